@@ -1,0 +1,47 @@
+// Faults: the expected refusals of the broker. The wire turns each into AWS's own code and status.
+
+/** Every way the broker can refuse; broker/wire/faults.ts maps each to what AWS answers. */
+export type FaultName =
+  | "AccessDenied"
+  | "BatchEntryIdsNotDistinct"
+  | "BatchRequestTooLong"
+  | "EmptyBatchRequest"
+  | "InternalFailure"
+  | "InvalidAction"
+  | "InvalidAttributeName"
+  | "InvalidAttributeValue"
+  | "InvalidBatchEntryId"
+  | "InvalidMessageContents"
+  | "InvalidParameterValue"
+  | "MalformedInput"
+  | "MessageNotInflight"
+  | "MissingParameter"
+  | "OverLimit"
+  | "PurgeQueueInProgress"
+  | "QueueDeletedRecently"
+  | "QueueDoesNotExist"
+  | "QueueNameExists"
+  | "ReceiptHandleIsInvalid"
+  | "RequestTooLarge"
+  | "ResourceNotFound"
+  | "ServiceUnavailable"
+  | "TooManyEntriesInBatchRequest"
+  | "UnsupportedOperation";
+
+export interface Fault {
+  readonly name: FaultName;
+  readonly message: string;
+}
+
+/** The answer to any operation: what was asked for, or why not. A refusal changes nothing. */
+export type Outcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly fault: Fault };
+
+export function done<T>(value: T): Outcome<T> {
+  return { ok: true, value };
+}
+
+export function refuse(name: FaultName, message: string): { ok: false; fault: Fault } {
+  return { ok: false, fault: { name, message } };
+}

@@ -1,0 +1,177 @@
+// Operations: everything that can be asked of the broker, by name. The wire speaks these and
+// nothing else; the engine runs each as one atomic step.
+//   O1. Queues are named by their bare name; URLs and ARNs of callers end at the wire. Attribute
+//       values that hold ARNs (RedrivePolicy) are the model's to parse, as they are stored.
+//   O2. Times are milliseconds. Seconds end at the wire, too, but for queue attributes, which are
+//       AWS's strings from end to end.
+
+import type { DurationMs, EpochMs } from "../../core/units.ts";
+import type { Fault, Outcome } from "./fault.ts";
+
+/** A message attribute as sent: `value` is text, or base64 for a Binary data type. */
+export interface MessageAttribute {
+  readonly type: string;
+  readonly value: string;
+}
+
+export interface SendEntry {
+  readonly body: string;
+  /** UTF-8 bytes of the body plus names, types and values of the attributes. */
+  readonly sizeBytes: number;
+  readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
+  readonly traceHeader: string | null;
+  readonly groupId: string | null;
+  readonly dedupId: string | null;
+  /** Null: the queue's own delay. */
+  readonly delayMs: DurationMs | null;
+}
+
+export interface SendInput {
+  readonly queue: string;
+  readonly entries: readonly SendEntry[];
+  /** A batch reports refused entries one by one; a single send refuses the request. */
+  readonly batch: boolean;
+}
+
+export interface SentMessage {
+  readonly messageId: string;
+  /** 20 digits on FIFO queues, else null. */
+  readonly sequenceNumber: string | null;
+}
+
+export interface ReceiveInput {
+  readonly queue: string;
+  readonly max: number;
+  /** Null: the queue's own waiting time. */
+  readonly waitMs: DurationMs | null;
+  /** Null: the queue's own visibility timeout. */
+  readonly visibilityMs: DurationMs | null;
+  readonly attemptId: string | null;
+}
+
+export interface Delivery {
+  readonly messageId: string;
+  readonly receiptHandle: string;
+  readonly body: string;
+  readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
+  readonly traceHeader: string | null;
+  readonly groupId: string | null;
+  readonly dedupId: string | null;
+  readonly sequenceNumber: string | null;
+  readonly sentAt: EpochMs;
+  readonly firstReceivedAt: EpochMs;
+  readonly receiveCount: number;
+  /** ARN of the queue a dead letter came from. */
+  readonly sourceArn: string | null;
+}
+
+export interface VisibilityEntry {
+  readonly handle: string;
+  readonly visibilityMs: DurationMs;
+}
+
+export interface PageInput {
+  readonly limit: number;
+  /** As a former page gave it, or null for the first. */
+  readonly token: string | null;
+}
+
+export interface QueueCounts {
+  readonly name: string;
+  readonly fifo: boolean;
+  readonly visible: number;
+  readonly delayed: number;
+  readonly inFlight: number;
+  /** Instant the oldest message was sent, or null when there is none. */
+  readonly oldestSentAt: EpochMs | null;
+}
+
+export interface PeekedMessage {
+  readonly seq: number;
+  readonly messageId: string;
+  readonly body: string;
+  readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
+  readonly groupId: string | null;
+  readonly state: "visible" | "delayed" | "in-flight";
+  readonly sentAt: EpochMs;
+  readonly dueAt: EpochMs;
+  readonly receiveCount: number;
+}
+
+export type MoveTaskStatus = "RUNNING" | "COMPLETED" | "CANCELLING" | "CANCELLED" | "FAILED";
+
+export interface MoveTaskView {
+  readonly handle: string;
+  readonly status: MoveTaskStatus;
+  readonly sourceArn: string;
+  readonly destinationArn: string | null;
+  readonly perSecondMax: number | null;
+  readonly moved: number;
+  readonly toMove: number;
+  readonly failureReason: string | null;
+  readonly startedAt: EpochMs;
+}
+
+/** Name -> what goes in, what comes out. */
+export interface Operations {
+  createQueue: {
+    input: { name: string; attributes: Record<string, string>; tags: Record<string, string> };
+    output: { name: string };
+  };
+  deleteQueue: { input: { queue: string }; output: null };
+  /** Refuses if there is no such queue. */
+  findQueue: { input: { queue: string }; output: { name: string } };
+  listQueues: {
+    input: { prefix: string; page: PageInput | null };
+    output: { names: string[]; nextToken: string | null };
+  };
+  /** `names` may hold "All"; an unknown name is refused. */
+  getQueueAttributes: {
+    input: { queue: string; names: string[] };
+    output: { attributes: Record<string, string> };
+  };
+  setQueueAttributes: {
+    input: { queue: string; attributes: Record<string, string> };
+    output: null;
+  };
+  purgeQueue: { input: { queue: string }; output: null };
+  tagQueue: { input: { queue: string; tags: Record<string, string> }; output: null };
+  untagQueue: { input: { queue: string; keys: string[] }; output: null };
+  listQueueTags: { input: { queue: string }; output: { tags: Record<string, string> } };
+  addPermission: {
+    input: { queue: string; label: string; accounts: string[]; actions: string[] };
+    output: null;
+  };
+  removePermission: { input: { queue: string; label: string }; output: null };
+  send: { input: SendInput; output: { results: Outcome<SentMessage>[] } };
+  receive: { input: ReceiveInput; output: { deliveries: Delivery[] } };
+  /** Results come in the order of `handles`; null is success. */
+  delete: { input: { queue: string; handles: string[] }; output: { faults: (Fault | null)[] } };
+  changeVisibility: {
+    input: { queue: string; entries: VisibilityEntry[] };
+    output: { faults: (Fault | null)[] };
+  };
+  listDeadLetterSources: {
+    input: { queue: string; page: PageInput | null };
+    output: { names: string[]; nextToken: string | null };
+  };
+  startMoveTask: {
+    input: { sourceArn: string; destinationArn: string | null; perSecondMax: number | null };
+    output: { handle: string };
+  };
+  listMoveTasks: {
+    input: { sourceArn: string; limit: number };
+    output: { tasks: MoveTaskView[] };
+  };
+  cancelMoveTask: { input: { handle: string }; output: { moved: number } };
+  /** The admin's view: looks without receiving. */
+  countQueues: { input: { prefix: string }; output: { queues: QueueCounts[] } };
+  peek: {
+    input: { queue: string; afterSeq: number; limit: number };
+    output: { messages: PeekedMessage[]; nextAfterSeq: number | null };
+  };
+}
+
+export type OperationName = keyof Operations;
+export type OperationInput<K extends OperationName> = Operations[K]["input"];
+export type OperationOutput<K extends OperationName> = Operations[K]["output"];

@@ -1,0 +1,63 @@
+// Errors: the one table of everything that can go wrong in operation.
+//   E1. A code is stable for ever; its text may improve.
+//   E2. Every code says whether trying again can help, and what the reader should do next.
+//   E3. An expected outcome is a returned union, never one of these.
+
+/** Stable codes of operating failures; docs/reference/errors.md is checked against this table. */
+export const ERROR_CODES = {
+  TG_CONFIG_INVALID: {
+    retry: "never",
+    hint: "Run the command with --help to see what it takes.",
+  },
+  TG_VALUE_INVALID: {
+    retry: "never",
+    hint: "Mend the value named in the message; nothing was written.",
+  },
+  TG_STORE_LOCKED: {
+    retry: "later",
+    hint: "Stop the other process, or start this one with another --data folder.",
+  },
+  TG_STORE_CORRUPT: {
+    retry: "never",
+    hint: "Nothing was changed. Restore the folder from a copy, or start with another --data folder.",
+  },
+  TG_STORE_NEWER: {
+    retry: "never",
+    hint: "This data was written by a newer Tidegate; start it with that version or a later one.",
+  },
+  TG_STORE_UNAVAILABLE: {
+    retry: "later",
+    hint: "Check that the disk has room and may be written to; requests are refused until it does.",
+  },
+  TG_PORT_TAKEN: {
+    retry: "later",
+    hint: "Choose another --port, or --port 0 for a free one.",
+  },
+  TG_CLOSED: {
+    retry: "never",
+    hint: "The part was used after it had been closed.",
+  },
+} as const satisfies Record<`TG_${string}`, { retry: "never" | "later"; hint: string }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** An operating failure: the world did not do what was asked, and the code says which way. */
+export class TidegateError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "TidegateError";
+    this.code = code;
+  }
+
+  /** Whether the same call may succeed later without anybody changing it. */
+  get retry(): "never" | "later" {
+    return ERROR_CODES[this.code].retry;
+  }
+
+  /** What the reader should do next, in one sentence. */
+  get hint(): string {
+    return ERROR_CODES[this.code].hint;
+  }
+}
