@@ -4,21 +4,22 @@
 import { ROOMS, roomOf } from "./rooms.ts";
 import { isNode, type Node, type SourceFile, type Violation, walk } from "./source-file.ts";
 
-const BANNED: Readonly<Record<string, string>> = {
-  Date: "the Clock port",
-  performance: "the Clock port",
-  setTimeout: "the Clock port",
-  setInterval: "the Clock port",
-  setImmediate: "the Turn port",
-  process: "options given by the composition root",
-  fetch: "a port",
-};
+/** Name -> what to use instead. Maps, since an object would also answer to `toString`. */
+const BANNED: ReadonlyMap<string, string> = new Map([
+  ["Date", "the Clock port"],
+  ["performance", "the Clock port"],
+  ["setTimeout", "the Clock port"],
+  ["setInterval", "the Clock port"],
+  ["setImmediate", "the Turn port"],
+  ["process", "options given by the composition root"],
+  ["fetch", "a port"],
+]);
 
 /** Members, whatever they hang on: `crypto.randomUUID`, an imported `randomUUID`. */
-const BANNED_MEMBERS: Readonly<Record<string, string>> = {
-  randomUUID: "the Random port",
-  getRandomValues: "the Random port",
-};
+const BANNED_MEMBERS: ReadonlyMap<string, string> = new Map([
+  ["randomUUID", "the Random port"],
+  ["getRandomValues", "the Random port"],
+]);
 
 export function checkBannedGlobals(file: SourceFile): Violation[] {
   const room = roomOf(file.path);
@@ -43,19 +44,20 @@ function bannedUse(
   if (node.type === "MemberExpression") {
     const object = nameOf(node.object);
     const name = nameOf(node.property) ?? "";
-    const instead = BANNED_MEMBERS[name] ?? (object === "globalThis" ? BANNED[name] : undefined);
+    const instead =
+      BANNED_MEMBERS.get(name) ?? (object === "globalThis" ? BANNED.get(name) : undefined);
     if (object === "Math" && name === "random") return { name, instead: "the Random port" };
     return instead === undefined ? null : { name, instead };
   }
   if (node.type === "ImportSpecifier") {
     const name = nameOf(node.imported) ?? "";
-    const instead = BANNED_MEMBERS[name];
+    const instead = BANNED_MEMBERS.get(name);
     return instead === undefined ? null : { name, instead };
   }
   if (node.type !== "Identifier" || !isReference(parent, field)) return null;
   const name = String(node.name);
   if (own.has(name)) return null;
-  const instead = BANNED[name];
+  const instead = BANNED.get(name);
   return instead === undefined ? null : { name, instead };
 }
 
