@@ -46,7 +46,8 @@ test("files are named after the one thing inside", () => expectNone(texts.flatMa
 
 test("every file is reached from a test or an entry point", (context) => {
   const declared = entriesNamedIn(readFileSync(join(root, "package.json"), "utf8"));
-  const unwritten = declared.filter((path) => /^src\//.test(path) && !existsSync(join(root, path)));
+  const sources = new Set(declared.filter((path) => path.startsWith("src/")));
+  const unwritten = [...sources].filter((path) => !existsSync(join(root, path)));
   context.skip(unwritten.length > 0, `entry points not written yet: ${unwritten.join(", ")}`);
   const configs = files.map(({ path }) => path).filter((path) => /^[\w.-]+$/.test(path));
   expectNone(checkDeadFiles(files, [...declared, ...configs]));
