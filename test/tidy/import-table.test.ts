@@ -39,13 +39,20 @@ test.each([
 });
 
 test("the wire may import types of the model, but no values", () => {
-  const path = "src/broker/wire/faults.ts";
-  expect(messages(path, `import type { Fault } from "../model/fault.ts";`)).toEqual([]);
-  expect(messages(path, `import { type Fault } from "../model/fault.ts";`)).toEqual([]);
-  expect(messages(path, `export type { Fault } from "../model/fault.ts";`)).toEqual([]);
-  expect(messages(path, `import { type Fault, refuse } from "../model/fault.ts";`)).toEqual([
-    "broker/wire may import types of broker/model, not values",
-  ]);
+  const path = "src/broker/wire/answers.ts";
+  const refused = ["broker/wire may import types of broker/model, not values"];
+  expect(messages(path, `import type { A } from "../model/queue.ts";`)).toEqual([]);
+  expect(messages(path, `import { type A } from "../model/queue.ts";`)).toEqual([]);
+  expect(messages(path, `export type { A } from "../model/queue.ts";`)).toEqual([]);
+  expect(messages(path, `import { type A, b } from "../model/queue.ts";`)).toEqual(refused);
+  expect(messages(path, `export { b } from "../model/queue.ts";`)).toEqual(refused);
+});
+
+test("the model's faults are the one file whose values the wire may import", () => {
+  const text = `import { type Fault, refuse } from "../model/fault.ts";`;
+  expect(messages("src/broker/wire/answers.ts", text)).toEqual([]);
+  const other = `import { refuse } from "../broker/model/fault.ts";`;
+  expect(messages("src/ingest/pipeline.ts", other)).toEqual(["ingest may not import broker/model"]);
 });
 
 test("a package that the room's line does not list is refused, subpaths included", () => {

@@ -31,6 +31,7 @@ function refusal(path: string, room: string, rules: Room, item: Import): string 
   const wanted = roomOf(target);
   if (wanted === null) return `${room} may not import ${target}, which is outside the rooms`;
   if (wanted === room || allows(rules.imports, wanted)) return null;
+  if (allows(rules.files ?? [], target)) return null;
   if (!allows(rules.types ?? [], wanted)) return `${room} may not import ${wanted}`;
   return typeOnly ? null : `${room} may import types of ${wanted}, not values`;
 }

@@ -8,6 +8,8 @@ export interface Room {
   readonly imports: readonly string[];
   /** Rooms of which it may import types only. */
   readonly types?: readonly string[];
+  /** Single files it may import values of, besides. */
+  readonly files?: readonly string[];
   /** Packages it may import: npm's by name, Node's with "node:". */
   readonly packages: readonly string[];
   readonly machine?: true;
@@ -18,6 +20,9 @@ const INGEST = ["ingest", "ingest/policy", "produce"];
 const EMBEDDED_STORES = ["stores/memory", "stores/sqlite"];
 const SEAMS = ["core", "ports"];
 
+/** The words in which the broker refuses, spoken by model, engine and wire alike. */
+const FAULTS = "src/broker/model/fault.ts";
+
 export const ROOMS: Readonly<Record<string, Room>> = {
   core: { imports: [], packages: ["node:crypto"] },
   ports: { imports: ["core"], packages: [] },
@@ -26,12 +31,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "broker/wire": {
     imports: [...SEAMS, "broker/engine"],
     types: ["broker/model"],
-    packages: ["node:crypto"], // The MD5 sums that AWS's answers carry.
+    files: [FAULTS],
+    packages: ["node:crypto", "node:buffer"], // MD5 sums as AWS's answers carry them; UTF-8 checks.
   },
   // Files that lie in src/broker itself: http.ts, the whole broker as one function.
   broker: {
     imports: [...SEAMS, "broker/engine", "broker/wire"],
     types: ["broker/model"],
+    files: [FAULTS],
     packages: [],
   },
   "ingest/policy": { imports: ["core"], packages: [] },

@@ -20,12 +20,14 @@ test.each([
   expect(checkFunctionSizes(parse("src/a.ts", wrap(statements(59))))).toHaveLength(1);
 });
 
-test("a describe block may be as long as its file, a test may not", () => {
-  const long = statements(80);
-  const within = (head: string) => parse("src/a.test.ts", `${head} () => {\n${long}});`);
-  expect(checkFunctionSizes(within(`describe("all",`))).toEqual([]);
-  expect(checkFunctionSizes(within(`describe.each([1])("all",`))).toEqual([]);
-  expect(checkFunctionSizes(within(`test("one",`))).toHaveLength(1);
+test("what groups tests may be as long as its file, a test may not", () => {
+  const tests = `test("one", () => {});\n`.repeat(80);
+  const check = (path: string, text: string) => checkFunctionSizes(parse(path, text)).length;
+  expect(check("src/a.test.ts", `describe("all", () => {\n${tests}});`)).toBe(0);
+  expect(check("src/a.test.ts", `describe.each([1])("all", () => {\n${tests}});`)).toBe(0);
+  expect(check("test/contracts/a.ts", `export function suite() {\n${tests}}`)).toBe(0);
+  expect(check("src/a.ts", `export function suite() {\n${tests}}`)).toBe(1);
+  expect(check("src/a.test.ts", `test("one", () => {\n${statements(80)}});`)).toBe(1);
 });
 
 const long = "x".repeat(100);
