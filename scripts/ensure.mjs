@@ -48,7 +48,7 @@ function checkPinnedNode() {
   fail(
     `the pinned Node ${pinnedMajor()} cannot run: ${reason}\n` +
       "It is set up by the install script of the npm package `node`. If npm is told to ignore\n" +
-      "scripts, run `npm rebuild node --ignore-scripts=false` once, and then the command again.",
+      "scripts, allow them once: `npm_config_ignore_scripts=false npm test`.",
   );
 }
 
