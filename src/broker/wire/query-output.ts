@@ -57,12 +57,13 @@ export function writeJsonError(error: QueryError, requestId: string): string {
   });
 }
 
-const UNSAFE = /[^\t\n -%'-;=?-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+const UNSAFE = /[^\t\n !#-%'-;=?-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
   ">": "&gt;",
+  '"': "&quot;",
   "\r": "&#xD;", // X1
 };
 
