@@ -3,6 +3,9 @@ import { createWire, MESSAGE_ID } from "../../../test/support/scripted-broker.ts
 import { done, refuse } from "../model/fault.ts";
 import { BATCH_BYTES_MAX } from "./batch.ts";
 
+const NO_ENTRY_ID =
+  "A batch entry id can only contain alphanumeric characters, hyphens and underscores. " +
+  "It can be at most 80 letters long.";
 const MD5_OF_FINE = "fff25994ee3941b225ba898fd17d186f";
 
 /** Each batch action with one good entry of it. */
@@ -34,24 +37,9 @@ describe.each(BATCHES)("%s", (name, good) => {
       "TooManyEntriesInBatchRequest",
       "Maximum number of entries per request are 10. You have sent 11.",
     ],
-    [
-      "without an id that is one",
-      entries(["a:b"]),
-      "InvalidBatchEntryId",
-      "A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long.",
-    ],
-    [
-      "with an empty id",
-      entries([""]),
-      "InvalidBatchEntryId",
-      "A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long.",
-    ],
-    [
-      "with too long an id",
-      entries(["a".repeat(81)]),
-      "InvalidBatchEntryId",
-      "A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long.",
-    ],
+    ["without an id that is one", entries(["a:b"]), "InvalidBatchEntryId", NO_ENTRY_ID],
+    ["with an empty id", entries([""]), "InvalidBatchEntryId", NO_ENTRY_ID],
+    ["with too long an id", entries(["a".repeat(81)]), "InvalidBatchEntryId", NO_ENTRY_ID],
     ["with an id twice", entries(["a", "b", "a"]), "BatchEntryIdsNotDistinct", "Id a repeated."],
   ])("is refused as a whole when %s", async (_, Entries, shape, message) => {
     const wire = createWire();
@@ -78,7 +66,7 @@ describe.each(BATCHES)("%s", (name, good) => {
 });
 
 describe("a batch of messages", () => {
-  test("keeps the order of its entries, those refused here between those refused there", async () => {
+  test("keeps the order of its entries, refused here, refused there or sent", async () => {
     const wire = createWire({
       send: ({ entries }) =>
         done({

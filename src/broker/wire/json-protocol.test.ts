@@ -175,7 +175,7 @@ describe("malformed input", () => {
     expect(wire.asked).toEqual([]);
   });
 
-  test("bytes that are no UTF-8 are refused, and the replacement character itself is not", async () => {
+  test("bytes that are no UTF-8 are refused, the replacement character is not", async () => {
     const wire = createWire();
     const send = (body: Buffer) =>
       wire.send({ method: "POST", headers: { "x-amz-target": "AmazonSQS.SendMessage" }, body });

@@ -149,7 +149,7 @@ describe("an XML answer", () => {
     );
   });
 
-  test("has no result for an action that tells nothing, and an empty one for an empty answer", async () => {
+  test("has no result where nothing is told, and an empty one if there is nothing", async () => {
     const wire = createWire();
     expect((await wire.form({ Action: "DeleteQueue", QueueUrl: "q" })).text).toContain(
       `<DeleteQueueResponse xmlns="${NAMESPACE}">${METADATA}</DeleteQueueResponse>`,
@@ -231,7 +231,7 @@ describe("GET on the URL of a queue", () => {
     },
   );
 
-  test("gives the URL of another queue, and obeys a QueueUrl that differs from the path", async () => {
+  test("gives the URL of another queue, and obeys a QueueUrl before its path", async () => {
     const wire = createWire();
     expect((await wire.get(`${path}?Action=GetQueueUrl&QueueName=other`)).text).toContain(
       `<QueueUrl>http://localhost:4566/${ACCOUNT}/other</QueueUrl>`,

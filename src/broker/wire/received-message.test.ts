@@ -92,7 +92,7 @@ describe("system attributes", () => {
     });
   });
 
-  test("asked for in two lists are joined in JSON; in the query protocol the older list wins", async () => {
+  test("of two lists are joined in JSON; in the query protocol the older list wins", async () => {
     const both = await receive({
       AttributeNames: ["SentTimestamp"],
       MessageSystemAttributeNames: ["ApproximateReceiveCount"],

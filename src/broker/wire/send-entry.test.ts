@@ -81,23 +81,29 @@ describe("a message", () => {
   test.each([
     [
       { DelaySeconds: 901 },
-      "Value 901 for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.",
+      "Value 901 for parameter DelaySeconds is invalid. Reason: " +
+        "DelaySeconds must be >= 0 and <= 900.",
     ],
     [
       { DelaySeconds: -1 },
-      "Value -1 for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.",
+      "Value -1 for parameter DelaySeconds is invalid. Reason: " +
+        "DelaySeconds must be >= 0 and <= 900.",
     ],
     [
       { MessageGroupId: "" },
-      "Value  for parameter MessageGroupId is invalid. Reason: MessageGroupId can only include alphanumeric and punctuation characters. 1 to 128 in length.",
+      "Value  for parameter MessageGroupId is invalid. Reason: MessageGroupId can only " +
+        "include alphanumeric and punctuation characters. 1 to 128 in length.",
     ],
     [
       { MessageGroupId: "a b" },
-      "Value a b for parameter MessageGroupId is invalid. Reason: MessageGroupId can only include alphanumeric and punctuation characters. 1 to 128 in length.",
+      "Value a b for parameter MessageGroupId is invalid. Reason: MessageGroupId can only " +
+        "include alphanumeric and punctuation characters. 1 to 128 in length.",
     ],
     [
       { MessageDeduplicationId: "é" },
-      "Value é for parameter MessageDeduplicationId is invalid. Reason: MessageDeduplicationId can only include alphanumeric and punctuation characters. 1 to 128 in length.",
+      "Value é for parameter MessageDeduplicationId is invalid. Reason: " +
+        "MessageDeduplicationId can only include alphanumeric and punctuation characters. " +
+        "1 to 128 in length.",
     ],
   ])("with %o is refused in AWS's words", async (input, message) => {
     const { reply, entry } = await send(input);
@@ -176,11 +182,13 @@ describe("attributes", () => {
     ],
     [
       { DataType: "Invalid", StringValue: "x" },
-      "The type of message (user) attribute 'n' is invalid. You must use only the following supported type prefixes: Binary, Number, String.",
+      "The type of message (user) attribute 'n' is invalid. You must use only " +
+        "the following supported type prefixes: Binary, Number, String.",
     ],
     [
       { DataType: "Stringx", StringValue: "x" },
-      "The type of message (user) attribute 'n' is invalid. You must use only the following supported type prefixes: Binary, Number, String.",
+      "The type of message (user) attribute 'n' is invalid. You must use only " +
+        "the following supported type prefixes: Binary, Number, String.",
     ],
     [
       { StringValue: "x" },
