@@ -94,8 +94,8 @@ function writeField(name: string, shape: Shape, value: unknown): string {
     case "map":
       return Object.entries(value as Readonly<Record<string, unknown>>)
         .map(([key, entry]) => {
-          const pair = `<${shape.key}>${escapeXml(key)}</${shape.key}>`;
-          return `<${shape.query}>${pair}${writeField("Value", shape.value, entry)}</${shape.query}>`;
+          const name = `<${shape.key}>${escapeXml(key)}</${shape.key}>`;
+          return writeElement(shape.query, name + writeField("Value", shape.value, entry));
         })
         .join("");
     case "structure":
