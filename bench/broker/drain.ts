@@ -39,7 +39,7 @@ function deleteRequest({ port, queueUrl }: Target, received: Received): Buffer {
   return sqsRequest(port, "DeleteMessageBatch", { QueueUrl: queueUrl, Entries });
 }
 
-/** What has been taken so far. A class, since it lives from the first receive to the last delete. */
+/** What has been taken so far, from the first receive to the last delete. */
 class Tally {
   received = 0;
   deleted = 0;

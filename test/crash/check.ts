@@ -1,6 +1,6 @@
 // Check: compares what a restarted server holds with what its clients were told.
-//   K1. Nothing acknowledged is lost: what was sent and not deleted is there, exactly once, where it
-//       was sent to or among that queue's dead letters.
+//   K1. Nothing acknowledged is lost: what was sent and not deleted is there, exactly once, where
+//       it was sent to or among that queue's dead letters.
 //   K2. Nothing deleted came back, and nothing is there that nobody sent.
 //   K3. Receive counts do not go back, and unanswered receives must explain what they gained.
 //   K4. A message whose visibility has not ended is in flight until the instant that was told.
@@ -157,7 +157,8 @@ export function checkObservation(facts: Facts, observation: Observation): string
   const wrong: string[] = [];
   const sightings = sightingsOf(observation);
   for (const [body, [at]] of sightings) {
-    if (!facts.messages.has(body)) wrong.push(`${body}: is in ${at?.queue} but was never sent`); // K2
+    if (facts.messages.has(body)) continue;
+    wrong.push(`${body}: is in ${at?.queue} but was never sent`); // K2
   }
   for (const fact of facts.messages.values()) {
     const found = checkMessage(facts, fact, sightings.get(fact.body) ?? [], observation.endedMs);

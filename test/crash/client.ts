@@ -23,6 +23,12 @@ import { type SqsClient, UnexpectedAnswer } from "./sqs-client.ts";
 const HANDLE_MARGIN_MS = 5_000;
 const LIVE_MAX = 2_500;
 const GROUPS_PER_CLIENT = 3;
+/** A receive whose answer is lost blocks its groups for a while; so groups are used in turns. */
+const MESSAGES_PER_GROUP_TURN = 1_000;
+/** The long ones outlast any restart; they are short enough for lost receives to end in a run. */
+const RECEIVE_SECONDS = [1, 15, 60] as const;
+const CHANGE_SECONDS = [0, 2, 40] as const;
+const CHANGE_SECONDS_HELD = 40;
 /** Duplicates are only sent while the five-minute window is surely open. */
 export const DEDUP_WINDOW_SURE_MS = 240_000;
 const RECENT_MAX = 400;
@@ -92,7 +98,9 @@ async function send(context: ClientContext): Promise<boolean> {
   const number = shared.nextBody;
   shared.nextBody += 1;
   const { fifo } = planOf(queue);
-  const groupId = fifo ? `group-${client}-${random.between(1, GROUPS_PER_CLIENT)}` : null;
+  const turn = Math.floor(number / MESSAGES_PER_GROUP_TURN);
+  const group = random.between(1, GROUPS_PER_CLIENT);
+  const groupId = fifo ? `group-${client}-${turn}-${group}` : null;
   const dedupId = fifo ? `dedup-${number}` : null;
   const message = { body: `message-${number}`, queue, groupId, dedupId, client };
   const fact = askSend(shared.facts, message, Date.now());
@@ -137,7 +145,7 @@ const deliveredOf = ({ Body, MessageId, Attributes }: WireMessage): Delivered =>
 async function receive(context: ClientContext): Promise<boolean> {
   const { shared, random, sqs } = context;
   const queue = random.pick(QUEUES)?.name ?? "plain";
-  const visibilitySeconds = random.pick([1, 30, 600]) ?? 30;
+  const visibilitySeconds = random.pick(RECEIVE_SECONDS) ?? 15;
   const askedMs = Date.now();
   const known = queueFacts(shared.facts, queue);
   known.openReceives += 1;
@@ -194,7 +202,7 @@ async function remove(context: ClientContext): Promise<boolean> {
 async function changeVisibility(context: ClientContext): Promise<boolean> {
   const held = takeHeld(context);
   if (held === null) return true;
-  const seconds = context.random.pick([0, 2, 300]) ?? 0;
+  const seconds = context.random.pick(CHANGE_SECONDS) ?? 0;
   const askedMs = Date.now();
   held.fact.hidden = "unknown";
   const output = await context.sqs.call("ChangeMessageVisibility", {
@@ -209,7 +217,7 @@ async function changeVisibility(context: ClientContext): Promise<boolean> {
     const [minMs, maxMs] = [askedMs + seconds * 1_000, answeredMs + seconds * 1_000];
     held.fact.hidden = seconds === 0 ? null : { minMs, maxMs };
   }
-  if (seconds === 300 && !moved) context.shared.held.push(held);
+  if (seconds === CHANGE_SECONDS_HELD && !moved) context.shared.held.push(held);
   count(context.shared, "changed");
   return true;
 }

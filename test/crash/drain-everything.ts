@@ -1,7 +1,7 @@
 // Drain everything: at the end of a run, everything that is left is really delivered.
-//   E1. Deliveries that are still held are given back by their handles, which came from servers that
-//       have been killed since.
-//   E2. Each message that remains is either delivered, once, or in flight for a receive whose answer
+//   E1. Deliveries that are still held are given back by their handles, which came from servers
+//       that have been killed since.
+//   E2. Each message that remains is delivered, once, or is in flight for a receive whose answer
 //       was lost in a crash (and then all of its group wait as well), or became visible too late.
 
 import { checkObservation, type Peeked } from "./check.ts";

@@ -1,5 +1,5 @@
-// Stand-in: a small, slow, honest SQS on SQLite, which the crash harness is tried on. A harness that
-// no wrong server fails is worth nothing, so it can also be started with a flaw:
+// Stand-in: a small, slow, honest SQS on SQLite, which the crash harness is tried on. A harness
+// that no wrong server fails is worth nothing, so it can also be started with a flaw:
 //   late-commit      answers before it commits
 //   forget-dedup     forgets the deduplication window when it starts
 //   reset-sequence   counts sequence numbers from the start again
