@@ -5,8 +5,8 @@ import { type Facts, queueFacts } from "./facts.ts";
 import { planOf, QUEUES, type QueuePlan } from "./queue-plan.ts";
 import { must, type SqsClient } from "./sqs-client.ts";
 
-const PAGE = 1_000;
-const PAGES_MAX = 10_000;
+const PAGE = 100;
+const PAGES_MAX = 100_000;
 
 async function attributesOf(sqs: SqsClient, QueueUrl: string): Promise<Record<string, string>> {
   const input = { QueueUrl, AttributeNames: ["All"] };
@@ -77,13 +77,14 @@ export async function findQueues(sqs: SqsClient): Promise<Map<string, string>> {
 
 async function peekAll(sqs: SqsClient, name: string): Promise<Peeked[]> {
   const all: Peeked[] = [];
-  let after: unknown = 0;
+  let after = 0;
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    const path = `/_tidegate/queues/${name}/messages?afterSeq=${after}&limit=${PAGE}`;
-    const { messages, nextAfterSeq } = await must(sqs.get(path));
+    const path = `/_tidegate/queues/${name}/messages?after=${after}&limit=${PAGE}`;
+    const { messages, nextAfter } = await must(sqs.get(path));
     all.push(...(messages as Peeked[]));
-    if (nextAfterSeq === null || nextAfterSeq === undefined) return all;
-    after = nextAfterSeq;
+    if (nextAfter === null) return all;
+    if (typeof nextAfter !== "number") throw new Error(`${path}: no nextAfter in the answer`);
+    after = nextAfter;
   }
   throw new Error(`${name}: more than ${PAGES_MAX} pages of messages`);
 }

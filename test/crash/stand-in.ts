@@ -176,12 +176,12 @@ function look(path: string): Input {
   const state = (due: number): string => (due > Date.now() ? "in-flight" : "visible");
   if (messages !== undefined) {
     const sql = "SELECT * FROM messages WHERE queue = ? AND seq > ? ORDER BY seq LIMIT 101";
-    const page = rows(sql, String(name), Number(url.searchParams.get("afterSeq")));
+    const page = rows(sql, String(name), Number(url.searchParams.get("after")));
     const shown = page.slice(0, 100).map(({ seq, id, body, grp, due, count, sent }) => {
       const told = { seq, messageId: id, body, groupId: grp, sentAt: sent, dueAt: due };
       return { ...told, state: state(due), receiveCount: count };
     });
-    return { messages: shown, nextAfterSeq: page.length > 100 ? shown.at(-1)?.seq : null };
+    return { messages: shown, nextAfter: page.length > 100 ? shown.at(-1)?.seq : null };
   }
   const counts = db.prepare("SELECT queue AS name, COUNT(*) AS visible FROM messages GROUP BY 1");
   return { queues: counts.all().map((row) => ({ ...row, delayed: 0, inFlight: 0 })) };
