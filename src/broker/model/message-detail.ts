@@ -1,23 +1,31 @@
 // MessageDetail: what only some messages carry, as the JSON that is stored beside the body.
 
 import type { MessageAttribute } from "./operations.ts";
+import type { SignatureVersion } from "./topic-contract.ts";
 
 export interface MessageDetail {
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly traceHeader: string | null;
   readonly dedupId: string | null;
+  /** A notification whose signature is still to be filled in, and by which version. */
+  readonly unsigned?: SignatureVersion | undefined;
+  /** What a message to an http endpoint is, if not a notification. */
+  readonly purpose?: "SubscriptionConfirmation" | undefined;
 }
 
 const NOTHING: MessageDetail = { attributes: null, traceHeader: null, dedupId: null };
 
 /** Null when there is nothing to keep, as with most messages of a standard queue. */
 export function formatDetail(detail: MessageDetail): string | null {
-  const { attributes, traceHeader, dedupId } = detail;
-  if (attributes === null && traceHeader === null && dedupId === null) return null;
+  const { attributes, traceHeader, dedupId, unsigned, purpose } = detail;
+  const plain = unsigned === undefined && purpose === undefined;
+  if (plain && attributes === null && traceHeader === null && dedupId === null) return null;
   return JSON.stringify({
     ...(attributes === null ? {} : { attributes }),
     ...(traceHeader === null ? {} : { traceHeader }),
     ...(dedupId === null ? {} : { dedupId }),
+    ...(unsigned === undefined ? {} : { unsigned }),
+    ...(purpose === undefined ? {} : { purpose }),
   });
 }
 

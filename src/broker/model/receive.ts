@@ -103,7 +103,7 @@ function deliver(
     const receiveCount = slab.receiveCount.get(slot);
     const content = step.read(seq);
     const source = state.queueByNumber(slab.source.get(slot));
-    const { attributes, traceHeader, dedupId } = parseDetail(content.detail);
+    const { attributes, traceHeader, dedupId, unsigned } = parseDetail(content.detail);
     return {
       messageId: content.id,
       receiptHandle: state.handles.encode(queue.record.number, seq, receiveCount),
@@ -117,6 +117,7 @@ function deliver(
       firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
       receiveCount,
       sourceArn: source === undefined ? null : state.arnOf(source.record.name),
+      ...(unsigned === undefined ? {} : { unsigned }),
     };
   });
 }
