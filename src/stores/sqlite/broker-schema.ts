@@ -1,0 +1,150 @@
+// The broker's file: its tables, its settings, and how a new one comes into being.
+//   B1. A file is created whole or not at all: built under another name, then renamed.
+//   B2. What a receive changes has a fixed width, so that an update never moves other rows.
+//   B3. Bodies live apart from heads: an update or a start never touches them.
+//   B4. Keys of the hot path only grow, so that inserts go to the right edge of each tree.
+
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { sequenceCheck } from "./row-check.ts";
+
+/** "TGbr": tells our file from anybody else's SQLite file. */
+export const APPLICATION_ID = 0x54476272;
+export const SCHEMA_VERSION = 1;
+export const BROKER_FILE = "broker.sqlite";
+export const PAGE_BYTES = 4_096;
+
+/** The log is folded into the file once it holds this many pages (16 MiB). */
+const CHECKPOINT_PAGES = 4_000;
+const CACHE_KIBIBYTES = 16_000;
+/** A log that grew beyond this (one huge commit) is cut back at the next checkpoint. */
+const LOG_BYTES_KEPT_MAX = 64 * 1_024 * 1_024;
+
+// The four columns of a receipt have no declared type on purpose: numbers then stay 8-byte floats,
+// exact for every instant, and as wide for "never" (0) as for any other time (B2).
+const TABLES = [
+  `CREATE TABLE head (
+    seq INTEGER PRIMARY KEY,
+    queue INTEGER NOT NULL,
+    sent_at INTEGER NOT NULL,
+    due_at NOT NULL,
+    received_at NOT NULL,
+    first_received_at NOT NULL,
+    receive_count NOT NULL,
+    receipt_check NOT NULL,
+    source INTEGER NOT NULL,
+    group_id TEXT,
+    head_check INTEGER NOT NULL
+  )`,
+  `CREATE TABLE content (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    detail TEXT,
+    content_check INTEGER NOT NULL,
+    body TEXT NOT NULL
+  )`,
+  `CREATE TABLE dedup (
+    queue INTEGER NOT NULL,
+    accepted_at INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    message_id TEXT NOT NULL,
+    dedup_check INTEGER NOT NULL,
+    PRIMARY KEY (queue, accepted_at, seq)
+  ) WITHOUT ROWID`,
+  `CREATE TABLE document (
+    collection TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    document_check INTEGER NOT NULL,
+    PRIMARY KEY (collection, key)
+  ) WITHOUT ROWID`,
+  `CREATE TABLE meta (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    sequence INTEGER NOT NULL,
+    sequence_check INTEGER NOT NULL
+  )`,
+] as const;
+
+/** Tables are made at once and never rebuilt, so each has its place in the file for good. */
+const FIRST_ROOT_PAGE = 2;
+
+/** The schema as SQLite keeps it: where each table is rooted, and its text. */
+export const SCHEMA_ROWS: readonly string[] = TABLES.map(
+  (sql, index) => `${FIRST_ROOT_PAGE + index} ${sql}`,
+);
+
+/** Tables whose every page is verified at the start; bodies are verified as they are read (B3). */
+export const VERIFIED_TABLES = ["head", "dedup", "document", "meta"] as const;
+
+export function createBrokerFile(folder: string): void {
+  const path = join(folder, BROKER_FILE);
+  const draft = `${path}.new`;
+  for (const leftover of [draft, `${draft}-wal`, `${draft}-journal`])
+    rmSync(leftover, { force: true });
+  const database = new DatabaseSync(draft);
+  try {
+    database.exec(`
+      PRAGMA page_size = ${PAGE_BYTES};
+      PRAGMA auto_vacuum = NONE;
+      PRAGMA locking_mode = EXCLUSIVE;
+      PRAGMA journal_mode = WAL;
+      PRAGMA application_id = ${APPLICATION_ID};
+      PRAGMA user_version = ${SCHEMA_VERSION};
+      BEGIN;
+      ${TABLES.join(";\n")};
+      INSERT INTO meta VALUES (1, 0, ${sequenceCheck(0)});
+      COMMIT;
+    `);
+  } finally {
+    database.close(); // Folds the log into the file and removes it.
+  }
+  syncPath(draft);
+  renameSync(draft, path); // B1
+  syncPath(folder);
+}
+
+/** A connection that writes. Fails when another connection, of whatever program, has the file. */
+export function openWriter(path: string, pageCountMax: number | undefined): DatabaseSync {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec(`
+      PRAGMA locking_mode = EXCLUSIVE;
+      PRAGMA synchronous = FULL;
+      PRAGMA cache_size = -${CACHE_KIBIBYTES};
+      PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+      PRAGMA journal_size_limit = ${LOG_BYTES_KEPT_MAX};
+      PRAGMA secure_delete = OFF;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA trusted_schema = OFF;
+    `);
+    if (pageCountMax !== undefined) database.exec(`PRAGMA max_page_count = ${pageCountMax}`);
+    // The first write takes the lock for as long as the connection lives, and shows that the
+    // folder may be written to before anybody is told that the broker is ready.
+    database.exec("BEGIN IMMEDIATE; COMMIT");
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** A connection that can change nothing: no lock, no index file, no checkpoint when it closes. */
+export function openReader(path: string): DatabaseSync {
+  const lockless = process.platform === "win32" ? "win32-none" : "unix-none";
+  const escaped = path.replaceAll("%", "%25").replaceAll("?", "%3f").replaceAll("#", "%23");
+  const database = new DatabaseSync(`file:${escaped}?vfs=${lockless}`, { readOnly: true });
+  // Exclusive mode keeps the index of the log in this process's memory, not in a file beside it.
+  database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY");
+  return database;
+}
+
+function syncPath(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
