@@ -1,0 +1,28 @@
+// Admin replies: plain JSON, for people and scripts rather than for AWS's SDKs.
+
+import type { HttpReply } from "../../../ports/http.ts";
+import type { Fault } from "../../model/fault.ts";
+import { FAULT_FACES } from "../faults.ts";
+
+const HEADERS: readonly string[] = [
+  "Content-Type",
+  "application/json",
+  "Cache-Control",
+  "no-store",
+  "X-Content-Type-Options",
+  "nosniff",
+];
+
+export function adminReply(status: number, value: object): HttpReply {
+  return { status, headers: HEADERS, body: `${JSON.stringify(value)}\n` };
+}
+
+export function adminError(status: number, code: string, message: string): HttpReply {
+  return adminReply(status, { error: { code, message } });
+}
+
+/** A refusal of the broker; here, what does not exist is a 404 like any other. */
+export function adminFault(fault: Fault): HttpReply {
+  const status = fault.name === "QueueDoesNotExist" ? 404 : FAULT_FACES[fault.name].status;
+  return adminError(status, fault.name, fault.message);
+}

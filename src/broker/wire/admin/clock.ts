@@ -1,0 +1,59 @@
+// /_tidegate/clock: reads and moves a virtual clock, so that a test need not wait.
+
+import { durationMs } from "../../../core/units.ts";
+import { decodeUtf8 } from "../utf8.ts";
+import { adminError, adminReply } from "./admin-reply.ts";
+import { type AdminCall, adminRoute, type VirtualClock } from "./admin-route.ts";
+
+/** A thousand years: beyond it, instants would no longer be exact. */
+const ADVANCE_MS_MAX = 31_557_600_000_000;
+
+export const clock = adminRoute({
+  path: "clock",
+  summary: 'the virtual clock; POST {"advanceMs": n} moves it on',
+  methods: {
+    GET: ({ options }) => withClock(options.virtualClock, async (clock) => showTime(clock)),
+    POST: ({ options, request }) =>
+      withClock(options.virtualClock, (clock) => advance(clock, request)),
+  },
+});
+
+function withClock(
+  clock: VirtualClock | undefined,
+  use: (clock: VirtualClock) => ReturnType<typeof advance>,
+) {
+  if (clock !== undefined) return use(clock);
+  return adminError(
+    409,
+    "SystemClock",
+    "This server runs on the system's clock. Start it with --clock virtual to move time.",
+  );
+}
+
+async function advance(clock: VirtualClock, request: AdminCall["request"]) {
+  const span = readAdvance(decodeUtf8(request.body));
+  if (span === null) {
+    return adminError(
+      400,
+      "InvalidAdvance",
+      `The body must be {"advanceMs": n}, n being a whole number from 0 to ${ADVANCE_MS_MAX}.`,
+    );
+  }
+  await clock.advance(durationMs(span));
+  return showTime(clock);
+}
+
+function showTime(clock: VirtualClock) {
+  return adminReply(200, { nowMs: clock.now() });
+}
+
+function readAdvance(text: string | null): number | null {
+  if (text === null) return null;
+  try {
+    const span: unknown = (JSON.parse(text) as { advanceMs?: unknown } | null)?.advanceMs;
+    const whole = typeof span === "number" && Number.isSafeInteger(span);
+    return whole && span >= 0 && span <= ADVANCE_MS_MAX ? span : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,16 @@
+// GET /_tidegate/queues: every queue and how full it is.
+
+import { adminFault, adminReply } from "./admin-reply.ts";
+import { type AdminCall, adminRoute } from "./admin-route.ts";
+
+export const queues = adminRoute({
+  path: "queues",
+  summary: "all queues with their counts; ?prefix= narrows them by name",
+  methods: { GET: showQueues },
+});
+
+async function showQueues({ site, request, parameters }: AdminCall) {
+  const prefix = parameters.get("prefix") ?? "";
+  const outcome = await site.broker.submit("countQueues", { prefix }, request.signal);
+  return outcome.ok ? adminReply(200, { queues: outcome.value.queues }) : adminFault(outcome.fault);
+}

@@ -1,0 +1,132 @@
+// Query output: an action's output as XML, or as the JSON that a query request may ask for.
+//   X1. A carriage return is written as &#xD;, or the reader's XML parser would make it a newline.
+//   X2. What XML cannot carry at all becomes U+FFFD. It can only stem from a message that echoes
+//       what the client sent, as such characters are refused in everything that is stored.
+//   X3. The JSON of a query request has every field, null where there is nothing, and writes maps
+//       as lists of pairs. It is what AWS's API Gateway hands on to those who integrate with SQS.
+
+import type { Shape, StructureShape } from "./shape.ts";
+
+const NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/";
+
+/** A whole response document; a null `shape` is an action that tells nothing. */
+export function writeXmlResponse(
+  action: string,
+  shape: StructureShape | null,
+  output: object | null,
+  requestId: string,
+): string {
+  const content = shape === null ? "" : writeElement(`${action}Result`, writeFields(shape, output));
+  return (
+    `<?xml version="1.0"?><${action}Response xmlns="${NAMESPACE}">${content}` +
+    `<ResponseMetadata><RequestId>${escapeXml(requestId)}</RequestId></ResponseMetadata>` +
+    `</${action}Response>`
+  );
+}
+
+export interface QueryError {
+  readonly side: "Sender" | "Receiver";
+  readonly code: string;
+  readonly message: string;
+}
+
+export function writeXmlError(error: QueryError, requestId: string): string {
+  return (
+    `<?xml version="1.0"?><ErrorResponse xmlns="${NAMESPACE}"><Error><Type>${error.side}</Type>` +
+    `<Code>${error.code}</Code><Message>${escapeXml(error.message)}</Message><Detail/></Error>` +
+    `<RequestId>${escapeXml(requestId)}</RequestId></ErrorResponse>`
+  );
+}
+
+export function writeJsonResponse(
+  action: string,
+  shape: StructureShape | null,
+  output: object | null,
+  requestId: string,
+): string {
+  const result = shape === null ? {} : { [`${action}Result`]: showStructure(shape, output) };
+  return JSON.stringify({
+    [`${action}Response`]: { ...result, ResponseMetadata: { RequestId: requestId } },
+  });
+}
+
+export function writeJsonError(error: QueryError, requestId: string): string {
+  return JSON.stringify({
+    Error: { Code: error.code, Detail: null, Message: error.message, Type: error.side },
+    RequestId: requestId,
+  });
+}
+
+const UNSAFE = /[^\t\n -%'-;=?-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  "\r": "&#xD;", // X1
+};
+
+export function escapeXml(value: string): string {
+  return value.replace(UNSAFE, (character) => ENTITIES[character] ?? "\uFFFD"); // X2
+}
+
+function writeElement(name: string, content: string): string {
+  return content === "" ? `<${name}/>` : `<${name}>${content}</${name}>`;
+}
+
+function writeFields(shape: StructureShape, output: object | null): string {
+  const values = output as Readonly<Record<string, unknown>> | null;
+  let xml = "";
+  for (const [name, field] of Object.entries(shape.fields)) {
+    const value = values?.[name];
+    if (value !== undefined && value !== null) xml += writeField(name, field, value);
+  }
+  return xml;
+}
+
+function writeField(name: string, shape: Shape, value: unknown): string {
+  switch (shape.kind) {
+    case "list":
+      return (value as readonly unknown[])
+        .map((element) => writeField(shape.query, shape.member, element))
+        .join("");
+    case "map":
+      return Object.entries(value as Readonly<Record<string, unknown>>)
+        .map(([key, entry]) => {
+          const pair = `<${shape.key}>${escapeXml(key)}</${shape.key}>`;
+          return `<${shape.query}>${pair}${writeField("Value", shape.value, entry)}</${shape.query}>`;
+        })
+        .join("");
+    case "structure":
+      return writeElement(name, writeFields(shape, value as object));
+    default:
+      return `<${name}>${escapeXml(String(value))}</${name}>`;
+  }
+}
+
+function showStructure(shape: StructureShape, output: object | null): object {
+  const values = output as Readonly<Record<string, unknown>> | null;
+  const shown: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(shape.fields)) {
+    const key = (field.kind === "list" ? field.jsonVariant : null) ?? name;
+    const value = values?.[name];
+    shown[key] = value === undefined || value === null ? null : show(field, value); // X3
+  }
+  return shown;
+}
+
+function show(shape: Shape, value: unknown): unknown {
+  switch (shape.kind) {
+    case "list":
+      return (value as readonly unknown[]).map((element) => show(shape.member, element));
+    case "map":
+      return Object.entries(value as Readonly<Record<string, unknown>>).map(([key, entry]) => ({
+        [shape.key]: key,
+        Value: show(shape.value, entry),
+      }));
+    case "structure":
+      return showStructure(shape, value as object);
+    default:
+      return value;
+  }
+}

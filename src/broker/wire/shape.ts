@@ -1,0 +1,110 @@
+// Shapes: what each action takes and gives, told once and read by both protocols. JSON checks its
+// input against a shape; the query protocol builds its input and writes its XML from one.
+//   W1. A structure knows all of its fields; unknown fields of a request are ignored, as AWS does.
+//   W2. Every field may be absent, and null is absence. Which ones are required, and with which
+//       fault, is for the action to say.
+//   W3. Lists and maps are flattened in the query protocol: `query` names one element of them.
+
+/** `of` is never there: it only remembers, for the compiler, which values the shape describes. */
+interface Typed<T> {
+  readonly of?: T;
+}
+
+export interface TextShape extends Typed<string> {
+  readonly kind: "string";
+}
+
+export interface IntegerShape extends Typed<number> {
+  readonly kind: "integer";
+}
+
+export interface BooleanShape extends Typed<boolean> {
+  readonly kind: "boolean";
+}
+
+/** Bytes, carried as base64 in both protocols. */
+export interface BlobShape extends Typed<string> {
+  readonly kind: "blob";
+}
+
+export interface ListShape<T = unknown> extends Typed<T> {
+  readonly kind: "list";
+  readonly member: Shape;
+  /** `AttributeName` in `AttributeName.1`, and the name of each element in XML. */
+  readonly query: string;
+  /** Its name where a query request asks for JSON, if that differs from the field's. */
+  readonly jsonVariant: string | null;
+}
+
+export interface MapShape<T = unknown> extends Typed<T> {
+  readonly kind: "map";
+  readonly value: Shape;
+  readonly query: string;
+  /** `Name` in `Attribute.1.Name`; tags say `Key`. */
+  readonly key: "Name" | "Key";
+}
+
+export interface StructureShape<T = unknown> extends Typed<T> {
+  readonly kind: "structure";
+  readonly fields: Fields;
+}
+
+export type Shape =
+  | TextShape
+  | IntegerShape
+  | BooleanShape
+  | BlobShape
+  | ListShape
+  | MapShape
+  | StructureShape;
+
+export type Fields = { readonly [name: string]: Shape };
+
+/** The value a shape describes. */
+export type ValueOf<S> = S extends Typed<infer T> ? T : never;
+
+/** The value of a structure of these fields (W2). */
+export type FieldsOf<F extends Fields> = {
+  readonly [K in keyof F]?: ValueOf<F[K]> | null | undefined;
+};
+
+export const text: TextShape = { kind: "string" };
+export const integer: IntegerShape = { kind: "integer" };
+export const boolean: BooleanShape = { kind: "boolean" };
+export const blob: BlobShape = { kind: "blob" };
+
+export function list<M extends Shape>(
+  query: string,
+  member: M,
+  jsonVariant: string | null = null,
+): ListShape<readonly ValueOf<M>[]> {
+  return { kind: "list", member, query, jsonVariant };
+}
+
+export function map<V extends Shape>(
+  query: string,
+  key: "Name" | "Key",
+  value: V,
+): MapShape<Readonly<Record<string, ValueOf<V>>>> {
+  return { kind: "map", value, query, key };
+}
+
+export function structure<F extends Fields>(fields: F): StructureShape<FieldsOf<F>> {
+  return { kind: "structure", fields };
+}
+
+/** A message attribute as AWS writes it. The list values exist in the API and nowhere else. */
+export const messageAttributeValue = structure({
+  StringValue: text,
+  BinaryValue: blob,
+  StringListValues: list("StringListValue", text),
+  BinaryListValues: list("BinaryListValue", blob),
+  DataType: text,
+});
+
+export type MessageAttributeInput = ValueOf<typeof messageAttributeValue>;
+
+export const messageAttributes = map("MessageAttribute", "Name", messageAttributeValue);
+export const messageSystemAttributes = map("MessageSystemAttribute", "Name", messageAttributeValue);
+export const queueAttributes = map("Attribute", "Name", text);
+export const tags = map("Tag", "Key", text);

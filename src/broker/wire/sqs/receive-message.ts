@@ -1,0 +1,95 @@
+// ReceiveMessage: takes messages from a queue, waiting for them if asked to.
+
+import { seconds } from "../../../core/units.ts";
+import { done } from "../../model/fault.ts";
+import { action, type Call, type Refusal } from "../call.ts";
+import { checkOrderingId, checkRange, VISIBILITY_SECONDS_MAX } from "../parameters.ts";
+import { queueOf } from "../queue-url.ts";
+import {
+  attributeFilter,
+  receivedMessage,
+  showDelivery,
+  systemAttributeNames,
+} from "../received-message.ts";
+import { integer, list, structure, text, type ValueOf } from "../shape.ts";
+
+const MESSAGES_MAX = 10;
+const WAIT_SECONDS_MAX = 20;
+
+const input = structure({
+  QueueUrl: text,
+  AttributeNames: list("AttributeName", text),
+  MessageSystemAttributeNames: list("MessageSystemAttributeName", text),
+  MessageAttributeNames: list("MessageAttributeName", text),
+  MaxNumberOfMessages: integer,
+  VisibilityTimeout: integer,
+  WaitTimeSeconds: integer,
+  ReceiveRequestAttemptId: text,
+});
+
+type Input = ValueOf<typeof input>;
+
+export const receiveMessage = action({
+  name: "ReceiveMessage",
+  input,
+  output: structure({ Messages: list("Message", receivedMessage, "messages") }),
+  async run(call, input) {
+    const queue = queueOf(call, input.QueueUrl);
+    if (typeof queue !== "string") return queue;
+    const refused = checkNumbers(input);
+    if (refused !== null) return refused;
+    const names = wantedNames(call, input);
+    if ("ok" in names) return names;
+    const { VisibilityTimeout: visibility, WaitTimeSeconds: wait } = input;
+    const receive = {
+      queue,
+      max: input.MaxNumberOfMessages ?? 1,
+      waitMs: wait === undefined || wait === null ? null : seconds(wait),
+      visibilityMs: visibility === undefined || visibility === null ? null : seconds(visibility),
+      attemptId: input.ReceiveRequestAttemptId ?? null,
+    };
+    const outcome = await call.site.broker.submit("receive", receive, call.request.signal);
+    if (!outcome.ok) return outcome;
+    const { deliveries } = outcome.value;
+    if (deliveries.length === 0) return done({});
+    const filter = attributeFilter(input.MessageAttributeNames);
+    const { senderId } = call.site;
+    return done({
+      Messages: deliveries.map((delivery) => showDelivery(delivery, names, filter, senderId)),
+    });
+  },
+});
+
+/** JSON joins both lists of names; in the query protocol the older one wins. */
+function wantedNames(call: Call, input: Input): readonly string[] | Refusal {
+  const { AttributeNames: older, MessageSystemAttributeNames: newer } = input;
+  const both = call.protocol === "json" || !older?.length;
+  return systemAttributeNames(older, both ? newer : null);
+}
+
+function checkNumbers(input: Input): Refusal | null {
+  return (
+    checkRange(
+      input.MaxNumberOfMessages,
+      "MaxNumberOfMessages",
+      1,
+      MESSAGES_MAX,
+      `Must be between 1 and ${MESSAGES_MAX}, if provided.`,
+    ) ??
+    checkRange(
+      input.WaitTimeSeconds,
+      "WaitTimeSeconds",
+      0,
+      WAIT_SECONDS_MAX,
+      `Must be >= 0 and <= ${WAIT_SECONDS_MAX}, if provided.`,
+    ) ??
+    checkRange(
+      input.VisibilityTimeout,
+      "VisibilityTimeout",
+      0,
+      VISIBILITY_SECONDS_MAX,
+      `Must be >= 0 and <= ${VISIBILITY_SECONDS_MAX}, if provided.`,
+    ) ??
+    checkOrderingId(input.ReceiveRequestAttemptId, "ReceiveRequestAttemptId")
+  );
+}

@@ -1,0 +1,23 @@
+// SetQueueAttributes: changes settings of a queue, all of them or none.
+
+import { action } from "../call.ts";
+import { missing } from "../parameters.ts";
+import { queueOf } from "../queue-url.ts";
+import { queueAttributes, structure, text } from "../shape.ts";
+
+export const setQueueAttributes = action({
+  name: "SetQueueAttributes",
+  input: structure({ QueueUrl: text, Attributes: queueAttributes }),
+  output: null,
+  run(call, input) {
+    const queue = queueOf(call, input.QueueUrl);
+    if (typeof queue !== "string") return queue;
+    const attributes = input.Attributes;
+    if (!attributes) return missing("Attributes");
+    return call.site.broker.submit(
+      "setQueueAttributes",
+      { queue, attributes },
+      call.request.signal,
+    );
+  },
+});
