@@ -1,0 +1,41 @@
+// Alarm: one sleeper for everything that is going to happen by itself. Ringing early is harmless
+// (the engine looks, finds nothing due and sets it again), so that an alarm that is set for an
+// earlier time already is left alone: long polls come and go thousands of times a second.
+
+import { durationMs, type EpochMs } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+
+export class Alarm {
+  readonly #clock: Clock;
+  readonly #ring: () => void;
+  #setFor = Number.POSITIVE_INFINITY;
+  #cancel: AbortController | null = null;
+
+  constructor(clock: Clock, ring: () => void) {
+    this.#clock = clock;
+    this.#ring = ring;
+  }
+
+  /** Rings at `at` or earlier. */
+  setFor(at: EpochMs, now: EpochMs): void {
+    if (this.#setFor <= at) return;
+    this.clear();
+    const cancel = new AbortController();
+    this.#cancel = cancel;
+    this.#setFor = at;
+    this.#clock.sleep(durationMs(Math.max(0, at - now)), cancel.signal).then(
+      () => {
+        this.#setFor = Number.POSITIVE_INFINITY;
+        this.#cancel = null;
+        this.#ring();
+      },
+      () => {}, // Cancelled: nobody waits for it any more.
+    );
+  }
+
+  clear(): void {
+    this.#cancel?.abort();
+    this.#cancel = null;
+    this.#setFor = Number.POSITIVE_INFINITY;
+  }
+}

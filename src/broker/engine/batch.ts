@@ -1,0 +1,77 @@
+// Batch: the changes of the operations that run together, and the content they speak of.
+//   B1. Content that a change of this batch brings is readable at once, whether or not the store
+//       has it yet and however small the cache is.
+
+import { InvariantError } from "../../core/assert.ts";
+import type { Change, MessageContent } from "../../core/broker-change.ts";
+import type { EpochMs } from "../../core/units.ts";
+import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { Random } from "../../ports/random.ts";
+import type { Step } from "../model/step.ts";
+import type { ContentCache } from "./content-cache.ts";
+
+export class Batch implements Step {
+  readonly now: EpochMs;
+  readonly changes: Change[] = [];
+  readonly #store: BrokerStore;
+  readonly #cache: ContentCache;
+  readonly #random: Random;
+
+  constructor(now: EpochMs, store: BrokerStore, cache: ContentCache, random: Random) {
+    this.now = now;
+    this.#store = store;
+    this.#cache = cache;
+    this.#random = random;
+  }
+
+  newId(): string {
+    return this.#random.uuid();
+  }
+
+  emit(change: Change): void {
+    switch (change.kind) {
+      case "put-message":
+        this.#cache.put(change.head.seq, change.content);
+        break;
+      case "move-message": {
+        const content = moved(this.read(change.from), change);
+        this.#cache.delete(change.from);
+        this.#cache.put(change.head.seq, content);
+        break;
+      }
+      case "delete-message":
+        this.#cache.delete(change.seq);
+        break;
+      default:
+    }
+    this.changes.push(change);
+  }
+
+  read(seq: number): MessageContent {
+    const content = this.#cache.get(seq) ?? this.#store.read(seq) ?? this.#pending(seq);
+    if (content === undefined) throw new InvariantError(`message ${seq} has no content`);
+    return content;
+  }
+
+  /** The content that a change of this batch brings, found the slow way (B1). */
+  #pending(seq: number): MessageContent | undefined {
+    for (const change of this.changes) {
+      if (change.kind === "put-message" && change.head.seq === seq) return change.content;
+      if (change.kind === "move-message" && change.head.seq === seq) {
+        return moved(this.read(change.from), change);
+      }
+    }
+    return undefined;
+  }
+}
+
+function moved(
+  content: MessageContent,
+  change: Extract<Change, { kind: "move-message" }>,
+): MessageContent {
+  return {
+    id: change.id ?? content.id,
+    body: content.body,
+    detail: change.detail === undefined ? content.detail : change.detail,
+  };
+}

@@ -1,0 +1,241 @@
+// Engine: one writer. Requests that arrive in one turn of the event loop are run one after the
+// other against the models in memory, their changes are committed together, and only then is any
+// of them answered.
+//   W1. An answer goes out only after everything it rests on is durable, reads included: nobody is
+//       told of a message that a crash could still take back.
+//   W2. All changes of an operation are in one commit, whole or not at all.
+//   W3. When a commit fails, everybody in it is told so, and the models are thrown away: they know
+//       things that the store does not. A later request finds them read anew from the store.
+//   W4. While a commit is under way nothing runs; what arrives meanwhile is the next batch.
+
+import type { Change } from "../../core/broker-change.ts";
+import { TidegateError } from "../../core/errors.ts";
+import { addMs, durationMs, type EpochMs, epochMs } from "../../core/units.ts";
+import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Random } from "../../ports/random.ts";
+import type { Turn } from "../../ports/turn.ts";
+import type { BrokerIdentity, BrokerState } from "../model/broker-state.ts";
+import { done, type Outcome } from "../model/fault.ts";
+import { keepHouse, nextHouseworkAt, sweepGarbage } from "../model/housekeeping.ts";
+import { nextMoveAt, runMoveTasks } from "../model/move-task.ts";
+import type { Waiting } from "../model/receive.ts";
+import { settleWaiting } from "../model/settle-waiting.ts";
+import type { Step } from "../model/step.ts";
+import { Alarm } from "./alarm.ts";
+import { Batch } from "./batch.ts";
+import { ContentCache } from "./content-cache.ts";
+import type { Answered, Job } from "./job.ts";
+import { ModelTime } from "./model-time.ts";
+import { recover } from "./recovery.ts";
+import { STEPS } from "./steps.ts";
+
+const JOBS_PER_BATCH_MAX = 1_000;
+const HOUSEKEEPING_MS = durationMs(60_000);
+/** A store that fails is not asked more often than this, however many requests come in. */
+const STORE_RETRY_MS = 250;
+
+export interface EnginePorts {
+  readonly store: BrokerStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly turn: Turn;
+}
+
+type AnyStep = (state: BrokerState, step: Step, input: unknown) => Outcome<unknown> | Waiting;
+
+export class Engine {
+  readonly #ports: EnginePorts;
+  readonly #identity: BrokerIdentity;
+  readonly #cacheBytesMax: number;
+  readonly #time: ModelTime;
+  readonly #alarm: Alarm;
+  readonly #waiting = new Map<number, Job>();
+  readonly #idleWaiters: (() => void)[] = [];
+  #inbox: Job[] = [];
+  #state: BrokerState | null = null;
+  #cache: ContentCache;
+  #houseKeptAt: EpochMs;
+  /** Late rounds are harmless, so that what is computed once holds until then. */
+  #nextRoundsAt: EpochMs | null = null;
+  #committedSequence = 0;
+  #storeFailedAt = Number.NEGATIVE_INFINITY;
+  #scheduled = false;
+  #running = false;
+  #alarmed = false;
+  #closed = false;
+
+  constructor(ports: EnginePorts, identity: BrokerIdentity, cacheBytesMax: number) {
+    this.#ports = ports;
+    this.#identity = identity;
+    this.#cacheBytesMax = cacheBytesMax;
+    this.#cache = new ContentCache(cacheBytesMax);
+    this.#time = new ModelTime(ports.clock);
+    this.#houseKeptAt = this.#time.now();
+    this.#alarm = new Alarm(ports.clock, () => {
+      this.#alarmed = true;
+      this.#schedule();
+    });
+  }
+
+  /** Reads the store. Everything else waits for it. */
+  async open(): Promise<void> {
+    const now = this.#time.now();
+    const { state, fresh } = recover(this.#ports.store, this.#identity, now);
+    if (fresh) {
+      const value = JSON.stringify(state.identity.secret);
+      const document = { collection: "broker", key: "secret", value };
+      await this.#ports.store.commit([{ kind: "put-document", document }]);
+    }
+    this.#cache = new ContentCache(this.#cacheBytesMax);
+    this.#committedSequence = state.sequence;
+    this.#state = state;
+    this.#alarmed = true; // Move tasks and garbage of an earlier run want to go on.
+    this.#schedule();
+  }
+
+  submit(job: Job): void {
+    if (this.#closed) {
+      job.reject(new TidegateError("TG_CLOSED", "The broker has been closed."));
+      return;
+    }
+    this.#inbox.push(job);
+    this.#schedule();
+  }
+
+  idle(): Promise<void> {
+    if (!this.#scheduled && !this.#running) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#alarm.clear();
+    for (const [id, job] of this.#waiting) {
+      this.#state?.waiting.remove(id);
+      job.resolve(done({ deliveries: [] }));
+    }
+    this.#waiting.clear();
+    await this.idle();
+    await this.#ports.store.close();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#running) return; // W4
+    this.#scheduled = true;
+    this.#ports.turn.afterTurn(() => {
+      this.#scheduled = false;
+      this.#running = true;
+      void this.#runBatch().finally(() => {
+        this.#running = false;
+        if (this.#inbox.length > 0 || this.#alarmed) this.#schedule();
+        else for (const resolve of this.#idleWaiters.splice(0)) resolve();
+      });
+    });
+  }
+
+  async #runBatch(): Promise<void> {
+    const jobs = this.#inbox.splice(0, JOBS_PER_BATCH_MAX);
+    this.#alarmed = false;
+    const answered: Answered[] = [];
+    try {
+      const state = await this.#recoveredState();
+      const batch = new Batch(this.#time.now(), this.#ports.store, this.#cache, this.#ports.random);
+      for (const job of jobs) this.#runJob(state, batch, job, answered);
+      this.#runByItself(state, batch, answered);
+      if (batch.changes.length > 0) await this.#commit(state, batch.changes);
+      for (const { job, outcome } of answered) job.resolve(outcome); // W1
+      this.#setAlarm(state, batch.now);
+    } catch (error) {
+      this.#fail(jobs, answered, error);
+    }
+  }
+
+  /** The models, read anew if a failure has thrown them away (W3). */
+  async #recoveredState(): Promise<BrokerState> {
+    if (this.#state === null) {
+      const sinceMs = this.#ports.clock.monotonic() - this.#storeFailedAt;
+      if (sinceMs < STORE_RETRY_MS) {
+        throw new TidegateError("TG_STORE_UNAVAILABLE", "The store has just failed.");
+      }
+      await this.open();
+      this.#alarmed = false;
+    }
+    return this.#state as unknown as BrokerState;
+  }
+
+  #runJob(state: BrokerState, batch: Batch, job: Job, answered: Answered[]): void {
+    if (job.signal?.aborted && job.name === "receive") {
+      answered.push({ job, outcome: done({ deliveries: [] }) });
+      return;
+    }
+    const outcome = (STEPS[job.name] as AnyStep)(state, batch, job.input);
+    if (!("waiting" in outcome)) {
+      answered.push({ job, outcome });
+      return;
+    }
+    const id = outcome.waiting;
+    this.#waiting.set(id, job);
+    job.signal?.addEventListener("abort", () => this.#giveUp(id), { once: true });
+  }
+
+  /** What happens without anybody asking: long polls end, moves go on, the house is kept. */
+  #runByItself(state: BrokerState, batch: Batch, answered: Answered[]): void {
+    runMoveTasks(state, batch);
+    sweepGarbage(state, batch);
+    if (batch.now >= addMs(this.#houseKeptAt, HOUSEKEEPING_MS)) {
+      keepHouse(state, batch);
+      this.#houseKeptAt = batch.now;
+    }
+    settleWaiting(state, batch, (id, outcome) => {
+      const job = this.#waiting.get(id);
+      if (job === undefined) return;
+      this.#waiting.delete(id);
+      answered.push({ job, outcome });
+    });
+  }
+
+  #commit(state: BrokerState, changes: Change[]): Promise<void> {
+    if (state.sequence !== this.#committedSequence) {
+      this.#committedSequence = state.sequence;
+      changes.push({ kind: "set-sequence", seq: state.sequence });
+    }
+    return this.#ports.store.commit(changes);
+  }
+
+  #fail(jobs: readonly Job[], answered: readonly Answered[], error: unknown): void {
+    this.#state = null; // W3
+    this.#storeFailedAt = this.#ports.clock.monotonic();
+    const stranded = [...this.#waiting.values()];
+    this.#waiting.clear();
+    this.#alarm.clear();
+    for (const job of new Set([...jobs, ...answered.map(({ job }) => job), ...stranded])) {
+      job.reject(error);
+    }
+  }
+
+  #giveUp(id: number): void {
+    const job = this.#waiting.get(id);
+    if (job === undefined) return;
+    this.#waiting.delete(id);
+    this.#state?.waiting.remove(id);
+    job.resolve(done({ deliveries: [] }));
+  }
+
+  #setAlarm(state: BrokerState, now: EpochMs): void {
+    if (this.#closed) return;
+    if (state.garbage.length > 0) this.#alarmed = true;
+    const wake = state.waiting.nextWakeAt();
+    const move = nextMoveAt(state);
+    if (wake !== null) this.#alarm.setFor(wake, now);
+    if (move !== null && move <= now) this.#alarmed = true;
+    else if (move !== null) this.#alarm.setFor(move, now);
+    if (this.#nextRoundsAt === null || now >= this.#nextRoundsAt) {
+      const work = nextHouseworkAt(state);
+      const rounds = addMs(this.#houseKeptAt, HOUSEKEEPING_MS);
+      this.#nextRoundsAt = work === null ? null : epochMs(Math.max(work, rounds));
+    }
+    if (this.#nextRoundsAt !== null) this.#alarm.setFor(this.#nextRoundsAt, now);
+  }
+}

@@ -1,0 +1,59 @@
+// Recovery: the broker as the store remembers it.
+//   Y1. Whatever was committed is there again: messages with their counts and deadlines, the
+//       deduplication window, numbers, attributes, tags, move tasks, receive attempts.
+//   Y2. The same store gives the same broker, whenever and however often it is read.
+
+import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
+import { type EpochMs, epochMs } from "../../core/units.ts";
+import type { BrokerStore, StoredDocument } from "../../ports/broker-store.ts";
+import { type BrokerIdentity, BrokerState } from "../model/broker-state.ts";
+import type { MoveTask } from "../model/move-task.ts";
+import type { QueueRecord } from "../model/queue.ts";
+import type { ReceiveAttempt } from "../model/receive-attempt.ts";
+
+export interface Recovered {
+  readonly state: BrokerState;
+  /** True when the store was empty: its secret has yet to be committed. */
+  readonly fresh: boolean;
+}
+
+/** `identity.secret` is used only if the store has none yet. */
+export function recover(store: BrokerStore, identity: BrokerIdentity, now: EpochMs): Recovered {
+  const snapshot = store.load();
+  const byCollection = new Map<string, StoredDocument[]>();
+  for (const document of snapshot.documents) {
+    const list = byCollection.get(document.collection) ?? [];
+    list.push(document);
+    byCollection.set(document.collection, list);
+  }
+  const of = (collection: string) => byCollection.get(collection) ?? [];
+  const broker = new Map(of("broker").map(({ key, value }) => [key, value]));
+  const secret = broker.get("secret");
+  const state = new BrokerState(
+    secret === undefined
+      ? identity
+      : { ...identity, secret: JSON.parse(secret) as [number, number] },
+  );
+  state.resumeAt(snapshot.sequence, Number(broker.get("queue-number") ?? 0));
+  restoreDocuments(state, of);
+  for (const entry of snapshot.dedups) {
+    if (entry.acceptedAt <= now - SQS_DEDUP_WINDOW_MS) continue;
+    const queue = state.queueByNumber(entry.queue);
+    queue?.dedup.add(Buffer.from(entry.digest, "hex"), entry.acceptedAt, entry);
+  }
+  for (const head of snapshot.messages) state.restore(head, now);
+  return { state, fresh: secret === undefined };
+}
+
+function restoreDocuments(state: BrokerState, of: (collection: string) => StoredDocument[]): void {
+  for (const { value } of of("queue")) state.addQueue(JSON.parse(value) as QueueRecord);
+  for (const { key, value } of of("deleted-queue")) {
+    state.deletedNames.set(key, epochMs(Number(value)));
+  }
+  const tasks = of("move-task").map(({ value }) => JSON.parse(value) as MoveTask);
+  tasks.sort((a, b) => a.startedAt - b.startedAt);
+  for (const task of tasks) state.moveTasks.set(task.id, task);
+  for (const { key, value } of of("attempt")) {
+    state.attempts.set(key, JSON.parse(value) as ReceiveAttempt);
+  }
+}

@@ -1,0 +1,170 @@
+// BrokerState: all queues of the broker, and the counters they share.
+//   B1. Queue numbers and message numbers only grow and are never given twice, not even after a
+//       restart: the highest of both is part of what is committed.
+//   B2. A name that was deleted stays taken for a minute, as on AWS.
+//   B3. What a purge or a deleted queue leaves on disk is garbage: no longer part of any queue, and
+//       erased piece by piece behind the scenes.
+
+import { assert, present } from "../../core/assert.ts";
+import type { MessageHead } from "../../core/broker-change.ts";
+import { SQS_DELETED_NAME_WAIT_MS } from "../../core/limits.ts";
+import { addMs, type EpochMs } from "../../core/units.ts";
+import { MessageSlab } from "./message-slab.ts";
+import type { MoveTask } from "./move-task.ts";
+import { Queue, type QueueRecord } from "./queue.ts";
+import { settingsOf } from "./queue-settings.ts";
+import { createReceiptHandles, type ReceiptHandles } from "./receipt-handle.ts";
+import type { ReceiveAttempt } from "./receive-attempt.ts";
+import type { Step } from "./step.ts";
+import { WaitingReceives } from "./waiting-receives.ts";
+
+export interface BrokerIdentity {
+  readonly account: string;
+  readonly region: string;
+  readonly secret: readonly [number, number];
+}
+
+export class BrokerState {
+  readonly identity: BrokerIdentity;
+  readonly handles: ReceiptHandles;
+  readonly slab = new MessageSlab();
+  readonly queues = new Map<string, Queue>();
+  readonly deletedNames = new Map<string, EpochMs>();
+  readonly moveTasks = new Map<string, MoveTask>();
+  readonly attempts = new Map<string, ReceiveAttempt>();
+  readonly waiting = new WaitingReceives();
+  /** Numbers of messages that are only on disk any more (B3). */
+  readonly garbage: number[] = [];
+  readonly #byNumber = new Map<number, Queue>();
+  #sequence = 0;
+  #queueNumber = 0;
+
+  constructor(identity: BrokerIdentity) {
+    this.identity = identity;
+    this.handles = createReceiptHandles(identity.secret);
+  }
+
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  get queueNumber(): number {
+    return this.#queueNumber;
+  }
+
+  /** Goes on counting where an earlier run stopped (B1). */
+  resumeAt(sequence: number, queueNumber: number): void {
+    assert(sequence >= this.#sequence, "message numbers only grow");
+    this.#sequence = sequence;
+    this.#queueNumber = queueNumber;
+  }
+
+  nextSeq(): number {
+    this.#sequence += 1;
+    return this.#sequence;
+  }
+
+  nextQueueNumber(): number {
+    this.#queueNumber += 1;
+    return this.#queueNumber;
+  }
+
+  arnOf(name: string): string {
+    return `arn:aws:sqs:${this.identity.region}:${this.identity.account}:${name}`;
+  }
+
+  /** The queue an ARN names, if it is one of ours. */
+  queueByArn(arn: string): Queue | undefined {
+    const prefix = this.arnOf("");
+    return arn.startsWith(prefix) ? this.queues.get(arn.slice(prefix.length)) : undefined;
+  }
+
+  queueByNumber(number: number): Queue | undefined {
+    return this.#byNumber.get(number);
+  }
+
+  /** The queue as it is now: everything due has happened. */
+  open(name: string, step: Step): Queue | undefined {
+    const queue = this.queues.get(name);
+    if (queue !== undefined) this.advance(queue, step);
+    return queue;
+  }
+
+  advance(queue: Queue, step: Step): void {
+    queue.advance(step.now, (seq) => step.emit({ kind: "delete-message", seq }));
+  }
+
+  addQueue(record: QueueRecord): Queue {
+    const queue = new Queue(this.slab, record, settingsOf(record.attributes));
+    this.queues.set(record.name, queue);
+    this.#byNumber.set(record.number, queue);
+    return queue;
+  }
+
+  /** Forgets a queue; its messages become garbage (B3). */
+  removeQueue(queue: Queue, now: EpochMs): void {
+    this.discardMessages(queue, now);
+    this.queues.delete(queue.record.name);
+    this.#byNumber.delete(queue.record.number);
+  }
+
+  /** Empties a queue in memory; what it held becomes garbage (B3). */
+  discardMessages(queue: Queue, now: EpochMs): void {
+    while (queue.total > 0) {
+      const slot = queue.ages.at(queue.total - 1);
+      this.garbage.push(this.slab.seq.get(slot));
+      queue.remove(slot, now);
+    }
+  }
+
+  /** Puts a message that was read from disk where it belongs, or on the heap of garbage. */
+  restore(head: MessageHead, now: EpochMs): void {
+    const queue = this.#byNumber.get(head.queue);
+    if (queue === undefined || head.seq <= queue.record.purgedThrough) {
+      this.garbage.push(head.seq);
+    } else {
+      queue.insert(head, now);
+    }
+  }
+
+  /** Keeps a queue's record, in memory and on disk. */
+  saveRecord(queue: Queue, record: QueueRecord, step: Step): void {
+    queue.record = record;
+    queue.settings = settingsOf(record.attributes);
+    step.emit({
+      kind: "put-document",
+      document: {
+        collection: "queue",
+        key: String(record.number),
+        value: JSON.stringify(record),
+      },
+    });
+  }
+
+  /** Whether a name is still blocked by the deletion of its queue (B2). */
+  isDeletedRecently(name: string, now: EpochMs): boolean {
+    const at = this.deletedNames.get(name);
+    return at !== undefined && now < addMs(at, SQS_DELETED_NAME_WAIT_MS);
+  }
+
+  headOf(queue: Queue, slot: number): MessageHead {
+    const { slab } = this;
+    return {
+      seq: slab.seq.get(slot),
+      queue: queue.record.number,
+      sentAt: slab.sentAt.get(slot) as EpochMs,
+      dueAt: slab.dueAt.get(slot) as EpochMs,
+      receivedAt: slab.receivedAt.get(slot) as EpochMs,
+      firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
+      receiveCount: slab.receiveCount.get(slot),
+      group: queue.groupOf(slot),
+      source: slab.source.get(slot),
+      arrivalCount: slab.arrivalCount.get(slot),
+    };
+  }
+
+  /** The queue of a record that must exist. */
+  requireNumber(number: number): Queue {
+    return present(this.#byNumber.get(number), `queue number ${number}`);
+  }
+}

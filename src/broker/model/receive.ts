@@ -1,0 +1,122 @@
+// Receive: hands messages out.
+//   R1. A receive that finds nothing and may wait does so; it is answered by the first step that
+//       makes something deliverable, or when its time is over.
+//   R2. A message that was received too often is moved by the receive that would exceed the limit,
+//       never before.
+//   R3. A visibility timeout of zero delivers and counts, and leaves the message visible.
+
+import { SQS_IN_FLIGHT_MAX } from "../../core/limits.ts";
+import { addMs, type EpochMs } from "../../core/units.ts";
+import type { BrokerState } from "./broker-state.ts";
+import { deadLetterTarget, moveToDeadLetters } from "./dead-letter.ts";
+import { done, type Outcome, refuse } from "./fault.ts";
+import { parseDetail } from "./message-detail.ts";
+import type { Delivery, ReceiveInput } from "./operations.ts";
+import type { Queue } from "./queue.ts";
+import { invalidValue, missingQueue } from "./queue-faults.ts";
+import { emitReceipt } from "./receipt.ts";
+import { recallAttempt, rememberAttempt } from "./receive-attempt.ts";
+import { formatSequenceNumber } from "./sequence-number.ts";
+import type { Step } from "./step.ts";
+
+/** The receive was put among the waiting; its answer comes from a later step (R1). */
+export interface Waiting {
+  readonly waiting: number;
+}
+
+type Received = Outcome<{ deliveries: Delivery[] }>;
+
+export function receive(state: BrokerState, step: Step, input: ReceiveInput): Received | Waiting {
+  const queue = state.open(input.queue, step);
+  if (queue === undefined) return missingQueue();
+  if (input.attemptId !== null && !queue.fifo) {
+    return invalidValue(
+      input.attemptId,
+      "ReceiveRequestAttemptId",
+      "The request include parameter that is not valid for this queue type.",
+    );
+  }
+  const answer = attempt(state, step, queue, input);
+  if (!answer.ok || answer.value.deliveries.length > 0) return answer;
+  const waitMs = input.waitMs ?? queue.settings.receiveWaitMs;
+  if (waitMs <= 0) return answer;
+  return { waiting: state.waiting.add(queue, input, addMs(step.now, waitMs)) };
+}
+
+/** One look at the queue, without waiting. */
+export function attempt(
+  state: BrokerState,
+  step: Step,
+  queue: Queue,
+  input: ReceiveInput,
+): Received {
+  if (input.attemptId !== null) {
+    const recalled = recallAttempt(state, step, queue, input);
+    if (recalled !== null && !recalled.ok) return recalled;
+    if (recalled !== null) return done({ deliveries: deliver(state, step, queue, recalled.value) });
+  }
+  if (!queue.fifo && queue.inFlight >= SQS_IN_FLIGHT_MAX) {
+    return refuse("OverLimit", `Too many messages in flight: the limit is ${SQS_IN_FLIGHT_MAX}.`);
+  }
+  const slots = take(state, step, queue, input);
+  if (input.attemptId !== null && slots.length > 0)
+    rememberAttempt(state, step, queue, input, slots);
+  return done({ deliveries: deliver(state, step, queue, slots) });
+}
+
+function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput): number[] {
+  const visibilityMs = input.visibilityMs ?? queue.settings.visibilityMs;
+  const dueAt = addMs(step.now, visibilityMs);
+  const room = Math.min(input.max, SQS_IN_FLIGHT_MAX - queue.inFlight);
+  const cursor = queue.openReceive(step.now);
+  const slots: number[] = [];
+  while (slots.length < room) {
+    const slot = cursor.next();
+    if (slot === 0) break;
+    if (queue.isExpired(slot, step.now)) {
+      step.emit({ kind: "delete-message", seq: state.slab.seq.get(slot) });
+      queue.remove(slot, step.now);
+      continue;
+    }
+    const target = deadLetterTarget(state, queue, slot);
+    if (target !== null) {
+      moveToDeadLetters(state, step, queue, slot, target); // R2
+      continue;
+    }
+    queue.take(slot, step.now, dueAt);
+    slots.push(slot);
+    emitReceipt(state, step, slot);
+  }
+  if (visibilityMs === 0) for (const slot of slots) queue.release(slot, step.now); // R3
+  return slots;
+}
+
+function deliver(
+  state: BrokerState,
+  step: Step,
+  queue: Queue,
+  slots: readonly number[],
+): Delivery[] {
+  const { slab } = state;
+  return slots.map((slot) => {
+    const seq = slab.seq.get(slot);
+    const receiveCount = slab.receiveCount.get(slot);
+    const content = step.read(seq);
+    const source = state.queueByNumber(slab.source.get(slot));
+    const { attributes, traceHeader, dedupId } = parseDetail(content.detail);
+    return {
+      messageId: content.id,
+      receiptHandle: state.handles.encode(queue.record.number, seq, receiveCount),
+      body: content.body,
+      attributes,
+      traceHeader,
+      groupId: queue.groupOf(slot),
+      dedupId,
+      sequenceNumber: queue.fifo ? formatSequenceNumber(seq) : null,
+      sentAt: slab.sentAt.get(slot) as EpochMs,
+      firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
+      receiveCount,
+      sourceArn: source === undefined ? null : state.arnOf(source.record.name),
+    };
+  });
+}

@@ -1,0 +1,99 @@
+// Limits: every bound that AWS or the house sets, by name, in one place.
+//   L1. The unit is in the name; times are DurationMs even where AWS speaks of seconds.
+//   L2. SQS_, SNS_, S3_, EVENTBRIDGE_ and DYNAMODB_ bounds are Amazon's; the others are ours and
+//       say what they protect.
+// Grouped by service, in the order in which a message meets them.
+
+import { type Bytes, bytes, type DurationMs, days, hours, minutes, seconds } from "./units.ts";
+
+// SQS: messages
+export const SQS_MESSAGE_BYTES_MAX: Bytes = bytes(1_048_576);
+/** Lowest and highest that the queue attribute MaximumMessageSize takes; the highest is its default. */
+export const SQS_MESSAGE_BYTES_SETTING_MIN: Bytes = bytes(1_024);
+export const SQS_MESSAGE_BYTES_SETTING_MAX: Bytes = bytes(1_048_576);
+/** All entries of one batch together, whatever the queue's own MaximumMessageSize. */
+export const SQS_BATCH_BYTES_MAX: Bytes = bytes(1_048_576);
+export const SQS_BATCH_ENTRIES_MAX = 10;
+export const SQS_BATCH_ENTRY_ID_CHARACTERS_MAX = 80;
+export const SQS_MESSAGE_ATTRIBUTES_MAX = 10;
+export const SQS_ATTRIBUTE_NAME_CHARACTERS_MAX = 256;
+export const SQS_ATTRIBUTE_TYPE_CHARACTERS_MAX = 256;
+export const SQS_GROUP_ID_CHARACTERS_MAX = 128;
+export const SQS_DEDUP_ID_CHARACTERS_MAX = 128;
+export const SQS_ATTEMPT_ID_CHARACTERS_MAX = 128;
+/** Digits of a FIFO sequence number. */
+export const SQS_SEQUENCE_NUMBER_DIGITS = 20;
+
+// SQS: queues
+export const SQS_QUEUE_NAME_CHARACTERS_MAX = 80;
+export const SQS_QUEUE_TAGS_MAX = 50;
+export const SQS_TAG_KEY_CHARACTERS_MAX = 128;
+export const SQS_TAG_VALUE_CHARACTERS_MAX = 256;
+export const SQS_LIST_PAGE_MAX = 1_000;
+export const SQS_PERMISSION_ACTIONS_MAX = 7;
+export const SQS_PERMISSION_LABEL_CHARACTERS_MAX = 80;
+export const SQS_KMS_REUSE_MS_MIN: DurationMs = seconds(60);
+export const SQS_KMS_REUSE_MS_MAX: DurationMs = seconds(86_400);
+export const SQS_KMS_REUSE_MS_DEFAULT: DurationMs = seconds(300);
+/** After DeleteQueue the name rests this long. */
+export const SQS_DELETED_NAME_WAIT_MS: DurationMs = seconds(60);
+export const SQS_PURGE_INTERVAL_MS: DurationMs = seconds(60);
+
+// SQS: times of a message
+export const SQS_DELAY_MS_MAX: DurationMs = seconds(900);
+export const SQS_RETENTION_MS_MIN: DurationMs = seconds(60);
+export const SQS_RETENTION_MS_MAX: DurationMs = days(14);
+export const SQS_RETENTION_MS_DEFAULT: DurationMs = days(4);
+/** Also the most that a message may stay hidden in total, counted from its receive. */
+export const SQS_VISIBILITY_MS_MAX: DurationMs = hours(12);
+export const SQS_VISIBILITY_MS_DEFAULT: DurationMs = seconds(30);
+export const SQS_DEDUP_WINDOW_MS: DurationMs = minutes(5);
+export const SQS_RECEIVE_ATTEMPT_MS: DurationMs = minutes(5);
+
+// SQS: receiving
+export const SQS_RECEIVE_WAIT_MS_MAX: DurationMs = seconds(20);
+export const SQS_RECEIVE_MESSAGES_MAX = 10;
+/** Beyond it a standard queue answers OverLimit and a FIFO queue answers with nothing. */
+export const SQS_IN_FLIGHT_MAX = 120_000;
+
+// SQS: dead letters and redrive
+export const SQS_RECEIVE_COUNT_SETTING_MIN = 1;
+export const SQS_RECEIVE_COUNT_SETTING_MAX = 1_000;
+export const SQS_RECEIVE_COUNT_SETTING_DEFAULT = 10;
+export const SQS_REDRIVE_ALLOW_SOURCES_MAX = 10;
+export const SQS_MOVE_MESSAGES_PER_SECOND_MAX = 500;
+export const SQS_MOVE_TASKS_LISTED_MAX = 10;
+
+// SQS: fair queues. A tenant is noisy with more than this share of the messages in flight, once it
+// has at least this many; the noise ends when it has sent nothing for the quiet time.
+export const SQS_NOISY_SHARE_PERCENT = 10;
+export const SQS_NOISY_IN_FLIGHT_MIN = 30;
+export const SQS_NOISY_QUIET_MS: DurationMs = minutes(5);
+
+// SNS
+export const SNS_MESSAGE_BYTES_DEFAULT: Bytes = bytes(262_144);
+/** What the topic attribute MaximumMessageSize can raise it to. */
+export const SNS_MESSAGE_BYTES_MAX: Bytes = bytes(1_048_576);
+export const SNS_BATCH_ENTRIES_MAX = 10;
+export const SNS_TOPIC_NAME_CHARACTERS_MAX = 256;
+export const SNS_SUBJECT_CHARACTERS_MAX = 100;
+/** Raw delivery to SQS discards a message with more. */
+export const SNS_RAW_ATTRIBUTES_MAX = 10;
+export const SNS_DEDUP_WINDOW_MS: DurationMs = minutes(5);
+export const SNS_FILTER_KEYS_MAX = 5;
+export const SNS_FILTER_COMBINATIONS_MAX = 150;
+
+// S3
+export const S3_KEY_BYTES_MAX: Bytes = bytes(1_024);
+export const S3_BUCKET_NAME_CHARACTERS_MIN = 3;
+export const S3_BUCKET_NAME_CHARACTERS_MAX = 63;
+export const S3_OBJECT_TAGS_MAX = 10;
+export const S3_LIST_KEYS_MAX = 1_000;
+export const S3_DELETE_KEYS_MAX = 1_000;
+export const S3_UPLOAD_PARTS_MAX = 10_000;
+export const S3_PART_BYTES_MIN: Bytes = bytes(5 * 1_048_576);
+
+// DynamoDB
+export const DYNAMODB_TRANSACTION_ITEMS_MAX = 100;
+export const DYNAMODB_TRANSACTION_BYTES_MAX: Bytes = bytes(4 * 1_048_576);
+export const DYNAMODB_ITEM_BYTES_MAX: Bytes = bytes(400 * 1_024);

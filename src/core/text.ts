@@ -1,0 +1,52 @@
+// Text: what the wire asks of strings.
+//   X1. SQS takes the characters of XML 1.0 and no others: tab, line feed, carriage return,
+//       U+0020-U+D7FF, U+E000-U+FFFD, U+10000-U+10FFFF. A lone surrogate is none of them.
+//   X2. Lengths are UTF-8 bytes, never UTF-16 units.
+
+/** Length as UTF-8 (X2); a lone surrogate counts as the U+FFFD it would be written as. */
+export function utf8ByteLength(text: string): number {
+  return Buffer.byteLength(text, "utf8");
+}
+
+// Suspects: everything forbidden, plus the halves of legal pairs. One pass of a compiled class
+// clears almost every body; only text with a suspect pays for the walk below.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds.
+const SUSPECT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ud800-\udfff\ufffe\uffff]/;
+
+/** Whether `text` holds a character that SQS refuses (X1). On the broker's hot path. */
+export function hasInvalidXmlCharacter(text: string): boolean {
+  return SUSPECT.test(text) && invalidXmlCharacterIndex(text) >= 0;
+}
+
+/** UTF-16 position of the first character that SQS refuses (X1), or -1. */
+export function invalidXmlCharacterIndex(text: string): number {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 0x20) {
+      if (code !== 0x09 && code !== 0x0a && code !== 0x0d) return index;
+    } else if (code >= 0xd800 && code <= 0xdfff) {
+      const next = text.charCodeAt(index + 1); // NaN at the end, which is in no range.
+      const paired = code <= 0xdbff && next >= 0xdc00 && next <= 0xdfff;
+      if (!paired) return index;
+      index++;
+    } else if (code >= 0xfffe) {
+      return index;
+    }
+  }
+  return -1;
+}
+
+const ELLIPSIS = "…";
+
+/**
+ * At most `unitsMax` UTF-16 units of `text` for a message to people, with an ellipsis when
+ * something was cut. Never cuts a surrogate pair in two.
+ */
+export function clampText(text: string, unitsMax: number): string {
+  if (text.length <= unitsMax) return text;
+  if (unitsMax <= 0) return "";
+  let end = unitsMax - ELLIPSIS.length;
+  const last = text.charCodeAt(end - 1);
+  if (last >= 0xd800 && last <= 0xdbff) end--;
+  return text.slice(0, end) + ELLIPSIS;
+}
