@@ -1,0 +1,45 @@
+// Test summary: what a run of vitest came to, in numbers that cannot flatter.
+//   M1. Whatever went wrong counts as failed: a test, a hook, a file that could not be loaded, an
+//       error that nobody caught.
+//   M2. Each reason for skipping is told once, with the number of tests it took.
+
+/** The part of vitest's report that the summary reads. */
+export interface ReportedModule {
+  errors(): readonly unknown[];
+  readonly children: {
+    allTests(): Iterable<ReportedTest>;
+    allSuites(): Iterable<{ errors(): readonly unknown[] }>;
+  };
+}
+
+export interface ReportedTest {
+  result(): { readonly state: string; readonly note?: string | undefined };
+}
+
+export interface Summary {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly skipLines: readonly string[];
+}
+
+const NO_REASON = "marked with skip or todo";
+
+export function summarize(modules: readonly ReportedModule[], uncaught: number): Summary {
+  const counts = { passed: 0, failed: uncaught, skipped: 0 };
+  const reasons = new Map<string, number>();
+  for (const module of modules) {
+    counts.failed += module.errors().length; // M1
+    for (const suite of module.children.allSuites()) counts.failed += suite.errors().length;
+    for (const test of module.children.allTests()) {
+      const { state, note = NO_REASON } = test.result();
+      if (state === "passed") counts.passed += 1;
+      else if (state === "skipped") {
+        counts.skipped += 1;
+        reasons.set(note, (reasons.get(note) ?? 0) + 1);
+      } else counts.failed += 1;
+    }
+  }
+  const skipLines = [...reasons].map(([note, tests]) => `skipped ${tests}: ${note}`); // M2
+  return { ...counts, skipLines };
+}

@@ -1,0 +1,15 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ERROR_CODES } from "../../src/core/errors.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const page = readFileSync(join(import.meta.dirname, "../../docs/reference/errors.md"), "utf8");
+
+test("the page of error codes says what the table in the code says, in order of the codes", () => {
+  const written = rowsOf(page, "code").map(([code, retry, hint]) => [code, retry, hint]);
+  const expected = Object.entries(ERROR_CODES)
+    .map(([code, { retry, hint }]) => [`\`${code}\``, retry, hint])
+    .toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1));
+  expect(written).toEqual(expected);
+});

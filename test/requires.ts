@@ -1,0 +1,116 @@
+// Requires: tests that need more than npm gives say so here, once.
+//   R1. A missing part skips the tests that need it, with a note that says what is missing and how
+//       to get it; scripts/test.ts prints each note once.
+//   R2. With TIDEGATE_REQUIRE_ALL=1 (set by .ci/run) a missing part fails those tests instead.
+//   R3. A part is looked for in all its usual places, and the first that works is used: another
+//       version earlier on the PATH does not hide the one we need.
+
+import { spawnSync } from "node:child_process";
+import { beforeEach } from "vitest";
+
+export type Part = "aws-cli" | "boto3" | "java" | "chromium" | "postgres";
+
+/** How to look for a part: the commands to try, and what a good answer looks like. */
+export interface Probe {
+  readonly commands: readonly string[];
+  readonly args: readonly string[];
+  /** Matched against all that the command printed. */
+  readonly answer: RegExp;
+  /** Ends the sentence "... is missing: ". */
+  readonly advice: string;
+}
+
+/** Runs a command; undefined when it could not be run or failed. */
+export type Run = (command: string, args: readonly string[]) => string | undefined;
+
+const PROBE_MS_MAX = 30_000;
+const POSTGRES_VERSIONS = ["18", "17", "16", "15"];
+
+/** Where each part is looked for on this machine. `given` are the environment's variables. */
+export function probes(given: Readonly<Record<string, string | undefined>>): Record<Part, Probe> {
+  const chosen = (name: string) => (given[name] === undefined ? [] : [given[name]]);
+  return {
+    "aws-cli": {
+      commands: [...chosen("TIDEGATE_AWS_CLI"), "aws", "/usr/bin/aws", "/usr/local/bin/aws"],
+      args: ["--version"],
+      answer: /^aws-cli\/2\./,
+      advice: "install AWS CLI v2 (Debian: awscli), or set TIDEGATE_AWS_CLI to its path",
+    },
+    boto3: {
+      commands: [...chosen("TIDEGATE_PYTHON"), "python3", "/usr/bin/python3"],
+      args: ["-c", "import boto3; print('boto3', boto3.__version__)"],
+      answer: /^boto3 \d/,
+      advice: "install boto3 (Debian: python3-boto3), or set TIDEGATE_PYTHON to a Python with it",
+    },
+    java: {
+      commands: ["java", "/usr/bin/java"],
+      args: ["-version"],
+      answer: /version "/,
+      advice: "install a Java runtime (Debian: default-jre-headless)",
+    },
+    chromium: {
+      commands: [...chosen("TIDEGATE_CHROMIUM"), "chromium", "/usr/bin/chromium", "google-chrome"],
+      args: ["--version"],
+      answer: /Chrom(e|ium) \d/,
+      advice: "install Chromium (Debian: chromium), or set TIDEGATE_CHROMIUM to its path",
+    },
+    postgres: {
+      commands: [
+        ...chosen("TIDEGATE_POSTGRES"),
+        "postgres",
+        ...POSTGRES_VERSIONS.map((version) => `/usr/lib/postgresql/${version}/bin/postgres`),
+      ],
+      args: ["--version"],
+      answer: /^postgres \(PostgreSQL\) \d/,
+      advice: "install PostgreSQL (Debian: postgresql), or set TIDEGATE_POSTGRES to its server",
+    },
+  };
+}
+
+/** The first command that answers as it should (R3), or undefined when the part is missing. */
+export function findPart(probe: Probe, run: Run): string | undefined {
+  return probe.commands.find((command) => {
+    const answer = run(command, probe.args);
+    return answer !== undefined && probe.answer.test(answer);
+  });
+}
+
+export type Verdict =
+  | { readonly kind: "run" }
+  | { readonly kind: "skip"; readonly note: string }
+  | { readonly kind: "fail"; readonly note: string };
+
+/** What becomes of tests that need a part (R1, R2). */
+export function judge(part: Part, command: string | undefined, requireAll: boolean): Verdict {
+  if (command !== undefined) return { kind: "run" };
+  const note = `${part} is missing: ${probes({})[part].advice}`;
+  return { kind: requireAll ? "fail" : "skip", note };
+}
+
+const found = new Map<Part, string | undefined>();
+
+/**
+ * Skips the tests of the enclosing file or `describe` unless every part is on this machine.
+ * Returns the command of each part; it is only good inside a test, not in `beforeAll`.
+ */
+export function requirePart<P extends Part>(...parts: P[]): Record<P, string> {
+  const requireAll = process.env.TIDEGATE_REQUIRE_ALL === "1";
+  const commands = {} as Record<P, string>;
+  for (const part of parts) {
+    if (!found.has(part)) found.set(part, findPart(probes(process.env)[part], runCommand));
+    const command = found.get(part);
+    commands[part] = command ?? `${part}-is-missing`;
+    const verdict = judge(part, command, requireAll);
+    if (verdict.kind === "run") continue;
+    beforeEach((context) => {
+      if (verdict.kind === "fail") throw new Error(verdict.note);
+      context.skip(verdict.note);
+    });
+  }
+  return commands;
+}
+
+function runCommand(command: string, args: readonly string[]): string | undefined {
+  const run = spawnSync(command, args, { encoding: "utf8", timeout: PROBE_MS_MAX });
+  return run.status === 0 ? `${run.stdout}${run.stderr}`.trim() : undefined;
+}

@@ -1,0 +1,98 @@
+// The step before `npm start` and `npm test`, run in a folder of its own with an npm that only
+// notes that it was called.
+
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const script = join(import.meta.dirname, "../../scripts/ensure.mjs");
+let root = "";
+
+/** What the false npm does after it has noted its arguments. */
+function givenNpm(...lines: string[]): void {
+  const text = ["#!/bin/sh", 'echo "$@" >> calls', ...lines].join("\n");
+  writeFileSync(join(root, "bin", "npm"), text, { mode: 0o755 });
+}
+
+const INSTALLS_NODE_24 = [
+  "rm -rf node_modules && mkdir -p node_modules/node/bin",
+  `printf '#!/bin/sh\\necho v24.0.0\\n' > node_modules/node/bin/node`,
+  "chmod +x node_modules/node/bin/node",
+];
+
+function ensure() {
+  const env = {
+    ...process.env,
+    PATH: [join(root, "bin"), dirname(process.execPath), "/usr/bin", "/bin"].join(delimiter),
+  };
+  const file = join(root, "scripts", "ensure.mjs");
+  return spawnSync(process.execPath, [file], { encoding: "utf8", env });
+}
+
+function calls(): string[] {
+  const file = join(root, "calls");
+  return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+}
+
+beforeEach(() => {
+  root = join(mkdtempSync(join(tmpdir(), "tidegate-ensure-")), "a folder with spaces");
+  mkdirSync(join(root, "bin"), { recursive: true });
+  cpSync(script, join(root, "scripts", "ensure.mjs"));
+  writeFileSync(join(root, "package.json"), `{ "devDependencies": { "node": "^24.1.0" } }`);
+  writeFileSync(join(root, "package-lock.json"), "{}");
+});
+
+afterEach(() => rmSync(dirname(root), { recursive: true, force: true }));
+
+test("a fresh clone is installed once, with one line, and then left alone in silence", () => {
+  givenNpm(...INSTALLS_NODE_24, "echo added 1 package");
+  const first = ensure();
+  expect(first.stderr).toBe("");
+  expect(first.stdout).toMatch(/^tidegate: installing dependencies .*\n$/);
+  expect(ensure()).toMatchObject({ status: 0, stdout: "", stderr: "" });
+  expect(calls()).toHaveLength(1);
+  expect(calls()[0]).toMatch(/^ci --include=dev /);
+});
+
+test("a changed lock, and a Node that has gone, are each installed anew", () => {
+  givenNpm(...INSTALLS_NODE_24);
+  ensure();
+  writeFileSync(join(root, "package-lock.json"), `{ "changed": true }`);
+  expect(ensure().status).toBe(0);
+  expect(calls()).toHaveLength(2);
+  rmSync(join(root, "node_modules", "node"), { recursive: true });
+  expect(ensure().status).toBe(0);
+  expect(calls()).toHaveLength(3);
+});
+
+test("a failing npm ci is shown whole, ends the command, and is tried again next time", () => {
+  givenNpm("echo from stdout", "echo npm error EUSAGE >&2", "exit 1");
+  const { status, stderr } = ensure();
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/from stdout\nnpm error EUSAGE\ntidegate: `npm ci` failed/);
+  ensure();
+  expect(calls()).toHaveLength(2);
+});
+
+test("a pinned Node that cannot run is named, with the way out", () => {
+  givenNpm("mkdir -p node_modules");
+  const { status, stderr } = ensure();
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/the pinned Node 24 cannot run: .*ENOENT/);
+  expect(stderr).toContain("npm_config_ignore_scripts=false npm test");
+});
+
+test("a pinned Node of another version is refused", () => {
+  givenNpm(...INSTALLS_NODE_24, "sed -i s/v24/v20/ node_modules/node/bin/node");
+  expect(ensure().stderr).toContain("the pinned Node 24 cannot run: v20.0.0");
+});

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { checkBannedGlobals } from "./banned-globals.ts";
+import { parse } from "./source-file.ts";
+
+function count(text: string, path = "src/broker/engine/writer.ts"): number {
+  return checkBannedGlobals(parse(path, text)).length;
+}
+
+test.each([
+  "const now = Date.now();",
+  "const now = new Date();",
+  "const now = globalThis.Date;",
+  `const now = globalThis["Date"];`,
+  "setTimeout(done, 5);",
+  "const later = { setInterval };",
+  "const chance = Math.random();",
+  "const id = crypto.randomUUID();",
+  `import { randomUUID as id } from "node:crypto";`,
+  "const home = process.env.HOME;",
+  "await fetch(url);",
+  "const start = performance.now();",
+  "const now = (Date as unknown as Clock).now();",
+])("is refused in a pure room: %s", (text) => {
+  expect(count(text)).toBe(1);
+});
+
+test.each([
+  "let at: Date;",
+  "type Clock = typeof Date;",
+  "const kind = event.process;",
+  "const row = { process: 1, Date: 2 };",
+  "interface Job { process(): void }",
+  "function run(process: () => void) { process(); }",
+  "const { fetch } = ports; fetch(url);",
+  `import { fetch } from "./queue.ts"; fetch();`,
+  "const max = Math.max(1, 2);",
+  `headers.get("Date");`,
+  "const digits = value.toString(16); const own = globalThis.constructor;",
+  `const text = "Date.now()"; // Date.now() is for the clock`,
+])("is no use of a global: %s", (text) => {
+  expect(count(text)).toBe(0);
+});
+
+test("rooms that face the machine, and tests, may use them", () => {
+  for (const path of ["src/platform/clock.ts", "src/cli/main.ts", "src/core/units.test.ts"]) {
+    expect(count("Date.now();", path)).toBe(0);
+  }
+  expect(count("Date.now();", "src/core/units.ts")).toBe(1);
+});

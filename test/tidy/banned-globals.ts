@@ -1,0 +1,104 @@
+// Banned globals: time, chance, the process, the disk and the network enter by ports, but in the
+// rooms marked for it (rooms.ts, H2). Else the simulator could not replay what production did.
+
+import { ROOMS, roomOf } from "./rooms.ts";
+import { isNode, type Node, type SourceFile, type Violation, walk } from "./source-file.ts";
+
+/** Name -> what to use instead. Maps, since an object would also answer to `toString`. */
+const BANNED: ReadonlyMap<string, string> = new Map([
+  ["Date", "the Clock port"],
+  ["performance", "the Clock port"],
+  ["setTimeout", "the Clock port"],
+  ["setInterval", "the Clock port"],
+  ["setImmediate", "the Turn port"],
+  ["process", "options given by the composition root"],
+  ["fetch", "a port"],
+]);
+
+/** Members, whatever they hang on: `crypto.randomUUID`, an imported `randomUUID`. */
+const BANNED_MEMBERS: ReadonlyMap<string, string> = new Map([
+  ["randomUUID", "the Random port"],
+  ["getRandomValues", "the Random port"],
+]);
+
+export function checkBannedGlobals(file: SourceFile): Violation[] {
+  const room = roomOf(file.path);
+  if (room === null || ROOMS[room]?.machine) return [];
+  const own = declaredNames(file.program);
+  const violations: Violation[] = [];
+  walk(file.program, (node, parent, field) => {
+    const found = bannedUse(node, parent, field, own);
+    if (found === null) return;
+    const message = `${found.name} is not for ${room}: use ${found.instead}`;
+    violations.push({ path: file.path, line: file.lineOf(node.start), message });
+  });
+  return violations;
+}
+
+function bannedUse(
+  node: Node,
+  parent: Node | null,
+  field: string,
+  own: ReadonlySet<string>,
+): { name: string; instead: string } | null {
+  if (node.type === "MemberExpression") {
+    const object = nameOf(node.object);
+    const name = nameOf(node.property) ?? "";
+    const instead =
+      BANNED_MEMBERS.get(name) ?? (object === "globalThis" ? BANNED.get(name) : undefined);
+    if (object === "Math" && name === "random") return { name, instead: "the Random port" };
+    return instead === undefined ? null : { name, instead };
+  }
+  if (node.type === "ImportSpecifier") {
+    const name = nameOf(node.imported) ?? "";
+    const instead = BANNED_MEMBERS.get(name);
+    return instead === undefined ? null : { name, instead };
+  }
+  if (node.type !== "Identifier" || !isReference(parent, field)) return null;
+  const name = String(node.name);
+  if (own.has(name)) return null;
+  const instead = BANNED.get(name);
+  return instead === undefined ? null : { name, instead };
+}
+
+/** Whether an identifier in this place reads a value, rather than naming a member or a type. */
+function isReference(parent: Node | null, field: string): boolean {
+  if (parent === null) return false;
+  if (parent.type.startsWith("TS")) return field === "expression";
+  if (parent.type === "MemberExpression") return field !== "property" || parent.computed === true;
+  if (field === "key") return parent.computed === true;
+  return !/^(Import|Export|Label)/.test(parent.type);
+}
+
+/** Names that the file itself gives to something; they hide the globals. */
+function declaredNames(program: Node): Set<string> {
+  const names = new Set<string>();
+  const bind = (target: unknown): void => {
+    if (!isNode(target)) return;
+    if (target.type === "Identifier") names.add(String(target.name));
+    else if (target.type === "AssignmentPattern") bind(target.left);
+    else if (target.type === "RestElement") bind(target.argument);
+    else if (target.type === "Property") bind(target.value);
+    else if (target.type === "ObjectPattern") each(target.properties, bind);
+    else if (target.type === "ArrayPattern") each(target.elements, bind);
+  };
+  walk(program, (node) => {
+    if (node.type === "VariableDeclarator") bind(node.id);
+    if (/^Import.*Specifier$/.test(node.type)) bind(node.local);
+    if (/^(Function|ArrowFunction|Class)/.test(node.type)) {
+      bind(node.id);
+      each(node.params, bind);
+    }
+  });
+  return names;
+}
+
+function each(list: unknown, visit: (item: unknown) => void): void {
+  if (Array.isArray(list)) for (const item of list) visit(item);
+}
+
+function nameOf(value: unknown): string | null {
+  if (!isNode(value)) return null;
+  if (value.type === "Identifier") return String(value.name);
+  return value.type === "Literal" && typeof value.value === "string" ? value.value : null;
+}

@@ -1,0 +1,97 @@
+// Rooms: the import table of the house, as data. ARCHITECTURE.md draws it; tidy holds it.
+//   H1. What is not listed is forbidden. A new room or a new package is a new line here, and its
+//       reason a decision record.
+//   H2. Only rooms marked `machine` may touch time, chance, the process, the disk or the network.
+
+export interface Room {
+  /** Rooms it may import; "x/*" stands for all rooms below x. */
+  readonly imports: readonly string[];
+  /** Rooms of which it may import types only. */
+  readonly types?: readonly string[];
+  /** Single files it may import values of, besides. */
+  readonly files?: readonly string[];
+  /** Packages it may import: npm's by name, Node's with "node:". */
+  readonly packages: readonly string[];
+  readonly machine?: true;
+}
+
+const BROKER = ["broker", "broker/model", "broker/engine", "broker/wire"];
+const INGEST = ["ingest", "ingest/policy", "produce"];
+const EMBEDDED_STORES = ["stores/memory", "stores/sqlite"];
+const SEAMS = ["core", "ports"];
+
+/** The words in which the broker refuses, spoken by model, engine and wire alike. */
+const FAULTS = "src/broker/model/fault.ts";
+
+export const ROOMS: Readonly<Record<string, Room>> = {
+  core: { imports: [], packages: ["node:crypto"] },
+  ports: { imports: ["core"], packages: [] },
+  "broker/model": { imports: ["core"], packages: [] },
+  "broker/engine": { imports: [...SEAMS, "broker/model"], packages: [] },
+  "broker/wire": {
+    imports: [...SEAMS, "broker/engine"],
+    types: ["broker/model"],
+    files: [FAULTS],
+    packages: ["node:crypto", "node:buffer"], // MD5 sums as AWS's answers carry them; UTF-8 checks.
+  },
+  // Files that lie in src/broker itself: http.ts, the whole broker as one function.
+  broker: {
+    imports: [...SEAMS, "broker/engine", "broker/wire"],
+    types: ["broker/model"],
+    files: [FAULTS],
+    packages: [],
+  },
+  "ingest/policy": { imports: ["core"], packages: [] },
+  ingest: { imports: [...SEAMS, "ingest/policy"], packages: [] },
+  produce: { imports: SEAMS, packages: [] },
+  lineage: { imports: ["core"], packages: [] },
+  doctor: { imports: SEAMS, packages: [] },
+  console: { imports: SEAMS, packages: [] },
+  "stores/memory": { imports: SEAMS, packages: [], machine: true },
+  "stores/sqlite": {
+    imports: SEAMS,
+    packages: ["node:sqlite", "node:fs", "node:path", "node:worker_threads", "node:zlib"],
+    machine: true,
+  },
+  telemetry: { imports: SEAMS, packages: [], machine: true },
+  aws: { imports: SEAMS, packages: ["@aws-sdk/client-sqs"], machine: true },
+  platform: {
+    imports: SEAMS,
+    packages: ["node:crypto", "node:http", "node:fs", "node:path", "node:net", "node:timers"],
+    machine: true,
+  },
+  cloud: {
+    imports: [...SEAMS, ...BROKER, "platform", ...EMBEDDED_STORES],
+    packages: ["node:fs", "node:path", "node:http", "node:net"],
+    machine: true,
+  },
+  sim: { imports: [...SEAMS, ...BROKER, ...INGEST, ...EMBEDDED_STORES], packages: ["fast-check"] },
+  testkit: {
+    imports: [...SEAMS, ...BROKER, ...INGEST, ...EMBEDDED_STORES, "cloud"],
+    packages: ["fast-check"],
+  },
+  cli: { imports: ["*"], packages: ["*"], machine: true },
+};
+
+/** Packages that few files of a room may import, so that what they do stays in one place. */
+export const FILES_MAX: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  core: { "node:crypto": 1 },
+  "broker/wire": { "node:crypto": 1 },
+};
+
+const NESTED = new Set(["broker", "ingest"]);
+const FAMILIES = new Set(["stores", "sinks"]);
+
+/** The room of a file, or null for tests, scripts and benches, which may import all. */
+export function roomOf(path: string): string | null {
+  const [top, first = "", second = "", ...deeper] = path.split("/");
+  if (top !== "src" || /\.test\.ts$/.test(path)) return null;
+  if (FAMILIES.has(first)) return `${first}/${second}`;
+  const inside = `${first}/${second}`;
+  if (NESTED.has(first) && deeper.length > 0 && ROOMS[inside] !== undefined) return inside;
+  return second === "" ? "index" : first;
+}
+
+export function allows(list: readonly string[], wanted: string): boolean {
+  return list.some((item) => item === "*" || item === wanted);
+}

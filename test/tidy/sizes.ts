@@ -1,0 +1,73 @@
+// Sizes: files, functions and lines small enough to be read at once.
+//   Z1. A function that only groups tests (the block of a `describe`, a suite shared by several
+//       adapters) may be as long as the file; each test in it may not.
+//   Z2. A line may be longer than the limit if what makes it so cannot be broken: a string, a
+//       regular expression, a URL, or the specifier of an import.
+
+import { isNode, isTest, type Node, type SourceFile, type Violation, walk } from "./source-file.ts";
+
+export const FILE_LINES_MAX = 400;
+export const TEST_FILE_LINES_MAX = 600;
+export const FUNCTION_LINES_MAX = 60;
+export const LINE_COLUMNS_MAX = 100;
+
+export function checkFileSize({ path, text }: SourceFile): Violation[] {
+  const max = isTest(path) ? TEST_FILE_LINES_MAX : FILE_LINES_MAX;
+  const lines = text.replace(/\n$/, "").split("\n").length;
+  if (lines <= max) return [];
+  return [{ path, line: max + 1, message: `${lines} lines, at most ${max}` }];
+}
+
+export function checkFunctionSizes(file: SourceFile): Violation[] {
+  const violations: Violation[] = [];
+  walk(file.program, (node) => {
+    if (!/^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type))
+      return;
+    if (isOfTests(file.path) && groupsTests(node)) return; // Z1
+    const line = file.lineOf(node.start);
+    const lines = file.lineOf(node.end) - line + 1;
+    if (lines <= FUNCTION_LINES_MAX) return;
+    const message = `a function of ${lines} lines, at most ${FUNCTION_LINES_MAX}`;
+    violations.push({ path: file.path, line, message });
+  });
+  return violations;
+}
+
+function isOfTests(path: string): boolean {
+  return isTest(path) || path.startsWith("test/");
+}
+
+/** Whether the statements of a function call `test` or `describe`, or their likes as `test.each`. */
+function groupsTests({ body }: Node): boolean {
+  const statements = isNode(body) && Array.isArray(body.body) ? body.body : [];
+  return statements.some((statement: Node) =>
+    /^(test|it|describe)$/.test(calledName(statement.expression) ?? ""),
+  );
+}
+
+/** The name a call begins with: "test" for `test.each(rows)(...)`. */
+function calledName(expression: unknown): string | null {
+  for (let at = expression; isNode(at); at = at.callee ?? at.object ?? at.tag) {
+    if (at.type === "Identifier") return String(at.name);
+  }
+  return null;
+}
+
+const UNBREAKABLE = [
+  /"(?:[^"\\]|\\.)*"/g,
+  /'(?:[^'\\]|\\.)*'/g,
+  /`(?:[^`\\]|\\.)*`/g,
+  /`.*$/g, // A template that goes on in the next line.
+  /\/(?:[^/\\\s]|\\.)(?:[^/\\]|\\.)*\/[a-z]*(?=[,;)\].\s])/g,
+  /https?:\S+/g,
+];
+
+export function checkLineLengths({ path, text }: SourceFile): Violation[] {
+  return text.split("\n").flatMap((content, index) => {
+    if ([...content].length <= LINE_COLUMNS_MAX) return [];
+    const breakable = UNBREAKABLE.reduce((rest, pattern) => rest.replace(pattern, ""), content);
+    if (breakable !== content && [...breakable].length <= LINE_COLUMNS_MAX) return []; // Z2
+    const message = `${[...content].length} columns, at most ${LINE_COLUMNS_MAX}`;
+    return [{ path, line: index + 1, message }];
+  });
+}
