@@ -53,6 +53,7 @@ export function message(seq: number, over: Partial<MessageHead & MessageContent>
     receiveCount: 0,
     group: null,
     source: 0,
+    arrivalCount: 0,
   };
   const { id = `id-${seq}`, body = `body ${seq}`, detail = null, ...rest } = over;
   return { kind: "put-message", head: { ...head, ...rest }, content: { id, body, detail } };
@@ -91,7 +92,13 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     const { open } = await home();
     const store = await open();
     loadAll(store);
-    const full = message(7, { group: "", source: 3, detail: "{}", body: "a\u0000b\u{1f600}" });
+    const full = message(7, {
+      group: "",
+      source: 3,
+      arrivalCount: 2,
+      detail: "{}",
+      body: "a\u0000b\u{1f600}",
+    });
     await store.commit([message(9), full, message(8, { group: "tenant-1" })]);
     const seen = [headOf(full), headOf(message(8, { group: "tenant-1" })), headOf(message(9))];
     expect(loadAll(store).messages).toEqual(seen);
@@ -313,6 +320,7 @@ function headWith(seq: number, choice: Choice): Change {
     dueAt: times.dueAt,
     group: choice.flag ? choice.text : null,
     source: choice.pick % 2,
+    arrivalCount: choice.pick % 9,
     body: choice.text,
     detail: choice.flag ? null : choice.text,
   });

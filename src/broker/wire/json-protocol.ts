@@ -54,7 +54,9 @@ function unknownTarget(target: string): Fault {
 /** A body of another kind is not addressed to this protocol at all. */
 function isJson(contentType: string | undefined): boolean {
   if (contentType === CONTENT_TYPE || contentType === undefined) return true;
-  return contentType.startsWith("application/x-amz-json-") || contentType.startsWith("application/json");
+  return (
+    contentType.startsWith("application/x-amz-json-") || contentType.startsWith("application/json")
+  );
 }
 
 function parseInput(action: Action, body: Uint8Array): { readonly value: object } | Refusal {

@@ -69,7 +69,8 @@ function addParameter(root: ParameterNode, pair: string): Refusal | null {
   const equals = pair.indexOf("=");
   const name = decodeForm(equals === -1 ? pair : pair.slice(0, equals));
   const value = equals === -1 ? "" : decodeForm(pair.slice(equals + 1));
-  if (name === null || value === null) return malformed("A parameter is not percent-encoded UTF-8.");
+  if (name === null || value === null)
+    return malformed("A parameter is not percent-encoded UTF-8.");
   if (name === "") return null;
   const steps = name.split(".", DEPTH_MAX + 1);
   if (steps.length > DEPTH_MAX) return malformed("The name of a parameter is nested too deeply.");

@@ -34,6 +34,7 @@ const TABLES = [
     receive_count NOT NULL,
     receipt_check NOT NULL,
     source INTEGER NOT NULL,
+    arrival_count INTEGER NOT NULL,
     group_id TEXT,
     head_check INTEGER NOT NULL
   )`,

@@ -27,6 +27,7 @@ export function headCheck(head: MessageHead): number {
   check = mixNumber(check, head.queue);
   check = mixNumber(check, head.sentAt);
   check = mixNumber(check, head.source);
+  check = mixNumber(check, head.arrivalCount);
   return mixText(check, head.group) >>> 0;
 }
 

@@ -34,7 +34,8 @@ export async function answerAdmin(
   }
   if (request.bodyTooLarge) return adminError(413, "BodyTooLarge", "The body is too long.");
   const steps = readPath(request.path);
-  if (steps === null) return adminError(400, "InvalidPath", "The path is not percent-encoded UTF-8.");
+  if (steps === null)
+    return adminError(400, "InvalidPath", "The path is not percent-encoded UTF-8.");
   for (const route of ADMIN_ROUTES) {
     const name = matchRoute(route, steps);
     if (name === null) continue;
@@ -55,7 +56,10 @@ export async function answerAdmin(
 
 function readPath(path: string): string[] | null {
   try {
-    return path.slice(ROOT.length + 1).split("/").map(decodeURIComponent);
+    return path
+      .slice(ROOT.length + 1)
+      .split("/")
+      .map(decodeURIComponent);
   } catch {
     return null;
   }
