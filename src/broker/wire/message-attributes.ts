@@ -66,7 +66,8 @@ export function readTraceHeader(
     const { DataType, StringValue } = input[name]!;
     if (DataType !== "String" || !StringValue) {
       return invalid(
-        "Message system attribute 'AWSTraceHeader' must contain a non-empty value of type 'String'.",
+        "Message system attribute 'AWSTraceHeader' must contain a non-empty value of type " +
+          "'String'.",
       );
     }
     if (hasForbiddenCharacter(StringValue)) {

@@ -57,12 +57,13 @@ export function writeJsonError(error: QueryError, requestId: string): string {
   });
 }
 
-const UNSAFE = /[^\t\n -%'-;=?-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+const UNSAFE = /[^\t\n !#-%'-;=?-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
   ">": "&gt;",
+  '"': "&quot;",
   "\r": "&#xD;", // X1
 };
 
@@ -93,8 +94,8 @@ function writeField(name: string, shape: Shape, value: unknown): string {
     case "map":
       return Object.entries(value as Readonly<Record<string, unknown>>)
         .map(([key, entry]) => {
-          const pair = `<${shape.key}>${escapeXml(key)}</${shape.key}>`;
-          return `<${shape.query}>${pair}${writeField("Value", shape.value, entry)}</${shape.query}>`;
+          const name = `<${shape.key}>${escapeXml(key)}</${shape.key}>`;
+          return writeElement(shape.query, name + writeField("Value", shape.value, entry));
         })
         .join("");
     case "structure":

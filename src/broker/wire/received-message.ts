@@ -108,8 +108,8 @@ export function showDelivery(
     MD5OfBody: md5Hex(delivery.body),
     Body: delivery.body,
     Attributes: systemAttributes(delivery, systemNames, senderId),
-    MD5OfMessageAttributes: attributes === undefined ? undefined : md5OfAttributes(attributes), // R1
-    MessageAttributes: attributes === undefined ? undefined : showAttributes(attributes),
+    MD5OfMessageAttributes: attributes && md5OfAttributes(attributes), // R1
+    MessageAttributes: attributes && showAttributes(attributes),
   };
 }
 

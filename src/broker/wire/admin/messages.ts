@@ -8,7 +8,9 @@ const LIMIT_MAX = 100;
 
 export const messages = adminRoute({
   path: "queues/NAME/messages",
-  summary: `the messages of a queue, oldest first, without receiving them; ?after= and ?limit= (1 to ${LIMIT_MAX}) page`,
+  summary:
+    "the messages of a queue, oldest first, without receiving them; " +
+    `?after= and ?limit= (1 to ${LIMIT_MAX}) page`,
   methods: { GET: peek },
 });
 

@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import { ACCOUNT, createWire } from "../../../../test/support/scripted-broker.ts";
+import { TidegateError } from "../../../core/errors.ts";
+import { addMs, type DurationMs, epochMs } from "../../../core/units.ts";
+import { done, refuse } from "../../model/fault.ts";
+import { ADMIN_ROUTES, type VirtualClock } from "./admin.ts";
+
+function fakeClock(): VirtualClock {
+  let now = epochMs(1_000);
+  return {
+    now: () => now,
+    async advance(span: DurationMs) {
+      now = addMs(now, span);
+    },
+  };
+}
+
+describe("GET /_tidegate/health", () => {
+  test("says that the server answers, and what it is", async () => {
+    const reply = await createWire({}, { version: "1.2.3" }).get("/_tidegate/health");
+    expect(reply.status).toBe(200);
+    expect(reply.headers["content-type"]).toBe("application/json");
+    expect(reply.value).toEqual({
+      status: "ok",
+      service: "tidegate",
+      version: "1.2.3",
+      account: ACCOUNT,
+      region: "us-east-1",
+      clock: "system",
+    });
+  });
+});
+
+describe("GET /_tidegate/queues", () => {
+  test("counts the queues whose name begins as asked", async () => {
+    const queue = {
+      name: "q",
+      fifo: false,
+      visible: 1,
+      delayed: 2,
+      inFlight: 3,
+      oldestSentAt: epochMs(5),
+    };
+    const wire = createWire({ countQueues: () => done({ queues: [queue] }) });
+    expect((await wire.get("/_tidegate/queues?prefix=a%20b")).value).toEqual({ queues: [queue] });
+    await wire.get("/_tidegate/queues");
+    expect(wire.asked.map(({ input }) => input)).toEqual([{ prefix: "a b" }, { prefix: "" }]);
+  });
+
+  test("is 503 when the store is gone, and the operator hears of it", async () => {
+    const error = new TidegateError("TG_STORE_UNAVAILABLE", "no disk");
+    const wire = createWire({
+      countQueues: () => {
+        throw error;
+      },
+    });
+    expect((await wire.get("/_tidegate/queues")).status).toBe(503);
+    expect(wire.errors).toEqual([error]);
+  });
+});
+
+describe("GET /_tidegate/queues/NAME/messages", () => {
+  test("looks into a queue page by page", async () => {
+    const wire = createWire({ peek: () => done({ messages: [], nextAfterSeq: 7 }) });
+    const reply = await wire.get("/_tidegate/queues/a.fifo/messages?after=3&limit=100");
+    expect(reply.value).toEqual({ queue: "a.fifo", messages: [], nextAfter: 7 });
+    await wire.get("/_tidegate/queues/a.fifo/messages");
+    expect(wire.asked.map(({ input }) => input)).toEqual([
+      { queue: "a.fifo", afterSeq: 3, limit: 100 },
+      { queue: "a.fifo", afterSeq: 0, limit: 20 },
+    ]);
+  });
+
+  test("is 404 for a queue that does not exist", async () => {
+    const wire = createWire({ peek: () => refuse("QueueDoesNotExist", "none") });
+    const reply = await wire.get("/_tidegate/queues/q/messages");
+    expect(reply.status).toBe(404);
+    expect(reply.value).toEqual({ error: { code: "QueueDoesNotExist", message: "none" } });
+  });
+
+  test.each(["limit=0", "limit=101", "limit=x", "limit=-1", "limit=1.5", "after=x", "after=-1"])(
+    "refuses ?%s",
+    async (query) => {
+      const wire = createWire();
+      const reply = await wire.get(`/_tidegate/queues/q/messages?${query}`);
+      expect(reply.status).toBe(400);
+      expect(reply.value.error.message).toBeTypeOf("string");
+      expect(wire.asked).toEqual([]);
+    },
+  );
+});
+
+describe("/_tidegate/clock", () => {
+  const post = (wire: ReturnType<typeof createWire>, body: string, type = "application/json") =>
+    wire.send({
+      method: "POST",
+      path: "/_tidegate/clock",
+      headers: { "content-type": type },
+      body: Buffer.from(body),
+    });
+
+  test("tells and moves virtual time", async () => {
+    const wire = createWire({}, { virtualClock: fakeClock() });
+    expect((await wire.get("/_tidegate/clock")).value).toEqual({ nowMs: 1_000 });
+    expect((await post(wire, '{"advanceMs":300000}')).value).toEqual({ nowMs: 301_000 });
+    expect((await wire.get("/_tidegate/clock")).value).toEqual({ nowMs: 301_000 });
+  });
+
+  test("is a conflict on the system's clock, and says how to get the other", async () => {
+    for (const reply of [
+      await createWire().get("/_tidegate/clock"),
+      await post(createWire(), '{"advanceMs":1}'),
+    ]) {
+      expect(reply.status).toBe(409);
+      expect(reply.value.error.message).toContain("--clock virtual");
+    }
+  });
+
+  test.each([
+    "",
+    "{",
+    "null",
+    "[]",
+    "{}",
+    '{"advanceMs":-1}',
+    '{"advanceMs":1.5}',
+    '{"advanceMs":"1"}',
+    '{"advanceMs":1e300}',
+  ])("refuses to move by %s, and time stays", async (body) => {
+    const clock = fakeClock();
+    const reply = await post(createWire({}, { virtualClock: clock }), body);
+    expect(reply.status).toBe(400);
+    expect(clock.now()).toBe(1_000);
+  });
+
+  test.each(["text/plain", "application/x-www-form-urlencoded"])(
+    "does not move for a POST of %s, which any web page could send",
+    async (type) => {
+      const clock = fakeClock();
+      const reply = await post(createWire({}, { virtualClock: clock }), '{"advanceMs":1}', type);
+      expect(reply.status).toBe(415);
+      expect(clock.now()).toBe(1_000);
+    },
+  );
+});
+
+describe("the admin", () => {
+  test("lists what exists to those who ask for what does not", async () => {
+    for (const path of ["/_tidegate", "/_tidegate/", "/_tidegate/nope", "/_tidegate/queues/q"]) {
+      const reply = await createWire().get(path);
+      expect(reply.status).toBe(404);
+      for (const route of ADMIN_ROUTES) {
+        expect(reply.value.error.message).toContain(`/_tidegate/${route.path}`);
+      }
+    }
+  });
+
+  test("says which methods a path takes", async () => {
+    const reply = await createWire().send({ method: "DELETE", path: "/_tidegate/clock" });
+    expect(reply.status).toBe(405);
+    expect(reply.headers.allow).toBe("GET, POST");
+  });
+
+  test.each([
+    [{ path: "/_tidegate/queues/%zz/messages" }, 400],
+    [{ path: "/_tidegate/health", headers: { "sec-fetch-site": "cross-site" } }, 403],
+    [{ path: "/_tidegate/clock", bodyTooLarge: true }, 413],
+  ])("refuses %o with %d", async (request, status) => {
+    const reply = await createWire().send(request);
+    expect(reply.status).toBe(status);
+    expect(reply.value.error.message).toBeTypeOf("string");
+  });
+});

@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { isForQueueUrl, SQS_ACTIONS } from "../../src/broker/wire/sqs-actions.ts";
+import { createWire } from "../support/scripted-broker.ts";
+
+const PAGE = readFileSync(new URL("../../docs/reference/aws-actions.md", import.meta.url), "utf8");
+
+const ROWS = PAGE.split("\n")
+  .filter((line) => /^\| [A-Z][A-Za-z]+ \|/.test(line) && !line.startsWith("| Action"))
+  .map((line) => line.split("|").map((cell) => cell.trim()));
+
+test("the page lists exactly the actions there are, in their order", () => {
+  const names = SQS_ACTIONS.map(({ name }) => name).sort();
+  expect(ROWS.map(([, name]) => name)).toEqual(names);
+});
+
+test.each(SQS_ACTIONS)("the page tells what $name gives and where it may be called", (action) => {
+  const row = ROWS.find(([, name]) => name === action.name)!;
+  const told = [...row[3]!.matchAll(/`(\w+)`/g)].map(([, field]) => field);
+  expect(told).toEqual(Object.keys(action.output?.fields ?? {}));
+  expect(row[6]).toBe(isForQueueUrl(action) ? "yes" : "no");
+});
+
+test.each(SQS_ACTIONS)("$name is known in both protocols, as the page says", async ({ name }) => {
+  const row = ROWS.find(([, action]) => action === name)!;
+  expect([row[4], row[5]]).toEqual(["yes", "yes"]);
+  const wire = createWire();
+  const replies = [await wire.json(name, {}), await wire.form({ Action: name })];
+  for (const reply of replies) {
+    expect(reply.text).not.toContain("UnknownOperationException");
+    expect(reply.text).not.toContain("InvalidAction");
+  }
+});

@@ -1,0 +1,168 @@
+// A broker that does what the test says: it records what it is asked and answers from a script.
+// The wire is tested against it, so that what fails there is the wire.
+
+import type { Broker } from "../../src/broker/engine/broker.ts";
+import { type BrokerHttpOptions, createBrokerHttp } from "../../src/broker/http.ts";
+import { done, type Outcome } from "../../src/broker/model/fault.ts";
+import type {
+  Delivery,
+  OperationInput,
+  OperationName,
+  OperationOutput,
+} from "../../src/broker/model/operations.ts";
+import { epochMs } from "../../src/core/units.ts";
+import type { HttpReply, HttpRequest } from "../../src/ports/http.ts";
+
+export const ACCOUNT = "000000000000";
+export const REQUEST_ID = "11111111-2222-4333-8444-555555555555";
+export const MESSAGE_ID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
+
+type Script = {
+  [K in OperationName]?: (input: OperationInput<K>) => Outcome<OperationOutput<K>>;
+};
+
+/** What each operation answers when the test does not say otherwise. */
+const DEFAULTS: Required<Script> = {
+  createQueue: ({ name }) => done({ name }),
+  deleteQueue: () => done(null),
+  findQueue: ({ queue }) => done({ name: queue }),
+  listQueues: () => done({ names: [], nextToken: null }),
+  getQueueAttributes: () => done({ attributes: {} }),
+  setQueueAttributes: () => done(null),
+  purgeQueue: () => done(null),
+  tagQueue: () => done(null),
+  untagQueue: () => done(null),
+  listQueueTags: () => done({ tags: {} }),
+  addPermission: () => done(null),
+  removePermission: () => done(null),
+  send: ({ entries }) =>
+    done({ results: entries.map(() => done({ messageId: MESSAGE_ID, sequenceNumber: null })) }),
+  receive: () => done({ deliveries: [] }),
+  delete: ({ handles }) => done({ faults: handles.map(() => null) }),
+  changeVisibility: ({ entries }) => done({ faults: entries.map(() => null) }),
+  listDeadLetterSources: () => done({ names: [], nextToken: null }),
+  startMoveTask: () => done({ handle: "task" }),
+  listMoveTasks: () => done({ tasks: [] }),
+  cancelMoveTask: () => done({ moved: 0 }),
+  countQueues: () => done({ queues: [] }),
+  peek: () => done({ messages: [], nextAfterSeq: null }),
+};
+
+export interface Wire {
+  /** Every operation asked of the broker, in order. */
+  readonly asked: { readonly name: OperationName; readonly input: unknown }[];
+  readonly errors: unknown[];
+  send(request: Partial<HttpRequest>): Promise<WireReply>;
+  /** A JSON request; a string body is sent as it is. */
+  json(action: string, body: unknown, headers?: Record<string, string>): Promise<WireReply>;
+  /** A query request as a form in a POST. */
+  form(parameters: Record<string, string>, request?: Partial<HttpRequest>): Promise<WireReply>;
+  get(path: string, headers?: Record<string, string>): Promise<WireReply>;
+}
+
+export interface WireReply {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly text: string;
+  /** The body as JSON. */
+  readonly value: ReturnType<typeof JSON.parse>;
+}
+
+export function createWire(script: Script = {}, options: Partial<BrokerHttpOptions> = {}): Wire {
+  const asked: Wire["asked"] = [];
+  const errors: unknown[] = [];
+  const broker: Broker = {
+    account: ACCOUNT,
+    region: "us-east-1",
+    async submit<K extends OperationName>(name: K, input: OperationInput<K>) {
+      asked.push({ name, input });
+      const answer = (script[name] ?? DEFAULTS[name]) as (
+        input: OperationInput<K>,
+      ) => Outcome<OperationOutput<K>>;
+      return answer(input);
+    },
+    idle: async () => {},
+    close: async () => {},
+  };
+  const handle = createBrokerHttp(broker, { onError: (error) => errors.push(error), ...options });
+  const send: Wire["send"] = async (request) => readReply(await handle(completeRequest(request)));
+  return {
+    asked,
+    errors,
+    send,
+    json: (action, body, headers = {}) =>
+      send({
+        method: "POST",
+        headers: {
+          host: "localhost:4566",
+          "content-type": "application/x-amz-json-1.0",
+          "x-amz-target": `AmazonSQS.${action}`,
+          ...headers,
+        },
+        body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+      }),
+    form: (parameters, request = {}) =>
+      send({
+        method: "POST",
+        body: Buffer.from(new URLSearchParams(parameters).toString()),
+        ...request,
+        headers: {
+          host: "localhost:4566",
+          "content-type": "application/x-www-form-urlencoded",
+          ...request.headers,
+        },
+      }),
+    get: (path, headers = {}) => {
+      const [pathname, query = ""] = path.split("?");
+      return send({ path: pathname!, query, headers: { host: "localhost:4566", ...headers } });
+    },
+  };
+}
+
+export function delivery(fields: Partial<Delivery> = {}): Delivery {
+  return {
+    messageId: MESSAGE_ID,
+    receiptHandle: "handle",
+    body: "hello",
+    attributes: null,
+    traceHeader: null,
+    groupId: null,
+    dedupId: null,
+    sequenceNumber: null,
+    sentAt: epochMs(1_000),
+    firstReceivedAt: epochMs(2_000),
+    receiveCount: 1,
+    sourceArn: null,
+    ...fields,
+  };
+}
+
+function completeRequest(request: Partial<HttpRequest>): HttpRequest {
+  return {
+    method: "GET",
+    path: "/",
+    query: "",
+    headers: {},
+    body: new Uint8Array(),
+    bodyTooLarge: false,
+    signal: new AbortController().signal,
+    requestId: REQUEST_ID,
+    ...request,
+  };
+}
+
+function readReply(reply: HttpReply): WireReply {
+  const headers: Record<string, string> = {};
+  for (let i = 0; i < reply.headers.length; i += 2) {
+    headers[reply.headers[i]!.toLowerCase()] = reply.headers[i + 1]!;
+  }
+  const text = typeof reply.body === "string" ? reply.body : Buffer.from(reply.body).toString();
+  return {
+    status: reply.status,
+    headers,
+    text,
+    get value() {
+      return JSON.parse(text);
+    },
+  };
+}
