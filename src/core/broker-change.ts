@@ -1,5 +1,5 @@
-// BrokerChange: the vocabulary in which the broker's models say what must be remembered. It lives in
-// core because two rooms speak it that must not know each other: the models and the stores.
+// BrokerChange: the vocabulary in which the broker's models say what must be remembered. It lives
+// in core because two rooms speak it that must not know each other: the models and the stores.
 
 import type { EpochMs } from "./units.ts";
 

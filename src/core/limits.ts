@@ -1,6 +1,6 @@
 // Limits: every bound that AWS or the house sets, by name, in one place.
 //   L1. The unit is in the name; times are DurationMs even where AWS speaks of seconds.
-//   L2. SQS_, SNS_, S3_, EVENTBRIDGE_ and DYNAMODB_ bounds are Amazon's; the others are ours and
+//   L2. SQS_, SNS_, S3_ and DYNAMODB_ bounds are Amazon's; the others are ours and
 //       say what they protect.
 // Grouped by service, in the order in which a message meets them.
 
@@ -8,7 +8,7 @@ import { type Bytes, bytes, type DurationMs, days, hours, minutes, seconds } fro
 
 // SQS: messages
 export const SQS_MESSAGE_BYTES_MAX: Bytes = bytes(1_048_576);
-/** Lowest and highest that the queue attribute MaximumMessageSize takes; the highest is its default. */
+/** What the queue attribute MaximumMessageSize takes; the highest is its default. */
 export const SQS_MESSAGE_BYTES_SETTING_MIN: Bytes = bytes(1_024);
 export const SQS_MESSAGE_BYTES_SETTING_MAX: Bytes = bytes(1_048_576);
 /** All entries of one batch together, whatever the queue's own MaximumMessageSize. */
@@ -87,6 +87,8 @@ export const SNS_FILTER_COMBINATIONS_MAX = 150;
 export const S3_KEY_BYTES_MAX: Bytes = bytes(1_024);
 export const S3_BUCKET_NAME_CHARACTERS_MIN = 3;
 export const S3_BUCKET_NAME_CHARACTERS_MAX = 63;
+/** Buckets made before the naming rules of 2018 may be longer; they still send events. */
+export const S3_LEGACY_BUCKET_NAME_CHARACTERS_MAX = 255;
 export const S3_OBJECT_TAGS_MAX = 10;
 export const S3_LIST_KEYS_MAX = 1_000;
 export const S3_DELETE_KEYS_MAX = 1_000;

@@ -69,7 +69,7 @@ export class Engine {
     this.#ports = ports;
     this.#identity = identity;
     this.#cacheBytesMax = cacheBytesMax;
-    this.#cache = new ContentCache(cacheBytesMax);
+    this.#cache = new ContentCache(cacheBytesMax, 1);
     this.#time = new ModelTime(ports.clock);
     this.#houseKeptAt = this.#time.now();
     this.#alarm = new Alarm(ports.clock, () => {
@@ -87,7 +87,7 @@ export class Engine {
       const document = { collection: "broker", key: "secret", value };
       await this.#ports.store.commit([{ kind: "put-document", document }]);
     }
-    this.#cache = new ContentCache(this.#cacheBytesMax);
+    this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
     this.#committedSequence = state.sequence;
     this.#state = state;
     this.#alarmed = true; // Move tasks and garbage of an earlier run want to go on.

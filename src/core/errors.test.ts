@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { assert, InvariantError, present, unreachable } from "./assert.ts";
+import { ERROR_CODES, TidegateError } from "./errors.ts";
+
+test("every code says whether to try again and what to do, in one sentence (E2)", () => {
+  for (const [code, entry] of Object.entries(ERROR_CODES)) {
+    expect(code).toMatch(/^TG_[A-Z]+(?:_[A-Z]+)*$/);
+    expect(["never", "later"]).toContain(entry.retry);
+    expect(entry.hint).toMatch(/^[A-Z].*\.$/);
+  }
+});
+
+test("an error carries its code, verdict, hint and cause", () => {
+  const cause = new Error("disk is full");
+  const error = new TidegateError("TG_STORE_UNAVAILABLE", "cannot commit", { cause });
+  expect(error).toMatchObject({ name: "TidegateError", code: "TG_STORE_UNAVAILABLE", cause });
+  expect(error.retry).toBe("later");
+  expect(error.hint).toBe(ERROR_CODES.TG_STORE_UNAVAILABLE.hint);
+  expect("cause" in new TidegateError("TG_CLOSED", "late")).toBe(false);
+});
+
+test("a broken invariant is an error of its own, which no handler mistakes for a failure", () => {
+  expect(() => assert(false, "heads match")).toThrow(InvariantError);
+  expect(() => assert(true, "heads match")).not.toThrow();
+  expect(() => present(null, "the queue")).toThrow("invariant broken: the queue is missing");
+  expect(present(0, "the count")).toBe(0);
+  expect(() => unreachable("x" as never)).toThrow('unreachable value "x"');
+});
