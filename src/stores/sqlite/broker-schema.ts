@@ -8,6 +8,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { sequenceCheck } from "./row-check.ts";
+import { cannotOpen } from "./sqlite-fault.ts";
 
 /** "TGbr": tells our file from anybody else's SQLite file. */
 export const APPLICATION_ID = 0x54476272;
@@ -133,12 +134,23 @@ export function openWriter(path: string, pageCountMax: number | undefined): Data
 
 /** A connection that can change nothing: no lock, no index file, no checkpoint when it closes. */
 export function openReader(path: string): DatabaseSync {
-  const lockless = process.platform === "win32" ? "win32-none" : "unix-none";
-  const escaped = path.replaceAll("%", "%25").replaceAll("?", "%3f").replaceAll("#", "%23");
-  const database = new DatabaseSync(`file:${escaped}?vfs=${lockless}`, { readOnly: true });
+  const database = openLockless(path);
   // Exclusive mode keeps the index of the log in this process's memory, not in a file beside it.
   database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY");
   return database;
+}
+
+function openLockless(path: string): DatabaseSync {
+  const system = process.platform === "win32" ? "win32-none" : "unix-none";
+  const escaped = path.replaceAll("%", "%25").replaceAll("?", "%3f").replaceAll("#", "%23");
+  try {
+    return new DatabaseSync(`file:${escaped}?vfs=${system}`, { readOnly: true });
+  } catch (error) {
+    if (!cannotOpen(error)) throw error;
+    // Node before 22.15 takes no addresses for names. A plain connection reads the same and folds
+    // the log into the file when it closes, even when it is going to refuse the file.
+    return new DatabaseSync(path);
+  }
 }
 
 function syncPath(path: string): void {

@@ -2,6 +2,7 @@
 
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
+const SQLITE_CANTOPEN = 14;
 const SQLITE_NOTADB = 26;
 
 /** What Node throws for an integer beyond its range, and for a number where text should be. */
@@ -15,6 +16,10 @@ function primaryCode(error: unknown): number | null {
 
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY;
+}
+
+export function cannotOpen(error: unknown): boolean {
+  return primaryCode(error) === SQLITE_CANTOPEN;
 }
 
 /** SQLite met a broken page, or a value is not of the type that was written there. */
