@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -70,6 +71,17 @@ async function startReady(...words: string[]): Promise<Run & { ready: Ready }> {
   return { ...run, ready: JSON.parse(run.printed.out) as Ready };
 }
 
+/** Whether the server has stopped to take connections. */
+async function refuses(ready: Ready): Promise<boolean> {
+  const socket = connect(ready.port, "127.0.0.1");
+  const refused = await Promise.race([
+    once(socket, "connect").then(() => false),
+    once(socket, "error").then(() => true),
+  ]).catch(() => true);
+  socket.destroy();
+  return refused;
+}
+
 async function call(ready: Ready, action: string, input: object) {
   const headers = {
     "content-type": "application/x-amz-json-1.0",
@@ -132,6 +144,19 @@ describe("tidegate up", () => {
       expect(await poll).toEqual({});
     },
   );
+
+  test("ends at once upon a second signal, however long the first would take", async () => {
+    const { child, ended, ready } = await startReady("--memory");
+    const stuck = connect(ready.port, "127.0.0.1");
+    stuck.on("error", () => {});
+    await once(stuck, "connect");
+    stuck.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nnot all");
+    await call(ready, "ListQueues", {});
+    child.kill("SIGTERM");
+    await expect.poll(() => refuses(ready)).toBe(true);
+    child.kill("SIGTERM");
+    expect((await ended).code).toBe(143);
+  });
 
   test("warns when it listens beyond loopback, and not otherwise", async () => {
     const open = await startReady("--memory", "--host", "0.0.0.0");

@@ -90,7 +90,7 @@ describe("a full disk", () => {
       execFileSync("mount", ["-o", "remount,size=8m", mount]);
       const seqs = loadAll(store).messages.map((head) => head.seq);
       expect(seqs.slice(0, kept.length)).toEqual(kept);
-      expect(seqs.length - kept.length).toBeOneOf([0, 2]); // The refused commit: whole or not at all.
+      expect(seqs.length - kept.length).toBeOneOf([0, 2]); // The refused one: whole or not at all.
       await store.commit([message(5_000)]);
       await store.close();
     } finally {

@@ -3,7 +3,7 @@
 //   U2. A signal stops it cleanly: what was answered is on disk, and the exit code is 0.
 
 import { isIP } from "node:net";
-import { type Cloud, startCloud } from "../../cloud/start-cloud.ts";
+import type { Cloud } from "../../cloud/start-cloud.ts";
 import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "../command.ts";
 import { describeFailure, type Output } from "../output.ts";
 import { stopSignal } from "../stop-signals.ts";
@@ -33,6 +33,8 @@ export const up = command({
     const stopped = stopSignal();
     const host = flags.host ?? "127.0.0.1";
     if (!isLoopback(host)) out.note(exposureWarning(host));
+    // Loaded here, so that help and refusals need not wait for it.
+    const { startCloud } = await import("../../cloud/start-cloud.ts");
     const cloud = await startCloud({
       ...(flags.memory ? { memory: true } : { data: flags.data ?? DATA_FALLBACK }),
       port: flags.port ?? 0,
