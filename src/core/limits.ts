@@ -99,3 +99,16 @@ export const S3_PART_BYTES_MIN: Bytes = bytes(5 * 1_048_576);
 export const DYNAMODB_TRANSACTION_ITEMS_MAX = 100;
 export const DYNAMODB_TRANSACTION_BYTES_MAX: Bytes = bytes(4 * 1_048_576);
 export const DYNAMODB_ITEM_BYTES_MAX: Bytes = bytes(400 * 1_024);
+
+// The contract
+/** Dedupe keys stay short enough to be read in a log and indexed by any store. */
+export const DEDUPE_KEY_BYTES_MAX: Bytes = bytes(1_024);
+export const EVENT_SOURCE_CHARACTERS_MAX = 128;
+/** Sequencers seen in the wild have 16 to 18 digits; beyond this it is something else. */
+export const SEQUENCER_CHARACTERS_MAX = 128;
+/** Opaque texts of S3 that we carry along: ETags, version ids, request ids. */
+export const S3_OPAQUE_CHARACTERS_MAX = 1_024;
+/** SNS envelopes around one another; each is a parse of all that is inside. */
+export const SNS_LAYERS_MAX = 4;
+/** Records of one S3 notification; Amazon sends one, and a body of 1 MiB holds some two thousand. */
+export const NOTIFICATION_RECORDS_MAX = 4_096;

@@ -10,7 +10,7 @@ const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/;
 const HOUSED = /^(src|test|bench|scripts|examples)\//;
 
 export function checkFileName({ path }: TextFile): Violation[] {
-  if (!HOUSED.test(path)) return [];
+  if (!HOUSED.test(path) || path.endsWith("/README.md")) return [];
   return path
     .split("/")
     .flatMap((name) => [

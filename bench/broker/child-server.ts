@@ -1,0 +1,103 @@
+// Child server: a server in a process of its own, from its start to its end.
+//   C1. A server is ready when a line of its output carries its endpoint.
+//   C2. Every child is ended by us: asked at first where time allows, killed after STOP_MS_MAX.
+//   C3. What the child wrote is kept (its last part), to be shown when it fails.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+const READY_MS_MAX = 120_000;
+const STOP_MS_MAX = 10_000;
+const LOG_CHARS_MAX = 4_000;
+const ENDPOINT = /http:\/\/127\.0\.0\.1:(\d+)/;
+
+export interface ChildServer {
+  readonly port: number;
+  readonly process: ChildProcess;
+  /** From the spawn to the line that carries the endpoint. */
+  readonly readyMs: number;
+  /** Asks with SIGTERM and waits for the end. */
+  stop(): Promise<void>;
+  /** Ends it at once, as a crash would, and waits until it is gone. */
+  kill(): Promise<void>;
+}
+
+export interface ChildOptions {
+  /** Arguments after the name of the node binary. */
+  readonly args: readonly string[];
+  /** Gives up, and kills, when the ready line has not come by then. */
+  readonly readyMsMax?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Called with the process as soon as it exists, before it is ready. */
+  readonly onSpawn?: (child: ChildProcess) => void;
+}
+
+async function gone(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  child.kill("SIGKILL");
+  await gone(child);
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  child.kill("SIGTERM");
+  const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS_MAX); // C2
+  await gone(child);
+  clearTimeout(late);
+}
+
+/** Starts a server and waits for its ready line. */
+export async function startChild(options: ChildOptions): Promise<ChildServer> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, options.args, {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    env: { ...process.env, ...options.env },
+  });
+  options.onSpawn?.(child);
+  let log = "";
+  const keep = (text: string): void => {
+    log = (log + text).slice(-LOG_CHARS_MAX); // C3
+  };
+  child.stdout?.setEncoding("utf8");
+  child.stderr?.setEncoding("utf8").on("data", keep);
+  const port = await new Promise<number>((resolve, reject) => {
+    const late = setTimeout(
+      () => reject(new Error(`no ready line in time: ${options.args.join(" ")}\n${log}`)),
+      options.readyMsMax ?? READY_MS_MAX,
+    );
+    child.stdout?.on("data", (text: string) => {
+      keep(text);
+      const found = ENDPOINT.exec(log);
+      if (found === null) return;
+      clearTimeout(late);
+      resolve(Number(found[1])); // C1
+    });
+    child.once("exit", (code, signal) => {
+      clearTimeout(late);
+      reject(new Error(`ended with ${code ?? signal}: ${options.args.join(" ")}\n${log}`));
+    });
+    child.once("error", reject);
+  }).catch(async (error: unknown) => {
+    await kill(child);
+    throw error;
+  });
+  const readyMs = performance.now() - startedAt;
+  return { port, process: child, readyMs, stop: () => stop(child), kill: () => kill(child) };
+}
+
+/** What a child's process holds, told by itself after it collected its garbage. */
+export interface MemoryReport {
+  readonly rssBytes: number;
+  /** Heap in use, and buffers outside of it. */
+  readonly heldBytes: number;
+}
+
+/** Asks a child that answers over IPC (see memory-report.ts). */
+export async function askMemory(server: ChildServer): Promise<MemoryReport> {
+  const answered = once(server.process, "message");
+  server.process.send({ kind: "memory" });
+  const [report] = (await answered) as [MemoryReport];
+  return report;
+}

@@ -1,0 +1,98 @@
+// Options of the benchmark: what is run, how much of it, and where.
+
+import { tmpdir } from "node:os";
+import { parseArgs } from "node:util";
+
+export const PARTS = ["throughput", "million", "dedup", "startup"] as const;
+export type Part = (typeof PARTS)[number];
+
+/** The servers, by the names that tables show. */
+export const SERVERS = ["floor", "ours", "ours-memory", "fauxqs", "fauxqs-disk"] as const;
+export type ServerName = (typeof SERVERS)[number];
+
+export interface BenchOptions {
+  readonly parts: readonly Part[];
+  readonly servers: readonly ServerName[];
+  readonly rounds: number;
+  readonly connections: number;
+  readonly json: boolean;
+  readonly strict: boolean;
+  readonly quick: boolean;
+  readonly dir: string;
+  /** How long one measured send lasts, per server and round. */
+  readonly windowMs: number;
+  readonly bodyBytes: number;
+  /** Messages per drain of the receive+delete cycle. */
+  readonly cycleMessages: number;
+  /** The big and the small backlog of the latency part. */
+  readonly backlog: number;
+  readonly smallBacklog: number;
+  readonly latencySamples: number;
+  readonly starts: number;
+}
+
+const FULL = { windowMs: 1_500, cycleMessages: 10_000, backlog: 1_000_000, samples: 2_000 };
+const QUICK = { windowMs: 150, cycleMessages: 500, backlog: 5_000, samples: 100 };
+
+export const USAGE = `npm run bench:broker -- [flags]
+  --quick            small counts, to see that everything runs; its figures mean nothing
+  --only NAME        a part (${PARTS.join(", ")}) or a server (${SERVERS.join(", ")});
+                     may be given several times
+  --rounds N         measured rounds of the throughput part (default 5)
+  --connections N    keep-alive connections of the load generator (default 48)
+  --body-bytes N     size of a message body (default 256)
+  --dir PATH         where data folders are made (default: the system's temporary folder)
+  --json             print one JSON document instead of tables
+  --strict           exit with 1 when a target is missed`;
+
+function whole(name: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new Error(`--${name} takes a whole number from ${min} to ${max}, not "${text}"`);
+}
+
+/** Those of `names` that were asked for, or all when none of them was. */
+function chosen<T extends string>(names: readonly T[], only: readonly string[]): readonly T[] {
+  const found = names.filter((name) => only.includes(name));
+  return found.length === 0 ? names : found;
+}
+
+/** Reads the command line; "help" when the usage was asked for. */
+export function readOptions(args: readonly string[]): BenchOptions | "help" {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] },
+      rounds: { type: "string" },
+      connections: { type: "string", default: "48" },
+      "body-bytes": { type: "string", default: "256" },
+      dir: { type: "string", default: tmpdir() },
+      json: { type: "boolean", default: false },
+      strict: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return "help";
+  const known: readonly string[] = [...PARTS, ...SERVERS];
+  const stranger = values.only.find((name) => !known.includes(name));
+  if (stranger !== undefined) throw new Error(`--only knows ${known.join(", ")}, not ${stranger}`);
+  const size = values.quick ? QUICK : FULL;
+  return {
+    parts: chosen(PARTS, values.only),
+    servers: chosen(SERVERS, values.only),
+    rounds: whole("rounds", values.rounds ?? (values.quick ? "1" : "5"), 1, 100),
+    connections: whole("connections", values.connections, 1, 512),
+    bodyBytes: whole("body-bytes", values["body-bytes"], 16, 200_000),
+    json: values.json,
+    strict: values.strict,
+    quick: values.quick,
+    dir: values.dir,
+    windowMs: size.windowMs,
+    cycleMessages: size.cycleMessages,
+    backlog: size.backlog,
+    smallBacklog: Math.min(1_000, size.backlog),
+    latencySamples: size.samples,
+    starts: values.quick ? 1 : 5,
+  };
+}

@@ -1,0 +1,111 @@
+// Report: the results as tables for a terminal.
+
+import type { Million } from "./million.ts";
+import { SERVERS, type ServerName } from "./options.ts";
+import { judgeAll, type Results, ratio } from "./targets.ts";
+import { ROWS, type Throughput } from "./throughput.ts";
+
+/** From this share on the load generator itself may be what limits a row. */
+const GENERATOR_SHARE_WARN = 0.9;
+
+/** Columns padded to their widest cell; the first is flush left, the others flush right. */
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join("  ")
+      .trimEnd();
+  return rows.map(line).join("\n");
+}
+
+const show = (value: number | undefined, digits: number): string =>
+  value === undefined ? "-" : value.toFixed(digits);
+
+function ratesTable(throughput: Throughput): string {
+  const names = SERVERS.filter((name) => throughput[name] !== undefined);
+  const rows = ROWS.map((row) => [
+    row,
+    ...names.map((name) => {
+      const sample = throughput[name]?.[row];
+      const mark = (sample?.generatorShare ?? 0) >= GENERATOR_SHARE_WARN ? "*" : "";
+      return show(sample?.perSecond, 0) + mark;
+    }),
+  ]);
+  return table([["messages/s", ...names], ...rows]);
+}
+
+function ratiosTable(throughput: Throughput): string {
+  const others: readonly ServerName[] = ["floor", "fauxqs", "fauxqs-disk", "ours-memory"];
+  const rows = ROWS.map((row) => [
+    row,
+    ...others.map((other) => show(ratio(throughput, ["ours", row], [other, row]), 2)),
+  ]);
+  return table([["ours, durable, over", ...others], ...rows]);
+}
+
+function millionTable(million: Partial<Record<ServerName, Million>>): string {
+  const rows = Object.entries(million).map(([name, { small, big, perMessage }]) => [
+    name,
+    `${show(small.medianMs, 3)} / ${show(small.p99Ms, 3)}`,
+    `${show(big.medianMs, 3)} / ${show(big.p99Ms, 3)}`,
+    show(big.medianMs / small.medianMs, 2),
+    show(perMessage.rssBytes, 0),
+    show(perMessage.heldBytes, 0),
+  ]);
+  const head = ["backlog", "small p50/p99 ms", "big p50/p99 ms", "ratio", "RSS B", "heap B"];
+  return table([head, ...rows]);
+}
+
+function startupTable(results: Results): string {
+  const rows = Object.entries(results.startup).map(([name, start]) => [
+    `${name}, empty folder`,
+    show(start.readyMs, 0),
+    show(start.firstReplyMs, 0),
+  ]);
+  if (results.fullStartup !== undefined) {
+    const { afterCrash, afterStop } = results.fullStartup;
+    for (const [what, start] of [
+      ["after a crash", afterCrash] as const,
+      ["", afterStop] as const,
+    ]) {
+      const name = `ours, full folder ${what}`.trimEnd();
+      rows.push([name, show(start.readyMs, 0), show(start.firstReplyMs, 0)]);
+    }
+  }
+  return table([["start-up", "ready ms", "first reply ms"], ...rows]);
+}
+
+/** Everything that was measured, then every target with its verdict. */
+export function renderReport(results: Results): string {
+  const parts: string[] = [];
+  if (Object.keys(results.throughput).length > 0) {
+    parts.push(ratesTable(results.throughput), ratiosTable(results.throughput));
+    parts.push("* the load generator was near its own limit: the server may be faster than this");
+  }
+  if (Object.keys(results.million).length > 0) parts.push(millionTable(results.million));
+  const dedup = Object.entries(results.dedup);
+  if (dedup.length > 0) {
+    const rows = dedup.map(([name, each]) => [
+      name,
+      show(each.rssBytes, 0),
+      show(each.heldBytes, 0),
+    ]);
+    parts.push(table([["per live dedup id", "RSS B", "heap B"], ...rows]));
+  }
+  if (Object.keys(results.startup).length > 0 || results.fullStartup) {
+    parts.push(startupTable(results));
+  }
+  const verdicts = judgeAll(results).map(({ target, measured, verdict }) => [
+    target,
+    measured ?? "-",
+    verdict,
+  ]);
+  parts.push(table([["target", "measured", "verdict"], ...verdicts]));
+  return parts.join("\n\n");
+}

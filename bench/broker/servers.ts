@@ -1,0 +1,130 @@
+// Servers: how each contestant is started, and the session of connections that works it.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { present, unreachable } from "../../src/core/assert.ts";
+import { type ChildServer, startChild } from "./child-server.ts";
+import type { Target } from "./load.ts";
+import type { ServerName } from "./options.ts";
+import { openConnection, type RawConnection } from "./raw-connection.ts";
+import { callSqs } from "./sqs-request.ts";
+
+const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const CLI = file("../../src/cli/main.ts");
+
+/** Long enough for the slowest drain: nothing may come back while it is being deleted. */
+const VISIBILITY_SECONDS = 3_600;
+
+/** The command line of a contestant; `folder` is used by those that keep their data. */
+export function serverArgs(name: ServerName, folder: string): string[] {
+  switch (name) {
+    case "floor":
+      return [file("./floor-server.ts")];
+    case "ours":
+      return [CLI, "up", "--port", "0", "--data", folder];
+    case "ours-memory":
+      return [CLI, "up", "--port", "0", "--memory"];
+    case "fauxqs":
+      return [file("./fauxqs-server.ts")];
+    case "fauxqs-disk":
+      return [file("./fauxqs-server.ts"), folder];
+    default:
+      return unreachable(name);
+  }
+}
+
+/** The same contestants, able to tell their memory. The heap is raised for those that need it. */
+export function measuredArgs(name: ServerName, folder: string): string[] {
+  const flags = ["--expose-gc", "--max-old-space-size=8192"];
+  if (name === "ours") return [...flags, file("./server.ts"), folder];
+  if (name === "ours-memory") return [...flags, file("./server.ts")];
+  return [...flags, ...serverArgs(name, folder)];
+}
+
+/** A fresh data folder under `dir`. */
+export const freshFolder = (dir: string): string => mkdtempSync(join(dir, "tidegate-bench-"));
+
+export const removeFolder = (folder: string): void =>
+  rmSync(folder, { recursive: true, force: true });
+
+/** A started server and the connections that work it. */
+export interface Session {
+  readonly name: ServerName;
+  readonly server: ChildServer;
+  readonly connections: readonly RawConnection[];
+  /** The first of them, for what is done once. */
+  readonly control: RawConnection;
+  /** Opens all connections anew: servers close those that idled while others had their turn. */
+  reconnect(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** Starts a server by its arguments and connects to it. */
+export async function openSession(
+  name: ServerName,
+  args: readonly string[],
+  count: number,
+): Promise<Session> {
+  const server = await startChild({ args });
+  let connections: RawConnection[] = [];
+  const disconnect = (): void => {
+    for (const connection of connections) connection.close();
+    connections = [];
+  };
+  const session: Session = {
+    name,
+    server,
+    get connections() {
+      return connections;
+    },
+    get control() {
+      return present(connections[0], "a session's first connection");
+    },
+    async reconnect() {
+      disconnect();
+      for (let index = 0; index < count; index += 1) {
+        connections.push(await openConnection(server.port));
+      }
+    },
+    async end() {
+      disconnect();
+      await server.stop();
+    },
+  };
+  await session.reconnect();
+  return session;
+}
+
+/** Creates a queue for a measurement. The floor knows no queues and takes any name. */
+export async function createQueue(session: Session, name: string): Promise<Target> {
+  const { port } = session.server;
+  const fifo = name.endsWith(".fifo");
+  if (session.name === "floor") return { port, queueUrl: `http://127.0.0.1/${name}`, fifo };
+  const Attributes = {
+    VisibilityTimeout: `${VISIBILITY_SECONDS}`,
+    ...(fifo ? { FifoQueue: "true" } : {}),
+  };
+  const input = { QueueName: name, Attributes };
+  const { QueueUrl } = await callSqs(session.control, port, "CreateQueue", input);
+  return { port, queueUrl: String(QueueUrl), fifo };
+}
+
+/** Throws unless the queue says that it holds `count` messages to receive. */
+export async function expectWaiting(
+  session: Session,
+  target: Target,
+  count: number,
+): Promise<void> {
+  const output = await callSqs(session.control, target.port, "GetQueueAttributes", {
+    QueueUrl: target.queueUrl,
+    AttributeNames: ["ApproximateNumberOfMessages"],
+  });
+  const { ApproximateNumberOfMessages: held } = output.Attributes as Record<string, string>;
+  if (Number(held) === count) return;
+  throw new Error(`${session.name} acknowledged ${count} messages and holds ${held}`);
+}
+
+export async function deleteQueue(session: Session, target: Target): Promise<void> {
+  await callSqs(session.control, target.port, "DeleteQueue", { QueueUrl: target.queueUrl });
+}

@@ -1,0 +1,157 @@
+// Throughput: messages per second of each server, in interleaved rounds.
+//   T1. Servers take turns inside a round, and rounds are repeated, so that a slow minute of the
+//       machine hits all of them; the median of the rounds counts.
+//   T2. Only one server works at any time; the others idle.
+//   T3. After each send the queue must hold what was acknowledged, and each cycle must bring every
+//       message once; else the run fails.
+//   T4. The generator's own processor time is measured beside: near 1 it, and not the server, is
+//       the limit, and the table says so.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { drainAll } from "./drain.ts";
+import { type SendPlan, sendAll, type Target } from "./load.ts";
+import type { BenchOptions, ServerName } from "./options.ts";
+import { createQueue, deleteQueue, expectWaiting, type Session } from "./servers.ts";
+import { median } from "./statistics.ts";
+
+export const ROWS = ["send", "batch", "cycle", "fifo send", "fifo cycle"] as const;
+export type Row = (typeof ROWS)[number];
+
+/** Groups of the FIFO queues: many more than connections can block at once. */
+const GROUPS = 5_000;
+const BATCH = 10;
+const SETTLE_MS = 100;
+const CYCLES_MAX = 12;
+const SEND_MESSAGES_MAX = 400_000;
+
+export interface Sample {
+  readonly perSecond: number;
+  /** Share of one processor that the load generator used. */
+  readonly generatorShare: number;
+}
+
+export type Throughput = Partial<Record<ServerName, Partial<Record<Row, Sample>>>>;
+
+type Work = () => Promise<{ readonly messages: number; readonly elapsedMs: number }>;
+
+async function measure(work: Work): Promise<Sample> {
+  const before = process.cpuUsage();
+  const startedAt = performance.now();
+  const { messages, elapsedMs } = await work();
+  const { user, system } = process.cpuUsage(before);
+  const wallMs = performance.now() - startedAt;
+  return {
+    perSecond: (messages / elapsedMs) * 1_000,
+    generatorShare: (user + system) / 1_000 / wallMs,
+  };
+}
+
+function planFor(target: Target, options: BenchOptions, perRequest: number): SendPlan {
+  return {
+    target,
+    perRequest,
+    bodyBytes: options.bodyBytes,
+    groups: GROUPS,
+    messagesMax: SEND_MESSAGES_MAX,
+    msMax: options.windowMs,
+    firstIndex: 0,
+  };
+}
+
+async function measureSend(
+  session: Session,
+  options: BenchOptions,
+  queue: string,
+  perRequest: number,
+): Promise<Sample> {
+  const target = await createQueue(session, queue);
+  let sent = 0;
+  const sample = await measure(async () => {
+    const done = await sendAll(session.connections, planFor(target, options, perRequest));
+    sent = done.messages;
+    return done;
+  });
+  if (session.name === "floor") return sample;
+  await expectWaiting(session, target, sent); // T3
+  await deleteQueue(session, target);
+  await sleep(SETTLE_MS);
+  return sample;
+}
+
+/** Fills (not measured) and drains (measured) until the drains have lasted a window. */
+async function measureCycle(
+  session: Session,
+  options: BenchOptions,
+  queue: string,
+): Promise<Sample> {
+  const target = await createQueue(session, queue);
+  let messages = 0;
+  let elapsedMs = 0;
+  let share = 0;
+  let firstIndex = 0;
+  for (let cycle = 0; cycle < CYCLES_MAX && elapsedMs < options.windowMs; cycle += 1) {
+    const plan = planFor(target, options, BATCH);
+    const messagesMax = options.cycleMessages;
+    const filled = await sendAll(session.connections, { ...plan, firstIndex, messagesMax });
+    const count = filled.messages;
+    const sample = await measure(async () => {
+      const drained = await drainAll(session.connections, { target, firstIndex, count });
+      messages += drained.messages;
+      elapsedMs += drained.elapsedMs;
+      return drained;
+    });
+    share = Math.max(share, sample.generatorShare);
+    firstIndex += count;
+  }
+  await expectWaiting(session, target, 0); // T3
+  await deleteQueue(session, target);
+  await sleep(SETTLE_MS);
+  return { perSecond: (messages / elapsedMs) * 1_000, generatorShare: share };
+}
+
+async function measureRow(
+  session: Session,
+  options: BenchOptions,
+  row: Row,
+  round: number,
+): Promise<Sample | null> {
+  const queue = `bench-${row.replace(" ", "-")}-${round}`;
+  if (row === "send") return measureSend(session, options, queue, 1);
+  if (row === "batch") return measureSend(session, options, queue, BATCH);
+  if (session.name === "floor") return null;
+  if (row === "cycle") return measureCycle(session, options, queue);
+  if (row === "fifo send") return measureSend(session, options, `${queue}.fifo`, 1);
+  return measureCycle(session, options, `${queue}.fifo`);
+}
+
+/** Runs a warm-up and all rounds over all sessions. */
+export async function runThroughput(
+  sessions: readonly Session[],
+  options: BenchOptions,
+  progress: (line: string) => void,
+): Promise<Throughput> {
+  const samples = new Map<string, Sample[]>();
+  for (let round = 0; round <= options.rounds; round += 1) {
+    const warmUp = round === 0;
+    const scaled = warmUp ? { ...options, windowMs: options.windowMs / 3 } : options;
+    for (const row of ROWS) {
+      for (const session of sessions) {
+        await session.reconnect();
+        const sample = await measureRow(session, scaled, row, round); // T1, T2
+        if (sample === null || warmUp) continue;
+        const key = `${session.name}/${row}`;
+        samples.set(key, [...(samples.get(key) ?? []), sample]);
+        const share = Math.round(sample.generatorShare * 100);
+        progress(`round ${round} ${key}: ${Math.round(sample.perSecond)}/s, generator ${share} %`);
+      }
+    }
+  }
+  const result: Throughput = {};
+  for (const [key, all] of samples) {
+    const [name, row] = key.split("/") as [ServerName, Row];
+    const perSecond = median(all.map((sample) => sample.perSecond));
+    const generatorShare = median(all.map((sample) => sample.generatorShare));
+    result[name] = { ...result[name], [row]: { perSecond, generatorShare } };
+  }
+  return result;
+}

@@ -1,0 +1,47 @@
+// Observations: an object as a HEAD or a listing shows it, told as an event that it is there.
+//   H1. The idempotency key equals that of the event which left the object so (object-identity D3).
+//   H2. A key out of a listing with EncodingType=url is form-encoded, any other is raw; the caller
+//       knows which it asked for.
+
+import { buildObjectEvent, type ObjectEvent } from "../object-event.ts";
+import { type Checked, invalid } from "../problem.ts";
+import { decodeFormKey } from "./s3-notification.ts";
+
+/** An object that was seen, not told of. */
+export const OBSERVED_EVENT_NAME = "ObjectCreated:Observed";
+
+export interface Observation {
+  readonly source: "head" | "listing";
+  readonly bucket: string;
+  readonly key: string;
+  readonly keyEncoding: "raw" | "form";
+  /** With or without quotes. */
+  readonly etag: string;
+  readonly size: number;
+  /** RFC 3339. */
+  readonly lastModified: string;
+  /** Null where the source does not tell it, as ListObjectsV2 never does. */
+  readonly versionId: string | null;
+  readonly traceId: string | null;
+}
+
+/** The event of an object being there. */
+export function decodeObservation(observation: Observation): Checked<ObjectEvent> {
+  const { key, keyEncoding, lastModified } = observation;
+  const decoded = keyEncoding === "form" ? decodeFormKey(key) : key; // H2
+  if (decoded === null) return invalid("/key", "is not form-encoded UTF-8");
+  return buildObjectEvent({
+    source_kind: observation.source,
+    event_name: OBSERVED_EVENT_NAME,
+    bucket: observation.bucket,
+    key: decoded,
+    version_id: observation.versionId,
+    etag: observation.etag,
+    size: observation.size,
+    sequencer: null,
+    request_id: null,
+    event_time: lastModified,
+    last_modified: lastModified,
+    trace_id: observation.traceId,
+  });
+}

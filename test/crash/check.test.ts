@@ -1,0 +1,250 @@
+// The checker is only worth what it can find: each test plants one violation and sees it named.
+
+import { expect, test } from "vitest";
+import { checkObservation, type Observation, type Peeked } from "./check.ts";
+import {
+  answerDelete,
+  answerSend,
+  askSend,
+  createFacts,
+  type Facts,
+  type MessageFact,
+  queueFacts,
+} from "./facts.ts";
+import { QUEUES } from "./queue-plan.ts";
+import { settle } from "./settle.ts";
+
+const NOW = 1_000_000;
+
+interface World {
+  readonly facts: Facts;
+  /** What each queue holds, to be tampered with. */
+  readonly held: Map<string, Peeked[]>;
+}
+
+function createWorld(): World {
+  const held = new Map(QUEUES.map(({ name }) => [name, [] as Peeked[]]));
+  return { facts: createFacts(), held };
+}
+
+function observe({ held, facts }: World): Observation {
+  const queues = [...held].map(([name, messages]) => ({
+    name,
+    messages,
+    counted: messages.length,
+    settings: new Map(
+      [...queueFacts(facts, name).settings].map(([key, { acked }]) => [key, acked]),
+    ),
+  }));
+  return { endedMs: NOW, queues };
+}
+
+let lastSeq = 0;
+/** A message that was sent, acknowledged, and is where it should be. */
+function sent(world: World, body: string, queue = "plain", groupId: string | null = null) {
+  lastSeq += 1;
+  const dedupId = groupId === null ? null : body;
+  const fact = askSend(world.facts, { body, queue, groupId, dedupId, client: 0 }, NOW);
+  const sequenceNumber = groupId === null ? null : `${lastSeq}`.padStart(20, "0");
+  answerSend(world.facts, fact, { messageId: `id-${body}`, sequenceNumber });
+  const peeked: Peeked = {
+    seq: lastSeq,
+    messageId: `id-${body}`,
+    body,
+    groupId,
+    state: "visible",
+    dueAt: 0,
+    receiveCount: 0,
+  };
+  world.held.get(queue)?.push(peeked);
+  return fact;
+}
+
+/** Changes what the server holds of a message; null takes it away. */
+function tamper(world: World, body: string, change: Partial<Peeked> | null): void {
+  for (const [name, messages] of world.held) {
+    const index = messages.findIndex((peeked) => peeked.body === body);
+    const found = messages[index];
+    if (found === undefined) continue;
+    if (change === null) messages.splice(index, 1);
+    else messages[index] = { ...found, ...change };
+    world.held.set(name, messages);
+    return;
+  }
+}
+
+const received = (fact: MessageFact, count: number, untilMs: number | null): void => {
+  fact.receiveCount = count;
+  fact.hidden = untilMs === null ? null : { minMs: untilMs, maxMs: untilMs + 10 };
+};
+
+const check = (world: World): string[] => checkObservation(world.facts, observe(world));
+
+test("a server that holds what was told is without fault", () => {
+  const world = createWorld();
+  sent(world, "a");
+  sent(world, "b", "ordered.fifo", "g");
+  answerDelete(world.facts, sent(world, "c"));
+  tamper(world, "c", null);
+  expect(check(world)).toEqual([]);
+});
+
+test("a lost message is named", () => {
+  const world = createWorld();
+  sent(world, "a");
+  tamper(world, "a", null);
+  expect(check(world)).toEqual(["a: was acknowledged and is lost"]);
+});
+
+test("a deleted message that came back is named", () => {
+  const world = createWorld();
+  answerDelete(world.facts, sent(world, "a"));
+  expect(check(world)).toEqual(["a: came back to plain after its delete"]);
+});
+
+test("a message that is held twice is named, in one queue or in two", () => {
+  const world = createWorld();
+  sent(world, "a");
+  sent(world, "b", "work");
+  for (const [body, queue] of [["a", "plain"] as const, ["b", "dead"] as const]) {
+    const copy = [...world.held.values()].flat().find((peeked) => peeked.body === body);
+    world.held.get(queue)?.push({ ...copy, seq: 99 } as Peeked);
+  }
+  expect(check(world)).toEqual(["a: is held 2 times", "b: is held 2 times"]);
+});
+
+test("a message that nobody sent is named", () => {
+  const world = createWorld();
+  sent(world, "a");
+  tamper(world, "a", { body: "probe of a" });
+  expect(check(world)).toEqual([
+    "probe of a: is in plain but was never sent",
+    "a: was acknowledged and is lost",
+  ]);
+});
+
+test("a changed message id is named", () => {
+  const world = createWorld();
+  sent(world, "a");
+  tamper(world, "a", { messageId: "other" });
+  expect(check(world)).toEqual(["a: was told as id-a, is other"]);
+});
+
+test("a receive count that went back, or grew unasked, is named", () => {
+  const world = createWorld();
+  received(sent(world, "a"), 3, null);
+  tamper(world, "a", { receiveCount: 2 });
+  sent(world, "b");
+  tamper(world, "b", { receiveCount: 1 });
+  expect(check(world)).toEqual([
+    "a: receive count went back from 3 to 2",
+    "b: receive count 1 is above 0",
+  ]);
+});
+
+test("an unanswered receive may have been counted, once", () => {
+  const world = createWorld();
+  sent(world, "a");
+  queueFacts(world.facts, "plain").openReceives = 1;
+  tamper(world, "a", { receiveCount: 1, state: "in-flight", dueAt: NOW + 60_000 });
+  expect(check(world)).toEqual([]);
+  tamper(world, "a", { receiveCount: 2 });
+  expect(check(world)).toEqual(["a: receive count 2 is above 1"]);
+});
+
+test("a message that is visible before its time is named", () => {
+  const world = createWorld();
+  received(sent(world, "a"), 1, NOW + 60_000);
+  tamper(world, "a", { receiveCount: 1 });
+  expect(check(world)).toEqual(["a: is visible before its visibility ended"]);
+});
+
+test("a deadline that moved is named, be it earlier or later", () => {
+  for (const shiftMs of [-1_000, 1_000]) {
+    const world = createWorld();
+    received(sent(world, "a"), 1, NOW + 60_000);
+    const dueAt = NOW + 60_000 + shiftMs;
+    tamper(world, "a", { receiveCount: 1, state: "in-flight", dueAt });
+    expect(check(world)).toEqual([`a: is due at ${dueAt}, but 1060000 to 1060010 was told`]);
+  }
+});
+
+test("a dead letter is where it belongs only after its receives", () => {
+  const world = createWorld();
+  const fact = sent(world, "a", "work");
+  const [peeked] = world.held.get("work") as [Peeked];
+  tamper(world, "a", null);
+  world.held.get("dead")?.push({ ...peeked, receiveCount: 1 });
+  received(fact, 1, null);
+  expect(check(world)).toEqual(["a: went to the dead letters too early"]);
+  received(fact, 2, null);
+  tamper(world, "a", { receiveCount: 2 });
+  expect(check(world)).toEqual([]);
+  received(fact, 2, NOW + 60_000);
+  expect(check(world)).toEqual(["a: went to the dead letters before its visibility ended"]);
+});
+
+test("a dead letter that returned, or strayed, is named", () => {
+  const world = createWorld();
+  sent(world, "a", "work").dead = true;
+  sent(world, "b");
+  const [peeked] = world.held.get("plain") as [Peeked];
+  tamper(world, "b", null);
+  world.held.get("dead")?.push(peeked);
+  expect(check(world)).toEqual([
+    "a: came back from the dead letters",
+    "b: was sent to plain, is in dead",
+  ]);
+});
+
+test("a group in another order is named", () => {
+  const world = createWorld();
+  sent(world, "a", "ordered.fifo", "g");
+  sent(world, "b", "ordered.fifo", "g");
+  tamper(world, "a", { seq: lastSeq + 1 });
+  expect(check(world)).toEqual(["a: lies behind b of its group"]);
+});
+
+test("a setting that is not as acknowledged is named, unless it was asked for", () => {
+  const world = createWorld();
+  const setting = { acked: "1", asked: null as string | null };
+  queueFacts(world.facts, "plain").settings.set("tag t", setting);
+  const observation = observe(world);
+  setting.acked = "2";
+  expect(checkObservation(world.facts, observation)).toEqual([
+    "plain: tag t is 1, but 2 was acknowledged",
+  ]);
+  setting.asked = "1";
+  expect(checkObservation(world.facts, observation)).toEqual([]);
+});
+
+test("a count that is not that of the messages is named", () => {
+  const world = createWorld();
+  const { endedMs, queues } = observe(world);
+  const wrong = queues.map((queue) => ({ ...queue, counted: queue.name === "dead" ? 1 : 0 }));
+  expect(checkObservation(world.facts, { endedMs, queues: wrong })).toEqual([
+    "dead: counts 1, holds 0",
+  ]);
+});
+
+test("what was not answered may have been done or not, and is settled by what is seen", () => {
+  for (const done of [true, false]) {
+    const world = createWorld();
+    const send = sent(world, "a");
+    Object.assign(send, { send: "unknown", messageId: null });
+    if (!done) tamper(world, "a", null);
+    const removed = sent(world, "b");
+    removed.delete = "unknown";
+    if (done) tamper(world, "b", null);
+    expect(check(world)).toEqual([]);
+    settle(world.facts, observe(world));
+    expect(send.send).toBe(done ? "acked" : "refused-by-crash");
+    expect(removed.delete).toBe(done ? "acked" : "none");
+  }
+});
+
+test("a message that a crash refused must not turn up later", () => {
+  const world = createWorld();
+  sent(world, "a").send = "refused-by-crash";
+  expect(check(world)).toEqual(["a: turned up long after the crash that refused it"]);
+});

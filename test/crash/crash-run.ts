@@ -1,0 +1,121 @@
+// Crash run: start, work, kill, restart on the same folder, compare; again and again.
+//   R1. The server is killed with SIGKILL at a random instant while clients work it; now and then
+//       also while it starts, so that recovery itself is interrupted.
+//   R2. All rounds share one folder, so that state and damage add up.
+//   R3. A run stops at the first round with a violation: what follows would be told from bad facts.
+//   R4. SIGKILL ends the process, not the machine: what the kernel has taken survives it. That the
+//       disk has it, too, is the store's own promise and is not shown here.
+
+import { rmSync } from "node:fs";
+import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
+import { checkObservation } from "./check.ts";
+import { type ClientContext, runClient, type Shared } from "./client.ts";
+import { drainEverything } from "./drain-everything.ts";
+import { createFacts } from "./facts.ts";
+import { createQueues, findQueues, observe } from "./observe.ts";
+import { probeDuplicates } from "./probe-duplicates.ts";
+import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
+import { settle } from "./settle.ts";
+import { connectClient, must, type SqsClient } from "./sqs-client.ts";
+
+const CLIENTS = 8;
+const WORK_MS_MIN = 20;
+const WORK_MS_MAX = 500;
+const START_KILL_CHANCE = 0.15;
+const START_KILL_MS_MAX = 250;
+const SEED_STRIDE = 1_000;
+
+export interface CrashRunOptions {
+  /** Arguments after the node binary that start the server on a folder. */
+  readonly serverArgs: (folder: string) => readonly string[];
+  readonly folder: string;
+  readonly crashes: number;
+  readonly seed: number;
+  readonly progress?: (line: string) => void;
+}
+
+export interface CrashRunResult {
+  readonly crashes: number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly violations: readonly string[];
+}
+
+const sleepMs = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Starts the server; at times it is killed on its way and started once more. R1 */
+async function startOn(options: CrashRunOptions, random: SeededRandom, shared: Shared) {
+  const args = options.serverArgs(options.folder);
+  if (random.next() < START_KILL_CHANCE) {
+    const killMs = random.between(0, START_KILL_MS_MAX);
+    const early = startChild({
+      args,
+      onSpawn: (child) => setTimeout(() => child.kill("SIGKILL"), killMs),
+    });
+    const started = await early.catch(() => null); // It was killed before it was ready.
+    await started?.kill();
+    shared.counts["killed while starting"] = (shared.counts["killed while starting"] ?? 0) + 1;
+  }
+  return startChild({ args });
+}
+
+/** Compares what the server holds with the facts; true when they agree. */
+async function verify(sqs: SqsClient, shared: Shared, random: SeededRandom): Promise<boolean> {
+  const { facts } = shared;
+  const observation = await observe(sqs);
+  facts.violations.push(...checkObservation(facts, observation));
+  if (facts.violations.length > 0) return false; // R3
+  settle(facts, observation);
+  await probeDuplicates(sqs, shared, random);
+  return facts.violations.length === 0;
+}
+
+async function work(server: ChildServer, shared: Shared, seed: number): Promise<void> {
+  const random = createSeededRandom(seed);
+  const control = await must(connectClient(server.port));
+  const urls = await findQueues(control);
+  const loops: Promise<void>[] = [];
+  for (let client = 0; client < CLIENTS; client += 1) {
+    const sqs = await must(connectClient(server.port));
+    const own = createSeededRandom(seed * CLIENTS + client);
+    const context: ClientContext = { shared, client, random: own, sqs, urls };
+    loops.push(runClient(context));
+  }
+  await sleepMs(random.between(WORK_MS_MIN, WORK_MS_MAX));
+  await server.kill(); // R1
+  await Promise.all(loops);
+  control.close();
+}
+
+async function runRounds(options: CrashRunOptions, shared: Shared): Promise<number> {
+  for (let round = 0; round <= options.crashes; round += 1) {
+    const seed = options.seed * SEED_STRIDE + round;
+    const random = createSeededRandom(seed);
+    const server = await startOn(options, random, shared);
+    try {
+      const control = await must(connectClient(server.port));
+      if (round === 0) await createQueues(control, shared.facts);
+      else if (!(await verify(control, shared, random))) return round;
+      if (round === options.crashes) {
+        await drainEverything(control, shared);
+        return round;
+      }
+      control.close();
+      await work(server, shared, seed);
+      const live = [...shared.facts.groups.values()].reduce((sum, group) => sum + group.size, 0);
+      options.progress?.(`crash ${round + 1}: ${shared.facts.messages.size} sent, ${live} live`);
+      if (shared.facts.violations.length > 0) return round + 1; // R3
+    } finally {
+      await server.kill();
+    }
+  }
+  return options.crashes;
+}
+
+/** Runs the crashes and tells what was found. The folder is removed unless something was wrong. */
+export async function runCrashes(options: CrashRunOptions): Promise<CrashRunResult> {
+  const shared: Shared = { facts: createFacts(), held: [], recent: [], counts: {}, nextBody: 1 };
+  const crashes = await runRounds(options, shared);
+  const { violations } = shared.facts;
+  if (violations.length === 0) rmSync(options.folder, { recursive: true, force: true });
+  return { crashes, counts: shared.counts, violations };
+}

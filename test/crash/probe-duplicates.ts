@@ -1,0 +1,41 @@
+// Probe duplicates: after a restart, sends deduplication ids of before again, with other bodies.
+//   P1. The answer must carry the original's ids. A probe's body was never sent as a message, so if
+//       one is kept in spite of a fair answer, the next look finds it.
+
+import { DEDUP_WINDOW_SURE_MS, type Shared, sentAnswer } from "./client.ts";
+import { answerDuplicate } from "./facts.ts";
+import { findQueues } from "./observe.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+import { must, type SqsClient } from "./sqs-client.ts";
+
+/** The latest ones are where a lost write would show; others are taken at random. */
+const LATEST = 15;
+const OTHERS = 10;
+
+export async function probeDuplicates(
+  sqs: SqsClient,
+  shared: Shared,
+  random: SeededRandom,
+): Promise<void> {
+  const urls = await findQueues(sqs);
+  const open = shared.recent.filter(
+    (fact) => fact.send === "acked" && Date.now() - fact.sentFromMs < DEDUP_WINDOW_SURE_MS,
+  );
+  const chosen = new Set(open.slice(-LATEST));
+  for (let index = 0; index < OTHERS; index += 1) {
+    const fact = random.pick(open);
+    if (fact !== undefined) chosen.add(fact);
+  }
+  for (const fact of chosen) {
+    const output = await must(
+      sqs.call("SendMessage", {
+        QueueUrl: urls.get(fact.queue),
+        MessageBody: `probe of ${fact.body}`,
+        MessageGroupId: fact.groupId,
+        MessageDeduplicationId: fact.dedupId,
+      }),
+    );
+    answerDuplicate(shared.facts, fact, sentAnswer(output)); // P1
+    shared.counts.probed = (shared.counts.probed ?? 0) + 1;
+  }
+}

@@ -1,0 +1,44 @@
+// Settle: after a check, what was unknown becomes what was seen.
+//   S1. Only unknown things are settled by sight; an acknowledged fact never bends to it.
+//   S2. From here on the clients may count on what was seen, since a restart made it durable.
+
+import { type Observation, type Sighting, sightingsOf } from "./check.ts";
+import { answerDelete, type Facts, type MessageFact, queueFacts } from "./facts.ts";
+
+function settleMessage(facts: Facts, fact: MessageFact, at: Sighting | undefined): void {
+  if (at === undefined) {
+    if (fact.delete === "unknown") answerDelete(facts, fact);
+    else if (fact.send === "unknown") fact.send = "refused-by-crash";
+    return;
+  }
+  const { peeked, queue } = at;
+  if (fact.delete === "unknown") fact.delete = "none";
+  if (fact.send === "unknown") {
+    fact.send = "acked";
+    fact.messageId = peeked.messageId;
+  }
+  const moved = queue !== fact.queue && !fact.dead;
+  const received = peeked.receiveCount > fact.receiveCount;
+  fact.dead = queue !== fact.queue;
+  fact.receiveCount = Math.max(fact.receiveCount, peeked.receiveCount);
+  if (!moved && !received && fact.hidden !== "unknown") return; // S1
+  const { dueAt, state } = peeked;
+  fact.hidden = state === "in-flight" ? { minMs: dueAt, maxMs: dueAt } : null;
+}
+
+/** Takes an observation that was found to be without contradiction into the facts. */
+export function settle(facts: Facts, observation: Observation): void {
+  const sightings = sightingsOf(observation);
+  for (const fact of facts.messages.values()) {
+    if (fact.delete !== "acked") settleMessage(facts, fact, sightings.get(fact.body)?.[0]);
+  }
+  for (const { name, settings } of observation.queues) {
+    const queue = queueFacts(facts, name);
+    queue.openReceives = 0;
+    queue.sequenceFloor = queue.sequenceTop;
+    for (const [key, setting] of queue.settings) {
+      setting.acked = settings.get(key) ?? setting.acked;
+      setting.asked = null;
+    }
+  }
+}
