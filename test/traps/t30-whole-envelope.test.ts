@@ -1,4 +1,4 @@
-// T30: a body with a dedupe_key among loose fields looks deduplicated, but it is no envelope: it has
+// T30: a body with a dedupe_key among loose fields looks deduplicated, but is no envelope: it has
 // no id, no source, no time and no payload.
 
 import { describe, expect, test } from "vitest";
