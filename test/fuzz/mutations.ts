@@ -113,6 +113,10 @@ function mutateLeaf(random: Random, value: Json): Json {
   }
 }
 
+function textOf(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
 function mutateText(random: Random, text: string): string {
   const at = random.below(text.length + 1);
   const nasty = pick(random, NASTY);
@@ -253,7 +257,7 @@ function mutateQuery(random: Random, action: string, fields: Json): Draft {
       pairs = pairs.toSpliced(at, 1, [mutateText(random, key), value]);
       break;
     case 3:
-      pairs = pairs.toSpliced(at, 1, [key, String(pick(random, NASTY))]);
+      pairs = pairs.toSpliced(at, 1, [key, textOf(pick(random, NASTY))]);
       break;
     case 4:
       pairs = pairs.toSpliced(at, 1, [key.replace(/\d+/, "99999999999"), value]);

@@ -93,6 +93,12 @@ export const PLANTED_BUGS: Record<string, () => PlantedBug> = {
         message.receiveCount = 0;
       }),
   }),
+  "the receives of earlier queues count on after a restart": () => ({
+    onStart: (world) =>
+      everyMessage(world, (message) => {
+        message.arrivalCount = 0;
+      }),
+  }),
   "visibility deadlines are lost on restart": () => ({
     onStart: (world) =>
       everyMessage(world, (message) => {

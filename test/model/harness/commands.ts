@@ -135,6 +135,7 @@ function isRepeatable(session: Session, recipe: ReceiveRecipe): boolean {
     (each) => each.id === recipe.attempt && now < each.at + 300_000,
   );
   if (queue === undefined || attempt === undefined || attempt.spoiled) return true;
+  if (now >= attempt.hiddenUntil) return true;
   return attempt.handles.every((handle) => {
     const message = queue.messages.find((each) => each.handle === handle);
     return message !== undefined && message.dueAt > now;

@@ -94,12 +94,18 @@ export function createObservedChoices(world: RefWorld, seen: Seen, observed: Obs
       return match;
     },
     delivered(message, index) {
-      const { receiptHandle, sequenceNumber } = deliveries[index] as Delivery;
+      const { receiptHandle, sequenceNumber, dedupId } = deliveries[index] as Delivery;
       if (seen.handles.has(receiptHandle)) throw new Illegal("a handle was given out twice"); // C1
       seen.handles.add(receiptHandle);
       const queue = world.queues.find((candidate) => candidate.messages.includes(message));
-      if (queue !== undefined) checkSequence(queue, sequenceNumber);
-      return { receiptHandle, sequenceNumber: message.sequenceNumber ?? sequenceNumber };
+      if (queue === undefined) throw new Error("a message without a queue was delivered");
+      checkSequence(queue, sequenceNumber);
+      if (isFifo(queue) !== (dedupId !== null)) throw new Illegal(`deduplication id ${dedupId}`);
+      return {
+        receiptHandle,
+        sequenceNumber: message.sequenceNumber ?? sequenceNumber,
+        dedupId: message.dedupId ?? dedupId,
+      };
     },
     deadLettered: () => null,
     redriven(message, target) {

@@ -16,7 +16,7 @@ export interface Choices {
   delivered(
     message: RefMessage,
     index: number,
-  ): { receiptHandle: string; sequenceNumber: string | null };
+  ): { receiptHandle: string; sequenceNumber: string | null; dedupId: string | null };
   /** The new sequence number of a dead letter on a FIFO queue, or null while nobody saw it. */
   deadLettered(target: RefQueue): string | null;
   /** The new identity of a redriven message. */
@@ -38,6 +38,7 @@ export function createPlainChoices(next: () => number, now: () => number): Choic
     delivered: (message) => ({
       receiptHandle: `handle-${message.messageId}-${next()}`,
       sequenceNumber: message.sequenceNumber,
+      dedupId: message.dedupId ?? (message.sequenceNumber === null ? null : message.messageId),
     }),
     deadLettered: (target) => sequence(target),
     redriven: (_message, target) => ({

@@ -1,5 +1,6 @@
 // Move tasks of the reference, without a rate: started by one step, carried out by another.
 //   M1. A redriven message is a new message: new id, sent now, never received, from nowhere.
+//       Which deduplication id it carries on a FIFO queue is said nowhere.
 //   M2. Without a destination each message goes back to the queue it came from.
 
 import { done, type Outcome, refuse } from "../../../src/broker/model/fault.ts";
@@ -53,12 +54,14 @@ export function runMoveTask(world: RefWorld, task: RefTask, choices: Choices): v
       ...message,
       serial: nextSerial(world),
       messageId: fresh.messageId,
+      dedupId: null,
       sequenceNumber: fresh.sequenceNumber,
       sentAt: fresh.sentAt,
       dueAt: fresh.sentAt,
       receivedAt: 0,
       firstReceivedAt: 0,
       receiveCount: 0,
+      arrivalCount: 0,
       sourceArn: null,
       handle: null,
     }); // M1

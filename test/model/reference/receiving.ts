@@ -1,8 +1,10 @@
 // Receiving in the reference: who may be delivered, and who goes to the dead-letter queue.
 //   V1. A group delivers its messages in order up to the first that is in flight or delayed; what
 //       this very receive took does not block.
-//   V2. A message whose receive count has reached maxReceiveCount is moved, not returned, by the
-//       receive that would pick it; each message at most once per receive.
+//   V2. A message that was received maxReceiveCount times from this queue is moved, not returned,
+//       by the receive that would pick it; each message at most once per receive. The count that
+//       is shown goes on in the next queue, the one that is compared begins anew there.
+//   V4. An attempt can be repeated while its messages are hidden by it, for five minutes at most.
 //   V3. A receive ends when it has `max` messages or no candidate is left.
 
 import { done, type Outcome, refuse } from "../../../src/broker/model/fault.ts";
@@ -50,7 +52,8 @@ export function candidatesOf(
 
 export function isExhausted(queue: RefQueue, message: RefMessage): boolean {
   const policy = redrivePolicyOf(queue);
-  return policy !== null && message.receiveCount >= policy.maxReceiveCount;
+  if (policy === null) return false;
+  return message.receiveCount - message.arrivalCount >= policy.maxReceiveCount; // V2
 }
 
 function moveToDeadLetters(
@@ -72,6 +75,7 @@ function moveToDeadLetters(
     // Retention goes on from the first sending on standard queues, and anew on FIFO queues.
     sentAt: fifo ? now : message.sentAt,
     dueAt: now,
+    arrivalCount: message.receiveCount,
     sourceArn: arnOf(world, queue.name),
     handle: null,
   };
@@ -117,6 +121,7 @@ function deliver(
   message.dueAt = now + visibilityMs;
   const chosen = choices.delivered(message, index);
   message.sequenceNumber = chosen.sequenceNumber;
+  message.dedupId = chosen.dedupId;
   message.handle = chosen.receiptHandle;
   world.handles.push({
     handle: chosen.receiptHandle,
@@ -171,6 +176,7 @@ function repeat(
   }
   const visibilityMs = input.visibilityMs ?? attributeMs(queue, "VisibilityTimeout");
   const deliveries: Delivery[] = [];
+  attempt.hiddenUntil = now + visibilityMs;
   for (const message of messages) {
     if (message === undefined) continue;
     message.dueAt = now + visibilityMs;
@@ -190,12 +196,14 @@ export function receive(
   if (input.attemptId !== null && !isFifo(queue)) {
     return refuse("InvalidParameterValue", "~not valid for this queue type");
   }
+  // V4: `expire` has dropped what is over.
   const former = queue.attempts.find((attempt) => attempt.id === input.attemptId);
   if (former !== undefined) return repeat(queue, former, input, now);
   const deliveries = takeNow(world, queue, input, now, choices);
   if (input.attemptId !== null && deliveries.length > 0) {
     const handles = deliveries.map((delivery) => delivery.receiptHandle);
-    queue.attempts.push({ id: input.attemptId, at: now, handles, spoiled: false });
+    const hiddenUntil = now + (input.visibilityMs ?? attributeMs(queue, "VisibilityTimeout"));
+    queue.attempts.push({ id: input.attemptId, at: now, handles, hiddenUntil, spoiled: false });
   }
   return done({ deliveries });
 }

@@ -104,6 +104,7 @@ function accept(
     receivedAt: 0,
     firstReceivedAt: 0,
     receiveCount: 0,
+    arrivalCount: 0,
     sourceArn: null,
     handle: null,
   });

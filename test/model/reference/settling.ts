@@ -65,7 +65,12 @@ function changeOne(
 ): Fault | null {
   const found = find(world, queue, entry.handle);
   if (found.kind === "fault") return found.fault;
-  if (found.kind === "gone" || (isFifo(queue) && !found.latest)) {
+  if (found.kind === "found" && isFifo(queue) && !found.latest) {
+    // No document gives the sentence for a handle that a later receive has replaced.
+    const message = `~Value ${entry.handle} for parameter ReceiptHandle is invalid.`;
+    return { name: "InvalidParameterValue", message };
+  }
+  if (found.kind === "gone") {
     return {
       name: "InvalidParameterValue",
       message: `Value ${entry.handle} for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.`,

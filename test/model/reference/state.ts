@@ -16,7 +16,8 @@ export interface RefMessage {
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly traceHeader: string | null;
   readonly groupId: string | null;
-  readonly dedupId: string | null;
+  /** Null on standard queues, and after a redrive until somebody has seen it. */
+  dedupId: string | null;
   /** Null on standard queues, and on FIFO queues until somebody has seen it (after a move). */
   sequenceNumber: string | null;
   readonly sentAt: number;
@@ -24,6 +25,8 @@ export interface RefMessage {
   receivedAt: number;
   firstReceivedAt: number;
   receiveCount: number;
+  /** Its receive count when it came to this queue. */
+  arrivalCount: number;
   readonly sourceArn: string | null;
   /** Handle of the latest receive. */
   handle: string | null;
@@ -42,6 +45,8 @@ export interface RefAttempt {
   readonly id: string;
   readonly at: number;
   readonly handles: string[];
+  /** Until then its messages are hidden by it, if nobody changed them. */
+  hiddenUntil: number;
   /** A message of it was deleted, or its visibility changed. */
   spoiled: boolean;
 }
@@ -146,6 +151,8 @@ export function expire(world: RefWorld, now: EpochMs): void {
     const retentionMs = attributeMs(queue, "MessageRetentionPeriod");
     queue.messages = queue.messages.filter((message) => now < message.sentAt + retentionMs);
     queue.dedups = queue.dedups.filter((entry) => now < entry.acceptedAt + DEDUP_WINDOW_MS);
-    queue.attempts = queue.attempts.filter((attempt) => now < attempt.at + ATTEMPT_WINDOW_MS);
+    queue.attempts = queue.attempts.filter(
+      (attempt) => now < attempt.at + ATTEMPT_WINDOW_MS && now < attempt.hiddenUntil,
+    );
   }
 }
