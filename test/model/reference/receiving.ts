@@ -2,8 +2,8 @@
 //   V1. A group delivers its messages in order up to the first that is in flight or delayed; what
 //       this very receive took does not block.
 //   V2. A message that was received maxReceiveCount times from this queue is moved, not returned,
-//       by the receive that would pick it; each message at most once per receive. The count that
-//       is shown goes on in the next queue, the one that is compared begins anew there.
+//       by the receive that would pick it. The count that is shown goes on in the next queue; the
+//       one that is compared begins anew there, even if it is the same queue.
 //   V4. An attempt can be repeated while its messages are hidden by it, for five minutes at most.
 //   V3. A receive ends when it has `max` messages or no candidate is left.
 
@@ -62,7 +62,7 @@ function moveToDeadLetters(
   message: RefMessage,
   now: EpochMs,
   choices: Choices,
-): RefMessage | null {
+): void {
   const policy = redrivePolicyOf(queue);
   const target = queueOfArn(world, policy?.deadLetterTargetArn ?? "");
   if (target === undefined) throw new Illegal("the dead-letter queue is gone; do not test this");
@@ -82,7 +82,6 @@ function moveToDeadLetters(
   queue.messages = queue.messages.filter((other) => other !== message);
   target.messages.push(moved);
   expire(world, now);
-  return target === queue ? moved : null;
 }
 
 export function deliveryOf(
@@ -149,8 +148,7 @@ export function takeNow(
     if (message === null) throw new Illegal("the receive ended although messages were deliverable");
     seen.add(message.serial);
     if (isExhausted(queue, message)) {
-      const again = moveToDeadLetters(world, queue, message, now, choices); // V2
-      if (again !== null) seen.add(again.serial);
+      moveToDeadLetters(world, queue, message, now, choices); // V2
     } else {
       const at = deliveries.length;
       deliveries.push(deliver(world, queue, message, at, visibilityMs, now, choices));

@@ -83,8 +83,9 @@ function changeOne(
       message: "~Total VisibilityTimeout for the message is beyond the limit [43200 seconds]",
     };
   }
+  // A change to the very same instant is none.
+  if (message.dueAt !== now + entry.visibilityMs) spoil(queue, message.handle);
   message.dueAt = now + entry.visibilityMs;
-  spoil(queue, message.handle);
   return null;
 }
 
