@@ -19,6 +19,7 @@ const LISTENER_STATUSES = [400, 408, 413, 414, 417, 431, 501, 505];
 let server: ChildProcess;
 let port = 0;
 let errors = "";
+const tally = new Map<number, number>();
 
 beforeAll(async () => {
   const flags = ["src/cli/main.ts", "up", "--memory", "--port", "0"];
@@ -61,10 +62,18 @@ function impatient(draft: Draft): Draft {
   return { ...draft, body: Buffer.from(text, "latin1") };
 }
 
+/** Fresh queues for each round: a name that was deleted stays taken for a minute. */
+async function createTargets(round: number): Promise<string[]> {
+  const [standard, fifo] = [`target-${round}`, `target-${round}.fifo`];
+  await call("CreateQueue", { QueueName: standard });
+  await call("CreateQueue", { QueueName: fifo, Attributes: { FifoQueue: "true" } });
+  return [standard, fifo];
+}
+
 /** Sends request number `index`, whole or broken, and says what was wrong with the answer. */
-async function tryOne(index: number): Promise<string | null> {
+async function tryOne(index: number, queues: readonly string[]): Promise<string | null> {
   const random = createSeededRandom(SEED ^ Math.imul(index + 1, 0x9e3779b1));
-  const subjects = { queues: ["target", "target.fifo"], handles: ["none"] };
+  const subjects = { queues, handles: ["none"] };
   const draft = impatient(createMutant(random, pick(random, Object.keys(ACTIONS)), subjects));
   const whole = frame(draft);
   const broken = random.below(2) === 0;
@@ -74,30 +83,29 @@ async function tryOne(index: number): Promise<string | null> {
   const reply = readReply(answer);
   const sent = bytes.toString("latin1").slice(0, 600);
   if (reply === null) return `no reply to ${sent}`;
-  if (broken || LISTENER_STATUSES.includes(reply.status)) {
-    return reply.status < 500 || reply.status === 501 || reply.status === 505
-      ? null
-      : `${reply.status} to ${sent}`;
-  }
+  tally.set(reply.status, (tally.get(reply.status) ?? 0) + 1);
+  const unread = LISTENER_STATUSES.includes(reply.status) && !("content-type" in reply.headers);
+  if (unread) return null;
   const fault = replyFault(reply, draft.method);
   return fault === null ? null : `${fault}: ${reply.body.slice(0, 300)} to ${sent}`;
 }
 
-test(`${COUNT} mutated requests and broken connections (seed ${SEED}) leave the server alive`, async () => {
+test(`${COUNT} mutated or broken requests (seed ${SEED}) leave the server alive`, async () => {
   await call("CreateQueue", { QueueName: "canary", tags: { song: "yes" } });
-  await call("CreateQueue", { QueueName: "target" });
-  await call("CreateQueue", { QueueName: "target.fifo", Attributes: { FifoQueue: "true" } });
   for (const MessageBody of ["one", "two"]) {
     await call("SendMessage", { QueueUrl: "canary", MessageBody });
   }
   const before = await look("/_tidegate/queues/canary/messages");
   for (let index = 0; index < COUNT; index += AT_ONCE) {
     const numbers = Array.from({ length: AT_ONCE }, (_, offset) => index + offset);
-    const faults = await Promise.all(numbers.map(tryOne));
+    const queues = await createTargets(index);
+    const faults = await Promise.all(numbers.map((number) => tryOne(number, queues)));
     expect(faults.filter((fault) => fault !== null)).toEqual([]);
     await look("/_tidegate/health");
   }
   expect(await look("/_tidegate/queues/canary/messages")).toBe(before);
+  console.log(`sockets: seed ${SEED}, answers by status`, Object.fromEntries(tally));
+  expect(tally.get(200) ?? 0).toBeGreaterThan(COUNT / 20);
   expect(server.exitCode).toBeNull();
   expect(errors).not.toMatch(/unhandled|uncaught|invariant/i);
 }, 300_000);

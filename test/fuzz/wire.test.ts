@@ -39,7 +39,7 @@ async function createRig(errors: unknown[]): Promise<Rig> {
 }
 
 test(
-  `${COUNT} mutated requests (seed ${SEED}) see only well-formed answers, and refusals change nothing`,
+  `${COUNT} mutated requests (seed ${SEED}) get well-formed answers; refusals change nothing`,
   async () => {
     const errors: unknown[] = [];
     const rig = await createRig(errors);

@@ -1,7 +1,8 @@
 // Campaign: many random schedules against one kind of subject.
 
 import fc from "fast-check";
-import { anyCommand, furnish } from "./commands.ts";
+import { anyCommand } from "./commands.ts";
+import { furnish } from "./queue-commands.ts";
 import { Session } from "./session.ts";
 import type { Subject } from "./subject.ts";
 

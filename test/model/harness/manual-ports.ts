@@ -85,8 +85,9 @@ export function createSeededRandom(seed: number): Random {
     bytes,
     uuid: () => {
       const hex = Buffer.from(bytes(16)).toString("hex");
-      const variant = "89ab"[below(4)];
-      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+      const third = `4${hex.slice(13, 16)}`;
+      const fourth = `${"89ab"[below(4)]}${hex.slice(17, 20)}`;
+      return [hex.slice(0, 8), hex.slice(8, 12), third, fourth, hex.slice(20)].join("-");
     },
     fork: (name) => {
       let hash = state;

@@ -221,7 +221,7 @@ export class Session {
     }
     const deliveries = answer?.value.deliveries ?? [];
     const over = now >= waiter.until;
-    if (answer === null && over) throw new Illegal("a receive waited longer than it was told"); // S3
+    if (answer === null && over) throw new Illegal("a receive waited too long"); // S3
     if (answer !== null && deliveries.length === 0 && !over) {
       throw new Illegal("a receive with time to wait came back empty");
     }

@@ -93,7 +93,8 @@ export function createQueue(
   if (deletedAt !== undefined && now < deletedAt + NAME_WAIT_MS) {
     return refuse(
       "QueueDeletedRecently",
-      "You must wait 60 seconds after deleting a queue before you can create another with the same name.",
+      "You must wait 60 seconds after deleting a queue before you can create another " +
+        "with the same name.",
     );
   }
   const read = readAttributes(world, name, input.attributes);

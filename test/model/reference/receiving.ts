@@ -20,6 +20,7 @@ import {
   arnOf,
   attributeMs,
   expire,
+  invalidValue,
   isFifo,
   nextSerial,
   queueNamed,
@@ -169,7 +170,11 @@ function repeat(
   if (attempt.spoiled || messages.includes(undefined)) {
     return refuse(
       "InvalidParameterValue",
-      `Value ${attempt.id} for parameter ReceiveRequestAttemptId is invalid. Reason: The receiveRequestAttemptId is not valid anymore since the receive call is not retryable.`,
+      invalidValue(
+        attempt.id,
+        "ReceiveRequestAttemptId",
+        "The receiveRequestAttemptId is not valid anymore since the receive call is not retryable.",
+      ),
     );
   }
   const visibilityMs = input.visibilityMs ?? attributeMs(queue, "VisibilityTimeout");

@@ -14,6 +14,7 @@ import { missingQueue } from "./queue-attributes.ts";
 import {
   attributeMs,
   DEDUP_WINDOW_MS,
+  invalidValue,
   isFifo,
   nextSerial,
   queueNamed,
@@ -22,7 +23,8 @@ import {
 } from "./state.ts";
 
 const NO_DEDUP_ID =
-  "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly";
+  "The queue should either have ContentBasedDeduplication enabled or " +
+  "MessageDeduplicationId provided explicitly";
 
 /** The deduplication id that counts: the explicit one, or the hash of the body. */
 function dedupIdOf(queue: RefQueue, entry: SendEntry): string | null {
@@ -52,15 +54,18 @@ function entryFault(queue: RefQueue, entry: SendEntry, batch: boolean): Fault | 
   const bytesMax = Number(queue.attributes.MaximumMessageSize);
   if (entry.sizeBytes > bytesMax) {
     const verb = batch ? "cannot be validated" : "are invalid";
-    return {
-      name: "InvalidParameterValue",
-      message: `One or more parameters ${verb}. Reason: Message must be shorter than ${bytesMax} bytes.`,
-    };
+    const reason = `Message must be shorter than ${bytesMax} bytes.`;
+    const message = `One or more parameters ${verb}. Reason: ${reason}`;
+    return { name: "InvalidParameterValue", message };
   }
   if (isFifo(queue) && entry.delayMs !== null && entry.delayMs > 0) {
     return {
       name: "InvalidParameterValue",
-      message: `Value ${entry.delayMs / 1_000} for parameter DelaySeconds is invalid. Reason: The request include parameter that is not valid for this queue type.`,
+      message: invalidValue(
+        entry.delayMs / 1_000,
+        "DelaySeconds",
+        "The request include parameter that is not valid for this queue type.",
+      ),
     };
   }
   if (!isFifo(queue) && entry.dedupId !== null) {

@@ -9,6 +9,7 @@ import type {
 import type { EpochMs } from "../../../src/core/units.ts";
 import { missingQueue } from "./queue-attributes.ts";
 import {
+  invalidValue,
   isFifo,
   queueNamed,
   type RefMessage,
@@ -48,7 +49,7 @@ function deleteOne(world: RefWorld, queue: RefQueue, handle: string, now: EpochM
   if (isFifo(queue) && (!latest || message.dueAt <= now)) {
     return {
       name: "InvalidParameterValue",
-      message: `Value ${handle} for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.`,
+      message: invalidValue(handle, "ReceiptHandle", "The receipt handle has expired."),
     };
   }
   if (!latest) return null; // Somebody else received it since: success, and it stays.
@@ -73,7 +74,11 @@ function changeOne(
   if (found.kind === "gone") {
     return {
       name: "InvalidParameterValue",
-      message: `Value ${entry.handle} for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.`,
+      message: invalidValue(
+        entry.handle,
+        "ReceiptHandle",
+        "Message does not exist or is not available for visibility timeout change.",
+      ),
     };
   }
   const { message } = found;

@@ -140,6 +140,11 @@ export function redrivePolicyOf(queue: RefQueue): RefRedrivePolicy | null {
   return text === undefined ? null : (JSON.parse(text) as RefRedrivePolicy);
 }
 
+/** The sentence AWS has for most values it does not like. */
+export function invalidValue(value: string | number, parameter: string, reason: string): string {
+  return `Value ${value} for parameter ${parameter} is invalid. Reason: ${reason}`;
+}
+
 export function stateOf(message: RefMessage, now: EpochMs): "visible" | "delayed" | "in-flight" {
   if (message.dueAt <= now) return "visible";
   return message.receiveCount === 0 ? "delayed" : "in-flight";
