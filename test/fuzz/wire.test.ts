@@ -7,7 +7,7 @@ import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts
 import { createSeededRandom, ManualTime, microtaskTurn } from "../model/harness/manual-ports.ts";
 import { fuzzWire, type Rig } from "./fuzz-campaign.ts";
 
-const COUNT = Number(process.env.TIDEGATE_FUZZ ?? 5_000);
+const COUNT = Number(process.env.TIDEGATE_FUZZ ?? (process.env.CI ? 100_000 : 5_000));
 const SEED = Number(process.env.TIDEGATE_FUZZ_SEED ?? 1);
 const TIME_LIMIT_MS = 600_000;
 

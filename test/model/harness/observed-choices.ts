@@ -7,7 +7,7 @@ import type { Outcome } from "../../../src/broker/model/fault.ts";
 import type { Delivery, PeekedMessage, SentMessage } from "../../../src/broker/model/operations.ts";
 import { type Choices, Illegal } from "../reference/choices.ts";
 import { isExhausted } from "../reference/receiving.ts";
-import { isFifo, type RefQueue, type RefWorld } from "../reference/state.ts";
+import { isFifo, type RefMessage, type RefQueue, type RefWorld } from "../reference/state.ts";
 
 /** What was seen of one step. */
 export interface Observation {
@@ -59,6 +59,32 @@ function checkNewSequence(queue: RefQueue, sequence: string | null): string | nu
   return sequence;
 }
 
+/** The candidate that the observed receive turned to next. */
+function pickObserved(
+  observed: Observation,
+  queue: RefQueue,
+  candidates: readonly RefMessage[],
+  next: Delivery | undefined,
+): RefMessage | null {
+  const moved = candidates.find(
+    (message) => observed.movedIds?.has(message.messageId) === true && isExhausted(queue, message),
+  );
+  if (moved !== undefined) return moved;
+  if (next === undefined) {
+    if (observed.timedOut === true) return null;
+    const left = candidates.map((message) => message.body).join(", ");
+    throw new Illegal(`${queue.name}: the receive left ${left} although nothing hides it`);
+  }
+  const match = candidates.find((message) => message.messageId === next.messageId); // C2
+  if (match === undefined) {
+    throw new Illegal(`${queue.name}: delivered ${next.body}, which may not be delivered now`);
+  }
+  if (isExhausted(queue, match)) {
+    throw new Illegal(`${queue.name}: delivered ${next.body} once too often`);
+  }
+  return match;
+}
+
 export function createObservedChoices(world: RefWorld, seen: Seen, observed: Observation): Choices {
   const deliveries = observed.deliveries ?? [];
   return {
@@ -72,27 +98,8 @@ export function createObservedChoices(world: RefWorld, seen: Seen, observed: Obs
         sequenceNumber: checkNewSequence(queue, sequenceNumber),
       };
     },
-    pick(queue, candidates, takenCount) {
-      const moved = candidates.find(
-        (message) =>
-          observed.movedIds?.has(message.messageId) === true && isExhausted(queue, message),
-      );
-      if (moved !== undefined) return moved;
-      const next = deliveries[takenCount];
-      if (next === undefined) {
-        if (observed.timedOut === true) return null;
-        const left = candidates.map((message) => message.body).join(", ");
-        throw new Illegal(`${queue.name}: the receive left ${left} although nothing hides it`);
-      }
-      const match = candidates.find((message) => message.messageId === next.messageId); // C2
-      if (match === undefined) {
-        throw new Illegal(`${queue.name}: delivered ${next.body}, which may not be delivered now`);
-      }
-      if (isExhausted(queue, match)) {
-        throw new Illegal(`${queue.name}: delivered ${next.body} once too often`);
-      }
-      return match;
-    },
+    pick: (queue, candidates, takenCount) =>
+      pickObserved(observed, queue, candidates, deliveries[takenCount]),
     delivered(message, index) {
       const { receiptHandle, sequenceNumber, dedupId } = deliveries[index] as Delivery;
       if (seen.handles.has(receiptHandle)) throw new Illegal("a handle was given out twice"); // C1
