@@ -20,6 +20,7 @@ import { readSnapshot, verifyTables } from "./broker-snapshot.ts";
 import { type BrokerStatements, prepareStatements } from "./broker-statements.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
 import { type FolderLock, lockedError, lockFolder } from "./folder-lock.ts";
+import { probeRoom } from "./room-probe.ts";
 import { contentCheck } from "./row-check.ts";
 import { isBusy, isDamage } from "./sqlite-fault.ts";
 
@@ -59,8 +60,10 @@ class SqliteBrokerStore implements BrokerStore {
   load(): StoreSnapshot {
     if (this.#closed) throw closedError();
     this.#disconnect();
+    const failedBefore = this.#failure !== null;
     this.#failure = null;
     return this.#guard(() => {
+      if (failedBefore) probeRoom(this.#folder);
       this.#checkFolder();
       const reader = openReader(this.#path);
       this.#reader = reader;
