@@ -52,7 +52,6 @@ export function message(seq: number, over: Partial<MessageHead & MessageContent>
     firstReceivedAt: epochMs(0),
     receiveCount: 0,
     group: null,
-    source: 0,
     arrivalCount: 0,
   };
   const { id = `id-${seq}`, body = `body ${seq}`, detail = null, ...rest } = over;
@@ -94,7 +93,6 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     loadAll(store);
     const full = message(7, {
       group: "",
-      source: 3,
       arrivalCount: 2,
       detail: "{}",
       body: "a\u0000b\u{1f600}",
@@ -127,7 +125,7 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     const store = await (await home()).open();
     loadAll(store);
     await store.commit([message(1, { detail: "d" }), message(2, { detail: "d" }), message(3)]);
-    const to = (seq: number) => headOf(message(seq, { queue: 2, source: 1 }));
+    const to = (seq: number) => headOf(message(seq, { queue: 2 }));
     await store.commit([
       { kind: "move-message", from: 1, head: to(11), id: null, detail: undefined },
       { kind: "move-message", from: 2, head: to(12), id: "new", detail: null },
@@ -319,7 +317,6 @@ function headWith(seq: number, choice: Choice): Change {
     sentAt: epochMs(choice.time),
     dueAt: times.dueAt,
     group: choice.flag ? choice.text : null,
-    source: choice.pick % 2,
     arrivalCount: choice.pick % 9,
     body: choice.text,
     detail: choice.flag ? null : choice.text,

@@ -34,7 +34,6 @@ const TABLES = [
     first_received_at NOT NULL,
     receive_count NOT NULL,
     receipt_check NOT NULL,
-    source INTEGER NOT NULL,
     arrival_count INTEGER NOT NULL,
     group_id TEXT,
     head_check INTEGER NOT NULL

@@ -118,11 +118,10 @@ function* headsOf(
       receivedAt: row[4] as EpochMs,
       firstReceivedAt: row[5] as EpochMs,
       receiveCount: row[6] as number,
-      source: row[8] as number,
-      arrivalCount: row[9] as number,
-      group: row[10] as string | null,
+      arrivalCount: row[8] as number,
+      group: row[9] as string | null,
     };
-    if (!isSound(head, row[7], row[11])) {
+    if (!isSound(head, row[7], row[10])) {
       refuse(`message ${head.seq}`);
     }
     yield head;

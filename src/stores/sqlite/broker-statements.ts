@@ -33,7 +33,7 @@ export function prepareStatements(database: DatabaseSync): BrokerStatements {
   const sql = {
     begin: prepare("BEGIN IMMEDIATE"),
     commit: prepare("COMMIT"),
-    insertHead: prepare("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    insertHead: prepare("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     insertContent: prepare("INSERT INTO content VALUES (?, ?, ?, ?, ?)"),
     updateReceipt: prepare(
       `UPDATE head SET due_at = ?, received_at = ?, first_received_at = ?, receive_count = ?,
@@ -129,7 +129,6 @@ function insertHead(sql: Statements, head: MessageHead): void {
     head.firstReceivedAt,
     head.receiveCount,
     receiptCheck(head.seq, head),
-    head.source,
     head.arrivalCount,
     head.group,
     headCheck(head),

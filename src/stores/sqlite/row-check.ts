@@ -26,7 +26,6 @@ export function headCheck(head: MessageHead): number {
   let check = mixNumber(SEED, head.seq);
   check = mixNumber(check, head.queue);
   check = mixNumber(check, head.sentAt);
-  check = mixNumber(check, head.source);
   check = mixNumber(check, head.arrivalCount);
   return mixText(check, head.group) >>> 0;
 }

@@ -72,16 +72,12 @@ export const setAttributes = fc
   );
 
 /**
- * K2: not while somebody waits on the queue, or sends dead letters to it, or while dead letters of
- * it lie elsewhere (whether they still tell where they came from is said nowhere).
+ * K2: not while somebody waits on the queue, or sends dead letters to it.
  */
 function isDeletable(session: Session, name: string): boolean {
   const arn = arnOf(session.world, name);
   return (
     session.waiters.every((waiter) => waiter.input.queue !== name) &&
-    session.world.queues.every((queue) =>
-      queue.messages.every((message) => queue.name === name || message.sourceArn !== arn),
-    ) &&
     session.world.queues.every(
       (queue) => queue.name === name || redrivePolicyOf(queue)?.deadLetterTargetArn !== arn,
     )

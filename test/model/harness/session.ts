@@ -15,7 +15,7 @@ import type {
 } from "../../../src/broker/model/operations.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import { Illegal } from "../reference/choices.ts";
-import { candidatesOf, isExhausted, takeNow } from "../reference/receiving.ts";
+import { isExhausted, takeNow } from "../reference/receiving.ts";
 import { step } from "../reference/reference.ts";
 import { createRefWorld, expire, queueNamed, type RefWorld } from "../reference/state.ts";
 import { agree } from "./agreement.ts";
@@ -300,12 +300,6 @@ export class Session {
         return now === undefined || (then !== undefined && now.seq !== then.seq);
       }),
     );
-  }
-
-  /** Whether a short receive would find something; for commands that need to know. */
-  hasCandidates(name: string): boolean {
-    const queue = queueNamed(this.world, name);
-    return queue !== undefined && candidatesOf(queue, this.time.now(), new Set()).length > 0;
   }
 
   /** Compares everything there is to see. */
