@@ -82,7 +82,11 @@ export function createHttpListener(
   server.on("clientError", refuseBroken);
 
   return {
-    listen: (port, host) => listen(server, port, host),
+    async listen(port, host) {
+      const chosen = await listen(server, port, host);
+      server.on("error", options.onError); // A connection that could not be taken ends nothing else.
+      return chosen;
+    },
     close() {
       closing = true;
       for (const exchange of underWay) exchange.abort();
