@@ -17,11 +17,11 @@ import type {
 } from "../../ports/broker-store.ts";
 import { BROKER_FILE, createBrokerFile, openReader, openWriter } from "./broker-schema.ts";
 import { readSnapshot, verifyTables } from "./broker-snapshot.ts";
-import { type BrokerStatements, prepareStatements } from "./broker-statements.ts";
+import { prepareStatements } from "./broker-statements.ts";
+import { BrokerWriter } from "./broker-writer.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
 import { type FolderLock, lockedError, lockFolder } from "./folder-lock.ts";
 import { probeRoom } from "./room-probe.ts";
-import { contentCheck } from "./row-check.ts";
 import { isBusy, isDamage } from "./sqlite-fault.ts";
 
 export interface SqliteBrokerStoreOptions {
@@ -45,7 +45,7 @@ class SqliteBrokerStore implements BrokerStore {
   readonly #lock: FolderLock;
   #reader: DatabaseSync | null = null;
   #writer: DatabaseSync | null = null;
-  #statements: BrokerStatements | null = null;
+  #work: BrokerWriter | null = null;
   /** Why the store cannot be used now; mended by load() unless closed. */
   #failure: TidegateError | null = null;
   #closed = false;
@@ -76,27 +76,20 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
-    const statements = this.#connect();
+    const writer = this.#connect();
     try {
-      statements.begin();
-      for (const change of changes) statements.apply(change);
-      statements.commit(); // Q1
+      writer.write(changes); // Q1
     } catch (error) {
       throw this.#fail(error, "working"); // Q2
     }
   }
 
   read(seq: number): MessageContent | undefined {
-    const statements = this.#connect();
+    const writer = this.#connect();
     try {
-      const stored = statements.content(seq);
-      if (stored === undefined) {
-        if (!statements.hasHead(seq)) return undefined;
-        throw corrupt(this.#path, `the content of message ${seq} is missing`);
-      }
-      const content: MessageContent = { id: stored.id, body: stored.body, detail: stored.detail };
-      if (contentCheck(seq, content) === stored.check) return content;
-      throw corrupt(this.#path, `the content of message ${seq} is not what was written`);
+      const content = writer.read(seq);
+      if (content !== null) return content;
+      throw corrupt(this.#path, `the content of message ${seq} is missing`);
     } catch (error) {
       // Damage to one message is told of that message; all others can still be read.
       if (error instanceof TidegateError) throw error;
@@ -123,8 +116,8 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   /** The writing connection, opened once the reading one has verified everything (Q3). */
-  #connect(): BrokerStatements {
-    if (this.#statements !== null) return this.#statements;
+  #connect(): BrokerWriter {
+    if (this.#work !== null) return this.#work;
     if (this.#closed) throw closedError();
     if (this.#failure !== null) throw this.#failure;
     return this.#guard(() => {
@@ -132,8 +125,8 @@ class SqliteBrokerStore implements BrokerStore {
       this.#reader = null;
       this.#writer = openWriter(this.#path, this.#pageCountMax);
       this.#lock.keep();
-      this.#statements = prepareStatements(this.#writer);
-      return this.#statements;
+      this.#work = new BrokerWriter(prepareStatements(this.#writer, this.#path));
+      return this.#work;
     });
   }
 
@@ -168,7 +161,7 @@ class SqliteBrokerStore implements BrokerStore {
     const open = [this.#reader, this.#writer];
     this.#reader = null;
     this.#writer = null;
-    this.#statements = null;
+    this.#work = null;
     for (const database of open) {
       try {
         database?.close();
