@@ -1,9 +1,9 @@
 // The message envelope: what a producer of ours puts into the body of a message.
 //   V1. Identity is (event_source, dedupe_key), both in the body. Message attributes never take
 //       part: a queue may not carry them, and content-based deduplication does not see them.
-//   V2. The same logical event gives the same bytes, however often it is built: event_id is derived,
-//       event_time has one form, the text is canonical, and nothing volatile (trace, attempt,
-//       clock) has a place in it.
+//   V2. The same logical event gives the same bytes, however often it is built: event_id is
+//       derived, event_time has one form, the text is canonical, and nothing volatile (trace,
+//       attempt, clock) has a place in it.
 //   V3. A dedupe_key is unique within its source for as long as a ledger remembers, not merely for
 //       the five minutes of SQS; the source is part of every key made of it.
 //   V4. Fields we do not know are kept. Another schema_version is refused whole, as we cannot know

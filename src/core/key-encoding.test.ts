@@ -7,7 +7,8 @@ function hexOf(bytes: Uint8Array): string {
 }
 
 /** Reads a tuple back; that this can be written at all is what injective means. */
-function decodeKey(encoded: Uint8Array): KeyPart[] {
+function decodeKey(bytes: Uint8Array): KeyPart[] {
+  const encoded = Uint8Array.from(bytes);
   const view = new DataView(encoded.buffer, encoded.byteOffset, encoded.byteLength);
   const parts: KeyPart[] = [];
   let at = 4;

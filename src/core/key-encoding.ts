@@ -10,6 +10,7 @@
 
 import { TidegateError } from "./errors.ts";
 import { sha256Hex } from "./hash.ts";
+import { utf8ByteLength } from "./text.ts";
 
 export type KeyPart = string | null | number | Uint8Array;
 
@@ -19,33 +20,24 @@ const TAG_INTEGER = 2;
 const TAG_BYTES = 3;
 
 const COUNT_BYTES = 4;
-const TAG_BYTES_LENGTH = 1;
-const LENGTH_BYTES = 4;
+/** Tag and length, in front of every part. */
+const HEAD_BYTES = 5;
 const INTEGER_BYTES = 8;
 
 const KEY_PARTS_MAX = 64;
 const KEY_VERSION_MAX = 255;
 const DIGEST_PATTERN = /^k(?:[1-9][0-9]{0,2}):[0-9a-f]{64}$/;
 
-const encoder = new TextEncoder();
-
 /** The bytes of a tuple: its count, then tag, length and content of each part (K1). */
 export function encodeKey(parts: readonly KeyPart[]): Uint8Array {
   if (parts.length > KEY_PARTS_MAX) throw invalid(`a key has at most ${KEY_PARTS_MAX} parts`);
-  const contents = parts.map(contentOf);
   let length = COUNT_BYTES;
-  for (const content of contents) length += TAG_BYTES_LENGTH + LENGTH_BYTES + content.length;
-  const encoded = new Uint8Array(length);
-  const view = new DataView(encoded.buffer);
-  view.setUint32(0, parts.length);
+  for (const part of parts) length += HEAD_BYTES + contentBytes(part);
+  // One buffer, written in place: keys are made for every record, several times.
+  const encoded = Buffer.alloc(length);
+  encoded.writeUInt32BE(parts.length, 0);
   let at = COUNT_BYTES;
-  contents.forEach((content, index) => {
-    view.setUint8(at, tagOf(parts[index] as KeyPart));
-    view.setUint32(at + TAG_BYTES_LENGTH, content.length);
-    at += TAG_BYTES_LENGTH + LENGTH_BYTES;
-    encoded.set(content, at);
-    at += content.length;
-  });
+  for (const part of parts) at += writePart(encoded, at, part);
   return encoded;
 }
 
@@ -62,25 +54,38 @@ export function isKeyDigest(text: string): boolean {
   return DIGEST_PATTERN.test(text);
 }
 
-function tagOf(part: KeyPart): number {
-  if (part === null) return TAG_NULL;
-  if (typeof part === "string") return TAG_TEXT;
-  return typeof part === "number" ? TAG_INTEGER : TAG_BYTES;
-}
-
-const NOTHING = new Uint8Array(0);
-
-function contentOf(part: KeyPart): Uint8Array {
-  if (part === null) return NOTHING;
+/** Length of the content; refuses what no key can be made of. */
+function contentBytes(part: KeyPart): number {
+  if (part === null) return 0;
   if (typeof part === "string") {
     if (!part.isWellFormed()) throw invalid("text holds a lone surrogate"); // K3
-    return encoder.encode(part);
+    return utf8ByteLength(part);
   }
-  if (typeof part !== "number") return part;
+  if (typeof part !== "number") return part.length;
   if (!Number.isSafeInteger(part)) throw invalid(`${part} is no whole number a double can hold`);
-  const content = new Uint8Array(INTEGER_BYTES);
-  new DataView(content.buffer).setBigInt64(0, BigInt(part));
-  return content;
+  return INTEGER_BYTES;
+}
+
+/** Writes one part and says how many bytes it took. */
+function writePart(target: Buffer, at: number, part: KeyPart): number {
+  const content = at + HEAD_BYTES;
+  let tag = TAG_NULL;
+  let length = 0;
+  if (typeof part === "string") {
+    tag = TAG_TEXT;
+    length = target.write(part, content, "utf8");
+  } else if (typeof part === "number") {
+    tag = TAG_INTEGER;
+    length = INTEGER_BYTES;
+    target.writeBigInt64BE(BigInt(part), content);
+  } else if (part !== null) {
+    tag = TAG_BYTES;
+    length = part.length;
+    target.set(part, content);
+  }
+  target.writeUInt8(tag, at);
+  target.writeUInt32BE(length, at + 1);
+  return HEAD_BYTES + length;
 }
 
 function invalid(what: string): TidegateError {

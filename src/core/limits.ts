@@ -125,5 +125,5 @@ export const SEQUENCER_CHARACTERS_MAX = 128;
 export const S3_OPAQUE_CHARACTERS_MAX = 1_024;
 /** SNS envelopes around one another; each is a parse of all that is inside. */
 export const SNS_LAYERS_MAX = 4;
-/** Records of one S3 notification; Amazon sends one, and a body of 1 MiB holds some two thousand. */
+/** Records of one S3 notification; Amazon sends one, and 1 MiB holds some two thousand. */
 export const NOTIFICATION_RECORDS_MAX = 4_096;

@@ -8,14 +8,13 @@ export function utf8ByteLength(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
 
-// Suspects: everything forbidden, plus the halves of legal pairs. One pass of a compiled class
-// clears almost every body; only text with a suspect pays for the walk below.
+// Everything forbidden but lone surrogates, which the engine finds faster than any pattern.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds.
-const SUSPECT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ud800-\udfff\ufffe\uffff]/;
+const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 
 /** Whether `text` holds a character that SQS refuses (X1). On the broker's hot path. */
 export function hasInvalidXmlCharacter(text: string): boolean {
-  return SUSPECT.test(text) && invalidXmlCharacterIndex(text) >= 0;
+  return FORBIDDEN.test(text) || !text.isWellFormed();
 }
 
 /** UTF-16 position of the first character that SQS refuses (X1), or -1. */

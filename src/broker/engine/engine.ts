@@ -193,7 +193,7 @@ export class Engine {
       keepHouse(state, batch);
       this.#houseKeptAt = batch.now;
     }
-    settleWaiting(state, batch, (id, outcome) => {
+    this.#alarmed = settleWaiting(state, batch, (id, outcome) => {
       const job = this.#waiting.get(id);
       if (job === undefined) return;
       this.#waiting.delete(id);

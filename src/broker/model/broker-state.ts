@@ -184,7 +184,6 @@ export class BrokerState {
       firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
       receiveCount: slab.receiveCount.get(slot),
       group: queue.groupOf(slot),
-      source: slab.source.get(slot),
       arrivalCount: slab.arrivalCount.get(slot),
     };
   }

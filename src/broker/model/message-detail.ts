@@ -7,23 +7,31 @@ export interface MessageDetail {
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly traceHeader: string | null;
   readonly dedupId: string | null;
+  /** ARN of the queue a dead letter came from; it outlives that queue. */
+  readonly sourceArn: string | null;
   /** A notification whose signature is still to be filled in, and by which version. */
   readonly unsigned?: SignatureVersion | undefined;
   /** What a message to an http endpoint is, if not a notification. */
   readonly purpose?: "SubscriptionConfirmation" | undefined;
 }
 
-const NOTHING: MessageDetail = { attributes: null, traceHeader: null, dedupId: null };
+const NOTHING: MessageDetail = {
+  attributes: null,
+  traceHeader: null,
+  dedupId: null,
+  sourceArn: null,
+};
 
 /** Null when there is nothing to keep, as with most messages of a standard queue. */
 export function formatDetail(detail: MessageDetail): string | null {
-  const { attributes, traceHeader, dedupId, unsigned, purpose } = detail;
-  const plain = unsigned === undefined && purpose === undefined;
-  if (plain && attributes === null && traceHeader === null && dedupId === null) return null;
+  const { attributes, traceHeader, dedupId, sourceArn, unsigned, purpose } = detail;
+  const text = traceHeader ?? dedupId ?? sourceArn ?? unsigned ?? purpose ?? null;
+  if (attributes === null && text === null) return null;
   return JSON.stringify({
     ...(attributes === null ? {} : { attributes }),
     ...(traceHeader === null ? {} : { traceHeader }),
     ...(dedupId === null ? {} : { dedupId }),
+    ...(sourceArn === null ? {} : { sourceArn }),
     ...(unsigned === undefined ? {} : { unsigned }),
     ...(purpose === undefined ? {} : { purpose }),
   });

@@ -7,6 +7,7 @@
 //   T4. A task ends when no message of its source can be moved, when it is cancelled, or when the
 //       place to put a message can not be found.
 
+import type { MessageContent } from "../../core/broker-change.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { formatDetail, parseDetail } from "./message-detail.ts";
@@ -104,23 +105,24 @@ function moveSome(
     if (slot === 0 || state.slab.seq.get(slot) > before) {
       return { moved, end: { status: "COMPLETED", failureReason: null } }; // T4
     }
-    const target = destinationOf(state, task, slot);
+    const content = step.read(state.slab.seq.get(slot));
+    const target = destinationOf(state, task, content);
     if (typeof target === "string") {
       return { moved, end: { status: "FAILED", failureReason: target } };
     }
-    moveBack(state, step, source, slot, target);
+    moveBack(state, step, source, slot, target, content);
   }
   return { moved: room, end: null };
 }
 
-function destinationOf(state: BrokerState, task: MoveTask, slot: number): Queue | string {
-  const number = state.slab.source.get(slot);
-  if (task.destinationArn === null && number === 0) return "CouldNotDetermineMessageSource";
-  const target =
-    task.destinationArn === null
-      ? state.queueByNumber(number)
-      : state.queueByArn(task.destinationArn);
-  return target ?? "AWS.SimpleQueueService.NonExistentQueue";
+function destinationOf(
+  state: BrokerState,
+  task: MoveTask,
+  content: MessageContent,
+): Queue | string {
+  const arn = task.destinationArn ?? parseDetail(content.detail).sourceArn;
+  if (arn === null) return "CouldNotDetermineMessageSource";
+  return state.queueByArn(arn) ?? "AWS.SimpleQueueService.NonExistentQueue";
 }
 
 function moveBack(
@@ -129,6 +131,7 @@ function moveBack(
   source: Queue,
   slot: number,
   target: Queue,
+  content: MessageContent,
 ): void {
   const old = state.headOf(source, slot);
   const id = step.newId(); // T3
@@ -141,13 +144,11 @@ function moveBack(
     firstReceivedAt: epochMs(0),
     receiveCount: 0,
     group: old.group,
-    source: 0,
     arrivalCount: 0,
   };
-  const content = step.read(old.seq);
   source.remove(slot, step.now);
   target.insert(head, step.now);
   const dedupId = target.fifo ? id : null;
-  const detail = formatDetail({ ...parseDetail(content.detail), dedupId });
+  const detail = formatDetail({ ...parseDetail(content.detail), dedupId, sourceArn: null });
   step.emit({ kind: "move-message", from: old.seq, head, id, detail });
 }

@@ -48,11 +48,11 @@ export function putOutgoing(
     firstReceivedAt: epochMs(0),
     receiveCount: 0,
     group: null,
-    source: 0,
     arrivalCount: 0,
   };
   queue.insert(head, step.now);
-  const detail = formatDetail({ attributes, traceHeader: null, dedupId: null, unsigned, purpose });
+  const plain = { traceHeader: null, dedupId: null, sourceArn: null };
+  const detail = formatDetail({ ...plain, attributes, unsigned, purpose });
   step.emit({ kind: "put-message", head, content: { id, body, detail } });
 }
 

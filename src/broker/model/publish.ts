@@ -160,13 +160,12 @@ function archive(step: Step, topic: Topic, message: TopicMessage): void {
       firstReceivedAt: epochMs(0),
       receiveCount: 0,
       group: null,
-      source: 0,
       arrivalCount: 0,
     },
     content: {
       id,
       body: JSON.stringify({ body, bodies, subject, origin, groupId: message.groupId }),
-      detail: formatDetail({ attributes, traceHeader, dedupId }),
+      detail: formatDetail({ attributes, traceHeader, dedupId, sourceArn: null }),
     },
   });
 }

@@ -99,7 +99,6 @@ export class Queue {
     slab.firstReceivedAt.set(slot, head.firstReceivedAt);
     slab.receiveCount.set(slot, head.receiveCount);
     slab.arrivalCount.set(slot, head.arrivalCount);
-    slab.source.set(slot, head.source);
     const hidden = head.receivedAt > 0 ? SlotState.inFlight : SlotState.delayed;
     const state = head.dueAt > now ? hidden : SlotState.ready;
     slab.state.set(slot, state);

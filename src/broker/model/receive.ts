@@ -102,8 +102,8 @@ function deliver(
     const seq = slab.seq.get(slot);
     const receiveCount = slab.receiveCount.get(slot);
     const content = step.read(seq);
-    const source = state.queueByNumber(slab.source.get(slot));
-    const { attributes, traceHeader, dedupId, unsigned } = parseDetail(content.detail);
+    const detail = parseDetail(content.detail);
+    const { attributes, traceHeader, dedupId, sourceArn, unsigned } = detail;
     return {
       messageId: content.id,
       receiptHandle: state.handles.encode(queue.record.number, seq, receiveCount),
@@ -116,7 +116,7 @@ function deliver(
       sentAt: slab.sentAt.get(slot) as EpochMs,
       firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
       receiveCount,
-      sourceArn: source === undefined ? null : state.arnOf(source.record.name),
+      sourceArn,
       ...(unsigned === undefined ? {} : { unsigned }),
     };
   });

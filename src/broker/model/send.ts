@@ -131,12 +131,11 @@ export function keepMessage(
     firstReceivedAt: 0 as EpochMs,
     receiveCount: 0,
     group: entry.groupId,
-    source: 0,
     arrivalCount: 0,
   };
   queue.insert(head, step.now);
   const { attributes, traceHeader, unsigned } = entry;
-  const detail = formatDetail({ attributes, traceHeader, dedupId, unsigned });
+  const detail = formatDetail({ attributes, traceHeader, dedupId, sourceArn: null, unsigned });
   step.emit({ kind: "put-message", head, content: { id: messageId, body: entry.body, detail } });
   return { messageId, seq };
 }

@@ -1,4 +1,6 @@
 // SettleWaiting: answers the long polls that can be answered now; runs at the end of every step.
+//   S1. A receive that waits can itself move a dead letter into a queue that others wait for, looked
+//       at already or not; so the look is repeated until one has moved nothing.
 
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome } from "./fault.ts";
@@ -10,9 +12,18 @@ import type { Step } from "./step.ts";
 
 export type Answer = (id: number, outcome: Outcome<{ deliveries: Delivery[] }>) => void;
 
-export function settleWaiting(state: BrokerState, step: Step, answer: Answer): void {
-  if (state.waiting.size === 0) return;
-  for (const queue of state.waiting.queues()) settleQueue(state, step, queue, answer);
+/** Looks at all queues that somebody waits for, at most so often in one step (S1). */
+const LOOKS_PER_STEP_MAX = 10;
+
+/** Says whether there may be more to do at once. */
+export function settleWaiting(state: BrokerState, step: Step, answer: Answer): boolean {
+  for (let looks = 0; looks < LOOKS_PER_STEP_MAX; looks += 1) {
+    if (state.waiting.size === 0) return false;
+    const before = state.sequence;
+    for (const queue of state.waiting.queues()) settleQueue(state, step, queue, answer);
+    if (state.sequence === before) return false; // Every move takes a new number.
+  }
+  return true;
 }
 
 function settleQueue(state: BrokerState, step: Step, queue: Queue, answer: Answer): void {

@@ -1,0 +1,96 @@
+// Command: what a command is to the command line: a name, a line on what it does, its flags, and
+// what it does. Help, parsing, suggestions and docs/reference/cli.md all come from this one value.
+
+import type { Output } from "./output.ts";
+
+export const EXIT_OK = 0;
+/** It was asked for rightly and could not be done. */
+export const EXIT_FAILED = 1;
+/** It was asked for wrongly. */
+export const EXIT_USAGE = 2;
+
+export type ExitCode = typeof EXIT_OK | typeof EXIT_FAILED | typeof EXIT_USAGE;
+
+export interface Flag<T> {
+  /** What stands for the value in help texts; null for a flag that takes none. */
+  readonly value: string | null;
+  readonly fallback: string | null;
+  readonly doc: string;
+  /** Throws UsageError with a whole sentence if `text` will not do. */
+  readonly parse: (text: string | boolean, name: string) => T;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a table of flags holds flags of any value.
+export type Flags = Readonly<Record<string, Flag<any>>>;
+
+export type FlagValues<F extends Flags> = {
+  readonly [K in keyof F]: F[K] extends Flag<infer T> ? T | undefined : never;
+};
+
+export interface Command<F extends Flags = Flags> {
+  readonly name: string;
+  readonly summary: string;
+  readonly flags: F;
+  run(call: { readonly flags: FlagValues<F>; readonly out: Output }): Promise<ExitCode>;
+}
+
+export function command<F extends Flags>(definition: Command<F>): Command<F> {
+  return definition;
+}
+
+/** The command line was not understood; the message is one sentence for its writer. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export function toggle(doc: string): Flag<boolean> {
+  return { value: null, fallback: null, doc, parse: (text) => text === true };
+}
+
+export function text(value: string, fallback: string | null, doc: string): Flag<string> {
+  return {
+    value,
+    fallback,
+    doc,
+    parse(given, name) {
+      if (typeof given === "string" && given !== "") return given;
+      throw new UsageError(`--${name} needs a value: ${value}.`);
+    },
+  };
+}
+
+export function wholeNumber(
+  value: string,
+  range: { readonly min: number; readonly max: number },
+  fallback: string | null,
+  doc: string,
+): Flag<number> {
+  return {
+    value,
+    fallback,
+    doc,
+    parse(given, name) {
+      const number = /^\d{1,15}$/.test(String(given)) ? Number(given) : Number.NaN;
+      if (number >= range.min && number <= range.max) return number;
+      const span = `a whole number from ${range.min} to ${range.max}`;
+      throw new UsageError(`--${name} must be ${span}, not "${given}".`);
+    },
+  };
+}
+
+export function oneOf<const T extends string>(
+  choices: readonly T[],
+  fallback: T | null,
+  doc: string,
+): Flag<T> {
+  return {
+    value: choices.join("|"),
+    fallback,
+    doc,
+    parse(given, name) {
+      const choice = choices.find((each) => each === given);
+      if (choice !== undefined) return choice;
+      throw new UsageError(`--${name} must be ${choices.join(" or ")}, not "${given}".`);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+// Help: the command table as text, for a terminal.
+
+import type { Command } from "./command.ts";
+
+const GAP = "  ";
+
+export function helpOfAll(commands: readonly Command[]): string {
+  const rows = commands.map(({ name, summary }): [string, string] => [name, summary]);
+  return [
+    "Usage: tidegate COMMAND [flags]",
+    "",
+    "Commands:",
+    ...columns(rows),
+    "",
+    "Flags:",
+    ...columns([
+      ["--help", "Show this, or the flags of a command."],
+      ["--version", "Show the version."],
+    ]),
+  ].join("\n");
+}
+
+export function helpOf(command: Command): string {
+  const rows = Object.entries(command.flags).map(([name, flag]): [string, string] => {
+    const fallback = flag.fallback === null ? "" : ` (default: ${flag.fallback})`;
+    return [flag.value === null ? `--${name}` : `--${name} ${flag.value}`, flag.doc + fallback];
+  });
+  rows.push(["--help", "Show this."]);
+  return [
+    `Usage: tidegate ${command.name} [flags]`,
+    "",
+    command.summary,
+    "",
+    "Flags:",
+    ...columns(rows),
+  ].join("\n");
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `${GAP}${left.padEnd(width)}${GAP}${right}`);
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+// The command `tidegate`. This file runs on any Node: it imports nothing that an older one lacks
+// before it has looked at the version, so that the reader gets a sentence and not a stack trace.
+
+const NODE_MIN = [22, 13] as const;
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+const tooOld = major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]);
+
+if (tooOld) {
+  const needed = NODE_MIN.join(".");
+  console.error(`tidegate needs Node ${needed} or later; this is Node ${process.versions.node}.`);
+  process.exitCode = 1;
+} else {
+  // Keeps compiled modules in the system's folder for temporary files: later starts are quicker.
+  const { enableCompileCache } = await import("node:module");
+  enableCompileCache();
+  const { runCli } = await import("./run-cli.ts");
+  process.exitCode = await runCli(process.argv.slice(2));
+}

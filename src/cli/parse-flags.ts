@@ -1,0 +1,68 @@
+// Parsing: from words to the values of a command's flags, or to one sentence on what is wrong.
+
+import { parseArgs } from "node:util";
+import { type Command, type Flags, type FlagValues, UsageError } from "./command.ts";
+import { didYouMean } from "./suggest.ts";
+
+export interface ParsedFlags {
+  readonly help: boolean;
+  readonly flags: FlagValues<Flags>;
+}
+
+export function parseFlags(command: Command, words: readonly string[]): ParsedFlags {
+  const options = Object.fromEntries(
+    Object.entries({ ...command.flags, help: { value: null } }).map(([name, flag]) => [
+      name,
+      { type: flag.value === null ? ("boolean" as const) : ("string" as const) },
+    ]),
+  );
+  const { tokens } = parseArgs({
+    args: [...words],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const given: Record<string, unknown> = {};
+  let help = false;
+  for (const token of tokens) {
+    if (token.kind === "positional") {
+      throw new UsageError(`"${command.name}" takes no argument, but got "${token.value}".`);
+    }
+    if (token.kind !== "option") continue;
+    if (token.name === "help" || token.rawName === "-h") {
+      help = true;
+      continue;
+    }
+    given[token.name] = readFlag(command, token.name, token.rawName, token.value);
+  }
+  return { help, flags: { ...fallbacksOf(command), ...given } as FlagValues<Flags> };
+}
+
+function readFlag(
+  command: Command,
+  name: string,
+  rawName: string,
+  value: string | undefined,
+): unknown {
+  const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
+  if (flag === undefined) {
+    const near = didYouMean(name, Object.keys(command.flags), "--");
+    const hint = near || ` Run tidegate ${command.name} --help to see its flags.`;
+    throw new UsageError(`"${command.name}" has no flag ${rawName}.${hint}`);
+  }
+  if (flag.value === null && value !== undefined) {
+    throw new UsageError(`--${name} takes no value.`);
+  }
+  if (flag.value !== null && (value === undefined || value.startsWith("--"))) {
+    throw new UsageError(`--${name} needs a value: ${flag.value}.`);
+  }
+  return flag.parse(value ?? true, name);
+}
+
+function fallbacksOf(command: Command): Record<string, unknown> {
+  const flags = Object.entries(command.flags).filter(([, flag]) => flag.fallback !== null);
+  return Object.fromEntries(
+    flags.map(([name, flag]) => [name, flag.parse(flag.fallback ?? "", name)]),
+  );
+}

@@ -1,0 +1,68 @@
+// The command line from its words to its exit code.
+//   X1. What the user got wrong is one sentence and exit code 2; what failed is a message with a
+//       hint and exit code 1. Only a broken program shows a stack trace.
+
+import { TidegateError } from "../core/errors.ts";
+import {
+  type Command,
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_USAGE,
+  type ExitCode,
+  UsageError,
+} from "./command.ts";
+import { up } from "./commands/up.ts";
+import { helpOf, helpOfAll } from "./help.ts";
+import { describeFailure, type Output, standardOutput } from "./output.ts";
+import { parseFlags } from "./parse-flags.ts";
+import { didYouMean } from "./suggest.ts";
+import { version } from "./version.ts";
+
+/** Every command there is; docs/reference/cli.md is compared with it. */
+export const COMMANDS: readonly Command[] = [up as Command];
+
+export async function runCli(
+  words: readonly string[],
+  out: Output = standardOutput,
+): Promise<ExitCode> {
+  try {
+    return await dispatch(words, out);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      out.note(error.message);
+      return EXIT_USAGE; // X1
+    }
+    out.note(describeFailure(error));
+    const usage = error instanceof TidegateError && error.code === "TG_CONFIG_INVALID";
+    return usage ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+async function dispatch(words: readonly string[], out: Output): Promise<ExitCode> {
+  const [name, ...rest] = words;
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    out.line(helpOfAll(COMMANDS));
+    return name === undefined ? EXIT_USAGE : EXIT_OK;
+  }
+  if (name === "--version" || name === "-v") {
+    out.line(version());
+    return EXIT_OK;
+  }
+  const command = COMMANDS.find((each) => each.name === name);
+  if (command === undefined) {
+    throw new UsageError(unknownWord(name));
+  }
+  const { help, flags } = parseFlags(command, rest);
+  if (help) {
+    out.line(helpOf(command));
+    return EXIT_OK;
+  }
+  return command.run({ flags, out });
+}
+
+function unknownWord(word: string): string {
+  const flag = word.startsWith("-");
+  const known = flag ? ["--help", "--version"] : COMMANDS.map(({ name }) => name);
+  const guess = didYouMean(word, known) || " Run tidegate --help to see what there is.";
+  return `There is no ${flag ? "flag" : "command"} "${word}".${guess}`;
+}

@@ -1,0 +1,158 @@
+// HTTP listener: sockets on one side, one function from request to reply on the other.
+//   N1. Only a whole request is handed on. One that ends early is dropped, one whose body is too
+//       long is handed on without it, marked as such.
+//   N2. Every resource a client can take has a limit below. Waiting for a reply has none: a long
+//       poll may take as long as the handler likes.
+//   N3. A client that has gone away is never an error; its request's signal tells the handler.
+//   N4. close() ends within CLOSE_GRACE_MS and a little, whatever clients do.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { TidegateError } from "../core/errors.ts";
+import type { HttpHandler, HttpReply } from "../ports/http.ts";
+import { HttpExchange } from "./http-exchange.ts";
+
+const HEADER_BYTES_MAX = 16 * 1_024;
+/** A message of 1 MiB can grow sixfold when JSON escapes every character of it. */
+const BODY_BYTES_MAX = 8 * 1_024 * 1_024;
+const CONNECTIONS_MAX = 2_000;
+/** From the first byte of a request to the last of its headers. */
+const HEADERS_MS_MAX = 10_000;
+/** From the first byte of a request to the last of its body. */
+const REQUEST_MS_MAX = 60_000;
+/** How often slow requests are looked for. */
+const SLOW_CHECK_MS = 2_000;
+const KEEP_ALIVE_MS = 65_000;
+/** What requests under way get at close() before their sockets are cut. */
+const CLOSE_GRACE_MS = 1_000;
+
+export interface HttpListenerOptions {
+  /** Hears of a handler that threw, which no handler should. */
+  readonly onError: (error: unknown) => void;
+  readonly bodyBytesMax?: number;
+  readonly connectionsMax?: number;
+  readonly headersMsMax?: number;
+  readonly requestMsMax?: number;
+  readonly slowCheckMs?: number;
+}
+
+export interface HttpListener {
+  /** Resolves to the port, which the system chooses when `port` is 0. */
+  listen(port: number, host: string): Promise<number>;
+  /** Takes no more requests, tells those under way to end, and waits for them a moment. */
+  close(): Promise<void>;
+}
+
+export function createHttpListener(
+  handler: HttpHandler,
+  options: HttpListenerOptions,
+): HttpListener {
+  const bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_MAX;
+  const underWay = new Set<HttpExchange>();
+  let closing = false;
+
+  const answer = async (exchange: HttpExchange, response: ServerResponse) => {
+    try {
+      sendReply(response, await handler(exchange), closing);
+    } catch (error) {
+      options.onError(error);
+      sendReply(response, INTERNAL_ERROR, true);
+    }
+    underWay.delete(exchange);
+  };
+
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: options.headersMsMax ?? HEADERS_MS_MAX,
+      requestTimeout: options.requestMsMax ?? REQUEST_MS_MAX,
+      connectionsCheckingInterval: options.slowCheckMs ?? SLOW_CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      noDelay: true,
+    },
+    (request: IncomingMessage, response: ServerResponse) => {
+      const exchange = new HttpExchange(request, response);
+      exchange.readBody(bodyBytesMax, () => {
+        underWay.add(exchange);
+        if (closing) exchange.abort();
+        void answer(exchange, response);
+      });
+    },
+  );
+  server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
+  server.on("clientError", refuseBroken);
+
+  return {
+    async listen(port, host) {
+      const chosen = await listen(server, port, host);
+      server.on("error", options.onError); // A connection that could not be taken ends nothing else.
+      return chosen;
+    },
+    close() {
+      closing = true;
+      for (const exchange of underWay) exchange.abort();
+      return closeServer(server);
+    },
+  };
+}
+
+const INTERNAL_ERROR: HttpReply = { status: 500, headers: [], body: "" };
+
+function sendReply(response: ServerResponse, reply: HttpReply, last: boolean): void {
+  if (response.destroyed) return; // N3
+  const { status, headers, body } = reply;
+  const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+  const sent = [...headers, "content-length", String(length)];
+  if (last || !response.req.complete) sent.push("connection", "close");
+  response.writeHead(status, sent);
+  response.end(body);
+}
+
+/** Answers what is not HTTP, too long or too slow, as far as the socket still takes an answer. */
+function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const status = REFUSALS[error.code ?? ""] ?? "400 Bad Request";
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
+    socket.destroy(),
+  );
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const refuse = (error: NodeJS.ErrnoException) => reject(listenError(error, port, host));
+    server.once("error", refuse);
+    server.listen({ port, host, exclusive: true, backlog: 1_024 }, () => {
+      server.off("error", refuse);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function listenError(cause: NodeJS.ErrnoException, port: number, host: string): TidegateError {
+  if (cause.code === "EADDRINUSE") {
+    const message = `Port ${port} on ${host} is in use by another program.`;
+    return new TidegateError("TG_PORT_TAKEN", message, { cause });
+  }
+  const message = `Cannot listen on ${host}, port ${port}: ${cause.message}.`;
+  return new TidegateError("TG_CONFIG_INVALID", message, { cause });
+}
+
+function closeServer(server: Server): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS); // N4
+    server.close(() => {
+      clearTimeout(cut);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

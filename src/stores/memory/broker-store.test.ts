@@ -1,0 +1,8 @@
+import { describeBrokerStore } from "../../../test/contracts/broker-store.ts";
+import { createMemoryBrokerStore } from "./broker-store.ts";
+
+describeBrokerStore("memory", async () => ({
+  open: async () => createMemoryBrokerStore(),
+  reopen: async (store) => store, // Nothing outlives it: to open again is to load again.
+  dispose: async () => {},
+}));

@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { COMMANDS } from "../../src/cli/run-cli.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const page = readFileSync(join(import.meta.dirname, "../../docs/reference/cli.md"), "utf8");
+
+test("the page on the command line has a section for each command, and for no other", () => {
+  const sections = [...page.matchAll(/^## tidegate (\S+)$/gm)].map((match) => match[1]);
+  expect(sections).toEqual(COMMANDS.map(({ name }) => name));
+});
+
+test.each(COMMANDS.map((command) => [command.name, command] as const))(
+  "the page tells of every flag of tidegate %s what the command itself does",
+  (name, command) => {
+    const section = page.slice(page.indexOf(`## tidegate ${name}\n`));
+    const code = (text: string | null) => (text === null ? "" : `\`${text}\``);
+    expect(section).toContain(command.summary);
+    expect(rowsOf(section, "flag")).toEqual(
+      Object.entries(command.flags).map(([flag, { value, fallback, doc }]) => [
+        code(`--${flag}`),
+        code(value),
+        code(fallback),
+        doc,
+      ]),
+    );
+  },
+);

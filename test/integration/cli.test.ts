@@ -1,0 +1,211 @@
+// The command line in real processes: what it prints, how it stops, what survives kill -9.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
+
+let folder: string;
+const children: ChildProcess[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tidegate-cli-"));
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode === null && child.signalCode === null) {
+      const gone = once(child, "exit");
+      child.kill("SIGKILL");
+      await gone;
+    }
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Run {
+  readonly child: ChildProcess;
+  /** Everything printed so far. */
+  readonly printed: { out: string; err: string };
+  readonly ended: Promise<{ code: number | null; signal: string | null }>;
+}
+
+function start(...words: string[]): Run {
+  const child = spawn(process.execPath, [MAIN, ...words], { cwd: folder, stdio: "pipe" });
+  children.push(child);
+  const printed = { out: "", err: "" };
+  child.stdout?.on("data", (chunk) => {
+    printed.out += chunk;
+  });
+  child.stderr?.on("data", (chunk) => {
+    printed.err += chunk;
+  });
+  const ended = once(child, "close").then(([code, signal]) => ({ code, signal }));
+  return { child, printed, ended };
+}
+
+async function end(...words: string[]) {
+  const { printed, ended } = start(...words);
+  const { code } = await ended;
+  return { code, ...printed };
+}
+
+interface Ready {
+  readonly endpoint: string;
+  readonly port: number;
+  readonly data: string | null;
+  readonly pid: number;
+}
+
+async function startReady(...words: string[]): Promise<Run & { ready: Ready }> {
+  const run = start("up", "--json", "--port", "0", ...words);
+  await Promise.race([
+    run.ended.then(() => Promise.reject(new Error(`ended early: ${run.printed.err}`))),
+    new Promise<void>((resolve) => {
+      run.child.stdout?.on("data", () => run.printed.out.includes("\n") && resolve());
+    }),
+  ]);
+  return { ...run, ready: JSON.parse(run.printed.out) as Ready };
+}
+
+/** Whether the server has stopped to take connections. */
+async function refuses(ready: Ready): Promise<boolean> {
+  const socket = connect(ready.port, "127.0.0.1");
+  const refused = await Promise.race([
+    once(socket, "connect").then(() => false),
+    once(socket, "error").then(() => true),
+  ]).catch(() => true);
+  socket.destroy();
+  return refused;
+}
+
+async function call(ready: Ready, action: string, input: object) {
+  const headers = {
+    "content-type": "application/x-amz-json-1.0",
+    "x-amz-target": `AmazonSQS.${action}`,
+  };
+  const request = { method: "POST", headers, body: JSON.stringify(input) };
+  const reply = await fetch(ready.endpoint, request);
+  return (await reply.json()) as Record<string, string> & { Messages?: { Body: string }[] };
+}
+
+describe("tidegate", () => {
+  test("tells its version, its help and the flags of a command", async () => {
+    expect(await end("--version")).toMatchObject({ code: 0, out: expect.stringMatching(/^\d/) });
+    expect(await end("--help")).toMatchObject({ code: 0, out: expect.stringContaining("up  ") });
+    expect(await end("up", "--help")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("--port PORT"),
+    });
+  });
+
+  test.each([
+    [["upp"], 'There is no command "upp". Did you mean up?'],
+    [["--verson"], 'There is no flag "--verson". Did you mean --version?'],
+    [["up", "--prot", "1"], '"up" has no flag --prot. Did you mean --port?'],
+    [["up", "--port", "99999"], '--port must be a whole number from 0 to 65535, not "99999".'],
+    [["up", "--clock", "foo"], '--clock must be system or virtual, not "foo".'],
+    [["up", "--data"], "--data needs a value: FOLDER."],
+    [
+      ["up", "--memory", "--data", "x"],
+      "Choose --memory or --data: with --memory, nothing is kept",
+    ],
+    [["up", "now"], '"up" takes no argument, but got "now".'],
+  ])("answers %j with one sentence and exit code 2", async (words, sentence) => {
+    const { code, out, err } = await end(...words);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(sentence);
+    expect(err.trim().split("\n")).toHaveLength(1);
+  });
+});
+
+describe("tidegate up", () => {
+  test("prints one ready line with its endpoint, and answers there", async () => {
+    const run = start("up", "--memory", "--port", "0");
+    await expect.poll(() => run.printed.out).toContain("\n");
+    const [, endpoint = ""] =
+      /^tidegate is ready at (\S+) \(in memory\)\n$/.exec(run.printed.out) ?? [];
+    expect((await fetch(new URL("/_tidegate/health", endpoint))).status).toBe(200);
+    expect(run.printed.err).toBe("");
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "stops cleanly upon %s with a long poll and idle connections open",
+    async (signal) => {
+      const { child, ended, ready } = await startReady("--memory");
+      const { QueueUrl } = await call(ready, "CreateQueue", { QueueName: "q" });
+      const poll = call(ready, "ReceiveMessage", { QueueUrl, WaitTimeSeconds: 20 });
+      await call(ready, "ListQueues", {});
+      child.kill(signal);
+      expect(await ended).toEqual({ code: 0, signal: null });
+      expect(await poll).toEqual({});
+    },
+  );
+
+  test("ends at once upon a second signal, however long the first would take", async () => {
+    const { child, ended, ready } = await startReady("--memory");
+    const stuck = connect(ready.port, "127.0.0.1");
+    stuck.on("error", () => {});
+    await once(stuck, "connect");
+    stuck.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nnot all");
+    await call(ready, "ListQueues", {});
+    child.kill("SIGTERM");
+    await expect.poll(() => refuses(ready)).toBe(true);
+    child.kill("SIGTERM");
+    expect((await ended).code).toBe(143);
+  });
+
+  test("warns when it listens beyond loopback, and not otherwise", async () => {
+    const open = await startReady("--memory", "--host", "0.0.0.0");
+    expect(open.printed.err).toMatch(/^Warning: listening on 0\.0\.0\.0.*No credentials/);
+    expect(open.ready.endpoint).toBe(`http://127.0.0.1:${open.ready.port}`);
+  });
+
+  test("refuses a port that is taken, with a hint and exit code 1", async () => {
+    const { ready } = await startReady("--memory");
+    const { code, err } = await end("up", "--memory", "--port", `${ready.port}`);
+    expect(code).toBe(1);
+    expect(err).toBe(
+      `Port ${ready.port} on 127.0.0.1 is in use by another program.\n` +
+        "Choose another --port, or --port 0 for a free one. (TG_PORT_TAKEN)\n",
+    );
+  });
+
+  test("refuses a folder that another process has, and names that process", async () => {
+    const { child } = await startReady("--data", "d");
+    const { code, err } = await end("up", "--port", "0", "--data", "d");
+    expect(code).toBe(1);
+    expect(err).toContain(`The data folder d is in use by another process (pid ${child.pid}).`);
+    expect(err).toContain("TG_STORE_LOCKED");
+  });
+
+  test("refuses a damaged folder, with a hint and exit code 1", async () => {
+    writeFileSync(join(folder, "broker.sqlite"), "no database");
+    const { code, err } = await end("up", "--port", "0", "--data", folder);
+    expect(code).toBe(1);
+    expect(err).toContain(`${join(folder, "broker.sqlite")} is damaged: it is not a database.`);
+    expect(err).toContain("TG_STORE_CORRUPT");
+  });
+
+  test("keeps all that it acknowledged over kill -9, and starts again on the folder", async () => {
+    const first = await startReady("--data", "d");
+    const { QueueUrl } = await call(first.ready, "CreateQueue", { QueueName: "q" });
+    const bodies = Array.from({ length: 50 }, (_, index) => `message ${index}`);
+    await Promise.all(
+      bodies.map((MessageBody) => call(first.ready, "SendMessage", { QueueUrl, MessageBody })),
+    );
+    first.child.kill("SIGKILL");
+    expect(await first.ended).toEqual({ code: null, signal: "SIGKILL" });
+    const second = await startReady("--data", "d");
+    const received: string[] = [];
+    for (let round = 0; round < 50 && received.length < bodies.length; round += 1) {
+      const input = { QueueUrl, MaxNumberOfMessages: 10 };
+      const { Messages = [] } = await call(second.ready, "ReceiveMessage", input);
+      received.push(...Messages.map(({ Body }) => Body));
+    }
+    expect(received.toSorted()).toEqual(bodies.toSorted());
+  });
+});

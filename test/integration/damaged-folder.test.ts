@@ -1,0 +1,259 @@
+// A damaged data folder: refused by name, and left byte for byte as it was.
+
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TidegateError } from "../../src/core/errors.ts";
+import { epochMs } from "../../src/core/units.ts";
+import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker-store.ts";
+import { loadAll, message } from "../contracts/broker-store.ts";
+
+const FILE = "broker.sqlite";
+const LOG = "broker.sqlite-wal";
+const PAGE_BYTES = 4_096;
+const FRAME_BYTES = PAGE_BYTES + 24;
+const COMMITS = 6;
+/** A prime, so that flips fall on every part of a page; each file header byte is tried closer. */
+const FLIP_STRIDE = 509;
+
+let root: string;
+/** A folder as kill -9 leaves it: file and log, everything committed still in the log. */
+let killed: string;
+/** A folder as a clean stop leaves it: everything in the file, no log. */
+let stopped: string;
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "tidegate-damage-"));
+  stopped = mkdtempSync(join(root, "stopped-"));
+  killed = mkdtempSync(join(root, "killed-"));
+  const store = createSqliteBrokerStore({ folder: stopped });
+  loadAll(store);
+  for (let commit = 0; commit < COMMITS; commit += 1) {
+    const seqs = Array.from({ length: 40 }, (_, index) => commit * 40 + index + 1);
+    await store.commit([
+      ...seqs.map((seq) => message(seq, { body: `body ${seq} `.repeat(60) })),
+      ...seqs.map((seq) => ({
+        kind: "put-dedup" as const,
+        entry: {
+          queue: 1,
+          digest: `${seq}`.padStart(32, "0"),
+          acceptedAt: epochMs(seq),
+          messageId: `id-${seq}`,
+          seq,
+        },
+      })),
+      { kind: "set-sequence", seq: seqs.at(-1) ?? 0 },
+    ]);
+  }
+  for (const name of [FILE, LOG, "broker.lock"]) {
+    copyFileSync(join(stopped, name), join(killed, name));
+  }
+  await store.close();
+});
+
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function copyOf(folder: string): string {
+  const copy = mkdtempSync(join(root, "copy-"));
+  for (const name of readdirSync(folder)) copyFileSync(join(folder, name), join(copy, name));
+  return copy;
+}
+
+function hashes(folder: string): Record<string, string> {
+  const hash = (name: string) =>
+    createHash("sha256")
+      .update(readFileSync(join(folder, name)))
+      .digest("hex");
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, hash(name)]));
+}
+
+function flip(folder: string, name: string, ...positions: number[]): void {
+  const bytes = readFileSync(join(folder, name));
+  for (const at of positions) bytes.writeUInt8(bytes.readUInt8(at) ^ 0x10, at);
+  writeFileSync(join(folder, name), bytes);
+}
+
+async function failureOf(folder: string): Promise<TidegateError | null> {
+  const store = createSqliteBrokerStore({ folder });
+  try {
+    loadAll(store);
+    return null;
+  } catch (error) {
+    if (error instanceof TidegateError) return error;
+    throw error;
+  } finally {
+    await store.close();
+  }
+}
+
+async function expectRefused(folder: string, code: string, file: string): Promise<void> {
+  const before = hashes(folder);
+  const failure = await failureOf(folder);
+  expect(failure?.code).toBe(code);
+  expect(failure?.message).toContain(join(folder, file));
+  expect(hashes(folder)).toEqual(before);
+}
+
+describe("a sound folder", () => {
+  test("is taken as it is, whether its process stopped or was killed", async () => {
+    for (const folder of [killed, stopped]) {
+      const store = createSqliteBrokerStore({ folder: copyOf(folder) });
+      const loaded = loadAll(store);
+      expect(loaded.messages).toHaveLength(COMMITS * 40);
+      expect(loaded.sequence).toBe(COMMITS * 40);
+      expect(store.read(240)?.body).toContain("body 240");
+      await store.close();
+    }
+  });
+
+  test("loses at most the last commit of its log when the tail of that was torn", async () => {
+    const folder = copyOf(killed);
+    truncateSync(join(folder, LOG), readFileSync(join(folder, LOG)).length - FRAME_BYTES);
+    const store = createSqliteBrokerStore({ folder });
+    expect(loadAll(store).messages).toHaveLength((COMMITS - 1) * 40);
+    await store.close();
+  });
+});
+
+describe("a damaged folder is refused and left untouched", () => {
+  test("when the file is no database", async () => {
+    const folder = copyOf(stopped);
+    writeFileSync(join(folder, FILE), "these are not the bytes you are looking for".repeat(100));
+    await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
+  });
+
+  test("when the file is empty", async () => {
+    const folder = copyOf(stopped);
+    truncateSync(join(folder, FILE), 0);
+    await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
+  });
+
+  test("when the file was cut short, with a log beside it or without", async () => {
+    for (const source of [stopped, killed]) {
+      const folder = copyOf(source);
+      truncateSync(join(folder, FILE), PAGE_BYTES * (source === stopped ? 20 : 1));
+      await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
+    }
+  });
+
+  test("when the file is gone and only the log is left", async () => {
+    const folder = copyOf(killed);
+    rmSync(join(folder, FILE));
+    await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
+  });
+
+  test("when the file belongs to another application", async () => {
+    const folder = mkdtempSync(join(root, "foreign-"));
+    const foreign = new DatabaseSync(join(folder, FILE));
+    foreign.exec("CREATE TABLE t (a); INSERT INTO t VALUES (1)");
+    foreign.close();
+    await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
+  });
+
+  test("when the file was written by a newer version", async () => {
+    const folder = copyOf(stopped);
+    const newer = new DatabaseSync(join(folder, FILE));
+    newer.exec("PRAGMA user_version = 99");
+    newer.close();
+    await expectRefused(folder, "TG_STORE_NEWER", FILE);
+  });
+
+  test("when the header of the log is broken", async () => {
+    const folder = copyOf(killed);
+    flip(folder, LOG, 20);
+    await expectRefused(folder, "TG_STORE_CORRUPT", LOG);
+  });
+
+  test("when a commit in the log is broken and others follow it", async () => {
+    const folder = copyOf(killed);
+    flip(folder, LOG, 32 + FRAME_BYTES + 500);
+    await expectRefused(folder, "TG_STORE_CORRUPT", LOG);
+  });
+});
+
+describe("a flipped bit", () => {
+  test("anywhere in the file is either refused, met when the message is read, or harmless", async () => {
+    const whole = createSqliteBrokerStore({ folder: copyOf(stopped) });
+    const truth = loadAll(whole);
+    const bodies = truth.messages.map(({ seq }) => whole.read(seq));
+    await whole.close();
+    const sizeBytes = readFileSync(join(stopped, FILE)).length;
+    const met = { refused: 0, atRead: 0, harmless: 0 };
+    for (let at = 0; at < sizeBytes; at += at < 120 ? 3 : FLIP_STRIDE) {
+      const folder = copyOf(stopped);
+      flip(folder, FILE, at);
+      const before = hashes(folder);
+      const store = createSqliteBrokerStore({ folder });
+      let verdict: keyof typeof met = "harmless";
+      try {
+        expect(loadAll(store), `bit at ${at}`).toEqual(truth);
+        for (const [index, { seq }] of truth.messages.entries()) {
+          const content = readOrDamage(() => store.read(seq));
+          if (content === "damaged") verdict = "atRead";
+          else expect(content, `bit at ${at}`).toEqual(bodies[index]);
+        }
+      } catch (error) {
+        if (!(error instanceof TidegateError)) throw error;
+        expect(error.code, `bit at ${at}`).toMatch(/TG_STORE_(CORRUPT|NEWER)/);
+        expect(hashes(folder), `bit at ${at}`).toEqual(before);
+        verdict = "refused";
+      }
+      await store.close();
+      met[verdict] += 1;
+      rmSync(folder, { recursive: true });
+    }
+    expect(met.refused).toBeGreaterThan(0);
+    expect(met.atRead).toBeGreaterThan(0);
+  });
+});
+
+describe("a flipped bit in the log", () => {
+  test("is refused, or costs at most the last commit, which a crash could have torn", async () => {
+    const sizeBytes = readFileSync(join(killed, LOG)).length;
+    const lastCommitAt = (COMMITS - 1) / COMMITS;
+    const met = { refused: 0, torn: 0 };
+    for (let at = 0; at < sizeBytes; at += at % FRAME_BYTES < 64 ? 7 : FLIP_STRIDE) {
+      const folder = copyOf(killed);
+      flip(folder, LOG, at);
+      const before = hashes(folder);
+      const store = createSqliteBrokerStore({ folder });
+      try {
+        const { messages, sequence } = loadAll(store);
+        expect([messages.length, sequence], `bit at ${at}`).toBeOneOf([
+          [COMMITS * 40, COMMITS * 40],
+          [(COMMITS - 1) * 40, (COMMITS - 1) * 40],
+        ]);
+        expect(at / sizeBytes, `bit at ${at}`).toBeGreaterThan(lastCommitAt - 0.1);
+        met.torn += 1;
+      } catch (error) {
+        if (!(error instanceof TidegateError)) throw error;
+        expect(error.code, `bit at ${at}`).toBe("TG_STORE_CORRUPT");
+        expect(hashes(folder), `bit at ${at}`).toEqual(before);
+        met.refused += 1;
+      }
+      await store.close();
+      rmSync(folder, { recursive: true });
+    }
+    expect(met.refused).toBeGreaterThan(met.torn);
+  });
+});
+
+function readOrDamage<T>(read: () => T): T | "damaged" {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof TidegateError && error.code === "TG_STORE_CORRUPT") return "damaged";
+    throw error;
+  }
+}

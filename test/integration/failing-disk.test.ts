@@ -1,0 +1,168 @@
+// A disk that fails: no false success, no half commit, and the store recovers when the disk does.
+
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { TidegateError } from "../../src/core/errors.ts";
+import type { BrokerStore } from "../../src/ports/broker-store.ts";
+import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker-store.ts";
+import { headOf, loadAll, message } from "../contracts/broker-store.ts";
+
+const FILL_COMMITS_MAX = 500;
+const isRoot = process.getuid?.() === 0;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tidegate-disk-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Commits pairs of messages until one commit fails; tells the seqs whose commit resolved. */
+async function fill(store: BrokerStore): Promise<{ kept: number[]; failure: unknown }> {
+  const kept: number[] = [];
+  for (let seq = 1; seq < FILL_COMMITS_MAX * 2; seq += 2) {
+    try {
+      const body = "x".repeat(9_000);
+      await store.commit([message(seq, { body }), message(seq + 1, { body })]);
+      kept.push(seq, seq + 1);
+    } catch (failure) {
+      return { kept, failure };
+    }
+  }
+  throw new Error("the disk never became full");
+}
+
+function expectUnavailable(failure: unknown): void {
+  expect(failure).toBeInstanceOf(TidegateError);
+  expect((failure as TidegateError).code).toBe("TG_STORE_UNAVAILABLE");
+  expect((failure as TidegateError).cause).toBeInstanceOf(Error);
+}
+
+async function rejectionOf(work: () => unknown): Promise<unknown> {
+  try {
+    await work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("expected a failure");
+}
+
+describe("a full disk", () => {
+  test("refuses the commit and all that follows, until load() finds everything kept", async () => {
+    const store = createSqliteBrokerStore({ folder, pageCountMax: 80 });
+    loadAll(store);
+    const { kept, failure } = await fill(store);
+    expectUnavailable(failure);
+    expectUnavailable(await rejectionOf(() => store.commit([])));
+    expectUnavailable(await rejectionOf(() => store.read(1)));
+    expect(loadAll(store).messages.map((head) => head.seq)).toEqual(kept);
+    expect(store.read(kept[0] ?? 0)?.body).toHaveLength(9_000);
+    await store.commit(kept.slice(0, 4).map((seq) => ({ kind: "delete-message", seq })));
+    await store.commit([message(5_000, { body: "fits again" })]);
+    await store.close();
+  });
+
+  test("gives freed pages to new messages without growing", async () => {
+    const store = createSqliteBrokerStore({ folder, pageCountMax: 80 });
+    loadAll(store);
+    for (let seq = 1; seq < 400; seq += 1) {
+      await store.commit([message(seq, { body: "x".repeat(9_000) })]);
+      if (seq > 10) await store.commit([{ kind: "delete-message", seq: seq - 10 }]);
+    }
+    expect(loadAll(store).messages).toHaveLength(10);
+    await store.close();
+  });
+
+  test("of a real, small file system does the same", async (context) => {
+    const mount = join(folder, "small");
+    mkdirSync(mount);
+    if (!tryMount(["-t", "tmpfs", "-o", "size=1m", "tmpfs", mount])) {
+      console.log("skipped: mounting a small file system needs root and the right to mount");
+      context.skip();
+    }
+    try {
+      const store = createSqliteBrokerStore({ folder: mount });
+      loadAll(store);
+      const { kept, failure } = await fill(store);
+      expectUnavailable(failure);
+      expectUnavailable(await rejectionOf(() => store.load()));
+      execFileSync("mount", ["-o", "remount,size=8m", mount]);
+      const seqs = loadAll(store).messages.map((head) => head.seq);
+      expect(seqs.slice(0, kept.length)).toEqual(kept);
+      expect(seqs.length - kept.length).toBeOneOf([0, 2]); // The refused one: whole or not at all.
+      await store.commit([message(5_000)]);
+      await store.close();
+    } finally {
+      execFileSync("umount", [mount]);
+    }
+  });
+});
+
+describe("a folder that may not be written to", () => {
+  test("is refused as unavailable, by mode", async (context) => {
+    if (isRoot) {
+      console.log("skipped: file modes do not bind root");
+      context.skip();
+    }
+    chmodSync(folder, 0o555);
+    expectUnavailable(await rejectionOf(() => createSqliteBrokerStore({ folder })));
+    chmodSync(folder, 0o755);
+  });
+
+  test("is refused as unavailable, by mount", async (context) => {
+    const mount = join(folder, "fixed");
+    mkdirSync(mount);
+    if (!tryMount(["-t", "tmpfs", "-o", "size=4m", "tmpfs", mount])) {
+      console.log("skipped: mounting a read-only file system needs root and the right to mount");
+      context.skip();
+    }
+    try {
+      const store = createSqliteBrokerStore({ folder: mount });
+      loadAll(store);
+      await store.commit([message(1)]);
+      await store.close();
+      execFileSync("mount", ["-o", "remount,ro", mount]);
+      expectUnavailable(await rejectionOf(() => createSqliteBrokerStore({ folder: mount })));
+      execFileSync("mount", ["-o", "remount,rw", mount]);
+      const again = createSqliteBrokerStore({ folder: mount });
+      expect(loadAll(again).messages).toEqual([headOf(message(1))]);
+      await again.close();
+    } finally {
+      execFileSync("umount", [mount]);
+    }
+  });
+
+  test("is refused as unavailable when it is a file", async () => {
+    const path = join(folder, "file");
+    writeFileSync(path, "");
+    expectUnavailable(await rejectionOf(() => createSqliteBrokerStore({ folder: path })));
+  });
+});
+
+describe("a folder in use", () => {
+  test("is refused with the number of the process that has it, and free after close", async () => {
+    const first = createSqliteBrokerStore({ folder });
+    loadAll(first);
+    const refused = await rejectionOf(() => createSqliteBrokerStore({ folder }));
+    expect((refused as TidegateError).code).toBe("TG_STORE_LOCKED");
+    expect((refused as TidegateError).message).toBe(
+      `The data folder ${folder} is in use by another process (pid ${process.pid}).`,
+    );
+    await first.commit([message(1)]);
+    await first.close();
+    const second = createSqliteBrokerStore({ folder });
+    expect(loadAll(second).messages).toHaveLength(1);
+    await second.close();
+  });
+});
+
+function tryMount(args: string[]): boolean {
+  try {
+    execFileSync("mount", args, { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,84 @@
+// Pack: the npm package as a stranger meets it: packed, installed without a registry into a
+// project that knows nothing of this repository, imported, typed and run.
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..", "..");
+const temporary = mkdtempSync(join(tmpdir(), "tidegate-pack-"));
+const project = join(temporary, "a foreign project");
+const environment = {
+  ...process.env,
+  PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
+  npm_config_cache: join(temporary, "cache"),
+};
+let packedPaths: string[] = [];
+
+function run(command: string, args: readonly string[], cwd = project): string {
+  return execFileSync(command, args, { cwd, env: environment, encoding: "utf8", stdio: "pipe" });
+}
+
+function runCode(code: string): string {
+  writeFileSync(join(project, "check.mjs"), code);
+  return run(process.execPath, ["check.mjs"]).trim();
+}
+
+beforeAll(() => {
+  run(process.execPath, [join(root, "scripts", "build.ts")], root);
+  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", temporary];
+  const [packed] = JSON.parse(run("npm", args, root));
+  packedPaths = packed.files.map(({ path }: { path: string }) => path);
+  mkdirSync(project);
+  writeFileSync(join(project, "package.json"), `{ "private": true, "type": "module" }`);
+  run("npm", ["install", "--offline", join(temporary, packed.filename)]);
+});
+
+afterAll(() => rmSync(temporary, { recursive: true, force: true }));
+
+test("the package holds what was built and the pages to read, and nothing else", () => {
+  const pages = ["CHANGELOG.md", "LICENSE", "README.md", "package.json"];
+  const others = packedPaths.filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path));
+  expect(others.toSorted()).toEqual(pages);
+  expect(packedPaths.filter((path) => /\.test\./.test(path))).toEqual([]);
+});
+
+test("a foreign project starts the embedded cloud and talks to it", () => {
+  const code = `
+    import { startCloud } from "tidegate/broker";
+    await using cloud = await startCloud({ memory: true, clock: "virtual" });
+    const reply = await fetch(new URL("/_tidegate/health", cloud.endpoint));
+    console.log(reply.status);
+  `;
+  expect(runCode(code)).toBe("200");
+});
+
+test("only the published paths can be imported", () => {
+  const code = `
+    import("tidegate/dist/core/errors.js").catch((error) => console.log(error.code));
+  `;
+  expect(runCode(code)).toBe("ERR_PACKAGE_PATH_NOT_EXPORTED");
+});
+
+test("a strict TypeScript project compiles against the package's types", () => {
+  const code = `
+    import { startCloud } from "tidegate/broker";
+    const cloud = await startCloud({ memory: true, clock: "virtual" });
+    export const endpoint: string = cloud.endpoint;
+    // @ts-expect-error A wrong option is refused, so the types are really there.
+    await startCloud({ clock: "sundial" });
+  `;
+  writeFileSync(join(project, "check.ts"), code);
+  const tsc = join(root, "node_modules", ".bin", "tsc");
+  const typeRoots = join(root, "node_modules", "@types");
+  const strict = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024"];
+  const libraries = ["--lib", "es2024,esnext.disposable", "--types", "node"];
+  expect(run(tsc, [...strict, ...libraries, "--typeRoots", typeRoots, "check.ts"])).toBe("");
+});
+
+test("the command is installed and tells the version of the package", () => {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  expect(run("npx", ["--no-install", "tidegate", "--version"])).toContain(version);
+});
