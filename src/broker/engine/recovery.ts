@@ -51,7 +51,7 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
     state.deletedNames.set(key, epochMs(Number(value)));
   }
   const tasks = of("move-task").map(({ value }) => JSON.parse(value) as MoveTask);
-  tasks.sort((a, b) => a.startedAt - b.startedAt);
+  tasks.sort((a, b) => a.order - b.order);
   for (const task of tasks) state.moveTasks.set(task.id, task);
   for (const { key, value } of of("attempt")) {
     state.attempts.set(key, JSON.parse(value) as ReceiveAttempt);

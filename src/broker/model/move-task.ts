@@ -19,6 +19,8 @@ const MOVED_PER_STEP_MAX = 100;
 
 export interface MoveTask {
   readonly id: string;
+  /** Grows from task to task; several may start in the same millisecond. */
+  readonly order: number;
   readonly sourceArn: string;
   readonly destinationArn: string | null;
   readonly perSecondMax: number | null;
