@@ -73,6 +73,16 @@ test("once the visibility is over the id is free again (A2)", () => {
   );
 });
 
+test("repeated with a visibility timeout of zero, the messages are visible, on disk too", () => {
+  const bench = createBench();
+  const first = bench.receive(Q, { attemptId, max: 2 });
+  bench.pass(1_000);
+  expect(bench.receive(Q, { attemptId, max: 2, visibilityMs: durationMs(0) })).toEqual(first);
+  expect(bench.counts(Q)).toEqual([3, 0, 0]);
+  const receipts = bench.changes.filter((change) => change.kind === "update-receipt");
+  expect(receipts.slice(-2).map(({ dueAt }) => dueAt)).toEqual([bench.now, bench.now]);
+});
+
 test("an attempt that found nothing is not remembered", () => {
   const bench = new ModelBench();
   bench.create(Q);
