@@ -86,7 +86,8 @@ export class Engine {
   /** Reads the store. Everything else waits for it. */
   async open(): Promise<void> {
     const now = this.#time.now();
-    const { state, fresh } = recover(this.#ports.store, this.#identity, now);
+    const { state, fresh, latest } = recover(this.#ports.store, this.#identity, now);
+    this.#time.goOnFrom(latest);
     if (fresh) {
       const value = JSON.stringify(state.identity.secret);
       const document = { collection: "broker", key: "secret", value };
