@@ -58,7 +58,7 @@ test("a cleared alarm does not ring and leaves no sleeper behind", async () => {
   expect(rings).toEqual([]);
 });
 
-test("an alarm that is cleared in the instant it wakes up does not ring, nor lose the next", async () => {
+test("cleared in the instant it wakes up, it does not ring, nor lose the next", async () => {
   const { rings, set, alarm, clock, pass } = createAlarm();
   set(100);
   clock.advance(100); // It has woken up, but nobody has heard it yet.

@@ -94,7 +94,7 @@ test("after a failed commit the models are what the store says (W3)", async () =
   expect(await bench.receive("q")).toEqual([]);
 });
 
-test("a store that failed is left alone for a while, and then asked again, whatever the traffic", async () => {
+test("a store that failed is asked again after a pause, whatever the traffic", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   bench.store.holding = true;
@@ -171,7 +171,7 @@ test("a signal that outlives many polls does not collect their listeners", async
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
 
-test("closing ends long polls, those that have not begun included, and then the store", async () => {
+test("closing ends long polls, even those that have not begun, then the store", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   const waiting = bench.poll("q", 20_000);
@@ -231,7 +231,7 @@ test("garbage is swept to the end without anybody asking", async () => {
   expect([...bench.store.load().messages]).toEqual([]);
 });
 
-test("housekeeping happens by itself, and an idle broker does not wake up for nothing", async () => {
+test("housekeeping happens by itself, and an idle broker sleeps", async () => {
   const bench = await EngineBench.open();
   await bench.create("q.fifo", { MessageRetentionPeriod: "60" });
   expect(bench.clock.sleepers).toBe(0);

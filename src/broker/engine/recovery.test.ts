@@ -134,7 +134,7 @@ test("a second broker on the same store gives the same answers (Y1, Y2)", async 
   );
 });
 
-test("duplicates are known after a restart, with the answer of the original, to the millisecond", async () => {
+test("duplicates are known after a restart, to the millisecond", async () => {
   const first = await openWithQueues();
   const original = await first.send("q.fifo", inGroup("g", "a"));
   const { clock, store } = first;
@@ -146,7 +146,7 @@ test("duplicates are known after a restart, with the answer of the original, to 
   expect(await third.send("q.fifo", inGroup("g", "a"))).not.toEqual(original);
 });
 
-test("a clock that was set back before a restart neither hides messages nor lengthens the window", async () => {
+test("a clock set back before a restart hides no message and lengthens no window", async () => {
   const first = await openWithQueues();
   await first.send("q", entry("hidden"));
   const original = await first.send("q.fifo", inGroup("g", "a"));
@@ -162,7 +162,7 @@ test("a clock that was set back before a restart neither hides messages nor leng
   expect(await second.send("q.fifo", inGroup("g", "a"))).not.toEqual(original);
 });
 
-test("what was purged or deleted does not come back, even if its bytes are still there", async () => {
+test("what was purged or deleted does not come back, even if its bytes are there", async () => {
   const first = await openWithQueues();
   await first.send("q", entry("purged"));
   await first.send("dead", entry("deleted"));
@@ -187,7 +187,7 @@ test("what was purged or deleted does not come back, even if its bytes are still
   await expect(second.create("dead")).rejects.toThrow("QueueDeletedRecently");
 });
 
-test("numbers go on after a restart: nothing is numbered twice, not even after everything is gone", async () => {
+test("nothing is numbered twice, not even after a restart with everything gone", async () => {
   const first = await openWithQueues();
   const before = await first.send("q.fifo", inGroup("g", "a"));
   await first.ok("deleteQueue", { queue: "q.fifo" });

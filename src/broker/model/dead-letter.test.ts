@@ -71,7 +71,7 @@ test("a standard dead letter keeps id, body, attributes, trace and time; its cou
   expect(first.sourceArn).toBe(null);
 });
 
-test("the move is one change, so that the message is never in both queues or in neither (L1)", () => {
+test("the move is one change: never is the message in both queues or in neither (L1)", () => {
   const bench = new ModelBench();
   bench.create("dead");
   bench.create("q", redriveTo("dead", 1));
@@ -174,7 +174,7 @@ test("a policy that is set later finds the messages that were received too often
   expect(bench.bodies("dead")).toEqual(["a"]);
 });
 
-test("one receive makes a limited number of dead letters; who waits gets the rest of the queue", () => {
+test("one receive makes a limited number of dead letters; who waits looks again", () => {
   const bench = new ModelBench();
   bench.create("dead");
   bench.create("q");

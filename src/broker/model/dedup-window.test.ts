@@ -91,7 +91,7 @@ test("the window answers as a map would, across chunk borders and index sizes", 
   );
 });
 
-test("digests that begin with the same words stay apart, also after the first of them expired", () => {
+test("digests with the same home stay apart, also after the first of them expired", () => {
   const window = new DedupWindow();
   const digests = Array.from({ length: 40 }, (_, index) => {
     const digest = Buffer.alloc(16); // All have the same home in the index.

@@ -44,7 +44,9 @@ test("a FIFO handle is refused once its timeout is over, unless it was extended 
   bench.pass(1);
   expect(bench.delete("q.fifo", first)[0]).toEqual({
     name: "InvalidParameterValue",
-    message: `Value ${first.receiptHandle} for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.`,
+    message:
+      `Value ${first.receiptHandle} for parameter ReceiptHandle is invalid. ` +
+      "Reason: The receipt handle has expired.",
   });
   expect(bench.delete("q.fifo", other)).toEqual([null]);
   expect(bench.counts("q.fifo")).toEqual([1, 0, 0]);
@@ -58,7 +60,7 @@ test("an older FIFO handle is refused while the message is in flight under a new
   expect(bench.delete("q.fifo", second)).toEqual([null]);
 });
 
-test("garbage and handles of another queue are no handles; the others of the batch still count", () => {
+test("garbage and handles of another queue are refused; the rest of the batch counts", () => {
   const { bench, first } = received("q");
   bench.create("other");
   expect(bench.delete("other", first)[0]?.name).toBe("ReceiptHandleIsInvalid");

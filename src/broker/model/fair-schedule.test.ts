@@ -70,7 +70,7 @@ test("messages without a group are never noisy, however many are in flight (Q1)"
   expect(tenantOf(bench)).toBe(null);
 });
 
-test("a tenant that used more than a tenth of the processing time is noisy with few in flight", () => {
+test("a tenant that used more than a tenth of the processing time is noisy", () => {
   const bench = createBench();
   send(bench, "slow", 3);
   const [first] = receive(bench, 1);

@@ -5,8 +5,8 @@
 //       thirty messages of it, or has used more than a tenth of the recent processing time.
 //   Q3. It is quiet again when its backlog is gone, or when it sent nothing for five minutes.
 //   Q4. Quiet tenants go first, oldest ready message first; among the noisy the one with the fewest
-//       messages in flight. Nobody's messages wait for another of their own group: this is fairness,
-//       not order.
+//       messages in flight. No message waits for another of its own group: this is fairness, not
+//       order.
 
 import { present } from "../../core/assert.ts";
 import { SQS_NOISY_IN_FLIGHT_MIN, SQS_NOISY_QUIET_MS } from "../../core/limits.ts";

@@ -59,7 +59,7 @@ test.each([
   expect(bench.bodies(Q)).toEqual(row.back);
 });
 
-test("ending the visibility of the first of two frees the first only; other groups go before", () => {
+test("ending the visibility of the first of two frees that one only; others go before", () => {
   const bench = benchWith("a-1", "a-2", "b-1");
   const [one] = bench.receive(Q, { max: 2 }) as [Delivery];
   bench.change(Q, one, 0);

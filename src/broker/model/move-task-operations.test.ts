@@ -47,7 +47,8 @@ test("one task at a time for a source; when it has ended another may start (T1)"
   expect(bench.fault("startMoveTask", input(arn("dead")))).toEqual({
     name: "InvalidParameterValue",
     message:
-      "There is already a task running. Only one active task is allowed for a source queue arn at a given time.",
+      "There is already a task running. Only one active task is allowed for a source queue " +
+      "arn at a given time.",
   });
   runMoveTasks(bench.state, bench.step);
   bench.ok("startMoveTask", input(arn("dead")));

@@ -137,7 +137,7 @@ function redriveTo(target: string) {
   return { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: target, maxReceiveCount: "42" }) };
 }
 
-test("a redrive policy names a queue that exists, is of the same type and takes the letters", () => {
+test("a redrive policy names a queue that exists, is of its type and takes the letters", () => {
   const bench = createBench();
   bench.create("dead");
   const elsewhere = arn("dead").replace("eu-north-1", "us-east-1");

@@ -49,6 +49,7 @@ test("creating a queue again gives the same one, if what is given is the same (O
 test("creating a queue again with another value is refused, and the attribute is named", () => {
   const bench = new ModelBench();
   bench.create("q", { DelaySeconds: "5" });
+  const exists = "A queue already exists with the same name and a different value for attribute";
   for (const [name, value] of [
     ["DelaySeconds", "6"],
     ["VisibilityTimeout", "31"],
@@ -56,7 +57,7 @@ test("creating a queue again with another value is refused, and the attribute is
   ] as const) {
     expect(createFault(bench, "q", { [name]: value })).toEqual({
       name: "QueueNameExists",
-      message: `A queue already exists with the same name and a different value for attribute ${name}`,
+      message: `${exists} ${name}`,
     });
   }
 });
@@ -70,7 +71,8 @@ test("a deleted name rests for sixty seconds, to the millisecond, and only that 
   expect(createFault(bench, "q")).toEqual({
     name: "QueueDeletedRecently",
     message:
-      "You must wait 60 seconds after deleting a queue before you can create another with the same name.",
+      "You must wait 60 seconds after deleting a queue before you can create another with the " +
+      "same name.",
   });
   bench.pass(1);
   bench.create("q");

@@ -2,9 +2,9 @@
 //   Q1. Every message is in the heap of ages; hidden ones (in flight, delayed) are in the heap of
 //       deadlines, too. Ready ones are the schedule's.
 //   Q2. Counts are kept, never counted.
-//   Q3. `advance` runs before anything looks at the queue, so that nobody sees a message hidden that
-//       is due, or waiting that has expired. However many expire at once, all leave the queue now;
-//       the bytes on disk follow piece by piece.
+//   Q3. `advance` runs before anything looks at the queue, so that nobody sees a message hidden
+//       that is due, or waiting that has expired. However many expire at once, all leave the queue
+//       now; the bytes on disk follow piece by piece.
 //   Q4. Only messages that were received once can be named by a receipt handle; only those are in
 //       the index.
 

@@ -17,7 +17,8 @@ function createBench(): ModelBench {
 const REFUSED = {
   name: "InvalidParameterValue",
   message:
-    "Value try-1 for parameter ReceiveRequestAttemptId is invalid. Reason: The receiveRequestAttemptId is not valid anymore since the receive call is not retryable.",
+    "Value try-1 for parameter ReceiveRequestAttemptId is invalid. Reason: The " +
+    "receiveRequestAttemptId is not valid anymore since the receive call is not retryable.",
 };
 
 test("the same attempt gives the same messages and handles and hides them anew (A1)", () => {

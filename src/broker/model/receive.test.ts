@@ -115,7 +115,8 @@ test("an attempt id is for FIFO queues", () => {
   expect(bench.fault("receive", input)).toEqual({
     name: "InvalidParameterValue",
     message:
-      "Value x for parameter ReceiveRequestAttemptId is invalid. Reason: The request include parameter that is not valid for this queue type.",
+      "Value x for parameter ReceiveRequestAttemptId is invalid. Reason: The request include " +
+      "parameter that is not valid for this queue type.",
   });
 });
 

@@ -36,7 +36,8 @@ test("a message as long as the queue allows is taken; a byte more is refused", (
       ok: false,
       fault: {
         message:
-          "One or more parameters cannot be validated. Reason: Message must be shorter than 1024 bytes.",
+          "One or more parameters cannot be validated. Reason: Message must be shorter than " +
+          "1024 bytes.",
       },
     },
     { ok: true },
@@ -62,7 +63,8 @@ test("a FIFO queue wants a group, and an id where it does not make one itself", 
   expect(one(bench, "q.fifo", entry("x", { groupId: "g" }))).toEqual({
     name: "InvalidParameterValue",
     message:
-      "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly",
+      "The queue should either have ContentBasedDeduplication enabled or " +
+      "MessageDeduplicationId provided explicitly",
   });
 });
 
@@ -77,13 +79,14 @@ test("in a FIFO batch one entry without its ids fails the whole request, and kee
   expect(bench.counts("q.fifo")).toEqual([0, 0, 0]);
 });
 
-test("a FIFO message has no delay of its own; zero is taken and the queue's delay still holds", () => {
+test("a FIFO message has no delay of its own; with zero the queue's delay still holds", () => {
   const bench = new ModelBench();
   bench.create("q.fifo", { DelaySeconds: "3" });
   expect(one(bench, "q.fifo", inGroup("g", "x", { delayMs: durationMs(2_000) }))).toEqual({
     name: "InvalidParameterValue",
     message:
-      "Value 2 for parameter DelaySeconds is invalid. Reason: The request include parameter that is not valid for this queue type.",
+      "Value 2 for parameter DelaySeconds is invalid. Reason: The request include parameter " +
+      "that is not valid for this queue type.",
   });
   bench.send("q.fifo", inGroup("g", "x", { delayMs: durationMs(0) }));
   bench.pass(2_999);
@@ -104,7 +107,7 @@ test("on a standard queue a message's own delay goes before the queue's, zero in
   expect(bench.bodies("q")).toEqual(["queue"]);
 });
 
-test("content-based ids are the digest of the body; an explicit id goes before, and equal is equal", () => {
+test("content-based ids are the digest of the body; an explicit id goes before", () => {
   const bench = new ModelBench();
   bench.create("q.fifo", { ContentBasedDeduplication: "true" });
   const [first, same, own, digest] = bench.send(
@@ -120,7 +123,7 @@ test("content-based ids are the digest of the body; an explicit id goes before, 
   expect(bench.receive("q.fifo").map(({ dedupId }) => dedupId)).toEqual([sha256Hex("same"), "own"]);
 });
 
-test("the scope is the queue unless it was created per group; changing it later changes nothing", () => {
+test("the scope is what the queue was created with; changing it later changes nothing", () => {
   const bench = new ModelBench();
   bench.create("whole.fifo");
   bench.create("parts.fifo", { DeduplicationScope: "messageGroup" });

@@ -41,7 +41,7 @@ test("zero on a message that is visible already changes nothing", () => {
   expect(bench.counts("q")).toEqual([1, 0, 0]);
 });
 
-test("an older handle of a standard message still works; of a FIFO message it does not (V2)", () => {
+test("an older handle of a standard message works; of a FIFO message it does not (V2)", () => {
   for (const name of ["q", "q.fifo"]) {
     const { bench, first } = received(name);
     bench.pass(30_000);
@@ -57,7 +57,9 @@ test("a message that was deleted can not be hidden", () => {
   bench.delete("q", first);
   expect(bench.change("q", first, 10_000)).toEqual({
     name: "InvalidParameterValue",
-    message: `Value ${first.receiptHandle} for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.`,
+    message:
+      `Value ${first.receiptHandle} for parameter ReceiptHandle is invalid. Reason: Message ` +
+      "does not exist or is not available for visibility timeout change.",
   });
 });
 
@@ -69,7 +71,8 @@ test("nothing stays hidden for more than twelve hours after its receive (V3)", (
   expect(bench.change("q", first, TWELVE_HOURS_MS)).toEqual({
     name: "InvalidParameterValue",
     message:
-      "Value 43200 for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for the message is beyond the limit [43200 seconds]",
+      "Value 43200 for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout " +
+      "for the message is beyond the limit [43200 seconds]",
   });
   expect(bench.change("q", first, TWELVE_HOURS_MS - 1_000)).toBe(null);
 });
