@@ -88,11 +88,10 @@ export class Engine {
     const now = this.#time.now();
     const { state, fresh, latest } = recover(this.#ports.store, this.#identity, now);
     this.#time.goOnFrom(latest);
-    if (fresh) {
-      const value = JSON.stringify(state.identity.secret);
-      const document = { collection: "broker", key: "secret", value };
-      await this.#ports.store.commit([{ kind: "put-document", document }]);
-    }
+    const value = JSON.stringify(state.identity.secret);
+    const document = { collection: "broker", key: "secret", value };
+    // Even an empty commit shows that the store can be written to.
+    await this.#ports.store.commit(fresh ? [{ kind: "put-document", document }] : []);
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
     this.#committedSequence = state.sequence;
     this.#state = state;
