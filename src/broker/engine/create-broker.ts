@@ -12,7 +12,7 @@ import type { Job } from "./job.ts";
 import { Seal } from "./seal.ts";
 
 /** Bodies kept in memory beside the disk; more waits on disk alone. */
-const CONTENT_CACHE_BYTES_MAX = 32 * 1_048_576;
+const CONTENT_CACHE_BYTES_MAX = 262_144;
 
 export interface BrokerPorts extends EnginePorts {
   /** Without one, notifications carry no signature. */

@@ -1,6 +1,6 @@
-// SettleWaiting: answers the long polls that can be answered now; runs at the end of every step.
-//   S1. A receive that waits can itself move a dead letter into a queue that others wait for, looked
-//       at already or not; so the look is repeated until one has moved nothing.
+// SettleWaiting: answers the long polls that can be answered now; runs at the end of every batch.
+//   S1. A receive that waits may make dead letters, for which somebody may wait whose turn is over
+//       already: the rounds end when nothing moves any more.
 
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome } from "./fault.ts";
@@ -12,18 +12,16 @@ import type { Step } from "./step.ts";
 
 export type Answer = (id: number, outcome: Outcome<{ deliveries: Delivery[] }>) => void;
 
-/** Looks at all queues that somebody waits for, at most so often in one step (S1). */
-const LOOKS_PER_STEP_MAX = 10;
-
-/** Says whether there may be more to do at once. */
-export function settleWaiting(state: BrokerState, step: Step, answer: Answer): boolean {
-  for (let looks = 0; looks < LOOKS_PER_STEP_MAX; looks += 1) {
-    if (state.waiting.size === 0) return false;
-    const before = state.sequence;
-    for (const queue of state.waiting.queues()) settleQueue(state, step, queue, answer);
-    if (state.sequence === before) return false; // Every move takes a new number.
-  }
-  return true;
+export function settleWaiting(state: BrokerState, step: Step, answer: Answer): void {
+  if (state.waiting.size === 0) return;
+  for (const queue of state.waiting.queues()) queue.unfinished = false;
+  let before: number;
+  do {
+    before = state.sequence;
+    for (const queue of state.waiting.queues()) {
+      if (!queue.unfinished) settleQueue(state, step, queue, answer);
+    }
+  } while (state.sequence !== before); // S1
 }
 
 function settleQueue(state: BrokerState, step: Step, queue: Queue, answer: Answer): void {

@@ -101,12 +101,14 @@ export function createBrokerFile(folder: string): void {
   syncPath(folder);
 }
 
-/** A connection that writes. Fails when another connection, of whatever program, has the file. */
+/** How long a connection waits for another one of ours that is just opening or closing the file. */
+const BUSY_MS = 5_000;
+
+/** The connection that writes; there is one, on a thread of its own. */
 export function openWriter(path: string, pageCountMax: number | undefined): DatabaseSync {
-  const database = new DatabaseSync(path);
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
   try {
     database.exec(`
-      PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA synchronous = FULL;
       PRAGMA cache_size = -${CACHE_KIBIBYTES};
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
@@ -116,8 +118,7 @@ export function openWriter(path: string, pageCountMax: number | undefined): Data
       PRAGMA trusted_schema = OFF;
     `);
     if (pageCountMax !== undefined) database.exec(`PRAGMA max_page_count = ${pageCountMax}`);
-    // The first write takes the lock for as long as the connection lives, and shows that the
-    // folder may be written to before anybody is told that the broker is ready.
+    // Shows that the folder may be written to before anybody is told that the broker is ready.
     database.exec("BEGIN IMMEDIATE; COMMIT");
     return database;
   } catch (error) {
@@ -126,8 +127,15 @@ export function openWriter(path: string, pageCountMax: number | undefined): Data
   }
 }
 
-/** A connection that can change nothing: no lock, no index file, no checkpoint when it closes. */
+/** A connection for reading beside the one that writes. */
 export function openReader(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
+  database.exec(`PRAGMA cache_size = -${CACHE_KIBIBYTES}; PRAGMA temp_store = MEMORY`);
+  return database;
+}
+
+/** A connection that can change nothing: no lock, no index file, no checkpoint when it closes. */
+export function openVerifier(path: string): DatabaseSync {
   const database = openLockless(path);
   // Exclusive mode keeps the index of the log in this process's memory, not in a file beside it.
   database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY");

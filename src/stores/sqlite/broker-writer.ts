@@ -1,11 +1,14 @@
-// Broker writer: turns the changes of a commit into as few rows as will hold them.
-//   W1. Changes take effect in their order; rows are written when a block is full, when something
-//       must be read back, and at the end of the commit.
+// Broker writer: turns the changes of a commit into as few writes as will hold them. What runs them
+// is on another thread; nothing here touches the disk but for reading what was committed before.
+//   W1. Changes take effect in their order, among pages and blocks in memory; the writes that come
+//       of them are one transaction.
 //   W2. Each change lands on exactly the messages it names; anything else is a broken invariant.
+//   W3. A page is in memory before anything of it is written, and stays until the commit is over:
+//       reading it from disk half-way would miss what is on its way there.
 
 import { assert, present, unreachable } from "../../core/assert.ts";
 import type { Change, DedupEntry, MessageContent, MessageHead } from "../../ports/broker-store.ts";
-import type { BrokerStatements, ContentRow } from "./broker-statements.ts";
+import type { BrokerReads, ContentRow, Write } from "./broker-statements.ts";
 import { BlockBuilder, contentIn, headsIn } from "./message-block.ts";
 import { ReceiptPage, ReceiptPages } from "./receipt-pages.ts";
 
@@ -20,34 +23,40 @@ interface DedupRun {
 }
 
 export class BrokerWriter {
-  readonly #sql: BrokerStatements;
+  readonly #reads: () => BrokerReads;
   readonly #block = new BlockBuilder();
   readonly #pages = new ReceiptPages((number) => this.#loadPage(number));
   readonly #dedups = new Map<number, DedupRun>();
   /** The block read last: its neighbours are likely to be read next. */
   #lastRead: ContentRow | undefined;
+  #writes: Write[] = [];
+  #changes: readonly Change[] = [];
+  /** What the running commit has moved, by its new number. */
+  readonly #moved = new Map<number, MessageContent>();
 
-  constructor(sql: BrokerStatements) {
-    this.#sql = sql;
+  /** `reads` is asked for only when something is not in memory. */
+  constructor(reads: () => BrokerReads) {
+    this.#reads = reads;
   }
 
-  write(changes: readonly Change[]): void {
-    this.#sql.begin();
+  /** The writes of a commit. They must be done, or all be given up with this writer. */
+  encode(changes: readonly Change[]): Write[] {
+    this.#writes = [];
+    this.#changes = changes;
     for (const change of changes) this.#apply(change);
     this.#flushBlock();
     this.#flushDedups();
-    for (const page of this.#pages.takeDirty()) {
-      this.#writePage(page);
-    }
-    this.#sql.commit();
+    for (const page of this.#pages.takeDirty()) this.#writePage(page);
+    this.#moved.clear();
+    return this.#writes;
   }
 
   /** Undefined if there is no such message; null if there is, but its content is missing. */
   read(seq: number): MessageContent | null | undefined {
-    if (!this.#pageOf(seq).isAlive(seq)) return undefined;
+    if (!this.#pages.of(seq).isAlive(seq)) return undefined;
     const known = this.#lastRead === undefined ? undefined : contentIn(this.#lastRead, seq);
     if (known !== undefined) return known;
-    this.#lastRead = this.#sql.contentFor(seq);
+    this.#lastRead = this.#reads().contentFor(seq);
     return (this.#lastRead === undefined ? undefined : contentIn(this.#lastRead, seq)) ?? null;
   }
 
@@ -57,7 +66,7 @@ export class BrokerWriter {
         this.#put(change.head, change.content);
         return;
       case "update-receipt": {
-        const page = this.#pageOf(change.seq);
+        const page = this.#pages.of(change.seq);
         assert(page.isAlive(change.seq), `message ${change.seq} is missing`); // W2
         page.write(change.seq, change);
         this.#pages.touch(page);
@@ -74,16 +83,18 @@ export class BrokerWriter {
         return;
       case "expire-dedup":
         this.#flushDedups();
-        this.#sql.expireDedups(change.queue, change.before);
+        this.#writes.push(["expireDedups", change.queue, change.before]);
         return;
-      case "put-document":
-        this.#sql.putDocument(change.document);
+      case "put-document": {
+        const { collection, key, value } = change.document;
+        this.#writes.push(["putDocument", collection, key, value]);
         return;
+      }
       case "delete-document":
-        this.#sql.deleteDocument(change.collection, change.key);
+        this.#writes.push(["deleteDocument", change.collection, change.key]);
         return;
       case "set-sequence":
-        this.#sql.setSequence(change.seq);
+        this.#writes.push(["setSequence", change.seq]);
         return;
       default:
         unreachable(change);
@@ -92,23 +103,34 @@ export class BrokerWriter {
 
   #put(head: MessageHead, content: MessageContent): void {
     if (!this.#block.takes(head.seq, content)) this.#flushBlock();
-    this.#pages.put(head, this.#block.isEmpty);
+    this.#pages.put(head, this.#block.isEmpty); // W3
     this.#block.add(head, content);
   }
 
   #move({ from, head, id, detail }: MoveMessage): void {
-    this.#flushBlock();
-    const old = present(this.read(from), `content of message ${from}`);
+    const old = present(this.#fresh(from) ?? this.read(from), `content of message ${from}`);
     this.#erase(from);
-    this.#put(head, {
+    const content = {
       id: id ?? old.id,
       body: old.body,
       detail: detail === undefined ? old.detail : detail,
-    });
+    };
+    this.#moved.set(head.seq, content);
+    this.#put(head, content);
+  }
+
+  /** The content of a message that the running commit itself brings. */
+  #fresh(seq: number): MessageContent | undefined {
+    const moved = this.#moved.get(seq);
+    if (moved !== undefined) return moved;
+    for (const change of this.#changes) {
+      if (change.kind === "put-message" && change.head.seq === seq) return change.content;
+    }
+    return undefined;
   }
 
   #erase(seq: number): void {
-    const page = this.#pageOf(seq);
+    const page = this.#pages.of(seq);
     page.erase(seq); // W2
     this.#pages.touch(page);
   }
@@ -116,21 +138,17 @@ export class BrokerWriter {
   #writePage(page: ReceiptPage): void {
     this.#lastRead = undefined;
     if (page.alive === 0) {
-      this.#sql.deletePage(page.number);
+      this.#writes.push(["deletePage", page.number]);
       return;
     }
-    this.#sql.putReceipts(page);
-    for (const first of page.takeEmptyBlocks()) this.#sql.deleteBlock(first);
-  }
-
-  #pageOf(seq: number): ReceiptPage {
-    if (!this.#pages.has(seq)) this.#flushBlock(); // The page is made of what is in the tables.
-    return this.#pages.of(seq);
+    this.#writes.push(["putReceipts", page.number, page.bytes]);
+    for (const first of page.takeEmptyBlocks()) this.#writes.push(["deleteBlock", first]);
   }
 
   #loadPage(number: number): ReceiptPage {
-    const page = new ReceiptPage(number, this.#sql.receiptsOf(number));
-    for (const block of this.#sql.headsOf(number)) {
+    const reads = this.#reads();
+    const page = new ReceiptPage(number, reads.receiptsOf(number));
+    for (const block of reads.headsOf(number)) {
       page.startBlock(block.first);
       for (const head of headsIn(block)) {
         if (!page.isGone(head.seq) && !page.isAlive(head.seq)) page.write(head.seq, head);
@@ -140,7 +158,7 @@ export class BrokerWriter {
   }
 
   #flushBlock(): void {
-    if (!this.#block.isEmpty) this.#sql.insertBlock(this.#block.take());
+    if (!this.#block.isEmpty) this.#writes.push(["insertBlock", this.#block.take()]);
   }
 
   #remember({ queue, acceptedAt, digest, messageId, seq }: DedupEntry): void {
@@ -156,7 +174,7 @@ export class BrokerWriter {
 
   #flushDedups(): void {
     for (const { queue, acceptedAt, first, entries } of this.#dedups.values()) {
-      this.#sql.putDedups(queue, acceptedAt, first, JSON.stringify(entries));
+      this.#writes.push(["putDedups", queue, acceptedAt, first, JSON.stringify(entries)]);
     }
     this.#dedups.clear();
   }

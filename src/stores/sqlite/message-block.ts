@@ -82,9 +82,9 @@ export class BlockBuilder {
     const rows = {
       first: this.#first,
       count,
-      heads: bytesOf(this.#heads.subarray(0, count * HEAD_NUMBERS)),
+      heads: bytesOf(this.#heads.slice(0, count * HEAD_NUMBERS)),
       groups: this.#grouped ? JSON.stringify(this.#groups) : null,
-      lengths: bytesOf(this.#lengths.subarray(0, count * LENGTHS)),
+      lengths: bytesOf(this.#lengths.slice(0, count * LENGTHS)),
       text: this.#texts.length === 1 ? (this.#texts[0] as string) : this.#texts.join(""),
     };
     this.#count = 0;

@@ -129,10 +129,6 @@ export class ReceiptPages {
     this.#load = load;
   }
 
-  has(seq: number): boolean {
-    return this.#pages.has(pageOf(seq));
-  }
-
   of(seq: number): ReceiptPage {
     const number = pageOf(seq);
     const known = this.#pages.get(number);
@@ -142,15 +138,14 @@ export class ReceiptPages {
     return page;
   }
 
-  /** A message was put: pages in memory learn of it; others read it from its block in time. */
+  /** A message was put; its block tells the same until a receive changes it. */
   put(head: MessageHead, startsBlock: boolean): void {
     const number = pageOf(head.seq);
-    let page = this.#pages.get(number);
-    if (page === undefined) {
-      if (head.seq % PAGE_MESSAGES !== 0) return;
-      page = new ReceiptPage(number); // The first number of a page: nothing of it is on disk.
-      this.#pages.set(number, page);
+    if (head.seq % PAGE_MESSAGES === 0) {
+      // The first number of a page: nothing of it is on disk.
+      this.#pages.set(number, new ReceiptPage(number));
     }
+    const page = this.of(head.seq);
     page.write(head.seq, head);
     if (startsBlock) page.startBlock(head.seq);
   }
