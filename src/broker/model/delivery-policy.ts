@@ -2,7 +2,7 @@
 //   D1. A subscription's own policy holds unless the topic's says that it must not; where neither
 //       says anything, AWS's default does: three retries, twenty seconds apart.
 //   D2. Retries come in four phases: at once, at the least delay, growing from the least to the
-//       greatest delay, at the greatest delay. AWS shows the four ways of growing only as a drawing;
+//       greatest delay, at the greatest delay. AWS shows the four ways of growing in a drawing;
 //       ours start and end at the same points and bend the same way.
 //   D3. All delays together are at most an hour, and no policy that asks for more is taken.
 

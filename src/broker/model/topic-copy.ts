@@ -33,7 +33,7 @@ export interface TopicMessage {
   readonly replayed: boolean;
 }
 
-/** What a copy looks like to a queue, whether it is the subscriber's or the one for dead letters. */
+/** What a copy looks like to a queue, the subscriber's or the one for dead letters. */
 export interface Copy {
   readonly body: string;
   readonly sizeBytes: number;

@@ -1,8 +1,8 @@
 // TopicDelivery: one copy of a published message to one subscriber, within the publish's own step.
 //   D1. A copy is in its queue or outbox, in the subscription's dead-letter queue, or counted as
 //       dropped; it is never merely forgotten.
-//   D2. What an embedded queue does not take is its fault for good (it is gone, too small, closed to
-//       us): there is nothing to retry, and the copy goes to the dead-letter queue at once.
+//   D2. What an embedded queue does not take is its fault for good (it is gone, too small, closed
+//       to us): there is nothing to retry, and the copy goes to the dead-letter queue at once.
 
 import { SNS_RAW_ATTRIBUTES_MAX } from "../../core/limits.ts";
 import { formatInstant } from "../../core/rfc3339.ts";
