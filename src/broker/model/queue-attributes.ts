@@ -156,7 +156,6 @@ export function mergeAttributes(
     }
     if (value === "" && REMOVABLE.has(name)) {
       delete merged[name];
-      if (name === "KmsMasterKeyId") delete merged.KmsDataKeyReusePeriodSeconds;
       continue;
     }
     const checked = check(value, target, state);
@@ -186,7 +185,8 @@ function checkTogether(
     merged.SqsManagedSseEnabled = "false";
   } else if (given.SqsManagedSseEnabled === "true") {
     delete merged.KmsMasterKeyId;
-    delete merged.KmsDataKeyReusePeriodSeconds;
   }
+  // Without a key the period for which to reuse it is checked and forgotten, as AWS does.
+  if (merged.KmsMasterKeyId === undefined) delete merged.KmsDataKeyReusePeriodSeconds;
   return done(merged);
 }

@@ -130,6 +130,13 @@ test("[33] a key of one's own turns the managed encryption off, and it stays off
   expect(after.SqsManagedSseEnabled).toBe("false");
 });
 
+test("[33] the period for which to reuse a key is told only where there is a key", async () => {
+  const keyless = await endpoint.queue({ KmsDataKeyReusePeriodSeconds: "600" });
+  expect(await all(keyless)).not.toHaveProperty("KmsDataKeyReusePeriodSeconds");
+  const keyed = await endpoint.queue({ KmsMasterKeyId: "alias/mine" });
+  expect(await all(keyed)).toMatchObject({ KmsDataKeyReusePeriodSeconds: "300" });
+});
+
 test("[33] both encryptions at once are refused", async () => {
   const Attributes = { KmsMasterKeyId: "alias/mine", SqsManagedSseEnabled: "true" };
   const create = endpoint.sqs.createQueue({ QueueName: endpoint.freshName(), Attributes });
