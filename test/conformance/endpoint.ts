@@ -27,6 +27,12 @@ export interface QueryOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+export interface UnderWay<T> {
+  readonly answer: Promise<T>;
+  /** Aborts when the server has heard that the client is gone. */
+  readonly signal: AbortSignal;
+}
+
 export interface Endpoint {
   readonly cloud: VirtualCloud;
   readonly sqs: SQS;
@@ -44,7 +50,7 @@ export interface Endpoint {
   /** The query protocol by hand. */
   query(parameters: Readonly<Record<string, string>>, options?: QueryOptions): Promise<RawAnswer>;
   /** Starts a call that will wait, and comes back once the server has it. */
-  underWay<T>(call: () => Promise<T>): Promise<{ readonly answer: Promise<T> }>;
+  underWay<T>(call: () => Promise<T>): Promise<UnderWay<T>>;
 }
 
 /** Starts a cloud before the file's tests and closes it behind them. */
@@ -156,11 +162,12 @@ async function sendQuery(
   return { status: reply.status, headers: reply.headers, body: await reply.text() };
 }
 
-async function startCall<T>(cloud: VirtualCloud, call: () => Promise<T>) {
+async function startCall<T>(cloud: VirtualCloud, call: () => Promise<T>): Promise<UnderWay<T>> {
   const submit = vi.spyOn(cloud.broker, "submit");
   const answer = call();
   answer.catch(() => {}); // Whoever awaits it hears of it; until then it is nobody's.
   await vi.waitFor(() => expect(submit).toHaveBeenCalled());
+  const signal = submit.mock.calls[0]![2]!;
   submit.mockRestore();
-  return { answer };
+  return { answer, signal };
 }
