@@ -3,7 +3,7 @@
 // together.
 //   N1. A number never changes its meaning and is never given to another fact.
 //   N2. A fact on which we differ names its line in docs/reference/aws-differences.md, by the first
-//       cell of that line. A fact that is only partly ours may be shown by a test and name one, too.
+//       cell of that line. A fact that we follow in part may be shown by a test and name one, too.
 
 export interface Fact {
   readonly number: number;
