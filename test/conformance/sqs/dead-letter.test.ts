@@ -200,9 +200,8 @@ test("[83] a FIFO dead letter is no duplicate: its id is its message id", async 
 
 test("the sources of a dead-letter queue are listed, in pages if asked for", async () => {
   const target = await endpoint.queue();
-  expect((await endpoint.json("ListDeadLetterSourceQueues", { QueueUrl: target })).body).toMatch(
-    /^\{("queueUrls":\[\])?\}$/,
-  );
+  const none = await endpoint.json("ListDeadLetterSourceQueues", { QueueUrl: target });
+  expect(none.body).toBe("{}");
   const sources: string[] = [];
   for (let i = 0; i < 3; i += 1) {
     sources.push(await endpoint.queue({ RedrivePolicy: policy(target) }));

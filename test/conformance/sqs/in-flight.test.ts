@@ -6,8 +6,11 @@ const endpoint = useEndpoint();
 const IN_FLIGHT_MAX = 120_000;
 const AT_ONCE = 1_000;
 
-/** Sends and receives straight through the broker, as many messages as may be in flight. */
-async function fill(queueUrl: string, fifo: boolean): Promise<void> {
+/**
+ * Sends and receives straight through the broker, as many messages as may be in flight, and sends
+ * one more. Gives the handle of one that is in flight.
+ */
+async function fill(queueUrl: string, fifo: boolean): Promise<string> {
   const { broker } = endpoint.cloud;
   const queue = queueUrl.split("/").at(-1)!;
   const entry = (number: number) => ({
@@ -21,23 +24,31 @@ async function fill(queueUrl: string, fifo: boolean): Promise<void> {
   });
   const visibilityMs = durationMs(3_600_000);
   const receive = { queue, max: AT_ONCE, waitMs: null, visibilityMs, attemptId: null };
+  let handle = "";
   for (let first = 0; first < IN_FLIGHT_MAX; first += AT_ONCE) {
     const entries = Array.from({ length: AT_ONCE }, (_, i) => entry(first + i));
     await broker.submit("send", { queue, entries, batch: true });
-    await broker.submit("receive", receive);
+    const received = await broker.submit("receive", receive);
+    if (received.ok) handle = received.value.deliveries[0]!.receiptHandle;
   }
   await broker.submit("send", { queue, entries: [entry(IN_FLIGHT_MAX)], batch: true });
+  return handle;
 }
 
 const inFlight = (queueUrl: string) =>
   endpoint.attribute(queueUrl, "ApproximateNumberOfMessagesNotVisible");
 
-test("[61] a standard queue with all it may have in flight refuses to give more", async () => {
+test("[61] a standard queue refuses more than may be in flight, but not to wait for it", async () => {
   const QueueUrl = await endpoint.queue();
-  await fill(QueueUrl, false);
+  const ReceiptHandle = await fill(QueueUrl, false);
   expect(await inFlight(QueueUrl)).toBe(String(IN_FLIGHT_MAX));
   const failure = await failureOf(endpoint.sqs.receiveMessage({ QueueUrl }));
   expect(failure).toMatchObject({ shape: "OverLimit", code: "OverLimit", status: 403 });
+  const poll = await endpoint.underWay(() =>
+    endpoint.sqs.receiveMessage({ QueueUrl, WaitTimeSeconds: 20 }),
+  );
+  await endpoint.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
+  expect((await poll.answer).Messages).toHaveLength(1);
 });
 
 test("[61] a FIFO queue with all it may have in flight gives nothing, and no error", async () => {
