@@ -19,6 +19,7 @@ import { done, type Outcome, refuse } from "./fault.ts";
 import { invalidValue } from "./queue-faults.ts";
 import {
   allowsSource,
+  formatRedriveAllow,
   formatRedrivePolicy,
   parseRedriveAllow,
   parseRedrivePolicy,
@@ -84,7 +85,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   RedrivePolicy: checkRedrivePolicy,
   RedriveAllowPolicy: (value) => {
     const parsed = parseRedriveAllow(value);
-    return parsed.ok ? done(value) : parsed;
+    return parsed.ok ? done(formatRedriveAllow(parsed.value)) : parsed;
   },
 };
 

@@ -106,6 +106,15 @@ test("[35] an allow policy names 1 to 10 sources if by queue, and none if for al
   await set(queueUrl, { RedriveAllowPolicy: allow("byQueue", arns.slice(0, 10)) });
 });
 
+test("[35] an allow policy is told in one form, whatever spaces or nulls it was set with", async () => {
+  const queueUrl = await endpoint.queue();
+  const RedriveAllowPolicy = '{ "sourceQueueArns": null, "redrivePermission": "denyAll" }';
+  await set(queueUrl, { RedriveAllowPolicy });
+  expect(await endpoint.attribute(queueUrl, "RedriveAllowPolicy")).toBe(allow("denyAll"));
+  await set(queueUrl, { RedriveAllowPolicy: "" });
+  expect(await endpoint.attribute(queueUrl, "RedriveAllowPolicy")).toBeUndefined();
+});
+
 test("[80] the receive that would exceed the count moves the message, not the timeout", async () => {
   const { source, target } = await createPair(false);
   await endpoint.sqs.sendMessage({ QueueUrl: source, MessageBody: "x" });

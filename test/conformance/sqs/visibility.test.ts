@@ -39,6 +39,23 @@ test("[56] on a FIFO queue a handle does not delete once its timeout is over", a
   await remove(queueUrl, again);
 });
 
+test("[56] in a batch such a handle fails its own entry, in other words", async () => {
+  const QueueUrl = await queueWithMessage(true);
+  const ReceiptHandle = (await take(QueueUrl, 5))!;
+  await endpoint.pass(5);
+  const Entries = [{ Id: "late", ReceiptHandle }];
+  const { Successful, Failed } = await endpoint.sqs.deleteMessageBatch({ QueueUrl, Entries });
+  expect(Successful).toBeUndefined();
+  expect(Failed).toEqual([
+    {
+      Id: "late",
+      SenderFault: true,
+      Code: "ReceiptHandleIsInvalid",
+      Message: "The receipt handle has expired",
+    },
+  ]);
+});
+
 test("[56] on a FIFO queue an extended handle deletes after its first timeout", async () => {
   const queueUrl = await queueWithMessage(true);
   const handle = await take(queueUrl, 5);
@@ -49,8 +66,11 @@ test("[56] on a FIFO queue an extended handle deletes after its first timeout", 
   expect(await take(queueUrl)).toBeNull();
 });
 
-test("[57] a message that is visible again is hidden again by its latest handle", async () => {
-  const queueUrl = await queueWithMessage();
+test.each([
+  ["standard", false],
+  ["FIFO", true],
+])("[57] on a %s queue a latest handle hides what is visible again", async (_type, fifo) => {
+  const queueUrl = await queueWithMessage(fifo);
   const handle = await take(queueUrl, 5);
   await endpoint.pass(5);
   await change(queueUrl, handle, 10);
