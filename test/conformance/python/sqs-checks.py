@@ -139,7 +139,7 @@ def sums():
 @check("[15] text comes back as it was sent: returns, markup, other scripts")
 def text():
     url = create()
-    body = "a\rb\r\nc\n\td <&>\"' äöü 日本 🌊 \u0085\ud7ff\ue000\ufffd"
+    body = "a\rb\r\nc\n\td <&>\"' 1+1=2 100%20;& äöü 日本 🌊 \u0085\ud7ff\ue000\ufffd"
     attributes = {"text": {"DataType": "String", "StringValue": body}}
     sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=attributes)
     (message,) = receive(url, MessageAttributeNames=["text"])

@@ -1,6 +1,7 @@
 import { Agent, request } from "node:http";
 import { paginateListQueues, SQS } from "@aws-sdk/client-sqs";
 import { expect, test, vi } from "vitest";
+import { TidegateError } from "../../../src/cloud/index.ts";
 import { ACCOUNT, REGION, useEndpoint } from "../endpoint.ts";
 
 // What no numbered fact says and every user meets.
@@ -123,6 +124,20 @@ test("the same send by many clients at once loses and doubles nothing", async ()
   const answers = await Promise.all(receives);
   const received = answers.flatMap(({ Messages = [] }) => Messages.map(({ Body }) => Body));
   expect(received.toSorted()).toEqual(bodies.toSorted());
+});
+
+test("a store that fails for a moment is a 503, which the SDK tries again by itself", async () => {
+  const QueueUrl = await endpoint.queue();
+  const told = vi.spyOn(console, "error").mockReturnValue(); // Where the operator hears of it.
+  const failure = new TidegateError("TG_STORE_UNAVAILABLE", "The disk is full.");
+  const submit = vi.spyOn(endpoint.cloud.broker, "submit").mockRejectedValueOnce(failure);
+  const sent = await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "kept" });
+  submit.mockRestore();
+  expect(sent.$metadata.attempts).toBe(2);
+  expect(told).toHaveBeenCalledWith(failure);
+  told.mockRestore();
+  const { Messages } = await endpoint.sqs.receiveMessage({ QueueUrl, MaxNumberOfMessages: 10 });
+  expect(Messages).toMatchObject([{ Body: "kept" }]);
 });
 
 test("fields that are null, and fields that nobody knows, are as good as absent", async () => {
