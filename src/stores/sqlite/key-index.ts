@@ -1,0 +1,185 @@
+// Key index: finds a record's row by its key at a cost that hardly grows with what is remembered.
+// Keys are random, and a B-tree of random keys dirties one page per key. So new keys are kept in
+// memory (the tail) and written to the `ledger_key` table late, sorted, a slice per transaction:
+// neighbours then share pages. The records themselves are the log from which a tail is read back.
+//   X1. A row with an id above `ledger_indexed.up_to` may be missing in `ledger_key`; every row up
+//       to it is there. Rows above the mark that we know of are in the tail.
+//   X2. Ids only grow and are never reused, so a process learns what others added by reading the
+//       rows above the last id it has seen, at the start of each transaction.
+//   X3. Index and tail give candidates; the row itself says whether it is the key (hashes collide).
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { present } from "../../core/assert.ts";
+
+/** The tail holds a sixteenth of all rows within these bounds: sorted runs long enough to share. */
+const TAIL_MIN = 16_384;
+const TAIL_MAX = 1_000_000;
+const TAIL_SHARE = 16;
+/** Keys moved to the table per transaction, and per key added in it. */
+const SLICE_MIN = 256;
+const SLICE_PER_KEY = 2;
+
+/** A 47-bit hash: SQLite keeps it in six bytes, and a JavaScript number holds it exactly. */
+export function hashKey(scopeId: number, key: string): number {
+  let a = 0x811c9dc5 ^ scopeId;
+  let b = 0x9e3779b9 ^ scopeId;
+  for (let at = 0; at < key.length; at += 1) {
+    const unit = key.charCodeAt(at);
+    a = Math.imul(a ^ unit, 0x01000193);
+    b = Math.imul(b ^ unit, 0x85ebca6b);
+    b ^= b >>> 15;
+  }
+  return (a >>> 0) * 0x8000 + ((b ^ (b >>> 13)) & 0x7fff);
+}
+
+interface TailEntry {
+  readonly hash: number;
+  readonly id: number;
+}
+
+export class KeyIndex {
+  readonly #db: DatabaseSync;
+  readonly #newRows: StatementSync;
+  readonly #find: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #setMark: StatementSync;
+  readonly #oldest: StatementSync;
+  /** One id, or several in the rare case that hashes collide. */
+  readonly #tail = new Map<number, number | number[]>();
+  /** Added in the transaction under way, to be taken back if it fails. */
+  #added: TailEntry[] = [];
+  #lastId: number;
+  #tailSize = 0;
+  #tailLimit = TAIL_MIN;
+  /** What is being moved to the table, sorted by hash, and how far that has come. */
+  #run: readonly TailEntry[] = [];
+  #runAt = 0;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#newRows = db.prepare("SELECT id, hash FROM ledger_record WHERE id > ? ORDER BY id");
+    this.#find = db.prepare("SELECT id FROM ledger_key WHERE hash = ?");
+    this.#insert = db.prepare("INSERT OR IGNORE INTO ledger_key VALUES (?, ?)");
+    this.#setMark = db.prepare("UPDATE ledger_indexed SET up_to = max(up_to, ?)");
+    this.#oldest = db.prepare("SELECT min(id) AS first FROM ledger_record");
+    this.#lastId = this.#readMark();
+    this.refresh();
+  }
+
+  #readMark(): number {
+    const row = this.#db.prepare("SELECT up_to FROM ledger_indexed").get();
+    return Number(present(row, "the mark of the key index").up_to);
+  }
+
+  /** Learns of the rows that others have added (X2). */
+  refresh(): void {
+    for (const row of this.#newRows.iterate(this.#lastId)) {
+      this.#put(Number(row.hash), Number(row.id));
+    }
+  }
+
+  #put(hash: number, id: number): void {
+    const known = this.#tail.get(hash);
+    this.#tail.set(hash, known === undefined ? id : [id].concat(known));
+    this.#tailSize += 1;
+    this.#lastId = id;
+  }
+
+  #remove({ hash, id }: TailEntry): void {
+    const known = this.#tail.get(hash);
+    if (known === undefined) return;
+    const rest = (typeof known === "number" ? [known] : known).filter((other) => other !== id);
+    if (rest.length === 0) this.#tail.delete(hash);
+    else this.#tail.set(hash, rest.length === 1 ? present(rest[0], "an id") : rest);
+    this.#tailSize -= 1;
+  }
+
+  /** The first candidate row that `accept` takes for the key (X3), or null. */
+  find<T>(hash: number, accept: (id: number) => T | null): T | null {
+    const recent = this.#tail.get(hash);
+    if (recent !== undefined) {
+      for (const id of typeof recent === "number" ? [recent] : recent) {
+        const row = accept(id);
+        if (row !== null) return row;
+      }
+    }
+    const first = this.#find.get(hash);
+    if (first === undefined) return null;
+    const row = accept(Number(first.id));
+    if (row !== null) return row;
+    for (const { id } of this.#find.all(hash)) {
+      const other = accept(Number(id));
+      if (other !== null) return other;
+    }
+    return null;
+  }
+
+  /** The id for a row about to be inserted in the transaction under way. */
+  add(hash: number): number {
+    const id = this.#lastId + 1;
+    this.#put(hash, id);
+    this.#added.push({ hash, id });
+    return id;
+  }
+
+  /** A point within the transaction to which `undo` can go back. */
+  mark(): number {
+    return this.#added.length;
+  }
+
+  /** Forgets what was added since `mark`, as its rows were rolled back. */
+  undo(mark: number): void {
+    for (const entry of this.#added.splice(mark).reverse()) {
+      this.#remove(entry);
+      this.#lastId = entry.id - 1;
+    }
+  }
+
+  /** Moves a slice of the tail to the table, within the transaction under way. */
+  moveSlice(): void {
+    if (this.#run.length === 0) {
+      if (this.#tailSize < this.#tailLimit) return;
+      this.#startRun();
+    }
+    const slice = Math.max(SLICE_MIN, this.#added.length * SLICE_PER_KEY);
+    const end = Math.min(this.#run.length, this.#runAt + slice);
+    for (; this.#runAt < end; this.#runAt += 1) {
+      const { hash, id } = present(this.#run[this.#runAt], "an entry of the run");
+      this.#insert.run(hash, id);
+    }
+    if (this.#runAt < this.#run.length) return;
+    const upTo = this.#run.reduce((most, { id }) => Math.max(most, id), 0);
+    this.#setMark.run(upTo); // X1: the last slice and the mark are one transaction.
+  }
+
+  /** Freezes what is settled, in order of hashes; drops what another process has moved meanwhile. */
+  #startRun(): void {
+    const mark = this.#readMark();
+    const pending = new Set(this.#added.map(({ id }) => id));
+    const run: TailEntry[] = [];
+    for (const [hash, ids] of [...this.#tail]) {
+      for (const id of typeof ids === "number" ? [ids] : ids) {
+        if (id <= mark) this.#remove({ hash, id });
+        else if (!pending.has(id)) run.push({ hash, id });
+      }
+    }
+    this.#run = run.sort((a, b) => a.hash - b.hash);
+    this.#runAt = 0;
+  }
+
+  /** The transaction is durable: so are its additions and its slice. */
+  settle(): void {
+    this.#added = [];
+    if (this.#run.length === 0 || this.#runAt < this.#run.length) return;
+    for (const entry of this.#run) this.#remove(entry);
+    this.#run = [];
+    const rows = this.#lastId - Number(this.#oldest.get()?.first ?? 0);
+    this.#tailLimit = Math.min(TAIL_MAX, Math.max(TAIL_MIN, Math.floor(rows / TAIL_SHARE)));
+  }
+
+  /** The transaction was rolled back; a run begins again, as moving a key twice is harmless. */
+  rollBack(): void {
+    this.undo(0);
+    this.#runAt = 0;
+  }
+}
