@@ -1,6 +1,8 @@
 // Parts that tests need and a machine may lack. A missing part skips its tests with one printed
 // line; TIDEGATE_REQUIRE_ALL=1 turns that into a failure.
 
+import { randomBytes, randomUUID } from "node:crypto";
+import type { Random } from "../../src/ports/random.ts";
 import type { Turn } from "../../src/ports/turn.ts";
 
 /** The event loop's own turn. */
@@ -13,3 +15,12 @@ export function partMissing(part: string, reason: string): void {
   }
   process.stderr.write(`skipped: ${part} tests, because ${reason}\n`);
 }
+
+/** Chance that nobody asserts anything about. */
+export const random: Random = {
+  fraction: () => Math.random(),
+  below: (below) => Math.floor(Math.random() * below),
+  uuid: () => randomUUID(),
+  bytes: (count) => randomBytes(count),
+  fork: () => random,
+};

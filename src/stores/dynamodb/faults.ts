@@ -1,0 +1,52 @@
+// Faults: what DynamoDB's errors mean to a ledger. Errors are told apart by name, as two copies of
+// the SDK in one process would not recognise each other's classes.
+
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { InvariantError } from "../../core/assert.ts";
+import { TidegateError } from "../../core/errors.ts";
+
+export type Item = Record<string, AttributeValue>;
+
+export function nameOf(error: unknown): string {
+  return (error as { name?: string } | null)?.name ?? "";
+}
+
+/** What stood in the way of a conditional write: the item as it is, or undefined if there is none. */
+export interface Conflict {
+  /** False when nothing was learned and the item must be read again. */
+  readonly known: boolean;
+  readonly item: Item | undefined;
+}
+
+const UNKNOWN: Conflict = { known: false, item: undefined };
+
+/** The conflicts of a failed write, one per item written, or null if it failed otherwise. */
+export function conflictsIn(error: unknown, items: number): Conflict[] | null {
+  switch (nameOf(error)) {
+    case "ConditionalCheckFailedException":
+      return [{ known: true, item: (error as { Item?: Item }).Item }];
+    case "TransactionCanceledException":
+    case "TransactionConflictException":
+    case "TransactionInProgressException":
+      // After a cancelled transaction the other items may have moved, too: read them all again.
+      return Array.from({ length: items }, () => UNKNOWN);
+    default:
+      return null;
+  }
+}
+
+/** The operating failure behind an error of the SDK, or the error itself if it is none. */
+export function ledgerFault(error: unknown, table: string): unknown {
+  if (error instanceof TidegateError || error instanceof InvariantError) return error;
+  const name = nameOf(error);
+  const cause = error;
+  if (name === "ResourceNotFoundException") {
+    const message = `the table ${table} holds no ledger; run \`tidegate ledger init\` first`;
+    return new TidegateError("TG_CONFIG_INVALID", message, { cause });
+  }
+  if (name === "ValidationException" || name === "TypeError") return error; // Ours to mend.
+  const parts = error instanceof AggregateError ? error.errors : [error];
+  const reason = parts.map((part) => (part as Error)?.message ?? String(part)).join("; ");
+  const message = `the ledger's table ${table} cannot be used: ${reason || name}`;
+  return new TidegateError("TG_LEDGER_UNAVAILABLE", message, { cause });
+}
