@@ -83,5 +83,5 @@ export function appendToLog(log: string, added: string): string {
   const whole = log + added;
   if (whole.length <= LOG_CHARS_MAX) return whole;
   const cut = whole.indexOf("\n", whole.length - LOG_CHARS_MAX);
-  return cut === -1 ? added : whole.slice(cut + 1);
+  return cut === -1 || cut === whole.length - 1 ? added : whole.slice(cut + 1);
 }

@@ -2,6 +2,9 @@
 // line; TIDEGATE_REQUIRE_ALL=1 turns that into a failure.
 
 import { randomBytes, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { durationMs, epochMs } from "../../src/core/units.ts";
+import type { Clock } from "../../src/ports/clock.ts";
 import type { Random } from "../../src/ports/random.ts";
 import type { Turn } from "../../src/ports/turn.ts";
 
@@ -23,4 +26,10 @@ export const random: Random = {
   uuid: () => randomUUID(),
   bytes: (count) => randomBytes(count),
   fork: () => random,
+};
+
+export const systemClock: Clock = {
+  now: () => epochMs(Date.now()),
+  monotonic: () => durationMs(Math.floor(performance.now())),
+  sleep: async (span, signal) => void (await sleep(span, undefined, { signal })),
 };

@@ -3,6 +3,7 @@
 //   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before anything is read,
 //       so what the law was told is still true when its answer is written.
 
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
@@ -30,6 +31,8 @@ export interface SqliteLedgerOptions {
   readonly retentionMs?: DurationMs;
   /** Looks without creating, migrating or writing anything. */
   readonly readOnly?: boolean;
+  /** Refuses a file that holds no ledger of this version, instead of making it. */
+  readonly mustExist?: boolean;
   /** How long to wait for another process's transaction. */
   readonly busyMs?: DurationMs;
 }
@@ -39,17 +42,20 @@ const BUSY_MS_DEFAULT = 10_000;
 const CHECKPOINT_PAGES = 8_192;
 const CACHE_KIB = 65_536;
 
+function noLedger(path: string): TidegateError {
+  const message = `${path} holds no ledger of this version; run \`tidegate ledger init\` first`;
+  return new TidegateError("TG_CONFIG_INVALID", message);
+}
+
 function openFile(options: SqliteLedgerOptions): DatabaseSync {
-  const { path, readOnly = false, busyMs = BUSY_MS_DEFAULT } = options;
+  const { path, readOnly = false, mustExist = readOnly, busyMs = BUSY_MS_DEFAULT } = options;
+  if (mustExist && !existsSync(path)) throw noLedger(path);
   const db = new DatabaseSync(path, { readOnly, timeout: busyMs });
   try {
-    if (readOnly) {
-      if (missingMigrations(db, "ledger", LEDGER_MIGRATIONS).length > 0) {
-        throw new TidegateError("TG_CONFIG_INVALID", `${path} holds no ledger of this version`);
-      }
-      return db;
-    }
-    missingMigrations(db, "ledger", LEDGER_MIGRATIONS); // A newer file is refused untouched (M3).
+    // A newer file is refused untouched (M3).
+    const missing = missingMigrations(db, "ledger", LEDGER_MIGRATIONS).length;
+    if (mustExist && missing > 0) throw noLedger(path);
+    if (readOnly) return db;
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cache_size = -${CACHE_KIB};`);
     migrate(db, "ledger", LEDGER_MIGRATIONS);
