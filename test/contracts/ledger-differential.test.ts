@@ -42,7 +42,9 @@ afterAll(async () => {
 type Opener = () => Promise<Ledger>;
 const stores = new Map<string, Opener>();
 const path = join(folder, "ledger.db");
-stores.set("SQLite", async () => createSqliteLedger({ clock, turn }, { path }));
+// A tail of a few keys, so that the index is written, read and begun anew within a history.
+const tailLimits = { keysMin: 3, keysMax: 5, sliceMin: 1 };
+stores.set("SQLite", async () => createSqliteLedger({ clock, turn }, { path, tailLimits }));
 if ("url" in postgres) {
   const { url } = postgres;
   stores.set("PostgreSQL", () => createPostgresLedger({ clock }, { url, connectionsMax: 2 }));

@@ -11,13 +11,20 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { present } from "../../core/assert.ts";
 
-/** The tail holds a sixteenth of all rows within these bounds: sorted runs long enough to share. */
-const TAIL_MIN = 16_384;
-const TAIL_MAX = 1_000_000;
+/** How many keys stay in memory, and how fast they leave it. */
+export interface TailLimits {
+  /** The tail is moved when it holds a share of all rows, within these bounds. */
+  readonly keysMin: number;
+  readonly keysMax: number;
+  /** Keys moved per transaction, at least. */
+  readonly sliceMin: number;
+}
+
+/** A sixteenth of all rows makes sorted runs long enough for neighbours to share pages. */
 const TAIL_SHARE = 16;
-/** Keys moved to the table per transaction, and per key added in it. */
-const SLICE_MIN = 256;
+/** Keys moved per key added, so that a run ends before the next is due. */
 const SLICE_PER_KEY = 2;
+const TAIL_LIMITS: TailLimits = { keysMin: 16_384, keysMax: 1_000_000, sliceMin: 256 };
 
 /** A 47-bit hash: SQLite keeps it in six bytes, and a JavaScript number holds it exactly. */
 export function hashKey(scopeId: number, key: string): number {
@@ -39,6 +46,7 @@ interface TailEntry {
 
 export class KeyIndex {
   readonly #db: DatabaseSync;
+  readonly #limits: TailLimits;
   readonly #newRows: StatementSync;
   readonly #find: StatementSync;
   readonly #insert: StatementSync;
@@ -50,13 +58,15 @@ export class KeyIndex {
   #added: TailEntry[] = [];
   #lastId: number;
   #tailSize = 0;
-  #tailLimit = TAIL_MIN;
+  #tailLimit: number;
   /** What is being moved to the table, sorted by hash, and how far that has come. */
   #run: readonly TailEntry[] = [];
   #runAt = 0;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, limits: TailLimits = TAIL_LIMITS) {
     this.#db = db;
+    this.#limits = limits;
+    this.#tailLimit = limits.keysMin;
     this.#newRows = db.prepare("SELECT id, hash FROM ledger_record WHERE id > ? ORDER BY id");
     this.#find = db.prepare("SELECT id FROM ledger_key WHERE hash = ?");
     this.#insert = db.prepare("INSERT OR IGNORE INTO ledger_key VALUES (?, ?)");
@@ -141,7 +151,7 @@ export class KeyIndex {
       if (this.#tailSize < this.#tailLimit) return;
       this.#startRun();
     }
-    const slice = Math.max(SLICE_MIN, this.#added.length * SLICE_PER_KEY);
+    const slice = Math.max(this.#limits.sliceMin, this.#added.length * SLICE_PER_KEY);
     const end = Math.min(this.#run.length, this.#runAt + slice);
     for (; this.#runAt < end; this.#runAt += 1) {
       const { hash, id } = present(this.#run[this.#runAt], "an entry of the run");
@@ -174,7 +184,8 @@ export class KeyIndex {
     for (const entry of this.#run) this.#remove(entry);
     this.#run = [];
     const rows = this.#lastId - Number(this.#oldest.get()?.first ?? 0);
-    this.#tailLimit = Math.min(TAIL_MAX, Math.max(TAIL_MIN, Math.floor(rows / TAIL_SHARE)));
+    const { keysMin, keysMax } = this.#limits;
+    this.#tailLimit = Math.min(keysMax, Math.max(keysMin, Math.floor(rows / TAIL_SHARE)));
   }
 
   /** The transaction was rolled back; a run begins again, as moving a key twice is harmless. */

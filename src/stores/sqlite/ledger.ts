@@ -21,6 +21,7 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Turn } from "../../ports/turn.ts";
 import { ledgerFault, sinkFault } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
+import type { TailLimits } from "./key-index.ts";
 import { KeyIndex } from "./key-index.ts";
 import { createUpkeep } from "./ledger-upkeep.ts";
 import { RecordRows } from "./record-rows.ts";
@@ -35,6 +36,8 @@ export interface SqliteLedgerOptions {
   readonly mustExist?: boolean;
   /** How long to wait for another process's transaction. */
   readonly busyMs?: DurationMs;
+  /** How many keys the index keeps in memory before it writes them in order. */
+  readonly tailLimits?: TailLimits;
 }
 
 const BUSY_MS_DEFAULT = 10_000;
@@ -76,7 +79,7 @@ export function createSqliteLedger(
   checkRetention(retentionMs);
   try {
     const db = openFile(options);
-    const index = new KeyIndex(db);
+    const index = new KeyIndex(db, options.tailLimits);
     const rows = new RecordRows(db, index);
     const group = new GroupCommit(db, index, ports.turn, path);
     const context: Context = { db, rows, retentionMs, path };
