@@ -42,8 +42,9 @@ export class GroupCommit {
   }
 
   submit<T>(work: () => T, options: { readonly alone: boolean }): Promise<T> {
-    const closed = new TidegateError("TG_CLOSED", "the ledger is closed");
-    if (this.#closed) return Promise.reject(closed);
+    if (this.#closed) {
+      return Promise.reject(new TidegateError("TG_CLOSED", "the ledger is closed"));
+    }
     return new Promise<T>((resolve, reject) => {
       const { alone } = options;
       this.#jobs.push({ work, alone, resolve: resolve as (value: unknown) => void, reject });
