@@ -74,5 +74,7 @@ export interface Ledger {
   stats(): Promise<ScopeStats[]>;
   /** Deletes up to `limit` expired rows and tells how many; correctness never waits for it. */
   purge(limit: number): Promise<number>;
+  /** What would break the ledger's promises as the store is set up now, in sentences; none is well. */
+  check(): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -81,6 +81,12 @@ describe.skipIf("missing" in server)("PostgreSQL", () => {
     await expect(ledger.stats()).rejects.toMatchObject({ code: "TG_CLOSED" });
   });
 
+  test("a server that does not sync to disk is told of", async () => {
+    const ledger = await createPostgresLedger({ clock }, { url: await freshUrl() });
+    expect(await ledger.check()).toEqual(["fsync is off: an answer may be lost in a crash."]);
+    await ledger.close();
+  });
+
   test("a ledger that was never made is told apart from one that is down", async () => {
     const opening = createPostgresLedger({ clock }, { url: await freshUrl(), migrate: false });
     await expect(opening).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });

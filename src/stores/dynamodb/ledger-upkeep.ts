@@ -2,7 +2,11 @@
 // that costs; DynamoDB's own time to live makes purging a matter of tests and impatience.
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { DeleteItemCommand, paginateScan } from "@aws-sdk/client-dynamodb";
+import {
+  DeleteItemCommand,
+  DescribeTimeToLiveCommand,
+  paginateScan,
+} from "@aws-sdk/client-dynamodb";
 import type { Clock } from "../../ports/clock.ts";
 import type { ScopeStats } from "../../ports/ledger.ts";
 import type { Item } from "./faults.ts";
@@ -55,6 +59,15 @@ export function createUpkeep({ client, table, clock, guard }: UpkeepParts) {
   }
 
   return {
+    check: (): Promise<string[]> =>
+      guard(async () => {
+        const command = new DescribeTimeToLiveCommand({ TableName: table });
+        const { TimeToLiveDescription } = await client.send(command);
+        const { TimeToLiveStatus: status, AttributeName: name } = TimeToLiveDescription ?? {};
+        const enabled = status === "ENABLED" || status === "ENABLING";
+        if (enabled && name === "ttl") return [];
+        return ["Time to live is not enabled on the attribute ttl: expired items stay and cost."];
+      }),
     stats: (): Promise<ScopeStats[]> =>
       guard(async () => {
         const now = clock.now();

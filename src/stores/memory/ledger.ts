@@ -114,6 +114,9 @@ export function createMemoryLedger(
       }
       return purged;
     },
+    async check() {
+      return ["Memory forgets everything when the process ends."];
+    },
     async close() {
       closed = true;
     },

@@ -32,6 +32,10 @@ const STATS = `
   WHERE r.scope IS NOT NULL OR o.scope IS NOT NULL
   ORDER BY pipeline, generation`;
 
+const DURABILITY = `
+  SELECT name, setting FROM pg_settings
+  WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') ORDER BY name`;
+
 /** Expired rows of a table, passing over those that others hold. */
 function purgeSql(table: string): string {
   return `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
@@ -40,6 +44,13 @@ function purgeSql(table: string): string {
 
 export function createUpkeep({ pool, clock, guard }: UpkeepParts) {
   return {
+    check: (): Promise<string[]> =>
+      guard(async () => {
+        const { rows } = await pool.query(DURABILITY);
+        return rows
+          .filter(({ setting }) => setting === "off" || setting === "local")
+          .map(({ name, setting }) => `${name} is ${setting}: an answer may be lost in a crash.`);
+      }),
     stats: (): Promise<ScopeStats[]> =>
       guard(async () => {
         const { rows } = await pool.query(STATS, [clock.now()]);

@@ -93,6 +93,17 @@ export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
         },
         { alone: false },
       ),
+    async check(): Promise<string[]> {
+      return look(() => {
+        const found: string[] = [];
+        const journal = db.prepare("PRAGMA journal_mode").get()?.journal_mode;
+        if (journal !== "wal") found.push(`The journal mode is ${journal}, not wal.`);
+        for (const row of db.prepare("PRAGMA quick_check(10)").all()) {
+          if (row.quick_check !== "ok") found.push(`The file is damaged: ${row.quick_check}.`);
+        }
+        return found;
+      });
+    },
     async close(): Promise<void> {
       if (!db.isOpen) return;
       group.close();
