@@ -2,7 +2,7 @@
 // one record does is seen by the next that names the same key or object.
 
 import { TidegateError } from "./errors.ts";
-import type { LedgerScope, ObjectRef, RecordKey } from "./record-state.ts";
+import type { Failure, LedgerScope, ObjectRef, RecordKey } from "./record-state.ts";
 import { LEASE_MS_MAX, RETENTION_MS_MIN } from "./record-state.ts";
 
 export const LEDGER_BATCH_MAX = 1_000;
@@ -11,6 +11,7 @@ export const DIGEST_CHARS_MAX = 256;
 export const EFFECTS_CHARS_MAX = 16_384;
 export const OWNER_CHARS_MAX = 256;
 export const FAILURE_MESSAGE_CHARS_MAX = 2_048;
+const NAME_CHARS_MAX = 256;
 const OBJECT_KEY_BYTES_MAX = 1_024;
 const PIPELINE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const SEQUENCER = /^[0-9A-Fa-f]{1,128}$/;
@@ -23,7 +24,10 @@ export interface BatchItem {
   readonly digest?: string;
   readonly effects?: string;
   readonly writes?: readonly unknown[];
-  readonly failure?: { readonly message: string };
+  readonly fence?: number | null;
+  readonly receivedAt?: number;
+  readonly startedAt?: number;
+  readonly failure?: Failure;
 }
 
 function refuse(message: string): never {
@@ -34,12 +38,33 @@ function checkText(what: string, text: string | undefined, charsMax: number): vo
   if (text === undefined) return;
   if (text.length === 0 && what !== "effects") refuse(`the ${what} is empty`);
   if (text.length > charsMax) refuse(`the ${what} has ${text.length} characters, over ${charsMax}`);
+  checkCharacters(what, text);
+}
+
+/** What not every store can keep: NUL characters and halves of surrogate pairs. */
+function checkCharacters(what: string, text: string): void {
   if (text.includes("\0")) refuse(`the ${what} holds a NUL character`);
+  if (!text.isWellFormed()) refuse(`the ${what} is not well-formed Unicode`);
+}
+
+function checkInstant(what: string, value: number | null | undefined): void {
+  if (value === undefined || value === null) return;
+  if (!Number.isSafeInteger(value) || value < 0) refuse(`the ${what} ${value} is out of range`);
+}
+
+function checkFailure(failure: Failure): void {
+  checkText("error class", failure.errorClass, NAME_CHARS_MAX);
+  checkText("fingerprint", failure.fingerprint, NAME_CHARS_MAX);
+  if (failure.message.length > FAILURE_MESSAGE_CHARS_MAX) {
+    refuse(`the failure's message is over ${FAILURE_MESSAGE_CHARS_MAX} characters`);
+  }
 }
 
 function checkObject(object: ObjectRef): void {
   const { bucket, key, sequencer } = object;
   if (bucket === "" || key === "") refuse("an object needs a bucket and a key");
+  checkCharacters("bucket", bucket);
+  checkCharacters("object key", key);
   if (Buffer.byteLength(key) > OBJECT_KEY_BYTES_MAX) {
     refuse(`the object key is over ${OBJECT_KEY_BYTES_MAX} bytes`);
   }
@@ -73,9 +98,10 @@ export function checkBatch(
     checkText("owner", item.owner, OWNER_CHARS_MAX);
     checkText("digest", item.digest, DIGEST_CHARS_MAX);
     checkText("effects", item.effects, EFFECTS_CHARS_MAX);
-    if (item.failure !== undefined && item.failure.message.length > FAILURE_MESSAGE_CHARS_MAX) {
-      refuse(`the failure's message is over ${FAILURE_MESSAGE_CHARS_MAX} characters`);
-    }
+    checkInstant("fence", item.fence);
+    checkInstant("time of receipt", item.receivedAt);
+    checkInstant("time of start", item.startedAt);
+    if (item.failure !== undefined) checkFailure(item.failure);
     if (item.object !== undefined) checkObject(item.object);
     if (item.writes !== undefined && item.writes.length > 0 && !store.takesWrites) {
       refuse("this ledger's store cannot carry sink writes; use a SQLite or PostgreSQL ledger");

@@ -405,6 +405,20 @@ export function describeLedger(binding: LedgerBinding): void {
               LEASE,
             ),
         ],
+        ["NUL", () => ledger.claim(SCOPE, [good, { ...good, key: recordKey("a\0") }], LEASE)],
+        [
+          "surrogate",
+          () => ledger.claim(SCOPE, [good, { ...good, key: recordKey("\ud800") }], LEASE),
+        ],
+        [
+          "instant",
+          () => ledger.claim(SCOPE, [{ ...good, receivedAt: epochMs(Number.NaN) }], LEASE),
+        ],
+        [
+          "fence",
+          () => ledger.commit(SCOPE, [{ key: key("a"), fence: fenceOf(0.5), digest: "d" }]),
+        ],
+        ["digest", () => ledger.commit(SCOPE, [{ key: key("a"), fence: fenceOf(1), digest: "" }])],
         [
           "batch",
           () =>

@@ -20,12 +20,23 @@ export interface Conflict {
 
 const UNKNOWN: Conflict = { known: false, item: undefined };
 
+/** Reasons to start over; any other, such as throttling, is for the caller to wait out. */
+const RACES: ReadonlySet<string> = new Set([
+  "None",
+  "ConditionalCheckFailed",
+  "TransactionConflict",
+]);
+
 /** The conflicts of a failed write, one per item written, or null if it failed otherwise. */
 export function conflictsIn(error: unknown, items: number): Conflict[] | null {
   switch (nameOf(error)) {
     case "ConditionalCheckFailedException":
       return [{ known: true, item: (error as { Item?: Item }).Item }];
-    case "TransactionCanceledException":
+    case "TransactionCanceledException": {
+      const reasons = (error as { CancellationReasons?: { Code?: string }[] }).CancellationReasons;
+      const lost = reasons?.every(({ Code = "None" }) => RACES.has(Code)) ?? false;
+      return lost ? Array.from({ length: items }, () => UNKNOWN) : null;
+    }
     case "TransactionConflictException":
     case "TransactionInProgressException":
       // After a cancelled transaction the other items may have moved, too: read them all again.

@@ -24,12 +24,13 @@ const STATS = `
   FROM ledger_scope AS s LEFT JOIN ledger_record AS r ON r.scope = s.id AND r.expires_at > :now
   GROUP BY s.id HAVING count(r.id) + objects > 0 ORDER BY pipeline, generation`;
 
-/** Rows looked at per row to be deleted: records lie by age, so the expired ones come first. */
+/** Rows looked at per row to be deleted. Records lie by age, so their expired ones come first. */
 const LOOK_PER_PURGE = 4;
 
 export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
-  /** Where the next purge goes on looking. */
+  /** Where the next purge goes on looking: each looks at a bounded number of rows. */
   let purgedTo = 0;
+  let objectsPurgedTo: [number, string, string] = [0, "", ""];
 
   function look<T>(read: () => T): T {
     try {
@@ -62,12 +63,22 @@ export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
   }
 
   function purgeObjects(limit: number): number {
-    const { changes } = db
-      .prepare(`
-        DELETE FROM ledger_object WHERE (scope, bucket, key) IN
-          (SELECT scope, bucket, key FROM ledger_object WHERE expires_at <= ? LIMIT ?)`)
-      .run(clock.now(), limit);
-    return Number(changes);
+    const now = clock.now();
+    const rows = db
+      .prepare(`SELECT scope, bucket, key, expires_at FROM ledger_object
+        WHERE (scope, bucket, key) > (?, ?, ?) ORDER BY scope, bucket, key LIMIT ?`)
+      .all(...objectsPurgedTo, limit * LOOK_PER_PURGE);
+    const drop = db.prepare("DELETE FROM ledger_object WHERE scope = ? AND bucket = ? AND key = ?");
+    let purged = 0;
+    for (const row of rows) {
+      if (purged === limit) return purged;
+      objectsPurgedTo = [Number(row.scope), String(row.bucket), String(row.key)];
+      if (Number(row.expires_at) > now) continue;
+      drop.run(...objectsPurgedTo);
+      purged += 1;
+    }
+    if (rows.length < limit * LOOK_PER_PURGE) objectsPurgedTo = [0, "", ""];
+    return purged;
   }
 
   return {

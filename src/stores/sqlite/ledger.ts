@@ -40,7 +40,8 @@ export interface SqliteLedgerOptions {
   readonly tailLimits?: TailLimits;
 }
 
-const BUSY_MS_DEFAULT = 10_000;
+/** The wait blocks the event loop, so it must stay well under any lease. */
+const BUSY_MS_DEFAULT = 5_000;
 /** Pages in the write-ahead log before SQLite copies them back: fewer, larger copies. */
 const CHECKPOINT_PAGES = 8_192;
 const CACHE_KIB = 65_536;
