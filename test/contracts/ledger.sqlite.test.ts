@@ -108,3 +108,19 @@ test("sink writes are applied with their commit, once, and not at all when it is
   sink.close();
   await ledger.close();
 });
+
+test("a record whose sink refused it leaves no trace that could hide another process's record", async () => {
+  const path = freshPath();
+  const ledger = open(path);
+  const other = open(path);
+  const times = { receivedAt: clock.now(), startedAt: clock.now() };
+  const writes = [{ statement: "INSERT INTO missing VALUES (1)", params: [] }];
+  const broken = { key: recordKey("a"), owner: "w", ...times, digest: "d", writes };
+  const refused = { code: "TG_SINK_REFUSED" };
+  await expect(ledger.commitDirect(SCOPE, [broken])).rejects.toMatchObject(refused);
+  expect(await ledger.show(SCOPE, recordKey("a"))).toBeUndefined();
+  expect(await other.claim(SCOPE, [ask("b")], LEASE)).toMatchObject([{ kind: "claimed" }]);
+  expect(await ledger.claim(SCOPE, [ask("b")], LEASE)).toMatchObject([{ kind: "busy" }]);
+  await other.close();
+  await ledger.close();
+});

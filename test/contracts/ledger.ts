@@ -277,7 +277,10 @@ export function describeLedger(binding: LedgerBinding): void {
       const old = fenceIn(await claim("a"));
       await commit("a", old);
       await commit("b", fenceIn(await claim("b")));
+      const forgotten = { key: key("c"), fence: fenceIn(await claim("c")) };
       clock.advance(days(45));
+      expect(await commit("c", forgotten.fence)).toEqual({ kind: "fenced" });
+      expect(await ledger.renew(SCOPE, [forgotten], seconds(30))).toEqual([{ kind: "fenced" }]);
       expect(await ledger.show(SCOPE, key("a"))).toBeUndefined();
       expect(await ledger.stats()).toEqual([]);
       expect(await commit("a", old)).toEqual({ kind: "fenced" });
@@ -319,6 +322,12 @@ export function describeLedger(binding: LedgerBinding): void {
           appliedKey: key("new"),
           expiresAt: T0 + days(45),
         });
+      });
+
+      test("another record of the same write is neither stale nor superseded", async () => {
+        expect(await apply("created", "01")).toBe("committed");
+        expect(await apply("tagged", "0100")).toBe("committed");
+        expect((await ledger.showObject(SCOPE, "in", "x.csv"))?.appliedKey).toBe(key("tagged"));
       });
 
       test("a commit that was overtaken is sealed without its effects", async () => {
@@ -373,6 +382,54 @@ export function describeLedger(binding: LedgerBinding): void {
       ]);
       expect(await claim("a")).toMatchObject({ kind: "duplicate", digest: "d" });
       expect(await commit("b", fenceIn(own))).toEqual({ kind: "committed" });
+    });
+
+    test("of many claims at once, through two openings, one succeeds", async () => {
+      const second = await again();
+      const asking = Array.from({ length: 12 }, (_, n) =>
+        (n % 2 === 0 ? ledger : second).claim(SCOPE, [ask("a"), ask("b")], LEASE),
+      );
+      const results = (await Promise.all(asking)).flat();
+      expect(results.filter(({ kind }) => kind === "claimed")).toHaveLength(2);
+      expect(results.filter(({ kind }) => kind === "busy")).toHaveLength(22);
+    });
+
+    test("of many events of an object at once, through two openings, the newest is applied last", async () => {
+      const second = await again();
+      const objects = Array.from({ length: 8 }, (_, n) => `${n}.csv`);
+      const send = (name: string, sequencer: string, n: number) => {
+        const event = direct(`${name} ${sequencer}`, { bucket: "in", key: name, sequencer });
+        return (n % 2 === 0 ? ledger : second).commitDirect(SCOPE, [event]);
+      };
+      // The first wave finds no object, the second one that others are changing.
+      for (const wave of [
+        ["02", "04", "03"],
+        ["06", "09", "05", "08", "07"],
+      ]) {
+        const sent = objects.flatMap((name) =>
+          wave.map((sequencer, n) => send(name, sequencer, n)),
+        );
+        for (const { kind } of (await Promise.all(sent)).flat()) {
+          expect(["committed", "stale"]).toContain(kind);
+        }
+        const newest = wave.toSorted().at(-1);
+        for (const name of objects) {
+          const object = await ledger.showObject(SCOPE, "in", name);
+          expect(object).toMatchObject({ sequencer: newest, appliedKey: key(`${name} ${newest}`) });
+        }
+      }
+    });
+
+    test("of many direct commits at once, through two openings, one is accepted per record", async () => {
+      const second = await again();
+      const sent = Array.from({ length: 24 }, (_, n) => {
+        const name = `${Math.floor(n / 4)}`;
+        const event = direct(name, { bucket: "in", key: name, sequencer: "01" });
+        return (n % 2 === 0 ? ledger : second).commitDirect(SCOPE, [event]);
+      });
+      const kinds = (await Promise.all(sent)).flat().map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind === "committed")).toHaveLength(6);
+      expect(kinds.filter((kind) => kind === "duplicate")).toHaveLength(18);
     });
 
     test("a batch out of bounds is refused whole, and nothing of it is written", async () => {
