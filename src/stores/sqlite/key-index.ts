@@ -24,7 +24,7 @@ export interface TailLimits {
 const TAIL_SHARE = 16;
 /** Keys moved per key added, so that a run ends before the next is due. */
 const SLICE_PER_KEY = 2;
-const TAIL_LIMITS: TailLimits = { keysMin: 16_384, keysMax: 1_000_000, sliceMin: 256 };
+const TAIL_LIMITS: TailLimits = { keysMin: 16_384, keysMax: 262_144, sliceMin: 256 };
 
 /** A 47-bit hash: SQLite keeps it in six bytes, and a JavaScript number holds it exactly. */
 export function hashKey(scopeId: number, key: string): number {
@@ -59,8 +59,9 @@ export class KeyIndex {
   #lastId: number;
   #tailSize = 0;
   #tailLimit: number;
-  /** What is being moved to the table, sorted by hash, and how far that has come. */
-  #run: readonly TailEntry[] = [];
+  /** The hashes being moved to the table, sorted; the last row they cover; and how far it has come. */
+  #run = new Float64Array();
+  #runUpTo = 0;
   #runAt = 0;
 
   constructor(db: DatabaseSync, limits: TailLimits = TAIL_LIMITS) {
@@ -95,23 +96,31 @@ export class KeyIndex {
     this.#lastId = id;
   }
 
-  #remove({ hash, id }: TailEntry): void {
+  /** The rows of the tail that have this hash. */
+  #recent(hash: number): readonly number[] {
     const known = this.#tail.get(hash);
-    if (known === undefined) return;
-    const rest = (typeof known === "number" ? [known] : known).filter((other) => other !== id);
-    if (rest.length === 0) this.#tail.delete(hash);
-    else this.#tail.set(hash, rest.length === 1 ? present(rest[0], "an id") : rest);
-    this.#tailSize -= 1;
+    if (known === undefined) return [];
+    return typeof known === "number" ? [known] : known;
+  }
+
+  #keep(hash: number, ids: readonly number[]): void {
+    this.#tailSize -= this.#recent(hash).length - ids.length;
+    if (ids.length === 0) this.#tail.delete(hash);
+    else this.#tail.set(hash, ids.length === 1 ? present(ids[0], "an id") : [...ids]);
+  }
+
+  /** Forgets the rows of a hash that the table holds. */
+  #dropUpTo(hash: number, upTo: number): void {
+    const ids = this.#recent(hash);
+    const kept = ids.filter((id) => id > upTo);
+    if (kept.length < ids.length) this.#keep(hash, kept);
   }
 
   /** The first candidate row that `accept` takes for the key (X3), or null. */
   find<T>(hash: number, accept: (id: number) => T | null): T | null {
-    const recent = this.#tail.get(hash);
-    if (recent !== undefined) {
-      for (const id of typeof recent === "number" ? [recent] : recent) {
-        const row = accept(id);
-        if (row !== null) return row;
-      }
+    for (const id of this.#recent(hash)) {
+      const row = accept(id);
+      if (row !== null) return row;
     }
     const first = this.#find.get(hash);
     if (first === undefined) return null;
@@ -139,9 +148,13 @@ export class KeyIndex {
 
   /** Forgets what was added since `mark`, as its rows were rolled back. */
   undo(mark: number): void {
-    for (const entry of this.#added.splice(mark).reverse()) {
-      this.#remove(entry);
-      this.#lastId = entry.id - 1;
+    for (const { hash, id } of this.#added.splice(mark).reverse()) {
+      const ids = this.#recent(hash);
+      this.#keep(
+        hash,
+        ids.filter((other) => other !== id),
+      );
+      this.#lastId = id - 1;
     }
   }
 
@@ -154,26 +167,24 @@ export class KeyIndex {
     const slice = Math.max(this.#limits.sliceMin, this.#added.length * SLICE_PER_KEY);
     const end = Math.min(this.#run.length, this.#runAt + slice);
     for (; this.#runAt < end; this.#runAt += 1) {
-      const { hash, id } = present(this.#run[this.#runAt], "an entry of the run");
-      this.#insert.run(hash, id);
+      const hash = present(this.#run[this.#runAt], "a hash of the run");
+      for (const id of this.#recent(hash)) this.#insert.run(hash, id);
     }
-    if (this.#runAt < this.#run.length) return;
-    const upTo = this.#run.reduce((most, { id }) => Math.max(most, id), 0);
-    this.#setMark.run(upTo); // X1: the last slice and the mark are one transaction.
+    // X1: the last slice and the mark are one transaction.
+    if (this.#runAt === this.#run.length) this.#setMark.run(this.#runUpTo);
   }
 
   /** Freezes what is settled, in order of hashes; drops what another process has moved meanwhile. */
   #startRun(): void {
     const mark = this.#readMark();
-    const pending = new Set(this.#added.map(({ id }) => id));
-    const run: TailEntry[] = [];
-    for (const [hash, ids] of [...this.#tail]) {
-      for (const id of typeof ids === "number" ? [ids] : ids) {
-        if (id <= mark) this.#remove({ hash, id });
-        else if (!pending.has(id)) run.push({ hash, id });
-      }
+    this.#runUpTo = this.#lastId - this.#added.length;
+    const run = new Float64Array(this.#tail.size);
+    let size = 0;
+    for (const hash of this.#tail.keys()) {
+      this.#dropUpTo(hash, mark);
+      if (this.#tail.has(hash)) run[size++] = hash;
     }
-    this.#run = run.sort((a, b) => a.hash - b.hash);
+    this.#run = run.subarray(0, size).sort();
     this.#runAt = 0;
   }
 
@@ -181,8 +192,8 @@ export class KeyIndex {
   settle(): void {
     this.#added = [];
     if (this.#run.length === 0 || this.#runAt < this.#run.length) return;
-    for (const entry of this.#run) this.#remove(entry);
-    this.#run = [];
+    for (const hash of this.#run) this.#dropUpTo(hash, this.#runUpTo);
+    this.#run = new Float64Array();
     const rows = this.#lastId - Number(this.#oldest.get()?.first ?? 0);
     const { keysMin, keysMax } = this.#limits;
     this.#tailLimit = Math.min(keysMax, Math.max(keysMin, Math.floor(rows / TAIL_SHARE)));
