@@ -35,7 +35,7 @@ export const ERROR_CODES = {
   },
   TG_SINK_REFUSED: {
     retry: "never",
-    hint: "The ledger and the sink were left as they were; mend the statement or the row it writes.",
+    hint: "Ledger and sink were left as they were; mend the statement or the row it writes.",
   },
   TG_PORT_TAKEN: {
     retry: "later",

@@ -41,10 +41,9 @@ export type RunBatch = (
 
 const NO_WRITES: readonly SinkWrite[] = [];
 
-/** The methods that change records. */
-export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolean }) {
-  // Each kind of call has its own kind of result, by the table in record-step.ts.
-  const batch = async <T extends { readonly key: RecordKey }, R extends RecordResult>(
+/** Checks a batch and runs it; each kind of call has its own kind of result (record-step.ts). */
+function batchCaller(run: RunBatch, store: { readonly takesWrites: boolean }) {
+  return async <T extends { readonly key: RecordKey }, R extends RecordResult>(
     scope: LedgerScope,
     requests: readonly T[],
     toItem: (request: T) => RecordItem,
@@ -52,6 +51,11 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
     checkBatch(scope, requests, store);
     return requests.length === 0 ? [] : ((await run(scope, requests.map(toItem))) as R[]);
   };
+}
+
+/** The methods that change records. */
+export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolean }) {
+  const batch = batchCaller(run, store);
   return {
     async claim(scope: LedgerScope, requests: readonly ClaimRequest[], lease: Lease) {
       const { owner, leaseMs } = lease;

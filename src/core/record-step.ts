@@ -6,9 +6,9 @@
 //       run out: as long as nobody took over, nobody else has worked on the record.
 //   S4. An event told twice with the same fence gets the same answer and changes nothing the second
 //       time, so that a lost reply may be asked for again.
-//   S5. Per object, effects are applied in the order of sequencers; an older event is stale for ever.
-//       An object state that comes back (PUT A, PUT B, PUT A) is work again; one that merely is put
-//       again is a duplicate which advances the sequencer.
+//   S5. Per object, effects are applied in the order of sequencers; an older event is stale for
+//       ever. An object state that comes back (PUT A, PUT B, PUT A) is work again; one that merely
+//       is put again is a duplicate which advances the sequencer.
 
 import type { LogEntry } from "./record-log.ts";
 import { logEntry } from "./record-log.ts";
@@ -205,7 +205,8 @@ export function stepCommit(input: StepInput, event: CommitEvent): Step<CommitRes
   return {
     result: { kind: superseded ? "superseded" : "committed" },
     record: { kind: "committed", ...common, digest, effects, superseded },
-    object: superseded || sequencer === null ? null : { sequencer, appliedKey: key, expiresAt }, // S5
+    // S5
+    object: superseded || sequencer === null ? null : { sequencer, appliedKey: key, expiresAt },
     entries: [logEntry(superseded ? "superseded" : "succeeded", held.fence, now)],
   };
 }

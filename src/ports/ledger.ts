@@ -4,8 +4,9 @@
 //       record is decided on its own, and for each one state, object state, log entries and sink
 //       writes are one atomic write. That is what the narrowest store (DynamoDB: non-interactive
 //       transactions of at most 100 items) can give without paying for a transaction every time.
-//   L2. What a call has answered is durable. A call that fails with TG_LEDGER_UNAVAILABLE may or may
-//       not have been written, each record wholly or not at all; asking again is safe (law S4).
+//   L2. What a call has answered is durable. A call that fails with TG_LEDGER_UNAVAILABLE may or
+//       may not have been written, each record wholly or not at all; asking again is safe (S4 of
+//       the law).
 //   L3. Leases are judged by the callers' clocks. A wrong clock costs work done twice, never a
 //       commit done twice: commits are judged by fences.
 //   L4. A batch over LEDGER_BATCH_MAX or a value out of bounds is refused with TG_VALUE_INVALID
@@ -74,7 +75,7 @@ export interface Ledger {
   stats(): Promise<ScopeStats[]>;
   /** Deletes up to `limit` expired rows and tells how many; correctness never waits for it. */
   purge(limit: number): Promise<number>;
-  /** What would break the ledger's promises as the store is set up now, in sentences; none is well. */
+  /** What would break the ledger's promises as its store is set up, in sentences; or none. */
   check(): Promise<string[]>;
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { seconds } from "../../src/core/units.ts";
 import { random, systemClock, turn } from "./parts.ts";
 
 export const KILL_SCOPE = { pipeline: "kill", generation: 1 };
-export const KILL_BATCH = 20;
+const KILL_BATCH = 20;
 export const killKeys = (batch: number) =>
   Array.from({ length: KILL_BATCH }, (_, n) => recordKey(`k1:${batch}-${n}`));
 
@@ -21,9 +21,9 @@ if (import.meta.main) {
       const lease = { owner: "w", leaseMs: seconds(30) };
       const asked = keys.map((key) => ({ key, receivedAt: now }));
       const claims = await ledger.claim(KILL_SCOPE, asked, lease);
-      const commits = claims.flatMap((claim, at) => {
-        const key = keys[at] ?? recordKey("");
-        return claim.kind === "claimed" ? [{ key, fence: claim.fence, digest: "d" }] : [];
+      const commits = claims.map((claim, at) => {
+        if (claim.kind !== "claimed") throw new Error(`a new record was ${claim.kind}`);
+        return { key: keys[at] ?? recordKey(""), fence: claim.fence, digest: "d" };
       });
       await ledger.commit(KILL_SCOPE, commits);
     } else {

@@ -92,7 +92,7 @@ describe.skipIf("missing" in server)("PostgreSQL", () => {
     await expect(opening).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
   });
 
-  test("sink writes are applied with their commit, once, and not at all when it is refused", async () => {
+  test("sink writes are applied with their commit, once, and never without it", async () => {
     const own = await freshUrl();
     const ledger = await createPostgresLedger({ clock }, { url: own });
     await query(own, "CREATE TABLE orders (id text PRIMARY KEY)");

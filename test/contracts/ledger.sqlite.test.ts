@@ -55,7 +55,7 @@ test("a file that is no database, and one that cannot be made, give one clear er
   expect(() => open(nowhere)).toThrow(expect.objectContaining({ code: "TG_LEDGER_UNAVAILABLE" }));
 });
 
-test("a locked or read-only file refuses the call with nothing written, and later works", async () => {
+test("a locked or read-only file refuses the call and nothing is written", async () => {
   const path = freshPath();
   const ledger = open(path, { busyMs: 1 });
   const other = new DatabaseSync(path);
@@ -74,7 +74,7 @@ test("a locked or read-only file refuses the call with nothing written, and late
   await expect(ledger.claim(SCOPE, [ask("a")], LEASE)).rejects.toMatchObject({ code: "TG_CLOSED" });
 });
 
-test("sink writes are applied with their commit, once, and not at all when it is refused", async () => {
+test("sink writes are applied with their commit, once, and never without it", async () => {
   const path = freshPath();
   const ledger = open(path);
   const sink = new DatabaseSync(path);
@@ -109,7 +109,7 @@ test("sink writes are applied with their commit, once, and not at all when it is
   await ledger.close();
 });
 
-test("a record whose sink refused it leaves no trace that could hide another process's record", async () => {
+test("a record refused by its sink does not hide another process's record", async () => {
   const path = freshPath();
   const ledger = open(path);
   const other = open(path);

@@ -83,7 +83,7 @@ export function describeLedger(binding: LedgerBinding): void {
       return object === undefined ? what : { ...what, object };
     };
 
-    test("a claim gives a fence and a lease, and a second one is told how long to wait", async () => {
+    test("a claim gives a fence and a lease, and a second is told how long to wait", async () => {
       expect(await claim("a")).toEqual({
         kind: "claimed",
         fence: T0,
@@ -97,7 +97,7 @@ export function describeLedger(binding: LedgerBinding): void {
       });
     });
 
-    test("a committed record is a duplicate from then on, with the digest of its result", async () => {
+    test("a committed record is a duplicate from then on, and tells its digest", async () => {
       const fence = fenceIn(await claim("a"));
       expect(await commit("a", fence)).toEqual({ kind: "committed" });
       clock.advance(days(44));
@@ -108,7 +108,7 @@ export function describeLedger(binding: LedgerBinding): void {
       });
     });
 
-    test("an expired lease may be taken over, and the former holder is fenced in all it does", async () => {
+    test("an expired lease may be taken over, and its former holder is fenced", async () => {
       const old = fenceIn(await claim("a"));
       clock.advance(seconds(30));
       const taken = await claim("a", OTHER);
@@ -191,7 +191,7 @@ export function describeLedger(binding: LedgerBinding): void {
       expect(await claim("a", OTHER)).toMatchObject({ kind: "claimed", attempt: 1 });
     });
 
-    test("one write commits a record nobody holds, and tells what stood in the way otherwise", async () => {
+    test("one write commits a record nobody holds, or tells what stood in the way", async () => {
       expect(await ledger.commitDirect(SCOPE, [direct("a")])).toEqual([
         { kind: "committed", fence: T0 },
       ]);
@@ -243,7 +243,7 @@ export function describeLedger(binding: LedgerBinding): void {
       expect(view?.entries[4]?.owner).toBe("worker-2");
     });
 
-    test("results come in the order of the requests, and a key asked twice is decided twice", async () => {
+    test("results come in the order of the requests, also for a key asked twice", async () => {
       const results = await ledger.claim(SCOPE, [ask("a"), ask("b"), ask("a")], LEASE);
       expect(results.map(({ kind }) => kind)).toEqual(["claimed", "claimed", "busy"]);
       const [a, b] = results.map((result) => (result.kind === "claimed" ? result.fence : 0));
@@ -273,7 +273,7 @@ export function describeLedger(binding: LedgerBinding): void {
       ]);
     });
 
-    test("an expired record is as if absent, purged or not, and its fences still grow", async () => {
+    test("an expired record is as if absent, purged or not, and fences still grow", async () => {
       const old = fenceIn(await claim("a"));
       await commit("a", old);
       await commit("b", fenceIn(await claim("b")));
@@ -384,7 +384,7 @@ export function describeLedger(binding: LedgerBinding): void {
       expect(await commit("b", fenceIn(own))).toEqual({ kind: "committed" });
     });
 
-    test("of many claims at once, through two openings, one succeeds", async () => {
+    test("of many claims of a record at once one succeeds", async () => {
       const second = await again();
       const asking = Array.from({ length: 12 }, (_, n) =>
         (n % 2 === 0 ? ledger : second).claim(SCOPE, [ask("a"), ask("b")], LEASE),
@@ -394,7 +394,7 @@ export function describeLedger(binding: LedgerBinding): void {
       expect(results.filter(({ kind }) => kind === "busy")).toHaveLength(22);
     });
 
-    test("of many events of an object at once, through two openings, the newest is applied last", async () => {
+    test("of many events of an object at once the newest is applied last", async () => {
       const second = await again();
       const objects = Array.from({ length: 8 }, (_, n) => `${n}.csv`);
       const send = (name: string, sequencer: string, n: number) => {
@@ -420,7 +420,7 @@ export function describeLedger(binding: LedgerBinding): void {
       }
     });
 
-    test("of many direct commits at once, through two openings, one is accepted per record", async () => {
+    test("of many direct commits of a record at once one is accepted", async () => {
       const second = await again();
       const sent = Array.from({ length: 24 }, (_, n) => {
         const name = `${Math.floor(n / 4)}`;

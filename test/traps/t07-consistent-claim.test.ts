@@ -17,7 +17,7 @@ onEveryLedger("T7: a decision is never taken on an old read", (fresh) => {
   });
 });
 
-test("T7: on DynamoDB a fresh claim reads nothing, and every read there is is consistent", async () => {
+test("T7: on DynamoDB a fresh claim reads nothing, and other reads are consistent", async () => {
   await using dynamo = await createFakeDynamo();
   const clock = createManualClock(epochMs(1_700_000_000_000));
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
@@ -41,7 +41,7 @@ test("T7: on DynamoDB a fresh claim reads nothing, and every read there is is co
   await ledger.close();
 });
 
-test("T7: on DynamoDB a refused write brings the record along, so nothing is read to answer it", async () => {
+test("T7: on DynamoDB a refused write is answered without a read", async () => {
   await using dynamo = await createFakeDynamo();
   const clock = createManualClock(epochMs(1_700_000_000_000));
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };

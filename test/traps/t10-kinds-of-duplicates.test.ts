@@ -9,7 +9,7 @@ onEveryLedger("T10: the ledger tells which duplicates to acknowledge", (fresh) =
     expect(await claimOne(world, "a")).toMatchObject({ kind: "duplicate", digest: "d" });
   });
 
-  test("a duplicate of what is under way says until when, and is not counted as an attempt", async () => {
+  test("a duplicate of what is under way says until when, and is not counted", async () => {
     const world = fresh();
     const fence = fenceIn(await claimOne(world, "a"));
     for (let n = 0; n < 5; n += 1) {
@@ -19,7 +19,7 @@ onEveryLedger("T10: the ledger tells which duplicates to acknowledge", (fresh) =
     expect(await failOne(world, "a", fence)).toMatchObject({ attempts: 1 });
   });
 
-  test("a duplicate of what was given up on brings the reason and the fence of its dead letter", async () => {
+  test("a duplicate of what was given up on brings the reason and the fence", async () => {
     const world = fresh();
     const fence = fenceIn(await claimOne(world, "a"));
     await failOne(world, "a", fence, true);

@@ -26,7 +26,7 @@ onEveryLedger("T22: log and record succeed together", (fresh) => {
   });
 });
 
-test("T22: a commit that cannot be written leaves neither log nor record nor sink changed", async () => {
+test("T22: a commit that cannot be written changes neither log nor record nor sink", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tidegate-trap-"));
   const path = join(folder, "ledger.db");
   const clock = createManualClock(T0);

@@ -4,7 +4,7 @@ import { seconds } from "../../src/core/units.ts";
 import { claimOne, commitOne, failOne, fenceIn, onEveryLedger, SCOPE } from "./ledgers.ts";
 
 onEveryLedger("T23: the log is append-only and its entries have names of their own", (fresh) => {
-  test("a second status and a second attempt stand beside the first, by fence and sequence", async () => {
+  test("a second status and a second attempt stand beside the first", async () => {
     const world = fresh();
     const look = async () => (await world.ledger.show(SCOPE, recordKey("a")))?.entries ?? [];
     const failed = fenceIn(await claimOne(world, "a"));

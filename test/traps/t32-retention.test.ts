@@ -6,7 +6,7 @@ import { createManualClock } from "../contracts/manual-clock.ts";
 import { claimOne, commitOne, fenceIn, onEveryLedger, SCOPE, T0 } from "./ledgers.ts";
 
 onEveryLedger("T32: the ledger remembers longer than any queue", (fresh) => {
-  test("a message redriven after 14 days in the queue and 14 as a dead letter is a duplicate", async () => {
+  test("a message redriven after 14 days in each of two queues is a duplicate", async () => {
     const world = fresh();
     await commitOne(world, "a", fenceIn(await claimOne(world, "a")));
     world.clock.advance(days(28));

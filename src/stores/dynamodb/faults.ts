@@ -11,7 +11,7 @@ export function nameOf(error: unknown): string {
   return (error as { name?: string } | null)?.name ?? "";
 }
 
-/** What stood in the way of a conditional write: the item as it is, or undefined if there is none. */
+/** What stood in the way of a conditional write: the item as it is, or undefined for none. */
 export interface Conflict {
   /** False when nothing was learned and the item must be read again. */
   readonly known: boolean;

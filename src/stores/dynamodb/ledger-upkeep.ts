@@ -7,6 +7,7 @@ import {
   DescribeTimeToLiveCommand,
   paginateScan,
 } from "@aws-sdk/client-dynamodb";
+import { present } from "../../core/assert.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ScopeStats } from "../../ports/ledger.ts";
 import type { Item } from "./faults.ts";
@@ -27,37 +28,40 @@ function byScope(a: ScopeStats, b: ScopeStats): number {
   return a.generation - b.generation;
 }
 
-export function createUpkeep({ client, table, clock, guard }: UpkeepParts) {
-  async function* scan(): AsyncGenerator<Item> {
-    const pages = paginateScan(
-      { client },
-      {
+/** Every item, as far as upkeep needs it. */
+async function* scan({ client, table }: UpkeepParts): AsyncGenerator<Item> {
+  const pages = paginateScan(
+    { client },
+    {
+      TableName: table,
+      ConsistentRead: true,
+      ProjectionExpression: "pk, st, #exp, v",
+      ExpressionAttributeNames: { "#exp": "exp" },
+    },
+  );
+  for await (const { Items = [] } of pages) yield* Items;
+}
+
+/** Deletes an item unless it has changed since it was read. */
+async function drop({ client, table }: UpkeepParts, { pk, v }: Item): Promise<boolean> {
+  try {
+    await client.send(
+      new DeleteItemCommand({
         TableName: table,
-        ConsistentRead: true,
-        ProjectionExpression: "pk, st, #exp, v",
-        ExpressionAttributeNames: { "#exp": "exp" },
-      },
+        Key: { pk: present(pk, "the key of an item") },
+        ConditionExpression: "v = :v",
+        ExpressionAttributeValues: { ":v": present(v, "the version of an item") },
+      }),
     );
-    for await (const { Items = [] } of pages) yield* Items;
+    return true;
+  } catch (error) {
+    if (nameOf(error) === "ConditionalCheckFailedException") return false;
+    throw error;
   }
+}
 
-  async function drop({ pk, v }: Item): Promise<boolean> {
-    try {
-      await client.send(
-        new DeleteItemCommand({
-          TableName: table,
-          Key: { pk: pk ?? { S: "" } },
-          ConditionExpression: "v = :v",
-          ExpressionAttributeValues: { ":v": v ?? { N: "0" } },
-        }),
-      );
-      return true;
-    } catch (error) {
-      if (nameOf(error) === "ConditionalCheckFailedException") return false;
-      throw error;
-    }
-  }
-
+export function createUpkeep(parts: UpkeepParts) {
+  const { client, table, clock, guard } = parts;
   return {
     check: (): Promise<string[]> =>
       guard(async () => {
@@ -72,7 +76,7 @@ export function createUpkeep({ client, table, clock, guard }: UpkeepParts) {
       guard(async () => {
         const now = clock.now();
         const all = new Map<string, Counts>();
-        for await (const { pk, st, exp } of scan()) {
+        for await (const { pk, st, exp } of scan(parts)) {
           const parsed = parsePk(pk?.S ?? "");
           if (parsed === null || Number(exp?.N) <= now) continue;
           const { scope, kind } = parsed;
@@ -88,9 +92,9 @@ export function createUpkeep({ client, table, clock, guard }: UpkeepParts) {
       guard(async () => {
         const now = clock.now();
         let purged = 0;
-        for await (const item of scan()) {
+        for await (const item of scan(parts)) {
           if (purged >= limit) break;
-          if (item.exp !== undefined && Number(item.exp.N) <= now && (await drop(item)))
+          if (item.exp !== undefined && Number(item.exp.N) <= now && (await drop(parts, item)))
             purged += 1;
         }
         return purged;

@@ -1,6 +1,6 @@
 // DynamoDB ledger: the law over one table, by conditional writes.
-//   D1. Every record is a request of its own, a bounded number at a time, but for those of one batch
-//       that share a key or an object: they follow one another.
+//   D1. Every record is a request of its own, a bounded number at a time, but for those of one
+//       batch that share a key or an object: they follow one another.
 //   D2. Reads that decide anything are consistent, or come with a refused write (T7's remedy).
 
 import type { DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
@@ -8,7 +8,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope, rounds } from "../../core/ledger-batch.ts";
-import type { RecordItem } from "../../core/ledger-calls.ts";
+import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { decodeEntries } from "../../core/record-log.ts";
@@ -60,6 +60,45 @@ function createClient(options: DynamoLedgerOptions): DynamoDBClient {
   return new DynamoDBClient(config);
 }
 
+/** Makes the table or, where that is not wanted, makes sure of it. */
+async function prepare(client: DynamoDBClient, options: DynamoLedgerOptions): Promise<void> {
+  const { table, migrate: mayMigrate = true } = options;
+  if (mayMigrate) await migrate(client, table);
+  else if (!(await checkSchema(client, table))) {
+    const message = `the table ${table} holds no ledger; run \`tidegate ledger init\` first`;
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+}
+
+/** Runs the records of a batch, round by round (D1). */
+async function runBatch(
+  table: LedgerTable,
+  clock: Clock,
+  scope: LedgerScope,
+  items: readonly RecordItem[],
+): Promise<RecordResult[]> {
+  const results = new Array<RecordResult>(items.length);
+  for (const round of rounds(
+    items.map(({ key, object }) => ({ key, ...(object && { object }) })),
+  )) {
+    const now = clock.now();
+    let next = 0;
+    const worker = async () => {
+      while (next < round.length) {
+        const at = present(round[next], "an index of the round");
+        next += 1;
+        const item = present(items[at], "an item of the round");
+        results[at] = await runRecord(table, scope, item, now);
+      }
+    };
+    const workers = Array.from({ length: Math.min(PARALLEL_MAX, round.length) }, worker);
+    // All are awaited, so that nothing is still being written when the call has failed.
+    const settled = await Promise.allSettled(workers);
+    for (const outcome of settled) if (outcome.status === "rejected") throw outcome.reason;
+  }
+  return results;
+}
+
 /** Opens the ledger in a DynamoDB table. */
 export async function createDynamoLedger(
   ports: { readonly clock: Clock; readonly random: Random },
@@ -72,15 +111,11 @@ export async function createDynamoLedger(
   const instance = ports.random.uuid();
   let writes = 0;
   let closed = false;
-  const ledgerTable: LedgerTable = {
-    client,
-    table,
-    retentionMs,
-    nextWrite() {
-      writes += 1;
-      return `${instance}#${writes}`;
-    },
+  const nextWrite = () => {
+    writes += 1;
+    return `${instance}#${writes}`;
   };
+  const ledgerTable: LedgerTable = { client, table, retentionMs, nextWrite };
 
   async function guard<T>(work: () => Promise<T>): Promise<T> {
     if (closed) throw new TidegateError("TG_CLOSED", "the ledger is closed");
@@ -91,45 +126,17 @@ export async function createDynamoLedger(
     }
   }
 
-  async function run(scope: LedgerScope, items: readonly RecordItem[]): Promise<RecordResult[]> {
-    const results = new Array<RecordResult>(items.length);
-    for (const round of rounds(
-      items.map(({ key, object }) => ({ key, ...(object && { object }) })),
-    )) {
-      const now = clock.now();
-      let next = 0;
-      const worker = async () => {
-        while (next < round.length) {
-          const at = present(round[next], "an index of the round");
-          next += 1;
-          const item = present(items[at], "an item of the round");
-          results[at] = await runRecord(ledgerTable, scope, item, now);
-        }
-      };
-      const workers = Array.from({ length: Math.min(PARALLEL_MAX, round.length) }, worker);
-      // All are awaited, so that nothing is still being written when the call has failed.
-      const settled = await Promise.allSettled(workers);
-      for (const outcome of settled) if (outcome.status === "rejected") throw outcome.reason;
-    }
-    return results;
-  }
-
   try {
-    await guard(async () => {
-      if (options.migrate ?? true) await migrate(client, table);
-      else if (!(await checkSchema(client, table))) {
-        const message = `the table ${table} holds no ledger; run \`tidegate ledger init\` first`;
-        throw new TidegateError("TG_CONFIG_INVALID", message);
-      }
-    });
+    await guard(() => prepare(client, options));
   } catch (error) {
     client.destroy();
     throw error;
   }
+  const run: RunBatch = (scope, items) => guard(() => runBatch(ledgerTable, clock, scope, items));
 
   return {
     sinkDialect: null,
-    ...ledgerCalls((scope, items) => guard(() => run(scope, items)), { takesWrites: false }),
+    ...ledgerCalls(run, { takesWrites: false }),
     ...createUpkeep({ client, table, clock, guard }),
     show: (scope, key) =>
       guard(async () => {

@@ -1,7 +1,7 @@
 // Record items: records and objects as items of the table, and back.
 //   I1. `v` grows with every write of an item: a condition on it is a condition on all of it.
-//   I2. `by` names the write that made the item. A write repeated by the SDK after a lost reply finds
-//       its own name and knows that it has succeeded.
+//   I2. `by` names the write that made the item. A write repeated by the SDK after a lost reply
+//       finds its own name and knows that it has succeeded.
 
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";

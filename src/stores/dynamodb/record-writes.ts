@@ -1,8 +1,8 @@
 // Record writes: one record's call, as few and as cheap requests as its case allows.
-//   W1. A new record is one conditional put, a held claim's commit one conditional update: one write
-//       unit each, and no read. A refusal brings the item along, so it is not read either.
-//   W2. Everything else reads consistently, asks the law, and writes on the condition that the item's
-//       version is the one the law was told of; losing that race starts over with what won.
+//   W1. A new record is one conditional put, a held claim's commit one conditional update: one
+//       write unit each, and no read. A refusal brings the item along, so it is not read either.
+//   W2. Everything else reads consistently, asks the law, and writes on the condition that the
+//       item's version is the one the law was told of; losing that race starts over with what won.
 //   W3. Only a change of record and object together is a transaction, which costs twice.
 
 import type { DynamoDBClient, Put } from "@aws-sdk/client-dynamodb";
@@ -191,7 +191,8 @@ async function commitClaim(
     Key: { pk: { S: recordPk(scope, key) } },
     ConditionExpression: "st = :claimed AND fence = :fence AND exp > :now",
     UpdateExpression: `SET st = :committed, chg = :now, exp = :exp, #ttl = :ttl, lease = :zero,
-      dig = :dig, #log = list_append(#log, :added), #by = :by ${detail === null ? "" : ", det = :det"}
+      dig = :dig, #log = list_append(#log, :added), #by = :by
+      ${detail === null ? "" : ", det = :det"}
       REMOVE #owner ADD v :one`,
     ExpressionAttributeNames: { "#ttl": "ttl", "#by": "by", "#owner": "owner", "#log": "log" },
     ExpressionAttributeValues: {

@@ -4,12 +4,13 @@ import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
 import type { RecordItem } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
+import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import type { LogEntry } from "../../core/record-log.ts";
 import { appendToLog, decodeEntries, encodeEntries } from "../../core/record-log.ts";
 import type { LedgerScope, ObjectState, RecordKey, StoredRecord } from "../../core/record-state.ts";
 import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
-import type { DurationMs } from "../../core/units.ts";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, ScopeStats } from "../../ports/ledger.ts";
 
@@ -50,30 +51,10 @@ export function createMemoryLedger(
     return fresh;
   };
 
-  const runOne = ({ records, objects }: ScopeRows, item: RecordItem) => {
-    const { key, object: ref, call } = item;
-    const row = records.get(key);
-    const objectName = ref === null ? "" : JSON.stringify([ref.bucket, ref.key]);
-    const object = ref === null ? null : (objects.get(objectName) ?? null);
-    const record = row?.record ?? ABSENT;
-    const now = clock.now();
-    const sequencer = ref?.sequencer ?? null;
-    const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
-    if (step.record !== null) {
-      const former = row !== undefined && liveRecord(row.record, now) === row.record ? row.log : "";
-      records.set(key, {
-        record: step.record,
-        log: appendToLog(former, encodeEntries(step.entries)),
-      });
-    }
-    if (step.object !== null) objects.set(objectName, step.object);
-    return step.result;
-  };
-
   const calls = ledgerCalls(
     async (scope, items) => {
       const rows = rowsOf(scope);
-      return items.map((item) => runOne(rows, item));
+      return items.map((item) => runItem(rows, item, clock.now(), retentionMs));
     },
     { takesWrites: false },
   );
@@ -95,24 +76,10 @@ export function createMemoryLedger(
     },
     async stats() {
       const all = [...scopes.values()].map((rows) => count(rows, clock)).filter(isUsed);
-      return all.sort((a, b) =>
-        a.pipeline === b.pipeline
-          ? a.generation - b.generation
-          : Number(a.pipeline > b.pipeline) - Number(a.pipeline < b.pipeline),
-      );
+      return all.sort(byScope);
     },
     async purge(limit) {
-      let purged = 0;
-      const now = clock.now();
-      for (const { records, objects } of scopes.values()) {
-        for (const [key, { record }] of records) {
-          if (purged < limit && record.expiresAt <= now && records.delete(key)) purged += 1;
-        }
-        for (const [name, object] of objects) {
-          if (purged < limit && object.expiresAt <= now && objects.delete(name)) purged += 1;
-        }
-      }
-      return purged;
+      return purgeScopes([...scopes.values()], clock.now(), limit);
     },
     async check() {
       return ["Memory forgets everything when the process ends."];
@@ -121,6 +88,46 @@ export function createMemoryLedger(
       closed = true;
     },
   };
+}
+
+function runItem(
+  { records, objects }: ScopeRows,
+  item: RecordItem,
+  now: EpochMs,
+  retentionMs: DurationMs,
+): RecordResult {
+  const { key, object: ref, call } = item;
+  const row = records.get(key);
+  const objectName = ref === null ? "" : JSON.stringify([ref.bucket, ref.key]);
+  const object = ref === null ? null : (objects.get(objectName) ?? null);
+  const record = row?.record ?? ABSENT;
+  const sequencer = ref?.sequencer ?? null;
+  const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
+  if (step.record !== null) {
+    const former = row !== undefined && liveRecord(row.record, now) === row.record ? row.log : "";
+    const log = appendToLog(former, encodeEntries(step.entries));
+    records.set(key, { record: step.record, log });
+  }
+  if (step.object !== null) objects.set(objectName, step.object);
+  return step.result;
+}
+
+function purgeScopes(scopes: readonly ScopeRows[], now: EpochMs, limit: number): number {
+  let purged = 0;
+  for (const { records, objects } of scopes) {
+    for (const [key, { record }] of records) {
+      if (purged < limit && record.expiresAt <= now && records.delete(key)) purged += 1;
+    }
+    for (const [name, object] of objects) {
+      if (purged < limit && object.expiresAt <= now && objects.delete(name)) purged += 1;
+    }
+  }
+  return purged;
+}
+
+function byScope(a: ScopeStats, b: ScopeStats): number {
+  if (a.pipeline !== b.pipeline) return a.pipeline < b.pipeline ? -1 : 1;
+  return a.generation - b.generation;
 }
 
 function isUsed({ claimed, released, failed, committed, parked, objects }: ScopeStats): boolean {

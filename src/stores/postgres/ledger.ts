@@ -10,7 +10,7 @@ import pg from "pg";
 import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope, rounds } from "../../core/ledger-batch.ts";
-import type { RecordItem } from "../../core/ledger-calls.ts";
+import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { decodeEntries } from "../../core/record-log.ts";
@@ -76,7 +76,7 @@ export async function createPostgresLedger(
   checkRetention(retentionMs);
   const pool = await openPool(options);
   const tables: LedgerTables = { pool, retentionMs };
-  const scopeIds = new Map<string, Promise<number>>();
+  const scopeIdOf = scopeNumbers(pool);
   let closed = false;
 
   async function guard<T>(work: () => Promise<T>): Promise<T> {
@@ -88,39 +88,12 @@ export async function createPostgresLedger(
     }
   }
 
-  /** Scopes are few and never deleted, so their numbers are asked for once. */
-  function scopeIdOf(scope: LedgerScope): Promise<number> {
-    const name = `${scope.pipeline} ${scope.generation}`;
-    const known = scopeIds.get(name);
-    if (known !== undefined) return known;
-    const asked = openScope(pool, scope);
-    scopeIds.set(name, asked);
-    asked.catch(() => scopeIds.delete(name));
-    return asked;
-  }
-
-  async function run(scope: LedgerScope, items: readonly RecordItem[]): Promise<RecordResult[]> {
-    const scopeId = await scopeIdOf(scope);
-    const results = new Array<RecordResult>(items.length);
-    for (const round of rounds(
-      items.map(({ key, object }) => ({ key, ...(object && { object }) })),
-    )) {
-      const ours = round.map((at) => present(items[at], "an item of the round"));
-      const now = clock.now();
-      const plain = await runPlainly(tables, scopeId, ours, now);
-      const left = ours.filter((_, at) => plain[at] === null);
-      const locked = left.length === 0 ? [] : await runLocked(tables, scopeId, left, now);
-      let next = 0;
-      for (const [at, index] of round.entries()) {
-        results[index] = plain[at] ?? present(locked[next++], "the result of an item");
-      }
-    }
-    return results;
-  }
+  const run: RunBatch = (scope, items) =>
+    guard(async () => runBatch(tables, await scopeIdOf(scope), items, clock));
 
   return {
     sinkDialect: "postgres",
-    ...ledgerCalls((scope, items) => guard(() => run(scope, items)), { takesWrites: true }),
+    ...ledgerCalls(run, { takesWrites: true }),
     ...createUpkeep({ pool, clock, guard }),
     show: (scope, key) =>
       guard(async () => {
@@ -143,6 +116,42 @@ export async function createPostgresLedger(
       closed = true;
       await pool.end();
     },
+  };
+}
+
+/** Runs the records of a batch, round by round: plainly where that decides, else locked (P1). */
+async function runBatch(
+  tables: LedgerTables,
+  scopeId: number,
+  items: readonly RecordItem[],
+  clock: Clock,
+): Promise<RecordResult[]> {
+  const results = new Array<RecordResult>(items.length);
+  for (const round of rounds(
+    items.map(({ key, object }) => ({ key, ...(object && { object }) })),
+  )) {
+    const ours = round.map((at) => present(items[at], "an item of the round"));
+    const now = clock.now();
+    const plain = await runPlainly(tables, scopeId, ours, now);
+    const left = ours.filter((_, at) => plain[at] === null);
+    const locked = left.length === 0 ? [] : await runLocked(tables, scopeId, left, now);
+    let next = 0;
+    for (const [at, index] of round.entries()) {
+      results[index] = plain[at] ?? present(locked[next++], "the result of an item");
+    }
+  }
+  return results;
+}
+
+/** Numbers of scopes: these are few and never deleted, so each is asked for once. */
+function scopeNumbers(pool: pg.Pool): (scope: LedgerScope) => Promise<number> {
+  const known = new Map<string, Promise<number>>();
+  return (scope) => {
+    const name = `${scope.pipeline} ${scope.generation}`;
+    const asked = known.get(name) ?? openScope(pool, scope);
+    known.set(name, asked);
+    asked.catch(() => known.delete(name)); // A failure is told to its caller and asked for anew.
+    return asked;
   };
 }
 

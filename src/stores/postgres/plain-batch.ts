@@ -8,6 +8,7 @@ import { encodeEntries, logEntry } from "../../core/record-log.ts";
 import { ABSENT } from "../../core/record-state.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
+import { isRetryable } from "./faults.ts";
 import type { KeyedRecord, LedgerTables, PlainCommit } from "./record-rows.ts";
 import { commitClaims, insertRecords, objectName, selectObjects } from "./record-rows.ts";
 
@@ -18,14 +19,21 @@ export async function runPlainly(
   items: readonly RecordItem[],
   now: EpochMs,
 ): Promise<(RecordResult | null)[]> {
-  switch (items[0]?.call.call) {
-    case "claim":
-    case "commit-direct":
-      return await insertAbsent(tables, scopeId, items, now);
-    case "commit":
-      return await commitHeld(tables, scopeId, items, now);
-    default:
-      return items.map(() => null);
+  try {
+    switch (items[0]?.call.call) {
+      case "claim":
+      case "commit-direct":
+        return await insertAbsent(tables, scopeId, items, now);
+      case "commit":
+        return await commitHeld(tables, scopeId, items, now);
+      default:
+        return items.map(() => null);
+    }
+  } catch (error) {
+    // One statement locks its rows in an order of the server's choosing, so two batches that share
+    // keys may deadlock. The loser has written nothing and goes the long way, which locks in order.
+    if (isRetryable(error)) return items.map(() => null);
+    throw error;
   }
 }
 

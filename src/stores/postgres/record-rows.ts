@@ -36,8 +36,8 @@ export interface PlainCommit {
   readonly added: string;
 }
 
-const COLUMNS =
-  "state, fence, attempts, seen_at, changed_at, expires_at, lease_until, owner, digest, detail, log";
+const COLUMNS = `state, fence, attempts, seen_at, changed_at, expires_at, lease_until, owner,
+  digest, detail, log`;
 const ARRAYS = `$3::text[], $4::bigint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[],
   $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[]`;
 

@@ -45,7 +45,8 @@ export async function migrate(
     await client.query("BEGIN");
     await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
     await client.query(
-      "CREATE TABLE IF NOT EXISTS tidegate_schema (part text PRIMARY KEY, version integer NOT NULL)",
+      `CREATE TABLE IF NOT EXISTS tidegate_schema
+        (part text PRIMARY KEY, version integer NOT NULL)`,
     );
     for (const sql of await missingMigrations(client, part, migrations)) await client.query(sql);
     await client.query(

@@ -1,5 +1,5 @@
-// Group commit: everything asked within one turn of the event loop shares one transaction and so one
-// sync of the disk.
+// Group commit: everything asked within one turn of the event loop shares one transaction and so
+// one sync of the disk.
 //   G1. A job's promise resolves only after the transaction that holds it is durable.
 //   G2. A job whose sink's statement fails is undone alone; any other failure undoes the group, and
 //       every job of it is told.

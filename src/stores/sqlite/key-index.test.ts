@@ -60,7 +60,7 @@ class Process {
   }
 }
 
-test("every process finds every committed row, through moves, rollbacks, restarts and collisions", () => {
+test("every process finds every row, through moves, rollbacks, restarts and collisions", () => {
   const anyMove = fc.record({
     process: fc.nat(2),
     hashes: fc.array(fc.nat(40), { maxLength: 5 }),

@@ -59,7 +59,7 @@ export class KeyIndex {
   #lastId: number;
   #tailSize = 0;
   #tailLimit: number;
-  /** The hashes being moved to the table, sorted; the last row they cover; and how far it has come. */
+  /** The hashes being moved to the table, sorted; the last row they cover; how far it has come. */
   #run = new Float64Array();
   #runUpTo = 0;
   #runAt = 0;
@@ -174,7 +174,7 @@ export class KeyIndex {
     if (this.#runAt === this.#run.length) this.#setMark.run(this.#runUpTo);
   }
 
-  /** Freezes what is settled, in order of hashes; drops what another process has moved meanwhile. */
+  /** Freezes what is settled, in order of hashes; drops what another process has moved. */
   #startRun(): void {
     const mark = this.#readMark();
     this.#runUpTo = this.#lastId - this.#added.length;

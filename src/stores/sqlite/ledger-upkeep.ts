@@ -15,7 +15,8 @@ export interface UpkeepParts {
 
 const STATS = `
   SELECT pipeline, generation,
-    (SELECT count(*) FROM ledger_object AS o WHERE o.scope = s.id AND o.expires_at > :now) AS objects,
+    (SELECT count(*) FROM ledger_object AS o
+      WHERE o.scope = s.id AND o.expires_at > :now) AS objects,
     count(*) FILTER (WHERE r.state = 'claimed') AS claimed,
     count(*) FILTER (WHERE r.state = 'released') AS released,
     count(*) FILTER (WHERE r.state = 'failed') AS failed,
@@ -27,18 +28,10 @@ const STATS = `
 /** Rows looked at per row to be deleted. Records lie by age, so their expired ones come first. */
 const LOOK_PER_PURGE = 4;
 
-export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
+function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number {
   /** Where the next purge goes on looking: each looks at a bounded number of rows. */
   let purgedTo = 0;
   let objectsPurgedTo: [number, string, string] = [0, "", ""];
-
-  function look<T>(read: () => T): T {
-    try {
-      return read();
-    } catch (error) {
-      throw ledgerFault(error, path);
-    }
-  }
 
   function purgeRecords(limit: number): number {
     const now = clock.now();
@@ -81,6 +74,23 @@ export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
     return purged;
   }
 
+  return (limit) => {
+    const records = purgeRecords(limit);
+    return records < limit ? records + purgeObjects(limit - records) : records;
+  };
+}
+
+export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
+  const purge = createPurge(db, clock);
+
+  function look<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw ledgerFault(error, path);
+    }
+  }
+
   return {
     look,
     async stats(): Promise<ScopeStats[]> {
@@ -96,14 +106,7 @@ export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
         objects: Number(row.objects),
       }));
     },
-    purge: (limit: number): Promise<number> =>
-      group.submit(
-        () => {
-          const records = purgeRecords(limit);
-          return records < limit ? records + purgeObjects(limit - records) : records;
-        },
-        { alone: false },
-      ),
+    purge: (limit: number): Promise<number> => group.submit(() => purge(limit), { alone: false }),
     async check(): Promise<string[]> {
       return look(() => {
         const found: string[] = [];

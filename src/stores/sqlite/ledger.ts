@@ -1,5 +1,5 @@
 // SQLite ledger: the law over one file, for any number of processes of one machine.
-//   Q1. Durable before answered: write-ahead log with synchronous=FULL, one sync per group of calls.
+//   Q1. Durable before answered: write-ahead log with synchronous=FULL, a sync per group of calls.
 //   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before anything is read,
 //       so what the law was told is still true when its answer is written.
 

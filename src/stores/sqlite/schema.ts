@@ -40,7 +40,8 @@ export function migrate(db: DatabaseSync, part: string, migrations: readonly str
   db.exec("BEGIN IMMEDIATE");
   try {
     db.exec(
-      "CREATE TABLE IF NOT EXISTS tidegate_schema (part TEXT PRIMARY KEY, version INTEGER NOT NULL)",
+      `CREATE TABLE IF NOT EXISTS tidegate_schema
+        (part TEXT PRIMARY KEY, version INTEGER NOT NULL)`,
     );
     // Another process may have come first; only now, with the lock held, is the answer final.
     for (const sql of missingMigrations(db, part, migrations)) db.exec(sql);
