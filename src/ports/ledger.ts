@@ -33,6 +33,25 @@ import type {
 } from "../core/record-step.ts";
 import type { DurationMs } from "../core/units.ts";
 
+export type {
+  ClaimRequest,
+  Commit,
+  DirectCommit,
+  FailedAttempt,
+  Held,
+  Lease,
+  SinkWrite,
+} from "../core/ledger-requests.ts";
+export type {
+  ClaimResult,
+  CommitResult,
+  DirectResult,
+  FailResult,
+  ReleaseResult,
+  RenewResult,
+  ReopenResult,
+} from "../core/record-step.ts";
+
 /** All that is known of a record. */
 export interface RecordView {
   readonly key: RecordKey;

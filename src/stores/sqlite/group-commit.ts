@@ -106,7 +106,11 @@ export class GroupCommit {
   }
 
   #rollBack(): void {
-    if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+    try {
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+    } catch {
+      // The failure that led here is the one to tell; what is left open, the next BEGIN reports.
+    }
     this.#index.rollBack();
   }
 

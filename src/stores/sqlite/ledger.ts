@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
-import type { RecordItem } from "../../core/ledger-calls.ts";
+import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
@@ -78,47 +78,50 @@ export function createSqliteLedger(
   const { clock } = ports;
   const { path, retentionMs = RETENTION_MS_DEFAULT } = options;
   checkRetention(retentionMs);
+  const { db, index } = openIndexed(options);
+  const rows = new RecordRows(db, index);
+  const group = new GroupCommit(db, index, ports.turn, path);
+  const context: Context = { db, rows, retentionMs, path };
+  const run: RunBatch = (scope, items) => {
+    const alone = items.some(({ writes }) => writes.length > 0);
+    return group.submit(() => runItems(context, scope, items, clock.now()), { alone });
+  };
+  const { look, ...upkeep } = createUpkeep({ db, clock, path, group });
+
+  return {
+    sinkDialect: "sqlite",
+    ...ledgerCalls(run, { takesWrites: true }),
+    ...upkeep,
+    async show(scope, key) {
+      return look(() => {
+        checkScope(scope);
+        index.refresh();
+        const scopeId = rows.findScope(scope);
+        const found = scopeId === null ? null : rows.find(scopeId, key);
+        if (found === null || liveRecord(found.record, clock.now()).kind === "absent") return;
+        return { key, record: found.record, entries: decodeEntries(found.log) };
+      });
+    },
+    async showObject(scope, bucket, key) {
+      return look(() => {
+        checkScope(scope);
+        const scopeId = rows.findScope(scope);
+        const object = scopeId === null ? null : rows.findObject(scopeId, bucket, key);
+        return liveObject(object, clock.now()) ?? undefined;
+      });
+    },
+  };
+}
+
+/** The file and its index; a file whose index cannot be read is not left open. */
+function openIndexed(options: SqliteLedgerOptions): { db: DatabaseSync; index: KeyIndex } {
+  let db: DatabaseSync | undefined;
   try {
-    const db = openFile(options);
-    const index = new KeyIndex(db, options.tailLimits);
-    const rows = new RecordRows(db, index);
-    const group = new GroupCommit(db, index, ports.turn, path);
-    const context: Context = { db, rows, retentionMs, path };
-
-    const calls = ledgerCalls(
-      (scope, items) => {
-        const alone = items.some(({ writes }) => writes.length > 0);
-        return group.submit(() => runItems(context, scope, items, clock.now()), { alone });
-      },
-      { takesWrites: true },
-    );
-    const { look, ...upkeep } = createUpkeep({ db, clock, path, group });
-
-    return {
-      sinkDialect: "sqlite",
-      ...calls,
-      ...upkeep,
-      async show(scope, key) {
-        return look(() => {
-          checkScope(scope);
-          index.refresh();
-          const scopeId = rows.findScope(scope);
-          const found = scopeId === null ? null : rows.find(scopeId, key);
-          if (found === null || liveRecord(found.record, clock.now()).kind === "absent") return;
-          return { key, record: found.record, entries: decodeEntries(found.log) };
-        });
-      },
-      async showObject(scope, bucket, key) {
-        return look(() => {
-          checkScope(scope);
-          const scopeId = rows.findScope(scope);
-          const object = scopeId === null ? null : rows.findObject(scopeId, bucket, key);
-          return liveObject(object, clock.now()) ?? undefined;
-        });
-      },
-    };
+    db = openFile(options);
+    return { db, index: new KeyIndex(db, options.tailLimits) };
   } catch (error) {
-    throw ledgerFault(error, path);
+    db?.close();
+    throw ledgerFault(error, options.path);
   }
 }
 
