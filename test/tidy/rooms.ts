@@ -53,6 +53,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: ["node:sqlite", "node:fs", "node:path", "node:worker_threads", "node:zlib"],
     machine: true,
   },
+  "stores/postgres": { imports: SEAMS, packages: ["pg"], machine: true },
+  "stores/dynamodb": { imports: SEAMS, packages: ["@aws-sdk/client-dynamodb"], machine: true },
   telemetry: { imports: SEAMS, packages: [], machine: true },
   aws: { imports: SEAMS, packages: ["@aws-sdk/client-sqs"], machine: true },
   platform: {

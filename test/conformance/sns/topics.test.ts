@@ -389,7 +389,7 @@ describe("subscriptions", () => {
     ],
     ["RedrivePolicy", "{invalid}", "RedrivePolicy: failed to parse JSON."],
     ["FilterPolicy", "{invalid}", "FilterPolicy: failed to parse JSON."],
-  ])("[100] [101] %s can not be %j", async (AttributeName, AttributeValue, reason) => {
+  ])("[100][101] %s can not be %j", async (AttributeName, AttributeValue, reason) => {
     const topic = await site.topic("validating");
     const SubscriptionArn = await site.subscribe(topic, `${QUEUE_PREFIX}q`);
     const input = { SubscriptionArn, AttributeName, AttributeValue };
