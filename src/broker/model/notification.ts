@@ -34,22 +34,16 @@ export interface NotificationFields {
 }
 
 export function writeNotification(fields: NotificationFields): string {
-  const { signature, attributes } = fields;
-  return writeObject([
-    ["Type", "Notification"],
-    ["MessageId", fields.messageId],
-    ["SequenceNumber", fields.sequenceNumber],
-    ["TopicArn", fields.topicArn],
-    ["Subject", fields.subject],
-    ["Message", fields.message],
-    ["Timestamp", fields.timestamp],
-    ["SignatureVersion", signature?.version ?? null],
-    ["Signature", signature === null ? null : ""], // N3
-    ["SigningCertURL", signature?.certificateUrl ?? null],
-    ["UnsubscribeURL", fields.unsubscribeUrl],
-    ["Replayed", fields.replayed ? true : null],
-    ["MessageAttributes", attributes === null ? null : writeAttributes(attributes)],
-  ]);
+  const { sequenceNumber, subject, signature, attributes } = fields;
+  let text = `{\n  "Type" : "Notification"${line("MessageId", fields.messageId)}`;
+  if (sequenceNumber !== null) text += line("SequenceNumber", sequenceNumber);
+  text += line("TopicArn", fields.topicArn);
+  if (subject !== null) text += line("Subject", subject);
+  text += line("Message", fields.message) + line("Timestamp", fields.timestamp);
+  text += writeSignature(signature) + line("UnsubscribeURL", fields.unsubscribeUrl);
+  if (fields.replayed) text += line("Replayed", true);
+  if (attributes !== null) text += writeAttributes(attributes);
+  return `${text}\n}`;
 }
 
 export interface ConfirmationFields {
@@ -66,49 +60,34 @@ export function writeConfirmation(fields: ConfirmationFields): string {
   const message =
     `You have chosen to subscribe to the topic ${topicArn}.\n` +
     "To confirm the subscription, visit the SubscribeURL included in this message.";
-  return writeObject([
-    ["Type", "SubscriptionConfirmation"],
-    ["MessageId", fields.messageId],
-    ["Token", fields.token],
-    ["TopicArn", topicArn],
-    ["Message", message],
-    ["SubscribeURL", fields.subscribeUrl],
-    ["Timestamp", fields.timestamp],
-    ["SignatureVersion", signature?.version ?? null],
-    ["Signature", signature === null ? null : ""],
-    ["SigningCertURL", signature?.certificateUrl ?? null],
-  ]);
+  return (
+    `{\n  "Type" : "SubscriptionConfirmation"${line("MessageId", fields.messageId)}` +
+    line("Token", fields.token) +
+    line("TopicArn", topicArn) +
+    line("Message", message) +
+    line("SubscribeURL", fields.subscribeUrl) +
+    line("Timestamp", fields.timestamp) +
+    `${writeSignature(signature)}\n}`
+  );
 }
 
-/** JSON that is already written. */
-class Written {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
+/** A key and its value on a line of their own, behind another (N1). */
+function line(name: string, value: string | boolean): string {
+  return `,\n  "${name}" : ${JSON.stringify(value)}`;
 }
 
-type Value = string | boolean | Written | null;
-
-/** Fields of null are left out (N1). */
-function writeObject(fields: readonly (readonly [string, Value])[]): string {
-  let text = "{";
-  let separator = "\n";
-  for (const [name, value] of fields) {
-    if (value === null) continue;
-    const written = value instanceof Written ? value.text : JSON.stringify(value);
-    text += `${separator}  "${name}" : ${written}`;
-    separator = ",\n";
-  }
-  return `${text}\n}`;
+function writeSignature(links: SignatureLinks | null): string {
+  if (links === null) return ""; // N2
+  const version = line("SignatureVersion", links.version);
+  return `${version},${EMPTY_SIGNATURE}${line("SigningCertURL", links.certificateUrl)}`; // N3
 }
 
-function writeAttributes(attributes: Readonly<Record<string, MessageAttribute>>): Written {
+function writeAttributes(attributes: Readonly<Record<string, MessageAttribute>>): string {
   const lines = Object.entries(attributes).map(
     ([name, { type, value }]) =>
       `    ${JSON.stringify(name)} : ${JSON.stringify({ Type: type, Value: value })}`,
   );
-  return new Written(`{\n${lines.join(",\n")}\n  }`);
+  return `,\n  "MessageAttributes" : {\n${lines.join(",\n")}\n  }`;
 }
 
 const NOTIFICATION_KEYS = ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"];
