@@ -7,6 +7,7 @@ import {
   type TopicWorld,
   type WorldOptions,
 } from "../../../test/support/topic-world.ts";
+import type { Change } from "../../ports/broker-store.ts";
 import type { HttpPost } from "../../ports/http-client.ts";
 
 const URL = "http://endpoint.test/hook";
@@ -53,6 +54,12 @@ function retries(count: number): Record<string, string> {
 }
 
 const redrive = { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: `${QUEUE_PREFIX}dead` }) };
+
+/** Number of the message that was written last. */
+function lastSeq(changes: readonly Change[]): number {
+  const put = changes.findLast((change) => change.kind === "put-message");
+  return put?.kind === "put-message" ? put.head.seq : 0;
+}
 
 const waiting = async (world: TopicWorld) =>
   (await world.ask("countTopics", { prefix: "" })).topics[0]?.outgoing;
@@ -215,6 +222,41 @@ describe("retries", () => {
     await second.clock.advance(30_000);
     expect(second.posts.map((post) => bodyOf(post).Message)).toEqual(["x"]);
     expect(await waiting(second)).toBe(0);
+  });
+
+  test("count an attempt before its request goes out, so that a crash can not add one", async () => {
+    const committed: boolean[] = [];
+    let inside: TopicWorld | null = null;
+    const { world } = await confirmed({
+      endpoint: () => {
+        const changes = inside?.commits.flat() ?? [];
+        const receipts = changes.filter(({ kind }) => kind === "update-receipt");
+        committed.push(
+          receipts.some((change) => "seq" in change && change.seq === lastSeq(changes)),
+        );
+        return 200;
+      },
+    });
+    await using w = world;
+    inside = w;
+    await w.publish("t", { body: "x" });
+    await w.clock.advance(0);
+    expect(committed).toEqual([true]);
+  });
+
+  test("are not touched by the settlement of another attempt", async () => {
+    const { world, id } = await confirmed({ endpoint: () => 500 }, retries(3));
+    await using w = world;
+    await w.publish("t", { body: "x" });
+    await w.clock.advance(500);
+    const seq = lastSeq(w.commits.flat());
+    for (const attempt of [0, 2, 3]) {
+      const late = { subscription: id, seq, attempt, result: "delivered" as const };
+      await w.ask("settleOutgoing", late);
+    }
+    expect(await waiting(w)).toBe(1);
+    await w.ask("settleOutgoing", { subscription: id, seq, attempt: 1, result: "delivered" });
+    expect(await waiting(w)).toBe(0);
   });
 
   test("that nobody wants any more are dropped with the subscription", async () => {

@@ -98,7 +98,8 @@ function offer(
   if (queue.fifo && !topic.fifo) return false;
   if (!mayDeliver(state, topic, queue)) return false;
   if (copy.sizeBytes > queue.settings.messageBytesMax) return false;
-  if (Object.keys(copy.attributes ?? {}).length > SNS_RAW_ATTRIBUTES_MAX) return false;
+  const carried = copy.attributes === null ? null : message.attributes; // Not counting Replayed.
+  if (Object.keys(carried ?? {}).length > SNS_RAW_ATTRIBUTES_MAX) return false;
   putCopy(state, step, topic, queue, message, copy);
   return true;
 }
