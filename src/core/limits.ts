@@ -82,6 +82,8 @@ export const SNS_RAW_ATTRIBUTES_MAX = 10;
 export const SNS_DEDUP_WINDOW_MS: DurationMs = minutes(5);
 export const SNS_FILTER_KEYS_MAX = 5;
 export const SNS_FILTER_COMBINATIONS_MAX = 150;
+/** Of a topic whose messages may be longer than the default. */
+export const SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX = 100;
 export const SNS_LIST_PAGE = 100;
 export const SNS_TOPIC_TAGS_MAX = 50;
 /** A token, and the subscription that waits for it, live this long. */

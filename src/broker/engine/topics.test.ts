@@ -291,6 +291,21 @@ test("a batch is refused as a whole when it is too long, and nothing of it is se
   expect(await world.drain("q")).toHaveLength(2);
 });
 
+test("long messages go to at most a hundred queues, and to no http endpoint", async () => {
+  await using world = await createTopicWorld();
+  const large = { name: "MaximumMessageSize", value: "1048576" };
+  await world.topic("hooks");
+  await world.subscribeUrl("hooks", "http://endpoint.test/");
+  expect(await world.refusal("setTopicAttribute", { topic: "hooks", ...large })).toMatch(
+    /^InvalidParameter: .*http endpoints/,
+  );
+  await world.topic("t", { MaximumMessageSize: "1048576" });
+  await expect(world.subscribeUrl("t", "http://endpoint.test/")).rejects.toThrow(/262144/);
+  for (let n = 0; n < 100; n += 1) await world.subscribe("t", `q${n}`);
+  await world.subscribe("t", "q0"); // The same one.
+  await expect(world.subscribe("t", "one-more")).rejects.toThrow(/at most 100 subscriptions/);
+});
+
 test("topics, subscriptions, tags and numbers are the same after a restart", async () => {
   const world = await createTopicWorld();
   await world.topic("t", { DisplayName: "T" });

@@ -6,6 +6,7 @@
 
 import {
   SNS_CONFIRMATION_MS,
+  SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX,
   SNS_MESSAGE_BYTES_DEFAULT,
   SQS_RETENTION_MS_MAX,
 } from "../../core/limits.ts";
@@ -50,6 +51,13 @@ export function subscribe(
     ({ record }) => record.protocol === protocol && record.endpoint === endpoint,
   );
   if (existing !== undefined) return resubscribe(state, step, existing, input); // O1
+  const large = topic.settings.messageBytesMax > SNS_MESSAGE_BYTES_DEFAULT;
+  if (large && topic.subscriptions.size >= SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX) {
+    return invalidParameter(
+      `Attributes Reason: A topic with a MaximumMessageSize above ${SNS_MESSAGE_BYTES_DEFAULT} ` +
+        `has at most ${SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX} subscriptions`,
+    );
+  }
   const subscription = create(state, step, topic, protocol, endpoint, merged.attributes);
   if (!subscription.record.confirmed) askToConfirm(state, step, subscription, input.origin);
   return done(viewSubscription(state, subscription));

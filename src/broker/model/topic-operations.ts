@@ -3,7 +3,12 @@
 //   O2. Deleting a topic takes its subscriptions along; deleting what is not there is done already.
 //   O3. A topic with an archive is not deleted: the archive must be switched off first.
 
-import { SNS_TOPIC_NAME_CHARACTERS_MAX, SNS_TOPIC_TAGS_MAX } from "../../core/limits.ts";
+import {
+  SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX,
+  SNS_MESSAGE_BYTES_DEFAULT,
+  SNS_TOPIC_NAME_CHARACTERS_MAX,
+  SNS_TOPIC_TAGS_MAX,
+} from "../../core/limits.ts";
 import { epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
@@ -123,6 +128,11 @@ export function setTopicAttribute(
   if (replayed && attributes.ArchivePolicy === undefined) {
     return invalidParameter("ArchivePolicy: A replay is in progress");
   }
+  if (input.name === "MaximumMessageSize" && !fitsLarge(topic, Number(input.value))) {
+    return invalidParameter(
+      "MaximumMessageSize: The topic has http endpoints or too many subscriptions for it",
+    );
+  }
   let { archivedSince } = topic.record;
   if (attributes.ArchivePolicy === undefined) {
     archivedSince = null;
@@ -132,6 +142,14 @@ export function setTopicAttribute(
   }
   state.topics.saveTopic(topic, { ...topic.record, attributes, archivedSince }, step);
   return done(null);
+}
+
+/** Long messages go to a limited number of queues, and to no http endpoint. */
+function fitsLarge(topic: Topic, messageBytesMax: number): boolean {
+  if (messageBytesMax <= SNS_MESSAGE_BYTES_DEFAULT) return true;
+  const all = [...topic.subscriptions.values()];
+  const queuesOnly = all.every(({ record }) => record.protocol === "sqs");
+  return queuesOnly && all.length <= SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX;
 }
 
 function checkTags(tags: Readonly<Record<string, string>>) {
