@@ -71,6 +71,7 @@ export function startMoveTask(
     toMove: source.visible,
     status: "RUNNING",
     moved: 0,
+    nextAt: step.now,
     failureReason: null,
   });
   return done({ handle: handleOf(id, sourceArn) });
@@ -84,7 +85,7 @@ export function listMoveTasks(
   if (state.queueByArn(input.sourceArn) === undefined) return missingResource("SourceArn");
   const tasks = tasksOf(state, input.sourceArn).slice(0, input.limit);
   return done({
-    tasks: tasks.map(({ id, order: _, ...task }) => ({
+    tasks: tasks.map(({ id, order: _order, nextAt: _nextAt, ...task }) => ({
       handle: handleOf(id, task.sourceArn),
       ...task,
     })),
