@@ -11,7 +11,7 @@ import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DELETED_NAME_WAIT_MS } from "../../core/limits.ts";
 import { addMs, type EpochMs } from "../../core/units.ts";
 import { MessageSlab } from "./message-slab.ts";
-import type { MoveTask } from "./move-task.ts";
+import { MoveTasks } from "./move-tasks.ts";
 import { Queue, type QueueRecord } from "./queue.ts";
 import { settingsOf } from "./queue-settings.ts";
 import { createReceiptHandles, type ReceiptHandles } from "./receipt-handle.ts";
@@ -31,7 +31,7 @@ export class BrokerState {
   readonly slab = new MessageSlab();
   readonly queues = new Map<string, Queue>();
   readonly deletedNames = new Map<string, EpochMs>();
-  readonly moveTasks = new Map<string, MoveTask>();
+  readonly moveTasks = new MoveTasks();
   readonly attempts = new Map<string, ReceiveAttempt>();
   readonly waiting = new WaitingReceives();
   /** Numbers of messages that are only on disk any more (B3). */

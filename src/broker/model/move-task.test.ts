@@ -210,7 +210,7 @@ test("a message that was sent to the dead-letter queue directly has nowhere to g
   expect(bench.counts("dead")).toEqual([1, 0, 0]);
 });
 
-test("a task fails when the queue it works from or to is gone (T4)", () => {
+test("a task fails when the queue it works to is gone (T4)", () => {
   const bench = benchWithDeadLetters(2);
   bench.create("elsewhere");
   start(bench, "dead", { destinationArn: arn("elsewhere") });
@@ -218,11 +218,26 @@ test("a task fails when the queue it works from or to is gone (T4)", () => {
   run(bench);
   const failureReason = "AWS.SimpleQueueService.NonExistentQueue";
   expect(task(bench, "dead")).toMatchObject({ status: "FAILED", failureReason, moved: 0 });
+});
+
+test("tasks are forgotten with their source, whether they have ended or not (T6)", () => {
+  const bench = benchWithDeadLetters(2);
   start(bench, "dead");
-  bench.ok("deleteQueue", { queue: "dead" });
   run(bench);
-  expect([...bench.state.moveTasks.values()].map(({ status }) => status)).toEqual([
-    "FAILED",
-    "FAILED",
+  bury(bench, "q", 2);
+  start(bench, "dead", { perSecondMax: 1 });
+  run(bench);
+  const before = bench.changes.length;
+  bench.ok("deleteQueue", { queue: "dead" });
+  const forgotten = bench.changes.slice(before).filter(({ kind }) => kind === "delete-document");
+  expect(forgotten).toMatchObject([
+    { collection: "move-task" },
+    { collection: "move-task" },
+    { collection: "queue" },
   ]);
+  expect([bench.state.moveTasks.size, nextMoveAt(bench.state)]).toEqual([0, null]);
+  run(bench);
+  bench.pass(60_000);
+  bench.create("dead");
+  expect(bench.ok("listMoveTasks", { sourceArn: arn("dead"), limit: 10 }).tasks).toEqual([]);
 });

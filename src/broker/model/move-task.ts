@@ -8,12 +8,15 @@
 //       place to put a message can not be found.
 //   T5. No second sees more messages than the rate, however long the broker was down or asleep: what
 //       was moved is paid for in time before the next may go, and time that went by unused is lost.
+//   T6. A task is forgotten with its source queue: nobody could list or cancel it any more, and it
+//       is none of a later queue's of that name.
 
+import { present } from "../../core/assert.ts";
 import type { MessageContent } from "../../core/broker-change.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { formatDetail, parseDetail } from "./message-detail.ts";
-import type { MoveTaskStatus } from "./operations.ts";
+import type { MoveTask } from "./move-tasks.ts";
 import type { Queue } from "./queue.ts";
 import type { Step } from "./step.ts";
 
@@ -22,38 +25,22 @@ const MOVED_PER_STEP_MAX = 100;
 /** A fast task moves several at once: its steps are about so many to a second, not one a message. */
 const PACES_PER_SECOND = 20;
 
-export interface MoveTask {
-  readonly id: string;
-  /** Grows from task to task; several may start in the same millisecond. */
-  readonly order: number;
-  readonly sourceArn: string;
-  readonly destinationArn: string | null;
-  readonly perSecondMax: number | null;
-  readonly startedAt: EpochMs;
-  readonly toMove: number;
-  readonly status: MoveTaskStatus;
-  readonly moved: number;
-  /** Nothing more is moved before (T5). */
-  readonly nextAt: EpochMs;
-  readonly failureReason: string | null;
-}
-
 export function saveTask(state: BrokerState, step: Step, task: MoveTask): void {
-  state.moveTasks.set(task.id, task);
+  state.moveTasks.put(task);
   const document = { collection: "move-task", key: task.id, value: JSON.stringify(task) };
   step.emit({ kind: "put-document", document });
 }
 
-export function isActive(task: MoveTask): boolean {
-  return task.status === "RUNNING" || task.status === "CANCELLING";
+/** Forgets a task: nobody can ask for it any more. */
+export function forgetTask(state: BrokerState, step: Step, task: MoveTask): void {
+  state.moveTasks.delete(task);
+  step.emit({ kind: "delete-document", collection: "move-task", key: task.id });
 }
 
 /** When the next running task may move something, or null when none runs. */
 export function nextMoveAt(state: BrokerState): EpochMs | null {
   let earliest = Number.POSITIVE_INFINITY;
-  for (const task of state.moveTasks.values()) {
-    if (isActive(task)) earliest = Math.min(earliest, dueAt(task));
-  }
+  for (const task of state.moveTasks.active()) earliest = Math.min(earliest, dueAt(task));
   return earliest === Number.POSITIVE_INFINITY ? null : epochMs(earliest);
 }
 
@@ -80,9 +67,7 @@ function nextPaceAt(task: MoveTask, moved: number, now: EpochMs): EpochMs {
 
 /** Lets every active task do its next piece of work. */
 export function runMoveTasks(state: BrokerState, step: Step): void {
-  for (const task of [...state.moveTasks.values()]) {
-    if (isActive(task)) runTask(state, step, task);
-  }
+  for (const task of state.moveTasks.active()) runTask(state, step, task);
 }
 
 function runTask(state: BrokerState, step: Step, task: MoveTask): void {
@@ -90,12 +75,7 @@ function runTask(state: BrokerState, step: Step, task: MoveTask): void {
     saveTask(state, step, { ...task, status: "CANCELLED" });
     return;
   }
-  const source = state.queueByArn(task.sourceArn);
-  if (source === undefined) {
-    const failureReason = "AWS.SimpleQueueService.NonExistentQueue";
-    saveTask(state, step, { ...task, status: "FAILED", failureReason });
-    return;
-  }
+  const source = present(state.queueByArn(task.sourceArn), "the source of a move task"); // T6
   if (step.now < task.nextAt) return; // T5
   state.advance(source, step);
   const { moved, end } = moveSome(state, step, source, task, paceOf(task));

@@ -13,6 +13,7 @@ import { settingsView } from "./attribute-view.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
 import { SlotState } from "./message-slab.ts";
+import { forgetTask } from "./move-task.ts";
 import type { OperationInput } from "./operations.ts";
 import type { Queue } from "./queue.ts";
 import { mergeAttributes } from "./queue-attributes.ts";
@@ -108,6 +109,7 @@ export function deleteQueue(
   const { number, name } = queue.record;
   state.removeQueue(queue, step.now);
   state.deletedNames.set(name, step.now);
+  for (const task of state.moveTasks.ofSource(state.arnOf(name))) forgetTask(state, step, task);
   step.emit({ kind: "delete-document", collection: "queue", key: String(number) });
   const document = { collection: "deleted-queue", key: name, value: String(step.now) };
   step.emit({ kind: "put-document", document });
