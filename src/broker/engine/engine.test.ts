@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { EngineBench, turns, watch } from "../../../test/bench-model/engine-bench.ts";
 import { arn, entry, inGroup, receiveInput } from "../../../test/bench-model/model-bench.ts";
 import { durationMs } from "../../core/units.ts";
+import type { BrokerStore } from "../../ports/broker-store.ts";
+import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 
 function sendInput(queue: string, ...bodies: string[]) {
   return { queue, entries: bodies.map((body) => entry(body)), batch: true };
@@ -40,7 +42,7 @@ test("requests of one turn share one commit; what comes meanwhile is the next (W
   expect(bench.store.commits.length - before).toBe(2);
 });
 
-test("all changes of an operation are in one commit, the sequence included (W2)", async () => {
+test("all changes of an operation are in one commit (W2)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q.fifo");
   const before = bench.store.commits.length;
@@ -49,6 +51,34 @@ test("all changes of an operation are in one commit, the sequence included (W2)"
   expect(commits.map((changes) => changes.map(({ kind }) => kind))).toEqual([
     ["put-message", "put-dedup", "put-message", "put-dedup", "set-sequence"],
   ]);
+});
+
+test("no commit uses a message number that is not reserved, and few reserve some (W5)", async () => {
+  let store: BrokerStore = createMemoryBrokerStore();
+  let last = 0;
+  for (let life = 0; life < 3; life += 1) {
+    const bench = await EngineBench.open({ store });
+    if (life === 0) await bench.create("q");
+    let reserved = bench.store.load().sequence;
+    const bodies = Array.from({ length: 10 }, (_, index) => `${index}`);
+    for (let left = 500; left > 0; left -= 1) await bench.ok("send", sendInput("q", ...bodies));
+    let reservations = 0;
+    for (const changes of bench.store.commits) {
+      for (const change of changes) {
+        if (change.kind !== "set-sequence") continue;
+        reserved = change.seq;
+        reservations += 1;
+      }
+      for (const change of changes) {
+        if (change.kind !== "put-message") continue;
+        expect(change.head.seq).toBeGreaterThan(last);
+        expect(change.head.seq).toBeLessThanOrEqual(reserved);
+        last = change.head.seq;
+      }
+    }
+    expect(reservations).toBe(2); // 5,000 numbers in blocks of 4,096.
+    store = bench.store;
+  }
 });
 
 test("what changes nothing commits nothing", async () => {

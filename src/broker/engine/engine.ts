@@ -7,6 +7,9 @@
 //   W3. When a commit fails, everybody in it is told so, and the models are thrown away: they know
 //       things that the store does not. A later request finds them read anew from the store.
 //   W4. While a commit is under way nothing runs; what arrives meanwhile is the next batch.
+//   W5. Message numbers are reserved ahead, a block at a time: the store knows of no number that is
+//       in use and not reserved, and a restart goes on behind the block. Numbers have gaps then,
+//       and are never given twice; most commits need not write the counter.
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -31,6 +34,8 @@ import { recover } from "./recovery.ts";
 import { STEPS } from "./steps.ts";
 
 const JOBS_PER_BATCH_MAX = 1_000;
+/** How many message numbers are reserved at a time (W5). */
+const SEQUENCE_BLOCK = 4_096;
 const HOUSEKEEPING_MS = durationMs(60_000);
 /** A store that fails is not asked more often than this, however many requests come in. */
 const STORE_RETRY_MS = 250;
@@ -63,7 +68,7 @@ export class Engine {
   #houseKeptAt: EpochMs;
   /** Late rounds are harmless, so that what is computed once holds until then. */
   #nextRoundsAt: EpochMs | null = null;
-  #committedSequence = 0;
+  #reservedThrough = 0;
   #storeFailedAt = Number.NEGATIVE_INFINITY;
   #scheduled = false;
   #running = false;
@@ -93,7 +98,7 @@ export class Engine {
     // Even an empty commit shows that the store can be written to.
     await this.#ports.store.commit(fresh ? [{ kind: "put-document", document }] : []);
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
-    this.#committedSequence = state.sequence;
+    this.#reservedThrough = state.sequence;
     this.#state = state;
     this.#alarmed = true; // Move tasks and garbage of an earlier run want to go on.
     this.#schedule();
@@ -217,9 +222,9 @@ export class Engine {
   }
 
   #commit(state: BrokerState, changes: Change[]): Promise<void> {
-    if (state.sequence !== this.#committedSequence) {
-      this.#committedSequence = state.sequence;
-      changes.push({ kind: "set-sequence", seq: state.sequence });
+    if (state.sequence > this.#reservedThrough) {
+      this.#reservedThrough = state.sequence + SEQUENCE_BLOCK; // W5
+      changes.push({ kind: "set-sequence", seq: this.#reservedThrough });
     }
     return this.#ports.store.commit(changes);
   }

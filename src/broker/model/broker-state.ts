@@ -1,6 +1,6 @@
 // BrokerState: all queues of the broker, and the counters they share.
 //   B1. Queue numbers and message numbers only grow and are never given twice, not even after a
-//       restart: the highest of both is part of what is committed.
+//       restart: bounds that none exceeds are part of what is committed.
 //   B2. A name that was deleted stays taken for a minute, as on AWS.
 //   B3. What a purge, a deleted queue or the end of its retention leaves on disk is garbage: no
 //       longer part of any queue, and erased piece by piece behind the scenes. A crash before that
