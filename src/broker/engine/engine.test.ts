@@ -233,6 +233,22 @@ test("closing waits for what was accepted", async () => {
   expect([closed.state, bench.store.closed]).toEqual(["resolved", true]);
 });
 
+test("a second close resolves with the first, not before it", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  bench.store.holding = true;
+  const send = bench.send("q", entry("a"));
+  const commit = await bench.store.underWay();
+  const closes = [watch(bench.broker.close()), watch(bench.broker.close())];
+  await turns();
+  expect(closes.map(({ state }) => state)).toEqual(["pending", "pending"]);
+  await commit.pass();
+  await send;
+  await turns();
+  expect(closes.map(({ state }) => state)).toEqual(["resolved", "resolved"]);
+  expect(bench.store.closed).toBe(true);
+});
+
 test("idle does not wait for long polls, but for everything else", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");

@@ -74,6 +74,7 @@ export class Engine {
   #running = false;
   #alarmed = false;
   #closed = false;
+  #closing: Promise<void> | null = null;
 
   constructor(ports: EnginePorts, identity: BrokerIdentity, cacheBytesMax: number) {
     this.#ports = ports;
@@ -118,8 +119,13 @@ export class Engine {
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
+  /** However often it is asked, it closes once, and resolves when that is done. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#closed = true;
     this.#alarm.clear();
     this.#endWaiting();
