@@ -144,6 +144,32 @@ test("a store that failed is asked again after a pause, whatever the traffic", a
   expect(bench.store.loads).toBe(loads + 1);
 });
 
+test("a store that failed is asked again even if nobody asks, at growing intervals (W3)", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q", { MessageRetentionPeriod: "60" });
+  await bench.send("q", entry("a"));
+  bench.store.holding = true;
+  const lost = watch(bench.send("q", entry("lost")));
+  (await bench.store.underWay()).break();
+  await turns();
+  expect(lost.state).toBe("rejected");
+  const attempts: number[] = [];
+  const start = bench.clock.now();
+  while (attempts.length < 8) {
+    bench.clock.advance(50);
+    await turns();
+    if (bench.store.held.length === 0) continue;
+    attempts.push(bench.clock.now() - start);
+    (await bench.store.underWay()).break();
+    await turns();
+  }
+  expect(attempts).toEqual([250, 750, 1_750, 3_750, 7_750, 15_750, 23_750, 31_750]);
+  bench.store.holding = false;
+  await bench.pass(8_000);
+  for (let minute = 0; minute < 3; minute += 1) await bench.pass(60_000);
+  expect([...bench.store.load().messages]).toEqual([]); // Housekeeping has gone on by itself.
+});
+
 test("a long poll is woken by a send, a visibility timeout and a delay", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");

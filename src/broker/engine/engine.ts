@@ -5,7 +5,8 @@
 //       told of a message that a crash could still take back.
 //   W2. All changes of an operation are in one commit, whole or not at all.
 //   W3. When a commit fails, everybody in it is told so, and the models are thrown away: they know
-//       things that the store does not. A later request finds them read anew from the store.
+//       things that the store does not. They are read anew from the store after a pause, whether
+//       anybody asks or not: move tasks and housekeeping have nobody who would ask for them.
 //   W4. While a commit is under way nothing runs; what arrives meanwhile is the next batch.
 //   W5. Message numbers are reserved ahead, a block at a time: the store knows of no number that is
 //       in use and not reserved, and a restart goes on behind the block. Numbers have gaps then,
@@ -39,6 +40,8 @@ const SEQUENCE_BLOCK = 4_096;
 const HOUSEKEEPING_MS = durationMs(60_000);
 /** A store that fails is not asked more often than this, however many requests come in. */
 const STORE_RETRY_MS = 250;
+/** While nobody asks, the pauses double up to this: each attempt reads the whole store. */
+const STORE_RETRY_MS_MAX = 8_000;
 
 export interface EnginePorts {
   readonly store: BrokerStore;
@@ -70,6 +73,7 @@ export class Engine {
   #nextRoundsAt: EpochMs | null = null;
   #reservedThrough = 0;
   #storeFailedAt = Number.NEGATIVE_INFINITY;
+  #retryMs = STORE_RETRY_MS;
   #scheduled = false;
   #running = false;
   #alarmed = false;
@@ -134,6 +138,11 @@ export class Engine {
     await this.#ports.store.close();
   }
 
+  /** False from a failure of the store until it has been read anew. */
+  get healthy(): boolean {
+    return this.#state !== null;
+  }
+
   #endWaiting(): void {
     for (const id of [...this.#waiting.keys()]) this.#giveUp(id);
   }
@@ -160,6 +169,7 @@ export class Engine {
       // Not a failure of its own: under steady traffic the pause would begin anew for ever.
       const error = new TidegateError("TG_STORE_UNAVAILABLE", "The store has just failed.");
       for (const job of jobs) job.reject(error);
+      this.#retryLater(); // Timers may be a little early.
       return;
     }
     try {
@@ -168,6 +178,7 @@ export class Engine {
       for (const job of jobs) this.#runJob(state, batch, job, answered);
       this.#runByItself(state, batch, answered);
       if (batch.changes.length > 0) await this.#commit(state, batch.changes);
+      this.#retryMs = STORE_RETRY_MS;
       for (const { job, outcome } of answered) job.resolve(outcome); // W1
       this.#setAlarm(state, batch.now);
     } catch (error) {
@@ -243,6 +254,15 @@ export class Engine {
     for (const job of new Set([...jobs, ...answered.map(({ job }) => job), ...stranded])) {
       job.reject(error);
     }
+    this.#retryLater();
+    this.#retryMs = Math.min(this.#retryMs * 2, STORE_RETRY_MS_MAX);
+  }
+
+  /** Sees to it that the store is asked again (W3). */
+  #retryLater(): void {
+    if (this.#closed) return;
+    const now = this.#time.now();
+    this.#alarm.setFor(addMs(now, durationMs(this.#retryMs)), now);
   }
 
   #giveUp(id: number): void {
