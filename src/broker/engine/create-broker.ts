@@ -25,6 +25,9 @@ export async function createBroker(ports: EnginePorts, options: BrokerOptions): 
   return {
     account,
     region,
+    get healthy() {
+      return engine.healthy;
+    },
     submit(name, input, signal) {
       return new Promise((resolve, reject) => {
         // The engine answers every job with the outcome of its own operation.

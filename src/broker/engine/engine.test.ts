@@ -144,6 +144,20 @@ test("a store that failed is asked again after a pause, whatever the traffic", a
   expect(bench.store.loads).toBe(loads + 1);
 });
 
+test("the broker is healthy but from a failure of the store until it is read anew", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  expect(bench.broker.healthy).toBe(true);
+  bench.store.holding = true;
+  const lost = watch(bench.send("q", entry("lost")));
+  (await bench.store.underWay()).break();
+  await turns();
+  expect([lost.state, bench.broker.healthy]).toEqual(["rejected", false]);
+  bench.store.holding = false;
+  await bench.pass(250);
+  expect(bench.broker.healthy).toBe(true);
+});
+
 test("a store that failed is asked again even if nobody asks, at growing intervals (W3)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q", { MessageRetentionPeriod: "60" });
