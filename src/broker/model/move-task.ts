@@ -6,8 +6,8 @@
 //       new id is its deduplication id, so that the queue can not swallow it.
 //   T4. A task ends when no message of its source can be moved, when it is cancelled, or when the
 //       place to put a message can not be found.
-//   T5. No second sees more messages than the rate, however long the broker was down or asleep: what
-//       was moved is paid for in time before the next may go, and time that went by unused is lost.
+//   T5. No second sees more messages than the rate, however long the broker was down or asleep:
+//       what was moved is paid for in time before the next may go; unused time is lost.
 //   T6. A task is forgotten with its source queue: nobody could list or cancel it any more, and it
 //       is none of a later queue's of that name.
 
@@ -22,7 +22,7 @@ import type { Step } from "./step.ts";
 
 /** How many messages one step moves at the most. */
 const MOVED_PER_STEP_MAX = 100;
-/** A fast task moves several at once: its steps are about so many to a second, not one a message. */
+/** A fast task moves several at once: about so many steps a second, not one a message. */
 const PACES_PER_SECOND = 20;
 
 export function saveTask(state: BrokerState, step: Step, task: MoveTask): void {
