@@ -17,9 +17,10 @@ export const ACCOUNT = "000000000000";
 export const REQUEST_ID = "11111111-2222-4333-8444-555555555555";
 export const MESSAGE_ID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
 
-type Script = {
+type Answers = {
   [K in OperationName]?: (input: OperationInput<K>) => Outcome<OperationOutput<K>>;
 };
+type Script = Answers & { readonly healthy?: boolean };
 
 const SUBSCRIPTION = {
   arn: "arn:aws:sns:us-east-1:000000000000:t:id",
@@ -56,7 +57,7 @@ const TOPIC_DEFAULTS = {
 } satisfies Script;
 
 /** What each operation answers when the test does not say otherwise. */
-const DEFAULTS: Required<Script> = {
+const DEFAULTS: Required<Answers> = {
   createQueue: ({ name }) => done({ name }),
   deleteQueue: () => done(null),
   findQueue: ({ queue }) => done({ name: queue }),
@@ -109,6 +110,7 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
   const broker: Broker = {
     account: ACCOUNT,
     region: "us-east-1",
+    healthy: script.healthy ?? true,
     async submit<K extends OperationName>(name: K, input: OperationInput<K>) {
       asked.push({ name, input });
       const answer = (script[name] ?? DEFAULTS[name]) as (

@@ -50,6 +50,9 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
   return {
     account,
     region,
+    get healthy() {
+      return engine.healthy;
+    },
     submit: (name, input, signal) => {
       // Everything but these few goes straight to the engine: this is the hot path.
       if (name === "createTopic" || name === "subscribe") {

@@ -8,7 +8,7 @@ import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerStore, StoredDocument } from "../../ports/broker-store.ts";
 import { type BrokerIdentity, BrokerState } from "../model/broker-state.ts";
-import type { MoveTask } from "../model/move-task.ts";
+import type { MoveTask } from "../model/move-tasks.ts";
 import type { QueueRecord } from "../model/queue.ts";
 import type { ReceiveAttempt } from "../model/receive-attempt.ts";
 import type { SubscriptionRecord } from "../model/subscription.ts";
@@ -65,7 +65,7 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
   }
   const tasks = of("move-task").map(({ value }) => JSON.parse(value) as MoveTask);
   tasks.sort((a, b) => a.order - b.order);
-  for (const task of tasks) state.moveTasks.set(task.id, task);
+  for (const task of tasks) state.moveTasks.put(task);
   for (const { key, value } of of("attempt")) {
     state.attempts.set(key, JSON.parse(value) as ReceiveAttempt);
   }

@@ -1,6 +1,6 @@
 // BrokerState: all queues and topics of the broker, and the counters they share.
 //   B1. Queue numbers and message numbers only grow and are never given twice, not even after a
-//       restart: the highest of both is part of what is committed.
+//       restart: bounds that none exceeds are part of what is committed.
 //   B2. A name that was deleted stays taken for a minute, as on AWS.
 //   B3. What a purge, a deleted queue or the end of its retention leaves on disk is garbage: no
 //       longer part of any queue, and erased piece by piece behind the scenes. A crash before that
@@ -11,7 +11,7 @@ import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DELETED_NAME_WAIT_MS } from "../../core/limits.ts";
 import { addMs, type EpochMs } from "../../core/units.ts";
 import { MessageSlab } from "./message-slab.ts";
-import type { MoveTask } from "./move-task.ts";
+import { MoveTasks } from "./move-tasks.ts";
 import { Queue, type QueueRecord } from "./queue.ts";
 import { settingsOf } from "./queue-settings.ts";
 import { createReceiptHandles, type ReceiptHandles } from "./receipt-handle.ts";
@@ -34,7 +34,7 @@ export class BrokerState {
   readonly slab = new MessageSlab();
   readonly queues = new Map<string, Queue>();
   readonly deletedNames = new Map<string, EpochMs>();
-  readonly moveTasks = new Map<string, MoveTask>();
+  readonly moveTasks = new MoveTasks();
   readonly attempts = new Map<string, ReceiveAttempt>();
   readonly waiting = new WaitingReceives();
   readonly topics = new Topics();

@@ -2,11 +2,11 @@
 //   A1. SNS takes any number of them; only raw delivery to a queue has a limit.
 //   A2. Records have no prototype: `__proto__` is a lawful attribute name.
 
+import { hasInvalidXmlCharacter } from "../../core/text.ts";
 import { refuse } from "../model/fault.ts";
 import type { MessageAttribute } from "../model/operations.ts";
 import type { Refusal } from "./call.ts";
 import { isBinaryType } from "./md5-attributes.ts";
-import { hasForbiddenCharacter } from "./parameters.ts";
 import { blob, entries, structure, text, type ValueOf } from "./shape.ts";
 import { absent } from "./sns-request.ts";
 
@@ -74,7 +74,7 @@ function checkName(name: string): Refusal | null {
 function checkValue(name: string, input: AttributeInput, path: string): Refusal | null {
   const { DataType: type, StringValue: string, BinaryValue: binary } = input;
   if (type === undefined || type === null) return absent(`${path}.${name}.member.dataType`);
-  if (!TYPE.test(type) || hasForbiddenCharacter(type)) {
+  if (!TYPE.test(type) || hasInvalidXmlCharacter(type)) {
     return invalid(
       `The message attribute '${name}' has an invalid message attribute type, the set of ` +
         "supported type prefixes is Binary, Number, and String.",
@@ -93,7 +93,7 @@ function checkValue(name: string, input: AttributeInput, path: string): Refusal 
         `message attribute type '${type}'.`,
     );
   }
-  if (field === "String" && hasForbiddenCharacter(own)) {
+  if (field === "String" && hasInvalidXmlCharacter(own)) {
     return invalid(`The message attribute '${name}' contains characters outside the allowed set.`);
   }
   if (type.startsWith("Number") && !NUMBER.test(own)) {

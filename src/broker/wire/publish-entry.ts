@@ -1,8 +1,8 @@
 // Publish entries: from what a publisher sends, alone or in a batch, to what the broker takes.
 
+import { hasInvalidXmlCharacter } from "../../core/text.ts";
 import type { PublishEntry } from "../model/topic-contract.ts";
 import type { Refusal } from "./call.ts";
-import { hasForbiddenCharacter } from "./parameters.ts";
 import { publishAttributes, readPublishAttributes } from "./publish-attributes.ts";
 import { type FieldsOf, text } from "./shape.ts";
 import { absent, invalidParameter } from "./sns-request.ts";
@@ -54,14 +54,14 @@ export function readPublishEntry(input: PublishFields, path: string): ReadPublis
 
 function checkTexts(message: string, subject: string | null | undefined): Refusal | null {
   if (message === "") return invalidParameter("Empty message");
-  if (hasForbiddenCharacter(message)) {
+  if (hasInvalidXmlCharacter(message)) {
     return invalidParameter("Message Reason: Invalid characters found");
   }
   if (subject === undefined || subject === null) return null;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   const controls = /[\u0000-\u001F\u007F]/.test(subject);
   const fits = subject !== "" && subject.length <= SUBJECT_CHARS_MAX && !controls;
-  return fits && !hasForbiddenCharacter(subject) ? null : invalidParameter("Subject");
+  return fits && !hasInvalidXmlCharacter(subject) ? null : invalidParameter("Subject");
 }
 
 function checkIds(input: PublishFields): Refusal | null {

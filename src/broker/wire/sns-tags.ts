@@ -1,8 +1,8 @@
 // SNS tags: a list of keys and values on the wire, a record behind it.
 
+import { hasInvalidXmlCharacter } from "../../core/text.ts";
 import { refuse } from "../model/fault.ts";
 import type { Refusal } from "./call.ts";
-import { hasForbiddenCharacter } from "./parameters.ts";
 import { members, structure, text, type ValueOf } from "./shape.ts";
 import { invalidParameter } from "./sns-request.ts";
 
@@ -18,10 +18,10 @@ export function readTags(
 ): { readonly tags: Record<string, string> } | Refusal {
   const read: Record<string, string> = Object.create(null);
   for (const { Key: key, Value: value } of tags ?? []) {
-    if (!key || key.length > KEY_CHARS_MAX || hasForbiddenCharacter(key)) {
+    if (!key || key.length > KEY_CHARS_MAX || hasInvalidXmlCharacter(key)) {
       return invalidParameter("Tag keys have 1 to 128 characters.");
     }
-    if ((value ?? "").length > VALUE_CHARS_MAX || hasForbiddenCharacter(value ?? "")) {
+    if ((value ?? "").length > VALUE_CHARS_MAX || hasInvalidXmlCharacter(value ?? "")) {
       return invalidParameter("Tag values have up to 256 characters.");
     }
     if (key.toLowerCase().startsWith("aws:")) {
