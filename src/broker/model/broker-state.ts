@@ -124,7 +124,8 @@ export class BrokerState {
     if (queue === undefined || head.seq <= queue.record.purgedThrough) {
       this.garbage.push(head.seq);
     } else {
-      queue.insert(head, now);
+      const dueAt = queue.dueOf(head);
+      queue.insert(dueAt === head.dueAt ? head : { ...head, dueAt }, now);
     }
   }
 

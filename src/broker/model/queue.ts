@@ -7,10 +7,12 @@
 //       now; the bytes on disk follow piece by piece.
 //   Q4. Only messages that were received once can be named by a receipt handle; only those are in
 //       the index.
+//   Q5. A new delay of a FIFO queue holds for all that was never received. On disk only the queue's
+//       record says so, however many wait: until when they are delayed is worked out anew.
 
 import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
-import { type EpochMs, epochMs } from "../../core/units.ts";
+import { addMs, type EpochMs, epochMs } from "../../core/units.ts";
 import { DedupWindow } from "./dedup-window.ts";
 import { FairSchedule } from "./fair-schedule.ts";
 import { FifoSchedule } from "./fifo-schedule.ts";
@@ -32,6 +34,8 @@ export interface QueueRecord {
   readonly purgedAt: EpochMs | null;
   /** Messages numbered up to here were purged. */
   readonly purgedThrough: number;
+  /** FIFO messages numbered up to here have the queue's delay instead of their own (Q5). */
+  readonly delayedThrough: number;
 }
 
 export class Queue {
@@ -85,6 +89,12 @@ export class Queue {
   get oldestSentAt(): EpochMs | null {
     const top = this.ages.top;
     return top === 0 ? null : epochMs(this.slab.sentAt.get(top));
+  }
+
+  /** What was read from disk, due when the queue says (Q5). */
+  dueOf(head: MessageHead): EpochMs {
+    const own = !this.fifo || head.receiveCount > 0 || head.seq > this.record.delayedThrough;
+    return own ? head.dueAt : addMs(head.sentAt, this.settings.delayMs);
   }
 
   /** Takes in a message: sent, moved here, or read from disk. */
