@@ -107,6 +107,7 @@ export class BrokerState {
     this.discardMessages(queue, now);
     this.queues.delete(queue.record.name);
     this.#byNumber.delete(queue.record.number);
+    this.waiting.touch(queue);
   }
 
   /** Empties a queue in memory; what it held becomes garbage (B3). */
@@ -133,6 +134,7 @@ export class BrokerState {
   saveRecord(queue: Queue, record: QueueRecord, step: Step): void {
     queue.record = record;
     queue.settings = settingsOf(record.attributes);
+    this.waiting.touch(queue); // Another retention or redrive policy may free what is blocked.
     step.emit({
       kind: "put-document",
       document: {

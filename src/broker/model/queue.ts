@@ -38,6 +38,11 @@ export interface QueueRecord {
   readonly delayedThrough: number;
 }
 
+/** Whoever wants to know that a queue has changed. */
+export interface QueueWatcher {
+  touch(queue: Queue): void;
+}
+
 export class Queue {
   record: QueueRecord;
   settings: QueueSettings;
@@ -47,6 +52,8 @@ export class Queue {
   readonly ages: SlotHeap;
   readonly #schedule: Schedule;
   readonly #deadlines: SlotHeap;
+  /** Told of every message that comes, goes, hides or shows, while somebody waits for one. */
+  watcher: QueueWatcher | null = null;
   /** True when a receive stopped before it had seen all: whoever waits has to look again. */
   unfinished = false;
   readonly #received = new Map<number, number>();
@@ -86,6 +93,14 @@ export class Queue {
     return top === 0 ? null : epochMs(this.slab.dueAt.get(top));
   }
 
+  /** When time alone changes the queue next, by what is due or expires; Infinity if never. */
+  get changesAt(): number {
+    const { nextDueAt: dueAt, oldestSentAt: sentAt } = this;
+    const expiresAt =
+      sentAt === null ? Number.POSITIVE_INFINITY : sentAt + this.settings.retentionMs;
+    return dueAt === null ? expiresAt : Math.min(dueAt, expiresAt);
+  }
+
   get oldestSentAt(): EpochMs | null {
     const top = this.ages.top;
     return top === 0 ? null : epochMs(this.slab.sentAt.get(top));
@@ -117,6 +132,7 @@ export class Queue {
     if (state === SlotState.delayed) this.#delayed += 1;
     if (head.receivedAt > 0) this.#received.set(head.seq, slot); // Q4
     this.#schedule.add(slot, head.group, now);
+    this.watcher?.touch(this);
     return slot;
   }
 
@@ -153,6 +169,7 @@ export class Queue {
     const slab = this.slab;
     const before = slab.state.get(slot);
     slab.dueAt.set(slot, dueAt);
+    this.watcher?.touch(this);
     if (before === state) {
       this.#deadlines.update(slot);
       return;
@@ -173,6 +190,7 @@ export class Queue {
     else this.#delayed -= 1;
     slab.state.set(slot, SlotState.ready);
     this.#schedule.release(slot, wasInFlight, now);
+    this.watcher?.touch(this);
   }
 
   /** The message is gone from this queue. */
@@ -186,6 +204,7 @@ export class Queue {
     this.#received.delete(slab.seq.get(slot));
     this.#schedule.remove(slot, state, now);
     slab.free(slot);
+    this.watcher?.touch(this);
   }
 
   /** Brings the queue to `now`; `expired` is told of each message that outlived its retention. */
