@@ -36,8 +36,8 @@ function checkPlace(facts: Facts, fact: MessageFact, queue: string): void {
     if (fact.dead) facts.violations.push(`${fact.body}: came back from the dead letters`);
     return;
   }
-  const { deadLetters } = planOf(fact.queue);
-  if (deadLetters?.queue !== queue) {
+  const { deadLetters, movesTo } = planOf(fact.queue);
+  if (deadLetters?.queue !== queue && movesTo !== queue) {
     facts.violations.push(`${fact.body}: sent to ${fact.queue} and delivered from ${queue}`);
   }
 }
@@ -55,7 +55,8 @@ function checkDelivery(facts: Facts, answer: ReceiveAnswer, got: Delivered): Mes
     const earlyMs = hidden.minMs - CLOCK_TOLERANCE_MS - answer.answeredMs;
     if (earlyMs > 0) say(`delivered ${Math.round(earlyMs)} ms before its visibility ended`); // D1
   }
-  if (fact.messageId !== null && fact.messageId !== got.messageId) {
+  const renamed = planOf(fact.queue).movesTo === answer.queue && !fact.dead;
+  if (!renamed && fact.messageId !== null && fact.messageId !== got.messageId) {
     say(`told as ${fact.messageId} and delivered as ${got.messageId}`);
   }
   checkPlace(facts, fact, answer.queue);
