@@ -3,14 +3,17 @@
 //   The first thing that fits decides who answers:
 //   1. a header X-Amz-Target: the JSON protocol, on whatever path;
 //   2. a path under /_tidegate: the admin;
-//   3. anything else: the query protocol, which refuses what names no action.
-//   Other services find their place here by target, by the version parameter of a query, or as
-//   the last resort (S3, whose requests name neither).
+//   3. the path of the certificate that notifications are signed with;
+//   4. anything else: the query protocol, which tells SQS and SNS apart by itself and refuses what
+//      names no action.
+//   Other services find their place here by target, or as the last resort (S3, whose requests name
+//   neither a target nor an action).
 
 import type { HttpHandler } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
 import type { Site } from "./wire/call.ts";
+import { answerCertificate, isCertificatePath } from "./wire/certificate.ts";
 import { answerJson } from "./wire/json-protocol.ts";
 import { answerQuery } from "./wire/query-protocol.ts";
 import { senderIdOf } from "./wire/sender-id.ts";
@@ -33,6 +36,7 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
     const target = request.headers["x-amz-target"];
     if (target !== undefined) return answerJson(site, request, target);
     if (isAdminPath(request.path)) return answerAdmin(site, options, request);
+    if (isCertificatePath(request.path)) return answerCertificate(site, request);
     return answerQuery(site, request);
   };
 }

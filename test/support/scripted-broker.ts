@@ -21,6 +21,40 @@ type Script = {
   [K in OperationName]?: (input: OperationInput<K>) => Outcome<OperationOutput<K>>;
 };
 
+const SUBSCRIPTION = {
+  arn: "arn:aws:sns:us-east-1:000000000000:t:id",
+  pending: false,
+  topicArn: "arn:aws:sns:us-east-1:000000000000:t",
+  protocol: "sqs",
+  endpoint: "arn:aws:sqs:us-east-1:000000000000:q",
+};
+
+const TOPIC_DEFAULTS = {
+  createTopic: ({ name }) => done({ name }),
+  deleteTopic: () => done(null),
+  listTopics: () => done({ names: [], nextToken: null }),
+  getTopicAttributes: () => done({ attributes: {} }),
+  setTopicAttribute: () => done(null),
+  subscribe: () => done(SUBSCRIPTION),
+  confirmSubscription: () => done({ arn: SUBSCRIPTION.arn }),
+  unsubscribe: () => done(null),
+  listSubscriptions: () => done({ subscriptions: [SUBSCRIPTION], nextToken: null }),
+  getSubscriptionAttributes: () => done({ attributes: {} }),
+  setSubscriptionAttribute: () => done(null),
+  publish: ({ entries }) =>
+    done({ results: entries.map(() => done({ messageId: MESSAGE_ID, sequenceNumber: null })) }),
+  tagTopic: () => done(null),
+  untagTopic: () => done(null),
+  listTopicTags: () => done({ tags: {} }),
+  addTopicPermission: () => done(null),
+  removeTopicPermission: () => done(null),
+  keepSigningIdentity: (identity) => done(identity),
+  findSigningIdentity: () => done(null),
+  takeOutgoing: () => done({ messages: [] }),
+  settleOutgoing: () => done(null),
+  countTopics: () => done({ topics: [] }),
+} satisfies Script;
+
 /** What each operation answers when the test does not say otherwise. */
 const DEFAULTS: Required<Script> = {
   createQueue: ({ name }) => done({ name }),
@@ -46,6 +80,7 @@ const DEFAULTS: Required<Script> = {
   cancelMoveTask: () => done({ moved: 0 }),
   countQueues: () => done({ queues: [] }),
   peek: () => done({ messages: [], nextAfterSeq: null }),
+  ...TOPIC_DEFAULTS,
 };
 
 export interface Wire {

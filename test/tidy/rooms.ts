@@ -59,7 +59,15 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   aws: { imports: SEAMS, packages: ["@aws-sdk/client-sqs"], machine: true },
   platform: {
     imports: SEAMS,
-    packages: ["node:crypto", "node:http", "node:fs", "node:path", "node:net", "node:timers"],
+    packages: [
+      "node:crypto",
+      "node:http",
+      "node:https",
+      "node:fs",
+      "node:path",
+      "node:net",
+      "node:timers",
+    ],
     machine: true,
   },
   cloud: {

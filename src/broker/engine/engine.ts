@@ -19,7 +19,9 @@ import type { BrokerIdentity, BrokerState } from "../model/broker-state.ts";
 import { done, type Outcome } from "../model/fault.ts";
 import { keepHouse, nextHouseworkAt, sweepGarbage } from "../model/housekeeping.ts";
 import { nextMoveAt, runMoveTasks } from "../model/move-task.ts";
+import { nextOutgoingAt } from "../model/outgoing.ts";
 import type { Waiting } from "../model/receive.ts";
+import { runReplays } from "../model/replay.ts";
 import { settleWaiting } from "../model/settle-waiting.ts";
 import type { Step } from "../model/step.ts";
 import { Alarm } from "./alarm.ts";
@@ -69,6 +71,8 @@ export class Engine {
   #running = false;
   #alarmed = false;
   #closed = false;
+  /** Told after every batch when the next request to an http endpoint is due. */
+  onOutgoing: (dueAt: EpochMs | null, now: EpochMs) => void = () => {};
 
   constructor(ports: EnginePorts, identity: BrokerIdentity, cacheBytesMax: number) {
     this.#ports = ports;
@@ -205,6 +209,7 @@ export class Engine {
   /** What happens without anybody asking: long polls end, moves go on, the house is kept. */
   #runByItself(state: BrokerState, batch: Batch, answered: Answered[]): void {
     runMoveTasks(state, batch);
+    runReplays(state, batch);
     sweepGarbage(state, batch);
     if (batch.now >= addMs(this.#houseKeptAt, HOUSEKEEPING_MS)) {
       keepHouse(state, batch);
@@ -241,7 +246,8 @@ export class Engine {
 
   #setAlarm(state: BrokerState, now: EpochMs): void {
     if (this.#closed) return;
-    if (state.garbage.length > 0) this.#alarmed = true;
+    if (state.garbage.length > 0 || state.topics.replaying.size > 0) this.#alarmed = true;
+    if (state.topics.couriered.size > 0) this.onOutgoing(nextOutgoingAt(state, now), now);
     const wake = state.waiting.nextWakeAt();
     const move = nextMoveAt(state);
     if (wake !== null) this.#alarm.setFor(wake, now);

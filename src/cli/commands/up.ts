@@ -22,6 +22,7 @@ export const up = command({
     data: text("FOLDER", null, `Folder to keep everything in (default: ${DATA_FALLBACK}).`),
     memory: toggle("Keep everything in memory; nothing survives a stop."),
     clock: oneOf(["system", "virtual"], "system", "Virtual time moves only when told to."),
+    "enforce-policies": toggle("Let queue policies decide what topics may deliver to queues."),
     json: toggle("Print the ready line as JSON."),
   },
   async run({ flags, out }) {
@@ -40,6 +41,7 @@ export const up = command({
       port: flags.port ?? 0,
       host,
       clock: flags.clock ?? "system",
+      enforcePolicies: flags["enforce-policies"] === true,
       version: version(),
       onError: createTroubleTeller(out),
     });
