@@ -80,8 +80,9 @@ function checkDeadline(fact: MessageFact, moved: boolean, peeked: Peeked, endedM
 function gainMax(facts: Facts, fact: MessageFact, inDeadLetters: boolean): number {
   const open = (queue: string | undefined): number =>
     queue === undefined ? 0 : queueFacts(facts, queue).openReceives;
+  const { movesTo } = planOf(fact.queue);
   const atSource = fact.dead ? 0 : open(fact.queue);
-  if (!inDeadLetters) return atSource;
+  if (!inDeadLetters) return atSource + (movesTo === null ? 0 : open(movesTo));
   const move = fact.dead ? 0 : 1; // The receive that moved it may have been counted, too.
   return atSource + move + open(planOf(fact.queue).deadLetters?.queue);
 }

@@ -19,6 +19,7 @@ import {
   answerSend,
   checkNewSequence,
   type Delivered,
+  liveMessages,
   type MessageFact,
   queueFacts,
 } from "./facts.ts";
@@ -196,7 +197,7 @@ async function configure(context: ClientContext): Promise<boolean> {
 
 function choose(context: ClientContext): (context: ClientContext) => Promise<boolean> {
   const { shared, random, client } = context;
-  const live = [...shared.facts.groups.values()].reduce((sum, group) => sum + group.size, 0);
+  const live = liveMessages(shared.facts);
   const roll = random.next();
   if (roll < 0.02 && client === 0) return configure;
   if (roll < 0.03 && client === 1) return purge;

@@ -12,7 +12,7 @@ import { checkObservation } from "./check.ts";
 import { runClient } from "./client.ts";
 import { type ClientContext, count, type Shared } from "./client-context.ts";
 import { drainEverything } from "./drain-everything.ts";
-import { createFacts } from "./facts.ts";
+import { createFacts, liveMessages } from "./facts.ts";
 import { createQueues, findQueues, moveTasksOf, observe } from "./observe.ts";
 import { probeDuplicates } from "./probe-duplicates.ts";
 import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
@@ -104,7 +104,7 @@ async function runRounds(options: CrashRunOptions, shared: Shared): Promise<numb
       }
       control.close();
       await work(server, shared, seed);
-      const live = [...shared.facts.groups.values()].reduce((sum, group) => sum + group.size, 0);
+      const live = liveMessages(shared.facts);
       options.progress?.(`crash ${round + 1}: ${shared.facts.messages.size} sent, ${live} live`);
       if (shared.facts.violations.length > 0) return round + 1; // R3
     } finally {

@@ -70,10 +70,11 @@ function checkDelivery(facts: Facts, answer: ReceiveAnswer, got: Delivered): Mes
 }
 
 /** A message that has just moved was visible to do so; its old deadline is void. */
-const queueOf = (fact: MessageFact, answer: ReceiveAnswer): "same" | "moved" =>
-  (fact.dead ? planOf(fact.queue).deadLetters?.queue : fact.queue) === answer.queue
-    ? "same"
-    : "moved";
+function queueOf(fact: MessageFact, answer: ReceiveAnswer): "same" | "moved" {
+  const { deadLetters, movesTo } = planOf(fact.queue);
+  const place = fact.dead ? (deadLetters?.queue ?? movesTo) : fact.queue;
+  return place === answer.queue ? "same" : "moved";
+}
 
 function checkOrder(facts: Facts, answer: ReceiveAnswer): void {
   const seen = new Set<string>();
@@ -99,6 +100,7 @@ export function answerReceive(facts: Facts, answer: ReceiveAnswer): MessageFact[
     const fact = checkDelivery(facts, answer, got);
     if (fact === null) continue;
     if (fact.send === "unknown") fact.send = "acked"; // Whoever sees it knows that it was taken.
+    if (planOf(fact.queue).movesTo === answer.queue) fact.messageId = got.messageId;
     fact.messageId ??= got.messageId;
     if (answer.queue === fact.queue) fact.sequenceNumber ??= got.sequenceNumber;
     else fact.dead = true;

@@ -6,7 +6,7 @@
 //       clock is this machine's. CLOCK_TOLERANCE_MS covers rounding.
 //   F4. A message group is sent to by one client only, so its sends have one true order.
 
-import { planOf } from "./queue-plan.ts";
+import { isPurged, planOf } from "./queue-plan.ts";
 
 export const CLOCK_TOLERANCE_MS = 100;
 
@@ -144,6 +144,16 @@ export function groupOf(facts: Facts, fact: MessageFact): Set<MessageFact> {
     facts.groups.set(key, group);
   }
   return group;
+}
+
+/** How many messages clients have yet to work off; those that wait for a purge are none. */
+export function liveMessages(facts: Facts): number {
+  let live = 0;
+  for (const group of facts.groups.values()) {
+    const [first] = group;
+    if (first !== undefined && !isPurged(first.queue)) live += group.size;
+  }
+  return live;
 }
 
 /** The answer to a delete, or what a look into the queue told in its place. */

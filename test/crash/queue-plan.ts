@@ -39,6 +39,8 @@ const MOVED_TO = "returned";
 /** A queue can be purged once in a minute, so there are several to purge. */
 export const PURGED = ["purged-1", "purged-2", "purged-3", "purged-4"] as const;
 
+export const isPurged = (name: string): boolean => PURGED.some((purged) => purged === name);
+
 /** Queues that messages go to come before the queues that they come from. */
 export const QUEUES: readonly QueuePlan[] = [
   plan("dead", { VisibilityTimeout: "33" }),
@@ -48,7 +50,7 @@ export const QUEUES: readonly QueuePlan[] = [
   plan("work", { VisibilityTimeout: "35" }, { queue: "dead", receivesMax: 2 }),
   plan("work.fifo", { VisibilityTimeout: "36" }, { queue: "dead.fifo", receivesMax: 1 }),
   plan("content.fifo", { VisibilityTimeout: "37", ContentBasedDeduplication: "true" }),
-  plan(MOVED_TO, {}, null, { use: "none" }),
+  plan(MOVED_TO, {}, null, { use: "receive" }),
   plan(MOVED_FROM, {}, null, { use: "send", movesTo: MOVED_TO }),
   plan("stranding", {}, { queue: MOVED_FROM, receivesMax: 9 }, { use: "none" }),
   ...PURGED.map((name) => plan(name, {}, null, { use: "send" })),

@@ -37,7 +37,7 @@ const WINDOW_MS = 300_000;
 const LATE_COMMIT_MS = 40;
 const SPLIT_MS = 30;
 const MOVE_PAUSE_MS = 15;
-const PURGE_REST_MS = 100;
+const PURGE_REST_MS = 1_000;
 const [folder = ".", flaw = ""] = process.argv.slice(2);
 const db = new DatabaseSync(join(folder, "stand-in.db"));
 db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
