@@ -42,6 +42,8 @@ export interface CloudOptions {
   readonly version?: string;
   /** Hears of every failure that is not a client's fault; without it, they go to the console. */
   readonly onError?: (error: unknown) => void;
+  /** Only for tests of a full disk: how many pages the data file may have. */
+  readonly dataPagesMax?: number;
 }
 
 export interface Cloud extends AsyncDisposable {
@@ -83,7 +85,8 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
 
 function openStore(options: CloudOptions): BrokerStore {
   if (options.data === undefined) return createMemoryBrokerStore();
-  return createSqliteBrokerStore({ folder: options.data });
+  const { data: folder, dataPagesMax: pageCountMax } = options;
+  return createSqliteBrokerStore({ folder, ...(pageCountMax && { pageCountMax }) });
 }
 
 function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Promise<Broker> {
