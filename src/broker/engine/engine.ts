@@ -7,6 +7,7 @@
 //   W3. When a commit fails, everybody in it is told so, and the models are thrown away: they know
 //       things that the store does not. A later request finds them read anew from the store.
 //   W4. While a commit is under way nothing runs; what arrives meanwhile is the next batch.
+//   W5. What lists objects reads the store alone, so it waits for the batch that changes some.
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -28,6 +29,7 @@ import { ContentCache } from "./content-cache.ts";
 import type { Answered, Job } from "./job.ts";
 import { ModelTime } from "./model-time.ts";
 import { recover } from "./recovery.ts";
+import { LISTING_OPERATIONS } from "./s3-steps.ts";
 import { STEPS } from "./steps.ts";
 
 const JOBS_PER_BATCH_MAX = 1_000;
@@ -142,7 +144,13 @@ export class Engine {
     try {
       const state = await this.#recoveredState();
       const batch = new Batch(this.#time.now(), this.#ports.store, this.#cache, this.#ports.random);
-      for (const job of jobs) this.#runJob(state, batch, job, answered);
+      for (const [index, job] of jobs.entries()) {
+        if (batch.objects.touched && LISTING_OPERATIONS.has(job.name)) {
+          this.#inbox.unshift(...jobs.splice(index)); // W5
+          break;
+        }
+        this.#runJob(state, batch, job, answered);
+      }
       this.#runByItself(state, batch, answered);
       if (batch.changes.length > 0) await this.#commit(state, batch.changes);
       for (const { job, outcome } of answered) job.resolve(outcome); // W1

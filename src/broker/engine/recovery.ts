@@ -10,6 +10,7 @@ import { type BrokerIdentity, BrokerState } from "../model/broker-state.ts";
 import type { MoveTask } from "../model/move-task.ts";
 import type { QueueRecord } from "../model/queue.ts";
 import type { ReceiveAttempt } from "../model/receive-attempt.ts";
+import type { BucketRecord } from "../model/s3/bucket.ts";
 
 export interface Recovered {
   readonly state: BrokerState;
@@ -49,6 +50,9 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
   for (const { value } of of("queue")) state.addQueue(JSON.parse(value) as QueueRecord);
   for (const { key, value } of of("deleted-queue")) {
     state.deletedNames.set(key, epochMs(Number(value)));
+  }
+  for (const { key, value } of of("bucket")) {
+    state.buckets.set(key, JSON.parse(value) as BucketRecord);
   }
   const tasks = of("move-task").map(({ value }) => JSON.parse(value) as MoveTask);
   tasks.sort((a, b) => a.startedAt - b.startedAt);

@@ -22,6 +22,7 @@ import { receive, type Waiting } from "../model/receive.ts";
 import { send } from "../model/send.ts";
 import type { Step } from "../model/step.ts";
 import { changeVisibility } from "../model/visibility.ts";
+import { S3_STEPS } from "./s3-steps.ts";
 
 type StepOf<K extends OperationName> = (
   state: BrokerState,
@@ -52,4 +53,5 @@ export const STEPS: { readonly [K in OperationName]: StepOf<K> } = {
   cancelMoveTask,
   countQueues,
   peek,
+  ...S3_STEPS,
 };

@@ -15,6 +15,7 @@ import { Queue, type QueueRecord } from "./queue.ts";
 import { settingsOf } from "./queue-settings.ts";
 import { createReceiptHandles, type ReceiptHandles } from "./receipt-handle.ts";
 import type { ReceiveAttempt } from "./receive-attempt.ts";
+import type { BucketRecord } from "./s3/bucket.ts";
 import type { Step } from "./step.ts";
 import { WaitingReceives } from "./waiting-receives.ts";
 
@@ -33,6 +34,7 @@ export class BrokerState {
   readonly moveTasks = new Map<string, MoveTask>();
   readonly attempts = new Map<string, ReceiveAttempt>();
   readonly waiting = new WaitingReceives();
+  readonly buckets = new Map<string, BucketRecord>();
   /** Numbers of messages that are only on disk any more (B3). */
   readonly garbage: number[] = [];
   readonly #byNumber = new Map<number, Queue>();

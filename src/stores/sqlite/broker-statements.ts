@@ -5,6 +5,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { assert, present, unreachable } from "../../core/assert.ts";
 import type { Change, MessageContent, MessageHead } from "../../ports/broker-store.ts";
+import { type ObjectRows, prepareObjectRows } from "./object-rows.ts";
 import {
   contentCheck,
   dedupCheck,
@@ -26,9 +27,15 @@ export interface BrokerStatements {
   apply(change: Change): void;
   content(seq: number): StoredContent | undefined;
   hasHead(seq: number): boolean;
+  readonly objects: ObjectRows;
 }
 
-export function prepareStatements(database: DatabaseSync): BrokerStatements {
+/** `refuse` is told which object is not what was written. */
+export function prepareStatements(
+  database: DatabaseSync,
+  refuse: (what: string) => never,
+): BrokerStatements {
+  const objects = prepareObjectRows(database, refuse);
   const prepare = (sql: string) => database.prepare(sql);
   const sql = {
     begin: prepare("BEGIN IMMEDIATE"),
@@ -52,9 +59,10 @@ export function prepareStatements(database: DatabaseSync): BrokerStatements {
   return {
     begin: () => void sql.begin.run(),
     commit: () => void sql.commit.run(),
-    apply: (change) => applyChange(sql, change),
+    apply: (change) => applyChange(sql, objects, change),
     content: (seq) => contentAt(sql.content, seq),
     hasHead: (seq) => sql.hasHead.get(seq) !== undefined,
+    objects,
   };
 }
 
@@ -75,7 +83,7 @@ type Statements = Readonly<
   >
 >;
 
-function applyChange(sql: Statements, change: Change): void {
+function applyChange(sql: Statements, objects: ObjectRows, change: Change): void {
   switch (change.kind) {
     case "put-message":
       insertHead(sql, change.head);
@@ -113,6 +121,15 @@ function applyChange(sql: Statements, change: Change): void {
       return;
     case "set-sequence":
       sql.setSequence.run(change.seq, sequenceCheck(change.seq));
+      return;
+    case "put-object":
+    case "delete-object":
+    case "put-blob":
+    case "delete-blob":
+    case "put-upload":
+    case "delete-upload":
+    case "put-part":
+      objects.apply(change);
       return;
     default:
       unreachable(change);

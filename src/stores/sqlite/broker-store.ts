@@ -9,6 +9,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
+import type { ObjectReads } from "../../core/object-change.ts";
 import type {
   BrokerStore,
   Change,
@@ -20,6 +21,7 @@ import { readSnapshot, verifyTables } from "./broker-snapshot.ts";
 import { type BrokerStatements, prepareStatements } from "./broker-statements.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
 import { type FolderLock, lockedError, lockFolder } from "./folder-lock.ts";
+import { guardObjects } from "./object-guard.ts";
 import { contentCheck } from "./row-check.ts";
 import { isBusy, isDamage } from "./sqlite-fault.ts";
 
@@ -38,6 +40,7 @@ export function createSqliteBrokerStore(options: SqliteBrokerStoreOptions): Brok
 }
 
 class SqliteBrokerStore implements BrokerStore {
+  readonly objects: ObjectReads = guardObjects((work) => this.#readObjects(work));
   readonly #folder: string;
   readonly #path: string;
   readonly #pageCountMax: number | undefined;
@@ -102,6 +105,18 @@ class SqliteBrokerStore implements BrokerStore {
     }
   }
 
+  #readObjects<T>(work: (rows: ObjectReads) => T): T {
+    const { objects } = this.#connect();
+    try {
+      return work(objects);
+    } catch (error) {
+      // As with messages: damage to one object is told of that object.
+      if (error instanceof TidegateError) throw error;
+      if (isDamage(error)) throw corrupt(this.#path, "an object cannot be read", error);
+      throw this.#fail(error, "working");
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -129,7 +144,9 @@ class SqliteBrokerStore implements BrokerStore {
       this.#reader = null;
       this.#writer = openWriter(this.#path, this.#pageCountMax);
       this.#lock.keep();
-      this.#statements = prepareStatements(this.#writer);
+      this.#statements = prepareStatements(this.#writer, (what) => {
+        throw corrupt(this.#path, `${what} is not what was written`);
+      });
       return this.#statements;
     });
   }
