@@ -3,6 +3,7 @@
 
 export type S3Code =
   | "AccessDenied"
+  | "AuthorizationQueryParametersError"
   | "BadDigest"
   | "BucketAlreadyExists"
   | "BucketAlreadyOwnedByYou"
@@ -16,6 +17,7 @@ export type S3Code =
   | "InvalidDigest"
   | "InvalidLocationConstraint"
   | "InvalidPart"
+  | "InvalidPartNumber"
   | "InvalidPartOrder"
   | "InvalidRange"
   | "InvalidRequest"
@@ -45,7 +47,7 @@ export type S3Code =
   | "ReplicationConfigurationNotFoundError"
   | "RequestTimeout"
   | "ServiceUnavailable"
-  | "XAmzContentChecksumMismatch";
+  | "XAmzContentSHA256Mismatch";
 
 export interface S3Fault {
   readonly code: S3Code;
