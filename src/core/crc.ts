@@ -1,6 +1,6 @@
 // CRC: the cyclic checksums that S3 keeps beside objects (CRC-32, CRC-32C, CRC-64/NVME).
-//   Y1. All three are reflected, begin with all ones and end by inverting; only width and polynomial
-//       differ. Digests are big-endian, as S3 writes them.
+//   Y1. All three are reflected, begin with all ones and end by inverting; only width and
+//       polynomial differ. Digests are big-endian, as S3 writes them.
 //   Y2. Eight bytes at a time through eight tables, with 32-bit integers only: an upload goes
 //       through here byte by byte, and BigInt would be the slowest thing on its way.
 //   Y3. `combineCrc` gives the CRC of two pieces put together from those of the pieces, so that a

@@ -1,5 +1,5 @@
-// ObjectChange: what must be remembered of objects in buckets, in the same vocabulary and in the same
-// commits as everything else the broker remembers (see broker-change.ts).
+// ObjectChange: what must be remembered of objects in buckets, in the same vocabulary and in the
+// same commits as everything else the broker remembers (see broker-change.ts).
 //   J1. Of the versions of a key, the one with the highest `seq` is the current one.
 //   J2. The blobs named by `put-blob` and not yet by `delete-blob` are all that may be needed; any
 //       other file of bytes is garbage.
@@ -88,7 +88,7 @@ export interface ObjectReads {
   /** The version with the highest seq below `before`. */
   newest(bucket: number, key: string, before: number): StoredObject | undefined;
   version(bucket: number, key: string, version: string): StoredObject | undefined;
-  /** By key in UTF-8 order, newest version first. The iterator must be used before the next call. */
+  /** By key in UTF-8 order, newest version first. Read before anything else is asked. */
   entries(bucket: number, from: KeyPosition): Iterable<StoredEntry>;
   upload(bucket: number, key: string, id: string): StoredUpload | undefined;
   /** By key, then by id. */

@@ -1,7 +1,7 @@
 // HTTP exchange: one request as the handler sees it, made as cheaply as can be: what few handlers
 // look at (the signal) comes into being when it is looked at.
-//   E1. `waitingSince` is set exactly while the exchange waits for its client, be it for bytes of the
-//       request or for room for those of the reply; whoever is waited for too long is cut off.
+//   E1. `waitingSince` is set exactly while the exchange waits for its client, be it for bytes of
+//       the request or for room for those of the reply; whoever is waited for too long is cut off.
 //   E2. A client that asked before sending (Expect: 100-continue) is told to go on when somebody
 //       wants its body, and not before.
 

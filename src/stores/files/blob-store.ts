@@ -2,7 +2,8 @@
 //   F1. An id is 32 hex digits that this file draws. Its first two name the folder, which changes
 //       only every so many blobs, so that blobs that are published together share one sync of their
 //       folder.
-//   F2. publish: sync the file, rename it, sync the folder. Only then may anybody speak of it.
+//   F2. publish: rename the file, sync it and its folder. Only then may anybody speak of it; what a
+//       crash leaves under its name before that is garbage.
 //   F3. What lies in `new` at the start belongs to nobody.
 //   F4. A sweep never takes a blob that this process made and has not settled yet.
 
@@ -45,6 +46,7 @@ class FileBlobStore implements BlobStore {
   readonly #doomed = new Set<string>();
   readonly #removals = new Set<Promise<void>>();
   #made = Math.floor(Math.random() * FOLDERS) * BLOBS_PER_FOLDER_TURN;
+  #folders: Promise<void> | null = null;
   #closing = false;
 
   constructor(root: string, onError: (error: unknown) => void) {
@@ -53,6 +55,8 @@ class FileBlobStore implements BlobStore {
   }
 
   async stage(chunks: AsyncIterable<Uint8Array>): Promise<StagedBlob> {
+    this.#folders ??= makeFolders(this.#root);
+    await this.#folders;
     const id = this.#newId();
     const draft = join(this.#root, "new", id);
     this.#unsettled.add(id);
@@ -70,10 +74,11 @@ class FileBlobStore implements BlobStore {
       id,
       sizeBytes,
       publish: async () => {
-        await file.sync();
-        await file.close();
-        await this.#rename(draft, id); // F2
+        await rename(draft, this.#pathOf(id));
         published = true;
+        // Both at once: until both are done nobody speaks of the blob, so their order is free (F2).
+        await Promise.all([file.sync(), this.#syncFolderOf(id)]);
+        await file.close();
       },
       discard: async () => {
         await file.close();
@@ -160,23 +165,11 @@ class FileBlobStore implements BlobStore {
     }
   }
 
-  async #rename(draft: string, id: string): Promise<void> {
+  #syncFolderOf(id: string): Promise<void> {
     const folder = join(this.#root, id.slice(0, 2));
-    let sync = this.#folderSyncs.get(folder);
-    if (sync === undefined) {
-      sync = new SharedSync(() => syncFolder(folder));
-      this.#folderSyncs.set(folder, sync);
-      if ((await mkdir(folder, { recursive: true })) !== undefined) await syncFolder(this.#root);
-    }
-    try {
-      await rename(draft, this.#pathOf(id));
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      await mkdir(folder, { recursive: true }); // Another blob's mkdir has not come to its end yet.
-      await syncFolder(this.#root);
-      await rename(draft, this.#pathOf(id));
-    }
-    await sync.done();
+    const sync = this.#folderSyncs.get(folder) ?? new SharedSync(() => syncFolder(folder));
+    this.#folderSyncs.set(folder, sync);
+    return sync.done();
   }
 
   async #discard(id: string, path: string): Promise<void> {
@@ -192,7 +185,7 @@ class FileBlobStore implements BlobStore {
   #newId(): string {
     this.#made += 1;
     const folder = Math.floor(this.#made / BLOBS_PER_FOLDER_TURN) % FOLDERS;
-    return folder.toString(16).padStart(2, "0") + randomBytes(15).toString("hex");
+    return folderName(folder) + randomBytes(15).toString("hex");
   }
 }
 
@@ -266,6 +259,20 @@ function piecesWithin(pieces: readonly Piece[], range: ByteRange): WantedBytes[]
   return wanted;
 }
 
+/** Made with the first blob, and durable before anything is in them. */
+async function makeFolders(root: string): Promise<void> {
+  const there = new Set(await readdir(root));
+  for (let folder = 0; folder < FOLDERS; folder += 1) {
+    const name = folderName(folder);
+    if (!there.has(name)) await mkdir(join(root, name));
+  }
+  await syncFolder(root);
+}
+
+function folderName(folder: number): string {
+  return folder.toString(16).padStart(2, "0");
+}
+
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
@@ -277,8 +284,4 @@ async function syncFolder(folder: string): Promise<void> {
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

@@ -1,4 +1,5 @@
-// Object guard: the reads of objects as the port promises them, whatever connection is open just now.
+// Object guard: the reads of objects as the port promises them, whatever connection is open just
+// now.
 //   N1. Each read, and each step of a listing, runs under the store's own care for errors.
 
 import type { ObjectReads } from "../../core/object-change.ts";

@@ -1,6 +1,6 @@
 // Object rows: objects, uploads and parts, read from the file and written to it.
-//   W1. Every row carries a check over all that is acted on; one that does not fit is told as damage
-//       of that object, and all others can still be read.
+//   W1. Every row carries a check over all that is acted on; one that does not fit is told as
+//       damage of that object, and all others can still be read.
 //   W2. Deleting what is not there is a broken invariant of the broker and fails the commit.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";

@@ -1,6 +1,6 @@
 // The tables of objects, which came with the second format of the broker's file.
-//   O1. A file of the first format gets them when it is opened for writing, in one transaction: it is
-//       of one format or of the other, never between.
+//   O1. A file of the first format gets them when it is opened for writing, in one transaction: it
+//       is of one format or of the other, never between.
 //   O2. Where a table is rooted depends on the file it was added to, so the places are written down
 //       beside the tables, under a check: a flipped bit in one would lead to the rows of another.
 //   O3. Rows are verified as they are read. Millions of objects must not make a start slow.

@@ -1,5 +1,6 @@
 // Bucket operations: buckets come, change and go.
-//   K1. A bucket goes only when nothing is in it: no version, no marker. Uploads under way go along.
+//   K1. A bucket goes only when nothing is in it: no version, no marker. Uploads under way go
+//       along.
 
 import type { BrokerState } from "../broker-state.ts";
 import type { Step } from "../step.ts";

@@ -1,11 +1,12 @@
-// Event messages: what S3 says of what happened, to queues and topics in one form, to EventBridge in
-// another.
+// Event messages: what S3 says of what happened, to queues and topics in one form, to EventBridge
+// in another.
 //   E1. Keys are form-encoded in S3's own form, as Java's URLEncoder does it but for the slash, and
 //       raw in EventBridge's.
-//   E2. A sequencer only grows for a key, over restarts, too: it is the number that the broker gives
-//       to everything, in hex. All have the same width, so that padding on either side is harmless.
-//   E3. versionId is told only of a version that has an id: never in a bucket without versioning, and
-//       not of a null version.
+//   E2. A sequencer only grows for a key, over restarts, too: it is the number that the broker
+//       gives to everything, in hex. All have the same width, so that padding on either side is
+//       harmless.
+//   E3. versionId is told only of a version that has an id: never in a bucket without versioning,
+//       and not of a null version.
 //   E4. Deletes tell no size and no ETag; a marker tells the ETag of nothing. Tagging tells neither
 //       size nor sequencer. A copy says that it brought no annotation along.
 

@@ -1,5 +1,6 @@
 // Notification configuration: which events of a bucket go where, and what S3 refuses to be told.
-//   N1. Two rules for the same event must never fit the same key: S3 refuses them when they are set.
+//   N1. Two rules for the same event must never fit the same key: S3 refuses them when they are
+//       set.
 //   N2. A target that is not there, or is a FIFO queue or topic, is refused when it is set.
 
 import type { BrokerState } from "../broker-state.ts";
@@ -168,7 +169,8 @@ export function fitsKey(target: NotificationTarget, key: string): boolean {
 
 /**
  * The value of a rule, empty if there is none. Values with special characters are given
- * percent-encoded, and match the key as it is; one that is no encoding of anything stands for itself.
+ * percent-encoded, and match the key as it is; one that is no encoding of anything stands for
+ * itself.
  */
 function ruleOf(target: NotificationTarget, name: FilterRule["name"]): string {
   const value = target.rules.find((rule) => rule.name === name)?.value ?? "";

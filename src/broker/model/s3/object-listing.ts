@@ -1,6 +1,6 @@
 // Object listing: keys in the order of their UTF-8 bytes, rolled up at a delimiter.
-//   L1. What is listed, key or common prefix, is strictly greater than `after`, so that any answer's
-//       last item is where the next page begins.
+//   L1. What is listed, key or common prefix, is strictly greater than `after`, so that any
+//       answer's last item is where the next page begins.
 //   L2. A common prefix is one item, whatever is below it: the walk leaps over all of it.
 //   L3. Looking at one key costs one row, however many versions it has, but for a listing of
 //       versions.

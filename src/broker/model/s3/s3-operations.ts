@@ -1,7 +1,7 @@
 // S3 operations: everything that can be asked of buckets and objects, by name.
 //   O1. An answer may be a refusal in S3's own words: the output of each is an S3Outcome.
-//   O2. Bytes never pass through here. The wire stages them first, and an operation names the blobs;
-//       `dropped` names those that nobody needs any more once the answer is out.
+//   O2. Bytes never pass through here. The wire stages them first, and an operation names the
+//       blobs; `dropped` names those that nobody needs any more once the answer is out.
 
 import type { Checksum } from "../../../core/checksum.ts";
 import type {

@@ -1,5 +1,6 @@
 // Upload operations: an object that comes in parts.
-//   U1. Parts are blobs from the start. Completing moves no bytes: the object is the list of its parts.
+//   U1. Parts are blobs from the start. Completing moves no bytes: the object is the list of its
+//       parts.
 //   U2. What an upload held and the object does not is dropped.
 
 import { checksumOfParts } from "../../../core/checksum.ts";

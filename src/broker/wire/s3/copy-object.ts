@@ -1,7 +1,6 @@
 // CopyObject: another object with the same bytes; its properties are the source's or new ones.
 
 import { isChecksumAlgorithm } from "../../../core/checksum.ts";
-import { formatInstant } from "../../../core/rfc3339.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";
 import { type CopySource, copyBytes, findCopySource } from "./copy-source.ts";
@@ -10,7 +9,7 @@ import { readProperties, type SentProperties } from "./object-headers.ts";
 import { readWriteConditions } from "./read-conditions.ts";
 import { ask, type S3Action, type S3Call } from "./s3-call.ts";
 import { denied, invalidArgument, refusal } from "./s3-errors.ts";
-import { text, xmlReply } from "./xml-output.ts";
+import { instant, text, xmlReply } from "./xml-output.ts";
 
 export const copyObject: S3Action = {
   name: "CopyObject",
@@ -58,7 +57,7 @@ export const copyObject: S3Action = {
     }
     const { checksum } = copy;
     const content =
-      text("LastModified", formatInstant(modifiedAt)) +
+      instant("LastModified", modifiedAt) +
       text("ETag", `"${copy.md5}"`) +
       text("ChecksumType", checksum.type) +
       text(`Checksum${checksum.algorithm}`, checksum.value);

@@ -1,5 +1,6 @@
 // Keeping a blob: bytes first, then the commit that speaks of them.
-//   K1. The blob is durable before the broker is asked, so that no object is ever without its bytes.
+//   K1. The blob is durable before the broker is asked, so that no object is ever without its
+//       bytes.
 //   K2. Refused: the blob goes. Failed: nobody knows what reached the disk, so it stays, and the
 //       sweep of the next start decides.
 //   K3. What the commit has made needless goes after it.

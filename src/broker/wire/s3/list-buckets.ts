@@ -1,11 +1,10 @@
 // ListBuckets: all buckets, or a page of them.
 
-import { formatInstant } from "../../../core/rfc3339.ts";
 import { decodeToken, encodeToken, readLimit } from "./list-parameters.ts";
 import { ownerElement } from "./owner.ts";
 import { ask, type S3Action } from "./s3-call.ts";
 import { denied, invalidArgument } from "./s3-errors.ts";
-import { element, optionalText, text, xmlReply } from "./xml-output.ts";
+import { element, instant, optionalText, text, xmlReply } from "./xml-output.ts";
 
 const BUCKETS_MAX = 10_000;
 
@@ -30,7 +29,7 @@ export const listBuckets: S3Action = {
       element(
         "Bucket",
         text("Name", bucket.name),
-        text("CreationDate", formatInstant(bucket.createdAt)),
+        instant("CreationDate", bucket.createdAt),
         text("BucketRegion", bucket.region),
       ),
     );

@@ -1,12 +1,11 @@
 // ListMultipartUploads: uploads under way, by key.
 
 import type { StoredUpload } from "../../../core/object-change.ts";
-import { formatInstant } from "../../../core/rfc3339.ts";
 import { readListParameters, writePrefixes } from "./object-list.ts";
 import { ownerElement } from "./owner.ts";
 import { ask, type S3Action } from "./s3-call.ts";
 import { denied } from "./s3-errors.ts";
-import { element, text, xmlReply } from "./xml-output.ts";
+import { element, instant, text, xmlReply } from "./xml-output.ts";
 
 export const listMultipartUploads: S3Action = {
   name: "ListMultipartUploads",
@@ -48,6 +47,6 @@ function writeUpload(upload: StoredUpload, encode: (name: string) => string, who
     text("UploadId", upload.id),
     who,
     text("StorageClass", upload.storageClass),
-    text("Initiated", formatInstant(upload.startedAt)),
+    instant("Initiated", upload.startedAt),
   );
 }

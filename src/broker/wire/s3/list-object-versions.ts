@@ -1,12 +1,11 @@
 // ListObjectVersions: every version and every delete marker, newest first within a key.
 
-import { formatInstant } from "../../../core/rfc3339.ts";
 import type { ListedVersion } from "../../model/s3/s3-operations.ts";
 import { readListParameters, writeEntry, writeListHead, writePrefixes } from "./object-list.ts";
 import { ownerElement } from "./owner.ts";
 import { ask, type S3Action } from "./s3-call.ts";
 import { denied, invalidArgument } from "./s3-errors.ts";
-import { element, optionalText, text, xmlReply } from "./xml-output.ts";
+import { element, instant, optionalText, text, xmlReply } from "./xml-output.ts";
 
 export const listObjectVersions: S3Action = {
   name: "ListObjectVersions",
@@ -52,7 +51,7 @@ function writeVersion(
   return element(
     "DeleteMarker",
     text("Key", encode(entry.key)),
-    text("LastModified", formatInstant(entry.modifiedAt)),
+    instant("LastModified", entry.modifiedAt),
     version,
     owner,
   );

@@ -1,14 +1,13 @@
 // ListParts: what has been uploaded so far.
 
 import { S3_LIST_KEYS_MAX } from "../../../core/limits.ts";
-import { formatInstant } from "../../../core/rfc3339.ts";
 import type { UploadDetail } from "../../model/s3/object-detail.ts";
 import { readLimit } from "./list-parameters.ts";
 import { ownerElement } from "./owner.ts";
 import { ask, type S3Action } from "./s3-call.ts";
 import { denied, invalidArgument } from "./s3-errors.ts";
 import { uploadIn } from "./upload-reference.ts";
-import { element, text, xmlReply } from "./xml-output.ts";
+import { element, instant, text, xmlReply } from "./xml-output.ts";
 
 export const listParts: S3Action = {
   name: "ListParts",
@@ -33,7 +32,7 @@ export const listParts: S3Action = {
       element(
         "Part",
         text("PartNumber", part.number),
-        text("LastModified", formatInstant(part.modifiedAt)),
+        instant("LastModified", part.modifiedAt),
         text("ETag", `"${part.etag}"`),
         text("Size", part.sizeBytes),
         checksumChosen ? text(`Checksum${algorithm}`, part.checksum) : "",

@@ -2,13 +2,12 @@
 
 import { S3_LIST_KEYS_MAX } from "../../../core/limits.ts";
 import type { StoredEntry } from "../../../core/object-change.ts";
-import { formatInstant } from "../../../core/rfc3339.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";
 import type { ListInput } from "../../model/s3/s3-operations.ts";
 import { readEncoding, readLimit } from "./list-parameters.ts";
 import type { S3Call } from "./s3-call.ts";
-import { element, text } from "./xml-output.ts";
+import { element, instant, text } from "./xml-output.ts";
 
 export interface ListParameters {
   readonly input: Omit<ListInput, "after">;
@@ -50,7 +49,7 @@ export function writeEntry(entry: StoredEntry, encode: (name: string) => string)
   const { checksum } = JSON.parse(entry.detail) as ObjectDetail;
   return (
     text("Key", encode(entry.key)) +
-    text("LastModified", formatInstant(entry.modifiedAt)) +
+    instant("LastModified", entry.modifiedAt) +
     text("ETag", `"${entry.etag}"`) +
     (checksum === null
       ? ""

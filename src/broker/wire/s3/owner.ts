@@ -1,4 +1,5 @@
-// The owner of every bucket and object: there is one account, and its canonical id is derived from it.
+// The owner of every bucket and object: there is one account, and its canonical id is derived from
+// it.
 
 import { sha256Hex } from "../../../core/hash.ts";
 import type { S3Call } from "./s3-call.ts";

@@ -1,5 +1,5 @@
-// Presigned URLs: signatures are not verified, as no credentials are, but a URL that has run out has
-// run out.
+// Presigned URLs: signatures are not verified, as no credentials are, but a URL that has run out
+// has run out.
 
 import { formatInstant, parseInstant } from "../../../core/rfc3339.ts";
 import { addMs, type EpochMs, epochMs, seconds } from "../../../core/units.ts";

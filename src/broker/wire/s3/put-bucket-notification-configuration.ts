@@ -1,4 +1,5 @@
-// PutBucketNotificationConfiguration: replaces all rules of a bucket; an empty document clears them.
+// PutBucketNotificationConfiguration: replaces all rules of a bucket; an empty document clears
+// them.
 
 import { parseNotification } from "./notification-document.ts";
 import { readDocument } from "./request-body.ts";

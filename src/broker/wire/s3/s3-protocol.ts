@@ -17,6 +17,8 @@ import { findAction } from "./s3-routes.ts";
 
 const REQUEST_ID_DIGITS = 16;
 const OWNER_ID_DIGITS = 13;
+/** To a client that has gone. */
+const UNHEARD: HttpReply = { status: 400, headers: [], body: "" };
 
 export async function answerS3(site: Site, s3: S3Site, request: HttpRequest): Promise<HttpReply> {
   const origin = originOf(site, s3, request);
@@ -41,7 +43,7 @@ async function answer(call: S3Call): Promise<HttpReply> {
   try {
     return await action.run(call);
   } catch (error) {
-    if (call.request.signal.aborted) return { status: 400, headers: [], body: "" }; // Nobody hears it.
+    if (call.request.signal.aborted) return UNHEARD;
     const { name, message } = reportFailure(call.site, call.request, error);
     const code = name === "ServiceUnavailable" ? "ServiceUnavailable" : "InternalError";
     return denied(call, { code, message });

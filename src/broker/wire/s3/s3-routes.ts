@@ -1,8 +1,8 @@
 // S3 routes: all actions there are, and which of them a request means.
 //   R1. The first action that fits is meant, so those that ask for more stand before those that ask
 //       for less.
-//   R2. A parameter that names a part of S3 that is not built is never passed over: what it asks for
-//       would otherwise be done to the object itself.
+//   R2. A parameter that names a part of S3 that is not built is never passed over: what it asks
+//       for would otherwise be done to the object itself.
 
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";
 import { abortMultipartUpload } from "./abort-multipart-upload.ts";

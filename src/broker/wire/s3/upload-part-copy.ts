@@ -1,6 +1,5 @@
 // UploadPartCopy: a part whose bytes are those of another object, or a range of them.
 
-import { formatInstant } from "../../../core/rfc3339.ts";
 import type { ByteRange } from "../../../ports/blob-store.ts";
 import type { UploadDetail } from "../../model/s3/object-detail.ts";
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";
@@ -10,7 +9,7 @@ import { readRange } from "./read-conditions.ts";
 import { ask, type S3Action } from "./s3-call.ts";
 import { denied, invalidArgument } from "./s3-errors.ts";
 import { readPartNumber, uploadIn } from "./upload-reference.ts";
-import { text, xmlReply } from "./xml-output.ts";
+import { instant, text, xmlReply } from "./xml-output.ts";
 
 export const uploadPartCopy: S3Action = {
   name: "UploadPartCopy",
@@ -44,7 +43,7 @@ export const uploadPartCopy: S3Action = {
     const { version } = source.value;
     if (version !== null) headers.push("x-amz-copy-source-version-id", version);
     const content =
-      text("LastModified", formatInstant(call.s3.now())) +
+      instant("LastModified", call.s3.now()) +
       text("ETag", `"${copy.md5}"`) +
       text(`Checksum${checksumAlgorithm}`, copy.checksum.value);
     return xmlReply("CopyPartResult", content, headers);

@@ -1,7 +1,8 @@
 // XML input: the documents that clients send, read with suspicion.
 //   P1. No document type, no entities but the five that XML has and numbered characters: nothing
 //       can be made to grow or to reach outside.
-//   P2. Anything that is not well-formed, or is not the document that was asked for, is MalformedXML.
+//   P2. Anything that is not well-formed, or is not the document that was asked for, is
+//       MalformedXML.
 //   P3. Text is taken as it stands: a key may begin with a space or look like a number.
 
 import { XMLParser, XMLValidator } from "fast-xml-parser";

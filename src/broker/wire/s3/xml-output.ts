@@ -2,6 +2,8 @@
 //   X1. Text is escaped so that any key can be told: what XML cannot hold as itself becomes a
 //       character reference, as S3 does it.
 
+import { formatInstant } from "../../../core/rfc3339.ts";
+import { type EpochMs, epochMs } from "../../../core/units.ts";
 import type { HttpReply } from "../../../ports/http.ts";
 
 const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
@@ -26,7 +28,12 @@ export function text(name: string, value: string | number | boolean): string {
   return `<${name}>${escapeXml(String(value))}</${name}>`;
 }
 
-/** The same, or nothing. */
+/** An element that holds an instant: S3 counts whole seconds and writes milliseconds. */
+export function instant(name: string, at: EpochMs): string {
+  return text(name, formatInstant(epochMs(Math.floor(at / 1_000) * 1_000)));
+}
+
+/** An element that holds text, or nothing. */
 export function optionalText(name: string, value: string | number | boolean | null | undefined) {
   return value === null || value === undefined ? "" : text(name, value);
 }
