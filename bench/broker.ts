@@ -91,6 +91,7 @@ async function main(): Promise<number> {
   const verdicts = judgeAll(results);
   if (options.json) console.log(JSON.stringify({ options, results, verdicts }, null, 2));
   else console.log(renderReport(results));
+  if (options.quick) progress("quick: this run was too short for its figures to mean anything");
   const missed = verdicts.some(({ verdict }) => verdict === "missed");
   return options.strict && missed ? 1 : 0; // B2
 }

@@ -55,6 +55,9 @@ export async function startChild(options: ChildOptions): Promise<ChildServer> {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: { ...process.env, ...options.env },
   });
+  const reap = (): boolean => child.kill("SIGKILL");
+  process.once("exit", reap); // C2: no server outlives a parent that ends early.
+  child.once("exit", () => process.removeListener("exit", reap));
   options.onSpawn?.(child);
   let log = "";
   const keep = (text: string): void => {

@@ -1,5 +1,6 @@
 // Dedup: what a live deduplication id costs. A FIFO queue takes many messages with ids of their
-// own; all of them are received and deleted, after which only the ids are left to remember.
+// own; all of them are received and deleted, after which only the ids are left to remember. They
+// come in portions, so that room made for waiting messages does not count as room for ids.
 //   U1. The heap and the buffers outside of it count; the resident size is shown beside, as it also
 //       carries pages that the drain left behind.
 //   U2. Ids live for five minutes: a fill and drain that takes longer is an error, as the first
@@ -7,7 +8,7 @@
 
 import { askMemory } from "./child-server.ts";
 import { drainAll } from "./drain.ts";
-import { type BytesEach, fill, warmUp } from "./million.ts";
+import { type BytesEach, fill, WARM_UP_SHARE, warmUp } from "./million.ts";
 import type { BenchOptions, ServerName } from "./options.ts";
 import { createQueue, measuredArgs, openSession } from "./servers.ts";
 import { callSqs, SLOT_DIGITS } from "./sqs-request.ts";
@@ -28,9 +29,12 @@ export async function runDedup(
     const before = await askMemory(session.server);
     const target = await createQueue(session, "bench-dedup.fifo");
     const startedAt = performance.now();
-    await fill(session, target, count);
+    const portion = Math.ceil(count * WARM_UP_SHARE);
+    for (let firstIndex = 0; firstIndex < count; firstIndex += portion) {
+      await fill(session, target, portion, firstIndex);
+      await drainAll(session.connections, { target, firstIndex, count: portion });
+    }
     progress(`${name}: ${count} deduplication ids sent`);
-    await drainAll(session.connections, { target, firstIndex: 0, count });
     const after = await askMemory(session.server);
     if (performance.now() - startedAt > WINDOW_MS) {
       throw new Error("the deduplication window passed before it was weighed"); // U2

@@ -20,7 +20,8 @@ const GROUPS = 5_000;
 const BODY_BYTES = 100;
 const BLOCK = 50;
 const FILL_MS_MAX = 600_000;
-const WARM_UP_SHARE = 0.02;
+/** Share of the backlog that is sent and drained before anything is measured. */
+export const WARM_UP_SHARE = 0.02;
 
 export interface Latency {
   readonly medianMs: number;
@@ -39,7 +40,12 @@ export interface Million {
 }
 
 /** Sends `count` messages to a queue as fast as it goes, and sees that it holds them. */
-export async function fill(session: Session, target: Target, count: number): Promise<void> {
+export async function fill(
+  session: Session,
+  target: Target,
+  count: number,
+  firstIndex = 0,
+): Promise<void> {
   await sendAll(session.connections, {
     target,
     perRequest: BATCH,
@@ -47,7 +53,7 @@ export async function fill(session: Session, target: Target, count: number): Pro
     groups: GROUPS,
     messagesMax: count,
     msMax: FILL_MS_MAX,
-    firstIndex: 0,
+    firstIndex,
   });
   await expectWaiting(session, target, count);
 }

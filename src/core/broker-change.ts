@@ -26,8 +26,6 @@ export interface MessageHead {
   readonly firstReceivedAt: EpochMs;
   readonly receiveCount: number;
   readonly group: string | null;
-  /** Number of the queue a dead letter came from; 0 if it is none. */
-  readonly source: number;
   /** The receive count it came with; a queue's redrive policy counts its own receives only. */
   readonly arrivalCount: number;
 }

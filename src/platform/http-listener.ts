@@ -15,7 +15,8 @@ import type { HttpHandler, HttpHead, HttpReply } from "../ports/http.ts";
 import { HttpExchange } from "./http-exchange.ts";
 
 const HEADER_BYTES_MAX = 16 * 1_024;
-const BODY_BYTES_MAX = 2 * 1_024 * 1_024;
+/** A message of 1 MiB can grow sixfold when JSON escapes every character of it. */
+const BODY_BYTES_MAX = 8 * 1_024 * 1_024;
 const CONNECTIONS_MAX = 2_000;
 /** From the first byte of a request to the last of its headers. */
 const HEADERS_MS_MAX = 10_000;
@@ -98,7 +99,11 @@ export function createHttpListener(
   const watch = watchSlow(exchanges, options);
 
   return {
-    listen: (port, host) => listen(server, port, host),
+    async listen(port, host) {
+      const chosen = await listen(server, port, host);
+      server.on("error", options.onError); // A connection that could not be taken ends nothing else.
+      return chosen;
+    },
     close() {
       closing = true;
       clearInterval(watch);

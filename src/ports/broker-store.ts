@@ -33,6 +33,7 @@ export interface StoreSnapshot {
 
 export interface BrokerStore {
   load(): StoreSnapshot;
+  /** One at a time: neither `commit` nor `read` is called while a commit is under way. */
   commit(changes: readonly Change[]): Promise<void>;
   /** The content of a message, or undefined if there is none of that number. */
   read(seq: number): MessageContent | undefined;

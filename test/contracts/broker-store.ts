@@ -52,7 +52,6 @@ export function message(seq: number, over: Partial<MessageHead & MessageContent>
     firstReceivedAt: epochMs(0),
     receiveCount: 0,
     group: null,
-    source: 0,
     arrivalCount: 0,
   };
   const { id = `id-${seq}`, body = `body ${seq}`, detail = null, ...rest } = over;
@@ -94,7 +93,6 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     loadAll(store);
     const full = message(7, {
       group: "",
-      source: 3,
       arrivalCount: 2,
       detail: "{}",
       body: "a\u0000b\u{1f600}",
@@ -127,7 +125,7 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     const store = await (await home()).open();
     loadAll(store);
     await store.commit([message(1, { detail: "d" }), message(2, { detail: "d" }), message(3)]);
-    const to = (seq: number) => headOf(message(seq, { queue: 2, source: 1 }));
+    const to = (seq: number) => headOf(message(seq, { queue: 2 }));
     await store.commit([
       { kind: "move-message", from: 1, head: to(11), id: null, detail: undefined },
       { kind: "move-message", from: 2, head: to(12), id: "new", detail: null },
@@ -219,8 +217,9 @@ export function describeHistories(name: string, home: () => Promise<StoreHome>):
         let store = await open();
         const model = createMemoryBrokerStore();
         loadAll(store);
+        const numbers = { next: 1 };
         for (const step of history) {
-          const changes = meaningful(step.choices, loadAll(model));
+          const changes = meaningful(step.choices, loadAll(model), numbers);
           await store.commit(changes);
           await model.commit(changes);
           if (step.reopen) store = await reopen(store);
@@ -272,19 +271,25 @@ function anyHistory() {
   return fc.array(step, { maxLength: HISTORY_COMMITS_MAX });
 }
 
-/** Turns raw choices into changes that a broker could make: they name messages that exist. */
-function meaningful(choices: readonly Choice[], told: LoadedStore): Change[] {
+/**
+ * Turns raw choices into changes that a broker could make: they name messages that exist, and no
+ * number is given twice.
+ */
+function meaningful(
+  choices: readonly Choice[],
+  told: LoadedStore,
+  numbers: { next: number },
+): Change[] {
   const live = told.messages.map((head) => head.seq);
-  let next = Math.max(told.sequence, ...live, ...told.dedups.map((entry) => entry.seq)) + 1;
   const changes: Change[] = [];
   for (const choice of choices) {
     const at = live.length === 0 ? -1 : choice.pick % live.length;
     const seq = live[at];
-    const fresh = headOf(headWith(next, choice));
+    const fresh = headOf(headWith(numbers.next, choice));
     switch (choice.kind) {
       case "put-message":
-        changes.push(headWith(next, choice));
-        live.push(next++);
+        changes.push(headWith(numbers.next, choice));
+        live.push(numbers.next++);
         break;
       case "update-receipt":
         if (seq !== undefined) changes.push({ ...receiptOf(choice), seq });
@@ -298,7 +303,7 @@ function meaningful(choices: readonly Choice[], told: LoadedStore): Change[] {
           id: choice.flag ? choice.text : null,
           detail: choice.pick % 3 === 0 ? undefined : choice.flag ? null : choice.text,
         });
-        live[at] = next++;
+        live[at] = numbers.next++;
         break;
       case "delete-message":
         if (seq === undefined) break;
@@ -306,7 +311,7 @@ function meaningful(choices: readonly Choice[], told: LoadedStore): Change[] {
         live.splice(at, 1);
         break;
       default:
-        changes.push(restOf(choice, next++));
+        changes.push(restOf(choice, numbers.next++));
     }
   }
   return changes;
@@ -319,7 +324,6 @@ function headWith(seq: number, choice: Choice): Change {
     sentAt: epochMs(choice.time),
     dueAt: times.dueAt,
     group: choice.flag ? choice.text : null,
-    source: choice.pick % 2,
     arrivalCount: choice.pick % 9,
     body: choice.text,
     detail: choice.flag ? null : choice.text,

@@ -52,7 +52,7 @@ test("the corpus has every message and every expectation in pairs", () => {
   expect(files).toHaveLength(names.length * 2);
   for (const name of names) expect(files).toContain(`${name}.json`);
   for (const minor of [1, 2, 3, 4, 5, 6]) {
-    expect(names.some((name) => name.startsWith(`v2.${minor}-`))).toBe(true);
+    expect(names.some((name) => name.startsWith(`v2-${minor}-`))).toBe(true);
   }
 });
 

@@ -218,6 +218,37 @@ describe("a flipped bit", () => {
   });
 });
 
+describe("a flipped bit in the log", () => {
+  test("is refused, or costs at most the last commit, which a crash could have torn", async () => {
+    const sizeBytes = readFileSync(join(killed, LOG)).length;
+    const lastCommitAt = (COMMITS - 1) / COMMITS;
+    const met = { refused: 0, torn: 0 };
+    for (let at = 0; at < sizeBytes; at += at % FRAME_BYTES < 64 ? 7 : FLIP_STRIDE) {
+      const folder = copyOf(killed);
+      flip(folder, LOG, at);
+      const before = hashes(folder);
+      const store = createSqliteBrokerStore({ folder });
+      try {
+        const { messages, sequence } = loadAll(store);
+        expect([messages.length, sequence], `bit at ${at}`).toBeOneOf([
+          [COMMITS * 40, COMMITS * 40],
+          [(COMMITS - 1) * 40, (COMMITS - 1) * 40],
+        ]);
+        expect(at / sizeBytes, `bit at ${at}`).toBeGreaterThan(lastCommitAt - 0.1);
+        met.torn += 1;
+      } catch (error) {
+        if (!(error instanceof TidegateError)) throw error;
+        expect(error.code, `bit at ${at}`).toBe("TG_STORE_CORRUPT");
+        expect(hashes(folder), `bit at ${at}`).toEqual(before);
+        met.refused += 1;
+      }
+      await store.close();
+      rmSync(folder, { recursive: true });
+    }
+    expect(met.refused).toBeGreaterThan(met.torn);
+  });
+});
+
 function readOrDamage<T>(read: () => T): T | "damaged" {
   try {
     return read();

@@ -87,6 +87,7 @@ describe("a full disk", () => {
       loadAll(store);
       const { kept, failure } = await fill(store);
       expectUnavailable(failure);
+      expectUnavailable(await rejectionOf(() => store.load()));
       execFileSync("mount", ["-o", "remount,size=8m", mount]);
       const seqs = loadAll(store).messages.map((head) => head.seq);
       expect(seqs.slice(0, kept.length)).toEqual(kept);

@@ -25,6 +25,7 @@ export class Alarm {
     this.#setFor = at;
     this.#clock.sleep(durationMs(Math.max(0, at - now)), cancel.signal).then(
       () => {
+        if (this.#cancel !== cancel) return; // Cleared or set anew in the instant it woke up.
         this.#setFor = Number.POSITIVE_INFINITY;
         this.#cancel = null;
         this.#ring();

@@ -6,7 +6,7 @@ import { Engine, type EnginePorts } from "./engine.ts";
 import type { Job } from "./job.ts";
 
 /** Bodies kept in memory beside the disk; more waits on disk alone. */
-const CONTENT_CACHE_BYTES_MAX = 32 * 1_048_576;
+const CONTENT_CACHE_BYTES_MAX = 262_144;
 
 export interface BrokerOptions {
   readonly account: string;

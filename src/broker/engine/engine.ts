@@ -44,6 +44,11 @@ export interface EnginePorts {
   readonly turn: Turn;
 }
 
+interface WaitingJob {
+  readonly job: Job;
+  readonly giveUp: () => void;
+}
+
 type AnyStep = (state: BrokerState, step: Step, input: unknown) => Outcome<unknown> | Waiting;
 
 export class Engine {
@@ -52,7 +57,7 @@ export class Engine {
   readonly #cacheBytesMax: number;
   readonly #time: ModelTime;
   readonly #alarm: Alarm;
-  readonly #waiting = new Map<number, Job>();
+  readonly #waiting = new Map<number, WaitingJob>();
   readonly #idleWaiters: (() => void)[] = [];
   #inbox: Job[] = [];
   #state: BrokerState | null = null;
@@ -83,12 +88,12 @@ export class Engine {
   /** Reads the store. Everything else waits for it. */
   async open(): Promise<void> {
     const now = this.#time.now();
-    const { state, fresh } = recover(this.#ports.store, this.#identity, now);
-    if (fresh) {
-      const value = JSON.stringify(state.identity.secret);
-      const document = { collection: "broker", key: "secret", value };
-      await this.#ports.store.commit([{ kind: "put-document", document }]);
-    }
+    const { state, fresh, latest } = recover(this.#ports.store, this.#identity, now);
+    this.#time.goOnFrom(latest);
+    const value = JSON.stringify(state.identity.secret);
+    const document = { collection: "broker", key: "secret", value };
+    // Even an empty commit shows that the store can be written to.
+    await this.#ports.store.commit(fresh ? [{ kind: "put-document", document }] : []);
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
     this.#committedSequence = state.sequence;
     this.#state = state;
@@ -114,13 +119,14 @@ export class Engine {
     if (this.#closed) return;
     this.#closed = true;
     this.#alarm.clear();
-    for (const [id, job] of this.#waiting) {
-      this.#state?.waiting.remove(id);
-      job.resolve(done({ deliveries: [] }));
-    }
-    this.#waiting.clear();
+    this.#endWaiting();
     await this.idle();
+    this.#endWaiting(); // Those that were still in the inbox and began to wait since.
     await this.#ports.store.close();
+  }
+
+  #endWaiting(): void {
+    for (const id of [...this.#waiting.keys()]) this.#giveUp(id);
   }
 
   #schedule(): void {
@@ -141,6 +147,12 @@ export class Engine {
     const jobs = this.#inbox.splice(0, JOBS_PER_BATCH_MAX);
     this.#alarmed = false;
     const answered: Answered[] = [];
+    if (this.#state === null && this.#storeRests()) {
+      // Not a failure of its own: under steady traffic the pause would begin anew for ever.
+      const error = new TidegateError("TG_STORE_UNAVAILABLE", "The store has just failed.");
+      for (const job of jobs) job.reject(error);
+      return;
+    }
     try {
       const state = await this.#recoveredState();
       const batch = new Batch(this.#time.now(), this.#ports.store, this.#cache, this.#ports.random);
@@ -160,13 +172,13 @@ export class Engine {
     }
   }
 
+  #storeRests(): boolean {
+    return this.#ports.clock.monotonic() - this.#storeFailedAt < STORE_RETRY_MS;
+  }
+
   /** The models, read anew if a failure has thrown them away (W3). */
   async #recoveredState(): Promise<BrokerState> {
     if (this.#state === null) {
-      const sinceMs = this.#ports.clock.monotonic() - this.#storeFailedAt;
-      if (sinceMs < STORE_RETRY_MS) {
-        throw new TidegateError("TG_STORE_UNAVAILABLE", "The store has just failed.");
-      }
       await this.open();
       this.#alarmed = false;
     }
@@ -184,8 +196,18 @@ export class Engine {
       return;
     }
     const id = outcome.waiting;
-    this.#waiting.set(id, job);
-    job.signal?.addEventListener("abort", () => this.#giveUp(id), { once: true });
+    const giveUp = () => this.#giveUp(id);
+    this.#waiting.set(id, { job, giveUp });
+    job.signal?.addEventListener("abort", giveUp, { once: true });
+  }
+
+  /** The job of a receive that waits no longer. Its signal may outlive it by far. */
+  #takeWaiting(id: number): Job | undefined {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return undefined;
+    this.#waiting.delete(id);
+    waiting.job.signal?.removeEventListener("abort", waiting.giveUp);
+    return waiting.job;
   }
 
   /** What happens without anybody asking: long polls end, moves go on, the house is kept. */
@@ -197,10 +219,8 @@ export class Engine {
       this.#houseKeptAt = batch.now;
     }
     settleWaiting(state, batch, (id, outcome) => {
-      const job = this.#waiting.get(id);
-      if (job === undefined) return;
-      this.#waiting.delete(id);
-      answered.push({ job, outcome });
+      const job = this.#takeWaiting(id);
+      if (job !== undefined) answered.push({ job, outcome });
     });
   }
 
@@ -215,8 +235,7 @@ export class Engine {
   #fail(jobs: readonly Job[], answered: readonly Answered[], error: unknown): void {
     this.#state = null; // W3
     this.#storeFailedAt = this.#ports.clock.monotonic();
-    const stranded = [...this.#waiting.values()];
-    this.#waiting.clear();
+    const stranded = [...this.#waiting.keys()].map((id) => this.#takeWaiting(id) as Job);
     this.#alarm.clear();
     for (const job of new Set([...jobs, ...answered.map(({ job }) => job), ...stranded])) {
       job.reject(error);
@@ -224,11 +243,8 @@ export class Engine {
   }
 
   #giveUp(id: number): void {
-    const job = this.#waiting.get(id);
-    if (job === undefined) return;
-    this.#waiting.delete(id);
     this.#state?.waiting.remove(id);
-    job.resolve(done({ deliveries: [] }));
+    this.#takeWaiting(id)?.resolve(done({ deliveries: [] }));
   }
 
   #setAlarm(state: BrokerState, now: EpochMs): void {

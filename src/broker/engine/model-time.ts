@@ -2,6 +2,8 @@
 //   T1. It never goes back. When the machine's clock is set back, it goes on at the pace of the
 //       monotonic clock, so that no timeout stands still for the hour that was taken away.
 //   T2. When the machine's clock leaps forward, for instance after a sleep, it follows.
+//   T3. Not even a restart takes it back: it goes on from the latest instant the store knows of.
+//       Else what was received before the clock was set back would stay hidden for that much more.
 
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -15,6 +17,11 @@ export class ModelTime {
     this.#clock = clock;
     this.#lastNow = clock.now();
     this.#lastMonotonic = clock.monotonic();
+  }
+
+  /** Something happened at `instant`; from here on it is not earlier than that (T3). */
+  goOnFrom(instant: EpochMs): void {
+    this.#lastNow = Math.max(this.#lastNow, instant);
   }
 
   now(): EpochMs {

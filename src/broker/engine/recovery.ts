@@ -16,6 +16,8 @@ export interface Recovered {
   readonly state: BrokerState;
   /** True when the store was empty: its secret has yet to be committed. */
   readonly fresh: boolean;
+  /** The latest instant at which something happened that is remembered; 0 if nothing did. */
+  readonly latest: EpochMs;
 }
 
 /** `identity.secret` is used only if the store has none yet. */
@@ -37,13 +39,18 @@ export function recover(store: BrokerStore, identity: BrokerIdentity, now: Epoch
   );
   state.resumeAt(snapshot.sequence, Number(broker.get("queue-number") ?? 0));
   restoreDocuments(state, of);
+  let latest = 0;
   for (const entry of snapshot.dedups) {
+    latest = Math.max(latest, entry.acceptedAt);
     if (entry.acceptedAt <= now - SQS_DEDUP_WINDOW_MS) continue;
     const queue = state.queueByNumber(entry.queue);
     queue?.dedup.add(Buffer.from(entry.digest, "hex"), entry.acceptedAt, entry);
   }
-  for (const head of snapshot.messages) state.restore(head, now);
-  return { state, fresh: secret === undefined };
+  for (const head of snapshot.messages) {
+    latest = Math.max(latest, head.sentAt, head.receivedAt);
+    state.restore(head, now);
+  }
+  return { state, fresh: secret === undefined, latest: epochMs(latest) };
 }
 
 function restoreDocuments(state: BrokerState, of: (collection: string) => StoredDocument[]): void {
@@ -55,7 +62,7 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
     state.buckets.set(key, JSON.parse(value) as BucketRecord);
   }
   const tasks = of("move-task").map(({ value }) => JSON.parse(value) as MoveTask);
-  tasks.sort((a, b) => a.startedAt - b.startedAt);
+  tasks.sort((a, b) => a.order - b.order);
   for (const task of tasks) state.moveTasks.set(task.id, task);
   for (const { key, value } of of("attempt")) {
     state.attempts.set(key, JSON.parse(value) as ReceiveAttempt);

@@ -2,8 +2,9 @@
 //   B1. Queue numbers and message numbers only grow and are never given twice, not even after a
 //       restart: the highest of both is part of what is committed.
 //   B2. A name that was deleted stays taken for a minute, as on AWS.
-//   B3. What a purge or a deleted queue leaves on disk is garbage: no longer part of any queue, and
-//       erased piece by piece behind the scenes.
+//   B3. What a purge, a deleted queue or the end of its retention leaves on disk is garbage: no
+//       longer part of any queue, and erased piece by piece behind the scenes. A crash before that
+//       brings back nothing: the message is purged, orphaned or expired for whoever reads it again.
 
 import { assert, present } from "../../core/assert.ts";
 import type { MessageHead } from "../../core/broker-change.ts";
@@ -93,7 +94,7 @@ export class BrokerState {
   }
 
   advance(queue: Queue, step: Step): void {
-    queue.advance(step.now, (seq) => step.emit({ kind: "delete-message", seq }));
+    queue.advance(step.now, (seq) => this.garbage.push(seq)); // B3
   }
 
   addQueue(record: QueueRecord): Queue {
@@ -160,7 +161,6 @@ export class BrokerState {
       firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
       receiveCount: slab.receiveCount.get(slot),
       group: queue.groupOf(slot),
-      source: slab.source.get(slot),
       arrivalCount: slab.arrivalCount.get(slot),
     };
   }

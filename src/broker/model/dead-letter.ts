@@ -2,7 +2,8 @@
 //   L1. The move is one change: there is no instant at which the message is in both or in neither.
 //   L2. A standard dead letter keeps its id and the time it was sent; its receive count goes on.
 //       On a FIFO queue its clock starts anew, and its deduplication id becomes its message id, so
-//       that the dead-letter queue can not swallow it as a duplicate.
+//       that the dead-letter queue can not swallow it as a duplicate. Where it came from is told by
+//       ARN, and stays true when that queue is deleted or made anew.
 //   L3. A redrive policy counts the receives of its own queue only: a message is delivered as often
 //       in the second queue of a chain as that queue's policy says.
 
@@ -38,17 +39,15 @@ export function moveToDeadLetters(
     sentAt: queue.fifo ? step.now : old.sentAt, // L2
     dueAt: step.now,
     receivedAt: epochMs(0) as EpochMs,
-    source: queue.record.number,
     arrivalCount: old.receiveCount,
   };
   queue.remove(slot, step.now);
   target.insert(head, step.now);
-  const change = { kind: "move-message", from: old.seq, head, id: null } as const;
-  if (!queue.fifo) {
-    step.emit({ ...change, detail: undefined }); // L1
-    return;
-  }
   const content = step.read(old.seq);
-  const detail = formatDetail({ ...parseDetail(content.detail), dedupId: content.id });
-  step.emit({ ...change, detail });
+  const detail = formatDetail({
+    ...parseDetail(content.detail),
+    dedupId: queue.fifo ? content.id : null,
+    sourceArn: state.arnOf(queue.record.name),
+  });
+  step.emit({ kind: "move-message", from: old.seq, head, id: null, detail }); // L1
 }

@@ -20,6 +20,11 @@ import { SlotList } from "./slot-list.ts";
 const NOISY_SHARE = 10;
 const SINGLES = 0;
 
+/** Stands for a noisy tenant in the heap of silences, as the tenant itself is in another heap. */
+interface Silence extends Placed {
+  readonly tenant: Tenant;
+}
+
 interface Tenant extends Placed {
   readonly name: string | null;
   readonly index: number;
@@ -27,7 +32,8 @@ interface Tenant extends Placed {
   readonly work: RecentWork;
   total: number;
   inFlight: number;
-  noisy: boolean;
+  /** Null while the tenant is quiet. */
+  noise: Silence | null;
   lastSentAt: number;
 }
 
@@ -38,6 +44,8 @@ export class FairSchedule implements Schedule {
   readonly #freeIndexes: number[] = [];
   readonly #quiet: PlacedHeap<Tenant>;
   readonly #noisy: PlacedHeap<Tenant>;
+  /** All noisy tenants, whether something of them is ready or not, longest silence first (Q3). */
+  readonly #silences: PlacedHeap<Silence>;
   readonly #work = new RecentWork();
   #inFlight = 0;
   #ticket = 0;
@@ -49,6 +57,7 @@ export class FairSchedule implements Schedule {
     this.#noisy = new PlacedHeap((a, b) =>
       a.inFlight === b.inFlight ? headTicket(a) < headTicket(b) : a.inFlight < b.inFlight,
     );
+    this.#silences = new PlacedHeap((a, b) => a.tenant.lastSentAt < b.tenant.lastSentAt);
     this.#createTenant(null, SINGLES);
   }
 
@@ -56,6 +65,7 @@ export class FairSchedule implements Schedule {
     const tenant = this.#tenantNamed(group);
     tenant.total += 1;
     tenant.lastSentAt = now;
+    if (tenant.noise !== null) this.#silences.update(tenant.noise);
     this.#slab.group.set(slot, tenant.index);
     const state = this.#slab.state.get(slot);
     if (state === SlotState.ready) this.#enqueue(tenant, slot);
@@ -82,6 +92,7 @@ export class FairSchedule implements Schedule {
     if (state === SlotState.inFlight) this.#return(tenant, slot, now);
     tenant.total -= 1;
     if (tenant.total > 0 || tenant.name === null) return;
+    if (tenant.noise !== null) this.#silences.remove(tenant.noise);
     this.#byName.delete(tenant.name); // Q3: a tenant without a backlog is forgotten.
     this.#byIndex[tenant.index] = null;
     this.#freeIndexes.push(tenant.index);
@@ -123,7 +134,7 @@ export class FairSchedule implements Schedule {
       work: new RecentWork(),
       total: 0,
       inFlight: 0,
-      noisy: false,
+      noise: null,
       lastSentAt: 0,
     };
     this.#byIndex[index] = tenant;
@@ -131,7 +142,7 @@ export class FairSchedule implements Schedule {
   }
 
   #heapOf(tenant: Tenant): PlacedHeap<Tenant> {
-    return tenant.noisy ? this.#noisy : this.#quiet;
+    return tenant.noise === null ? this.#quiet : this.#noisy;
   }
 
   #enqueue(tenant: Tenant, slot: number): void {
@@ -152,14 +163,16 @@ export class FairSchedule implements Schedule {
   #depart(tenant: Tenant): void {
     this.#inFlight += 1;
     tenant.inFlight += 1;
-    if (tenant.noisy && tenant.place !== 0) this.#noisy.update(tenant);
+    if (tenant.noise !== null && tenant.place !== 0) this.#noisy.update(tenant);
   }
 
   #return(tenant: Tenant, slot: number, now: number): void {
     this.#inFlight -= 1;
     tenant.inFlight -= 1;
-    if (tenant.noisy && tenant.place !== 0) this.#noisy.update(tenant);
-    const workedMs = Math.max(0, now - this.#slab.receivedAt.get(slot));
+    if (tenant.noise !== null && tenant.place !== 0) this.#noisy.update(tenant);
+    // Time is brought up late on a queue that nobody looks at: the work ended with its deadline.
+    const endedAt = Math.min(now, this.#slab.dueAt.get(slot));
+    const workedMs = Math.max(0, endedAt - this.#slab.receivedAt.get(slot));
     this.#work.add(now, workedMs);
     if (tenant.name === null) return; // Q1
     tenant.work.add(now, workedMs);
@@ -167,25 +180,30 @@ export class FairSchedule implements Schedule {
   }
 
   #judge(tenant: Tenant, now: number): void {
-    if (tenant.noisy || tenant.name === null) return; // Q1
+    if (tenant.noise !== null || tenant.name === null) return; // Q1
+    if (now - tenant.lastSentAt >= SQS_NOISY_QUIET_MS) return; // Q3
     const holds = tenant.inFlight;
     const crowds = holds >= SQS_NOISY_IN_FLIGHT_MIN && holds * NOISY_SHARE > this.#inFlight;
     const hogs = tenant.work.recent(now) * NOISY_SHARE > this.#work.recent(now);
-    if (crowds || hogs) this.#mark(tenant, true); // Q2
+    if (!crowds && !hogs) return;
+    const noise = { place: 0, tenant };
+    this.#mark(tenant, noise); // Q2
+    this.#silences.push(noise);
   }
 
-  /** Lets the noisy tenants that are next in line be quiet again, if their time has come (Q3). */
+  /** Lets the tenants be quiet again whose time has come (Q3). */
   #calm(now: number): void {
-    for (let tenant = this.#noisy.top; tenant !== undefined; tenant = this.#noisy.top) {
-      if (now - tenant.lastSentAt < SQS_NOISY_QUIET_MS) return;
-      this.#mark(tenant, false);
+    for (let noise = this.#silences.top; noise !== undefined; noise = this.#silences.top) {
+      if (now - noise.tenant.lastSentAt < SQS_NOISY_QUIET_MS) return;
+      this.#silences.remove(noise);
+      this.#mark(noise.tenant, null);
     }
   }
 
-  #mark(tenant: Tenant, noisy: boolean): void {
+  #mark(tenant: Tenant, noise: Silence | null): void {
     const waits = tenant.place !== 0;
     if (waits) this.#heapOf(tenant).remove(tenant);
-    tenant.noisy = noisy;
+    tenant.noise = noise;
     if (waits) this.#heapOf(tenant).push(tenant);
   }
 }

@@ -32,7 +32,6 @@ export class MessageSlab {
   readonly arrivalCount = createUint32Column();
   /** Index of its group or tenant within its queue. */
   readonly group = createUint32Column();
-  readonly source = createUint32Column();
   readonly next = createUint32Column();
   readonly previous = createUint32Column();
   /** Position in its queue's heap of deadlines, plus one. */
@@ -51,7 +50,6 @@ export class MessageSlab {
     this.receiveCount,
     this.arrivalCount,
     this.group,
-    this.source,
     this.next,
     this.previous,
     this.duePosition,

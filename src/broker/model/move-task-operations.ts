@@ -63,6 +63,7 @@ export function startMoveTask(
   const id = step.newId();
   saveTask(state, step, {
     id,
+    order: state.nextSeq(),
     sourceArn,
     destinationArn,
     perSecondMax,
@@ -83,7 +84,10 @@ export function listMoveTasks(
   if (state.queueByArn(input.sourceArn) === undefined) return missingResource("SourceArn");
   const tasks = tasksOf(state, input.sourceArn).slice(0, input.limit);
   return done({
-    tasks: tasks.map(({ id, ...task }) => ({ handle: handleOf(id, task.sourceArn), ...task })),
+    tasks: tasks.map(({ id, order: _, ...task }) => ({
+      handle: handleOf(id, task.sourceArn),
+      ...task,
+    })),
   });
 }
 

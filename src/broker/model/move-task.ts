@@ -7,6 +7,7 @@
 //   T4. A task ends when no message of its source can be moved, when it is cancelled, or when the
 //       place to put a message can not be found.
 
+import type { MessageContent } from "../../core/broker-change.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { formatDetail, parseDetail } from "./message-detail.ts";
@@ -19,6 +20,8 @@ const MOVED_PER_STEP_MAX = 100;
 
 export interface MoveTask {
   readonly id: string;
+  /** Grows from task to task; several may start in the same millisecond. */
+  readonly order: number;
   readonly sourceArn: string;
   readonly destinationArn: string | null;
   readonly perSecondMax: number | null;
@@ -88,6 +91,7 @@ function runTask(state: BrokerState, step: Step, task: MoveTask): void {
 }
 
 type End = Pick<MoveTask, "status" | "failureReason">;
+const COMPLETED: End = { status: "COMPLETED", failureReason: null };
 
 function moveSome(
   state: BrokerState,
@@ -96,31 +100,30 @@ function moveSome(
   task: MoveTask,
   room: number,
 ): { moved: number; end: End | null } {
-  const before = state.sequence;
   const cursor = source.openReceive(step.now);
   for (let moved = 0; moved < room; moved += 1) {
     const slot = cursor.next();
-    // A task whose destination is its own source must not chase what it has just moved.
-    if (slot === 0 || state.slab.seq.get(slot) > before) {
-      return { moved, end: { status: "COMPLETED", failureReason: null } }; // T4
-    }
-    const target = destinationOf(state, task, slot);
+    if (slot === 0) return { moved, end: COMPLETED }; // T4
+    const content = step.read(state.slab.seq.get(slot));
+    const target = destinationOf(state, task, content);
+    // A task whose destination is its own source must not chase what it has moved itself.
+    if (target === source && task.moved + moved >= task.toMove) return { moved, end: COMPLETED };
     if (typeof target === "string") {
       return { moved, end: { status: "FAILED", failureReason: target } };
     }
-    moveBack(state, step, source, slot, target);
+    moveBack(state, step, source, slot, target, content);
   }
   return { moved: room, end: null };
 }
 
-function destinationOf(state: BrokerState, task: MoveTask, slot: number): Queue | string {
-  const number = state.slab.source.get(slot);
-  if (task.destinationArn === null && number === 0) return "CouldNotDetermineMessageSource";
-  const target =
-    task.destinationArn === null
-      ? state.queueByNumber(number)
-      : state.queueByArn(task.destinationArn);
-  return target ?? "AWS.SimpleQueueService.NonExistentQueue";
+function destinationOf(
+  state: BrokerState,
+  task: MoveTask,
+  content: MessageContent,
+): Queue | string {
+  const arn = task.destinationArn ?? parseDetail(content.detail).sourceArn;
+  if (arn === null) return "CouldNotDetermineMessageSource";
+  return state.queueByArn(arn) ?? "AWS.SimpleQueueService.NonExistentQueue";
 }
 
 function moveBack(
@@ -129,6 +132,7 @@ function moveBack(
   source: Queue,
   slot: number,
   target: Queue,
+  content: MessageContent,
 ): void {
   const old = state.headOf(source, slot);
   const id = step.newId(); // T3
@@ -141,13 +145,11 @@ function moveBack(
     firstReceivedAt: epochMs(0),
     receiveCount: 0,
     group: old.group,
-    source: 0,
     arrivalCount: 0,
   };
-  const content = step.read(old.seq);
   source.remove(slot, step.now);
   target.insert(head, step.now);
   const dedupId = target.fifo ? id : null;
-  const detail = formatDetail({ ...parseDetail(content.detail), dedupId });
+  const detail = formatDetail({ ...parseDetail(content.detail), dedupId, sourceArn: null });
   step.emit({ kind: "move-message", from: old.seq, head, id, detail });
 }

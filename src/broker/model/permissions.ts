@@ -16,7 +16,8 @@ interface Statement {
 interface Policy {
   readonly Version: string;
   readonly Id?: string;
-  readonly Statement: readonly Statement[];
+  /** An owner may have written anything into it, null included. */
+  readonly Statement: readonly (Statement | null)[];
 }
 
 const ACTIONS = new Set([
@@ -75,7 +76,7 @@ export function addPermission(
   }
   const arn = state.arnOf(input.queue);
   const policy = policyOf(queue, arn);
-  if (policy.Statement.some((statement) => statement.Sid === label)) {
+  if (policy.Statement.some((statement) => statement?.Sid === label)) {
     return invalidValue(label, "Label", "Already exists.");
   }
   const statement = {
@@ -97,7 +98,7 @@ export function removePermission(
   const queue = state.queues.get(input.queue);
   if (queue === undefined) return missingQueue();
   const policy = policyOf(queue, state.arnOf(input.queue));
-  const kept = policy.Statement.filter((statement) => statement.Sid !== input.label);
+  const kept = policy.Statement.filter((statement) => statement?.Sid !== input.label);
   if (kept.length === policy.Statement.length) {
     return invalidValue(input.label, "Label", "can't find label.");
   }

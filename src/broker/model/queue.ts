@@ -2,9 +2,9 @@
 //   Q1. Every message is in the heap of ages; hidden ones (in flight, delayed) are in the heap of
 //       deadlines, too. Ready ones are the schedule's.
 //   Q2. Counts are kept, never counted.
-//   Q3. `advance` runs before anything looks at the queue, so that nobody sees a message hidden that
-//       is due, or waiting that has expired. What expires at once beyond a limit is left for the
-//       next step; until then `isExpired` keeps it from being delivered.
+//   Q3. `advance` runs before anything looks at the queue, so that nobody sees a message hidden
+//       that is due, or waiting that has expired. However many expire at once, all leave the queue
+//       now; the bytes on disk follow piece by piece.
 //   Q4. Only messages that were received once can be named by a receipt handle; only those are in
 //       the index.
 
@@ -18,9 +18,6 @@ import { type MessageSlab, SlotState } from "./message-slab.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { Schedule } from "./schedule.ts";
 import { SlotHeap } from "./slot-heap.ts";
-
-/** How many messages one step expires at the most (Q3). */
-export const EXPIRED_PER_STEP_MAX = 1_000;
 
 /** What is remembered of a queue beside its messages. */
 export interface QueueRecord {
@@ -46,6 +43,8 @@ export class Queue {
   readonly ages: SlotHeap;
   readonly #schedule: Schedule;
   readonly #deadlines: SlotHeap;
+  /** True when a receive stopped before it had seen all: whoever waits has to look again. */
+  unfinished = false;
   readonly #received = new Map<number, number>();
   #inFlight = 0;
   #delayed = 0;
@@ -99,7 +98,6 @@ export class Queue {
     slab.firstReceivedAt.set(slot, head.firstReceivedAt);
     slab.receiveCount.set(slot, head.receiveCount);
     slab.arrivalCount.set(slot, head.arrivalCount);
-    slab.source.set(slot, head.source);
     const hidden = head.receivedAt > 0 ? SlotState.inFlight : SlotState.delayed;
     const state = head.dueAt > now ? hidden : SlotState.ready;
     slab.state.set(slot, state);
@@ -127,10 +125,6 @@ export class Queue {
 
   isInFlight(slot: number): boolean {
     return this.slab.state.get(slot) === SlotState.inFlight;
-  }
-
-  isExpired(slot: number, now: EpochMs): boolean {
-    return this.slab.sentAt.get(slot) + this.settings.retentionMs <= now;
   }
 
   /** A receive takes the message until `dueAt`. */
@@ -190,9 +184,9 @@ export class Queue {
       if (this.slab.dueAt.get(slot) > now) break;
       this.release(slot, now);
     }
-    for (let left = EXPIRED_PER_STEP_MAX; left > 0; left -= 1) {
-      const slot = this.ages.top;
-      if (slot === 0 || !this.isExpired(slot, now)) break;
+    const { retentionMs } = this.settings;
+    for (let slot = this.ages.top; slot !== 0; slot = this.ages.top) {
+      if (this.slab.sentAt.get(slot) + retentionMs > now) break;
       expired(this.slab.seq.get(slot));
       this.remove(slot, now);
     }

@@ -58,8 +58,8 @@ export function recallAttempt(
   }
   const dueAt = addMs(step.now, input.visibilityMs ?? queue.settings.visibilityMs);
   for (const slot of slots) {
-    if (dueAt > step.now) queue.hide(slot, SlotState.inFlight, dueAt, step.now);
-    else queue.release(slot, step.now);
+    queue.hide(slot, SlotState.inFlight, dueAt, step.now);
+    if (dueAt <= step.now) queue.release(slot, step.now);
     emitReceipt(state, step, slot);
   }
   saveAttempt(state, step, { ...known, dueAt });

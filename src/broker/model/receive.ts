@@ -3,6 +3,7 @@
 //       makes something deliverable, or when its time is over.
 //   R2. A message that was received too often is moved by the receive that would exceed the limit,
 //       never before.
+//       One receive moves a limited number; then it ends, and whoever waits looks again.
 //   R3. A visibility timeout of zero delivers and counts, and leaves the message visible.
 
 import { SQS_IN_FLIGHT_MAX } from "../../core/limits.ts";
@@ -18,6 +19,9 @@ import { emitReceipt } from "./receipt.ts";
 import { recallAttempt, rememberAttempt } from "./receive-attempt.ts";
 import { formatSequenceNumber } from "./sequence-number.ts";
 import type { Step } from "./step.ts";
+
+/** How many messages one receive sends to the dead letters at the most (R2). */
+export const DEAD_LETTERS_PER_RECEIVE_MAX = 1_000;
 
 /** The receive was put among the waiting; its answer comes from a later step (R1). */
 export interface Waiting {
@@ -70,17 +74,17 @@ function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput)
   const room = Math.min(input.max, SQS_IN_FLIGHT_MAX - queue.inFlight);
   const cursor = queue.openReceive(step.now);
   const slots: number[] = [];
+  let moved = 0;
+  queue.unfinished = false;
   while (slots.length < room) {
     const slot = cursor.next();
     if (slot === 0) break;
-    if (queue.isExpired(slot, step.now)) {
-      step.emit({ kind: "delete-message", seq: state.slab.seq.get(slot) });
-      queue.remove(slot, step.now);
-      continue;
-    }
     const target = deadLetterTarget(state, queue, slot);
     if (target !== null) {
+      queue.unfinished = moved === DEAD_LETTERS_PER_RECEIVE_MAX;
+      if (queue.unfinished) break;
       moveToDeadLetters(state, step, queue, slot, target); // R2
+      moved += 1;
       continue;
     }
     queue.take(slot, step.now, dueAt);
@@ -102,8 +106,7 @@ function deliver(
     const seq = slab.seq.get(slot);
     const receiveCount = slab.receiveCount.get(slot);
     const content = step.read(seq);
-    const source = state.queueByNumber(slab.source.get(slot));
-    const { attributes, traceHeader, dedupId } = parseDetail(content.detail);
+    const { attributes, traceHeader, dedupId, sourceArn } = parseDetail(content.detail);
     return {
       messageId: content.id,
       receiptHandle: state.handles.encode(queue.record.number, seq, receiveCount),
@@ -116,7 +119,7 @@ function deliver(
       sentAt: slab.sentAt.get(slot) as EpochMs,
       firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
       receiveCount,
-      sourceArn: source === undefined ? null : state.arnOf(source.record.name),
+      sourceArn,
     };
   });
 }

@@ -124,12 +124,11 @@ function keep(
     firstReceivedAt: 0 as EpochMs,
     receiveCount: 0,
     group: entry.groupId,
-    source: 0,
     arrivalCount: 0,
   };
   queue.insert(head, step.now);
   const { attributes, traceHeader } = entry;
-  const detail = formatDetail({ attributes, traceHeader, dedupId });
+  const detail = formatDetail({ attributes, traceHeader, dedupId, sourceArn: null });
   step.emit({ kind: "put-message", head, content: { id: messageId, body: entry.body, detail } });
   return { messageId, seq };
 }

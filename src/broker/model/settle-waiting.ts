@@ -1,4 +1,6 @@
-// SettleWaiting: answers the long polls that can be answered now; runs at the end of every step.
+// SettleWaiting: answers the long polls that can be answered now; runs at the end of every batch.
+//   S1. A receive that waits may make dead letters, for which somebody may wait whose turn is over
+//       already: the rounds end when nothing moves any more.
 
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome } from "./fault.ts";
@@ -12,7 +14,14 @@ export type Answer = (id: number, outcome: Outcome<{ deliveries: Delivery[] }>) 
 
 export function settleWaiting(state: BrokerState, step: Step, answer: Answer): void {
   if (state.waiting.size === 0) return;
-  for (const queue of state.waiting.queues()) settleQueue(state, step, queue, answer);
+  for (const queue of state.waiting.queues()) queue.unfinished = false;
+  let before: number;
+  do {
+    before = state.sequence;
+    for (const queue of state.waiting.queues()) {
+      if (!queue.unfinished) settleQueue(state, step, queue, answer);
+    }
+  } while (state.sequence !== before); // S1
 }
 
 function settleQueue(state: BrokerState, step: Step, queue: Queue, answer: Answer): void {

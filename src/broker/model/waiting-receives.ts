@@ -60,7 +60,8 @@ export class WaitingReceives {
   nextWakeAt(): EpochMs | null {
     let earliest = Number.POSITIVE_INFINITY;
     for (const [queue, line] of this.#byQueue) {
-      earliest = Math.min(earliest, queue.nextDueAt ?? earliest);
+      const lookAgainAt = queue.unfinished ? 0 : queue.nextDueAt;
+      earliest = Math.min(earliest, lookAgainAt ?? earliest);
       for (const { deadline } of line.values()) earliest = Math.min(earliest, deadline);
     }
     return earliest === Number.POSITIVE_INFINITY ? null : epochMs(earliest);

@@ -1,14 +1,14 @@
 // The broker's file: its tables, its settings, and how a new one comes into being.
 //   B1. A file is created whole or not at all: built under another name, then renamed.
 //   B2. What a receive changes has a fixed width, so that an update never moves other rows.
-//   B3. Bodies live apart from heads: an update or a start never touches them.
+//   B3. Bodies live apart from heads: neither a receive nor a start touches them.
 //   B4. Keys of the hot path only grow, so that inserts go to the right edge of each tree.
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
-import { sequenceCheck } from "./row-check.ts";
+import { rowCheck } from "./row-check.ts";
 import { cannotOpen } from "./sqlite-fault.ts";
 
 /** "TGbr": tells our file from anybody else's SQLite file. */
@@ -23,38 +23,32 @@ const CACHE_KIBIBYTES = 16_000;
 /** A log that grew beyond this (one huge commit) is cut back at the next checkpoint. */
 const LOG_BYTES_KEPT_MAX = 64 * 1_024 * 1_024;
 
-// The four columns of a receipt have no declared type on purpose: numbers then stay 8-byte floats,
-// exact for every instant, and as wide for "never" (0) as for any other time (B2).
 const TABLES = [
-  `CREATE TABLE head (
-    seq INTEGER PRIMARY KEY,
-    queue INTEGER NOT NULL,
-    sent_at INTEGER NOT NULL,
-    due_at NOT NULL,
-    received_at NOT NULL,
-    first_received_at NOT NULL,
-    receive_count NOT NULL,
-    receipt_check NOT NULL,
-    source INTEGER NOT NULL,
-    arrival_count INTEGER NOT NULL,
-    group_id TEXT,
-    head_check INTEGER NOT NULL
+  `CREATE TABLE block (
+    first INTEGER PRIMARY KEY,
+    count INTEGER NOT NULL,
+    heads BLOB NOT NULL,
+    groups TEXT,
+    block_check INTEGER NOT NULL
   )`,
   `CREATE TABLE content (
-    seq INTEGER PRIMARY KEY,
-    id TEXT NOT NULL,
-    detail TEXT,
+    first INTEGER PRIMARY KEY,
+    lengths BLOB NOT NULL,
     content_check INTEGER NOT NULL,
-    body TEXT NOT NULL
+    text TEXT NOT NULL
+  )`,
+  `CREATE TABLE receipt (
+    page INTEGER PRIMARY KEY,
+    slots BLOB NOT NULL,
+    receipt_check INTEGER NOT NULL
   )`,
   `CREATE TABLE dedup (
     queue INTEGER NOT NULL,
     accepted_at INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    digest TEXT NOT NULL,
-    message_id TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    entries TEXT NOT NULL,
     dedup_check INTEGER NOT NULL,
-    PRIMARY KEY (queue, accepted_at, seq)
+    PRIMARY KEY (queue, accepted_at, first)
   ) WITHOUT ROWID`,
   `CREATE TABLE document (
     collection TEXT NOT NULL,
@@ -79,7 +73,7 @@ export const SCHEMA_ROWS: readonly string[] = TABLES.map(
 );
 
 /** Tables whose every page is verified at the start; bodies are verified as they are read (B3). */
-export const VERIFIED_TABLES = ["head", "dedup", "document", "meta"] as const;
+export const VERIFIED_TABLES = ["block", "receipt", "dedup", "document", "meta"] as const;
 
 export function createBrokerFile(folder: string): void {
   const path = join(folder, BROKER_FILE);
@@ -96,7 +90,7 @@ export function createBrokerFile(folder: string): void {
       PRAGMA application_id = ${APPLICATION_ID};
       BEGIN;
       ${TABLES.join(";\n")};
-      INSERT INTO meta VALUES (1, 0, ${sequenceCheck(0)});
+      INSERT INTO meta VALUES (1, 0, ${rowCheck(0)});
     `);
     addObjectTables(database);
     database.exec("COMMIT");
@@ -108,12 +102,14 @@ export function createBrokerFile(folder: string): void {
   syncPath(folder);
 }
 
-/** A connection that writes. Fails when another connection, of whatever program, has the file. */
+/** How long a connection waits for another one of ours that is just opening or closing the file. */
+const BUSY_MS = 5_000;
+
+/** The connection that writes; there is one, on a thread of its own. */
 export function openWriter(path: string, pageCountMax: number | undefined): DatabaseSync {
-  const database = new DatabaseSync(path);
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
   try {
     database.exec(`
-      PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA synchronous = FULL;
       PRAGMA cache_size = -${CACHE_KIBIBYTES};
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
@@ -123,8 +119,7 @@ export function openWriter(path: string, pageCountMax: number | undefined): Data
       PRAGMA trusted_schema = OFF;
     `);
     if (pageCountMax !== undefined) database.exec(`PRAGMA max_page_count = ${pageCountMax}`);
-    // The first write takes the lock for as long as the connection lives, and shows that the
-    // folder may be written to before anybody is told that the broker is ready.
+    // Shows that the folder may be written to before anybody is told that the broker is ready.
     database.exec("BEGIN IMMEDIATE");
     if (formatOf(database) < SCHEMA_VERSION) addObjectTables(database);
     database.exec("COMMIT");
@@ -139,8 +134,15 @@ export function formatOf(database: DatabaseSync): number {
   return Number(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
-/** A connection that can change nothing: no lock, no index file, no checkpoint when it closes. */
+/** A connection for reading beside the one that writes. */
 export function openReader(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
+  database.exec(`PRAGMA cache_size = -${CACHE_KIBIBYTES}; PRAGMA temp_store = MEMORY`);
+  return database;
+}
+
+/** A connection that can change nothing: no lock, no index file, no checkpoint when it closes. */
+export function openVerifier(path: string): DatabaseSync {
   const database = openLockless(path);
   // Exclusive mode keeps the index of the log in this process's memory, not in a file beside it.
   database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY");

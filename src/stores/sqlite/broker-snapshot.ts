@@ -3,7 +3,7 @@
 //   V2. Every page of the tables read here is verified first, then every row as it goes by.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { type EpochMs, epochMs } from "../../core/units.ts";
+import { epochMs } from "../../core/units.ts";
 import type {
   DedupEntry,
   MessageHead,
@@ -12,15 +12,10 @@ import type {
 } from "../../ports/broker-store.ts";
 import { formatOf, SCHEMA_ROWS, VERIFIED_TABLES } from "./broker-schema.ts";
 import { corrupt } from "./file-check.ts";
+import { headsIn } from "./message-block.ts";
 import { areObjectRootsSound, OBJECT_SCHEMA_VERSION, OBJECT_TABLES } from "./object-schema.ts";
-import {
-  dedupCheck,
-  documentCheck,
-  headCheck,
-  isWhole,
-  receiptCheck,
-  sequenceCheck,
-} from "./row-check.ts";
+import { PAGE_MESSAGES, pageOf, ReceiptPage } from "./receipt-pages.ts";
+import { rowCheck } from "./row-check.ts";
 
 type Row = readonly SQLInputValue[];
 
@@ -37,9 +32,8 @@ export function verifyTables(reader: DatabaseSync, path: string): void {
 /** Whether the tables are those of the format that the file says it has. */
 function hasOwnTables(reader: DatabaseSync): boolean {
   const schema = reader.prepare("SELECT rootpage, sql FROM sqlite_schema").all();
-  const first = schema
-    .slice(0, SCHEMA_ROWS.length)
-    .map(({ rootpage, sql }) => `${rootpage} ${sql}`);
+  const rows = schema.map(({ rootpage, sql }) => `${rootpage} ${sql}`);
+  const first = rows.slice(0, SCHEMA_ROWS.length);
   if (first.join("\n") !== SCHEMA_ROWS.join("\n")) return false;
   const added = schema.slice(SCHEMA_ROWS.length).map(({ sql }) => sql);
   if (formatOf(reader) < OBJECT_SCHEMA_VERSION) return added.length === 0;
@@ -70,15 +64,20 @@ export function readSnapshot(
   return {
     sequence,
     documents: documentsOf(rows("SELECT * FROM document ORDER BY collection, key"), refuse, hooks),
-    dedups: dedupsOf(rows("SELECT * FROM dedup ORDER BY accepted_at, queue, seq"), refuse),
-    messages: headsOf(rows("SELECT * FROM head ORDER BY seq"), refuse, hooks),
+    dedups: dedupsOf(rows("SELECT * FROM dedup ORDER BY accepted_at, queue, first"), refuse),
+    messages: messagesOf(
+      rows("SELECT * FROM block ORDER BY first"),
+      rows("SELECT * FROM receipt ORDER BY page"),
+      refuse,
+      hooks,
+    ),
   };
 }
 
 function sequenceOf(reader: DatabaseSync, refuse: Refuse): number {
   const row = reader.prepare("SELECT sequence, sequence_check FROM meta").get();
   const sequence = row?.sequence as number | undefined;
-  if (sequence === undefined || row?.sequence_check !== sequenceCheck(sequence)) {
+  if (sequence === undefined || row?.sequence_check !== rowCheck(sequence)) {
     return refuse("its sequence number");
   }
   return sequence;
@@ -91,7 +90,7 @@ function* documentsOf(
 ): Generator<StoredDocument> {
   for (const row of rows) {
     const [collection, key, value, check] = row as [string, string, string, number];
-    if (hooks.guard(() => documentCheck(collection, key, value)) !== check) {
+    if (hooks.guard(() => rowCheck(collection, key, value)) !== check) {
       refuse(`document ${collection}/${key}`);
     }
     yield { collection, key, value };
@@ -100,55 +99,65 @@ function* documentsOf(
 
 function* dedupsOf(rows: Iterable<Row>, refuse: Refuse): Generator<DedupEntry> {
   for (const row of rows) {
-    const entry: DedupEntry = {
-      queue: row[0] as number,
-      acceptedAt: epochMs(row[1] as number),
-      seq: row[2] as number,
-      digest: row[3] as string,
-      messageId: row[4] as string,
-    };
-    if (row[5] !== dedupCheck(entry)) {
-      refuse(`deduplication id of message ${entry.seq}`);
+    const [queue, acceptedAt, first, text, check] = row as [number, number, number, string, number];
+    if (rowCheck(queue, acceptedAt, first, text) !== check) {
+      refuse(`a deduplication id of message ${first} or one after it`);
     }
-    yield entry;
+    const entries = JSON.parse(text) as (string | number)[];
+    for (let at = 0; at < entries.length; at += 3) {
+      yield {
+        queue,
+        acceptedAt: epochMs(acceptedAt),
+        digest: entries[at] as string,
+        messageId: entries[at + 1] as string,
+        seq: entries[at + 2] as number,
+      };
+    }
   }
 }
 
-function* headsOf(
-  rows: Iterable<Row>,
+/** Blocks and receipt pages, both in order, read side by side. */
+function* messagesOf(
+  blocks: Generator<Row>,
+  receipts: Generator<Row>,
   refuse: Refuse,
   hooks: SnapshotHooks,
 ): Generator<MessageHead> {
-  for (const row of rows) {
-    const head: MessageHead = {
-      seq: row[0] as number,
-      queue: row[1] as number,
-      sentAt: row[2] as EpochMs,
-      dueAt: row[3] as EpochMs,
-      receivedAt: row[4] as EpochMs,
-      firstReceivedAt: row[5] as EpochMs,
-      receiveCount: row[6] as number,
-      source: row[8] as number,
-      arrivalCount: row[9] as number,
-      group: row[10] as string | null,
-    };
-    if (!isSound(head, row[7], row[11])) {
-      refuse(`message ${head.seq}`);
+  const pages = pageReader(receipts, refuse);
+  for (const row of blocks) {
+    const [first, count, heads, groups, check] = row as BlockRow;
+    if (rowCheck(first, count, heads, groups) !== check) {
+      refuse(`one of the messages from ${first} on`);
     }
-    yield head;
+    const page = pages(pageOf(first));
+    for (const head of headsIn({ first, count, heads, groups })) {
+      if (page === null) yield head;
+      else if (!page.isGone(head.seq)) yield { ...head, ...page.read(head.seq) };
+    }
   }
   hooks.drained();
 }
 
-function isSound(head: MessageHead, receipt: unknown, rest: unknown): boolean {
-  return (
-    receipt === receiptCheck(head.seq, head) &&
-    rest === headCheck(head) &&
-    isWhole(head.dueAt) &&
-    isWhole(head.receivedAt) &&
-    isWhole(head.firstReceivedAt) &&
-    isWhole(head.receiveCount)
-  );
+type BlockRow = [number, number, Uint8Array, string | null, number];
+
+/** Gives the page of a number, which must not be smaller than the one asked for before. */
+function pageReader(
+  receipts: Generator<Row>,
+  refuse: Refuse,
+): (number: number) => ReceiptPage | null {
+  let page: ReceiptPage | null = null;
+  return (number) => {
+    while (page === null || page.number < number) {
+      const next = receipts.next();
+      if (next.done === true) return null;
+      const [pageNumber, slots, check] = next.value as [number, Uint8Array, number];
+      if (rowCheck(pageNumber, slots) !== check) {
+        refuse(`a receipt of message ${pageNumber * PAGE_MESSAGES} or one after it`);
+      }
+      page = new ReceiptPage(pageNumber, slots);
+    }
+    return page.number === number ? page : null;
+  };
 }
 
 function* guardedRows(reader: DatabaseSync, sql: string, hooks: SnapshotHooks): Generator<Row> {

@@ -1,186 +1,145 @@
-// Broker statements: every change of the port as prepared SQL. The hot path of the whole broker:
-// one call per row, no look-up before a write, nothing built per call.
-//   P1. Each change lands on exactly the rows it names; anything else is a broken invariant.
+// Broker statements: the SQL of the store, prepared once, each with the check of its row. Reads and
+// writes are prepared apart, since they run on different threads.
 
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { assert, present, unreachable } from "../../core/assert.ts";
-import type { Change, MessageContent, MessageHead } from "../../ports/broker-store.ts";
-import { type ObjectRows, prepareObjectRows } from "./object-rows.ts";
-import {
-  contentCheck,
-  dedupCheck,
-  documentCheck,
-  headCheck,
-  receiptCheck,
-  sequenceCheck,
-} from "./row-check.ts";
+import type { DatabaseSync } from "node:sqlite";
+import type { ObjectChange } from "../../core/object-change.ts";
+import { corrupt } from "./file-check.ts";
+import type { BlockRows } from "./message-block.ts";
+import { prepareObjectWrites } from "./object-rows.ts";
+import { PAGE_MESSAGES } from "./receipt-pages.ts";
+import { rowCheck } from "./row-check.ts";
 
-type MoveMessage = Extract<Change, { kind: "move-message" }>;
+export type ContentRow = Pick<BlockRows, "first" | "lengths" | "text">;
+export type HeadRow = Pick<BlockRows, "first" | "count" | "heads" | "groups">;
 
-export interface StoredContent extends MessageContent {
-  readonly check: number;
+export interface BrokerReads {
+  receiptsOf(page: number): Uint8Array | undefined;
+  headsOf(page: number): HeadRow[];
+  /** The block that would hold a message, if there is one. */
+  contentFor(seq: number): ContentRow | undefined;
 }
 
-export interface BrokerStatements {
-  begin(): void;
-  commit(): void;
-  apply(change: Change): void;
-  content(seq: number): StoredContent | undefined;
-  hasHead(seq: number): boolean;
-  readonly objects: ObjectRows;
-}
-
-/** `refuse` is told which object is not what was written. */
-export function prepareStatements(
-  database: DatabaseSync,
-  refuse: (what: string) => never,
-): BrokerStatements {
-  const objects = prepareObjectRows(database, refuse);
-  const prepare = (sql: string) => database.prepare(sql);
-  const sql = {
-    begin: prepare("BEGIN IMMEDIATE"),
-    commit: prepare("COMMIT"),
-    insertHead: prepare("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-    insertContent: prepare("INSERT INTO content VALUES (?, ?, ?, ?, ?)"),
-    updateReceipt: prepare(
-      `UPDATE head SET due_at = ?, received_at = ?, first_received_at = ?, receive_count = ?,
-         receipt_check = ? WHERE seq = ?`,
-    ),
-    deleteHead: prepare("DELETE FROM head WHERE seq = ?"),
-    deleteContent: prepare("DELETE FROM content WHERE seq = ?"),
-    hasHead: prepare("SELECT 1 FROM head WHERE seq = ?"),
-    content: prepare("SELECT id, detail, body, content_check FROM content WHERE seq = ?"),
-    putDedup: prepare("INSERT OR REPLACE INTO dedup VALUES (?, ?, ?, ?, ?, ?)"),
-    expireDedup: prepare("DELETE FROM dedup WHERE queue = ? AND accepted_at < ?"),
-    putDocument: prepare("INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)"),
-    deleteDocument: prepare("DELETE FROM document WHERE collection = ? AND key = ?"),
-    setSequence: prepare("UPDATE meta SET sequence = ?, sequence_check = ? WHERE one = 1"),
-  };
-  return {
-    begin: () => void sql.begin.run(),
-    commit: () => void sql.commit.run(),
-    apply: (change) => applyChange(sql, objects, change),
-    content: (seq) => contentAt(sql.content, seq),
-    hasHead: (seq) => sql.hasHead.get(seq) !== undefined,
-    objects,
-  };
-}
-
-type Statements = Readonly<
-  Record<
-    | "insertHead"
-    | "insertContent"
-    | "updateReceipt"
-    | "deleteHead"
-    | "deleteContent"
-    | "content"
-    | "putDedup"
-    | "expireDedup"
-    | "putDocument"
-    | "deleteDocument"
-    | "setSequence",
-    StatementSync
-  >
->;
-
-function applyChange(sql: Statements, objects: ObjectRows, change: Change): void {
-  switch (change.kind) {
-    case "put-message":
-      insertHead(sql, change.head);
-      insertContent(sql, change.head.seq, change.content);
-      return;
-    case "update-receipt": {
-      const { seq, dueAt, receivedAt, firstReceivedAt, receiveCount } = change;
-      const check = receiptCheck(seq, change);
-      const times = sql.updateReceipt;
-      one(times.run(dueAt, receivedAt, firstReceivedAt, receiveCount, check, seq).changes, seq);
-      return;
-    }
-    case "move-message":
-      moveMessage(sql, change);
-      return;
-    case "delete-message":
-      one(sql.deleteHead.run(change.seq).changes, change.seq);
-      one(sql.deleteContent.run(change.seq).changes, change.seq);
-      return;
-    case "put-dedup": {
-      const { queue, acceptedAt, seq, digest, messageId } = change.entry;
-      sql.putDedup.run(queue, acceptedAt, seq, digest, messageId, dedupCheck(change.entry));
-      return;
-    }
-    case "expire-dedup":
-      sql.expireDedup.run(change.queue, change.before);
-      return;
-    case "put-document": {
-      const { collection, key, value } = change.document;
-      sql.putDocument.run(collection, key, value, documentCheck(collection, key, value));
-      return;
-    }
-    case "delete-document":
-      sql.deleteDocument.run(change.collection, change.key);
-      return;
-    case "set-sequence":
-      sql.setSequence.run(change.seq, sequenceCheck(change.seq));
-      return;
-    case "put-object":
-    case "delete-object":
-    case "put-blob":
-    case "delete-blob":
-    case "put-upload":
-    case "delete-upload":
-    case "put-part":
-      objects.apply(change);
-      return;
-    default:
-      unreachable(change);
-  }
-}
-
-function insertHead(sql: Statements, head: MessageHead): void {
-  sql.insertHead.run(
-    head.seq,
-    head.queue,
-    head.sentAt,
-    head.dueAt,
-    head.receivedAt,
-    head.firstReceivedAt,
-    head.receiveCount,
-    receiptCheck(head.seq, head),
-    head.source,
-    head.arrivalCount,
-    head.group,
-    headCheck(head),
+/** `path` is told in the complaint about a row whose check does not hold. */
+export function prepareReads(database: DatabaseSync, path: string): BrokerReads {
+  const heads = database.prepare(
+    "SELECT first, count, heads, groups, block_check FROM block WHERE first BETWEEN ? AND ?",
   );
-}
-
-function insertContent(sql: Statements, seq: number, content: MessageContent): void {
-  sql.insertContent.run(seq, content.id, content.detail, contentCheck(seq, content), content.body);
-}
-
-function moveMessage(sql: Statements, change: MoveMessage): void {
-  const { from, head, id, detail } = change;
-  one(sql.deleteHead.run(from).changes, from);
-  insertHead(sql, head);
-  const old = present(contentAt(sql.content, from), `content of message ${from}`);
-  one(sql.deleteContent.run(from).changes, from);
-  insertContent(sql, head.seq, {
-    id: id ?? old.id,
-    body: old.body,
-    detail: detail === undefined ? old.detail : detail,
-  });
-}
-
-function contentAt(statement: StatementSync, seq: number): StoredContent | undefined {
-  const row = statement.get(seq);
-  if (row === undefined) return undefined;
+  const content = database.prepare(
+    `SELECT first, lengths, text, content_check FROM content WHERE first <= ?
+     ORDER BY first DESC LIMIT 1`,
+  );
+  const receipts = database.prepare("SELECT slots, receipt_check FROM receipt WHERE page = ?");
   return {
-    id: row.id as string,
-    body: row.body as string,
-    detail: row.detail as string | null,
-    check: row.content_check as number,
+    receiptsOf(page) {
+      const row = receipts.get(page) as { slots: Uint8Array; receipt_check: number } | undefined;
+      if (row === undefined || rowCheck(page, row.slots) === row.receipt_check) return row?.slots;
+      const first = page * PAGE_MESSAGES;
+      throw corrupt(path, `a receipt of message ${first} or one after it is not what was written`);
+    },
+    headsOf(page) {
+      const first = page * PAGE_MESSAGES;
+      const rows = heads.all(first, first + PAGE_MESSAGES - 1) as unknown as (HeadRow & {
+        block_check: number;
+      })[];
+      for (const row of rows) {
+        const sound = rowCheck(row.first, row.count, row.heads, row.groups) === row.block_check;
+        const what = `one of the messages from ${row.first} on is not what was written`;
+        if (!sound) throw corrupt(path, what);
+      }
+      return rows;
+    },
+    contentFor(seq) {
+      const row = content.get(seq) as (ContentRow & { content_check: number }) | undefined;
+      if (row !== undefined && rowCheck(row.first, row.lengths, row.text) !== row.content_check) {
+        throw corrupt(path, `the content of message ${seq} is not what was written`);
+      }
+      return row;
+    },
   };
 }
 
-function one(changes: number | bigint, seq: number): void {
-  assert(changes === 1, `message ${seq} is missing`); // P1
+export interface BrokerWrites {
+  insertBlock(rows: BlockRows): void;
+  deleteBlock(first: number): void;
+  /** Erases the blocks and the receipts of a page. */
+  deletePage(page: number): void;
+  putReceipts(page: number, slots: Uint8Array): void;
+  putDedups(queue: number, acceptedAt: number, first: number, entries: string): void;
+  expireDedups(queue: number, before: number): void;
+  putDocument(collection: string, key: string, value: string): void;
+  deleteDocument(collection: string, key: string): void;
+  setSequence(sequence: number): void;
+  changeObject(change: ObjectChange): void;
+}
+
+/** One write as it travels to the thread that runs it: the name and its arguments. */
+export type Write = {
+  [K in keyof BrokerWrites]: [K, ...Parameters<BrokerWrites[K]>];
+}[keyof BrokerWrites];
+
+/** Gives the function that runs some writes as one transaction, synced when it returns. */
+export function prepareWrites(database: DatabaseSync): (writes: readonly Write[]) => void {
+  const begin = database.prepare("BEGIN IMMEDIATE");
+  const commit = database.prepare("COMMIT");
+  const changeObject = prepareObjectWrites(database);
+  const all: BrokerWrites = {
+    ...messageWrites(database),
+    ...otherWrites(database),
+    changeObject,
+  };
+  const run = all as unknown as Record<string, (...values: unknown[]) => void>;
+  return (writes) => {
+    begin.run();
+    for (const [name, ...values] of writes) run[name]?.(...values);
+    commit.run();
+  };
+}
+
+function messageWrites(database: DatabaseSync) {
+  const insertHeads = database.prepare("INSERT INTO block VALUES (?, ?, ?, ?, ?)");
+  const insertContent = database.prepare("INSERT INTO content VALUES (?, ?, ?, ?)");
+  const putReceipts = database.prepare("INSERT OR REPLACE INTO receipt VALUES (?, ?, ?)");
+  const eraseReceipts = database.prepare("DELETE FROM receipt WHERE page = ?");
+  const erase = ["block", "content"].map((table) =>
+    database.prepare(`DELETE FROM ${table} WHERE first BETWEEN ? AND ?`),
+  );
+  return {
+    insertBlock({ first, count, heads, groups, lengths, text }) {
+      insertHeads.run(first, count, heads, groups, rowCheck(first, count, heads, groups));
+      insertContent.run(first, lengths, rowCheck(first, lengths, text), text);
+    },
+    deleteBlock(first) {
+      for (const statement of erase) statement.run(first, first);
+    },
+    deletePage(page) {
+      const first = page * PAGE_MESSAGES;
+      for (const statement of erase) statement.run(first, first + PAGE_MESSAGES - 1);
+      eraseReceipts.run(page);
+    },
+    putReceipts(page, slots) {
+      putReceipts.run(page, slots, rowCheck(page, slots));
+    },
+  } satisfies Partial<BrokerWrites>;
+}
+
+function otherWrites(database: DatabaseSync) {
+  const putDedups = database.prepare("INSERT INTO dedup VALUES (?, ?, ?, ?, ?)");
+  const expireDedups = database.prepare("DELETE FROM dedup WHERE queue = ? AND accepted_at < ?");
+  const putDocument = database.prepare("INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)");
+  const deleteDocument = database.prepare("DELETE FROM document WHERE collection = ? AND key = ?");
+  const setSequence = database.prepare(
+    "UPDATE meta SET sequence = ?, sequence_check = ? WHERE one = 1",
+  );
+  return {
+    putDedups(queue, acceptedAt, first, entries) {
+      const check = rowCheck(queue, acceptedAt, first, entries);
+      putDedups.run(queue, acceptedAt, first, entries, check);
+    },
+    expireDedups: (queue, before) => void expireDedups.run(queue, before),
+    putDocument(collection, key, value) {
+      putDocument.run(collection, key, value, rowCheck(collection, key, value));
+    },
+    deleteDocument: (collection, key) => void deleteDocument.run(collection, key),
+    setSequence: (sequence) => void setSequence.run(sequence, rowCheck(sequence)),
+  } satisfies Partial<BrokerWrites>;
 }

@@ -8,6 +8,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { assert, present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { ObjectReads } from "../../core/object-change.ts";
 import type {
@@ -16,13 +17,23 @@ import type {
   MessageContent,
   StoreSnapshot,
 } from "../../ports/broker-store.ts";
-import { BROKER_FILE, createBrokerFile, openReader, openWriter } from "./broker-schema.ts";
+import {
+  BROKER_FILE,
+  createBrokerFile,
+  formatOf,
+  openReader,
+  openVerifier,
+} from "./broker-schema.ts";
 import { readSnapshot, verifyTables } from "./broker-snapshot.ts";
-import { type BrokerStatements, prepareStatements } from "./broker-statements.ts";
+import { type BrokerReads, prepareReads } from "./broker-statements.ts";
+import { BrokerWriter } from "./broker-writer.ts";
+import { DiskThread } from "./disk-thread.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
 import { type FolderLock, lockedError, lockFolder } from "./folder-lock.ts";
 import { guardObjects } from "./object-guard.ts";
-import { contentCheck } from "./row-check.ts";
+import { prepareObjectReads } from "./object-rows.ts";
+import { OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
+import { probeRoom } from "./room-probe.ts";
 import { isBusy, isDamage } from "./sqlite-fault.ts";
 
 export interface SqliteBrokerStoreOptions {
@@ -45,9 +56,17 @@ class SqliteBrokerStore implements BrokerStore {
   readonly #path: string;
   readonly #pageCountMax: number | undefined;
   readonly #lock: FolderLock;
+  /** Reads what a start reads, and can change nothing. */
+  #verifier: DatabaseSync | null = null;
+  /** Reads what was committed, while the thread writes. */
   #reader: DatabaseSync | null = null;
-  #writer: DatabaseSync | null = null;
-  #statements: BrokerStatements | null = null;
+  #prepared: BrokerReads | null = null;
+  #objectReads: ObjectReads | null = null;
+  #thread: DiskThread | null = null;
+  /** Settles when the thread has opened the file. */
+  #opened: Promise<void> | null = null;
+  #work: BrokerWriter | null = null;
+  #committing = false;
   /** Why the store cannot be used now; mended by load() unless closed. */
   #failure: TidegateError | null = null;
   #closed = false;
@@ -62,13 +81,18 @@ class SqliteBrokerStore implements BrokerStore {
   load(): StoreSnapshot {
     if (this.#closed) throw closedError();
     this.#disconnect();
+    this.#thread?.closeNow();
+    this.#thread = null;
+    this.#opened = null;
+    const failedBefore = this.#failure !== null;
     this.#failure = null;
     return this.#guard(() => {
+      if (failedBefore) probeRoom(this.#folder);
       this.#checkFolder();
-      const reader = openReader(this.#path);
-      this.#reader = reader;
-      verifyTables(reader, this.#path);
-      return readSnapshot(reader, this.#path, {
+      const verifier = openVerifier(this.#path);
+      this.#verifier = verifier;
+      verifyTables(verifier, this.#path);
+      return readSnapshot(verifier, this.#path, {
         guard: (work) => this.#guard(work),
         drained: () => void this.#connect(),
       });
@@ -76,27 +100,25 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
-    const statements = this.#connect();
+    assert(!this.#committing, "one commit at a time");
+    this.#committing = true;
     try {
-      statements.begin();
-      for (const change of changes) statements.apply(change);
-      statements.commit(); // Q1
+      const writes = this.#connect().encode(changes);
+      const thread = await this.#openThread();
+      if (writes.length > 0) await thread.write(writes); // Q1
     } catch (error) {
       throw this.#fail(error, "working"); // Q2
+    } finally {
+      this.#committing = false;
     }
   }
 
   read(seq: number): MessageContent | undefined {
-    const statements = this.#connect();
+    const work = this.#connect();
     try {
-      const stored = statements.content(seq);
-      if (stored === undefined) {
-        if (!statements.hasHead(seq)) return undefined;
-        throw corrupt(this.#path, `the content of message ${seq} is missing`);
-      }
-      const content: MessageContent = { id: stored.id, body: stored.body, detail: stored.detail };
-      if (contentCheck(seq, content) === stored.check) return content;
-      throw corrupt(this.#path, `the content of message ${seq} is not what was written`);
+      const content = work.read(seq);
+      if (content !== null) return content;
+      throw corrupt(this.#path, `the content of message ${seq} is missing`);
     } catch (error) {
       // Damage to one message is told of that message; all others can still be read.
       if (error instanceof TidegateError) throw error;
@@ -105,10 +127,10 @@ class SqliteBrokerStore implements BrokerStore {
     }
   }
 
-  #readObjects<T>(work: (rows: ObjectReads) => T): T {
-    const { objects } = this.#connect();
+  #readObjects<T>(work: (rows: ObjectReads | null) => T): T {
+    this.#connect();
     try {
-      return work(objects);
+      return work(this.#preparedObjects());
     } catch (error) {
       // As with messages: damage to one object is told of that object.
       if (error instanceof TidegateError) throw error;
@@ -117,10 +139,23 @@ class SqliteBrokerStore implements BrokerStore {
     }
   }
 
+  /** Null while the file is of the first format, which has no objects. */
+  #preparedObjects(): ObjectReads | null {
+    if (this.#objectReads !== null) return this.#objectReads;
+    this.#reads();
+    const reader = present(this.#reader, "the reading connection");
+    if (formatOf(reader) < OBJECT_SCHEMA_VERSION) return null;
+    this.#objectReads = prepareObjectReads(reader, (what) => {
+      throw corrupt(this.#path, `${what} is not what was written`);
+    });
+    return this.#objectReads;
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#disconnect();
+    await this.#thread?.close(); // The last to close folds the log into the file.
     this.#lock.release();
   }
 
@@ -134,21 +169,31 @@ class SqliteBrokerStore implements BrokerStore {
     createBrokerFile(this.#folder);
   }
 
-  /** The writing connection, opened once the reading one has verified everything (Q3). */
-  #connect(): BrokerStatements {
-    if (this.#statements !== null) return this.#statements;
+  /** The thread that writes, with the file open; begun by the first commit (Q3). */
+  async #openThread(): Promise<DiskThread> {
+    this.#thread ??= new DiskThread();
+    this.#opened ??= this.#thread.open(this.#path, this.#pageCountMax);
+    await this.#opened;
+    return this.#thread;
+  }
+
+  #connect(): BrokerWriter {
+    if (this.#work !== null) return this.#work;
     if (this.#closed) throw closedError();
     if (this.#failure !== null) throw this.#failure;
-    return this.#guard(() => {
-      this.#reader?.close();
-      this.#reader = null;
-      this.#writer = openWriter(this.#path, this.#pageCountMax);
-      this.#lock.keep();
-      this.#statements = prepareStatements(this.#writer, (what) => {
-        throw corrupt(this.#path, `${what} is not what was written`);
-      });
-      return this.#statements;
-    });
+    this.#verifier?.close();
+    this.#verifier = null;
+    this.#lock.keep();
+    this.#work = new BrokerWriter(() => this.#reads());
+    return this.#work;
+  }
+
+  #reads(): BrokerReads {
+    if (this.#reader === null) {
+      this.#reader = openReader(this.#path);
+      this.#prepared = prepareReads(this.#reader, this.#path);
+    }
+    return present(this.#prepared, "prepared reads");
   }
 
   #guard<T>(work: () => T): T {
@@ -161,6 +206,7 @@ class SqliteBrokerStore implements BrokerStore {
 
   #fail(error: unknown, phase: Phase): unknown {
     this.#disconnect();
+    this.#dropThread();
     // A broken invariant is told as it is, but leaves the store as unusable as a broken disk does.
     this.#failure = this.#failureOf(error, phase);
     return isOperating(error) ? this.#failure : error;
@@ -177,12 +223,22 @@ class SqliteBrokerStore implements BrokerStore {
     return new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
   }
 
-  /** Closing a connection rolls back what it had begun. */
+  /** A thread that has failed has closed the file already; another one begins anew. */
+  #dropThread(): void {
+    const thread = this.#thread;
+    this.#thread = null;
+    this.#opened = null;
+    void thread?.close();
+  }
+
+  /** Lets go of what reads. */
   #disconnect(): void {
-    const open = [this.#reader, this.#writer];
+    const open = [this.#verifier, this.#reader];
+    this.#verifier = null;
     this.#reader = null;
-    this.#writer = null;
-    this.#statements = null;
+    this.#prepared = null;
+    this.#objectReads = null;
+    this.#work = null;
     for (const database of open) {
       try {
         database?.close();

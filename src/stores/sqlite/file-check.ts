@@ -84,16 +84,18 @@ function scanFrames(path: string, file: number, sizeBytes: number, pagesInFile: 
   const frames = Math.floor((sizeBytes - LOG_HEADER_BYTES) / FRAME_BYTES);
   const beyond = new Set<number>();
   const pending: number[] = [];
+  const tail = createTail(path);
   let pageCount: number | null = null;
   let good = true;
-  let commitsBeyondBad = 0;
   for (const frame of framesOf(file, frames)) {
-    if (!frame.subarray(8, 16).equals(salt)) break; // Left from before the log was last emptied.
+    // Frames left from before the log was last emptied bear another salt: its good part ends there.
+    const current = frame.subarray(8, 16).equals(salt);
+    const chained = addFrame(sum, frame);
     const committedPages = frame.readUInt32BE(4);
-    good &&= addFrame(sum, frame);
+    good &&= current && chained;
     if (!good) {
-      commitsBeyondBad += committedPages > 0 ? 1 : 0;
-      if (commitsBeyondBad > TORN_COMMITS_MAX) throw corrupt(path, "commits in it are broken"); // F2
+      tail.add(current, chained, committedPages > 0);
+      continueFrom(sum, frame);
       continue;
     }
     const page = frame.readUInt32BE(0);
@@ -103,6 +105,28 @@ function scanFrames(path: string, file: number, sizeBytes: number, pagesInFile: 
     for (const committed of pending.splice(0)) beyond.add(committed);
   }
   return { pageCount, pagesBeyondFile: beyond };
+}
+
+/** Counts the commits that stand beyond the first bad frame, and refuses too many (F2). */
+function createTail(path: string) {
+  let commits = 0;
+  // A commit with a foreign salt is a leftover, unless the next frame goes on from its checksum:
+  // then it was written just before that one, and the salt is what broke.
+  let doubtful = false;
+  return {
+    add(current: boolean, chained: boolean, commit: boolean): void {
+      if (doubtful && chained) commits += 1;
+      if (commit && current) commits += 1;
+      doubtful = commit && !current;
+      if (commits > TORN_COMMITS_MAX) throw corrupt(path, "commits in it are broken");
+    },
+  };
+}
+
+/** Takes a frame at its word, to see whether the next one was written after it. */
+function continueFrom(sum: LogSum, frame: Buffer): void {
+  sum.first = frame.readUInt32BE(16);
+  sum.second = frame.readUInt32BE(20);
 }
 
 function* framesOf(file: number, frames: number): Generator<Buffer> {

@@ -4,7 +4,6 @@
 //   W2. Deleting what is not there is a broken invariant of the broker and fails the commit.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { crc32 } from "node:zlib";
 import { assert } from "../../core/assert.ts";
 import type {
   KeyPosition,
@@ -16,6 +15,7 @@ import type {
   StoredUpload,
 } from "../../core/object-change.ts";
 import type { EpochMs } from "../../core/units.ts";
+import { rowCheck } from "./row-check.ts";
 
 type Row = Record<string, unknown>;
 type Refuse = (what: string) => never;
@@ -26,14 +26,16 @@ const OBJECT = `${ENTRY}, pieces, pieces_check`;
 /** Rows that a listing reads at a time; a statement is never left open between two reads. */
 const ROWS_PER_READ = 256;
 
-export interface ObjectRows extends ObjectReads {
-  apply(change: ObjectChange): void;
+/** Gives the function that makes one change; the caller has a transaction open. */
+export function prepareObjectWrites(database: DatabaseSync): (change: ObjectChange) => void {
+  const sql = prepareWrites(database);
+  return (change) => applyChange(sql, change);
 }
 
-export function prepareObjectRows(database: DatabaseSync, refuse: Refuse): ObjectRows {
-  const sql = prepareAll(database);
+/** `refuse` is told which object is not what was written. */
+export function prepareObjectReads(database: DatabaseSync, refuse: Refuse): ObjectReads {
+  const sql = prepareReads(database);
   return {
-    apply: (change) => applyChange(sql, change),
     newest(bucket, key, before) {
       const row = sql.newest.get(bucket, key, -before);
       return row === undefined ? undefined : objectOf(row, refuse);
@@ -57,9 +59,8 @@ export function prepareObjectRows(database: DatabaseSync, refuse: Refuse): Objec
   };
 }
 
-function prepareAll(database: DatabaseSync) {
+function prepareWrites(database: DatabaseSync) {
   const prepare = (text: string) => database.prepare(text);
-  const page = `LIMIT ${ROWS_PER_READ}`;
   return {
     putObject: prepare(
       "INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -71,6 +72,13 @@ function prepareAll(database: DatabaseSync) {
     deleteUpload: prepare("DELETE FROM upload WHERE bucket = ? AND key = ? AND id = ?"),
     putPart: prepare("INSERT OR REPLACE INTO part VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteParts: prepare("DELETE FROM part WHERE upload = ?"),
+  } as const satisfies Record<string, StatementSync>;
+}
+
+function prepareReads(database: DatabaseSync) {
+  const prepare = (text: string) => database.prepare(text);
+  const page = `LIMIT ${ROWS_PER_READ}`;
+  return {
     newest: prepare(
       `SELECT ${OBJECT} FROM object WHERE bucket = ? AND key = ? AND age > ? ORDER BY age LIMIT 1`,
     ),
@@ -89,9 +97,10 @@ function prepareAll(database: DatabaseSync) {
   } as const satisfies Record<string, StatementSync>;
 }
 
-type Statements = ReturnType<typeof prepareAll>;
+type Writes = ReturnType<typeof prepareWrites>;
+type Reads = ReturnType<typeof prepareReads>;
 
-function applyChange(sql: Statements, change: ObjectChange): void {
+function applyChange(sql: Writes, change: ObjectChange): void {
   switch (change.kind) {
     case "put-object":
       putObject(sql, change.object);
@@ -109,7 +118,7 @@ function applyChange(sql: Statements, change: ObjectChange): void {
       return;
     case "put-upload": {
       const { bucket, key, id, startedAt, storageClass, detail } = change.upload;
-      const check = checkOf(bucket, key, id, startedAt, storageClass, detail);
+      const check = rowCheck(bucket, key, id, startedAt, storageClass, detail);
       sql.putUpload.run(bucket, key, id, startedAt, storageClass, detail, check);
       return;
     }
@@ -121,13 +130,13 @@ function applyChange(sql: Statements, change: ObjectChange): void {
     }
     case "put-part": {
       const { upload, number, blob, sizeBytes, etag, checksum, modifiedAt } = change.part;
-      const check = checkOf(upload, number, blob, sizeBytes, etag, checksum, modifiedAt);
+      const check = rowCheck(upload, number, blob, sizeBytes, etag, checksum, modifiedAt);
       sql.putPart.run(upload, number, blob, sizeBytes, etag, checksum, modifiedAt, check);
     }
   }
 }
 
-function putObject(sql: Statements, object: StoredObject): void {
+function putObject(sql: Writes, object: StoredObject): void {
   const pieces = JSON.stringify(object.pieces.map(({ blob, sizeBytes }) => [blob, sizeBytes]));
   sql.putObject.run(
     object.bucket,
@@ -142,12 +151,12 @@ function putObject(sql: Statements, object: StoredObject): void {
     object.detail,
     entryCheck(object),
     pieces,
-    checkOf(object.seq, pieces),
+    rowCheck(object.seq, pieces),
   );
 }
 
 function* entriesFrom(
-  sql: Statements,
+  sql: Reads,
   bucket: number,
   from: KeyPosition,
   refuse: Refuse,
@@ -165,7 +174,7 @@ function* entriesFrom(
 }
 
 function* uploadsFrom(
-  sql: Statements,
+  sql: Reads,
   bucket: number,
   from: KeyPosition,
   refuse: Refuse,
@@ -202,7 +211,7 @@ function entryOf(row: Row, refuse: Refuse): StoredEntry {
 function objectOf(row: Row, refuse: Refuse): StoredObject {
   const entry = entryOf(row, refuse);
   const text = row.pieces as string;
-  if (row.pieces_check !== checkOf(entry.seq, text)) refuse(`object ${entry.seq}`); // W1
+  if (row.pieces_check !== rowCheck(entry.seq, text)) refuse(`object ${entry.seq}`); // W1
   const pieces = (JSON.parse(text) as [string, number][]).map(([blob, sizeBytes]) => ({
     blob,
     sizeBytes,
@@ -220,7 +229,7 @@ function uploadOf(row: Row, refuse: Refuse): StoredUpload {
     detail: row.detail as string,
   };
   const { bucket, key, id, startedAt, storageClass, detail } = upload;
-  const check = checkOf(bucket, key, id, startedAt, storageClass, detail);
+  const check = rowCheck(bucket, key, id, startedAt, storageClass, detail);
   if (row.upload_check !== check) refuse(`upload ${id}`); // W1
   return upload;
 }
@@ -236,7 +245,7 @@ function partOf(row: Row, refuse: Refuse): StoredPart {
     modifiedAt: row.modified_at as EpochMs,
   };
   const { upload, number, blob, sizeBytes, etag, checksum, modifiedAt } = part;
-  const check = checkOf(upload, number, blob, sizeBytes, etag, checksum, modifiedAt);
+  const check = rowCheck(upload, number, blob, sizeBytes, etag, checksum, modifiedAt);
   if (row.part_check !== check) refuse(`part ${number} of upload ${upload}`); // W1
   return part;
 }
@@ -244,7 +253,7 @@ function partOf(row: Row, refuse: Refuse): StoredPart {
 function entryCheck(entry: StoredEntry): number {
   const { bucket, key, seq, version, marker, sizeBytes, etag } = entry;
   const { modifiedAt, storageClass, detail } = entry;
-  return checkOf(
+  return rowCheck(
     bucket,
     key,
     seq,
@@ -256,9 +265,4 @@ function entryCheck(entry: StoredEntry): number {
     storageClass,
     detail,
   );
-}
-
-/** JSON keeps what stands beside each other apart. */
-function checkOf(...fields: (string | number)[]): number {
-  return crc32(JSON.stringify(fields));
 }

@@ -6,7 +6,7 @@
 //   O3. Rows are verified as they are read. Millions of objects must not make a start slow.
 
 import type { DatabaseSync } from "node:sqlite";
-import { documentCheck } from "./row-check.ts";
+import { rowCheck } from "./row-check.ts";
 
 export const OBJECT_SCHEMA_VERSION = 2;
 
@@ -65,9 +65,7 @@ const TABLE_NAMES = ["object", "blob", "upload", "part"];
 export function addObjectTables(database: DatabaseSync): void {
   database.exec(OBJECT_TABLES.join(";\n"));
   const roots = rootsOf(database);
-  database
-    .prepare("INSERT INTO object_place VALUES (1, ?, ?)")
-    .run(roots, documentCheck("store", "object-roots", roots));
+  database.prepare("INSERT INTO object_place VALUES (1, ?, ?)").run(roots, rowCheck(roots));
   database.exec(`PRAGMA user_version = ${OBJECT_SCHEMA_VERSION}`);
 }
 
@@ -76,7 +74,7 @@ export function areObjectRootsSound(database: DatabaseSync): boolean {
   const row = database.prepare("SELECT roots, roots_check FROM object_place").get();
   const roots = row?.roots;
   if (typeof roots !== "string" || roots !== rootsOf(database)) return false;
-  return row?.roots_check === documentCheck("store", "object-roots", roots);
+  return row?.roots_check === rowCheck(roots);
 }
 
 function rootsOf(database: DatabaseSync): string {

@@ -14,7 +14,7 @@ export const messages = adminRoute({
   methods: { GET: peek },
 });
 
-async function peek({ site, request, parameters, name }: AdminCall) {
+async function peek({ site, parameters, name }: AdminCall) {
   const limit = readCount(parameters.get("limit"), LIMIT_DEFAULT);
   if (limit === null || limit < 1 || limit > LIMIT_MAX) {
     return adminError(400, "InvalidLimit", `limit must be a whole number from 1 to ${LIMIT_MAX}.`);
@@ -24,7 +24,7 @@ async function peek({ site, request, parameters, name }: AdminCall) {
     return adminError(400, "InvalidAfter", "after must be the nextAfter of a former page.");
   }
   const input = { queue: name, afterSeq, limit };
-  const outcome = await site.broker.submit("peek", input, request.signal);
+  const outcome = await site.broker.submit("peek", input);
   if (!outcome.ok) return adminFault(outcome.fault);
   const { messages, nextAfterSeq } = outcome.value;
   return adminReply(200, { queue: name, messages, nextAfter: nextAfterSeq });

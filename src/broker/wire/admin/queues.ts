@@ -9,8 +9,8 @@ export const queues = adminRoute({
   methods: { GET: showQueues },
 });
 
-async function showQueues({ site, request, parameters }: AdminCall) {
+async function showQueues({ site, parameters }: AdminCall) {
   const prefix = parameters.get("prefix") ?? "";
-  const outcome = await site.broker.submit("countQueues", { prefix }, request.signal);
+  const outcome = await site.broker.submit("countQueues", { prefix });
   return outcome.ok ? adminReply(200, { queues: outcome.value.queues }) : adminFault(outcome.fault);
 }

@@ -42,7 +42,7 @@ export const addPermission = action({
     const refused = checkLabel(label) ?? checkAccounts(accounts) ?? checkActions(actions);
     if (refused !== null) return refused;
     const permission = { queue, label, accounts: [...accounts], actions: [...actions] };
-    return call.site.broker.submit("addPermission", permission, call.request.signal);
+    return call.site.broker.submit("addPermission", permission);
   },
 });
 

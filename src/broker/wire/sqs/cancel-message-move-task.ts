@@ -13,7 +13,7 @@ export const cancelMessageMoveTask = action({
     const handle = input.TaskHandle;
     if (!handle) return missing("TaskHandle");
     const { broker } = call.site;
-    const outcome = await broker.submit("cancelMoveTask", { handle }, call.request.signal);
+    const outcome = await broker.submit("cancelMoveTask", { handle });
     return outcome.ok ? done({ ApproximateNumberOfMessagesMoved: outcome.value.moved }) : outcome;
   },
 });

@@ -51,7 +51,7 @@ async function change(
 ): Promise<(Fault | null)[] | Refusal> {
   const entries = reads.filter((read) => "handle" in read);
   const { broker } = call.site;
-  const outcome = await broker.submit("changeVisibility", { queue, entries }, call.request.signal);
+  const outcome = await broker.submit("changeVisibility", { queue, entries });
   if (!outcome.ok) return outcome;
   let next = 0;
   return reads.map((read) => ("handle" in read ? outcome.value.faults[next++]! : read.fault));

@@ -21,7 +21,7 @@ export const changeMessageVisibility = action({
     if (refused !== null) return refused;
     const change = { queue, entries: [{ handle, visibilityMs: seconds(timeout) }] };
     const { broker } = call.site;
-    const outcome = await broker.submit("changeVisibility", change, call.request.signal);
+    const outcome = await broker.submit("changeVisibility", change);
     if (!outcome.ok) return outcome;
     const fault = outcome.value.faults[0]!;
     return fault === null ? done(null) : { ok: false, fault };

@@ -17,7 +17,7 @@ export const createQueue = action({
     const refused = checkTags(tags);
     if (refused !== null) return refused;
     const create = { name, attributes: input.Attributes ?? {}, tags };
-    const outcome = await call.site.broker.submit("createQueue", create, call.request.signal);
+    const outcome = await call.site.broker.submit("createQueue", create);
     return outcome.ok ? done({ QueueUrl: queueUrl(call, outcome.value.name) }) : outcome;
   },
 });

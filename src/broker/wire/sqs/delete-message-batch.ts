@@ -26,7 +26,7 @@ export const deleteMessageBatch = action({
     if (refused !== null) return refused;
     const handles = entries.map((entry) => entry.ReceiptHandle!);
     const { broker } = call.site;
-    const outcome = await broker.submit("delete", { queue, handles }, call.request.signal);
+    const outcome = await broker.submit("delete", { queue, handles });
     if (!outcome.ok) return outcome;
     const ids = entries.map((entry) => entry.Id!);
     return done(reportBatch(ids, outcome.value.faults, (i) => ({ Id: ids[i] })));

@@ -16,11 +16,7 @@ export const deleteMessage = action({
     const handle = input.ReceiptHandle;
     if (!handle) return missing("ReceiptHandle");
     const { broker } = call.site;
-    const outcome = await broker.submit(
-      "delete",
-      { queue, handles: [handle] },
-      call.request.signal,
-    );
+    const outcome = await broker.submit("delete", { queue, handles: [handle] });
     if (!outcome.ok) return outcome;
     const fault = outcome.value.faults[0]!;
     return fault === null ? done(null) : { ok: false, fault };

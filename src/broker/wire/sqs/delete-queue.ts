@@ -11,6 +11,6 @@ export const deleteQueue = action({
   run(call, input) {
     const queue = queueOf(call, input.QueueUrl);
     if (typeof queue !== "string") return queue;
-    return call.site.broker.submit("deleteQueue", { queue }, call.request.signal);
+    return call.site.broker.submit("deleteQueue", { queue });
   },
 });

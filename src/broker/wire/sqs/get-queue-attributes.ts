@@ -13,7 +13,7 @@ export const getQueueAttributes = action({
     const queue = queueOf(call, input.QueueUrl);
     if (typeof queue !== "string") return queue;
     const get = { queue, names: [...(input.AttributeNames ?? [])] };
-    const outcome = await call.site.broker.submit("getQueueAttributes", get, call.request.signal);
+    const outcome = await call.site.broker.submit("getQueueAttributes", get);
     if (!outcome.ok) return outcome;
     const { attributes } = outcome.value;
     return done(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes });

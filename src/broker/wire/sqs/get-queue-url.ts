@@ -19,7 +19,7 @@ export const getQueueUrl = action({
     }
     const refused = checkOwner(call, input.QueueOwnerAWSAccountId);
     if (refused !== null) return refused;
-    const outcome = await call.site.broker.submit("findQueue", { queue }, call.request.signal);
+    const outcome = await call.site.broker.submit("findQueue", { queue });
     return outcome.ok ? done({ QueueUrl: queueUrl(call, outcome.value.name) }) : outcome;
   },
 });

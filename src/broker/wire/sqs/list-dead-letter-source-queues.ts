@@ -17,7 +17,7 @@ export const listDeadLetterSourceQueues = action({
     if (refused !== null) return refused;
     const query = { queue, page: page(input.MaxResults, input.NextToken) };
     const { broker } = call.site;
-    const outcome = await broker.submit("listDeadLetterSources", query, call.request.signal);
+    const outcome = await broker.submit("listDeadLetterSources", query);
     if (!outcome.ok) return outcome;
     const { names, nextToken } = outcome.value;
     return done({

@@ -37,7 +37,7 @@ export const listMessageMoveTasks = action({
     );
     if (refused !== null) return refused;
     const query = { sourceArn, limit: limit ?? RESULTS_DEFAULT };
-    const outcome = await call.site.broker.submit("listMoveTasks", query, call.request.signal);
+    const outcome = await call.site.broker.submit("listMoveTasks", query);
     if (!outcome.ok) return outcome;
     const { tasks } = outcome.value;
     return done(tasks.length === 0 ? {} : { Results: tasks.map(showTask) });

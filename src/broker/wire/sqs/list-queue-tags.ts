@@ -12,7 +12,7 @@ export const listQueueTags = action({
   async run(call, input) {
     const queue = queueOf(call, input.QueueUrl);
     if (typeof queue !== "string") return queue;
-    const outcome = await call.site.broker.submit("listQueueTags", { queue }, call.request.signal);
+    const outcome = await call.site.broker.submit("listQueueTags", { queue });
     if (!outcome.ok) return outcome;
     const { tags } = outcome.value;
     return done(Object.keys(tags).length === 0 ? {} : { Tags: tags });

@@ -17,7 +17,7 @@ export const listQueues = action({
       prefix: input.QueueNamePrefix ?? "",
       page: page(input.MaxResults, input.NextToken),
     };
-    const outcome = await call.site.broker.submit("listQueues", query, call.request.signal);
+    const outcome = await call.site.broker.submit("listQueues", query);
     if (!outcome.ok) return outcome;
     const { names, nextToken } = outcome.value;
     return done({

@@ -11,6 +11,6 @@ export const purgeQueue = action({
   run(call, input) {
     const queue = queueOf(call, input.QueueUrl);
     if (typeof queue !== "string") return queue;
-    return call.site.broker.submit("purgeQueue", { queue }, call.request.signal);
+    return call.site.broker.submit("purgeQueue", { queue });
   },
 });

@@ -48,7 +48,9 @@ export const receiveMessage = action({
       visibilityMs: visibility === undefined || visibility === null ? null : seconds(visibility),
       attemptId: input.ReceiveRequestAttemptId ?? null,
     };
-    const outcome = await call.site.broker.submit("receive", receive, call.request.signal);
+    // A signal is dear; only a receive that may wait has use for it.
+    const signal = receive.waitMs === 0 ? undefined : call.request.signal;
+    const outcome = await call.site.broker.submit("receive", receive, signal);
     if (!outcome.ok) return outcome;
     const { deliveries } = outcome.value;
     if (deliveries.length === 0) return done({});

@@ -14,6 +14,6 @@ export const removePermission = action({
     if (typeof queue !== "string") return queue;
     const label = input.Label;
     if (!label) return missing("Label");
-    return call.site.broker.submit("removePermission", { queue, label }, call.request.signal);
+    return call.site.broker.submit("removePermission", { queue, label });
   },
 });

@@ -71,11 +71,11 @@ async function sendReadable(
   const { broker } = call.site;
   if (readable.length === 0) {
     // Nothing to send, but a queue that does not exist is still the first thing to say.
-    const found = await broker.submit("findQueue", { queue }, call.request.signal);
+    const found = await broker.submit("findQueue", { queue });
     return found.ok ? { ok: true, faults, messages } : found;
   }
   const send = { queue, entries: readable.map((read) => read.entry), batch: true };
-  const outcome = await broker.submit("send", send, call.request.signal);
+  const outcome = await broker.submit("send", send);
   if (!outcome.ok) return outcome;
   let next = 0;
   for (let i = 0; i < reads.length; i++) {

@@ -30,9 +30,7 @@ export const sendMessage = action({
     const read = readSendEntry(input, inheritedTraceHeader(call));
     if (!read.ok) return read;
     const send = { queue, entries: [read.entry], batch: false };
-    return call.site.broker
-      .submit("send", send, call.request.signal)
-      .then((outcome) => showSent(outcome, read));
+    return call.site.broker.submit("send", send).then((outcome) => showSent(outcome, read));
   },
   writeJson: writeSent,
 });

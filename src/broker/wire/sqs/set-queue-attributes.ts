@@ -14,10 +14,6 @@ export const setQueueAttributes = action({
     if (typeof queue !== "string") return queue;
     const attributes = input.Attributes;
     if (!attributes) return missing("Attributes");
-    return call.site.broker.submit(
-      "setQueueAttributes",
-      { queue, attributes },
-      call.request.signal,
-    );
+    return call.site.broker.submit("setQueueAttributes", { queue, attributes });
   },
 });

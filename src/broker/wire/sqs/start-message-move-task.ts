@@ -31,7 +31,7 @@ export const startMessageMoveTask = action({
       destinationArn: input.DestinationArn ?? null,
       perSecondMax: perSecondMax ?? null,
     };
-    const outcome = await call.site.broker.submit("startMoveTask", start, call.request.signal);
+    const outcome = await call.site.broker.submit("startMoveTask", start);
     return outcome.ok ? done({ TaskHandle: outcome.value.handle }) : outcome;
   },
 });

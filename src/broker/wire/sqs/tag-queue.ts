@@ -16,6 +16,6 @@ export const tagQueue = action({
     if (!tags) return missing("Tags");
     const refused = checkTags(tags);
     if (refused !== null) return refused;
-    return call.site.broker.submit("tagQueue", { queue, tags }, call.request.signal);
+    return call.site.broker.submit("tagQueue", { queue, tags });
   },
 });

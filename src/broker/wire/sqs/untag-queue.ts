@@ -14,6 +14,6 @@ export const untagQueue = action({
     if (typeof queue !== "string") return queue;
     if (!input.TagKeys) return missing("TagKeys");
     const untag = { queue, keys: [...input.TagKeys] };
-    return call.site.broker.submit("untagQueue", untag, call.request.signal);
+    return call.site.broker.submit("untagQueue", untag);
   },
 });

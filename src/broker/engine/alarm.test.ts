@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { turns } from "../../../test/bench-model/engine-bench.ts";
+import { ManualClock } from "../../../test/bench-model/manual-clock.ts";
+import { epochMs } from "../../core/units.ts";
+import { Alarm } from "./alarm.ts";
+
+function createAlarm() {
+  const clock = new ManualClock(0);
+  const rings: number[] = [];
+  const alarm = new Alarm(clock, () => rings.push(clock.now()));
+  const set = (at: number) => alarm.setFor(epochMs(at), clock.now());
+  const pass = async (spanMs: number) => {
+    clock.advance(spanMs);
+    await turns(1);
+  };
+  return { clock, rings, alarm, set, pass };
+}
+
+test("it rings once, when it was set for", async () => {
+  const { rings, set, pass } = createAlarm();
+  set(100);
+  await pass(99);
+  expect(rings).toEqual([]);
+  await pass(1);
+  await pass(1_000);
+  expect(rings).toEqual([100]);
+});
+
+test("an earlier time replaces a later one; a later one leaves it alone", async () => {
+  const { rings, set, pass, clock } = createAlarm();
+  set(100);
+  set(500);
+  set(50);
+  expect(clock.sleepers).toBe(1);
+  await pass(50);
+  await pass(1_000);
+  expect(rings).toEqual([50]);
+});
+
+test("a time that has passed rings at once; after a ring it can be set again", async () => {
+  const { rings, set, pass } = createAlarm();
+  await pass(100);
+  set(20);
+  await pass(0);
+  expect(rings).toEqual([100]);
+  set(150);
+  await pass(50);
+  expect(rings).toEqual([100, 150]);
+});
+
+test("a cleared alarm does not ring and leaves no sleeper behind", async () => {
+  const { rings, set, pass, alarm, clock } = createAlarm();
+  set(100);
+  alarm.clear();
+  await pass(0);
+  expect(clock.sleepers).toBe(0);
+  await pass(1_000);
+  expect(rings).toEqual([]);
+});
+
+test("cleared in the instant it wakes up, it does not ring, nor lose the next", async () => {
+  const { rings, set, alarm, clock, pass } = createAlarm();
+  set(100);
+  clock.advance(100); // It has woken up, but nobody has heard it yet.
+  alarm.clear();
+  set(300);
+  await turns(1);
+  expect(rings).toEqual([]);
+  alarm.clear();
+  expect(clock.sleepers).toBe(0);
+  await pass(1_000);
+  expect(rings).toEqual([]);
+});

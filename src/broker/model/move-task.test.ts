@@ -1,0 +1,190 @@
+import { expect, test } from "vitest";
+import { arn, entry, inGroup, ModelBench } from "../../../test/bench-model/model-bench.ts";
+import { nextMoveAt, runMoveTasks } from "./move-task.ts";
+import type { Delivery, MoveTaskView } from "./operations.ts";
+
+function redriveTo(target: string, maxReceiveCount = 1) {
+  const deadLetterTargetArn = arn(target);
+  return { RedrivePolicy: JSON.stringify({ deadLetterTargetArn, maxReceiveCount }) };
+}
+
+/** A queue with a dead-letter queue that holds `count` of its messages. */
+function benchWithDeadLetters(count: number, suffix = ""): ModelBench {
+  const bench = new ModelBench();
+  bench.create(`dead${suffix}`);
+  bench.create(`q${suffix}`, redriveTo(`dead${suffix}`));
+  bury(bench, `q${suffix}`, count);
+  return bench;
+}
+
+/** Sends, receives and lets time out, so that the next receive moves them all. */
+function bury(bench: ModelBench, queue: string, count: number): void {
+  for (let number = 1; number <= count; number += 1) {
+    bench.send(queue, queue.endsWith(".fifo") ? inGroup("g", `${number}`) : entry(`${number}`));
+  }
+  while (bench.receive(queue).length > 0);
+  bench.pass(30_000);
+  expect(bench.bodies(queue)).toEqual([]);
+}
+
+function start(
+  bench: ModelBench,
+  source: string,
+  more: { destinationArn?: string; perSecondMax?: number } = {},
+): string {
+  return bench.ok("startMoveTask", {
+    sourceArn: arn(source),
+    destinationArn: null,
+    perSecondMax: null,
+    ...more,
+  }).handle;
+}
+
+function run(bench: ModelBench): void {
+  runMoveTasks(bench.state, bench.step);
+}
+
+function task(bench: ModelBench, source: string): MoveTaskView {
+  const { tasks } = bench.ok("listMoveTasks", { sourceArn: arn(source), limit: 1 });
+  return tasks[0] as MoveTaskView;
+}
+
+test("messages go back to the queue they came from, as new ones", () => {
+  const bench = benchWithDeadLetters(2);
+  const [old] = bench.receive("dead", { max: 1, visibilityMs: 0 as never }) as [Delivery];
+  bench.pass(1_000);
+  start(bench, "dead");
+  expect(task(bench, "dead")).toMatchObject({ status: "RUNNING", moved: 0, toMove: 2 });
+  run(bench);
+  run(bench);
+  expect(task(bench, "dead")).toMatchObject({ status: "COMPLETED", moved: 2, failureReason: null });
+  const back = bench.receive("q");
+  expect(back.map(({ body }) => body)).toEqual(expect.arrayContaining(["1", "2"]));
+  for (const delivery of back) {
+    expect(delivery).toMatchObject({
+      receiveCount: 1,
+      sentAt: bench.now,
+      firstReceivedAt: bench.now,
+      sourceArn: null,
+    });
+    expect(delivery.messageId).not.toBe(old.messageId);
+  }
+  expect(nextMoveAt(bench.state)).toBe(null);
+});
+
+test("each goes to its own source where no destination is given", () => {
+  const bench = benchWithDeadLetters(1);
+  bench.create("other", redriveTo("dead"));
+  bench.send("other", entry("x"));
+  bench.receive("other");
+  bench.pass(30_000);
+  bench.receive("other");
+  start(bench, "dead");
+  run(bench);
+  expect([bench.bodies("q"), bench.bodies("other")]).toEqual([["1"], ["x"]]);
+});
+
+test("all go to the destination where one is given", () => {
+  const bench = benchWithDeadLetters(3);
+  bench.create("elsewhere");
+  start(bench, "dead", { destinationArn: arn("elsewhere") });
+  run(bench);
+  expect(bench.counts("elsewhere")).toEqual([3, 0, 0]);
+  expect(bench.counts("q")).toEqual([0, 0, 0]);
+});
+
+test("a moved FIFO message has its new id as deduplication id and keeps group and order", () => {
+  const bench = benchWithDeadLetters(3, ".fifo");
+  start(bench, "dead.fifo");
+  run(bench);
+  const back = bench.receive("q.fifo");
+  expect(back.map(({ body, groupId }) => [body, groupId])).toEqual([
+    ["1", "g"],
+    ["2", "g"],
+    ["3", "g"],
+  ]);
+  for (const { dedupId, messageId } of back) expect(dedupId).toBe(messageId);
+});
+
+test("a rate is kept: the first at once, then one every 1/rate seconds", () => {
+  const bench = benchWithDeadLetters(4);
+  start(bench, "dead", { perSecondMax: 2 });
+  const movedAfter = (ms: number) => {
+    bench.pass(ms);
+    run(bench);
+    return task(bench, "dead").moved;
+  };
+  expect(movedAfter(0)).toBe(1);
+  expect(movedAfter(0)).toBe(1);
+  expect(nextMoveAt(bench.state)).toBe(bench.now + 500);
+  expect(movedAfter(499)).toBe(1);
+  expect(movedAfter(1)).toBe(2);
+  expect(movedAfter(1_000)).toBe(4);
+  expect(movedAfter(500)).toBe(4);
+  expect(task(bench, "dead").status).toBe("COMPLETED");
+});
+
+test("the count is committed with the messages it counts, at most a hundred to a step (T2)", () => {
+  const bench = benchWithDeadLetters(150);
+  start(bench, "dead");
+  const before = bench.changes.length;
+  run(bench);
+  const kinds = bench.changes.slice(before).map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind === "move-message")).toHaveLength(100);
+  expect(kinds.at(-1)).toBe("put-document");
+  expect(task(bench, "dead")).toMatchObject({ moved: 100, status: "RUNNING" });
+  run(bench);
+  expect(task(bench, "dead")).toMatchObject({ moved: 150, status: "COMPLETED" });
+});
+
+test("what is in flight in the source is left where it is", () => {
+  const bench = benchWithDeadLetters(2);
+  bench.receive("dead", { max: 1 });
+  start(bench, "dead");
+  run(bench);
+  expect(task(bench, "dead")).toMatchObject({ status: "COMPLETED", moved: 1 });
+  expect(bench.counts("dead")).toEqual([0, 1, 0]);
+});
+
+test("a task into its own source ends, however many steps it takes", () => {
+  for (const perSecondMax of [null, 500]) {
+    const bench = benchWithDeadLetters(250);
+    const more = { destinationArn: arn("dead"), ...(perSecondMax ? { perSecondMax } : {}) };
+    start(bench, "dead", more);
+    for (let steps = 20; steps > 0; steps -= 1) {
+      run(bench);
+      bench.pass(1_000);
+    }
+    expect(task(bench, "dead")).toMatchObject({ status: "COMPLETED", moved: 250 });
+    expect(bench.counts("dead")).toEqual([250, 0, 0]);
+  }
+});
+
+test("a message that was sent to the dead-letter queue directly has nowhere to go (T4)", () => {
+  const bench = benchWithDeadLetters(0);
+  bench.send("dead", entry("direct"));
+  start(bench, "dead");
+  run(bench);
+  expect(task(bench, "dead")).toMatchObject({
+    status: "FAILED",
+    failureReason: "CouldNotDetermineMessageSource",
+  });
+  expect(bench.counts("dead")).toEqual([1, 0, 0]);
+});
+
+test("a task fails when the queue it works from or to is gone (T4)", () => {
+  const bench = benchWithDeadLetters(2);
+  bench.create("elsewhere");
+  start(bench, "dead", { destinationArn: arn("elsewhere") });
+  bench.ok("deleteQueue", { queue: "elsewhere" });
+  run(bench);
+  const failureReason = "AWS.SimpleQueueService.NonExistentQueue";
+  expect(task(bench, "dead")).toMatchObject({ status: "FAILED", failureReason, moved: 0 });
+  start(bench, "dead");
+  bench.ok("deleteQueue", { queue: "dead" });
+  run(bench);
+  expect([...bench.state.moveTasks.values()].map(({ status }) => status)).toEqual([
+    "FAILED",
+    "FAILED",
+  ]);
+});

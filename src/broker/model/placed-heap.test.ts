@@ -1,0 +1,41 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { PlacedHeap } from "./placed-heap.ts";
+
+interface Item {
+  place: number;
+  key: number;
+}
+
+const anyMove = fc.record({
+  kind: fc.constantFrom("push", "push", "remove", "update"),
+  pick: fc.nat(),
+  key: fc.integer({ min: 0, max: 30 }),
+});
+
+test("the top is what a sorted array would begin with; each item knows its place", () => {
+  fc.assert(
+    fc.property(fc.array(anyMove, { maxLength: 250 }), (moves) => {
+      const heap = new PlacedHeap<Item>((a, b) => a.key < b.key);
+      const items: Item[] = [];
+      for (const { kind, pick, key } of moves) {
+        const item = items[pick % Math.max(1, items.length)];
+        if (kind === "push" || item === undefined) {
+          const fresh = { place: 0, key };
+          heap.push(fresh);
+          items.push(fresh);
+        } else if (kind === "remove") {
+          heap.remove(item);
+          items.splice(items.indexOf(item), 1);
+          expect(item.place).toBe(0);
+        } else {
+          item.key = key;
+          heap.update(item);
+        }
+        expect(heap.top?.key).toBe(items.toSorted((a, b) => a.key - b.key)[0]?.key);
+        const places = items.map(({ place }) => place).sort((a, b) => a - b);
+        expect(places).toEqual(items.map((_, index) => index + 1));
+      }
+    }),
+  );
+});

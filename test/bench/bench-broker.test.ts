@@ -1,0 +1,30 @@
+// The benchmark runs from end to end on small counts. Its figures are not looked at.
+
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const bench = join(import.meta.dirname, "..", "..", "bench", "broker.ts");
+
+test("a quick run measures every row of our server", { timeout: 180_000 }, async () => {
+  const only = ["throughput", "million", "dedup", "startup", "floor", "ours"];
+  const flags = only.flatMap((name) => ["--only", name]);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    bench,
+    "--quick",
+    "--json",
+    ...flags,
+  ]);
+  const { results } = JSON.parse(stdout);
+  expect(Object.keys(results.throughput.ours)).toEqual([
+    "send",
+    "batch",
+    "cycle",
+    "fifo send",
+    "fifo cycle",
+  ]);
+  expect(results.million.ours.big.medianMs).toBeGreaterThan(0);
+  expect(results.dedup.ours.heldBytes).toBeTypeOf("number");
+  expect(results.fullStartup.afterCrash.readyMs).toBeGreaterThan(0);
+});

@@ -1,0 +1,81 @@
+// Raw exchange: bytes to a socket and back, without any HTTP client to mend them.
+
+import { connect } from "node:net";
+import type { Random } from "../../src/ports/random.ts";
+import { mutateBytes } from "./mutations.ts";
+import type { Draft } from "./sqs-requests.ts";
+import type { Reply } from "./well-formed.ts";
+
+/** A socket that is silent for this long is given up; nothing is concluded from it alone. */
+const PATIENCE_MS = 5_000;
+
+/** The request as bytes; the listener is told to close the connection after its answer. */
+export function frame(draft: Draft): Buffer {
+  const target = draft.query === "" ? draft.path : `${draft.path}?${draft.query}`;
+  // What cannot stand in a request line would be a broken request, which is tried elsewhere.
+  const line = `${draft.method} ${target.replace(/[^\x21-\x7e]/g, "%20")} HTTP/1.1`;
+  const headers = Object.entries(draft.headers).map(([name, value]) => `${name}: ${value}`);
+  const length = `content-length: ${draft.body.length}`;
+  const head = [line, ...headers, length, "connection: close", "", ""].join("\r\n");
+  return Buffer.concat([Buffer.from(head, "latin1"), draft.body]);
+}
+
+const GARBAGE = [
+  "\r\n\r\n\r\n",
+  "GET\r\n\r\n",
+  "POST / HTTP/9.9\r\n\r\n",
+  "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
+  "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999999999999\r\n\r\nx",
+  "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx",
+  "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n",
+  "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n",
+  `POST / HTTP/1.1\r\n${"a: b\r\n".repeat(3_000)}\r\n`,
+  `POST /${"a".repeat(70_000)} HTTP/1.1\r\nhost: x\r\n\r\n`,
+  "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003",
+];
+
+/** Bytes that are no whole request: noise, cut requests, damaged heads. */
+export function breakBytes(random: Random, whole: Buffer): Buffer {
+  switch (random.below(4)) {
+    case 0:
+      return Buffer.from(GARBAGE[random.below(GARBAGE.length)] as string, "latin1");
+    case 1:
+      return Buffer.from(random.bytes(1 + random.below(2_000)));
+    case 2:
+      return whole.subarray(0, 1 + random.below(whole.length - 1));
+    default:
+      return mutateBytes(random, mutateBytes(random, whole));
+  }
+}
+
+/** Sends the bytes and gives back all that came until the connection closed. */
+export function exchange(port: number, bytes: Buffer, hangUp: boolean): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy());
+    socket.on("data", (chunk) => chunks.push(chunk));
+    // A reset by the server is an answer, too; whether it lives is asked separately.
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(Buffer.concat(chunks)));
+    if (hangUp) socket.end(bytes);
+    else socket.write(bytes);
+  });
+}
+
+/** Reads one reply, or says null when the bytes are none. */
+export function readReply(bytes: Buffer): Reply | null {
+  const end = bytes.indexOf("\r\n\r\n");
+  const [line = "", ...lines] = bytes
+    .subarray(0, Math.max(0, end))
+    .toString("latin1")
+    .split("\r\n");
+  const status = /^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1];
+  if (status === undefined) return null;
+  const headers: Record<string, string> = {};
+  for (const each of lines) {
+    const colon = each.indexOf(":");
+    headers[each.slice(0, colon).toLowerCase()] = each.slice(colon + 1).trim();
+  }
+  return { status: Number(status), headers, body: bytes.subarray(end + 4).toString() };
+}

@@ -1,0 +1,136 @@
+// Observed choices: the reference follows what the broker under test was seen to do, and every
+// choice outside the rules throws Illegal.
+//   C1. Message ids and handles are never reused; sequence numbers have 20 digits and grow.
+//   C2. A receive may take any candidate, in any order, but only candidates.
+
+import type { Outcome } from "../../../src/broker/model/fault.ts";
+import type { Delivery, PeekedMessage, SentMessage } from "../../../src/broker/model/operations.ts";
+import { type Choices, Illegal } from "../reference/choices.ts";
+import { isExhausted } from "../reference/receiving.ts";
+import { isFifo, type RefMessage, type RefQueue, type RefWorld } from "../reference/state.ts";
+
+/** What was seen of one step. */
+export interface Observation {
+  readonly sent?: readonly Outcome<SentMessage>[];
+  readonly deliveries?: readonly Delivery[];
+  /** Ids that left the queue in a receive without being delivered. */
+  readonly movedIds?: ReadonlySet<string>;
+  /** An empty answer is fine, whatever is there: the time to wait was over. */
+  readonly timedOut?: boolean;
+  /** What the targets of a move task hold now, by queue name. */
+  readonly peeked?: ReadonlyMap<string, readonly PeekedMessage[]>;
+  readonly taskHandle?: string;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const SEQUENCE = /^\d{20}$/;
+
+/** What has been seen since the beginning, through all restarts. */
+export interface Seen {
+  readonly messageIds: Set<string>;
+  readonly handles: Set<string>;
+}
+
+function newMessageId(seen: Seen, id: string): string {
+  if (!UUID.test(id)) throw new Illegal(`message id ${id} is no UUID`);
+  if (seen.messageIds.has(id)) throw new Illegal(`message id ${id} was given out twice`); // C1
+  seen.messageIds.add(id);
+  return id;
+}
+
+function checkSequence(queue: RefQueue, sequence: string | null): void {
+  if (!isFifo(queue)) {
+    if (sequence !== null) throw new Illegal(`sequence number ${sequence} on a standard queue`);
+    return;
+  }
+  if (sequence === null || !SEQUENCE.test(sequence)) {
+    throw new Illegal(`sequence number ${sequence} has not 20 digits`);
+  }
+}
+
+function checkNewSequence(queue: RefQueue, sequence: string | null): string | null {
+  checkSequence(queue, sequence);
+  if (sequence !== null) {
+    if (sequence <= queue.lastSequence) {
+      throw new Illegal(`sequence number ${sequence} after ${queue.lastSequence}`); // C1
+    }
+    queue.lastSequence = sequence;
+  }
+  return sequence;
+}
+
+/** The candidate that the observed receive turned to next. */
+function pickObserved(
+  observed: Observation,
+  queue: RefQueue,
+  candidates: readonly RefMessage[],
+  next: Delivery | undefined,
+): RefMessage | null {
+  const moved = candidates.find(
+    (message) => observed.movedIds?.has(message.messageId) === true && isExhausted(queue, message),
+  );
+  if (moved !== undefined) return moved;
+  if (next === undefined) {
+    if (observed.timedOut === true) return null;
+    const left = candidates.map((message) => message.body).join(", ");
+    throw new Illegal(`${queue.name}: the receive left ${left} although nothing hides it`);
+  }
+  const match = candidates.find((message) => message.messageId === next.messageId); // C2
+  if (match === undefined) {
+    throw new Illegal(`${queue.name}: delivered ${next.body}, which may not be delivered now`);
+  }
+  if (isExhausted(queue, match)) {
+    throw new Illegal(`${queue.name}: delivered ${next.body} once too often`);
+  }
+  return match;
+}
+
+export function createObservedChoices(world: RefWorld, seen: Seen, observed: Observation): Choices {
+  const deliveries = observed.deliveries ?? [];
+  return {
+    sent(queue, index) {
+      const result = observed.sent?.[index];
+      if (result === undefined) throw new Illegal(`entry ${index} has no result`);
+      if (!result.ok) throw new Illegal(`entry ${index} was refused: ${result.fault.message}`);
+      const { messageId, sequenceNumber } = result.value;
+      return {
+        messageId: newMessageId(seen, messageId),
+        sequenceNumber: checkNewSequence(queue, sequenceNumber),
+      };
+    },
+    pick: (queue, candidates, takenCount) =>
+      pickObserved(observed, queue, candidates, deliveries[takenCount]),
+    delivered(message, index) {
+      const { receiptHandle, sequenceNumber, dedupId } = deliveries[index] as Delivery;
+      if (seen.handles.has(receiptHandle)) throw new Illegal("a handle was given out twice"); // C1
+      seen.handles.add(receiptHandle);
+      const queue = world.queues.find((candidate) => candidate.messages.includes(message));
+      if (queue === undefined) throw new Error("a message without a queue was delivered");
+      checkSequence(queue, sequenceNumber);
+      if (isFifo(queue) !== (dedupId !== null)) throw new Illegal(`deduplication id ${dedupId}`);
+      return {
+        receiptHandle,
+        sequenceNumber: message.sequenceNumber ?? sequenceNumber,
+        dedupId: message.dedupId ?? dedupId,
+      };
+    },
+    deadLettered: () => null,
+    redriven(message, target) {
+      const match = observed.peeked
+        ?.get(target.name)
+        ?.find(
+          (peeked) =>
+            peeked.body === message.body &&
+            peeked.groupId === message.groupId &&
+            !seen.messageIds.has(peeked.messageId),
+        );
+      if (match === undefined) throw new Illegal(`${message.body} did not reach ${target.name}`);
+      return {
+        messageId: newMessageId(seen, match.messageId),
+        sequenceNumber: null,
+        sentAt: match.sentAt,
+      };
+    },
+    taskStarted: () => observed.taskHandle ?? "",
+  };
+}

@@ -1,0 +1,115 @@
+// Settling in the reference: deleting messages and changing their visibility, by handle.
+
+import { done, type Fault, type Outcome } from "../../../src/broker/model/fault.ts";
+import type {
+  OperationInput,
+  OperationOutput,
+  VisibilityEntry,
+} from "../../../src/broker/model/operations.ts";
+import type { EpochMs } from "../../../src/core/units.ts";
+import { missingQueue } from "./queue-attributes.ts";
+import {
+  invalidValue,
+  isFifo,
+  queueNamed,
+  type RefMessage,
+  type RefQueue,
+  type RefWorld,
+  VISIBILITY_TOTAL_MS,
+} from "./state.ts";
+
+type Found =
+  | { kind: "fault"; fault: Fault }
+  | { kind: "gone" }
+  | { kind: "found"; message: RefMessage; latest: boolean };
+
+function find(world: RefWorld, queue: RefQueue, handle: string): Found {
+  const known = world.handles.find((entry) => entry.handle === handle);
+  if (known === undefined || known.queueSerial !== queue.serial) {
+    const message = `The input receipt handle "${handle}" is not a valid receipt handle.`;
+    return { kind: "fault", fault: { name: "ReceiptHandleIsInvalid", message } };
+  }
+  const message = queue.messages.find((entry) => entry.serial === known.messageSerial);
+  if (message === undefined) return { kind: "gone" };
+  return { kind: "found", message, latest: message.handle === handle };
+}
+
+/** A receive that was changed cannot be asked for again. */
+function spoil(queue: RefQueue, handle: string | null): void {
+  for (const attempt of queue.attempts) {
+    if (handle !== null && attempt.handles.includes(handle)) attempt.spoiled = true;
+  }
+}
+
+function deleteOne(world: RefWorld, queue: RefQueue, handle: string, now: EpochMs): Fault | null {
+  const found = find(world, queue, handle);
+  if (found.kind === "fault") return found.fault;
+  if (found.kind === "gone") return null; // Deleting twice is fine.
+  const { message, latest } = found;
+  if (isFifo(queue) && (!latest || message.dueAt <= now)) {
+    return {
+      name: "InvalidParameterValue",
+      message: invalidValue(handle, "ReceiptHandle", "The receipt handle has expired."),
+    };
+  }
+  if (!latest) return null; // Somebody else received it since: success, and it stays.
+  queue.messages = queue.messages.filter((other) => other !== message);
+  spoil(queue, message.handle);
+  return null;
+}
+
+function changeOne(
+  world: RefWorld,
+  queue: RefQueue,
+  entry: VisibilityEntry,
+  now: EpochMs,
+): Fault | null {
+  const found = find(world, queue, entry.handle);
+  if (found.kind === "fault") return found.fault;
+  if (found.kind === "found" && isFifo(queue) && !found.latest) {
+    // No document gives the sentence for a handle that a later receive has replaced.
+    const message = `~Value ${entry.handle} for parameter ReceiptHandle is invalid.`;
+    return { name: "InvalidParameterValue", message };
+  }
+  if (found.kind === "gone") {
+    return {
+      name: "InvalidParameterValue",
+      message: invalidValue(
+        entry.handle,
+        "ReceiptHandle",
+        "Message does not exist or is not available for visibility timeout change.",
+      ),
+    };
+  }
+  const { message } = found;
+  if (now - message.receivedAt + entry.visibilityMs > VISIBILITY_TOTAL_MS) {
+    return {
+      name: "InvalidParameterValue",
+      message: "~Total VisibilityTimeout for the message is beyond the limit [43200 seconds]",
+    };
+  }
+  // A change to the very same instant is none.
+  if (message.dueAt !== now + entry.visibilityMs) spoil(queue, message.handle);
+  message.dueAt = now + entry.visibilityMs;
+  return null;
+}
+
+export function deleteMessages(
+  world: RefWorld,
+  input: OperationInput<"delete">,
+  now: EpochMs,
+): Outcome<OperationOutput<"delete">> {
+  const queue = queueNamed(world, input.queue);
+  if (queue === undefined) return missingQueue();
+  return done({ faults: input.handles.map((handle) => deleteOne(world, queue, handle, now)) });
+}
+
+export function changeVisibility(
+  world: RefWorld,
+  input: OperationInput<"changeVisibility">,
+  now: EpochMs,
+): Outcome<OperationOutput<"changeVisibility">> {
+  const queue = queueNamed(world, input.queue);
+  if (queue === undefined) return missingQueue();
+  return done({ faults: input.entries.map((entry) => changeOne(world, queue, entry, now)) });
+}
