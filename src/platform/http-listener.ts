@@ -84,18 +84,9 @@ export function createHttpListener(
     }
   };
 
-  const server = createServer({
-    maxHeaderSize: HEADER_BYTES_MAX,
-    headersTimeout: options.headersMsMax ?? HEADERS_MS_MAX,
-    requestTimeout: 0, // Ours to watch, as it has no meaning for a stream.
-    connectionsCheckingInterval: options.slowCheckMs ?? SLOW_CHECK_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    noDelay: true,
-  });
+  const server = createLimitedServer(options);
   server.on("request", (request, response) => receive(request, response, false));
   server.on("checkContinue", (request, response) => receive(request, response, true));
-  server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
-  server.on("clientError", refuseBroken);
   const watch = watchSlow(exchanges, options);
 
   return {
@@ -111,6 +102,20 @@ export function createHttpListener(
       return closeServer(server);
     },
   };
+}
+
+function createLimitedServer(options: HttpListenerOptions): Server {
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: options.headersMsMax ?? HEADERS_MS_MAX,
+    requestTimeout: 0, // Ours to watch, as it has no meaning for a stream.
+    connectionsCheckingInterval: options.slowCheckMs ?? SLOW_CHECK_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    noDelay: true,
+  });
+  server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
+  server.on("clientError", refuseBroken);
+  return server;
 }
 
 /** Cuts off whoever keeps us waiting beyond the limits (N2). */
