@@ -15,7 +15,10 @@ import type { HttpHandler, HttpHead, HttpReply } from "../ports/http.ts";
 import { HttpExchange } from "./http-exchange.ts";
 
 const HEADER_BYTES_MAX = 16 * 1_024;
-/** A message of 1 MiB can grow sixfold when JSON escapes every character of it. */
+/**
+ * A message of a MiB can be six on the wire: some clients write a character of JSON as \u003c, and
+ * a form writes each byte as %C3. Nothing that AWS takes may be too long here.
+ */
 const BODY_BYTES_MAX = 8 * 1_024 * 1_024;
 const CONNECTIONS_MAX = 2_000;
 /** From the first byte of a request to the last of its headers. */

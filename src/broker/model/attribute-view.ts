@@ -2,6 +2,7 @@
 // included; and what of them a second CreateQueue is compared with.
 
 import {
+  SQS_KMS_REUSE_MS_DEFAULT,
   SQS_MESSAGE_BYTES_SETTING_MAX,
   SQS_RETENTION_MS_DEFAULT,
   SQS_VISIBILITY_MS_DEFAULT,
@@ -28,13 +29,18 @@ const FIFO_DEFAULTS: Readonly<Record<string, string>> = {
   FifoThroughputLimit: "perQueue",
 };
 
+/** The period is told only of a queue that has a key to reuse. */
+const KMS_DEFAULTS: Readonly<Record<string, string>> = {
+  KmsDataKeyReusePeriodSeconds: String(SQS_KMS_REUSE_MS_DEFAULT / 1_000),
+};
+
 /** Attributes that exist but may be unset, or belong to the other type of queue. */
 const OPTIONAL = new Set([
   "Policy",
   "RedrivePolicy",
   "RedriveAllowPolicy",
   "KmsMasterKeyId",
-  "KmsDataKeyReusePeriodSeconds",
+  ...Object.keys(KMS_DEFAULTS),
   ...Object.keys(FIFO_DEFAULTS),
 ]);
 
@@ -43,6 +49,7 @@ export function settingsView(queue: Queue): Record<string, string> {
   return {
     ...DEFAULTS,
     ...(queue.fifo ? FIFO_DEFAULTS : {}),
+    ...(queue.record.attributes.KmsMasterKeyId === undefined ? {} : KMS_DEFAULTS),
     ...queue.record.attributes,
   };
 }

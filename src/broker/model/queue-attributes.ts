@@ -19,6 +19,7 @@ import { done, type Outcome, refuse } from "./fault.ts";
 import { invalidValue } from "./queue-faults.ts";
 import {
   allowsSource,
+  formatRedriveAllow,
   formatRedrivePolicy,
   parseRedriveAllow,
   parseRedrivePolicy,
@@ -84,7 +85,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   RedrivePolicy: checkRedrivePolicy,
   RedriveAllowPolicy: (value) => {
     const parsed = parseRedriveAllow(value);
-    return parsed.ok ? done(value) : parsed;
+    return parsed.ok ? done(formatRedriveAllow(parsed.value)) : parsed;
   },
 };
 
@@ -156,7 +157,6 @@ export function mergeAttributes(
     }
     if (value === "" && REMOVABLE.has(name)) {
       delete merged[name];
-      if (name === "KmsMasterKeyId") delete merged.KmsDataKeyReusePeriodSeconds;
       continue;
     }
     const checked = check(value, target, state);
@@ -186,7 +186,8 @@ function checkTogether(
     merged.SqsManagedSseEnabled = "false";
   } else if (given.SqsManagedSseEnabled === "true") {
     delete merged.KmsMasterKeyId;
-    delete merged.KmsDataKeyReusePeriodSeconds;
   }
+  // Without a key the period for which to reuse it is checked and forgotten, as AWS does.
+  if (merged.KmsMasterKeyId === undefined) delete merged.KmsDataKeyReusePeriodSeconds;
   return done(merged);
 }

@@ -5,9 +5,11 @@
 //       never before.
 //       One receive moves a limited number; then it ends, and whoever waits looks again.
 //   R3. A visibility timeout of zero delivers and counts, and leaves the message visible.
+//   R4. With all in flight that may be, a standard queue refuses a receive that does not wait. One
+//       that does wait gets what is freed meanwhile, and on a FIFO queue none is refused.
 
 import { SQS_IN_FLIGHT_MAX } from "../../core/limits.ts";
-import { addMs, type EpochMs } from "../../core/units.ts";
+import { addMs, type DurationMs, type EpochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { deadLetterTarget, moveToDeadLetters } from "./dead-letter.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
@@ -42,9 +44,13 @@ export function receive(state: BrokerState, step: Step, input: ReceiveInput): Re
   }
   const answer = attempt(state, step, queue, input);
   if (!answer.ok || answer.value.deliveries.length > 0) return answer;
-  const waitMs = input.waitMs ?? queue.settings.receiveWaitMs;
+  const waitMs = waitOf(queue, input);
   if (waitMs <= 0) return answer;
   return { waiting: state.waiting.add(queue, input, addMs(step.now, waitMs)) };
+}
+
+function waitOf(queue: Queue, input: ReceiveInput): DurationMs {
+  return input.waitMs ?? queue.settings.receiveWaitMs;
 }
 
 /** One look at the queue, without waiting. */
@@ -59,7 +65,9 @@ export function attempt(
     if (recalled !== null && !recalled.ok) return recalled;
     if (recalled !== null) return done({ deliveries: deliver(state, step, queue, recalled.value) });
   }
-  if (!queue.fifo && queue.inFlight >= SQS_IN_FLIGHT_MAX) {
+  const full = queue.inFlight >= SQS_IN_FLIGHT_MAX;
+  if (full && !queue.fifo && waitOf(queue, input) <= 0) {
+    // R4
     return refuse("OverLimit", `Too many messages in flight: the limit is ${SQS_IN_FLIGHT_MAX}.`);
   }
   const slots = take(state, step, queue, input);

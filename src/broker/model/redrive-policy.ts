@@ -76,7 +76,7 @@ export function parseRedriveAllow(text: string): Outcome<RedriveAllow> {
       "Amazon SQS can't create the redrive allow policy. Use allowAll, denyAll or byQueue.",
     );
   }
-  const given = policy.sourceQueueArns;
+  const given = policy.sourceQueueArns ?? undefined; // AWS takes null for absence.
   const sources: unknown[] = Array.isArray(given) ? given : [];
   if (given !== undefined && !Array.isArray(given)) return bad("sourceQueueArns must be a list.");
   if (sources.some((arn) => typeof arn !== "string")) {
@@ -92,6 +92,14 @@ export function parseRedriveAllow(text: string): Outcome<RedriveAllow> {
     return bad(`At most ${SQS_REDRIVE_ALLOW_SOURCES_MAX} sourceQueueArns can be given.`);
   }
   return done({ permission, sources: sources as string[] });
+}
+
+/** As GetQueueAttributes returns it, whatever spaces or nulls it was set with. */
+export function formatRedriveAllow({ permission, sources }: RedriveAllow): string {
+  return JSON.stringify({
+    redrivePermission: permission,
+    ...(sources.length > 0 && { sourceQueueArns: sources }),
+  });
 }
 
 /** Whether the queue with this policy takes the dead letters of `sourceArn`. */

@@ -1,6 +1,6 @@
 // DeleteMessageBatch: the receiver is done with up to ten messages.
 
-import { done } from "../../model/fault.ts";
+import { done, type Fault } from "../../model/fault.ts";
 import { checkBatch, checkEntries, failures, reportBatch } from "../batch.ts";
 import { action } from "../call.ts";
 import { queueOf } from "../queue-url.ts";
@@ -29,6 +29,12 @@ export const deleteMessageBatch = action({
     const outcome = await broker.submit("delete", { queue, handles });
     if (!outcome.ok) return outcome;
     const ids = entries.map((entry) => entry.Id!);
-    return done(reportBatch(ids, outcome.value.faults, (i) => ({ Id: ids[i] })));
+    return done(reportBatch(ids, outcome.value.faults.map(inBatch), (i) => ({ Id: ids[i] })));
   },
 });
+
+/** AWS words a handle whose time is over, on a FIFO queue, otherwise here than for one message. */
+function inBatch(fault: Fault | null): Fault | null {
+  if (fault?.name !== "InvalidParameterValue") return fault;
+  return { name: "ReceiptHandleIsInvalid", message: "The receipt handle has expired" };
+}

@@ -1,0 +1,50 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { probes, requirePart } from "../requires.ts";
+import { runChild } from "./child.ts";
+import { useEndpoint } from "./endpoint.ts";
+
+const { boto3 } = requirePart("boto3");
+const endpoint = useEndpoint();
+
+const script = join(import.meta.dirname, "python/sqs-checks.py");
+const titles = [...readFileSync(script, "utf8").matchAll(/^@check\("(.+)"\)$/gm)].map(
+  ([, title]) => title!,
+);
+
+/** Each version of boto3 on this machine once: old ones speak query, new ones JSON. */
+function installedVersions(): Map<string, string> {
+  const { commands, args } = probes(process.env).boto3;
+  const found = new Map<string, string>();
+  for (const command of commands) {
+    const run = spawnSync(command, args, { encoding: "utf8" });
+    const version = run.status === 0 ? run.stdout.trim() : null;
+    if (version !== null && !found.has(version)) found.set(version, command);
+  }
+  return found.size === 0 ? new Map([["boto3", boto3]]) : found;
+}
+
+interface Report {
+  readonly title: string;
+  readonly error: string | null;
+}
+
+describe.each([...installedVersions()])("%s", (_version, command) => {
+  let reports: Promise<Report[]> | null = null;
+  const run = async (): Promise<Report[]> => {
+    const { exitCode, stdout, stderr } = await runChild(command, [script, endpoint.url]);
+    if (exitCode !== 0) throw new Error(`the script ended with ${exitCode}: ${stderr}`);
+    return stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  };
+
+  test.each(titles)("%s", async (title) => {
+    reports ??= run(); // Once for all checks, in the first test, so that none runs when skipped.
+    const report = (await reports).find((candidate) => candidate.title === title);
+    expect(report).toEqual({ title, error: null });
+  });
+});

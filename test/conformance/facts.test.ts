@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { FACTS } from "./facts.ts";
+import { titlesIn } from "./titles.ts";
+
+const titles = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
+  .filter((name) => /\.(test\.ts|py)$/.test(name) && name !== "facts.test.ts")
+  .sort()
+  .flatMap((name) => titlesIn(readFileSync(join(import.meta.dirname, name), "utf8")));
+
+const shown = new Map<number, string[]>();
+for (const { title, facts } of titles) {
+  for (const number of facts) shown.set(number, [...(shown.get(number) ?? []), title]);
+}
+
+const differences = readFileSync(
+  join(import.meta.dirname, "../../docs/reference/aws-differences.md"),
+  "utf8",
+);
+
+test("the facts are numbered without a gap", () => {
+  expect(FACTS.map(({ number }) => number)).toEqual(FACTS.map((_, index) => index + 1));
+});
+
+test("every fact that can be seen from outside is shown by a test that names it", () => {
+  const unseen = FACTS.filter(({ number, seen }) => seen === "outside" && !shown.has(number));
+  expect(unseen).toEqual([]);
+});
+
+test("no test names a fact that there is not", () => {
+  const known = new Set(FACTS.map(({ number }) => number));
+  expect([...shown].filter(([number]) => !known.has(number))).toEqual([]);
+});
+
+test("every difference has its line on the page of differences", () => {
+  const lines = differences.split("\n");
+  const missing = FACTS.filter(({ seen, difference }) => {
+    if (difference === undefined) return seen === "differs";
+    return !lines.some((line) => line.startsWith(`| ${difference} |`));
+  });
+  expect(missing).toEqual([]);
+});
+
+test("titles are read with all the facts that stand at their head", () => {
+  const code = [
+    'test("[1] one", () => {});',
+    'test("[2][31] two of them", async () => {});',
+    'test.each([1])("[4] each of %d [5]", () => {});',
+    "test(\n  `[6] in a template`,\n  () => {},\n);",
+    '@check("[7] in Python")',
+    'test("no fact [8]", () => {});',
+  ];
+  expect(titlesIn(code.join("\n")).map(({ facts }) => facts)).toEqual([
+    [1],
+    [2, 31],
+    [4],
+    [6],
+    [7],
+  ]);
+});
