@@ -137,10 +137,19 @@ const BUCKETS: readonly Fact[] = [
   outside(108, "S3 events have eventVersion 2.6; it is configurable, as consumers see others."),
   outside(109, "A record tells source, region, time, name, who, from where, both ids, and what."),
   outside(110, "The record of a copy says that it has no annotation; ETags have no quotes."),
-  outside(111, "Deletes tell neither size nor ETag, markers the ETag of nothing, tags no sequencer."),
+  outside(
+    111,
+    "Deletes tell neither size nor ETag, markers the ETag of nothing, tags no sequencer.",
+  ),
   outside(112, "versionId is told of versions that have an id, and of no other."),
-  outside(113, "Keys are form-encoded in S3 events, with the slash kept, and raw in EventBridge's."),
-  outside(114, "Filters match the raw key; names of rules may have any case and come back capital."),
+  outside(
+    113,
+    "Keys are form-encoded in S3 events, with the slash kept, and raw in EventBridge's.",
+  ),
+  outside(
+    114,
+    "Filters match the raw key; names of rules may have any case and come back capital.",
+  ),
   outside(115, "Sequencers are hex and grow for each key; only puts and deletes have one."),
   outside(116, "A new destination gets a test event, which has no records."),
   outside(117, "Bad ARNs, missing or FIFO targets, unknown events and overlaps are refused."),

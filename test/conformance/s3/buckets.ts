@@ -3,6 +3,7 @@
 //   B2. Time stands still unless a test moves it.
 //   B3. Every test makes buckets of its own.
 
+import { request as httpRequest } from "node:http";
 import { S3 } from "@aws-sdk/client-s3";
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll } from "vitest";
@@ -19,6 +20,11 @@ export interface RawAnswer {
   readonly body: string;
   /** The code of an S3 error document, or null. */
   readonly code: string | null;
+}
+
+export interface RawRequest {
+  readonly body?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface EventQueue {
@@ -39,7 +45,7 @@ export interface Buckets {
   /** Everything that waits in a queue, as JSON, taken out of it. */
   // biome-ignore lint/suspicious/noExplicitAny: messages are looked at field by field.
   drain(queue: EventQueue): Promise<any[]>;
-  raw(method: string, path: string, init?: RequestInit): Promise<RawAnswer>;
+  raw(method: string, path: string, request?: RawRequest): Promise<RawAnswer>;
 }
 
 export function createS3Client(endpoint: string): S3 {
@@ -95,7 +101,7 @@ export function useBuckets(options: Omit<CloudOptions, "clock"> = {}): Buckets {
       return { arn: `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`, url: QueueUrl };
     },
     drain: (queue) => drain(running().sqs, queue.url),
-    raw: (method, path, init) => sendRaw(running().cloud.endpoint, method, path, init),
+    raw: (method, path, request) => sendRaw(running().cloud.endpoint, method, path, request),
   };
   return buckets;
 }
@@ -112,16 +118,31 @@ async function drain(sqs: SQS, QueueUrl: string): Promise<unknown[]> {
   }
 }
 
-export async function sendRaw(
+/** By hand, and not by fetch, which would resolve the dots of a path before it sends it. */
+export function sendRaw(
   endpoint: string,
   method: string,
   path: string,
-  init: RequestInit = {},
+  { body = "", headers = {} }: RawRequest = {},
 ): Promise<RawAnswer> {
-  const reply = await fetch(endpoint + path, { method, ...init });
-  const body = await reply.text();
-  const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? null;
-  return { status: reply.status, headers: reply.headers, body, code };
+  const { hostname, port } = new URL(endpoint);
+  const length = { "content-length": String(Buffer.byteLength(body)) };
+  return new Promise((resolve, reject) => {
+    const options = { hostname, port, method, path, headers: { ...length, ...headers } };
+    const request = httpRequest(options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString();
+        const code = /<Code>(\w+)<\/Code>/.exec(text)?.[1] ?? null;
+        const told = new Headers(response.headers as Record<string, string>);
+        resolve({ status: response.statusCode ?? 0, headers: told, body: text, code });
+      });
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
 }
 
 export interface S3Failure {
