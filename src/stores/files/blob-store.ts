@@ -18,7 +18,7 @@ const FOLDERS = 256;
 const BLOBS_PER_FOLDER_TURN = 256;
 /** Bytes gathered before they are written, so that small chunks do not cost a call each. */
 const WRITE_BYTES = 256 * 1_024;
-const READ_BYTES = 256 * 1_024;
+const READ_BYTES = 128 * 1_024;
 /** Files that a sweep looks at before it lets others work. */
 const SWEEP_STRIDE = 200;
 
@@ -194,13 +194,10 @@ async function writeAll(file: FileHandle, chunks: AsyncIterable<Uint8Array>): Pr
   let waitingBytes = 0;
   let sizeBytes = 0;
   const flush = async () => {
-    const whole = waiting.length === 1 ? (waiting[0] as Uint8Array) : Buffer.concat(waiting);
+    const written = waiting;
     waiting = [];
     waitingBytes = 0;
-    for (let at = 0; at < whole.length; ) {
-      const { bytesWritten } = await file.write(whole, at, whole.length - at);
-      at += bytesWritten;
-    }
+    await writeChunks(file, written);
   };
   for await (const chunk of chunks) {
     waiting.push(chunk);
@@ -210,6 +207,18 @@ async function writeAll(file: FileHandle, chunks: AsyncIterable<Uint8Array>): Pr
   }
   if (waitingBytes > 0) await flush();
   return sizeBytes;
+}
+
+/** All of some chunks, without putting them together in memory first. */
+async function writeChunks(file: FileHandle, chunks: Uint8Array[]): Promise<void> {
+  const sizeBytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const { bytesWritten } = await file.writev(chunks);
+  if (bytesWritten === sizeBytes) return;
+  // A disk that fills up takes a part and then says why it takes no more.
+  const rest = Buffer.concat(chunks).subarray(bytesWritten);
+  for (let at = 0; at < rest.length; ) {
+    at += (await file.write(rest, at, rest.length - at)).bytesWritten;
+  }
 }
 
 /** Calls `leave` when the reading ends in whatever way, even if it never began. */
