@@ -22,6 +22,7 @@ export const up = command({
     data: text("FOLDER", null, `Folder to keep everything in (default: ${DATA_FALLBACK}).`),
     memory: toggle("Keep everything in memory; nothing survives a stop."),
     clock: oneOf(["system", "virtual"], "system", "Virtual time moves only when told to."),
+    "event-bridge-queue": text("QUEUE", null, "Queue for what S3 sends to EventBridge."),
     json: toggle("Print the ready line as JSON."),
   },
   async run({ flags, out }) {
@@ -40,6 +41,7 @@ export const up = command({
       port: flags.port ?? 0,
       host,
       clock: flags.clock ?? "system",
+      ...eventBridgeOf(flags["event-bridge-queue"]),
       version: version(),
       onError: createTroubleTeller(out),
     });
@@ -49,6 +51,10 @@ export const up = command({
     return EXIT_OK;
   },
 });
+
+function eventBridgeOf(queue: string | undefined) {
+  return queue === undefined ? {} : { eventBridgeQueue: queue };
+}
 
 function folderOf(flags: { memory?: boolean | undefined; data?: string | undefined }) {
   return flags.memory ? null : (flags.data ?? DATA_FALLBACK);
