@@ -6,7 +6,7 @@
 
 import { createHash } from "node:crypto";
 import type { RawConnection, Reply } from "./raw-connection.ts";
-import { SLOT_DIGITS, slot, slotsOf, sqsRequest, writeSlot } from "./sqs-request.ts";
+import { SLOT_DIGITS, slot, slotsOf, snsRequest, sqsRequest, writeSlot } from "./sqs-request.ts";
 
 const CHECK_EVERY = 64;
 
@@ -27,6 +27,8 @@ export interface SendPlan {
   readonly msMax: number;
   /** Index of the first message; indexes are never used twice on one queue. */
   readonly firstIndex: number;
+  /** Publishes to this topic instead of sending to the queue, which must be its subscriber. */
+  readonly topicArn?: string;
 }
 
 export interface Measured {
@@ -45,6 +47,10 @@ function entryOf(plan: SendPlan): Record<string, string> {
 function templateOf(plan: SendPlan): Buffer {
   const { port, queueUrl } = plan.target;
   const entry = entryOf(plan);
+  if (plan.topicArn !== undefined) {
+    const Message = entry.MessageBody as string;
+    return snsRequest(port, { Action: "Publish", TopicArn: plan.topicArn, Message });
+  }
   if (plan.perRequest === 1) {
     return sqsRequest(port, "SendMessage", { QueueUrl: queueUrl, ...entry });
   }
@@ -60,6 +66,11 @@ interface SentReply {
 /** Throws unless the reply says that all messages of the request were taken. L1 */
 function checkSent(reply: Reply | null, plan: SendPlan, first: number): void {
   if (reply === null) throw new Error("the server closed a connection while it was loaded");
+  if (plan.topicArn !== undefined) {
+    // A publish tells no checksum; the queue's count at the end stands for it.
+    if (reply.status === 200 && reply.body.includes("<MessageId>")) return;
+    throw new Error(`publish: ${reply.status} ${reply.body.toString("utf8").slice(0, 300)}`);
+  }
   const failed = reply.status !== 200 || reply.body.includes('"Failed":[{');
   if (failed || !reply.body.includes('"MessageId"')) {
     throw new Error(`send: ${reply.status} ${reply.body.toString("utf8").slice(0, 300)}`);

@@ -8,7 +8,7 @@ import { type ChildServer, startChild } from "./child-server.ts";
 import type { Target } from "./load.ts";
 import type { ServerName } from "./options.ts";
 import { openConnection, type RawConnection } from "./raw-connection.ts";
-import { callSqs } from "./sqs-request.ts";
+import { callSqs, snsRequest } from "./sqs-request.ts";
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const CLI = file("../../src/cli/main.ts");
@@ -108,6 +108,22 @@ export async function createQueue(session: Session, name: string): Promise<Targe
   const input = { QueueName: name, Attributes };
   const { QueueUrl } = await callSqs(session.control, port, "CreateQueue", input);
   return { port, queueUrl: String(QueueUrl), fifo };
+}
+
+/** A topic of the queue's name with the queue as its only subscriber; gives the topic's ARN. */
+export async function subscribeQueue(session: Session, target: Target): Promise<string> {
+  const name = target.queueUrl.slice(target.queueUrl.lastIndexOf("/") + 1);
+  const place = "us-east-1:000000000000";
+  const TopicArn = `arn:aws:sns:${place}:${name}`;
+  const Endpoint = `arn:aws:sqs:${place}:${name}`;
+  for (const parameters of [
+    { Action: "CreateTopic", Name: name },
+    { Action: "Subscribe", TopicArn, Protocol: "sqs", Endpoint },
+  ]) {
+    const reply = await session.control.call(snsRequest(target.port, { ...parameters }));
+    if (reply?.status !== 200) throw new Error(`${parameters.Action}: ${reply?.status}`);
+  }
+  return TopicArn;
 }
 
 /** Throws unless the queue says that it holds `count` messages to receive. */

@@ -24,6 +24,22 @@ export function sqsRequest(port: number, action: string, input: unknown): Buffer
   return Buffer.concat([Buffer.from(head, "latin1"), body]);
 }
 
+/** A request of SNS: a form, as SDKs send it but for the signature. */
+export function snsRequest(port: number, parameters: Readonly<Record<string, string>>): Buffer {
+  // Slots hold no character that a form would encode but this one.
+  const form = new URLSearchParams({ Version: "2010-03-31", ...parameters });
+  const body = Buffer.from(form.toString().replaceAll("%40", "@"));
+  const head = [
+    "POST / HTTP/1.1",
+    `Host: 127.0.0.1:${port}`,
+    "Content-Type: application/x-www-form-urlencoded",
+    `Content-Length: ${body.length}`,
+    "",
+    "",
+  ].join("\r\n");
+  return Buffer.concat([Buffer.from(head, "latin1"), body]);
+}
+
 /** A bodiless request for the admin's paths. */
 export function getRequest(port: number, path: string): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`, "latin1");

@@ -61,6 +61,7 @@ function judgeRates(throughput: Throughput): Verdict[] {
     ),
     judge("fifo send: 0.7 of standard", fifo("fifo send", "send"), "", (v) => v >= 0.7),
     judge("fifo cycle: 0.7 of standard", fifo("fifo cycle", "cycle"), "", (v) => v >= 0.7),
+    judge("publish: 0.7 of send", fifo("publish", "send"), "", (v) => v >= 0.7),
   ];
 }
 

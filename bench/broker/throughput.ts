@@ -11,10 +11,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { drainAll } from "./drain.ts";
 import { type SendPlan, sendAll, type Target } from "./load.ts";
 import type { BenchOptions, ServerName } from "./options.ts";
-import { createQueue, deleteQueue, expectWaiting, type Session } from "./servers.ts";
+import {
+  createQueue,
+  deleteQueue,
+  expectWaiting,
+  type Session,
+  subscribeQueue,
+} from "./servers.ts";
 import { median } from "./statistics.ts";
 
-export const ROWS = ["send", "batch", "cycle", "fifo send", "fifo cycle"] as const;
+export const ROWS = ["send", "batch", "cycle", "fifo send", "fifo cycle", "publish"] as const;
 export type Row = (typeof ROWS)[number];
 
 /** Groups of the FIFO queues: many more than connections can block at once. */
@@ -63,11 +69,14 @@ async function measureSend(
   options: BenchOptions,
   queue: string,
   perRequest: number,
+  publish = false,
 ): Promise<Sample> {
   const target = await createQueue(session, queue);
+  const topicArn = publish ? await subscribeQueue(session, target) : undefined;
+  const plan = { ...planFor(target, options, perRequest), ...(topicArn && { topicArn }) };
   let sent = 0;
   const sample = await measure(async () => {
-    const done = await sendAll(session.connections, planFor(target, options, perRequest));
+    const done = await sendAll(session.connections, plan);
     sent = done.messages;
     return done;
   });
@@ -118,6 +127,10 @@ async function measureRow(
   const queue = `bench-${row.replace(" ", "-")}-${round}`;
   if (row === "send") return measureSend(session, options, queue, 1);
   if (row === "batch") return measureSend(session, options, queue, BATCH);
+  if (row === "publish") {
+    // Signed notifications in envelopes, which is what a topic sends unless told otherwise.
+    return session.name === "ours" ? measureSend(session, options, queue, 1, true) : null;
+  }
   if (session.name === "floor") return null;
   if (row === "cycle") return measureCycle(session, options, queue);
   if (row === "fifo send") return measureSend(session, options, `${queue}.fifo`, 1);

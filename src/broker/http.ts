@@ -3,14 +3,17 @@
 //   The first thing that fits decides who answers:
 //   1. a header X-Amz-Target: the JSON protocol, on whatever path;
 //   2. a path under /_tidegate: the admin;
-//   3. an action in the query or in a form, unless it is signed for S3: the query protocol;
-//   4. anything else: S3, whose requests name nothing but their address.
+//   3. the path of the certificate that notifications are signed with;
+//   4. an action in the query or in a form, unless it is signed for S3: the query protocol, which
+//      tells SQS and SNS apart by itself;
+//   5. anything else: S3, whose requests name nothing but their address.
 //   Without S3, the query protocol answers the rest, and refuses what names no action.
 
 import type { HttpHandler, HttpHead } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
 import type { Site } from "./wire/call.ts";
+import { answerCertificate, isCertificatePath } from "./wire/certificate.ts";
 import { answerJson } from "./wire/json-protocol.ts";
 import { answerQuery } from "./wire/query-protocol.ts";
 import type { S3Site } from "./wire/s3/s3-call.ts";
@@ -37,6 +40,7 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
     const target = request.headers["x-amz-target"];
     if (target !== undefined) return answerJson(site, request, target);
     if (isAdminPath(request.path)) return answerAdmin(site, options, request);
+    if (isCertificatePath(request.path)) return answerCertificate(site, request);
     if (options.s3 !== undefined && isForS3(request)) return answerS3(site, options.s3, request);
     return answerQuery(site, request);
   };
@@ -44,7 +48,8 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
 
 /** Whether a body is for S3, which takes it as it arrives. */
 export function wantsStream(head: HttpHead): boolean {
-  return head.headers["x-amz-target"] === undefined && !isAdminPath(head.path) && isForS3(head);
+  if (head.headers["x-amz-target"] !== undefined) return false;
+  return !isAdminPath(head.path) && !isCertificatePath(head.path) && isForS3(head);
 }
 
 function isForS3({ method, query, headers }: HttpHead): boolean {

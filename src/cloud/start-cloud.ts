@@ -8,6 +8,8 @@ import { createBroker } from "../broker/engine/create-broker.ts";
 import { createBrokerHttp, wantsStream } from "../broker/http.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createHttpListener } from "../platform/http-listener.ts";
+import { createHttpClient } from "../platform/node-http-client.ts";
+import { createRsaSigner } from "../platform/rsa-signer.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { systemRandom } from "../platform/system-random.ts";
 import { systemTurn } from "../platform/system-turn.ts";
@@ -40,6 +42,11 @@ export interface CloudOptions {
   readonly s3EventVersion?: string;
   /** Queue that gets what S3 sends to EventBridge, of buckets that have that turned on. */
   readonly eventBridgeQueue?: string;
+  /**
+   * Queue policies decide what topics and buckets may deliver to queues. Off unless asked for:
+   * policies are then kept and told, and everything may deliver to every queue.
+   */
+  readonly enforcePolicies?: boolean;
   /** What `/_tidegate/health` tells. */
   readonly version?: string;
   /** Hears of every failure that is not a client's fault; without it, they go to the console. */
@@ -113,9 +120,16 @@ function openStore(options: CloudOptions): BrokerStore {
 }
 
 function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Promise<Broker> {
-  const { account = "000000000000", region = "us-east-1" } = options;
-  const ports = { store, clock, random: systemRandom, turn: systemTurn };
-  return createBroker(ports, { account, region });
+  const { account = "000000000000", region = "us-east-1", enforcePolicies = false } = options;
+  const ports = {
+    store,
+    clock,
+    random: systemRandom,
+    turn: systemTurn,
+    signer: createRsaSigner(),
+    http: createHttpClient(),
+  };
+  return createBroker(ports, { account, region, enforcePolicies });
 }
 
 function virtualClockFor(broker: () => Broker | null): VirtualClock {

@@ -74,5 +74,5 @@ export type Change =
   | { readonly kind: "expire-dedup"; readonly queue: number; readonly before: EpochMs }
   | { readonly kind: "put-document"; readonly document: StoredDocument }
   | { readonly kind: "delete-document"; readonly collection: string; readonly key: string }
-  /** Highest sequence number handed out so far; part of every commit that hands one out. */
+  /** Numbers up to this one are taken, used or not; part of the commit that goes beyond. */
   | { readonly kind: "set-sequence"; readonly seq: number };

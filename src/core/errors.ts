@@ -29,6 +29,14 @@ export const ERROR_CODES = {
     retry: "later",
     hint: "Check that the disk has room and may be written to; requests are refused until it does.",
   },
+  TG_LEDGER_UNAVAILABLE: {
+    retry: "later",
+    hint: "Deliveries stay queued; check that the ledger's store runs and may be written to.",
+  },
+  TG_SINK_REFUSED: {
+    retry: "never",
+    hint: "Ledger and sink were left as they were; mend the statement or the row it writes.",
+  },
   TG_PORT_TAKEN: {
     retry: "later",
     hint: "Choose another --port, or --port 0 for a free one.",

@@ -82,6 +82,23 @@ export const SNS_RAW_ATTRIBUTES_MAX = 10;
 export const SNS_DEDUP_WINDOW_MS: DurationMs = minutes(5);
 export const SNS_FILTER_KEYS_MAX = 5;
 export const SNS_FILTER_COMBINATIONS_MAX = 150;
+/** Of a topic whose messages may be longer than the default. */
+export const SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX = 100;
+export const SNS_LIST_PAGE = 100;
+export const SNS_TOPIC_TAGS_MAX = 50;
+/** A token, and the subscription that waits for it, live this long. */
+export const SNS_CONFIRMATION_MS: DurationMs = days(2);
+export const SNS_ARCHIVE_DAYS_MAX = 365;
+/** Delivery policies of http endpoints: one delay, the number of retries, all delays together. */
+export const SNS_RETRY_DELAY_MS_MAX: DurationMs = seconds(3_600);
+export const SNS_RETRIES_MAX = 100;
+export const SNS_RETRY_TOTAL_MS_MAX: DurationMs = seconds(3_600);
+/** How long an http endpoint may take to answer. */
+export const SNS_HTTP_TIMEOUT_MS: DurationMs = seconds(15);
+/** Ours: requests to http endpoints under way at once, so that slow ones do not pile up. */
+export const SNS_HTTP_REQUESTS_MAX = 16;
+/** Ours: what is read of an endpoint's answer, which nobody looks at. */
+export const SNS_HTTP_REPLY_BYTES_MAX: Bytes = bytes(65_536);
 
 // S3
 export const S3_KEY_BYTES_MAX: Bytes = bytes(1_024);

@@ -23,6 +23,7 @@ test("a quick run measures every row of our server", { timeout: 180_000 }, async
     "cycle",
     "fifo send",
     "fifo cycle",
+    "publish",
   ]);
   expect(results.million.ours.big.medianMs).toBeGreaterThan(0);
   expect(results.dedup.ours.heldBytes).toBeTypeOf("number");

@@ -133,6 +133,28 @@ const DEAD_LETTERS: readonly Fact[] = [
   outside(88, "On standard queues, groups that crowd the others are served after them."),
 ];
 
+const TOPICS: readonly Fact[] = [
+  outside(89, "SNS speaks the query protocol; some of its actions have a result, some have none."),
+  outside(90, "A message has 256 KiB with its attributes, and so have all of a batch together."),
+  outside(91, "A notification has its keys in one order, with bytes in base64."),
+  outside(92, "A FIFO topic's notification has a sequence number of its own and no signature."),
+  outside(93, "Raw delivery sends the message bare; to a queue its attributes go along."),
+  outside(94, "Group and id travel by the types of both topic and queue."),
+  outside(95, "FIFO queues go with FIFO topics, which need a group and an id."),
+  outside(96, "A FIFO topic deduplicates by itself, and all queues see one order."),
+  outside(97, "Subscribing again is the same subscription; a queue need not exist, its ARN must."),
+  outside(98, "Creating and deleting may be repeated; unknown and broken ARNs are refused."),
+  outside(99, "A message for each protocol needs a default; nothing may be empty."),
+  outside(100, "A filter's scope is shown with the filter only; flags are exactly true or false."),
+  outside(101, "Filter policies have five keys, 150 combinations and a fixed set of operators."),
+  outside(102, "A filter on the body sees JSON objects only, flattened, arrays fanned out."),
+  outside(103, "What a subscriber does not take goes to the subscription's dead-letter queue."),
+  outside(104, "Endpoints that fail are tried again by policy; those that refuse are not."),
+  outside(105, "An http endpoint confirms first; headers tell what each request is."),
+  outside(106, "Notifications are signed by RSA over some of their keys, with SHA-1 or SHA-256."),
+  outside(107, "The trace header of a publish becomes that of the message in the queue."),
+];
+
 const BUCKETS: readonly Fact[] = [
   outside(108, "S3 events have eventVersion 2.6; it is configurable, as consumers see others."),
   outside(109, "A record tells source, region, time, name, who, from where, both ids, and what."),
@@ -168,5 +190,6 @@ export const FACTS: readonly Fact[] = [
   ...RECEIVING,
   ...FIFO,
   ...DEAD_LETTERS,
+  ...TOPICS,
   ...BUCKETS,
 ];

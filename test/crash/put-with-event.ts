@@ -192,7 +192,7 @@ export async function runPutCrashes(folder: string, crashes: number, seed: numbe
       for (const { sequencer } of events) {
         if (sequencer <= highest) result.violations.push(`sequencer ${sequencer} went back`); // E4
       }
-      highest = events.reduce((max, { sequencer }) => (sequencer > max ? sequencer : max), highest);
+      highest = [highest, ...events.map(({ sequencer }) => sequencer)].toSorted().at(-1) ?? "";
       await checkFiles(folder, await countObjects(client), result.violations);
       result.puts += attempts.filter(({ answered }) => answered).length;
       result.events += events.length;

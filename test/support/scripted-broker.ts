@@ -17,12 +17,47 @@ export const ACCOUNT = "000000000000";
 export const REQUEST_ID = "11111111-2222-4333-8444-555555555555";
 export const MESSAGE_ID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
 
-type Script = {
+type Answers = {
   [K in OperationName]?: (input: OperationInput<K>) => Outcome<OperationOutput<K>>;
 };
+type Script = Answers & { readonly healthy?: boolean };
+
+const SUBSCRIPTION = {
+  arn: "arn:aws:sns:us-east-1:000000000000:t:id",
+  pending: false,
+  topicArn: "arn:aws:sns:us-east-1:000000000000:t",
+  protocol: "sqs",
+  endpoint: "arn:aws:sqs:us-east-1:000000000000:q",
+};
+
+const TOPIC_DEFAULTS = {
+  createTopic: ({ name }) => done({ name }),
+  deleteTopic: () => done(null),
+  listTopics: () => done({ names: [], nextToken: null }),
+  getTopicAttributes: () => done({ attributes: {} }),
+  setTopicAttribute: () => done(null),
+  subscribe: () => done(SUBSCRIPTION),
+  confirmSubscription: () => done({ arn: SUBSCRIPTION.arn }),
+  unsubscribe: () => done(null),
+  listSubscriptions: () => done({ subscriptions: [SUBSCRIPTION], nextToken: null }),
+  getSubscriptionAttributes: () => done({ attributes: {} }),
+  setSubscriptionAttribute: () => done(null),
+  publish: ({ entries }) =>
+    done({ results: entries.map(() => done({ messageId: MESSAGE_ID, sequenceNumber: null })) }),
+  tagTopic: () => done(null),
+  untagTopic: () => done(null),
+  listTopicTags: () => done({ tags: {} }),
+  addTopicPermission: () => done(null),
+  removeTopicPermission: () => done(null),
+  keepSigningIdentity: (identity) => done(identity),
+  findSigningIdentity: () => done(null),
+  takeOutgoing: () => done({ messages: [] }),
+  settleOutgoing: () => done(null),
+  countTopics: () => done({ topics: [] }),
+} satisfies Script;
 
 /** What each operation answers when the test does not say otherwise. */
-const DEFAULTS: Script = {
+const DEFAULTS: Answers = {
   createQueue: ({ name }) => done({ name }),
   deleteQueue: () => done(null),
   findQueue: ({ queue }) => done({ name: queue }),
@@ -46,6 +81,7 @@ const DEFAULTS: Script = {
   cancelMoveTask: () => done({ moved: 0 }),
   countQueues: () => done({ queues: [] }),
   peek: () => done({ messages: [], nextAfterSeq: null }),
+  ...TOPIC_DEFAULTS,
 };
 
 export interface Wire {
@@ -74,6 +110,7 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
   const broker: Broker = {
     account: ACCOUNT,
     region: "us-east-1",
+    healthy: script.healthy ?? true,
     async submit<K extends OperationName>(name: K, input: OperationInput<K>) {
       asked.push({ name, input });
       const answer = (script[name] ?? DEFAULTS[name]) as (

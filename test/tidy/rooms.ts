@@ -59,11 +59,21 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: ["node:fs", "node:path", "node:crypto"],
     machine: true,
   },
+  "stores/postgres": { imports: SEAMS, packages: ["pg"], machine: true },
+  "stores/dynamodb": { imports: SEAMS, packages: ["@aws-sdk/client-dynamodb"], machine: true },
   telemetry: { imports: SEAMS, packages: [], machine: true },
   aws: { imports: SEAMS, packages: ["@aws-sdk/client-sqs"], machine: true },
   platform: {
     imports: SEAMS,
-    packages: ["node:crypto", "node:http", "node:fs", "node:path", "node:net", "node:timers"],
+    packages: [
+      "node:crypto",
+      "node:http",
+      "node:https",
+      "node:fs",
+      "node:path",
+      "node:net",
+      "node:timers",
+    ],
     machine: true,
   },
   cloud: {

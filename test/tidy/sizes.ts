@@ -12,7 +12,7 @@ export const FUNCTION_LINES_MAX = 60;
 export const LINE_COLUMNS_MAX = 100;
 
 export function checkFileSize({ path, text }: SourceFile): Violation[] {
-  const max = isTest(path) ? TEST_FILE_LINES_MAX : FILE_LINES_MAX;
+  const max = isOfTests(path) ? TEST_FILE_LINES_MAX : FILE_LINES_MAX;
   const lines = text.replace(/\n$/, "").split("\n").length;
   if (lines <= max) return [];
   return [{ path, line: max + 1, message: `${lines} lines, at most ${max}` }];

@@ -7,6 +7,8 @@ export interface Broker {
   /** The account and region that its ARNs carry. */
   readonly account: string;
   readonly region: string;
+  /** False while its store is failing: until that ends, every operation is refused. */
+  readonly healthy: boolean;
   /**
    * Runs one operation as one atomic step. Resolves only once all that the answer tells is durable.
    * A receive that waits gives up when `signal` aborts, having taken nothing.

@@ -1,38 +1,127 @@
-// The broker: the engine behind the face that the wire and embedders see.
+// The broker: the engine behind the face that the wire and embedders see, with those who serve it
+// beside the engine: the seal that signs notifications, and the courier to http endpoints.
 
-import type { Outcome } from "../model/fault.ts";
+import type { HttpClient } from "../../ports/http-client.ts";
+import type { Signer } from "../../ports/signer.ts";
+import { type Outcome, refuse } from "../model/fault.ts";
+import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
 import type { Broker } from "./broker.ts";
+import { Courier } from "./courier.ts";
 import { Engine, type EnginePorts } from "./engine.ts";
 import type { Job } from "./job.ts";
+import { Seal } from "./seal.ts";
 
 /** Bodies kept in memory beside the disk; more waits on disk alone. */
 const CONTENT_CACHE_BYTES_MAX = 262_144;
+
+export interface BrokerPorts extends EnginePorts {
+  /** Without one, notifications carry no signature. */
+  readonly signer?: Signer;
+  /** Without one, http endpoints can not be subscribed. */
+  readonly http?: HttpClient;
+}
 
 export interface BrokerOptions {
   readonly account: string;
   readonly region: string;
   readonly contentCacheBytesMax?: number;
+  /** Whether queue policies decide what topics may deliver to queues; off unless asked for. */
+  readonly enforcePolicies?: boolean;
 }
 
 /** Opens the store and takes up where it was left; rejects if it can not be read. */
-export async function createBroker(ports: EnginePorts, options: BrokerOptions): Promise<Broker> {
-  const { account, region } = options;
+export async function createBroker(ports: BrokerPorts, options: BrokerOptions): Promise<Broker> {
+  const { account, region, enforcePolicies = false } = options;
   const draws = ports.random.fork("receipt-handles");
   const secret = [draws.below(2 ** 32), draws.below(2 ** 32)] as const;
   const cacheBytesMax = options.contentCacheBytesMax ?? CONTENT_CACHE_BYTES_MAX;
-  const engine = new Engine(ports, { account, region, secret }, cacheBytesMax);
+  const identity = { account, region, secret, enforcePolicies };
+  const engine = new Engine(ports, identity, cacheBytesMax);
+  const run: Broker["submit"] = (name, input, signal) =>
+    new Promise((resolve, reject) => {
+      // The engine answers every job with the outcome of its own operation.
+      const answer = resolve as (outcome: Outcome<unknown>) => void;
+      engine.submit({ name, input, signal, resolve: answer, reject } satisfies Job);
+    });
+  const seal = ports.signer === undefined ? null : new Seal(ports.signer, run);
+  const courier = createCourier(ports, seal, run);
+  if (courier !== null) engine.onOutgoing = (dueAt, now) => courier.expect(dueAt, now);
   await engine.open();
   return {
     account,
     region,
-    submit(name, input, signal) {
-      return new Promise((resolve, reject) => {
-        // The engine answers every job with the outcome of its own operation.
-        const answer = resolve as (outcome: Outcome<unknown>) => void;
-        engine.submit({ name, input, signal, resolve: answer, reject } satisfies Job);
-      });
+    get healthy() {
+      return engine.healthy;
     },
-    idle: () => engine.idle(),
-    close: () => engine.close(),
+    submit: (name, input, signal) => {
+      // Everything but these few goes straight to the engine: this is the hot path.
+      if (name === "createTopic" || name === "subscribe") {
+        return runPrepared(name, input, { seal, courier, run });
+      }
+      const outcome = run(name, input, signal);
+      const readable = name === "receive" || name === "peek";
+      return seal !== null && readable ? sealOutcome(name, outcome, seal) : outcome;
+    },
+    async idle() {
+      do {
+        await engine.idle();
+        await courier?.idle();
+      } while (courier?.busy);
+      await engine.idle();
+    },
+    async close() {
+      await courier?.close();
+      await engine.close();
+    },
   };
+}
+
+function createCourier(
+  ports: BrokerPorts,
+  seal: Seal | null,
+  submit: Broker["submit"],
+): Courier | null {
+  const { http, clock } = ports;
+  return http === undefined ? null : new Courier({ http, clock, seal, submit });
+}
+
+interface Servants {
+  readonly seal: Seal | null;
+  readonly courier: Courier | null;
+  readonly run: Broker["submit"];
+}
+
+/** Runs an operation once what it rests on is there: a key for a topic, a courier for http. */
+async function runPrepared<K extends OperationName>(
+  name: K,
+  input: OperationInput<K>,
+  { seal, courier, run }: Servants,
+): Promise<Outcome<OperationOutput<K>>> {
+  if (name === "createTopic" && seal !== null) await seal.ensure();
+  if (name === "subscribe" && courier === null) {
+    const { protocol } = input as OperationInput<"subscribe">;
+    if (protocol === "http" || protocol === "https") {
+      const reason = `Protocol Reason: ${protocol} is switched off`;
+      return refuse("InvalidParameter", `Invalid parameter: ${reason}`);
+    }
+  }
+  return run(name, input);
+}
+
+async function sealOutcome<K extends OperationName>(
+  name: K,
+  pending: Promise<Outcome<OperationOutput<K>>>,
+  seal: Seal,
+): Promise<Outcome<OperationOutput<K>>> {
+  const outcome = await pending;
+  if (!outcome.ok) return outcome;
+  if (name === "receive") {
+    const { deliveries } = outcome.value as OperationOutput<"receive">;
+    if (deliveries.every(({ unsigned }) => unsigned === undefined)) return outcome;
+    const value = { deliveries: await seal.seal(deliveries) };
+    return { ok: true, value: value as OperationOutput<K> };
+  }
+  const { messages, ...rest } = outcome.value as OperationOutput<"peek">;
+  const value = { messages: await seal.seal(messages), ...rest };
+  return { ok: true, value: value as OperationOutput<K> };
 }

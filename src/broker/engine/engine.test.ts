@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { EngineBench, turns, watch } from "../../../test/bench-model/engine-bench.ts";
 import { arn, entry, inGroup, receiveInput } from "../../../test/bench-model/model-bench.ts";
 import { durationMs } from "../../core/units.ts";
+import type { BrokerStore } from "../../ports/broker-store.ts";
+import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 
 function sendInput(queue: string, ...bodies: string[]) {
   return { queue, entries: bodies.map((body) => entry(body)), batch: true };
@@ -40,7 +42,7 @@ test("requests of one turn share one commit; what comes meanwhile is the next (W
   expect(bench.store.commits.length - before).toBe(2);
 });
 
-test("all changes of an operation are in one commit, the sequence included (W2)", async () => {
+test("all changes of an operation are in one commit (W2)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q.fifo");
   const before = bench.store.commits.length;
@@ -49,6 +51,34 @@ test("all changes of an operation are in one commit, the sequence included (W2)"
   expect(commits.map((changes) => changes.map(({ kind }) => kind))).toEqual([
     ["put-message", "put-dedup", "put-message", "put-dedup", "set-sequence"],
   ]);
+});
+
+test("no commit uses a message number that is not reserved, and few reserve some (W5)", async () => {
+  let store: BrokerStore = createMemoryBrokerStore();
+  let last = 0;
+  for (let life = 0; life < 3; life += 1) {
+    const bench = await EngineBench.open({ store });
+    if (life === 0) await bench.create("q");
+    let reserved = bench.store.load().sequence;
+    const bodies = Array.from({ length: 10 }, (_, index) => `${index}`);
+    for (let left = 500; left > 0; left -= 1) await bench.ok("send", sendInput("q", ...bodies));
+    let reservations = 0;
+    for (const changes of bench.store.commits) {
+      for (const change of changes) {
+        if (change.kind !== "set-sequence") continue;
+        reserved = change.seq;
+        reservations += 1;
+      }
+      for (const change of changes) {
+        if (change.kind !== "put-message") continue;
+        expect(change.head.seq).toBeGreaterThan(last);
+        expect(change.head.seq).toBeLessThanOrEqual(reserved);
+        last = change.head.seq;
+      }
+    }
+    expect(reservations).toBe(2); // 5,000 numbers in blocks of 4,096.
+    store = bench.store;
+  }
 });
 
 test("what changes nothing commits nothing", async () => {
@@ -112,6 +142,46 @@ test("a store that failed is asked again after a pause, whatever the traffic", a
     else await expect(answer).rejects.toMatchObject({ code: "TG_STORE_UNAVAILABLE" });
   }
   expect(bench.store.loads).toBe(loads + 1);
+});
+
+test("the broker is healthy but from a failure of the store until it is read anew", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  expect(bench.broker.healthy).toBe(true);
+  bench.store.holding = true;
+  const lost = watch(bench.send("q", entry("lost")));
+  (await bench.store.underWay()).break();
+  await turns();
+  expect([lost.state, bench.broker.healthy]).toEqual(["rejected", false]);
+  bench.store.holding = false;
+  await bench.pass(250);
+  expect(bench.broker.healthy).toBe(true);
+});
+
+test("a store that failed is asked again even if nobody asks, at growing intervals (W3)", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q", { MessageRetentionPeriod: "60" });
+  await bench.send("q", entry("a"));
+  bench.store.holding = true;
+  const lost = watch(bench.send("q", entry("lost")));
+  (await bench.store.underWay()).break();
+  await turns();
+  expect(lost.state).toBe("rejected");
+  const attempts: number[] = [];
+  const start = bench.clock.now();
+  while (attempts.length < 8) {
+    bench.clock.advance(50);
+    await turns();
+    if (bench.store.held.length === 0) continue;
+    attempts.push(bench.clock.now() - start);
+    (await bench.store.underWay()).break();
+    await turns();
+  }
+  expect(attempts).toEqual([250, 750, 1_750, 3_750, 7_750, 15_750, 23_750, 31_750]);
+  bench.store.holding = false;
+  await bench.pass(8_000);
+  for (let minute = 0; minute < 3; minute += 1) await bench.pass(60_000);
+  expect([...bench.store.load().messages]).toEqual([]); // Housekeeping has gone on by itself.
 });
 
 test("a long poll is woken by a send, a visibility timeout and a delay", async () => {
@@ -201,6 +271,22 @@ test("closing waits for what was accepted", async () => {
   await send;
   await turns();
   expect([closed.state, bench.store.closed]).toEqual(["resolved", true]);
+});
+
+test("a second close resolves with the first, not before it", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  bench.store.holding = true;
+  const send = bench.send("q", entry("a"));
+  const commit = await bench.store.underWay();
+  const closes = [watch(bench.broker.close()), watch(bench.broker.close())];
+  await turns();
+  expect(closes.map(({ state }) => state)).toEqual(["pending", "pending"]);
+  await commit.pass();
+  await send;
+  await turns();
+  expect(closes.map(({ state }) => state)).toEqual(["resolved", "resolved"]);
+  expect(bench.store.closed).toBe(true);
 });
 
 test("idle does not wait for long polls, but for everything else", async () => {

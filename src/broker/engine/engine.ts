@@ -5,9 +5,13 @@
 //       told of a message that a crash could still take back.
 //   W2. All changes of an operation are in one commit, whole or not at all.
 //   W3. When a commit fails, everybody in it is told so, and the models are thrown away: they know
-//       things that the store does not. A later request finds them read anew from the store.
+//       things that the store does not. They are read anew from the store after a pause, whether
+//       anybody asks or not: move tasks and housekeeping have nobody who would ask for them.
 //   W4. While a commit is under way nothing runs; what arrives meanwhile is the next batch.
-//   W5. What lists objects reads the store alone, so it waits for the batch that changes some.
+//   W5. Message numbers are reserved ahead, a block at a time: the store knows of no number that is
+//       in use and not reserved, and a restart goes on behind the block. Numbers have gaps then,
+//       and are never given twice; most commits need not write the counter.
+//   W6. What lists objects reads the store alone, so it waits for the batch that changes some.
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -20,7 +24,9 @@ import type { BrokerIdentity, BrokerState } from "../model/broker-state.ts";
 import { done, type Outcome } from "../model/fault.ts";
 import { keepHouse, nextHouseworkAt, sweepGarbage } from "../model/housekeeping.ts";
 import { nextMoveAt, runMoveTasks } from "../model/move-task.ts";
+import { nextOutgoingAt } from "../model/outgoing.ts";
 import type { Waiting } from "../model/receive.ts";
+import { runReplays } from "../model/replay.ts";
 import { settleWaiting } from "../model/settle-waiting.ts";
 import type { Step } from "../model/step.ts";
 import { Alarm } from "./alarm.ts";
@@ -33,9 +39,13 @@ import { LISTING_OPERATIONS } from "./s3-steps.ts";
 import { STEPS } from "./steps.ts";
 
 const JOBS_PER_BATCH_MAX = 1_000;
+/** How many message numbers are reserved at a time (W5). */
+const SEQUENCE_BLOCK = 4_096;
 const HOUSEKEEPING_MS = durationMs(60_000);
 /** A store that fails is not asked more often than this, however many requests come in. */
 const STORE_RETRY_MS = 250;
+/** While nobody asks, the pauses double up to this: each attempt reads the whole store. */
+const STORE_RETRY_MS_MAX = 8_000;
 
 export interface EnginePorts {
   readonly store: BrokerStore;
@@ -65,12 +75,16 @@ export class Engine {
   #houseKeptAt: EpochMs;
   /** Late rounds are harmless, so that what is computed once holds until then. */
   #nextRoundsAt: EpochMs | null = null;
-  #committedSequence = 0;
+  #reservedThrough = 0;
   #storeFailedAt = Number.NEGATIVE_INFINITY;
+  #retryMs = STORE_RETRY_MS;
   #scheduled = false;
   #running = false;
   #alarmed = false;
   #closed = false;
+  /** Told after every batch when the next request to an http endpoint is due. */
+  onOutgoing: (dueAt: EpochMs | null, now: EpochMs) => void = () => {};
+  #closing: Promise<void> | null = null;
 
   constructor(ports: EnginePorts, identity: BrokerIdentity, cacheBytesMax: number) {
     this.#ports = ports;
@@ -95,7 +109,7 @@ export class Engine {
     // Even an empty commit shows that the store can be written to.
     await this.#ports.store.commit(fresh ? [{ kind: "put-document", document }] : []);
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
-    this.#committedSequence = state.sequence;
+    this.#reservedThrough = state.sequence;
     this.#state = state;
     this.#alarmed = true; // Move tasks and garbage of an earlier run want to go on.
     this.#schedule();
@@ -115,14 +129,24 @@ export class Engine {
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
+  /** However often it is asked, it closes once, and resolves when that is done. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#closed = true;
     this.#alarm.clear();
     this.#endWaiting();
     await this.idle();
     this.#endWaiting(); // Those that were still in the inbox and began to wait since.
     await this.#ports.store.close();
+  }
+
+  /** False from a failure of the store until it has been read anew. */
+  get healthy(): boolean {
+    return this.#state !== null;
   }
 
   #endWaiting(): void {
@@ -151,6 +175,7 @@ export class Engine {
       // Not a failure of its own: under steady traffic the pause would begin anew for ever.
       const error = new TidegateError("TG_STORE_UNAVAILABLE", "The store has just failed.");
       for (const job of jobs) job.reject(error);
+      this.#retryLater(); // Timers may be a little early.
       return;
     }
     try {
@@ -158,13 +183,14 @@ export class Engine {
       const batch = new Batch(this.#time.now(), this.#ports.store, this.#cache, this.#ports.random);
       for (const [index, job] of jobs.entries()) {
         if (batch.objects.touched && LISTING_OPERATIONS.has(job.name)) {
-          this.#inbox.unshift(...jobs.splice(index)); // W5
+          this.#inbox.unshift(...jobs.splice(index)); // W6
           break;
         }
         this.#runJob(state, batch, job, answered);
       }
       this.#runByItself(state, batch, answered);
       if (batch.changes.length > 0) await this.#commit(state, batch.changes);
+      this.#retryMs = STORE_RETRY_MS;
       for (const { job, outcome } of answered) job.resolve(outcome); // W1
       this.#setAlarm(state, batch.now);
     } catch (error) {
@@ -213,6 +239,7 @@ export class Engine {
   /** What happens without anybody asking: long polls end, moves go on, the house is kept. */
   #runByItself(state: BrokerState, batch: Batch, answered: Answered[]): void {
     runMoveTasks(state, batch);
+    runReplays(state, batch);
     sweepGarbage(state, batch);
     if (batch.now >= addMs(this.#houseKeptAt, HOUSEKEEPING_MS)) {
       keepHouse(state, batch);
@@ -225,9 +252,9 @@ export class Engine {
   }
 
   #commit(state: BrokerState, changes: Change[]): Promise<void> {
-    if (state.sequence !== this.#committedSequence) {
-      this.#committedSequence = state.sequence;
-      changes.push({ kind: "set-sequence", seq: state.sequence });
+    if (state.sequence > this.#reservedThrough) {
+      this.#reservedThrough = state.sequence + SEQUENCE_BLOCK; // W5
+      changes.push({ kind: "set-sequence", seq: this.#reservedThrough });
     }
     return this.#ports.store.commit(changes);
   }
@@ -240,6 +267,15 @@ export class Engine {
     for (const job of new Set([...jobs, ...answered.map(({ job }) => job), ...stranded])) {
       job.reject(error);
     }
+    this.#retryLater();
+    this.#retryMs = Math.min(this.#retryMs * 2, STORE_RETRY_MS_MAX);
+  }
+
+  /** Sees to it that the store is asked again (W3). */
+  #retryLater(): void {
+    if (this.#closed) return;
+    const now = this.#time.now();
+    this.#alarm.setFor(addMs(now, durationMs(this.#retryMs)), now);
   }
 
   #giveUp(id: number): void {
@@ -249,7 +285,8 @@ export class Engine {
 
   #setAlarm(state: BrokerState, now: EpochMs): void {
     if (this.#closed) return;
-    if (state.garbage.length > 0) this.#alarmed = true;
+    if (state.garbage.length > 0 || state.topics.replaying.size > 0) this.#alarmed = true;
+    if (state.topics.couriered.size > 0) this.onOutgoing(nextOutgoingAt(state, now), now);
     const wake = state.waiting.nextWakeAt();
     const move = nextMoveAt(state);
     if (wake !== null) this.#alarm.setFor(wake, now);

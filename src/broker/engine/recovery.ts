@@ -1,16 +1,21 @@
 // Recovery: the broker as the store remembers it.
 //   Y1. Whatever was committed is there again: messages with their counts and deadlines, the
-//       deduplication window, numbers, attributes, tags, move tasks, receive attempts.
+//       deduplication window, numbers, attributes, tags, move tasks, receive attempts; topics with
+//       their subscriptions, windows, archives, replays, and requests to http endpoints.
 //   Y2. The same store gives the same broker, whenever and however often it is read.
 
 import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerStore, StoredDocument } from "../../ports/broker-store.ts";
 import { type BrokerIdentity, BrokerState } from "../model/broker-state.ts";
-import type { MoveTask } from "../model/move-task.ts";
+import type { MoveTask } from "../model/move-tasks.ts";
 import type { QueueRecord } from "../model/queue.ts";
 import type { ReceiveAttempt } from "../model/receive-attempt.ts";
 import type { BucketRecord } from "../model/s3/bucket.ts";
+import type { SubscriptionRecord } from "../model/subscription.ts";
+import { createOutbox } from "../model/subscription-operations.ts";
+import type { TopicRecord } from "../model/topic.ts";
+import type { SigningIdentity } from "../model/topic-contract.ts";
 
 export interface Recovered {
   readonly state: BrokerState;
@@ -43,8 +48,8 @@ export function recover(store: BrokerStore, identity: BrokerIdentity, now: Epoch
   for (const entry of snapshot.dedups) {
     latest = Math.max(latest, entry.acceptedAt);
     if (entry.acceptedAt <= now - SQS_DEDUP_WINDOW_MS) continue;
-    const queue = state.queueByNumber(entry.queue);
-    queue?.dedup.add(Buffer.from(entry.digest, "hex"), entry.acceptedAt, entry);
+    const window = state.queueByNumber(entry.queue) ?? state.topics.topicByNumber(entry.queue);
+    window?.dedup.add(Buffer.from(entry.digest, "hex"), entry.acceptedAt, entry);
   }
   for (const head of snapshot.messages) {
     latest = Math.max(latest, head.sentAt, head.receivedAt);
@@ -55,6 +60,7 @@ export function recover(store: BrokerStore, identity: BrokerIdentity, now: Epoch
 
 function restoreDocuments(state: BrokerState, of: (collection: string) => StoredDocument[]): void {
   for (const { value } of of("queue")) state.addQueue(JSON.parse(value) as QueueRecord);
+  restoreTopics(state, of);
   for (const { key, value } of of("deleted-queue")) {
     state.deletedNames.set(key, epochMs(Number(value)));
   }
@@ -63,8 +69,23 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
   }
   const tasks = of("move-task").map(({ value }) => JSON.parse(value) as MoveTask);
   tasks.sort((a, b) => a.order - b.order);
-  for (const task of tasks) state.moveTasks.set(task.id, task);
+  for (const task of tasks) state.moveTasks.put(task);
   for (const { key, value } of of("attempt")) {
     state.attempts.set(key, JSON.parse(value) as ReceiveAttempt);
+  }
+}
+
+function restoreTopics(state: BrokerState, of: (collection: string) => StoredDocument[]): void {
+  for (const { value } of of("topic")) state.topics.addTopic(JSON.parse(value) as TopicRecord);
+  const records = of("subscription").map(({ value }) => JSON.parse(value) as SubscriptionRecord);
+  records.sort((a, b) => a.order - b.order);
+  for (const record of records) {
+    const topic = state.topics.topicByNumber(record.topic);
+    if (topic === undefined) continue;
+    const outbox = record.outbox === 0 ? null : createOutbox(state, record);
+    state.topics.addSubscription(record, topic, outbox);
+  }
+  for (const { value } of of("signing")) {
+    state.topics.signing = JSON.parse(value) as SigningIdentity;
   }
 }

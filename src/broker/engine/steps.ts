@@ -6,7 +6,9 @@ import { deleteMessages } from "../model/delete.ts";
 import type { Outcome } from "../model/fault.ts";
 import { cancelMoveTask, listMoveTasks, startMoveTask } from "../model/move-task-operations.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
+import { settleOutgoing, takeOutgoing } from "../model/outgoing.ts";
 import { addPermission, removePermission } from "../model/permissions.ts";
+import { publish } from "../model/publish.ts";
 import { countQueues, listDeadLetterSources, listQueues, peek } from "../model/queue-lists.ts";
 import {
   createQueue,
@@ -20,7 +22,26 @@ import {
 } from "../model/queue-operations.ts";
 import { receive, type Waiting } from "../model/receive.ts";
 import { send } from "../model/send.ts";
+import { findSigningIdentity, keepSigningIdentity } from "../model/signing-identity.ts";
 import type { Step } from "../model/step.ts";
+import {
+  confirmSubscription,
+  getSubscriptionAttributes,
+  setSubscriptionAttribute,
+  subscribe,
+  unsubscribe,
+} from "../model/subscription-operations.ts";
+import { countTopics, listSubscriptions, listTopics } from "../model/topic-lists.ts";
+import {
+  createTopic,
+  deleteTopic,
+  getTopicAttributes,
+  listTopicTags,
+  setTopicAttribute,
+  tagTopic,
+  untagTopic,
+} from "../model/topic-operations.ts";
+import { addTopicPermission, removeTopicPermission } from "../model/topic-permissions.ts";
 import { changeVisibility } from "../model/visibility.ts";
 import { S3_STEPS } from "./s3-steps.ts";
 
@@ -53,5 +74,27 @@ export const STEPS: { readonly [K in OperationName]: StepOf<K> } = {
   cancelMoveTask,
   countQueues,
   peek,
+  createTopic,
+  deleteTopic,
+  listTopics,
+  getTopicAttributes,
+  setTopicAttribute,
+  subscribe,
+  confirmSubscription,
+  unsubscribe,
+  listSubscriptions,
+  getSubscriptionAttributes,
+  setSubscriptionAttribute,
+  publish,
+  tagTopic,
+  untagTopic,
+  listTopicTags,
+  addTopicPermission,
+  removeTopicPermission,
+  keepSigningIdentity,
+  findSigningIdentity,
+  takeOutgoing,
+  settleOutgoing,
+  countTopics,
   ...S3_STEPS,
 };

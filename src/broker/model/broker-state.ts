@@ -1,6 +1,6 @@
-// BrokerState: all queues of the broker, and the counters they share.
+// BrokerState: all queues and topics of the broker, and the counters they share.
 //   B1. Queue numbers and message numbers only grow and are never given twice, not even after a
-//       restart: the highest of both is part of what is committed.
+//       restart: bounds that none exceeds are part of what is committed.
 //   B2. A name that was deleted stays taken for a minute, as on AWS.
 //   B3. What a purge, a deleted queue or the end of its retention leaves on disk is garbage: no
 //       longer part of any queue, and erased piece by piece behind the scenes. A crash before that
@@ -11,19 +11,22 @@ import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DELETED_NAME_WAIT_MS } from "../../core/limits.ts";
 import { addMs, type EpochMs } from "../../core/units.ts";
 import { MessageSlab } from "./message-slab.ts";
-import type { MoveTask } from "./move-task.ts";
+import { MoveTasks } from "./move-tasks.ts";
 import { Queue, type QueueRecord } from "./queue.ts";
 import { settingsOf } from "./queue-settings.ts";
 import { createReceiptHandles, type ReceiptHandles } from "./receipt-handle.ts";
 import type { ReceiveAttempt } from "./receive-attempt.ts";
 import type { BucketRecord } from "./s3/bucket.ts";
 import type { Step } from "./step.ts";
+import { Topics } from "./topics.ts";
 import { WaitingReceives } from "./waiting-receives.ts";
 
 export interface BrokerIdentity {
   readonly account: string;
   readonly region: string;
   readonly secret: readonly [number, number];
+  /** Whether the policies of queues decide what topics and buckets may deliver to them. */
+  readonly enforcePolicies?: boolean;
 }
 
 export class BrokerState {
@@ -32,10 +35,11 @@ export class BrokerState {
   readonly slab = new MessageSlab();
   readonly queues = new Map<string, Queue>();
   readonly deletedNames = new Map<string, EpochMs>();
-  readonly moveTasks = new Map<string, MoveTask>();
+  readonly moveTasks = new MoveTasks();
   readonly attempts = new Map<string, ReceiveAttempt>();
   readonly waiting = new WaitingReceives();
   readonly buckets = new Map<string, BucketRecord>();
+  readonly topics = new Topics();
   /** Numbers of messages that are only on disk any more (B3). */
   readonly garbage: number[] = [];
   readonly #byNumber = new Map<number, Queue>();
@@ -72,8 +76,20 @@ export class BrokerState {
     return this.#queueNumber;
   }
 
+  /** A number for something new that is stored like a queue, remembered with it (B1). */
+  takeNumber(step: Step): number {
+    const number = this.nextQueueNumber();
+    const document = { collection: "broker", key: "queue-number", value: String(number) };
+    step.emit({ kind: "put-document", document });
+    return number;
+  }
+
   arnOf(name: string): string {
     return `arn:aws:sqs:${this.identity.region}:${this.identity.account}:${name}`;
+  }
+
+  topicArnOf(name: string): string {
+    return `arn:aws:sns:${this.identity.region}:${this.identity.account}:${name}`;
   }
 
   /** The queue an ARN names, if it is one of ours. */
@@ -104,10 +120,17 @@ export class BrokerState {
     return queue;
   }
 
+  /** A queue of the broker's own, known by its number only. */
+  addHiddenQueue(record: QueueRecord): Queue {
+    const queue = new Queue(this.slab, record, settingsOf(record.attributes));
+    this.#byNumber.set(record.number, queue);
+    return queue;
+  }
+
   /** Forgets a queue; its messages become garbage (B3). */
   removeQueue(queue: Queue, now: EpochMs): void {
     this.discardMessages(queue, now);
-    this.queues.delete(queue.record.name);
+    if (this.queues.get(queue.record.name) === queue) this.queues.delete(queue.record.name);
     this.#byNumber.delete(queue.record.number);
   }
 
@@ -123,7 +146,10 @@ export class BrokerState {
   /** Puts a message that was read from disk where it belongs, or on the heap of garbage. */
   restore(head: MessageHead, now: EpochMs): void {
     const queue = this.#byNumber.get(head.queue);
-    if (queue === undefined || head.seq <= queue.record.purgedThrough) {
+    const topic = this.topics.topicByNumber(head.queue);
+    if (topic?.record.archivedSince != null && head.sentAt >= topic.record.archivedSince) {
+      topic.archive.add(head.seq, head.sentAt);
+    } else if (queue === undefined || head.seq <= queue.record.purgedThrough) {
       this.garbage.push(head.seq);
     } else {
       queue.insert(head, now);

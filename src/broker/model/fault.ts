@@ -3,6 +3,7 @@
 /** Every way the broker can refuse; broker/wire/faults.ts maps each to what AWS answers. */
 export type FaultName =
   | "AccessDenied"
+  | "AuthorizationError"
   | "BatchEntryIdsNotDistinct"
   | "BatchRequestTooLong"
   | "EmptyBatchRequest"
@@ -12,11 +13,15 @@ export type FaultName =
   | "InvalidAttributeValue"
   | "InvalidBatchEntryId"
   | "InvalidMessageContents"
+  | "InvalidParameter"
   | "InvalidParameterValue"
+  | "InvalidState"
   | "MalformedInput"
   | "MessageNotInflight"
   | "MissingParameter"
+  | "NotFound"
   | "OverLimit"
+  | "ParameterValueInvalid"
   | "PurgeQueueInProgress"
   | "QueueDeletedRecently"
   | "QueueDoesNotExist"
@@ -25,8 +30,10 @@ export type FaultName =
   | "RequestTooLarge"
   | "ResourceNotFound"
   | "ServiceUnavailable"
+  | "TagLimitExceeded"
   | "TooManyEntriesInBatchRequest"
-  | "UnsupportedOperation";
+  | "UnsupportedOperation"
+  | "ValidationError";
 
 export interface Fault {
   readonly name: FaultName;

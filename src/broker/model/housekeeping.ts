@@ -13,6 +13,7 @@ import type { BrokerState } from "./broker-state.ts";
 import type { Queue } from "./queue.ts";
 import { forgetAttempt } from "./receive-attempt.ts";
 import type { Step } from "./step.ts";
+import { keepTopics, nextTopicHousework } from "./topic-housekeeping.ts";
 
 /** How many messages on disk one step erases at the most. */
 const GARBAGE_PER_STEP_MAX = 500;
@@ -27,7 +28,7 @@ export function sweepGarbage(state: BrokerState, step: Step): void {
 
 /** When the next thing ends that housekeeping would erase (K2). */
 export function nextHouseworkAt(state: BrokerState): EpochMs | null {
-  let earliest = Number.POSITIVE_INFINITY;
+  let earliest = nextTopicHousework(state);
   for (const queue of state.queues.values()) {
     earliest = Math.min(earliest, nextEndIn(queue));
   }
@@ -59,6 +60,7 @@ export function keepHouse(state: BrokerState, step: Step): void {
     step.emit({ kind: "expire-dedup", queue: queue.record.number, before: windowStart });
     queue.dedup.forgetPopped();
   }
+  keepTopics(state, step);
   for (const attempt of [...state.attempts.values()]) {
     const over = step.now >= addMs(attempt.at, SQS_RECEIVE_ATTEMPT_MS);
     const gone = state.queueByNumber(attempt.queue) === undefined;

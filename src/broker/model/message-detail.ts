@@ -1,6 +1,7 @@
 // MessageDetail: what only some messages carry, as the JSON that is stored beside the body.
 
 import type { MessageAttribute } from "./operations.ts";
+import type { SignatureVersion } from "./topic-contract.ts";
 
 export interface MessageDetail {
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
@@ -8,6 +9,10 @@ export interface MessageDetail {
   readonly dedupId: string | null;
   /** ARN of the queue a dead letter came from; it outlives that queue. */
   readonly sourceArn: string | null;
+  /** A notification whose signature is still to be filled in, and by which version. */
+  readonly unsigned?: SignatureVersion | undefined;
+  /** What a message to an http endpoint is, if not a notification. */
+  readonly purpose?: "SubscriptionConfirmation" | undefined;
 }
 
 const NOTHING: MessageDetail = {
@@ -19,13 +24,16 @@ const NOTHING: MessageDetail = {
 
 /** Null when there is nothing to keep, as with most messages of a standard queue. */
 export function formatDetail(detail: MessageDetail): string | null {
-  const { attributes, traceHeader, dedupId, sourceArn } = detail;
-  if (attributes === null && (traceHeader ?? dedupId ?? sourceArn) === null) return null;
+  const { attributes, traceHeader, dedupId, sourceArn, unsigned, purpose } = detail;
+  const text = traceHeader ?? dedupId ?? sourceArn ?? unsigned ?? purpose ?? null;
+  if (attributes === null && text === null) return null;
   return JSON.stringify({
     ...(attributes === null ? {} : { attributes }),
     ...(traceHeader === null ? {} : { traceHeader }),
     ...(dedupId === null ? {} : { dedupId }),
     ...(sourceArn === null ? {} : { sourceArn }),
+    ...(unsigned === undefined ? {} : { unsigned }),
+    ...(purpose === undefined ? {} : { purpose }),
   });
 }
 

@@ -3,7 +3,8 @@
 import { SQS_MOVE_MESSAGES_PER_SECOND_MAX } from "../../core/limits.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
-import { isActive, type MoveTask, saveTask } from "./move-task.ts";
+import { forgetTask, saveTask } from "./move-task.ts";
+import { isActive } from "./move-tasks.ts";
 import type { MoveTaskView, OperationInput } from "./operations.ts";
 import type { Step } from "./step.ts";
 
@@ -17,11 +18,6 @@ function missingResource(parameter: string) {
 
 function invalid(message: string) {
   return refuse("InvalidParameterValue", message);
-}
-
-function tasksOf(state: BrokerState, sourceArn: string): MoveTask[] {
-  const tasks = [...state.moveTasks.values()].filter((task) => task.sourceArn === sourceArn);
-  return tasks.reverse(); // Newest first: the map keeps the order in which they were started.
 }
 
 export function startMoveTask(
@@ -48,7 +44,7 @@ export function startMoveTask(
         `You must enter a value that's between 1 and ${SQS_MOVE_MESSAGES_PER_SECOND_MAX}.`,
     );
   }
-  const earlier = tasksOf(state, sourceArn);
+  const earlier = state.moveTasks.ofSource(sourceArn);
   if (earlier.some(isActive)) {
     return invalid(
       "There is already a task running. Only one active task is allowed for a source queue arn " +
@@ -56,10 +52,7 @@ export function startMoveTask(
     );
   }
   state.advance(source, step);
-  for (const task of earlier.slice(TASKS_KEPT_MAX - 1)) {
-    state.moveTasks.delete(task.id);
-    step.emit({ kind: "delete-document", collection: "move-task", key: task.id });
-  }
+  for (const task of earlier.slice(TASKS_KEPT_MAX - 1)) forgetTask(state, step, task);
   const id = step.newId();
   saveTask(state, step, {
     id,
@@ -71,6 +64,7 @@ export function startMoveTask(
     toMove: source.visible,
     status: "RUNNING",
     moved: 0,
+    nextAt: step.now,
     failureReason: null,
   });
   return done({ handle: handleOf(id, sourceArn) });
@@ -82,9 +76,9 @@ export function listMoveTasks(
   input: OperationInput<"listMoveTasks">,
 ): Outcome<{ tasks: MoveTaskView[] }> {
   if (state.queueByArn(input.sourceArn) === undefined) return missingResource("SourceArn");
-  const tasks = tasksOf(state, input.sourceArn).slice(0, input.limit);
+  const tasks = state.moveTasks.ofSource(input.sourceArn).slice(0, input.limit);
   return done({
-    tasks: tasks.map(({ id, order: _, ...task }) => ({
+    tasks: tasks.map(({ id, order: _order, nextAt: _nextAt, ...task }) => ({
       handle: handleOf(id, task.sourceArn),
       ...task,
     })),

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { arn, entry, inGroup, ModelBench } from "../../../test/bench-model/model-bench.ts";
+import { createSeededRandom } from "../../../test/bench-model/seeded-random.ts";
 import { nextMoveAt, runMoveTasks } from "./move-task.ts";
 import type { Delivery, MoveTaskView } from "./operations.ts";
 
@@ -119,9 +120,46 @@ test("a rate is kept: the first at once, then one every 1/rate seconds", () => {
   expect(nextMoveAt(bench.state)).toBe(bench.now + 500);
   expect(movedAfter(499)).toBe(1);
   expect(movedAfter(1)).toBe(2);
-  expect(movedAfter(1_000)).toBe(4);
+  expect(movedAfter(500)).toBe(3);
+  expect(movedAfter(500)).toBe(4);
   expect(movedAfter(500)).toBe(4);
   expect(task(bench, "dead").status).toBe("COMPLETED");
+});
+
+test("no second sees more than the rate, however late the steps come (T5)", () => {
+  for (const perSecondMax of [1, 2, 19, 21, 50, 499, 500]) {
+    const bench = benchWithDeadLetters(1_200);
+    start(bench, "dead", { perSecondMax });
+    const moves: { at: number; count: number }[] = [];
+    const random = createSeededRandom(perSecondMax);
+    for (let steps = 150; steps > 0; steps -= 1) {
+      const before = task(bench, "dead").moved;
+      run(bench);
+      moves.push({ at: bench.now, count: task(bench, "dead").moved - before });
+      // Mostly on time, at times late, once in a while after an hour of sleep.
+      const early = Math.max(0, (nextMoveAt(bench.state) ?? bench.now) - bench.now);
+      const chance = random.below(20);
+      bench.pass(chance === 0 ? 3_600_000 : chance < 5 ? random.below(400) : early);
+    }
+    for (const { at } of moves) {
+      const second = moves.filter((move) => move.at >= at && move.at < at + 1_000);
+      const sum = second.reduce((total, { count }) => total + count, 0);
+      expect(sum).toBeLessThanOrEqual(perSecondMax);
+    }
+  }
+});
+
+test("a task that is on time comes near to its rate", () => {
+  for (const perSecondMax of [1, 7, 60, 250, 500]) {
+    const bench = benchWithDeadLetters(1_000);
+    start(bench, "dead", { perSecondMax });
+    const until = bench.now + 1_900;
+    while (bench.now < until && nextMoveAt(bench.state) !== null) {
+      run(bench);
+      bench.pass(Math.max(0, (nextMoveAt(bench.state) ?? until) - bench.now));
+    }
+    expect(task(bench, "dead").moved).toBeGreaterThanOrEqual(Math.floor(1.75 * perSecondMax));
+  }
 });
 
 test("the count is committed with the messages it counts, at most a hundred to a step (T2)", () => {
@@ -172,7 +210,7 @@ test("a message that was sent to the dead-letter queue directly has nowhere to g
   expect(bench.counts("dead")).toEqual([1, 0, 0]);
 });
 
-test("a task fails when the queue it works from or to is gone (T4)", () => {
+test("a task fails when the queue it works to is gone (T4)", () => {
   const bench = benchWithDeadLetters(2);
   bench.create("elsewhere");
   start(bench, "dead", { destinationArn: arn("elsewhere") });
@@ -180,11 +218,26 @@ test("a task fails when the queue it works from or to is gone (T4)", () => {
   run(bench);
   const failureReason = "AWS.SimpleQueueService.NonExistentQueue";
   expect(task(bench, "dead")).toMatchObject({ status: "FAILED", failureReason, moved: 0 });
+});
+
+test("tasks are forgotten with their source, whether they have ended or not (T6)", () => {
+  const bench = benchWithDeadLetters(2);
   start(bench, "dead");
-  bench.ok("deleteQueue", { queue: "dead" });
   run(bench);
-  expect([...bench.state.moveTasks.values()].map(({ status }) => status)).toEqual([
-    "FAILED",
-    "FAILED",
+  bury(bench, "q", 2);
+  start(bench, "dead", { perSecondMax: 1 });
+  run(bench);
+  const before = bench.changes.length;
+  bench.ok("deleteQueue", { queue: "dead" });
+  const forgotten = bench.changes.slice(before).filter(({ kind }) => kind === "delete-document");
+  expect(forgotten).toMatchObject([
+    { collection: "move-task" },
+    { collection: "move-task" },
+    { collection: "queue" },
   ]);
+  expect([bench.state.moveTasks.size, nextMoveAt(bench.state)]).toEqual([0, null]);
+  run(bench);
+  bench.pass(60_000);
+  bench.create("dead");
+  expect(bench.ok("listMoveTasks", { sourceArn: arn("dead"), limit: 10 }).tasks).toEqual([]);
 });

@@ -6,69 +6,68 @@
 //       new id is its deduplication id, so that the queue can not swallow it.
 //   T4. A task ends when no message of its source can be moved, when it is cancelled, or when the
 //       place to put a message can not be found.
+//   T5. No second sees more messages than the rate, however long the broker was down or asleep:
+//       what was moved is paid for in time before the next may go; unused time is lost.
+//   T6. A task is forgotten with its source queue: nobody could list or cancel it any more, and it
+//       is none of a later queue's of that name.
 
+import { present } from "../../core/assert.ts";
 import type { MessageContent } from "../../core/broker-change.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { formatDetail, parseDetail } from "./message-detail.ts";
-import type { MoveTaskStatus } from "./operations.ts";
+import type { MoveTask } from "./move-tasks.ts";
 import type { Queue } from "./queue.ts";
 import type { Step } from "./step.ts";
 
 /** How many messages one step moves at the most. */
 const MOVED_PER_STEP_MAX = 100;
-
-export interface MoveTask {
-  readonly id: string;
-  /** Grows from task to task; several may start in the same millisecond. */
-  readonly order: number;
-  readonly sourceArn: string;
-  readonly destinationArn: string | null;
-  readonly perSecondMax: number | null;
-  readonly startedAt: EpochMs;
-  readonly toMove: number;
-  readonly status: MoveTaskStatus;
-  readonly moved: number;
-  readonly failureReason: string | null;
-}
+/** A fast task moves several at once: about so many steps a second, not one a message. */
+const PACES_PER_SECOND = 20;
 
 export function saveTask(state: BrokerState, step: Step, task: MoveTask): void {
-  state.moveTasks.set(task.id, task);
+  state.moveTasks.put(task);
   const document = { collection: "move-task", key: task.id, value: JSON.stringify(task) };
   step.emit({ kind: "put-document", document });
 }
 
-export function isActive(task: MoveTask): boolean {
-  return task.status === "RUNNING" || task.status === "CANCELLING";
+/** Forgets a task: nobody can ask for it any more. */
+export function forgetTask(state: BrokerState, step: Step, task: MoveTask): void {
+  state.moveTasks.delete(task);
+  step.emit({ kind: "delete-document", collection: "move-task", key: task.id });
 }
 
 /** When the next running task may move something, or null when none runs. */
 export function nextMoveAt(state: BrokerState): EpochMs | null {
   let earliest = Number.POSITIVE_INFINITY;
-  for (const task of state.moveTasks.values()) {
-    if (isActive(task)) earliest = Math.min(earliest, dueAt(task));
-  }
+  for (const task of state.moveTasks.active()) earliest = Math.min(earliest, dueAt(task));
   return earliest === Number.POSITIVE_INFINITY ? null : epochMs(earliest);
 }
 
-/** When a task may move its next message; at once where no rate is set. */
+/** When a task has something to do: a cancelled one at once, as it only has to end. */
 function dueAt(task: MoveTask): number {
-  if (task.perSecondMax === null || task.status === "CANCELLING") return task.startedAt;
-  return task.startedAt + Math.ceil((task.moved * 1_000) / task.perSecondMax);
+  return task.status === "CANCELLING" ? task.startedAt : task.nextAt;
 }
 
-function allowance(task: MoveTask, now: EpochMs): number {
+/** How many messages one step of a task may move. */
+function paceOf(task: MoveTask): number {
   if (task.perSecondMax === null) return MOVED_PER_STEP_MAX;
-  // The first message may go at once; from then on one every 1/rate seconds.
-  const earned = Math.floor(((now - task.startedAt) * task.perSecondMax) / 1_000) + 1;
-  return Math.min(MOVED_PER_STEP_MAX, Math.max(0, earned - task.moved));
+  return Math.ceil(task.perSecondMax / PACES_PER_SECOND);
+}
+
+/**
+ * When the next step may come after one that moved `moved`. A second can hold the whole of a last
+ * step that it has not paid for, so that the others share what this one leaves of the rate (T5).
+ */
+function nextPaceAt(task: MoveTask, moved: number, now: EpochMs): EpochMs {
+  if (task.perSecondMax === null) return now;
+  const shared = task.perSecondMax - paceOf(task) + 1;
+  return epochMs(now + Math.ceil((moved * 1_000) / shared));
 }
 
 /** Lets every active task do its next piece of work. */
 export function runMoveTasks(state: BrokerState, step: Step): void {
-  for (const task of [...state.moveTasks.values()]) {
-    if (isActive(task)) runTask(state, step, task);
-  }
+  for (const task of state.moveTasks.active()) runTask(state, step, task);
 }
 
 function runTask(state: BrokerState, step: Step, task: MoveTask): void {
@@ -76,18 +75,12 @@ function runTask(state: BrokerState, step: Step, task: MoveTask): void {
     saveTask(state, step, { ...task, status: "CANCELLED" });
     return;
   }
-  const source = state.queueByArn(task.sourceArn);
-  if (source === undefined) {
-    const failureReason = "AWS.SimpleQueueService.NonExistentQueue";
-    saveTask(state, step, { ...task, status: "FAILED", failureReason });
-    return;
-  }
-  const room = allowance(task, step.now);
-  if (room === 0) return;
+  const source = present(state.queueByArn(task.sourceArn), "the source of a move task"); // T6
+  if (step.now < task.nextAt) return; // T5
   state.advance(source, step);
-  const { moved, end } = moveSome(state, step, source, task, room);
-  if (moved === 0 && end === null) return;
-  saveTask(state, step, { ...task, moved: task.moved + moved, ...end }); // T2
+  const { moved, end } = moveSome(state, step, source, task, paceOf(task));
+  const nextAt = nextPaceAt(task, moved, step.now);
+  saveTask(state, step, { ...task, moved: task.moved + moved, nextAt, ...end }); // T2
 }
 
 type End = Pick<MoveTask, "status" | "failureReason">;

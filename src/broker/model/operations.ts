@@ -8,6 +8,7 @@
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Fault, Outcome } from "./fault.ts";
 import type { S3Operations } from "./s3/s3-operations.ts";
+import type { SignatureVersion, TopicOperations } from "./topic-contract.ts";
 
 /** A message attribute as sent: `value` is text, or base64 for a Binary data type. */
 export interface MessageAttribute {
@@ -25,6 +26,8 @@ export interface SendEntry {
   readonly dedupId: string | null;
   /** Null: the queue's own delay. */
   readonly delayMs: DurationMs | null;
+  /** Set by topics: the body is a notification that has yet to be signed. */
+  readonly unsigned?: SignatureVersion | undefined;
 }
 
 export interface SendInput {
@@ -64,6 +67,8 @@ export interface Delivery {
   readonly receiveCount: number;
   /** ARN of the queue a dead letter came from. */
   readonly sourceArn: string | null;
+  /** The body is a notification without its signature; the engine fills it in. */
+  readonly unsigned?: SignatureVersion | undefined;
 }
 
 export interface VisibilityEntry {
@@ -97,6 +102,8 @@ export interface PeekedMessage {
   readonly sentAt: EpochMs;
   readonly dueAt: EpochMs;
   readonly receiveCount: number;
+  /** As in a delivery. */
+  readonly unsigned?: SignatureVersion | undefined;
 }
 
 export type MoveTaskStatus = "RUNNING" | "COMPLETED" | "CANCELLING" | "CANCELLED" | "FAILED";
@@ -114,7 +121,7 @@ export interface MoveTaskView {
 }
 
 /** Name -> what goes in, what comes out. */
-export interface Operations extends S3Operations {
+export interface Operations extends S3Operations, TopicOperations {
   createQueue: {
     input: { name: string; attributes: Record<string, string>; tags: Record<string, string> };
     output: { name: string };

@@ -139,6 +139,24 @@ function checkRedrivePolicy(
   return done(formatRedrivePolicy(policy.value));
 }
 
+/** The value as it is kept, empty where it takes the attribute away; or why it can not be set. */
+export function readAttribute(
+  state: BrokerState,
+  target: AttributeTarget,
+  name: string,
+  value: string,
+): Outcome<string> {
+  const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
+  if (check === undefined || (!target.fifo && UNKNOWN_ON_STANDARD.has(name))) {
+    return refuse("InvalidAttributeName", `Unknown Attribute ${name}.`);
+  }
+  if (!target.fifo && FIFO_ONLY.has(name)) {
+    const text = `You can specify the ${name} only when FifoQueue is set to true.`;
+    return refuse("InvalidAttributeName", text);
+  }
+  return value === "" && REMOVABLE.has(name) ? done("") : check(value, target, state);
+}
+
 /** The attributes the queue has once `given` is set, or why it can not be set. */
 export function mergeAttributes(
   state: BrokerState,
@@ -147,21 +165,10 @@ export function mergeAttributes(
 ): Outcome<Record<string, string>> {
   const merged: Record<string, string> = { ...target.current };
   for (const [name, value] of Object.entries(given)) {
-    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
-    if (check === undefined || (!target.fifo && UNKNOWN_ON_STANDARD.has(name))) {
-      return refuse("InvalidAttributeName", `Unknown Attribute ${name}.`);
-    }
-    if (!target.fifo && FIFO_ONLY.has(name)) {
-      const text = `You can specify the ${name} only when FifoQueue is set to true.`;
-      return refuse("InvalidAttributeName", text);
-    }
-    if (value === "" && REMOVABLE.has(name)) {
-      delete merged[name];
-      continue;
-    }
-    const checked = check(value, target, state);
-    if (!checked.ok) return checked;
-    merged[name] = checked.value;
+    const read = readAttribute(state, target, name, value);
+    if (!read.ok) return read;
+    if (value === "" && REMOVABLE.has(name)) delete merged[name];
+    else merged[name] = read.value;
   }
   return checkTogether(given, merged);
 }
@@ -187,7 +194,11 @@ function checkTogether(
   } else if (given.SqsManagedSseEnabled === "true") {
     delete merged.KmsMasterKeyId;
   }
-  // Without a key the period for which to reuse it is checked and forgotten, as AWS does.
-  if (merged.KmsMasterKeyId === undefined) delete merged.KmsDataKeyReusePeriodSeconds;
+  for (const name of Object.keys(merged)) if (isForgotten(merged, name)) delete merged[name];
   return done(merged);
+}
+
+/** Without a key the period for which to reuse it is checked and forgotten, as AWS does. */
+export function isForgotten(attributes: Readonly<Record<string, string>>, name: string): boolean {
+  return name === "KmsDataKeyReusePeriodSeconds" && attributes.KmsMasterKeyId === undefined;
 }

@@ -111,15 +111,17 @@ function peekAt(state: BrokerState, step: Step, queue: Queue, slot: number): Pee
   const content = step.read(slab.seq.get(slot));
   const slotState = slab.state.get(slot);
   const hidden = slotState === SlotState.inFlight ? "in-flight" : "delayed";
+  const { attributes, unsigned } = parseDetail(content.detail);
   return {
     seq: slab.seq.get(slot),
     messageId: content.id,
     body: content.body,
-    attributes: parseDetail(content.detail).attributes,
+    attributes,
     groupId: queue.groupOf(slot),
     state: slotState === SlotState.ready ? "visible" : hidden,
     sentAt: slab.sentAt.get(slot) as EpochMs,
     dueAt: slab.dueAt.get(slot) as EpochMs,
     receiveCount: slab.receiveCount.get(slot),
+    ...(unsigned === undefined ? {} : { unsigned }),
   };
 }

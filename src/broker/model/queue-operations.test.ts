@@ -46,6 +46,30 @@ test("creating a queue again gives the same one, if what is given is the same (O
   expect(queue.record.tags).toEqual({});
 });
 
+test("repeating what a queue has is never wrong, even where a new queue could not have it", () => {
+  const bench = new ModelBench();
+  bench.create("dead.fifo");
+  const deadLetterTargetArn = arn("dead.fifo");
+  const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 3 });
+  const fast = {
+    DeduplicationScope: "messageGroup",
+    FifoThroughputLimit: "perMessageGroupId",
+    RedrivePolicy,
+  };
+  const queue = bench.create("q.fifo", fast);
+  bench.ok("deleteQueue", { queue: "dead.fifo" });
+  for (const [name, value] of Object.entries(fast)) {
+    expect(bench.create("q.fifo", { [name]: value })).toBe(queue);
+  }
+  const spelled = RedrivePolicy.replace("3", ' "3" ');
+  expect(bench.create("q.fifo", { RedrivePolicy: spelled })).toBe(queue);
+  const fault = (attributes: Record<string, string>) =>
+    createFault(bench, "q.fifo", { FifoQueue: "true", ...attributes }).name;
+  expect(fault({ DeduplicationScope: "queue" })).toBe("QueueNameExists");
+  const another = JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 4 });
+  expect(fault({ RedrivePolicy: another })).toBe("InvalidParameterValue");
+});
+
 test("creating a queue again with another value is refused, and the attribute is named", () => {
   const bench = new ModelBench();
   bench.create("q", { DelaySeconds: "5" });

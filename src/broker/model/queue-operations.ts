@@ -13,11 +13,13 @@ import { settingsView } from "./attribute-view.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
 import { SlotState } from "./message-slab.ts";
+import { forgetTask } from "./move-task.ts";
 import type { OperationInput } from "./operations.ts";
 import type { Queue } from "./queue.ts";
-import { mergeAttributes } from "./queue-attributes.ts";
+import { isForgotten, mergeAttributes, readAttribute } from "./queue-attributes.ts";
 import { missingQueue } from "./queue-faults.ts";
 import { emitReceipt } from "./receipt.ts";
+import { repeatsRedrivePolicy } from "./redrive-policy.ts";
 import type { Step } from "./step.ts";
 
 const FIFO_SUFFIX = ".fifo";
@@ -49,10 +51,10 @@ export function createQueue(
   const fifo = attributes.FifoQueue === "true";
   const misnamed = checkName(name, fifo);
   if (misnamed !== null) return misnamed;
+  const existing = state.queues.get(name);
+  if (existing !== undefined) return compare(state, existing, attributes); // O1
   const merged = mergeAttributes(state, { name, fifo, current: null }, attributes);
   if (!merged.ok) return merged;
-  const existing = state.queues.get(name);
-  if (existing !== undefined) return compare(existing, attributes, merged.value); // O1
   if (state.isDeletedRecently(name, step.now)) {
     return refuse(
       "QueueDeletedRecently",
@@ -81,21 +83,29 @@ export function createQueue(
   return done({ name });
 }
 
+/** Judges each value beside the one the queue has: repeating that is never wrong (O1). */
 function compare(
+  state: BrokerState,
   queue: Queue,
   given: Readonly<Record<string, string>>,
-  merged: Readonly<Record<string, string>>,
 ): Outcome<{ name: string }> {
+  const { record, fifo } = queue;
+  const target = { name: record.name, fifo, current: record.attributes };
   const current = settingsView(queue);
-  for (const name of Object.keys(given)) {
-    if ((merged[name] ?? "") !== (current[name] ?? "")) {
-      return refuse(
-        "QueueNameExists",
-        `A queue already exists with the same name and a different value for attribute ${name}`,
-      );
-    }
+  let differs: string | null = null;
+  for (const [name, value] of Object.entries(given)) {
+    // Its dead-letter queue may be gone since; only a new policy has to name one that exists.
+    if (name === "RedrivePolicy" && repeatsRedrivePolicy(value, current[name])) continue;
+    const read = readAttribute(state, target, name, value);
+    if (!read.ok) return read;
+    if (read.value !== (current[name] ?? "") && !isForgotten(record.attributes, name))
+      differs ??= name;
   }
-  return done({ name: queue.record.name });
+  if (differs === null) return done({ name: record.name });
+  return refuse(
+    "QueueNameExists",
+    `A queue already exists with the same name and a different value for attribute ${differs}`,
+  );
 }
 
 export function deleteQueue(
@@ -108,6 +118,7 @@ export function deleteQueue(
   const { number, name } = queue.record;
   state.removeQueue(queue, step.now);
   state.deletedNames.set(name, step.now);
+  for (const task of state.moveTasks.ofSource(state.arnOf(name))) forgetTask(state, step, task);
   step.emit({ kind: "delete-document", collection: "queue", key: String(number) });
   const document = { collection: "deleted-queue", key: name, value: String(step.now) };
   step.emit({ kind: "put-document", document });

@@ -114,7 +114,8 @@ function deliver(
     const seq = slab.seq.get(slot);
     const receiveCount = slab.receiveCount.get(slot);
     const content = step.read(seq);
-    const { attributes, traceHeader, dedupId, sourceArn } = parseDetail(content.detail);
+    const detail = parseDetail(content.detail);
+    const { attributes, traceHeader, dedupId, sourceArn, unsigned } = detail;
     return {
       messageId: content.id,
       receiptHandle: state.handles.encode(queue.record.number, seq, receiveCount),
@@ -128,6 +129,7 @@ function deliver(
       firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
       receiveCount,
       sourceArn,
+      ...(unsigned === undefined ? {} : { unsigned }),
     };
   });
 }

@@ -66,6 +66,12 @@ export function formatRedrivePolicy(policy: RedrivePolicy): string {
   });
 }
 
+/** Whether `given` says what `kept` says, which is as `formatRedrivePolicy` wrote it. */
+export function repeatsRedrivePolicy(given: string, kept: string | undefined): boolean {
+  const policy = parseRedrivePolicy(given);
+  return policy.ok && formatRedrivePolicy(policy.value) === kept;
+}
+
 export function parseRedriveAllow(text: string): Outcome<RedriveAllow> {
   const bad = (reason: string) => invalid("RedriveAllowPolicy", text, reason);
   const policy = parseObject(text);

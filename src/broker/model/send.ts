@@ -31,7 +31,7 @@ export function send(
   if (whole !== null) return whole;
   const results = input.entries.map((entry) => {
     const refused = checkEntry(queue, entry, input.batch); // S1
-    return refused ?? done(accept(state, step, queue, entry));
+    return refused ?? done(admitMessage(state, step, queue, entry));
   });
   const only = results[0];
   if (!input.batch && only !== undefined && !only.ok) return only;
@@ -73,10 +73,16 @@ function checkEntry(queue: Queue, entry: SendEntry, batch: boolean) {
   return null;
 }
 
-function accept(state: BrokerState, step: Step, queue: Queue, entry: SendEntry): SentMessage {
+/** Takes in a message that was found fit for the queue, or finds that it is a duplicate (S2). */
+export function admitMessage(
+  state: BrokerState,
+  step: Step,
+  queue: Queue,
+  entry: SendEntry,
+): SentMessage {
   if (!queue.fifo) {
     const delayMs = entry.delayMs ?? queue.settings.delayMs;
-    const { messageId } = keep(state, step, queue, entry, addMs(step.now, delayMs), null);
+    const { messageId } = keepMessage(state, step, queue, entry, addMs(step.now, delayMs), null);
     return { messageId, sequenceNumber: null };
   }
   const dedupId = entry.dedupId ?? sha256Hex(entry.body);
@@ -89,7 +95,7 @@ function accept(state: BrokerState, step: Step, queue: Queue, entry: SendEntry):
     }; // S2
   }
   const dueAt = addMs(step.now, queue.settings.delayMs);
-  const accepted = keep(state, step, queue, entry, dueAt, dedupId);
+  const accepted = keepMessage(state, step, queue, entry, dueAt, dedupId);
   queue.dedup.add(digest, step.now, accepted);
   const { messageId, seq } = accepted;
   step.emit({
@@ -105,7 +111,8 @@ function accept(state: BrokerState, step: Step, queue: Queue, entry: SendEntry):
   return { messageId, sequenceNumber: formatSequenceNumber(seq) };
 }
 
-function keep(
+/** Puts a message into a queue, whatever its deduplication window says. */
+export function keepMessage(
   state: BrokerState,
   step: Step,
   queue: Queue,
@@ -127,8 +134,8 @@ function keep(
     arrivalCount: 0,
   };
   queue.insert(head, step.now);
-  const { attributes, traceHeader } = entry;
-  const detail = formatDetail({ attributes, traceHeader, dedupId, sourceArn: null });
+  const { attributes, traceHeader, unsigned } = entry;
+  const detail = formatDetail({ attributes, traceHeader, dedupId, sourceArn: null, unsigned });
   step.emit({ kind: "put-message", head, content: { id: messageId, body: entry.body, detail } });
   return { messageId, seq };
 }

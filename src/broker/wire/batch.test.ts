@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createWire, MESSAGE_ID } from "../../../test/support/scripted-broker.ts";
+import { SQS_BATCH_BYTES_MAX } from "../../core/limits.ts";
 import { done, refuse } from "../model/fault.ts";
-import { BATCH_BYTES_MAX } from "./batch.ts";
 
 const NO_ENTRY_ID =
   "A batch entry id can only contain alphanumeric characters, hyphens and underscores. " +
@@ -118,7 +118,7 @@ describe("a batch of messages", () => {
   });
 
   test("may be one MiB in all, attributes counted, and not a byte more", async () => {
-    const half = "x".repeat(BATCH_BYTES_MAX / 2 - 8);
+    const half = "x".repeat(SQS_BATCH_BYTES_MAX / 2 - 8);
     const color = { abc: { DataType: "Number", StringValue: "12" } };
     const batch = (last: string) => ({
       QueueUrl: "q",

@@ -3,15 +3,13 @@
 //       id that is not one, an id twice.
 //   B2. What failed is told under short codes; a list with nothing in it is left out.
 
+import { SQS_BATCH_BYTES_MAX, SQS_BATCH_ENTRIES_MAX } from "../../core/limits.ts";
 import type { Fault } from "../model/fault.ts";
 import { refuse } from "../model/fault.ts";
 import type { Refusal } from "./call.ts";
 import { FAULT_FACES, shortCode } from "./faults.ts";
 import { missing } from "./parameters.ts";
 import { boolean, list, structure, text, type ValueOf } from "./shape.ts";
-
-export const BATCH_ENTRIES_MAX = 10;
-export const BATCH_BYTES_MAX = 1_048_576;
 
 const ENTRY_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
@@ -33,10 +31,10 @@ export function checkBatch(
   if (entries === undefined || entries === null || entries.length === 0) {
     return refuse("EmptyBatchRequest", `There should be at least one ${element} in the request.`);
   }
-  if (entries.length > BATCH_ENTRIES_MAX) {
+  if (entries.length > SQS_BATCH_ENTRIES_MAX) {
     return refuse(
       "TooManyEntriesInBatchRequest",
-      `Maximum number of entries per request are ${BATCH_ENTRIES_MAX}. ` +
+      `Maximum number of entries per request are ${SQS_BATCH_ENTRIES_MAX}. ` +
         `You have sent ${entries.length}.`,
     );
   }
@@ -65,10 +63,10 @@ export function checkEntries<E>(
 }
 
 export function checkBatchSize(sizeBytes: number): Refusal | null {
-  if (sizeBytes <= BATCH_BYTES_MAX) return null;
+  if (sizeBytes <= SQS_BATCH_BYTES_MAX) return null;
   return refuse(
     "BatchRequestTooLong",
-    `Batch requests cannot be longer than ${BATCH_BYTES_MAX} bytes. ` +
+    `Batch requests cannot be longer than ${SQS_BATCH_BYTES_MAX} bytes. ` +
       `You have sent ${sizeBytes} bytes.`,
   );
 }

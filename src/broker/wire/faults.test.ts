@@ -8,6 +8,12 @@ import { FAULT_FACES, shortCode } from "./faults.ts";
 const SEEN: readonly (readonly [FaultName, string, string, number])[] = [
   ["AccessDenied", "com.amazon.coral.service#AccessDeniedException", "AccessDenied;Sender", 403],
   [
+    "AuthorizationError",
+    "com.amazon.coral.service#AuthorizationErrorException",
+    "AuthorizationError;Sender",
+    403,
+  ],
+  [
     "BatchEntryIdsNotDistinct",
     "com.amazonaws.sqs#BatchEntryIdsNotDistinct",
     "AWS.SimpleQueueService.BatchEntryIdsNotDistinct;Sender",
@@ -57,11 +63,18 @@ const SEEN: readonly (readonly [FaultName, string, string, number])[] = [
     400,
   ],
   [
+    "InvalidParameter",
+    "com.amazon.coral.service#InvalidParameterException",
+    "InvalidParameter;Sender",
+    400,
+  ],
+  [
     "InvalidParameterValue",
     "com.amazon.coral.service#InvalidParameterValueException",
     "InvalidParameterValue;Sender",
     400,
   ],
+  ["InvalidState", "com.amazon.coral.service#InvalidStateException", "InvalidState;Sender", 400],
   [
     "MalformedInput",
     "com.amazon.coral.service#SerializationException",
@@ -80,7 +93,14 @@ const SEEN: readonly (readonly [FaultName, string, string, number])[] = [
     "MissingParameter;Sender",
     400,
   ],
+  ["NotFound", "com.amazon.coral.service#NotFoundException", "NotFound;Sender", 404],
   ["OverLimit", "com.amazonaws.sqs#OverLimit", "OverLimit;Sender", 403],
+  [
+    "ParameterValueInvalid",
+    "com.amazon.coral.service#InvalidParameterValueException",
+    "ParameterValueInvalid;Sender",
+    400,
+  ],
   [
     "PurgeQueueInProgress",
     "com.amazonaws.sqs#PurgeQueueInProgress",
@@ -125,6 +145,12 @@ const SEEN: readonly (readonly [FaultName, string, string, number])[] = [
     503,
   ],
   [
+    "TagLimitExceeded",
+    "com.amazon.coral.service#TagLimitExceededException",
+    "TagLimitExceeded;Sender",
+    400,
+  ],
+  [
     "TooManyEntriesInBatchRequest",
     "com.amazonaws.sqs#TooManyEntriesInBatchRequest",
     "AWS.SimpleQueueService.TooManyEntriesInBatchRequest;Sender",
@@ -134,6 +160,12 @@ const SEEN: readonly (readonly [FaultName, string, string, number])[] = [
     "UnsupportedOperation",
     "com.amazonaws.sqs#UnsupportedOperation",
     "AWS.SimpleQueueService.UnsupportedOperation;Sender",
+    400,
+  ],
+  [
+    "ValidationError",
+    "com.amazon.coral.service#ValidationException",
+    "ValidationError;Sender",
     400,
   ],
 ];

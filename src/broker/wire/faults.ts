@@ -1,4 +1,5 @@
-// Faults on the wire: the one table from a refusal of the broker to what AWS answers.
+// Faults on the wire: the one table from a refusal of the broker to what SQS answers. What SNS
+// answers to the same is in sns-faults.ts.
 //   F1. The table is total: a new FaultName does not compile until it has a face here.
 //   F2. `x-amzn-query-error` carries the legacy code, `__type` the modern shape. SDKs choose their
 //       exception class by the one and their error code by the other, so both must be exact.
@@ -43,6 +44,7 @@ function generic(
 
 export const FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
   AccessDenied: generic("AccessDeniedException", "AccessDenied", 403),
+  AuthorizationError: generic("AuthorizationErrorException", "AuthorizationError", 403),
   BatchEntryIdsNotDistinct: legacy("BatchEntryIdsNotDistinct"),
   BatchRequestTooLong: legacy("BatchRequestTooLong"),
   EmptyBatchRequest: legacy("EmptyBatchRequest"),
@@ -52,11 +54,15 @@ export const FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
   InvalidAttributeValue: plain("InvalidAttributeValue"),
   InvalidBatchEntryId: legacy("InvalidBatchEntryId"),
   InvalidMessageContents: plain("InvalidMessageContents"),
+  InvalidParameter: generic("InvalidParameterException", "InvalidParameter"),
   InvalidParameterValue: generic("InvalidParameterValueException", "InvalidParameterValue"),
+  InvalidState: generic("InvalidStateException", "InvalidState"),
   MalformedInput: generic("SerializationException", "MalformedInput"),
   MessageNotInflight: legacy("MessageNotInflight"),
   MissingParameter: generic("MissingRequiredParameterException", "MissingParameter"),
+  NotFound: generic("NotFoundException", "NotFound", 404),
   OverLimit: plain("OverLimit", 403),
+  ParameterValueInvalid: generic("InvalidParameterValueException", "ParameterValueInvalid"),
   PurgeQueueInProgress: legacy("PurgeQueueInProgress", 403),
   QueueDeletedRecently: legacy("QueueDeletedRecently"),
   QueueDoesNotExist: legacy("QueueDoesNotExist", 400, "NonExistentQueue"),
@@ -65,8 +71,10 @@ export const FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
   RequestTooLarge: generic("RequestEntityTooLargeException", "RequestEntityTooLarge", 413),
   ResourceNotFound: plain("ResourceNotFoundException", 404),
   ServiceUnavailable: generic("ServiceUnavailable", "ServiceUnavailable", 503, "Receiver"),
+  TagLimitExceeded: generic("TagLimitExceededException", "TagLimitExceeded"),
   TooManyEntriesInBatchRequest: legacy("TooManyEntriesInBatchRequest"),
   UnsupportedOperation: legacy("UnsupportedOperation"),
+  ValidationError: generic("ValidationException", "ValidationError"),
 };
 
 /** The code of a failed batch entry: there AWS leaves the legacy prefix out. */

@@ -2,15 +2,11 @@
 //   M1. Attributes are hashed in the order of their names: length and name, length and data type,
 //       a byte for the kind of value, length and value. Lengths are 32 bits, big-endian.
 
-import { hash } from "node:crypto";
+import { md5HexOfParts } from "../../core/hash.ts";
 import type { MessageAttribute } from "../model/operations.ts";
 
 const KIND_TEXT = 1;
 const KIND_BINARY = 2;
-
-export function md5Hex(content: string | Uint8Array): string {
-  return hash("md5", content, "hex");
-}
 
 /** MD5OfMessageAttributes and MD5OfMessageSystemAttributes (M1). */
 export function md5OfAttributes(attributes: Readonly<Record<string, MessageAttribute>>): string {
@@ -23,7 +19,7 @@ export function md5OfAttributes(attributes: Readonly<Record<string, MessageAttri
     parts.push(Uint8Array.of(binary ? KIND_BINARY : KIND_TEXT));
     pushSized(parts, Buffer.from(value, binary ? "base64" : "utf8"));
   }
-  return md5Hex(Buffer.concat(parts));
+  return md5HexOfParts(parts);
 }
 
 /** Whether a data type, custom suffix or not, carries bytes. */

@@ -3,17 +3,19 @@
 //   A2. System attributes weigh nothing; the only one that may be set is AWSTraceHeader.
 //   A3. Records have no prototype: `__proto__` is a lawful attribute name.
 
+import {
+  SQS_ATTRIBUTE_NAME_CHARACTERS_MAX,
+  SQS_ATTRIBUTE_TYPE_CHARACTERS_MAX,
+  SQS_MESSAGE_ATTRIBUTES_MAX,
+} from "../../core/limits.ts";
+import { hasInvalidXmlCharacter } from "../../core/text.ts";
 import { refuse } from "../model/fault.ts";
 import type { MessageAttribute } from "../model/operations.ts";
 import type { Refusal } from "./call.ts";
 import { isBinaryType } from "./md5-attributes.ts";
-import { hasForbiddenCharacter, missing } from "./parameters.ts";
+import { missing } from "./parameters.ts";
 import type { MessageAttributeInput } from "./shape.ts";
 
-export const MESSAGE_ATTRIBUTES_MAX = 10;
-
-const NAME_CHARS_MAX = 256;
-const TYPE_CHARS_BELOW = 256;
 /** Letters with accents are not in AWS's documents, but in what it was seen to accept. */
 const NAME = /^[A-Za-z0-9_.\-\u00C0-\u017F]+$/;
 const RESERVED_NAME = /^(?:aws\.|amazon\.|\.)/i;
@@ -35,10 +37,10 @@ export function readAttributes(
   if (input === undefined || input === null) return NONE;
   const names = Object.keys(input);
   if (names.length === 0) return NONE;
-  if (names.length > MESSAGE_ATTRIBUTES_MAX) {
+  if (names.length > SQS_MESSAGE_ATTRIBUTES_MAX) {
     return invalid(
       `Number of message attributes [${names.length}] exceeds the allowed maximum ` +
-        `[${MESSAGE_ATTRIBUTES_MAX}].`,
+        `[${SQS_MESSAGE_ATTRIBUTES_MAX}].`,
     );
   }
   const attributes: Record<string, MessageAttribute> = Object.create(null); // A3
@@ -70,7 +72,7 @@ export function readTraceHeader(
           "'String'.",
       );
     }
-    if (hasForbiddenCharacter(StringValue)) {
+    if (hasInvalidXmlCharacter(StringValue)) {
       return invalid("Message system attribute 'AWSTraceHeader' contains invalid characters.");
     }
     traceHeader = StringValue;
@@ -80,7 +82,7 @@ export function readTraceHeader(
 
 function checkName(name: string): Refusal | null {
   if (name.length === 0) return missing("MessageAttributeName");
-  if (name.length > NAME_CHARS_MAX) {
+  if (name.length > SQS_ATTRIBUTE_NAME_CHARACTERS_MAX) {
     return invalid("Message (user) attribute names must be shorter than 256 Bytes");
   }
   if (!NAME.test(name)) {
@@ -112,10 +114,10 @@ function checkValue(name: string, input: MessageAttributeInput): Refusal | null 
       `The message (user) attribute '${name}' must contain a non-empty message attribute type.`,
     );
   }
-  if (type.length >= TYPE_CHARS_BELOW) {
+  if (type.length >= SQS_ATTRIBUTE_TYPE_CHARACTERS_MAX) {
     return invalid("Message (user) attribute types must be shorter than 256 Bytes");
   }
-  if (!TYPE.test(type) || hasForbiddenCharacter(type)) {
+  if (!TYPE.test(type) || hasInvalidXmlCharacter(type)) {
     return invalid(
       `The type of message (user) attribute '${name}' is invalid. You must use only the ` +
         "following supported type prefixes: Binary, Number, String.",
@@ -140,7 +142,7 @@ function checkText(name: string, type: string, input: MessageAttributeInput): Re
   }
   const value = input.StringValue;
   if (!value) return empty(name, base);
-  if (hasForbiddenCharacter(value)) {
+  if (hasInvalidXmlCharacter(value)) {
     return invalid(
       `Message (user) attribute '${name}' contains characters outside the allowed set.`,
     );

@@ -1,18 +1,17 @@
 // Pages: MaxResults and NextToken, as the listing actions share them.
 
+import { SQS_LIST_PAGE_MAX } from "../../core/limits.ts";
 import type { PageInput } from "../model/operations.ts";
 import type { Refusal } from "./call.ts";
 import { checkRange } from "./parameters.ts";
-
-export const PAGE_MAX = 1_000;
 
 export function checkPage(limit: number | null | undefined): Refusal | null {
   return checkRange(
     limit,
     "MaxResults",
     1,
-    PAGE_MAX,
-    `MaxResults must be an integer between 1 and ${PAGE_MAX}.`,
+    SQS_LIST_PAGE_MAX,
+    `MaxResults must be an integer between 1 and ${SQS_LIST_PAGE_MAX}.`,
   );
 }
 
@@ -23,5 +22,5 @@ export function page(
 ): PageInput | null {
   const asked = limit !== undefined && limit !== null;
   if (!asked && !token) return null;
-  return { limit: limit ?? PAGE_MAX, token: token || null };
+  return { limit: limit ?? SQS_LIST_PAGE_MAX, token: token || null };
 }

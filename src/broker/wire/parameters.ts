@@ -2,21 +2,23 @@
 //   P1. A check gives null when all is well, so that the good case allocates nothing.
 //   P2. A value is echoed at most ECHO_CHARS_MAX characters long, whatever was sent.
 
+import {
+  SQS_DELAY_MS_MAX,
+  SQS_QUEUE_TAGS_MAX,
+  SQS_TAG_KEY_CHARACTERS_MAX,
+  SQS_TAG_VALUE_CHARACTERS_MAX,
+  SQS_VISIBILITY_MS_MAX,
+} from "../../core/limits.ts";
+import { hasInvalidXmlCharacter } from "../../core/text.ts";
 import { refuse } from "../model/fault.ts";
 import type { Refusal } from "./call.ts";
 
-export const VISIBILITY_SECONDS_MAX = 43_200;
-export const DELAY_SECONDS_MAX = 900;
-export const TAGS_MAX = 50;
+export const VISIBILITY_SECONDS_MAX = SQS_VISIBILITY_MS_MAX / 1_000;
+const DELAY_SECONDS_MAX = SQS_DELAY_MS_MAX / 1_000;
 
 const ECHO_CHARS_MAX = 1_024;
-const TAG_KEY_CHARS_MAX = 128;
-const TAG_VALUE_CHARS_MAX = 256;
 /** Letters, digits and punctuation are just what ASCII prints, without the space. */
 const ORDERING_ID = /^[!-~]{1,128}$/;
-
-/** Exactly what AWS takes in a message: the characters XML 1.0 can carry. */
-const FORBIDDEN_CHARACTER = /[^\t\n\r -\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
 
 type Given<T> = T | null | undefined;
 
@@ -77,26 +79,33 @@ export function checkNewVisibility(value: number): Refusal | null {
   return checkRange(value, "VisibilityTimeout", 0, VISIBILITY_SECONDS_MAX, "Must be >= 0.");
 }
 
-export function hasForbiddenCharacter(value: string): boolean {
-  return FORBIDDEN_CHARACTER.test(value);
-}
-
 export function checkTags(tags: Readonly<Record<string, string>>): Refusal | null {
   const keys = Object.keys(tags);
-  if (keys.length > TAGS_MAX) {
-    return refuse("InvalidParameterValue", `Too many tags: a queue has at most ${TAGS_MAX}.`);
+  if (keys.length > SQS_QUEUE_TAGS_MAX) {
+    return refuse(
+      "InvalidParameterValue",
+      `Too many tags: a queue has at most ${SQS_QUEUE_TAGS_MAX}.`,
+    );
   }
   for (const key of keys) {
-    if (key.length === 0 || key.length > TAG_KEY_CHARS_MAX) {
-      return invalid(key, "Tag.Key", `A tag key has 1 to ${TAG_KEY_CHARS_MAX} characters.`);
+    if (key.length === 0 || key.length > SQS_TAG_KEY_CHARACTERS_MAX) {
+      return invalid(
+        key,
+        "Tag.Key",
+        `A tag key has 1 to ${SQS_TAG_KEY_CHARACTERS_MAX} characters.`,
+      );
     }
     if (key.toLowerCase().startsWith("aws:")) {
       return invalid(key, "Tag.Key", "Tag keys that begin with aws: are reserved.");
     }
-    if (tags[key]!.length > TAG_VALUE_CHARS_MAX) {
-      return invalid(key, "Tag.Value", `A tag value has up to ${TAG_VALUE_CHARS_MAX} characters.`);
+    if (tags[key]!.length > SQS_TAG_VALUE_CHARACTERS_MAX) {
+      return invalid(
+        key,
+        "Tag.Value",
+        `A tag value has up to ${SQS_TAG_VALUE_CHARACTERS_MAX} characters.`,
+      );
     }
-    if (hasForbiddenCharacter(key) || hasForbiddenCharacter(tags[key]!)) {
+    if (hasInvalidXmlCharacter(key) || hasInvalidXmlCharacter(tags[key]!)) {
       return invalid(key, "Tag", "A tag holds only characters that XML can carry.");
     }
   }

@@ -99,11 +99,18 @@ function decodeForm(encoded: string): string | null {
 function decodeStructure(shape: StructureShape, node: ParameterNode, problem: Problem): object {
   const result: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(shape.fields)) {
-    const flattened = field.kind === "list" || field.kind === "map" ? field.query : name;
-    const child = node.children.get(flattened) ?? node.children.get(name);
+    const child = childOf(node, name, field);
     if (child !== undefined) result[name] = decode(field, child, name, problem);
   }
   return result;
+}
+
+/** Where the parameters of a field begin: flattened lists and maps are named by their elements. */
+function childOf(node: ParameterNode, name: string, field: Shape): ParameterNode | undefined {
+  const own = node.children.get(name);
+  if (field.kind !== "list" && field.kind !== "map") return own;
+  if (field.wrapped) return own?.children.get(field.query) ?? own;
+  return node.children.get(field.query) ?? own;
 }
 
 function decode(shape: Shape, node: ParameterNode, name: string, problem: Problem): unknown {
@@ -151,7 +158,7 @@ function decodeMap(shape: MapShape, node: ParameterNode, name: string, problem: 
   const result: Record<string, unknown> = Object.create(null);
   for (const child of elementsOf(node)) {
     const key = child.children.get(shape.key)?.value;
-    const value = child.children.get("Value") ?? createNode();
+    const value = child.children.get(shape.valueKey) ?? createNode();
     if (key === undefined) {
       problem.refusal ??= refuse(
         "MissingParameter",
@@ -163,7 +170,7 @@ function decodeMap(shape: MapShape, node: ParameterNode, name: string, problem: 
     if (decoded === undefined) {
       problem.refusal ??= refuse(
         "MissingParameter",
-        `The request must contain the parameter ${shape.query}.Value.`,
+        `The request must contain the parameter ${shape.query}.${shape.valueKey}.`,
       );
     }
     result[key] = decoded;

@@ -7,10 +7,16 @@
 
 import type { Shape, StructureShape } from "./shape.ts";
 
-const NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/";
+/** How one service's documents look; all else is the protocol's. */
+export interface QueryStyle {
+  readonly namespace: string;
+  /** SQS ends its errors with an empty element that SNS does not know. */
+  readonly errorDetail: boolean;
+}
 
 /** A whole response document; a null `shape` is an action that tells nothing. */
 export function writeXmlResponse(
+  style: QueryStyle,
   action: string,
   shape: StructureShape | null,
   output: object | null,
@@ -18,7 +24,7 @@ export function writeXmlResponse(
 ): string {
   const content = shape === null ? "" : writeElement(`${action}Result`, writeFields(shape, output));
   return (
-    `<?xml version="1.0"?><${action}Response xmlns="${NAMESPACE}">${content}` +
+    `<?xml version="1.0"?><${action}Response xmlns="${style.namespace}">${content}` +
     `<ResponseMetadata><RequestId>${escapeXml(requestId)}</RequestId></ResponseMetadata>` +
     `</${action}Response>`
   );
@@ -30,15 +36,18 @@ export interface QueryError {
   readonly message: string;
 }
 
-export function writeXmlError(error: QueryError, requestId: string): string {
+export function writeXmlError(style: QueryStyle, error: QueryError, requestId: string): string {
+  const detail = style.errorDetail ? "<Detail/>" : "";
   return (
-    `<?xml version="1.0"?><ErrorResponse xmlns="${NAMESPACE}"><Error><Type>${error.side}</Type>` +
-    `<Code>${error.code}</Code><Message>${escapeXml(error.message)}</Message><Detail/></Error>` +
+    `<?xml version="1.0"?><ErrorResponse xmlns="${style.namespace}"><Error>` +
+    `<Type>${error.side}</Type><Code>${error.code}</Code>` +
+    `<Message>${escapeXml(error.message)}</Message>${detail}</Error>` +
     `<RequestId>${escapeXml(requestId)}</RequestId></ErrorResponse>`
   );
 }
 
 export function writeJsonResponse(
+  _style: QueryStyle,
   action: string,
   shape: StructureShape | null,
   output: object | null,
@@ -50,7 +59,7 @@ export function writeJsonResponse(
   });
 }
 
-export function writeJsonError(error: QueryError, requestId: string): string {
+export function writeJsonError(_style: QueryStyle, error: QueryError, requestId: string): string {
   return JSON.stringify({
     Error: { Code: error.code, Detail: null, Message: error.message, Type: error.side },
     RequestId: requestId,
@@ -87,22 +96,29 @@ function writeFields(shape: StructureShape, output: object | null): string {
 
 function writeField(name: string, shape: Shape, value: unknown): string {
   switch (shape.kind) {
-    case "list":
-      return (value as readonly unknown[])
-        .map((element) => writeField(shape.query, shape.member, element))
-        .join("");
-    case "map":
-      return Object.entries(value as Readonly<Record<string, unknown>>)
-        .map(([key, entry]) => {
-          const name = `<${shape.key}>${escapeXml(key)}</${shape.key}>`;
-          return writeElement(shape.query, name + writeField("Value", shape.value, entry));
-        })
-        .join("");
+    case "list": {
+      const elements = value as readonly unknown[];
+      const written = elements.map((element) => writeField(shape.query, shape.member, element));
+      return wrap(name, shape.wrapped, written);
+    }
+    case "map": {
+      const pairs = Object.entries(value as Readonly<Record<string, unknown>>);
+      const written = pairs.map(([key, entry]) => {
+        const name = `<${shape.key}>${escapeXml(key)}</${shape.key}>`;
+        return writeElement(shape.query, name + writeField(shape.valueKey, shape.value, entry));
+      });
+      return wrap(name, shape.wrapped, written);
+    }
     case "structure":
       return writeElement(name, writeFields(shape, value as object));
     default:
       return `<${name}>${escapeXml(String(value))}</${name}>`;
   }
+}
+
+function wrap(name: string, wrapped: boolean, elements: readonly string[]): string {
+  const content = elements.join("");
+  return wrapped ? writeElement(name, content) : content;
 }
 
 function showStructure(shape: StructureShape, output: object | null): object {
@@ -123,7 +139,7 @@ function show(shape: Shape, value: unknown): unknown {
     case "map":
       return Object.entries(value as Readonly<Record<string, unknown>>).map(([key, entry]) => ({
         [shape.key]: key,
-        Value: show(shape.value, entry),
+        [shape.valueKey]: show(shape.value, entry),
       }));
     case "structure":
       return showStructure(shape, value as object);

@@ -1,5 +1,5 @@
-// The query protocol: actions by URL or form, answers in XML. It is what SQS spoke alone until
-// 2023, and what older SDKs, API Gateway and people with curl still speak.
+// The query protocol: actions by URL or form, answers in XML. It is what SNS speaks, what SQS spoke
+// alone until 2023, and what older SDKs, API Gateway and people with curl still speak.
 //   Y1. On the URL of a queue only actions about a queue are valid, and the path stands for a
 //       QueueUrl that was not given.
 //   Y2. A request without an action is none of this protocol's.
@@ -11,7 +11,6 @@ import type { HttpReply, HttpRequest } from "../../ports/http.ts";
 import type { Fault } from "../model/fault.ts";
 import type { Action, Call, Site } from "./call.ts";
 import { reportFailure } from "./failure.ts";
-import { FAULT_FACES, queryMessage } from "./faults.ts";
 import { decodeInput, type ParameterNode, readParameters } from "./query-input.ts";
 import {
   type QueryError,
@@ -20,13 +19,9 @@ import {
   writeXmlError,
   writeXmlResponse,
 } from "./query-output.ts";
+import { type QueryService, SQS_QUERY, serviceOf } from "./query-service.ts";
 import { isQueuePath } from "./queue-url.ts";
-import { isForQueueUrl, SQS_ACTIONS } from "./sqs-actions.ts";
 import { unknownOperation } from "./unknown-operation.ts";
-
-const ACTIONS: ReadonlyMap<string, Action> = new Map(
-  SQS_ACTIONS.map((action) => [action.name, action]),
-);
 
 const TOO_LARGE: Fault = {
   name: "RequestTooLarge",
@@ -40,18 +35,19 @@ const FOREIGN_PAGE: Fault = {
 
 export async function answerQuery(site: Site, request: HttpRequest): Promise<HttpReply> {
   if (request.method !== "GET" && request.method !== "POST") return unknownOperation(request);
-  if (request.bodyTooLarge) return faultReply(request, TOO_LARGE);
+  if (request.bodyTooLarge) return faultReply(SQS_QUERY, request, TOO_LARGE);
   const root = readParameters(request);
-  if ("ok" in root) return faultReply(request, root.fault);
+  if ("ok" in root) return faultReply(SQS_QUERY, request, root.fault);
   const name = root.children.get("Action")?.value;
   if (!name) return unknownOperation(request); // Y2
-  if (isForeignPage(request)) return faultReply(request, FOREIGN_PAGE); // Y3
-  const action = ACTIONS.get(name);
-  const onQueue = isQueuePath(request);
-  if (action === undefined || (onQueue && !isForQueueUrl(action))) {
-    return faultReply(request, invalidAction(name)); // Y1
+  const service = serviceOf(request, root, name);
+  if (isForeignPage(request)) return faultReply(service, request, FOREIGN_PAGE); // Y3
+  const action = service.actions.get(name);
+  const onQueue = service.hasQueueUrls && isQueuePath(request);
+  if (action === undefined || (onQueue && !service.isForQueueUrl(action))) {
+    return faultReply(service, request, invalidAction(name)); // Y1
   }
-  return run(site, request, action, root, onQueue);
+  return run(service, { site, request, protocol: "query" }, action, root, onQueue);
 }
 
 /** Whether a browser sent this on behalf of a page that is not ours (Y3). */
@@ -61,24 +57,24 @@ export function isForeignPage(request: HttpRequest): boolean {
 }
 
 async function run(
-  site: Site,
-  request: HttpRequest,
+  service: QueryService,
+  call: Call,
   action: Action,
   root: ParameterNode,
   onQueue: boolean,
 ): Promise<HttpReply> {
+  const { site, request } = call;
   const decoded = decodeInput(action.input, root);
-  if ("ok" in decoded) return faultReply(request, (decoded as { fault: Fault }).fault);
+  if ("ok" in decoded) return faultReply(service, request, (decoded as { fault: Fault }).fault);
   const input = onQueue ? { QueueUrl: request.path, ...decoded } : decoded; // Y1
-  const call: Call = { site, request, protocol: "query" };
   try {
     const outcome = await action.run(call, input);
-    if (!outcome.ok) return faultReply(request, outcome.fault);
+    if (!outcome.ok) return faultReply(service, request, outcome.fault);
     const write = wantsJson(request) ? writeJsonResponse : writeXmlResponse;
-    const body = write(action.name, action.output, outcome.value, request.requestId);
+    const body = write(service, action.name, action.output, outcome.value, request.requestId);
     return { status: 200, headers: plainHeaders(request), body };
   } catch (error) {
-    return faultReply(request, reportFailure(site, request, error));
+    return faultReply(service, request, reportFailure(site, request, error));
   }
 }
 
@@ -87,11 +83,11 @@ function invalidAction(name: string): Fault {
   return { name: "InvalidAction", message: `The action ${shown} is not valid for this endpoint.` };
 }
 
-function faultReply(request: HttpRequest, fault: Fault): HttpReply {
-  const { side, code, status } = FAULT_FACES[fault.name];
-  const error: QueryError = { side, code, message: queryMessage(fault) };
+function faultReply(service: QueryService, request: HttpRequest, fault: Fault): HttpReply {
+  const { side, code, status } = service.faces[fault.name];
+  const error: QueryError = { side, code, message: service.messageOf(fault) };
   const write = wantsJson(request) ? writeJsonError : writeXmlError;
-  return { status, headers: plainHeaders(request), body: write(error, request.requestId) };
+  return { status, headers: plainHeaders(request), body: write(service, error, request.requestId) };
 }
 
 function wantsJson(request: HttpRequest): boolean {

@@ -43,7 +43,8 @@ export function isQueuePath(request: HttpRequest): boolean {
   return request.path !== "/" && request.path !== "";
 }
 
-function origin(call: Call): string {
+/** Scheme and host by which the caller reached us: what links that we hand out must begin with. */
+export function origin(call: Pick<Call, "site" | "request">): string {
   const { headers } = call.request;
   const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";
   return `${scheme}://${headers.host ?? call.site.hostFallback}`; // Q1

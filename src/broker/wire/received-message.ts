@@ -3,10 +3,11 @@
 //   R2. `All`, `.*` and `*` ask for every attribute; `Foo.*` for those whose name begins with Foo.
 //   R3. Names nobody used are no error; names of system attributes AWS does not know are.
 
+import { md5Hex } from "../../core/hash.ts";
 import { refuse } from "../model/fault.ts";
 import type { Delivery, MessageAttribute } from "../model/operations.ts";
 import type { Refusal } from "./call.ts";
-import { isBinaryType, md5Hex, md5OfAttributes } from "./md5-attributes.ts";
+import { isBinaryType, md5OfAttributes } from "./md5-attributes.ts";
 import { messageAttributes, queueAttributes, structure, text, type ValueOf } from "./shape.ts";
 
 export const receivedMessage = structure({

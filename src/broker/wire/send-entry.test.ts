@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createWire } from "../../../test/support/scripted-broker.ts";
-import { hasForbiddenCharacter } from "./parameters.ts";
+import { hasInvalidXmlCharacter } from "../../core/text.ts";
 
 const INVALID = "com.amazon.coral.service#InvalidParameterValueException";
 
@@ -72,7 +72,7 @@ describe("a message", () => {
         (text, unit) => {
           const whole = text + String.fromCharCode(unit);
           const points = [...whole].map((character) => character.codePointAt(0)!);
-          expect(hasForbiddenCharacter(whole)).toBe(!points.every(allowed));
+          expect(hasInvalidXmlCharacter(whole)).toBe(!points.every(allowed));
         },
       ),
     );

@@ -1,12 +1,14 @@
 // Send entries: from what a client sends, alone or in a batch, to what the broker takes.
 
+import { md5Hex } from "../../core/hash.ts";
+import { hasInvalidXmlCharacter } from "../../core/text.ts";
 import { seconds } from "../../core/units.ts";
 import { refuse } from "../model/fault.ts";
 import type { MessageAttribute, SendEntry } from "../model/operations.ts";
 import type { Call, Refusal } from "./call.ts";
-import { md5Hex, md5OfAttributes } from "./md5-attributes.ts";
+import { md5OfAttributes } from "./md5-attributes.ts";
 import { readAttributes, readTraceHeader } from "./message-attributes.ts";
-import { checkDelay, checkOrderingId, hasForbiddenCharacter } from "./parameters.ts";
+import { checkDelay, checkOrderingId } from "./parameters.ts";
 import {
   type FieldsOf,
   integer,
@@ -46,14 +48,14 @@ export interface ReadEntry {
 /** The trace header of the HTTP request, which messages without their own inherit. */
 export function inheritedTraceHeader(call: Call): string | null {
   const header = call.request.headers["x-amzn-trace-id"];
-  if (header === undefined || header === "" || hasForbiddenCharacter(header)) return null;
+  if (header === undefined || header === "" || hasInvalidXmlCharacter(header)) return null;
   return header;
 }
 
 /** Reads one message whose body is known to be there; `inherited` is the request's trace header. */
 export function readSendEntry(input: SendFields, inherited: string | null): ReadEntry | Refusal {
   const body = input.MessageBody!;
-  if (hasForbiddenCharacter(body)) {
+  if (hasInvalidXmlCharacter(body)) {
     return refuse(
       "InvalidMessageContents",
       "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | " +

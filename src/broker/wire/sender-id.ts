@@ -1,6 +1,6 @@
 // Sender ids: whom a message is said to come from.
 
-import { md5Hex } from "./md5-attributes.ts";
+import { md5Hex } from "../../core/hash.ts";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const LETTERS = 17;

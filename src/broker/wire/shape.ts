@@ -3,7 +3,8 @@
 //   W1. A structure knows all of its fields; unknown fields of a request are ignored, as AWS does.
 //   W2. Every field may be absent, and null is absence. Which ones are required, and with which
 //       fault, is for the action to say.
-//   W3. Lists and maps are flattened in the query protocol: `query` names one element of them.
+//   W3. SQS flattens lists and maps in the query protocol: `query` names one element of them. SNS
+//       wraps them: the elements lie below the field's own name.
 
 /** `of` is never there: it only remembers, for the compiler, which values the shape describes. */
 interface Typed<T> {
@@ -34,14 +35,17 @@ export interface ListShape<T = unknown> extends Typed<T> {
   readonly query: string;
   /** Its name where a query request asks for JSON, if that differs from the field's. */
   readonly jsonVariant: string | null;
+  readonly wrapped: boolean;
 }
 
 export interface MapShape<T = unknown> extends Typed<T> {
   readonly kind: "map";
   readonly value: Shape;
   readonly query: string;
-  /** `Name` in `Attribute.1.Name`; tags say `Key`. */
-  readonly key: "Name" | "Key";
+  /** `Name` in `Attribute.1.Name`; tags say `Key`, and attributes of SNS `key`. */
+  readonly key: "Name" | "Key" | "key";
+  readonly valueKey: "Value" | "value";
+  readonly wrapped: boolean;
 }
 
 export interface StructureShape<T = unknown> extends Typed<T> {
@@ -78,7 +82,12 @@ export function list<M extends Shape>(
   member: M,
   jsonVariant: string | null = null,
 ): ListShape<readonly ValueOf<M>[]> {
-  return { kind: "list", member, query, jsonVariant };
+  return { kind: "list", member, query, jsonVariant, wrapped: false };
+}
+
+/** A list as SNS writes it: `Tags.member.1`, `<Tags><member>`. */
+export function members<M extends Shape>(member: M): ListShape<readonly ValueOf<M>[]> {
+  return { kind: "list", member, query: "member", jsonVariant: null, wrapped: true };
 }
 
 export function map<V extends Shape>(
@@ -86,7 +95,16 @@ export function map<V extends Shape>(
   key: "Name" | "Key",
   value: V,
 ): MapShape<Readonly<Record<string, ValueOf<V>>>> {
-  return { kind: "map", value, query, key };
+  return { kind: "map", value, query, key, valueKey: "Value", wrapped: false };
+}
+
+/** A map as SNS writes it: `Attributes.entry.1.key`, `<Attributes><entry><key>`. */
+export function entries<V extends Shape>(
+  key: "Name" | "key",
+  value: V,
+): MapShape<Readonly<Record<string, ValueOf<V>>>> {
+  const valueKey = key === "key" ? "value" : "Value";
+  return { kind: "map", value, query: "entry", key, valueKey, wrapped: true };
 }
 
 export function structure<F extends Fields>(fields: F): StructureShape<FieldsOf<F>> {

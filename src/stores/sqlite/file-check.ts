@@ -110,9 +110,9 @@ function scanFrames(path: string, file: number, sizeBytes: number, pagesInFile: 
 /** Counts the commits that stand beyond the first bad frame, and refuses too many (F2). */
 function createTail(path: string) {
   let commits = 0;
-  // A commit with a foreign salt is a leftover, unless the next frame bears ours and goes on from
-  // its checksum: then it was written just before that one, and the salt is what broke. Leftovers
-  // go on from one another, too, but they bear no salt of ours.
+  // A commit with a foreign salt is a leftover, unless a frame of ours goes on from its checksum:
+  // then it was written just before that one, and the salt is what broke. (Leftovers go on from
+  // each other, too, by the hundreds once the log has been emptied and is filled again.)
   let doubtful = false;
   return {
     add(current: boolean, chained: boolean, commit: boolean): void {

@@ -50,6 +50,7 @@ interface Waiter {
 class ReferenceBroker implements Broker {
   readonly account = "000000000000";
   readonly region = "us-east-1";
+  readonly healthy = true;
   readonly #disk: RefDisk;
   readonly #clock: Clock;
   readonly #bug: PlantedBug;

@@ -111,7 +111,7 @@ export function setBucketNotification(
   const bucket = bucketOf(state, input.bucket);
   if (isRefusal(bucket)) return bucket;
   const { config, validate, origin } = input;
-  const refused = checkConfig(state, config, validate);
+  const refused = checkConfig(state, bucket.name, config, validate);
   if (refused !== null) return refused;
   const named = { ...config, targets: config.targets.map((each) => withId(step, each)) };
   saveBucket(state, step, { ...bucket, notification: named });

@@ -1,9 +1,13 @@
 // Notification configuration: which events of a bucket go where, and what S3 refuses to be told.
 //   N1. Two rules for the same event must never fit the same key: S3 refuses them when they are
 //       set.
-//   N2. A target that is not there, or is a FIFO queue or topic, is refused when it is set.
+//   N2. A target that is not there, or is a FIFO queue or topic, is refused when it is set; so is a
+//       queue whose policy keeps S3 out, where policies are enforced.
 
+import { allowsService } from "../access-policy.ts";
 import type { BrokerState } from "../broker-state.ts";
+import type { Queue } from "../queue.ts";
+import { bucketArn } from "./event-message.ts";
 import { deny, type S3Refusal } from "./s3-fault.ts";
 import { isTopic } from "./topic-delivery.ts";
 
@@ -64,11 +68,14 @@ const MISSING = {
   topic: "The destination topic does not exist",
   function: "The destination function does not exist",
 } as const;
+const NOT_ALLOWED =
+  "Permissions on the destination queue do not allow S3 to publish notifications from this bucket";
 const UNVALIDATED = "Unable to validate the following destination configurations";
 
 /** The first thing that S3 would refuse, or null. `validate` asks whether the targets exist. */
 export function checkConfig(
   state: BrokerState,
+  bucket: string,
   config: NotificationConfig,
   validate: boolean,
 ): S3Refusal | null {
@@ -78,7 +85,7 @@ export function checkConfig(
   }
   const overlapping = checkOverlaps(config.targets);
   if (overlapping !== null) return overlapping;
-  return validate ? checkDestinations(state, config.targets) : null;
+  return validate ? checkDestinations(state, bucket, config.targets) : null;
 }
 
 function checkTarget(target: NotificationTarget): S3Refusal | null {
@@ -108,22 +115,39 @@ function checkFifo({ kind, arn }: NotificationTarget): S3Refusal | null {
 
 function checkDestinations(
   state: BrokerState,
+  bucket: string,
   targets: readonly NotificationTarget[],
 ): S3Refusal | null {
   const fields: Record<string, string> = {};
   let missing = 0;
   for (const target of targets) {
-    if (exists(state, target)) continue;
+    const trouble = troubleWith(state, bucket, target);
+    if (trouble === null) continue;
     missing += 1;
     fields[`ArgumentName${missing}`] = target.arn;
-    fields[`ArgumentValue${missing}`] = MISSING[target.kind];
+    fields[`ArgumentValue${missing}`] = trouble;
   }
   return missing === 0 ? null : deny("InvalidArgument", UNVALIDATED, fields); // N2
 }
 
-function exists(state: BrokerState, { kind, arn }: NotificationTarget): boolean {
-  if (kind === "queue") return state.queueByArn(arn) !== undefined;
-  return kind === "topic" && isTopic(state, arn);
+function troubleWith(state: BrokerState, bucket: string, target: NotificationTarget) {
+  const { kind, arn } = target;
+  if (kind === "topic") return isTopic(state, arn) ? null : MISSING.topic;
+  const queue = kind === "queue" ? state.queueByArn(arn) : undefined;
+  if (queue === undefined) return MISSING[kind];
+  return mayNotify(state, bucket, queue) ? null : NOT_ALLOWED;
+}
+
+/** Whether the queue's policy lets S3 in; without enforcement every queue does. */
+export function mayNotify(state: BrokerState, bucket: string, queue: Queue): boolean {
+  if (state.identity.enforcePolicies !== true) return true;
+  return allowsService(queue.record.attributes.Policy, {
+    service: "s3.amazonaws.com",
+    action: "sqs:SendMessage",
+    resource: state.arnOf(queue.record.name),
+    sourceArn: bucketArn(bucket),
+    sourceAccount: state.identity.account,
+  });
 }
 
 function checkOverlaps(targets: readonly NotificationTarget[]): S3Refusal | null {

@@ -10,11 +10,9 @@ import { send } from "../send.ts";
 import type { Step } from "../step.ts";
 import type { BucketRecord } from "./bucket.ts";
 import { eventBridgeMessage, type ObjectEvent, s3Message, testMessage } from "./event-message.ts";
-import { fitsEvent, fitsKey, type NotificationTarget } from "./notification-config.ts";
+import { fitsEvent, fitsKey, mayNotify, type NotificationTarget } from "./notification-config.ts";
 import type { Origin } from "./s3-operations.ts";
 import { deliverToTopic } from "./topic-delivery.ts";
-
-const SUBJECT = "Amazon S3 Notification";
 
 export function notify(
   state: BrokerState,
@@ -27,7 +25,8 @@ export function notify(
   for (const target of targets) {
     if (!target.events.some((pattern) => fitsEvent(pattern, `s3:${event.name}`))) continue;
     if (!fitsKey(target, event.key)) continue;
-    deliver(state, step, target, s3Message(bucket, origin, event, target.id, step.now)); // Y1
+    const message = s3Message(bucket, origin, event, target.id, step.now);
+    deliver(state, step, bucket, origin, target, message); // Y1
   }
   if (!eventBridge || origin.eventBridgeQueue === null) return;
   const message = eventBridgeMessage(state, bucket, origin, event, step.newId(), step.now);
@@ -43,21 +42,29 @@ export function sendTestEvents(
   targets: readonly NotificationTarget[],
 ): void {
   const message = testMessage(bucket.name, origin, step.now);
-  for (const target of targets) deliver(state, step, target, message);
+  for (const target of targets) deliver(state, step, bucket, origin, target, message);
 }
 
-function deliver(state: BrokerState, step: Step, target: NotificationTarget, message: string) {
+function deliver(
+  state: BrokerState,
+  step: Step,
+  bucket: BucketRecord,
+  origin: Origin,
+  target: NotificationTarget,
+  message: string,
+): void {
   if (target.kind === "topic") {
-    deliverToTopic(state, step, target.arn, message, SUBJECT);
+    deliverToTopic(state, step, target.arn, message, origin);
     return;
   }
-  const name = state.queueByArn(target.arn)?.record.name;
-  if (name !== undefined) sendToQueue(state, step, name, message);
+  const queue = state.queueByArn(target.arn);
+  if (queue === undefined || !mayNotify(state, bucket.name, queue)) return; // Y2
+  sendToQueue(state, step, queue.record.name, message);
 }
 
 function sendToQueue(state: BrokerState, step: Step, queue: string, body: string): void {
   // The outcome is not looked at: a queue that is gone or takes no message that long is passed over
-  // (Y2). Whether the queue's policy lets S3 send is asked here, once policies are enforced.
+  // (Y2).
   send(state, step, {
     queue,
     batch: false,

@@ -21,6 +21,8 @@ export interface Origin {
   readonly requestId: string;
   readonly hostId: string;
   readonly sourceIp: string;
+  /** Scheme and host that the client used, for links in what topics send. */
+  readonly url: string;
   readonly principalId: string;
   readonly ownerId: string;
   readonly eventVersion: string;

@@ -29,6 +29,14 @@ describe("GET /_tidegate/health", () => {
       clock: "system",
     });
   });
+
+  test("is 503 while the store fails, and asks nothing of the broker for it (H1)", async () => {
+    const wire = createWire({ healthy: false });
+    const reply = await wire.get("/_tidegate/health");
+    expect(reply.status).toBe(503);
+    expect(reply.value).toMatchObject({ status: "failing", service: "tidegate" });
+    expect([wire.asked, wire.errors]).toEqual([[], []]);
+  });
 });
 
 describe("GET /_tidegate/queues", () => {

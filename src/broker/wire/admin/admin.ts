@@ -13,12 +13,13 @@ import { clock } from "./clock.ts";
 import { health } from "./health.ts";
 import { messages } from "./messages.ts";
 import { queues } from "./queues.ts";
+import { topics } from "./topics.ts";
 
 export type { AdminOptions, VirtualClock } from "./admin-route.ts";
 
 const ROOT = "/_tidegate";
 
-export const ADMIN_ROUTES: readonly AdminRoute[] = [health, queues, messages, clock];
+export const ADMIN_ROUTES: readonly AdminRoute[] = [health, queues, messages, topics, clock];
 
 export function isAdminPath(path: string): boolean {
   return path.startsWith(ROOT) && (path.length === ROOT.length || path[ROOT.length] === "/");

@@ -1,21 +1,23 @@
-// GET /_tidegate/health: is the server there, and what is it?
+// GET /_tidegate/health: is the server there, does it work, and what is it?
+//   H1. It asks nothing of the broker, so that a probe costs nothing and never waits for a disk.
 
 import { adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
 
 export const health = adminRoute({
   path: "health",
-  summary: "whether the server answers, and for which account and region",
+  summary: "whether the broker works, and for which account and region; 503 if its store fails",
   methods: { GET: showHealth },
 });
 
 function showHealth({ site, options }: AdminCall) {
-  return adminReply(200, {
-    status: "ok",
+  const { healthy, account, region } = site.broker; // H1
+  return adminReply(healthy ? 200 : 503, {
+    status: healthy ? "ok" : "failing",
     service: "tidegate",
     version: options.version ?? null,
-    account: site.broker.account,
-    region: site.broker.region,
+    account,
+    region,
     clock: options.virtualClock === undefined ? "system" : "virtual",
   });
 }

@@ -9,6 +9,7 @@ import type { Origin } from "../../model/s3/s3-operations.ts";
 import type { Site } from "../call.ts";
 import { reportFailure } from "../failure.ts";
 import { isForeignPage } from "../query-protocol.ts";
+import { origin } from "../queue-url.ts";
 import { checkPresigned } from "./presigned.ts";
 import { readAddress } from "./s3-address.ts";
 import type { S3Call, S3Site } from "./s3-call.ts";
@@ -21,11 +22,11 @@ const OWNER_ID_DIGITS = 13;
 const UNHEARD: HttpReply = { status: 400, headers: [], body: "" };
 
 export async function answerS3(site: Site, s3: S3Site, request: HttpRequest): Promise<HttpReply> {
-  const origin = originOf(site, s3, request);
+  const asker = originOf(site, s3, request);
   const query = new URLSearchParams(request.query);
   const address = readAddress(request);
-  const nowhere: S3Call = { site, s3, request, bucket: "", key: "", query, origin };
-  const ids = ["x-amz-request-id", origin.requestId, "x-amz-id-2", origin.hostId]; // T1
+  const nowhere: S3Call = { site, s3, request, bucket: "", key: "", query, origin: asker };
+  const ids = ["x-amz-request-id", asker.requestId, "x-amz-id-2", asker.hostId]; // T1
   const reply =
     "ok" in address ? denied(nowhere, address.fault) : await answer({ ...nowhere, ...address });
   return { ...reply, headers: [...ids, ...reply.headers] };
@@ -57,6 +58,7 @@ function originOf(site: Site, s3: S3Site, request: HttpRequest): Origin {
     requestId: seed.replaceAll("-", "").slice(0, REQUEST_ID_DIGITS).toUpperCase(),
     hostId: Buffer.concat([sha256Bytes(seed), sha256Bytes(`${seed}/host`)]).toString("base64"),
     sourceIp: (request.remoteAddress ?? "127.0.0.1").replace(/^::ffff:/, ""),
+    url: origin({ site, request }),
     principalId: `AWS:${site.senderId}`,
     ownerId: `A${sha256Hex(`owner/${account}`).slice(0, OWNER_ID_DIGITS).toUpperCase()}`,
     eventVersion: s3.eventVersion,

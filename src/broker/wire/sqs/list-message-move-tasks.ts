@@ -1,5 +1,6 @@
 // ListMessageMoveTasks: the latest moves out of a dead-letter queue, newest first.
 
+import { SQS_MOVE_TASKS_LISTED_MAX } from "../../../core/limits.ts";
 import { done } from "../../model/fault.ts";
 import type { MoveTaskView } from "../../model/operations.ts";
 import { action } from "../call.ts";
@@ -7,7 +8,6 @@ import { checkRange, missing } from "../parameters.ts";
 import { integer, list, structure, text, type ValueOf } from "../shape.ts";
 
 const RESULTS_DEFAULT = 1;
-const RESULTS_MAX = 10;
 
 const task = structure({
   TaskHandle: text,
@@ -32,8 +32,8 @@ export const listMessageMoveTasks = action({
       limit,
       "MaxResults",
       1,
-      RESULTS_MAX,
-      `Must be between 1 and ${RESULTS_MAX}, if provided.`,
+      SQS_MOVE_TASKS_LISTED_MAX,
+      `Must be between 1 and ${SQS_MOVE_TASKS_LISTED_MAX}, if provided.`,
     );
     if (refused !== null) return refused;
     const query = { sourceArn, limit: limit ?? RESULTS_DEFAULT };

@@ -1,5 +1,6 @@
 // ReceiveMessage: takes messages from a queue, waiting for them if asked to.
 
+import { SQS_RECEIVE_MESSAGES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../../../core/limits.ts";
 import { seconds } from "../../../core/units.ts";
 import { done } from "../../model/fault.ts";
 import { action, type Call, type Refusal } from "../call.ts";
@@ -13,8 +14,7 @@ import {
 } from "../received-message.ts";
 import { integer, list, structure, text, type ValueOf } from "../shape.ts";
 
-const MESSAGES_MAX = 10;
-const WAIT_SECONDS_MAX = 20;
+const WAIT_SECONDS_MAX = SQS_RECEIVE_WAIT_MS_MAX / 1_000;
 
 const input = structure({
   QueueUrl: text,
@@ -75,8 +75,8 @@ function checkNumbers(input: Input): Refusal | null {
       input.MaxNumberOfMessages,
       "MaxNumberOfMessages",
       1,
-      MESSAGES_MAX,
-      `Must be between 1 and ${MESSAGES_MAX}, if provided.`,
+      SQS_RECEIVE_MESSAGES_MAX,
+      `Must be between 1 and ${SQS_RECEIVE_MESSAGES_MAX}, if provided.`,
     ) ??
     checkRange(
       input.WaitTimeSeconds,

@@ -1,11 +1,10 @@
 // StartMessageMoveTask: sends dead letters back, or on to another queue.
 
+import { SQS_MOVE_MESSAGES_PER_SECOND_MAX } from "../../../core/limits.ts";
 import { done } from "../../model/fault.ts";
 import { action } from "../call.ts";
 import { checkRange, missing } from "../parameters.ts";
 import { integer, structure, text } from "../shape.ts";
-
-const PER_SECOND_MAX = 500;
 
 export const startMessageMoveTask = action({
   name: "StartMessageMoveTask",
@@ -22,8 +21,8 @@ export const startMessageMoveTask = action({
       perSecondMax,
       "MaxNumberOfMessagesPerSecond",
       1,
-      PER_SECOND_MAX,
-      `Must be between 1 and ${PER_SECOND_MAX}, if provided.`,
+      SQS_MOVE_MESSAGES_PER_SECOND_MAX,
+      `Must be between 1 and ${SQS_MOVE_MESSAGES_PER_SECOND_MAX}, if provided.`,
     );
     if (refused !== null) return refused;
     const start = {

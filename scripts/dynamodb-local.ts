@@ -1,0 +1,99 @@
+// Starts AWS's own DynamoDB Local for tests: a Java program from Maven Central, fetched once into
+// the user's cache folder. Run as a script it prints its endpoint and stays until it is stopped.
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const VERSION = "2.6.1";
+const MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner";
+const COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
+const FETCH_MS_MAX = 300_000;
+const START_TRIES_MAX = 150;
+const START_PAUSE_MS = 200;
+
+export interface DynamoLocal {
+  readonly endpoint: string;
+  stop(): void;
+}
+
+function works(program: string, flag: string): boolean {
+  return spawnSync(program, [flag], { stdio: "ignore" }).status === 0;
+}
+
+/** The folder with the jars, fetched if need be, or why it cannot be had. */
+function fetchJars(): { readonly jars: string } | { readonly missing: string } {
+  const cache = process.env.TIDEGATE_CACHE ?? join(homedir(), ".cache", "tidegate");
+  const jars = join(cache, `dynamodb-local-${VERSION}`);
+  if (existsSync(join(jars, `DynamoDBLocal-${VERSION}.jar`))) return { jars };
+  if (!works("mvn", "--version")) return { missing: "Maven is not installed to fetch it" };
+  const work = join(cache, `fetch-${process.pid}`);
+  mkdirSync(work, { recursive: true });
+  const dependency = `<groupId>com.amazonaws</groupId><artifactId>DynamoDBLocal</artifactId>`;
+  writeFileSync(
+    join(work, "pom.xml"),
+    `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+    <groupId>dev.tidegate</groupId><artifactId>dynamodb-local</artifactId><version>1</version>
+    <dependencies><dependency>${dependency}<version>${VERSION}</version></dependency></dependencies>
+    </project>`,
+  );
+  const args = ["-B", "-q", COPY, "-DoutputDirectory=jars", "-DincludeScope=runtime"];
+  const options = { cwd: work, timeout: FETCH_MS_MAX, stdio: "ignore" as const };
+  const { status } = spawnSync("mvn", args, options);
+  // Moved in one step, so that a fetch cut short never looks like a whole one.
+  if (status === 0 && !existsSync(jars)) renameSync(join(work, "jars"), jars);
+  rmSync(work, { recursive: true, force: true });
+  return existsSync(jars) ? { jars } : { missing: "Maven could not fetch it" };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}
+
+async function answers(endpoint: string, child: ChildProcess): Promise<boolean> {
+  for (let tries = 0; tries < START_TRIES_MAX && child.exitCode === null; tries += 1) {
+    try {
+      await fetch(endpoint); // Any answer will do; an unsigned request is refused, by a server.
+      return true;
+    } catch {
+      await sleep(START_PAUSE_MS);
+    }
+  }
+  return false;
+}
+
+/** Starts it in memory on a free port, or tells why it cannot be had. */
+export async function startDynamoLocal(): Promise<DynamoLocal | { readonly missing: string }> {
+  if (!works("java", "-version")) return { missing: "Java is not installed to run it" };
+  const found = fetchJars();
+  if ("missing" in found) return found;
+  const { jars } = found;
+  const port = await freePort();
+  const args = [`-Djava.library.path=${jars}`, "-cp", `${jars}/*`, MAIN];
+  const child = spawn("java", [...args, "-inMemory", "-port", String(port)], { stdio: "ignore" });
+  const endpoint = `http://127.0.0.1:${port}`;
+  const stop = () => void child.kill();
+  process.once("exit", stop);
+  if (await answers(endpoint, child)) return { endpoint, stop };
+  stop();
+  return { missing: "it did not start" };
+}
+
+if (import.meta.main) {
+  const started = await startDynamoLocal();
+  if ("missing" in started) {
+    process.stderr.write(`DynamoDB Local: ${started.missing}\n`);
+    process.exit(1);
+  }
+  process.stdout.write(`${started.endpoint}\n`);
+  process.once("SIGTERM", () => process.exit(0));
+  process.once("SIGINT", () => process.exit(0));
+}

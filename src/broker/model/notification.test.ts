@@ -1,0 +1,92 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  fillSignature,
+  type NotificationFields,
+  textToSign,
+  writeConfirmation,
+  writeNotification,
+} from "./notification.ts";
+
+const FIELDS: NotificationFields = {
+  messageId: "id",
+  sequenceNumber: null,
+  topicArn: "arn",
+  subject: null,
+  message: "hello",
+  timestamp: "2026-11-15T00:00:00.000Z",
+  signature: { version: "1", certificateUrl: "http://host/cert.pem" },
+  unsubscribeUrl: "http://host/?Action=Unsubscribe",
+  attributes: null,
+  replayed: false,
+};
+
+test("the text is AWS's own, byte for byte", () => {
+  const attributes = { a: { type: "String", value: "x" }, b: { type: "Binary", value: "AQ==" } };
+  expect(writeNotification({ ...FIELDS, subject: 'S "1"', attributes })).toBe(`{
+  "Type" : "Notification",
+  "MessageId" : "id",
+  "TopicArn" : "arn",
+  "Subject" : "S \\"1\\"",
+  "Message" : "hello",
+  "Timestamp" : "2026-11-15T00:00:00.000Z",
+  "SignatureVersion" : "1",
+  "Signature" : "",
+  "SigningCertURL" : "http://host/cert.pem",
+  "UnsubscribeURL" : "http://host/?Action=Unsubscribe",
+  "MessageAttributes" : {
+    "a" : {"Type":"String","Value":"x"},
+    "b" : {"Type":"Binary","Value":"AQ=="}
+  }
+}`);
+});
+
+test("a FIFO topic's notification has a sequence number and nothing about a signature", () => {
+  const text = writeNotification({ ...FIELDS, sequenceNumber: "1", signature: null });
+  expect(Object.keys(JSON.parse(text))).toEqual([
+    "Type",
+    "MessageId",
+    "SequenceNumber",
+    "TopicArn",
+    "Message",
+    "Timestamp",
+    "UnsubscribeURL",
+  ]);
+});
+
+test("what is signed are the lines that AWS documents", () => {
+  expect(textToSign(writeNotification({ ...FIELDS, subject: "S" }))).toBe(
+    "Message\nhello\nMessageId\nid\nSubject\nS\nTimestamp\n2026-11-15T00:00:00.000Z\n" +
+      "TopicArn\narn\nType\nNotification\n",
+  );
+  const confirmation = writeConfirmation({
+    messageId: "id",
+    token: "tok",
+    topicArn: "arn",
+    timestamp: "now",
+    subscribeUrl: "url",
+    signature: null,
+  });
+  expect(textToSign(confirmation)).toBe(
+    "Message\nYou have chosen to subscribe to the topic arn.\nTo confirm the subscription, visit " +
+      "the SubscribeURL included in this message.\nMessageId\nid\nSubscribeURL\nurl\n" +
+      "Timestamp\nnow\nToken\ntok\nTopicArn\narn\nType\nSubscriptionConfirmation\n",
+  );
+});
+
+test("the signature lands in its own field, whatever the message holds", () => {
+  const nasty = fc.oneof(
+    fc.string(),
+    fc.constant('\n  "Signature" : ""'),
+    fc.constant('"Signature" : ""'),
+  );
+  fc.assert(
+    fc.property(nasty, nasty, (message, subject) => {
+      const body = writeNotification({ ...FIELDS, message, subject });
+      const signed = JSON.parse(fillSignature(body, "c2ln")) as Record<string, unknown>;
+      const before = JSON.parse(body) as Record<string, unknown>;
+      expect(signed).toEqual({ ...before, Signature: "c2ln" });
+      expect(textToSign(fillSignature(body, "c2ln"))).toBe(textToSign(body));
+    }),
+  );
+});

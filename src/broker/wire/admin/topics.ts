@@ -1,0 +1,16 @@
+// GET /_tidegate/topics: every topic with its counts.
+
+import { adminFault, adminReply } from "./admin-reply.ts";
+import { type AdminCall, adminRoute } from "./admin-route.ts";
+
+export const topics = adminRoute({
+  path: "topics",
+  summary: "every topic with its subscriptions and what was dropped; ?prefix= chooses by name",
+  methods: { GET: countTopics },
+});
+
+async function countTopics({ site, request, parameters }: AdminCall) {
+  const prefix = parameters.get("prefix") ?? "";
+  const outcome = await site.broker.submit("countTopics", { prefix }, request.signal);
+  return outcome.ok ? adminReply(200, outcome.value) : adminFault(outcome.fault);
+}

@@ -1,0 +1,63 @@
+// Ledger requests: what is asked of a ledger, as values. The port (ports/ledger.ts) says what they
+// mean.
+
+import type { Failure, Fence, ObjectRef, RecordKey } from "./record-state.ts";
+import type { DurationMs, EpochMs } from "./units.ts";
+
+export interface ClaimRequest {
+  readonly key: RecordKey;
+  readonly receivedAt: EpochMs;
+  readonly object?: ObjectRef;
+}
+
+export interface Lease {
+  /** Names one worker of one process for as long as it lives. */
+  readonly owner: string;
+  readonly leaseMs: DurationMs;
+}
+
+/** A claim we hold, or held. */
+export interface Held {
+  readonly key: RecordKey;
+  readonly fence: Fence;
+}
+
+/** One statement of a sink that lives in the ledger's own database. */
+export interface SinkWrite {
+  readonly statement: string;
+  readonly params: readonly (string | number | null)[];
+}
+
+/** What came of a record that was claimed. */
+export interface Commit extends Held {
+  /** Digest of the result, told to duplicates. */
+  readonly digest: string;
+  readonly effects?: string;
+  /** The object whose applied sequencer advances with this commit. */
+  readonly object?: ObjectRef;
+  /** Run in the same transaction, and only if this commit is neither fenced nor superseded. */
+  readonly writes?: readonly SinkWrite[];
+}
+
+/** What came of a record that was not claimed: the queue's receipt was the lease. */
+export interface DirectCommit {
+  readonly key: RecordKey;
+  readonly owner: string;
+  readonly receivedAt: EpochMs;
+  readonly startedAt: EpochMs;
+  readonly digest: string;
+  readonly effects?: string;
+  readonly object?: ObjectRef;
+  readonly writes?: readonly SinkWrite[];
+}
+
+export interface FailedAttempt {
+  readonly key: RecordKey;
+  /** Null on the direct path; such a failure, told twice, counts twice. */
+  readonly fence: Fence | null;
+  readonly owner: string;
+  readonly receivedAt: EpochMs;
+  /** True parks the record: no claim succeeds until it is reopened. */
+  readonly permanent: boolean;
+  readonly failure: Failure;
+}

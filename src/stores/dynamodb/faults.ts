@@ -1,0 +1,63 @@
+// Faults: what DynamoDB's errors mean to a ledger. Errors are told apart by name, as two copies of
+// the SDK in one process would not recognise each other's classes.
+
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { InvariantError } from "../../core/assert.ts";
+import { TidegateError } from "../../core/errors.ts";
+
+export type Item = Record<string, AttributeValue>;
+
+export function nameOf(error: unknown): string {
+  return (error as { name?: string } | null)?.name ?? "";
+}
+
+/** What stood in the way of a conditional write: the item as it is, or undefined for none. */
+export interface Conflict {
+  /** False when nothing was learned and the item must be read again. */
+  readonly known: boolean;
+  readonly item: Item | undefined;
+}
+
+const UNKNOWN: Conflict = { known: false, item: undefined };
+
+/** Reasons to start over; any other, such as throttling, is for the caller to wait out. */
+const RACES: ReadonlySet<string> = new Set([
+  "None",
+  "ConditionalCheckFailed",
+  "TransactionConflict",
+]);
+
+/** The conflicts of a failed write, one per item written, or null if it failed otherwise. */
+export function conflictsIn(error: unknown, items: number): Conflict[] | null {
+  switch (nameOf(error)) {
+    case "ConditionalCheckFailedException":
+      return [{ known: true, item: (error as { Item?: Item }).Item }];
+    case "TransactionCanceledException": {
+      const reasons = (error as { CancellationReasons?: { Code?: string }[] }).CancellationReasons;
+      const lost = reasons?.every(({ Code = "None" }) => RACES.has(Code)) ?? false;
+      return lost ? Array.from({ length: items }, () => UNKNOWN) : null;
+    }
+    case "TransactionConflictException":
+    case "TransactionInProgressException":
+      // After a cancelled transaction the other items may have moved, too: read them all again.
+      return Array.from({ length: items }, () => UNKNOWN);
+    default:
+      return null;
+  }
+}
+
+/** The operating failure behind an error of the SDK, or the error itself if it is none. */
+export function ledgerFault(error: unknown, table: string): unknown {
+  if (error instanceof TidegateError || error instanceof InvariantError) return error;
+  const name = nameOf(error);
+  const cause = error;
+  if (name === "ResourceNotFoundException") {
+    const message = `the table ${table} holds no ledger; run \`tidegate ledger init\` first`;
+    return new TidegateError("TG_CONFIG_INVALID", message, { cause });
+  }
+  if (name === "ValidationException" || name === "TypeError") return error; // Ours to mend.
+  const parts = error instanceof AggregateError ? error.errors : [error];
+  const reason = parts.map((part) => (part as Error)?.message ?? String(part)).join("; ");
+  const message = `the ledger's table ${table} cannot be used: ${reason || name}`;
+  return new TidegateError("TG_LEDGER_UNAVAILABLE", message, { cause });
+}

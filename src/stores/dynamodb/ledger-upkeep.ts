@@ -1,0 +1,103 @@
+// Ledger upkeep: counting and purging a DynamoDB ledger. Both read the whole table and cost what
+// that costs; DynamoDB's own time to live makes purging a matter of tests and impatience.
+
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import {
+  DeleteItemCommand,
+  DescribeTimeToLiveCommand,
+  paginateScan,
+} from "@aws-sdk/client-dynamodb";
+import { present } from "../../core/assert.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ScopeStats } from "../../ports/ledger.ts";
+import type { Item } from "./faults.ts";
+import { nameOf } from "./faults.ts";
+import { parsePk } from "./record-items.ts";
+
+export interface UpkeepParts {
+  readonly client: DynamoDBClient;
+  readonly table: string;
+  readonly clock: Clock;
+  guard<T>(work: () => Promise<T>): Promise<T>;
+}
+
+type Counts = { -readonly [K in keyof ScopeStats]: ScopeStats[K] };
+
+function byScope(a: ScopeStats, b: ScopeStats): number {
+  if (a.pipeline !== b.pipeline) return a.pipeline < b.pipeline ? -1 : 1;
+  return a.generation - b.generation;
+}
+
+/** Every item, as far as upkeep needs it. */
+async function* scan({ client, table }: UpkeepParts): AsyncGenerator<Item> {
+  const pages = paginateScan(
+    { client },
+    {
+      TableName: table,
+      ConsistentRead: true,
+      ProjectionExpression: "pk, st, #exp, v",
+      ExpressionAttributeNames: { "#exp": "exp" },
+    },
+  );
+  for await (const { Items = [] } of pages) yield* Items;
+}
+
+/** Deletes an item unless it has changed since it was read. */
+async function drop({ client, table }: UpkeepParts, { pk, v }: Item): Promise<boolean> {
+  try {
+    await client.send(
+      new DeleteItemCommand({
+        TableName: table,
+        Key: { pk: present(pk, "the key of an item") },
+        ConditionExpression: "v = :v",
+        ExpressionAttributeValues: { ":v": present(v, "the version of an item") },
+      }),
+    );
+    return true;
+  } catch (error) {
+    if (nameOf(error) === "ConditionalCheckFailedException") return false;
+    throw error;
+  }
+}
+
+export function createUpkeep(parts: UpkeepParts) {
+  const { client, table, clock, guard } = parts;
+  return {
+    check: (): Promise<string[]> =>
+      guard(async () => {
+        const command = new DescribeTimeToLiveCommand({ TableName: table });
+        const { TimeToLiveDescription } = await client.send(command);
+        const { TimeToLiveStatus: status, AttributeName: name } = TimeToLiveDescription ?? {};
+        const enabled = status === "ENABLED" || status === "ENABLING";
+        if (enabled && name === "ttl") return [];
+        return ["Time to live is not enabled on the attribute ttl: expired items stay and cost."];
+      }),
+    stats: (): Promise<ScopeStats[]> =>
+      guard(async () => {
+        const now = clock.now();
+        const all = new Map<string, Counts>();
+        for await (const { pk, st, exp } of scan(parts)) {
+          const parsed = parsePk(pk?.S ?? "");
+          if (parsed === null || Number(exp?.N) <= now) continue;
+          const { scope, kind } = parsed;
+          const name = `${scope.pipeline}#${scope.generation}`;
+          const none = { claimed: 0, released: 0, failed: 0, committed: 0, parked: 0, objects: 0 };
+          const counts = all.get(name) ?? { ...scope, ...none };
+          all.set(name, counts);
+          counts[kind === "o" ? "objects" : (st?.S as keyof typeof none)] += 1;
+        }
+        return [...all.values()].sort(byScope);
+      }),
+    purge: (limit: number): Promise<number> =>
+      guard(async () => {
+        const now = clock.now();
+        let purged = 0;
+        for await (const item of scan(parts)) {
+          if (purged >= limit) break;
+          if (item.exp !== undefined && Number(item.exp.N) <= now && (await drop(parts, item)))
+            purged += 1;
+        }
+        return purged;
+      }),
+  };
+}

@@ -1,0 +1,160 @@
+// DynamoDB ledger: the law over one table, by conditional writes.
+//   D1. Every record is a request of its own, a bounded number at a time, but for those of one
+//       batch that share a key or an object: they follow one another.
+//   D2. Reads that decide anything are consistent, or come with a refused write (T7's remedy).
+
+import type { DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { present } from "../../core/assert.ts";
+import { TidegateError } from "../../core/errors.ts";
+import { checkRetention, checkScope, rounds } from "../../core/ledger-batch.ts";
+import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
+import { ledgerCalls } from "../../core/ledger-calls.ts";
+import type { RecordResult } from "../../core/record-call.ts";
+import { decodeEntries } from "../../core/record-log.ts";
+import type { LedgerScope } from "../../core/record-state.ts";
+import { liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
+import type { DurationMs } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { Random } from "../../ports/random.ts";
+import { ledgerFault } from "./faults.ts";
+import { createUpkeep } from "./ledger-upkeep.ts";
+import { fromObjectItem, fromRecordItem, objectPk, recordPk } from "./record-items.ts";
+import type { LedgerTable } from "./record-writes.ts";
+import { getItem, runRecord } from "./record-writes.ts";
+import { checkSchema, migrate } from "./schema.ts";
+
+export interface DynamoLedgerOptions {
+  readonly table: string;
+  readonly region?: string;
+  /** Of DynamoDB Local or another implementation; else Amazon's own. */
+  readonly endpoint?: string;
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly retentionMs?: DurationMs;
+  /** Whether to make the table if it is missing; needs the rights to. */
+  readonly migrate?: boolean;
+}
+
+/** Requests in flight per batch. */
+const PARALLEL_MAX = 32;
+/** Tries of the SDK per request; repeating a write is safe (I2). */
+const SDK_ATTEMPTS_MAX = 4;
+const CONNECT_TIMEOUT_MS = 3_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+
+function createClient(options: DynamoLedgerOptions): DynamoDBClient {
+  const { region, endpoint, credentials } = options;
+  const config: DynamoDBClientConfig = {
+    maxAttempts: SDK_ATTEMPTS_MAX,
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      httpAgent: { maxSockets: PARALLEL_MAX, keepAlive: true },
+      httpsAgent: { maxSockets: PARALLEL_MAX, keepAlive: true },
+    },
+  };
+  if (region !== undefined) config.region = region;
+  if (endpoint !== undefined) config.endpoint = endpoint;
+  if (credentials !== undefined) config.credentials = credentials;
+  return new DynamoDBClient(config);
+}
+
+/** Makes the table or, where that is not wanted, makes sure of it. */
+async function prepare(client: DynamoDBClient, options: DynamoLedgerOptions): Promise<void> {
+  const { table, migrate: mayMigrate = true } = options;
+  if (mayMigrate) await migrate(client, table);
+  else if (!(await checkSchema(client, table))) {
+    const message = `the table ${table} holds no ledger; run \`tidegate ledger init\` first`;
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+}
+
+/** Runs the records of a batch, round by round (D1). */
+async function runBatch(
+  table: LedgerTable,
+  clock: Clock,
+  scope: LedgerScope,
+  items: readonly RecordItem[],
+): Promise<RecordResult[]> {
+  const results = new Array<RecordResult>(items.length);
+  for (const round of rounds(
+    items.map(({ key, object }) => ({ key, ...(object && { object }) })),
+  )) {
+    const now = clock.now();
+    let next = 0;
+    const worker = async () => {
+      while (next < round.length) {
+        const at = present(round[next], "an index of the round");
+        next += 1;
+        const item = present(items[at], "an item of the round");
+        results[at] = await runRecord(table, scope, item, now);
+      }
+    };
+    const workers = Array.from({ length: Math.min(PARALLEL_MAX, round.length) }, worker);
+    // All are awaited, so that nothing is still being written when the call has failed.
+    const settled = await Promise.allSettled(workers);
+    for (const outcome of settled) if (outcome.status === "rejected") throw outcome.reason;
+  }
+  return results;
+}
+
+/** Opens the ledger in a DynamoDB table. */
+export async function createDynamoLedger(
+  ports: { readonly clock: Clock; readonly random: Random },
+  options: DynamoLedgerOptions,
+): Promise<Ledger> {
+  const { clock } = ports;
+  const { table, retentionMs = RETENTION_MS_DEFAULT } = options;
+  checkRetention(retentionMs);
+  const client = createClient(options);
+  const instance = ports.random.uuid();
+  let writes = 0;
+  let closed = false;
+  const nextWrite = () => {
+    writes += 1;
+    return `${instance}#${writes}`;
+  };
+  const ledgerTable: LedgerTable = { client, table, retentionMs, nextWrite };
+
+  async function guard<T>(work: () => Promise<T>): Promise<T> {
+    if (closed) throw new TidegateError("TG_CLOSED", "the ledger is closed");
+    try {
+      return await work();
+    } catch (error) {
+      throw ledgerFault(error, table);
+    }
+  }
+
+  try {
+    await guard(() => prepare(client, options));
+  } catch (error) {
+    client.destroy();
+    throw error;
+  }
+  const run: RunBatch = (scope, items) => guard(() => runBatch(ledgerTable, clock, scope, items));
+
+  return {
+    sinkDialect: null,
+    ...ledgerCalls(run, { takesWrites: false }),
+    ...createUpkeep({ client, table, clock, guard }),
+    show: (scope, key) =>
+      guard(async () => {
+        checkScope(scope);
+        const found = fromRecordItem(await getItem(ledgerTable, recordPk(scope, key)));
+        const record = liveRecord(found.record, clock.now());
+        if (record.kind === "absent") return undefined;
+        return { key, record, entries: decodeEntries(found.log) };
+      }),
+    showObject: (scope, bucket, key) =>
+      guard(async () => {
+        checkScope(scope);
+        const item = await getItem(ledgerTable, objectPk(scope, { bucket, key }));
+        return liveObject(fromObjectItem(item).object, clock.now()) ?? undefined;
+      }),
+    async close() {
+      closed = true;
+      client.destroy();
+    },
+  };
+}

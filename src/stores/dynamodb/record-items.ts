@@ -1,0 +1,128 @@
+// Record items: records and objects as items of the table, and back.
+//   I1. `v` grows with every write of an item: a condition on it is a condition on all of it.
+//   I2. `by` names the write that made the item. A write repeated by the SDK after a lost reply
+//       finds its own name and knows that it has succeeded.
+
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { present } from "../../core/assert.ts";
+import { fromColumns, toColumns } from "../../core/record-columns.ts";
+import type {
+  LedgerScope,
+  ObjectState,
+  RecordKey,
+  RecordState,
+  StoredRecord,
+} from "../../core/record-state.ts";
+import { ABSENT, recordKey } from "../../core/record-state.ts";
+import { epochMs } from "../../core/units.ts";
+import type { Item } from "./faults.ts";
+
+export interface RecordItemState {
+  readonly record: RecordState;
+  readonly log: string;
+  /** 0 when there is no item. */
+  readonly version: number;
+}
+
+export interface ObjectItemState {
+  readonly object: ObjectState | null;
+  readonly version: number;
+}
+
+// A pipeline's name holds no "#", nor does a bucket's; what may hold one comes last.
+export function recordPk({ pipeline, generation }: LedgerScope, key: RecordKey): string {
+  return `r#${pipeline}#${generation}#${key}`;
+}
+
+export function objectPk(
+  { pipeline, generation }: LedgerScope,
+  { bucket, key }: { readonly bucket: string; readonly key: string },
+): string {
+  return `o#${pipeline}#${generation}#${bucket}#${key}`;
+}
+
+/** Scope and kind of an item, by its key; null for what is neither record nor object. */
+export function parsePk(pk: string): { kind: "r" | "o"; scope: LedgerScope } | null {
+  const [kind, pipeline, generation] = pk.split("#", 3);
+  if ((kind !== "r" && kind !== "o") || pipeline === undefined) return null;
+  return { kind, scope: { pipeline, generation: Number(generation) } };
+}
+
+const text = (value: string): AttributeValue => ({ S: value });
+const number = (value: number): AttributeValue => ({ N: String(value) });
+
+/** When DynamoDB may delete an item, in its seconds: never before the ledger has forgotten it. */
+export function ttlOf(expiresAt: number): AttributeValue {
+  return number(Math.ceil(expiresAt / 1_000));
+}
+
+export function toRecordItem(
+  pk: string,
+  record: StoredRecord,
+  log: string,
+  write: { readonly version: number; readonly by: string },
+): Item {
+  const row = toColumns(record);
+  const item: Item = {
+    pk: text(pk),
+    v: number(write.version),
+    by: text(write.by),
+    st: text(row.state),
+    fence: number(row.fence),
+    att: number(row.attempts),
+    seen: number(row.seenAt),
+    chg: number(row.changedAt),
+    exp: number(row.expiresAt),
+    ttl: ttlOf(row.expiresAt),
+    lease: number(row.leaseUntil),
+    log: { L: [text(log)] },
+  };
+  if (row.owner !== null) item.owner = text(row.owner);
+  if (row.digest !== null) item.dig = text(row.digest);
+  if (row.detail !== null) item.det = text(row.detail);
+  return item;
+}
+
+const numberIn = (item: Item, name: string): number =>
+  Number(present(item[name]?.N, `the number ${name} of an item`));
+
+export function fromRecordItem(item: Item | undefined): RecordItemState {
+  if (item === undefined) return { record: ABSENT, log: "", version: 0 };
+  const record = fromColumns({
+    state: present(item.st?.S, "the state of a record"),
+    fence: numberIn(item, "fence"),
+    attempts: numberIn(item, "att"),
+    seenAt: numberIn(item, "seen"),
+    changedAt: numberIn(item, "chg"),
+    expiresAt: numberIn(item, "exp"),
+    leaseUntil: numberIn(item, "lease"),
+    owner: item.owner?.S ?? null,
+    digest: item.dig?.S ?? null,
+    detail: item.det?.S ?? null,
+  });
+  const log = (item.log?.L ?? []).map((part) => part.S ?? "").join("");
+  return { record, log, version: numberIn(item, "v") };
+}
+
+export function toObjectItem(pk: string, object: ObjectState, version: number, by: string): Item {
+  const { sequencer, appliedKey, expiresAt } = object;
+  return {
+    pk: text(pk),
+    v: number(version),
+    by: text(by),
+    seq: text(sequencer),
+    key: text(appliedKey),
+    exp: number(expiresAt),
+    ttl: ttlOf(expiresAt),
+  };
+}
+
+export function fromObjectItem(item: Item | undefined): ObjectItemState {
+  if (item === undefined) return { object: null, version: 0 };
+  const object = {
+    sequencer: present(item.seq?.S, "the sequencer of an object"),
+    appliedKey: recordKey(present(item.key?.S, "the applied key of an object")),
+    expiresAt: epochMs(numberIn(item, "exp")),
+  };
+  return { object, version: numberIn(item, "v") };
+}

@@ -1,0 +1,229 @@
+// Record writes: one record's call, as few and as cheap requests as its case allows.
+//   W1. A new record is one conditional put, a held claim's commit one conditional update: one
+//       write unit each, and no read. A refusal brings the item along, so it is not read either.
+//   W2. Everything else reads consistently, asks the law, and writes on the condition that the
+//       item's version is the one the law was told of; losing that race starts over with what won.
+//   W3. Only a change of record and object together is a transaction, which costs twice.
+
+import type { DynamoDBClient, Put } from "@aws-sdk/client-dynamodb";
+import {
+  GetItemCommand,
+  PutItemCommand,
+  TransactWriteItemsCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import { TidegateError } from "../../core/errors.ts";
+import type { RecordItem } from "../../core/ledger-calls.ts";
+import type { RecordResult } from "../../core/record-call.ts";
+import { stepCall } from "../../core/record-call.ts";
+import { appendToLog, encodeEntries, logEntry } from "../../core/record-log.ts";
+import type { LedgerScope } from "../../core/record-state.ts";
+import { ABSENT, liveRecord } from "../../core/record-state.ts";
+import type { Step } from "../../core/record-step.ts";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { addMs } from "../../core/units.ts";
+import type { Item } from "./faults.ts";
+import { conflictsIn } from "./faults.ts";
+import {
+  fromObjectItem,
+  fromRecordItem,
+  objectPk,
+  recordPk,
+  toObjectItem,
+  toRecordItem,
+  ttlOf,
+} from "./record-items.ts";
+
+/** Each further try needs another process to have written the same item meanwhile. */
+const TRIES_MAX = 16;
+
+export interface LedgerTable {
+  readonly client: DynamoDBClient;
+  readonly table: string;
+  readonly retentionMs: DurationMs;
+  /** A name for a write that no other write has (I2). */
+  nextWrite(): string;
+}
+
+/** Items as last seen; undefined where they have to be read. */
+interface Seen {
+  record: { readonly item: Item | undefined } | undefined;
+  object: { readonly item: Item | undefined } | undefined;
+}
+
+export async function getItem(
+  { client, table }: Pick<LedgerTable, "client" | "table">,
+  pk: string,
+): Promise<Item | undefined> {
+  const Key = { pk: { S: pk } };
+  const command = new GetItemCommand({ TableName: table, Key, ConsistentRead: true });
+  return (await client.send(command)).Item;
+}
+
+/** Decides one record by the law and saves it. */
+export async function runRecord(
+  table: LedgerTable,
+  scope: LedgerScope,
+  item: RecordItem,
+  now: EpochMs,
+): Promise<RecordResult> {
+  const seen: Seen = { record: undefined, object: undefined };
+  const { call, object } = item;
+  if (call.call === "commit" && object === null) {
+    const done = await commitClaim(table, scope, item, now, seen);
+    if (done !== null) return done;
+  }
+  // A new record is most likely absent: the put itself will tell (W1).
+  if (call.call === "claim" || call.call === "commit-direct") seen.record = { item: undefined };
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const result = await tryRecord(table, scope, item, now, seen);
+    if (result !== "again") return result;
+  }
+  const message = `a record lost ${TRIES_MAX} races for its item`;
+  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
+}
+
+async function tryRecord(
+  table: LedgerTable,
+  scope: LedgerScope,
+  item: RecordItem,
+  now: EpochMs,
+  seen: Seen,
+): Promise<RecordResult | "again"> {
+  const { key, object: ref, call } = item;
+  const pk = recordPk(scope, key);
+  const objectKey = ref === null ? null : objectPk(scope, ref);
+  if (objectKey !== null) seen.object ??= { item: await getItem(table, objectKey) };
+  const guessed = seen.record !== undefined && seen.record.item === undefined;
+  seen.record ??= { item: await getItem(table, pk) };
+  const { record, log, version } = fromRecordItem(seen.record.item);
+  const stored = fromObjectItem(seen.object?.item);
+  const { retentionMs } = table;
+  const sequencer = ref?.sequencer ?? null;
+  const input = { key, record, object: stored.object, sequencer, now, retentionMs };
+  const step = stepCall(input, call);
+  if (step.record === null && guessed) {
+    // Only a put would have proved the record absent, and none is due: look at it.
+    seen.record = undefined;
+    const item = await getItem(table, pk);
+    if (item === undefined) return step.result;
+    seen.record = { item };
+    return "again";
+  }
+  const by = table.nextWrite();
+  const puts: Put[] = [];
+  if (step.record !== null) {
+    const former = liveRecord(record, now).kind === "absent" ? "" : log;
+    const text = appendToLog(former, encodeEntries(step.entries));
+    const row = toRecordItem(pk, step.record, text, { version: version + 1, by });
+    puts.push(putIf(table, row, version));
+  }
+  if (step.object !== null && objectKey !== null) {
+    const row = toObjectItem(objectKey, step.object, stored.version + 1, by);
+    puts.push(putIf(table, row, stored.version));
+  }
+  return await write(table, puts, { step, by, seen });
+}
+
+function putIf({ table }: LedgerTable, Item: Item, version: number): Put {
+  return {
+    TableName: table,
+    Item,
+    ...(version === 0
+      ? { ConditionExpression: "attribute_not_exists(pk)" }
+      : {
+          ConditionExpression: "v = :v",
+          ExpressionAttributeValues: { ":v": { N: String(version) } },
+        }),
+    ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+  };
+}
+
+interface Attempt {
+  readonly step: Step<RecordResult>;
+  readonly by: string;
+  readonly seen: Seen;
+}
+
+async function write(
+  { client }: LedgerTable,
+  puts: readonly Put[],
+  { step, by, seen }: Attempt,
+): Promise<RecordResult | "again"> {
+  const [only, second] = puts;
+  if (only === undefined) return step.result;
+  try {
+    if (second === undefined) await client.send(new PutItemCommand(only));
+    else {
+      const TransactItems = puts.map((Put) => ({ Put }));
+      await client.send(new TransactWriteItemsCommand({ TransactItems })); // W3
+    }
+    return step.result;
+  } catch (error) {
+    const conflicts = conflictsIn(error, puts.length);
+    if (conflicts === null) throw error;
+    const [conflict] = conflicts;
+    if (conflict?.item?.by?.S === by) return step.result; // I2
+    const found = conflict?.known ? { item: conflict.item } : undefined;
+    const recordFailed = step.record !== null;
+    seen.record = recordFailed && found?.item !== undefined ? found : undefined;
+    seen.object = !recordFailed && found?.item !== undefined ? found : undefined;
+    return "again";
+  }
+}
+
+/** The commit of a held claim, which only the fence can refuse (W1); null leaves it to the law. */
+async function commitClaim(
+  table: LedgerTable,
+  scope: LedgerScope,
+  { key, call }: RecordItem,
+  now: EpochMs,
+  seen: Seen,
+): Promise<RecordResult | null> {
+  if (call.call !== "commit") return null;
+  const { fence, digest, effects } = call;
+  const by = table.nextWrite();
+  const expiresAt = addMs(now, table.retentionMs);
+  const added = encodeEntries([logEntry("succeeded", fence, now)]);
+  const detail = effects === null ? null : JSON.stringify({ effects, superseded: false });
+  const command = new UpdateItemCommand({
+    TableName: table.table,
+    Key: { pk: { S: recordPk(scope, key) } },
+    ConditionExpression: "st = :claimed AND fence = :fence AND exp > :now",
+    UpdateExpression: `SET st = :committed, chg = :now, exp = :exp, #ttl = :ttl, lease = :zero,
+      dig = :dig, #log = list_append(#log, :added), #by = :by
+      ${detail === null ? "" : ", det = :det"}
+      REMOVE #owner ADD v :one`,
+    ExpressionAttributeNames: { "#ttl": "ttl", "#by": "by", "#owner": "owner", "#log": "log" },
+    ExpressionAttributeValues: {
+      ":claimed": { S: "claimed" },
+      ":committed": { S: "committed" },
+      ":fence": { N: String(fence) },
+      ":now": { N: String(now) },
+      ":exp": { N: String(expiresAt) },
+      ":ttl": ttlOf(expiresAt),
+      ":zero": { N: "0" },
+      ":one": { N: "1" },
+      ":dig": { S: digest },
+      ":added": { L: [{ S: added }] },
+      ":by": { S: by },
+      ...(detail === null ? {} : { ":det": { S: detail } }),
+    },
+    ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+  });
+  try {
+    await table.client.send(command);
+    return { kind: "committed" };
+  } catch (error) {
+    const conflict = conflictsIn(error, 1)?.[0];
+    if (conflict === undefined) throw error;
+    // The law answers a refused commit without writing, so an absent item is final, too.
+    if (conflict.known && conflict.item === undefined) {
+      const { retentionMs } = table;
+      const input = { key, record: ABSENT, object: null, sequencer: null, now, retentionMs };
+      return stepCall(input, call).result;
+    }
+    if (conflict.known) seen.record = { item: conflict.item };
+    return null;
+  }
+}

@@ -1,0 +1,143 @@
+// Memory ledger: the law and two maps. For tests, simulations and pipelines that may forget.
+
+import { TidegateError } from "../../core/errors.ts";
+import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
+import type { RecordItem } from "../../core/ledger-calls.ts";
+import { ledgerCalls } from "../../core/ledger-calls.ts";
+import type { RecordResult } from "../../core/record-call.ts";
+import { stepCall } from "../../core/record-call.ts";
+import type { LogEntry } from "../../core/record-log.ts";
+import { appendToLog, decodeEntries, encodeEntries } from "../../core/record-log.ts";
+import type { LedgerScope, ObjectState, RecordKey, StoredRecord } from "../../core/record-state.ts";
+import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Ledger, ScopeStats } from "../../ports/ledger.ts";
+
+interface Row {
+  readonly record: StoredRecord;
+  readonly log: string;
+}
+
+interface ScopeRows {
+  readonly scope: LedgerScope;
+  readonly records: Map<RecordKey, Row>;
+  readonly objects: Map<string, ObjectState>;
+}
+
+export interface MemoryLedgerOptions {
+  readonly retentionMs?: DurationMs;
+}
+
+/** A ledger that lives as long as its process. */
+export function createMemoryLedger(
+  ports: { readonly clock: Clock },
+  options: MemoryLedgerOptions = {},
+): Ledger {
+  const { clock } = ports;
+  const { retentionMs = RETENTION_MS_DEFAULT } = options;
+  checkRetention(retentionMs);
+  const scopes = new Map<string, ScopeRows>();
+  let closed = false;
+
+  const rowsOf = (scope: LedgerScope): ScopeRows => {
+    if (closed) throw new TidegateError("TG_CLOSED", "the ledger is closed");
+    const name = `${scope.pipeline} ${scope.generation}`;
+    const known = scopes.get(name);
+    if (known !== undefined) return known;
+    const { pipeline, generation } = scope;
+    const fresh = { scope: { pipeline, generation }, records: new Map(), objects: new Map() };
+    scopes.set(name, fresh);
+    return fresh;
+  };
+
+  const calls = ledgerCalls(
+    async (scope, items) => {
+      const rows = rowsOf(scope);
+      return items.map((item) => runItem(rows, item, clock.now(), retentionMs));
+    },
+    { takesWrites: false },
+  );
+
+  return {
+    sinkDialect: null,
+    ...calls,
+    async show(scope, key) {
+      checkScope(scope);
+      const row = rowsOf(scope).records.get(key);
+      if (row === undefined || liveRecord(row.record, clock.now()) !== row.record) return undefined;
+      const entries: LogEntry[] = decodeEntries(row.log);
+      return { key, record: row.record, entries };
+    },
+    async showObject(scope, bucket, key) {
+      checkScope(scope);
+      const object = rowsOf(scope).objects.get(JSON.stringify([bucket, key])) ?? null;
+      return liveObject(object, clock.now()) ?? undefined;
+    },
+    async stats() {
+      const all = [...scopes.values()].map((rows) => count(rows, clock)).filter(isUsed);
+      return all.sort(byScope);
+    },
+    async purge(limit) {
+      return purgeScopes([...scopes.values()], clock.now(), limit);
+    },
+    async check() {
+      return ["Memory forgets everything when the process ends."];
+    },
+    async close() {
+      closed = true;
+    },
+  };
+}
+
+function runItem(
+  { records, objects }: ScopeRows,
+  item: RecordItem,
+  now: EpochMs,
+  retentionMs: DurationMs,
+): RecordResult {
+  const { key, object: ref, call } = item;
+  const row = records.get(key);
+  const objectName = ref === null ? "" : JSON.stringify([ref.bucket, ref.key]);
+  const object = ref === null ? null : (objects.get(objectName) ?? null);
+  const record = row?.record ?? ABSENT;
+  const sequencer = ref?.sequencer ?? null;
+  const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
+  if (step.record !== null) {
+    const former = row !== undefined && liveRecord(row.record, now) === row.record ? row.log : "";
+    const log = appendToLog(former, encodeEntries(step.entries));
+    records.set(key, { record: step.record, log });
+  }
+  if (step.object !== null) objects.set(objectName, step.object);
+  return step.result;
+}
+
+function purgeScopes(scopes: readonly ScopeRows[], now: EpochMs, limit: number): number {
+  let purged = 0;
+  for (const { records, objects } of scopes) {
+    for (const [key, { record }] of records) {
+      if (purged < limit && record.expiresAt <= now && records.delete(key)) purged += 1;
+    }
+    for (const [name, object] of objects) {
+      if (purged < limit && object.expiresAt <= now && objects.delete(name)) purged += 1;
+    }
+  }
+  return purged;
+}
+
+function byScope(a: ScopeStats, b: ScopeStats): number {
+  if (a.pipeline !== b.pipeline) return a.pipeline < b.pipeline ? -1 : 1;
+  return a.generation - b.generation;
+}
+
+function isUsed({ claimed, released, failed, committed, parked, objects }: ScopeStats): boolean {
+  return claimed + released + failed + committed + parked + objects > 0;
+}
+
+function count({ scope, records, objects }: ScopeRows, clock: Clock): ScopeStats {
+  const now = clock.now();
+  const counts = { claimed: 0, released: 0, failed: 0, committed: 0, parked: 0, objects: 0 };
+  for (const { record } of records.values()) if (record.expiresAt > now) counts[record.kind] += 1;
+  for (const object of objects.values()) if (object.expiresAt > now) counts.objects += 1;
+  return { ...scope, ...counts };
+}

@@ -1,0 +1,78 @@
+// Ledger upkeep: counting and purging a PostgreSQL ledger.
+
+import type { Pool } from "pg";
+import type { Clock } from "../../ports/clock.ts";
+import type { ScopeStats } from "../../ports/ledger.ts";
+
+export interface UpkeepParts {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  guard<T>(work: () => Promise<T>): Promise<T>;
+}
+
+const STATS = `
+  SELECT pipeline, generation, coalesce(o.objects, 0) AS objects,
+    coalesce(claimed, 0) AS claimed, coalesce(released, 0) AS released,
+    coalesce(failed, 0) AS failed, coalesce(committed, 0) AS committed,
+    coalesce(parked, 0) AS parked
+  FROM tidegate_ledger_scope AS s
+  LEFT JOIN (
+    SELECT scope,
+      count(*) FILTER (WHERE state = 'claimed') AS claimed,
+      count(*) FILTER (WHERE state = 'released') AS released,
+      count(*) FILTER (WHERE state = 'failed') AS failed,
+      count(*) FILTER (WHERE state = 'committed') AS committed,
+      count(*) FILTER (WHERE state = 'parked') AS parked
+    FROM tidegate_ledger_record WHERE expires_at > $1 GROUP BY scope
+  ) AS r ON r.scope = s.id
+  LEFT JOIN (
+    SELECT scope, count(*) AS objects
+    FROM tidegate_ledger_object WHERE expires_at > $1 GROUP BY scope
+  ) AS o ON o.scope = s.id
+  WHERE r.scope IS NOT NULL OR o.scope IS NOT NULL
+  ORDER BY pipeline, generation`;
+
+const DURABILITY = `
+  SELECT name, setting FROM pg_settings
+  WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') ORDER BY name`;
+
+/** Expired rows of a table, passing over those that others hold. */
+function purgeSql(table: string): string {
+  return `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM ${table} WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`;
+}
+
+export function createUpkeep({ pool, clock, guard }: UpkeepParts) {
+  return {
+    check: (): Promise<string[]> =>
+      guard(async () => {
+        const { rows } = await pool.query(DURABILITY);
+        return rows
+          .filter(({ setting }) => setting === "off" || setting === "local")
+          .map(({ name, setting }) => `${name} is ${setting}: an answer may be lost in a crash.`);
+      }),
+    stats: (): Promise<ScopeStats[]> =>
+      guard(async () => {
+        const { rows } = await pool.query(STATS, [clock.now()]);
+        return rows.map((row) => ({
+          pipeline: String(row.pipeline),
+          generation: Number(row.generation),
+          claimed: Number(row.claimed),
+          released: Number(row.released),
+          failed: Number(row.failed),
+          committed: Number(row.committed),
+          parked: Number(row.parked),
+          objects: Number(row.objects),
+        }));
+      }),
+    purge: (limit: number): Promise<number> =>
+      guard(async () => {
+        let purged = 0;
+        for (const table of ["tidegate_ledger_record", "tidegate_ledger_object"]) {
+          const values = [clock.now(), limit - purged];
+          purged += (await pool.query(purgeSql(table), values)).rowCount ?? 0;
+        }
+        return purged;
+      }),
+  };
+}

@@ -1,0 +1,224 @@
+// Record rows: reads and writes of many records or objects, each one round trip. Rows are named in
+// sorted order wherever locks are taken, so that two batches wait for each other in one direction.
+
+import type { Pool, PoolClient } from "pg";
+import type { RecordColumns } from "../../core/record-columns.ts";
+import { fromColumns, toColumns } from "../../core/record-columns.ts";
+import type { ObjectRef, ObjectState, RecordKey, StoredRecord } from "../../core/record-state.ts";
+import { recordKey } from "../../core/record-state.ts";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { epochMs } from "../../core/units.ts";
+
+/** What the paths of a batch share. */
+export interface LedgerTables {
+  readonly pool: Pool;
+  readonly retentionMs: DurationMs;
+}
+
+type Queryable = Pool | PoolClient;
+
+export interface KeyedRecord {
+  readonly key: RecordKey;
+  readonly record: StoredRecord;
+  readonly log: string;
+}
+
+export interface KeyedObject {
+  readonly ref: ObjectRef;
+  readonly object: ObjectState;
+}
+
+export interface PlainCommit {
+  readonly key: RecordKey;
+  readonly fence: number;
+  readonly digest: string;
+  readonly detail: string | null;
+  readonly added: string;
+}
+
+const COLUMNS = `state, fence, attempts, seen_at, changed_at, expires_at, lease_until, owner,
+  digest, detail, log`;
+const ARRAYS = `$3::text[], $4::bigint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[],
+  $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[]`;
+
+/** Names of an object as one string, for maps. */
+export function objectName({ bucket, key }: { bucket: string; key: string }): string {
+  return JSON.stringify([bucket, key]);
+}
+
+function arraysOf(rows: readonly KeyedRecord[]): unknown[] {
+  const columns = rows.map(({ record }) => toColumns(record));
+  const pick = (name: keyof RecordColumns) => columns.map((row) => row[name]);
+  return [
+    ...[rows.map(({ key }) => key), pick("state"), pick("fence"), pick("attempts")],
+    ...[pick("seenAt"), pick("changedAt"), pick("expiresAt"), pick("leaseUntil")],
+    ...[pick("owner"), pick("digest"), pick("detail"), rows.map(({ log }) => log)],
+  ];
+}
+
+/** Inserts rows that are not there yet; tells which keys were new. */
+export async function insertRecords(
+  client: Queryable,
+  scopeId: number,
+  rows: readonly KeyedRecord[],
+): Promise<ReadonlySet<string>> {
+  if (rows.length === 0) return new Set();
+  const sorted = rows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const { rows: inserted } = await client.query({
+    name: "tidegate-insert",
+    text: `INSERT INTO tidegate_ledger_record (scope, key, ${COLUMNS})
+      SELECT $1::integer, u.* FROM unnest($2::text[], ${ARRAYS}) AS u
+      ON CONFLICT (scope, key) DO NOTHING RETURNING key`,
+    values: [scopeId, ...arraysOf(sorted)],
+  });
+  return new Set(inserted.map(({ key }) => String(key)));
+}
+
+/** Overwrites rows that the transaction has locked. */
+export async function updateRecords(
+  client: Queryable,
+  scopeId: number,
+  rows: readonly KeyedRecord[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  await client.query({
+    name: "tidegate-update",
+    text: `UPDATE tidegate_ledger_record AS r SET state = u.state, fence = u.fence,
+        attempts = u.attempts, seen_at = u.seen_at, changed_at = u.changed_at,
+        expires_at = u.expires_at, lease_until = u.lease_until, owner = u.owner,
+        digest = u.digest, detail = u.detail, log = u.log
+      FROM unnest($2::text[], ${ARRAYS}) AS u (key, ${COLUMNS})
+      WHERE r.scope = $1 AND r.key = u.key`,
+    values: [scopeId, ...arraysOf(rows)],
+  });
+}
+
+/** Commits claims that only the fence can refuse, in one round trip; tells which keys it did. */
+export async function commitClaims(
+  client: Queryable,
+  scopeId: number,
+  commits: readonly PlainCommit[],
+  times: { readonly now: EpochMs; readonly expiresAt: EpochMs },
+): Promise<ReadonlySet<string>> {
+  if (commits.length === 0) return new Set();
+  const sorted = commits.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const pick = (name: keyof PlainCommit) => sorted.map((commit) => commit[name]);
+  const { rows } = await client.query({
+    name: "tidegate-commit",
+    text: `UPDATE tidegate_ledger_record AS r SET state = 'committed', changed_at = $7,
+        expires_at = $8, lease_until = 0, owner = NULL, digest = u.digest, detail = u.detail,
+        log = r.log || u.added
+      FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[])
+        AS u (key, fence, digest, detail, added)
+      WHERE r.scope = $1 AND r.key = u.key AND r.state = 'claimed' AND r.fence = u.fence
+        AND r.expires_at > $7
+      RETURNING r.key`,
+    values: [
+      ...[scopeId, pick("key"), pick("fence"), pick("digest"), pick("detail"), pick("added")],
+      ...[times.now, times.expiresAt],
+    ],
+  });
+  return new Set(rows.map(({ key }) => String(key)));
+}
+
+/** Reads records; with `lock`, nobody else changes them until the transaction ends. */
+export async function selectRecords(
+  client: Queryable,
+  scopeId: number,
+  keys: readonly RecordKey[],
+  options: { readonly lock: boolean },
+): Promise<Map<string, KeyedRecord>> {
+  const { rows } = await client.query({
+    name: options.lock ? "tidegate-lock" : "tidegate-select",
+    text: `SELECT key, ${COLUMNS} FROM tidegate_ledger_record
+      WHERE scope = $1 AND key = ANY ($2::text[])
+      ORDER BY key ${options.lock ? "FOR UPDATE" : ""}`,
+    values: [scopeId, keys],
+  });
+  return new Map(
+    rows.map((row) => {
+      const columns: RecordColumns = {
+        state: row.state,
+        fence: Number(row.fence),
+        attempts: row.attempts,
+        seenAt: Number(row.seen_at),
+        changedAt: Number(row.changed_at),
+        expiresAt: Number(row.expires_at),
+        leaseUntil: Number(row.lease_until),
+        owner: row.owner,
+        digest: row.digest,
+        detail: row.detail,
+      };
+      return [row.key, { key: row.key, record: fromColumns(columns), log: row.log }];
+    }),
+  );
+}
+
+/** Reads the states of objects, by `objectName`. */
+export async function selectObjects(
+  client: Queryable,
+  scopeId: number,
+  refs: readonly { readonly bucket: string; readonly key: string }[],
+  options: { readonly lock: boolean },
+): Promise<Map<string, ObjectState>> {
+  if (refs.length === 0) return new Map();
+  const { rows } = await client.query({
+    name: options.lock ? "tidegate-lock-objects" : "tidegate-select-objects",
+    text: `SELECT o.* FROM tidegate_ledger_object AS o
+      JOIN unnest($2::text[], $3::text[]) AS u (bucket, key)
+        ON o.bucket = u.bucket AND o.key = u.key
+      WHERE o.scope = $1 ORDER BY o.bucket, o.key ${options.lock ? "FOR UPDATE OF o" : ""}`,
+    values: [scopeId, refs.map(({ bucket }) => bucket), refs.map(({ key }) => key)],
+  });
+  return new Map(
+    rows.map((row) => [
+      objectName(row),
+      {
+        sequencer: row.sequencer,
+        appliedKey: recordKey(row.applied_key),
+        expiresAt: epochMs(Number(row.expires_at)),
+      },
+    ]),
+  );
+}
+
+/**
+ * Saves objects of which `known` are locked. False when another transaction has made one of the
+ * others meanwhile: what the law was told of it is no longer true.
+ */
+export async function saveObjects(
+  client: Queryable,
+  scopeId: number,
+  objects: readonly KeyedObject[],
+  known: ReadonlyMap<string, ObjectState>,
+): Promise<boolean> {
+  if (objects.length === 0) return true;
+  const sorted = objects.toSorted((a, b) => (objectName(a.ref) < objectName(b.ref) ? -1 : 1));
+  const values = (some: readonly KeyedObject[]) => [
+    ...[scopeId, some.map(({ ref }) => ref.bucket), some.map(({ ref }) => ref.key)],
+    some.map(({ object }) => object.sequencer),
+    some.map(({ object }) => object.appliedKey),
+    some.map(({ object }) => object.expiresAt),
+  ];
+  const source = `unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
+    AS u (bucket, key, sequencer, applied_key, expires_at)`;
+  const old = sorted.filter(({ ref }) => known.has(objectName(ref)));
+  const fresh = sorted.filter(({ ref }) => !known.has(objectName(ref)));
+  if (old.length > 0) {
+    await client.query({
+      name: "tidegate-update-objects",
+      text: `UPDATE tidegate_ledger_object AS o SET sequencer = u.sequencer,
+          applied_key = u.applied_key, expires_at = u.expires_at
+        FROM ${source} WHERE o.scope = $1 AND o.bucket = u.bucket AND o.key = u.key`,
+      values: values(old),
+    });
+  }
+  if (fresh.length === 0) return true;
+  const { rowCount } = await client.query({
+    name: "tidegate-insert-objects",
+    text: `INSERT INTO tidegate_ledger_object
+      SELECT $1::integer, u.* FROM ${source} ON CONFLICT DO NOTHING`,
+    values: values(fresh),
+  });
+  return rowCount === fresh.length;
+}

@@ -1,0 +1,138 @@
+import { verify, X509Certificate } from "node:crypto";
+import https from "node:https";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { ConfirmSubscriptionCommand, SubscribeCommand } from "@aws-sdk/client-sns";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createRsaSigner } from "../../../src/platform/rsa-signer.ts";
+import { openEndpoint, openSite, type SnsSite, TOPIC_PREFIX } from "./sns-site.ts";
+
+// AWS's own validator for Node, which has no types.
+type Validate = (message: object, done: (error: Error | null) => void) => void;
+const require = createRequire(import.meta.url);
+const MessageValidator = require("sns-validator") as new (
+  hostPattern: RegExp,
+) => { validate: Validate };
+
+type Body = Record<string, string>;
+
+let site: SnsSite;
+beforeAll(async () => {
+  site = await openSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+/**
+ * The validator fetches certificates by https only, as AWS serves them; so an https server on this
+ * machine stands in front of the cloud, and notifications are asked for under its name.
+ */
+async function openFront() {
+  const identity = await createRsaSigner().createIdentity();
+  const { certificatePem: cert, privateKeyPem: key } = identity;
+  const server = https.createServer({ cert, key }, async (request, response) => {
+    const reply = await fetch(site.cloud.endpoint + request.url);
+    response.writeHead(reply.status).end(await reply.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const { options } = https.globalAgent;
+  const before = { ...options };
+  Object.assign(options, { ca: [cert], checkServerIdentity: () => undefined });
+  return {
+    host: `localhost:${port}`,
+    async [Symbol.asyncDispose]() {
+      Object.assign(options, { ca: before.ca, checkServerIdentity: before.checkServerIdentity });
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function validate(message: object): Promise<Error | null> {
+  const validator = new MessageValidator(/^localhost:\d+$/);
+  return new Promise((resolve) => validator.validate({ ...message }, resolve));
+}
+
+async function publishVia(host: string, topic: string, parameters: Body): Promise<void> {
+  const form = { Action: "Publish", Version: "2010-03-31", TopicArn: topic, ...parameters };
+  const url = new URL(site.cloud.endpoint);
+  // The host that links begin with is the one that the caller used.
+  const reply = await new Promise<number>((resolve, reject) => {
+    const headers = {
+      host,
+      "x-forwarded-proto": "https",
+      "content-type": "application/x-www-form-urlencoded",
+    };
+    const { request } = require("node:http") as typeof import("node:http");
+    const { hostname, port } = url;
+    request({ hostname, port, method: "POST", headers }, (response) => {
+      response.resume().on("end", () => resolve(response.statusCode as number));
+    })
+      .on("error", reject)
+      .end(new URLSearchParams(form).toString());
+  });
+  expect(reply).toBe(200);
+}
+
+async function receive(queue: string): Promise<Body> {
+  const [message] = await site.drain(queue);
+  return JSON.parse(message?.Body as string) as Body;
+}
+
+test.each(["1", "2"])(
+  "[106] sns-validator accepts signatures of version %s, and nothing that was changed",
+  async (SignatureVersion) => {
+    await using front = await openFront();
+    const topic = await site.topic(`signed${SignatureVersion}`, { SignatureVersion });
+    const queue = await site.queue(`signed${SignatureVersion}`);
+    await site.subscribe(topic, queue);
+    await publishVia(front.host, topic, { Message: 'zwölf "Boxkämpfer"\r\n', Subject: "S" });
+    const notification = await receive(queue);
+    expect(notification).toMatchObject({ SignatureVersion });
+    expect(await validate(notification)).toBeNull();
+    for (const key of ["Message", "Subject", "Timestamp", "TopicArn", "MessageId"]) {
+      const forged = { ...notification, [key]: `${notification[key]}x` };
+      expect(await validate(forged)).toBeInstanceOf(Error);
+    }
+    await publishVia(front.host, topic, { Message: "without a subject" });
+    expect(await validate(await receive(queue))).toBeNull();
+  },
+);
+
+test("[106] a certificate is served that verifies the signatures by itself, too", async () => {
+  const topic = await site.topic("plain");
+  const queue = await site.queue("plain");
+  await site.subscribe(topic, queue);
+  const id = await site.publish(topic, { Message: "hello" });
+  const body = await receive(queue);
+  const reply = await fetch(body.SigningCertURL as string);
+  expect(reply.headers.get("content-type")).toBe("application/x-pem-file");
+  const certificate = new X509Certificate(await reply.text());
+  const text =
+    `Message\nhello\nMessageId\n${id}\nTimestamp\n${body.Timestamp}\n` +
+    `TopicArn\n${topic}\nType\nNotification\n`;
+  const signature = Buffer.from(body.Signature as string, "base64");
+  expect(verify("sha1", Buffer.from(text), certificate.publicKey, signature)).toBe(true);
+  const other = body.SigningCertURL?.replace(/-[0-9a-f]+\.pem/, "-00.pem") as string;
+  expect((await fetch(other)).status).toBe(404);
+});
+
+test("[106] the request to confirm is signed over its own fields", async () => {
+  await using endpoint = await openEndpoint();
+  const TopicArn = await site.topic("confirming");
+  const http = { Protocol: "http", Endpoint: endpoint.url };
+  await site.sns.send(new SubscribeCommand({ TopicArn, ...http }));
+  await site.cloud.clock.advance(0);
+  const body = JSON.parse(endpoint.requests[0]?.body as string) as Body;
+  const keys = ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"];
+  const text = keys.map((key) => `${key}\n${body[key]}\n`).join("");
+  const certificate = new X509Certificate(
+    await (await fetch(body.SigningCertURL as string)).text(),
+  );
+  const signature = Buffer.from(body.Signature as string, "base64");
+  expect(verify("sha1", Buffer.from(text), certificate.publicKey, signature)).toBe(true);
+  const { Token } = body;
+  await site.sns.send(
+    new ConfirmSubscriptionCommand({ TopicArn: `${TOPIC_PREFIX}confirming`, Token }),
+  );
+});

@@ -1,0 +1,241 @@
+// Drives the same random history through every store there is and expects the same answers: claims,
+// renewals, expiries, commits, failures, purges, and crashes between calls.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
+import type { Fence, LedgerScope, ObjectRef } from "../../src/core/record-state.ts";
+import { fenceOf, recordKey } from "../../src/core/record-state.ts";
+import { days, durationMs, epochMs, seconds } from "../../src/core/units.ts";
+import type { ClaimResult, Ledger } from "../../src/ports/ledger.ts";
+import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
+import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
+import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { createManualClock } from "./manual-clock.ts";
+import { partMissing, random, turn } from "./parts.ts";
+import { startPostgres } from "./postgres-server.ts";
+
+const HISTORIES = Number(process.env.TIDEGATE_HISTORIES ?? 40);
+/** Every answer of DynamoDB Local takes milliseconds. */
+const DYNAMO_SHARE = 1 / 4;
+const KEYS = ["a", "b", "c", "d"].map(recordKey);
+const OBJECTS = ["x", "y"];
+
+const clock = createManualClock(epochMs(1_700_000_000_000));
+const folder = mkdtempSync(join(tmpdir(), "tidegate-differential-"));
+const postgres = await startPostgres({ fsync: "off" });
+const dynamo = await startDynamoLocal();
+if ("missing" in postgres) partMissing("PostgreSQL", postgres.missing);
+if ("missing" in dynamo) partMissing("DynamoDB Local", dynamo.missing);
+const open: Ledger[] = [];
+afterAll(async () => {
+  for (const ledger of open) await ledger.close();
+  if ("url" in postgres) postgres.stop();
+  if ("endpoint" in dynamo) dynamo.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Opener = () => Promise<Ledger>;
+const stores = new Map<string, Opener>();
+const path = join(folder, "ledger.db");
+// A tail of a few keys, so that the index is written, read and begun anew within a history.
+const tailLimits = { keysMin: 3, keysMax: 5, sliceMin: 1 };
+stores.set("SQLite", async () => createSqliteLedger({ clock, turn }, { path, tailLimits }));
+if ("url" in postgres) {
+  const { url } = postgres;
+  stores.set("PostgreSQL", () => createPostgresLedger({ clock }, { url, connectionsMax: 2 }));
+}
+if ("endpoint" in dynamo) {
+  const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+  const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
+  stores.set("DynamoDB", () => createDynamoLedger({ clock, random }, where));
+}
+
+/** What happens next; keys by index, fences by how many claims ago they were given. */
+type Happening =
+  | { readonly kind: "claim" | "direct"; readonly of: readonly Asked[] }
+  | {
+      readonly kind: "renew" | "commit" | "fail" | "release";
+      readonly of: readonly Asked[];
+      readonly flag: boolean;
+    }
+  | { readonly kind: "reopen"; readonly of: readonly Asked[] }
+  | { readonly kind: "wait"; readonly ms: number }
+  | { readonly kind: "purge" | "crash" };
+
+interface Asked {
+  readonly key: number;
+  readonly fencesBack: number;
+  readonly object: number | null;
+  readonly sequencer: string | null;
+}
+
+const anyAsked = (): fc.Arbitrary<Asked> =>
+  fc.record({
+    key: fc.nat(KEYS.length - 1),
+    fencesBack: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(2)),
+    object: fc.option(fc.nat(OBJECTS.length - 1)),
+    sequencer: fc.option(fc.constantFrom("01", "02", "0200", "03", "04A"), { freq: 8 }),
+  });
+const some = () => fc.array(anyAsked(), { minLength: 1, maxLength: 4 });
+const anyHappening = (): fc.Arbitrary<Happening> =>
+  fc.oneof(
+    { weight: 5, arbitrary: fc.record({ kind: fc.constant("claim"), of: some() }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant("direct"), of: some() }) },
+    {
+      weight: 7,
+      arbitrary: fc.record({
+        kind: fc.constantFrom("renew", "commit", "commit", "fail", "release"),
+        of: some(),
+        flag: fc.boolean(),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("reopen"), of: some() }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant("wait"),
+        ms: fc.constantFrom(1, 9_999, 10_000, 40_000, days(20), days(45)),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("purge", "crash") }) },
+  ) as fc.Arbitrary<Happening>;
+
+const failure = { errorClass: "c", fingerprint: "f", message: "it broke" };
+
+/** One ledger under test, with the fences it gave out; a crash opens it anew. */
+class Subject {
+  readonly #opener: Opener;
+  readonly #scope: LedgerScope;
+  #fences = new Map<number, Fence[]>();
+  ledger: Ledger;
+
+  constructor(ledger: Ledger, opener: Opener, scope: LedgerScope) {
+    this.ledger = ledger;
+    this.#opener = opener;
+    this.#scope = scope;
+  }
+
+  #fence({ key, fencesBack }: Asked): Fence {
+    return this.#fences.get(key)?.at(-1 - fencesBack) ?? fenceOf(7);
+  }
+
+  async crash(): Promise<void> {
+    this.ledger = await this.#opener();
+    open.push(this.ledger);
+  }
+
+  async meet(happening: Happening): Promise<unknown> {
+    const { ledger } = this;
+    const scope = this.#scope;
+    const now = clock.now();
+    const of = "of" in happening ? happening.of : [];
+    const named = of.map((asked) => ({
+      key: KEYS[asked.key] ?? recordKey("none"),
+      fence: this.#fence(asked),
+      receivedAt: now,
+      owner: "w",
+      ...objectOf(asked),
+    }));
+    const without = named.map(({ key, fence }) => ({ key, fence }));
+    switch (happening.kind) {
+      case "claim": {
+        const results = await ledger.claim(scope, named, { owner: "w", leaseMs: seconds(10) });
+        this.#rememberFences(of, results);
+        return results;
+      }
+      case "direct":
+        return await ledger.commitDirect(
+          scope,
+          named.map((item) => ({ ...item, startedAt: now, digest: `direct ${item.key}` })),
+        );
+      case "renew":
+        return await ledger.renew(scope, without, seconds(happening.flag ? 10 : 60));
+      case "commit":
+        return await ledger.commit(
+          scope,
+          named.map(({ key, fence, object }) => ({
+            ...{ key, fence, digest: `of ${fence}` },
+            ...(object && { object }),
+            ...(happening.flag && { effects: "some" }),
+          })),
+        );
+      case "fail": {
+        const permanent = happening.flag;
+        return await ledger.fail(
+          scope,
+          named.map(({ key, fence, owner, receivedAt }, at) => ({
+            ...{ key, owner, receivedAt, permanent, failure },
+            fence: of[at]?.sequencer === "03" ? null : fence,
+          })),
+        );
+      }
+      case "release":
+        return await ledger.release(scope, without);
+      case "reopen":
+        return await ledger.reopen(
+          scope,
+          named.map(({ key }) => key),
+        );
+      case "crash":
+        return await this.crash();
+      case "purge":
+        return void (await ledger.purge(1_000));
+      case "wait":
+        return;
+    }
+  }
+
+  #rememberFences(of: readonly Asked[], results: readonly ClaimResult[]): void {
+    for (const [at, result] of results.entries()) {
+      const key = of[at]?.key ?? 0;
+      if (result.kind !== "claimed") continue;
+      this.#fences.set(key, [...(this.#fences.get(key) ?? []), result.fence]);
+    }
+  }
+
+  async view(): Promise<unknown> {
+    const shown = [];
+    for (const key of KEYS) shown.push((await this.ledger.show(this.#scope, key)) ?? null);
+    for (const key of OBJECTS) {
+      shown.push((await this.ledger.showObject(this.#scope, "in", key)) ?? null);
+    }
+    const stats = await this.ledger.stats();
+    return [shown, stats.filter(({ generation }) => generation === this.#scope.generation)];
+  }
+}
+
+function objectOf({ object, sequencer }: Asked): { object?: ObjectRef } {
+  if (object === null) return {};
+  return { object: { bucket: "in", key: OBJECTS[object] ?? "x", sequencer } };
+}
+
+describe.each([...stores])("the same history on memory and on %s", (name, opener) => {
+  test("gives the same answers, histories and counts", async () => {
+    let generation = 0;
+    let current = await opener();
+    open.push(current);
+    const memory = createMemoryLedger({ clock });
+    const histories = fc.array(anyHappening(), { minLength: 5, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(histories, async (history) => {
+        generation += 1;
+        const scope = { pipeline: "differential", generation };
+        const model = new Subject(memory, async () => memory, scope);
+        const subject = new Subject(current, opener, scope);
+        for (const happening of history) {
+          if (happening.kind === "wait") clock.advance(durationMs(happening.ms));
+          const expected = await model.meet(happening);
+          expect(await subject.meet(happening), JSON.stringify(happening)).toEqual(expected);
+        }
+        expect(await subject.view()).toEqual(await model.view());
+        current = subject.ledger;
+      }),
+      { numRuns: Math.ceil(name === "DynamoDB" ? HISTORIES * DYNAMO_SHARE : HISTORIES) },
+    );
+  });
+});

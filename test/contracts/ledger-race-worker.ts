@@ -1,0 +1,73 @@
+// One of many processes that race for the same keys. It claims in random order, now and then with a
+// lease too short to keep, drops some claims as a crash would, commits others late, and goes on
+// until every key is committed. At the end it prints what it was told.
+
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openLedger } from "../../src/cli/open-ledger.ts";
+import type { Fence, RecordKey } from "../../src/core/record-state.ts";
+import { recordKey } from "../../src/core/record-state.ts";
+import { durationMs } from "../../src/core/units.ts";
+import { random, systemClock, turn } from "./parts.ts";
+
+/** What a worker saw: fences of its claims and of its accepted commits, by key's number. */
+export interface RaceReport {
+  readonly claims: [number, number][];
+  readonly commits: [number, number][];
+  readonly fenced: number;
+}
+
+export const RACE_SCOPE = { pipeline: "race", generation: 1 };
+const BATCH = 50;
+const PAUSE_MS = 5;
+const SHORT_MS = durationMs(1);
+const LONG_MS = durationMs(20_000);
+
+export function raceKey(n: number): RecordKey {
+  return recordKey(`k1:${createHash("sha256").update(String(n)).digest("hex")}`);
+}
+
+async function race(url: string, owner: string, keys: number): Promise<RaceReport> {
+  const ledger = await openLedger(url, { clock: systemClock, turn, random });
+  const claims: [number, number][] = [];
+  const commits: [number, number][] = [];
+  let fenced = 0;
+  const open = new Set(Array.from({ length: keys }, (_, n) => n));
+  /** Claims of an earlier round, committed only now: their short leases are long over. */
+  let late: [number, Fence][] = [];
+  while (open.size > 0) {
+    const batch = [...open].sort(() => random.fraction() - 0.5).slice(0, BATCH);
+    const short = random.fraction() < 0.5;
+    const requests = batch.map((n) => ({ key: raceKey(n), receivedAt: systemClock.now() }));
+    const lease = { owner, leaseMs: short ? SHORT_MS : LONG_MS };
+    const results = await ledger.claim(RACE_SCOPE, requests, lease);
+    const held: [number, Fence][] = [];
+    for (const [at, result] of results.entries()) {
+      const n = batch[at] ?? -1;
+      if (result.kind === "duplicate") open.delete(n);
+      if (result.kind !== "claimed") continue;
+      claims.push([n, result.fence]);
+      // A short claim may be dropped; a long one never, or all would wait for it.
+      if (!short || random.fraction() < 0.7) held.push([n, result.fence]);
+    }
+    const now = short ? late : [...late, ...held];
+    late = short ? held : [];
+    const answers = await ledger.commit(
+      RACE_SCOPE,
+      now.map(([n, fence]) => ({ key: raceKey(n), fence, digest: `${owner} ${fence}` })),
+    );
+    for (const [at, answer] of answers.entries()) {
+      const [n, fence] = now[at] ?? [-1, 0];
+      if (answer.kind === "committed") commits.push([n, fence]);
+      else fenced += 1;
+    }
+    if (held.length === 0) await sleep(PAUSE_MS); // Others hold them all: do not spin.
+  }
+  await ledger.close();
+  return { claims, commits, fenced };
+}
+
+if (import.meta.main) {
+  const [, , url = "", owner = "", keys = "0"] = process.argv;
+  process.stdout.write(JSON.stringify(await race(url, owner, Number(keys))));
+}

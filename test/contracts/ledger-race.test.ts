@@ -1,0 +1,69 @@
+// Eight processes race for the same keys (TIDEGATE_RACE_KEYS of them; 10,000 in CI).
+
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, test } from "vitest";
+import { openLedger } from "../../src/cli/open-ledger.ts";
+import type { RaceReport } from "./ledger-race-worker.ts";
+import { RACE_SCOPE, raceKey } from "./ledger-race-worker.ts";
+import { partMissing, random, systemClock, turn } from "./parts.ts";
+import { startPostgres } from "./postgres-server.ts";
+
+const KEYS = Number(process.env.TIDEGATE_RACE_KEYS ?? 400);
+const PROCESSES = 8;
+const RACE_MS_MAX = 600_000;
+const REPORT_BYTES_MAX = 64 * 1_024 * 1_024;
+const WORKER = new URL("./ledger-race-worker.ts", import.meta.url).pathname;
+const run = promisify(execFile);
+
+const folder = mkdtempSync(join(tmpdir(), "tidegate-race-"));
+const postgres = await startPostgres();
+if ("missing" in postgres) partMissing("PostgreSQL", postgres.missing);
+afterAll(() => {
+  if ("url" in postgres) postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function race(url: string): Promise<RaceReport[]> {
+  const options = { maxBuffer: REPORT_BYTES_MAX, timeout: RACE_MS_MAX };
+  const racing = Array.from({ length: PROCESSES }, async (_, n) => {
+    const args = [WORKER, url, `worker-${n}`, String(KEYS)];
+    const { stdout } = await run(process.execPath, args, options);
+    return JSON.parse(stdout) as RaceReport;
+  });
+  return await Promise.all(racing);
+}
+
+const urls: [string, string][] = [["SQLite", `sqlite:${join(folder, "race.db")}`]];
+if ("url" in postgres) urls.push(["PostgreSQL", postgres.url]);
+
+describe.each(urls)("eight processes on %s", (_name, url) => {
+  test(
+    "commit every key once, by the holder of its newest fence",
+    async () => {
+      const reports = await race(url);
+      const newest = new Map<number, number>();
+      const fences = reports.flatMap(({ claims }) => claims);
+      for (const [n, fence] of fences) newest.set(n, Math.max(newest.get(n) ?? 0, fence));
+      const commits = reports.flatMap((report) => report.commits);
+      expect(commits.map(([n]) => n).sort((a, b) => a - b)).toEqual(
+        Array.from({ length: KEYS }, (_, n) => n),
+      );
+      for (const [n, fence] of commits) expect(fence).toBe(newest.get(n));
+      // No fence was given twice, and the race was one: some holders came too late.
+      expect(new Set(fences.map(String)).size).toBe(fences.length);
+      expect(reports.reduce((sum, { fenced }) => sum + fenced, 0)).toBeGreaterThan(0);
+      const ledger = await openLedger(url, { clock: systemClock, turn, random });
+      for (const [n, fence] of commits.slice(0, 100)) {
+        const view = await ledger.show(RACE_SCOPE, raceKey(n));
+        expect(view?.record).toMatchObject({ kind: "committed", fence });
+      }
+      expect(await ledger.stats()).toMatchObject([{ committed: KEYS, claimed: 0 }]);
+      await ledger.close();
+    },
+    RACE_MS_MAX,
+  );
+});

@@ -1,0 +1,70 @@
+import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, describe, expect, test } from "vitest";
+import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
+import { recordKey } from "../../src/core/record-state.ts";
+import { epochMs, seconds } from "../../src/core/units.ts";
+import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
+import { describeLedger } from "./ledger.ts";
+import { createManualClock } from "./manual-clock.ts";
+import { partMissing, random } from "./parts.ts";
+
+const local = await startDynamoLocal();
+if ("missing" in local) partMissing("DynamoDB Local", local.missing);
+const endpoint = "endpoint" in local ? local.endpoint : "";
+afterAll(() => {
+  if ("endpoint" in local) local.stop();
+});
+
+const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+const clock = createManualClock(epochMs(1_700_000_000_000));
+let tables = 0;
+const optionsFor = (table: string) => ({ table, region: "eu-west-1", endpoint, credentials });
+const freshTable = () => {
+  tables += 1;
+  return `ledger-${tables}`;
+};
+
+describe.skipIf("missing" in local)("DynamoDB", () => {
+  describeLedger({
+    name: "DynamoDB Local",
+    async open(on) {
+      const options = optionsFor(freshTable());
+      const again = () => createDynamoLedger({ clock: on, random }, options);
+      return { ledger: await again(), again };
+    },
+  });
+
+  test("a table of a newer schema is refused", async () => {
+    const options = optionsFor(freshTable());
+    await (await createDynamoLedger({ clock, random }, options)).close();
+    const client = new DynamoDBClient(options);
+    const Item = { pk: { S: "meta#ledger" }, version: { N: "99" } };
+    await client.send(new PutItemCommand({ TableName: options.table, Item }));
+    client.destroy();
+    const opening = createDynamoLedger({ clock, random }, options);
+    await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
+  });
+
+  test("a table that was never made is told apart from an endpoint that is down", async () => {
+    const options = { ...optionsFor(freshTable()), migrate: false };
+    const missing = createDynamoLedger({ clock, random }, options);
+    await expect(missing).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+    const nowhere = { ...options, endpoint: "http://127.0.0.1:1" };
+    const down = createDynamoLedger({ clock, random }, nowhere);
+    await expect(down).rejects.toMatchObject({ code: "TG_LEDGER_UNAVAILABLE" });
+  });
+
+  test("sink writes are refused, as the store cannot carry them", async () => {
+    const ledger = await createDynamoLedger({ clock, random }, optionsFor(freshTable()));
+    const scope = { pipeline: "orders", generation: 1 };
+    const key = recordKey("a");
+    const lease = { owner: "w", leaseMs: seconds(30) };
+    const [claim] = await ledger.claim(scope, [{ key, receivedAt: clock.now() }], lease);
+    if (claim?.kind !== "claimed") throw new Error("not claimed");
+    const writes = [{ statement: "INSERT", params: [] }];
+    const commit = ledger.commit(scope, [{ key, fence: claim.fence, digest: "d", writes }]);
+    await expect(commit).rejects.toMatchObject({ code: "TG_VALUE_INVALID" });
+    expect((await ledger.show(scope, key))?.record.kind).toBe("claimed");
+    await ledger.close();
+  });
+});

@@ -1,0 +1,116 @@
+import pg from "pg";
+import { afterAll, describe, expect, test } from "vitest";
+import { fenceOf, recordKey } from "../../src/core/record-state.ts";
+import { epochMs, seconds } from "../../src/core/units.ts";
+import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { describeLedger } from "./ledger.ts";
+import { createManualClock } from "./manual-clock.ts";
+import { partMissing } from "./parts.ts";
+import { startPostgres } from "./postgres-server.ts";
+
+const server = await startPostgres({ fsync: "off" });
+if ("missing" in server) partMissing("PostgreSQL", server.missing);
+const url = "url" in server ? server.url : "";
+afterAll(() => {
+  if ("url" in server) server.stop();
+});
+
+const clock = createManualClock(epochMs(1_700_000_000_000));
+const SCOPE = { pipeline: "orders", generation: 1 };
+const LEASE = { owner: "w", leaseMs: seconds(30) };
+const ask = (name: string) => ({ key: recordKey(name), receivedAt: clock.now() });
+let schemas = 0;
+
+/** A URL whose tables are its own, in a schema of that name. */
+async function freshUrl(): Promise<string> {
+  schemas += 1;
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(`CREATE SCHEMA s${schemas}`);
+  await client.end();
+  return `${url}?options=-csearch_path%3Ds${schemas}`;
+}
+
+async function query(at: string, sql: string) {
+  const client = new pg.Client(at);
+  await client.connect();
+  const { rows } = await client.query(sql);
+  await client.end();
+  return rows;
+}
+
+describe.skipIf("missing" in server)("PostgreSQL", () => {
+  describeLedger({
+    name: "PostgreSQL",
+    async open(on) {
+      const own = await freshUrl();
+      const again = () => createPostgresLedger({ clock: on }, { url: own });
+      return { ledger: await again(), again };
+    },
+  });
+
+  test("a database of a newer schema is refused and left as it is", async () => {
+    const own = await freshUrl();
+    await query(own, "CREATE TABLE tidegate_schema (part text PRIMARY KEY, version integer)");
+    await query(own, "INSERT INTO tidegate_schema VALUES ('ledger', 99)");
+    const opening = createPostgresLedger({ clock }, { url: own });
+    await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
+    const tables = `SELECT tablename FROM pg_tables WHERE schemaname = 's${schemas}'`;
+    expect(await query(own, tables)).toEqual([{ tablename: "tidegate_schema" }]);
+  });
+
+  test("several processes may open an empty database at once", async () => {
+    const own = await freshUrl();
+    const opening = Array.from({ length: 4 }, () => createPostgresLedger({ clock }, { url: own }));
+    for (const ledger of await Promise.all(opening)) await ledger.close();
+  });
+
+  test("a database that is down, absent or read-only gives one clear error", async () => {
+    const refused = { code: "TG_LEDGER_UNAVAILABLE" };
+    const down = createPostgresLedger({ clock }, { url: "postgres://127.0.0.1:1/none" });
+    await expect(down).rejects.toMatchObject(refused);
+    const absent = createPostgresLedger({ clock }, { url: url.replace("/ledger", "/absent") });
+    await expect(absent).rejects.toMatchObject(refused);
+    const own = await freshUrl();
+    await (await createPostgresLedger({ clock }, { url: own })).close();
+    const readOnly = own.replace("options=", "options=-cdefault_transaction_read_only%3Don%20");
+    const ledger = await createPostgresLedger({ clock }, { url: readOnly });
+    await expect(ledger.claim(SCOPE, [ask("a")], LEASE)).rejects.toMatchObject(refused);
+    expect(await ledger.stats()).toEqual([]);
+    await ledger.close();
+    await expect(ledger.stats()).rejects.toMatchObject({ code: "TG_CLOSED" });
+  });
+
+  test("a server that does not sync to disk is told of", async () => {
+    const ledger = await createPostgresLedger({ clock }, { url: await freshUrl() });
+    expect(await ledger.check()).toEqual(["fsync is off: an answer may be lost in a crash."]);
+    await ledger.close();
+  });
+
+  test("a ledger that was never made is told apart from one that is down", async () => {
+    const opening = createPostgresLedger({ clock }, { url: await freshUrl(), migrate: false });
+    await expect(opening).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+  });
+
+  test("sink writes are applied with their commit, once, and never without it", async () => {
+    const own = await freshUrl();
+    const ledger = await createPostgresLedger({ clock }, { url: own });
+    await query(own, "CREATE TABLE orders (id text PRIMARY KEY)");
+    const claims = await ledger.claim(SCOPE, [ask("a"), ask("b")], LEASE);
+    const [a, b] = claims.map((result) => (result.kind === "claimed" ? result.fence : fenceOf(0)));
+    const commit = (key: string, fence = fenceOf(0), id = "1") => ({
+      key: recordKey(key),
+      fence,
+      digest: "d",
+      writes: [{ statement: "INSERT INTO orders VALUES ($1)", params: [id] }],
+    });
+    expect(await ledger.commit(SCOPE, [commit("a", a)])).toEqual([{ kind: "committed" }]);
+    expect(await ledger.commit(SCOPE, [commit("a", a)])).toEqual([{ kind: "committed" }]);
+    expect(await ledger.commit(SCOPE, [commit("b")])).toEqual([{ kind: "fenced" }]);
+    const broken = ledger.commit(SCOPE, [commit("b", b, "1")]);
+    await expect(broken).rejects.toMatchObject({ code: "TG_SINK_REFUSED" });
+    expect(await query(own, "SELECT id FROM orders")).toEqual([{ id: "1" }]);
+    expect(await ledger.show(SCOPE, recordKey("b"))).toMatchObject({ record: { kind: "claimed" } });
+    await ledger.close();
+  });
+});

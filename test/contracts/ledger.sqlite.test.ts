@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, test } from "vitest";
+import { fenceOf, recordKey } from "../../src/core/record-state.ts";
+import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { describeLedger } from "./ledger.ts";
+import { createManualClock } from "./manual-clock.ts";
+import { turn } from "./parts.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "tidegate-ledger-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+const freshPath = () => {
+  files += 1;
+  return join(folder, `${files}.db`);
+};
+const clock = createManualClock(epochMs(1_700_000_000_000));
+const open = (path: string, more: { readOnly?: boolean; busyMs?: number } = {}) => {
+  const busyMs = durationMs(more.busyMs ?? 1_000);
+  return createSqliteLedger({ clock, turn }, { path, readOnly: more.readOnly ?? false, busyMs });
+};
+const SCOPE = { pipeline: "orders", generation: 1 };
+const LEASE = { owner: "w", leaseMs: seconds(30) };
+const ask = (name: string) => ({ key: recordKey(name), receivedAt: clock.now() });
+
+describeLedger({
+  name: "SQLite",
+  async open(on) {
+    const path = freshPath();
+    const again = async () => createSqliteLedger({ clock: on, turn }, { path });
+    return { ledger: await again(), again };
+  },
+});
+
+test("a file of a newer schema is refused and left as it is", () => {
+  const path = freshPath();
+  const db = new DatabaseSync(path);
+  db.exec("CREATE TABLE tidegate_schema (part TEXT PRIMARY KEY, version INTEGER NOT NULL)");
+  db.exec("INSERT INTO tidegate_schema VALUES ('ledger', 99)");
+  expect(() => open(path)).toThrow(expect.objectContaining({ code: "TG_STORE_NEWER" }));
+  expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n).toBe(2);
+  expect(db.prepare("PRAGMA journal_mode").get()?.journal_mode).toBe("delete");
+  db.close();
+});
+
+test("a file that is no database, and one that cannot be made, give one clear error each", () => {
+  const path = freshPath();
+  writeFileSync(path, "these are not the pages of a database, however long one looks at them");
+  expect(() => open(path)).toThrow(expect.objectContaining({ code: "TG_STORE_CORRUPT" }));
+  const nowhere = join(folder, "missing", "ledger.db");
+  expect(() => open(nowhere)).toThrow(expect.objectContaining({ code: "TG_LEDGER_UNAVAILABLE" }));
+});
+
+test("a locked or read-only file refuses the call and nothing is written", async () => {
+  const path = freshPath();
+  const ledger = open(path, { busyMs: 1 });
+  const other = new DatabaseSync(path);
+  other.exec("BEGIN IMMEDIATE");
+  const refused = { code: "TG_LEDGER_UNAVAILABLE" };
+  await expect(ledger.claim(SCOPE, [ask("a")], LEASE)).rejects.toMatchObject(refused);
+  other.exec("ROLLBACK");
+  other.close();
+  const reader = open(path, { readOnly: true });
+  await expect(reader.claim(SCOPE, [ask("a")], LEASE)).rejects.toMatchObject(refused);
+  expect(await reader.stats()).toEqual([]);
+  expect(await ledger.claim(SCOPE, [ask("a")], LEASE)).toMatchObject([{ kind: "claimed" }]);
+  expect(await reader.show(SCOPE, recordKey("a"))).toMatchObject({ record: { kind: "claimed" } });
+  await reader.close();
+  await ledger.close();
+  await expect(ledger.claim(SCOPE, [ask("a")], LEASE)).rejects.toMatchObject({ code: "TG_CLOSED" });
+});
+
+test("sink writes are applied with their commit, once, and never without it", async () => {
+  const path = freshPath();
+  const ledger = open(path);
+  const sink = new DatabaseSync(path);
+  sink.exec("CREATE TABLE orders (id TEXT PRIMARY KEY, total INTEGER)");
+  const rows = () => sink.prepare("SELECT id, total FROM orders ORDER BY id").all();
+  const write = (id: string, total: number) => ({
+    statement: "INSERT INTO orders VALUES (?, ?)",
+    params: [id, total],
+  });
+  const claims = await ledger.claim(SCOPE, [ask("a"), ask("b")], LEASE);
+  const [a, b] = claims.map((result) => (result.kind === "claimed" ? result.fence : fenceOf(0)));
+  const commit = (key: string, fence: typeof a, id: string) => ({
+    key: recordKey(key),
+    fence: fence ?? fenceOf(0),
+    digest: "d",
+    writes: [write(id, 1)],
+  });
+  expect(await ledger.commit(SCOPE, [commit("a", a, "1")])).toEqual([{ kind: "committed" }]);
+  expect(await ledger.commit(SCOPE, [commit("a", a, "1")])).toEqual([{ kind: "committed" }]);
+  const fenced = await ledger.commit(SCOPE, [commit("b", fenceOf(1), "2")]);
+  expect(fenced).toEqual([{ kind: "fenced" }]);
+  expect(rows()).toMatchObject([{ id: "1", total: 1 }]);
+  // The second fails on the sink's primary key; the third shares its transaction and must not.
+  const [broken, fine] = await Promise.allSettled([
+    ledger.commit(SCOPE, [commit("b", b, "1")]),
+    ledger.claim(SCOPE, [ask("c")], LEASE),
+  ]);
+  expect(broken).toMatchObject({ status: "rejected", reason: { code: "TG_SINK_REFUSED" } });
+  expect(fine).toMatchObject({ status: "fulfilled", value: [{ kind: "claimed" }] });
+  expect(await ledger.show(SCOPE, recordKey("b"))).toMatchObject({ record: { kind: "claimed" } });
+  sink.close();
+  await ledger.close();
+});
+
+test("a record refused by its sink does not hide another process's record", async () => {
+  const path = freshPath();
+  const ledger = open(path);
+  const other = open(path);
+  const times = { receivedAt: clock.now(), startedAt: clock.now() };
+  const writes = [{ statement: "INSERT INTO missing VALUES (1)", params: [] }];
+  const broken = { key: recordKey("a"), owner: "w", ...times, digest: "d", writes };
+  const refused = { code: "TG_SINK_REFUSED" };
+  await expect(ledger.commitDirect(SCOPE, [broken])).rejects.toMatchObject(refused);
+  expect(await ledger.show(SCOPE, recordKey("a"))).toBeUndefined();
+  expect(await other.claim(SCOPE, [ask("b")], LEASE)).toMatchObject([{ kind: "claimed" }]);
+  expect(await ledger.claim(SCOPE, [ask("b")], LEASE)).toMatchObject([{ kind: "busy" }]);
+  await other.close();
+  await ledger.close();
+});

@@ -1,0 +1,29 @@
+// The crash test of topics: a publish and all of its copies are one thing, whatever the crash.
+// TIDEGATE_CRASHES sets how often the server is killed, TIDEGATE_CRASH_SEED what is published.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { runFanOut } from "./fan-out-run.ts";
+import { SERVER_ARGS } from "./servers.ts";
+
+const CRASHES_DEFAULT = 6;
+const MS_PER_CRASH_MAX = 15_000;
+
+const crashes = Number(process.env.TIDEGATE_CRASHES ?? CRASHES_DEFAULT);
+const seed = Number(process.env.TIDEGATE_CRASH_SEED ?? Math.floor(Math.random() * 1_000_000));
+
+test(`no publish is half done after ${crashes} kills in the middle of fan-outs`, {
+  timeout: 60_000 + crashes * MS_PER_CRASH_MAX,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "tidegate-fan-out-"));
+  const result = await runFanOut({ serverArgs: SERVER_ARGS.tidegate(), folder, crashes, seed });
+  const { violations, ...counts } = result;
+  const told = `seed ${seed}, ${JSON.stringify(counts)}`;
+  console.log(`fan-out crash test: ${told}`);
+  expect(violations, `${told}; kept: ${folder}`).toEqual([]);
+  expect(counts.acknowledged, told).toBeGreaterThan(0);
+  expect(counts.unanswered, told).toBeGreaterThan(0);
+  rmSync(folder, { recursive: true, force: true });
+});

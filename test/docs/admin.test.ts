@@ -1,0 +1,17 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { ADMIN_ROUTES } from "../../src/broker/wire/admin/admin.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const PAGE = readFileSync(new URL("../../docs/reference/admin.md", import.meta.url), "utf8");
+
+test("the page of the admin lists exactly the paths and methods there are", () => {
+  expect(rowsOf(PAGE, "path").map(([path, methods]) => [path, methods])).toEqual(
+    ADMIN_ROUTES.map(({ path, methods }) => [
+      `\`/_tidegate/${path}\``,
+      Object.keys(methods)
+        .map((method) => `\`${method}\``)
+        .join(", "),
+    ]),
+  );
+});

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { recordKey } from "../../src/core/record-state.ts";
+import { claimOne, commitOne, fenceIn, onEveryLedger, SCOPE } from "./ledgers.ts";
+
+onEveryLedger("T17: pipelines that share a ledger do not suppress each other", (fresh) => {
+  test("what one pipeline has committed another still has to do", async () => {
+    const world = fresh();
+    await commitOne(world, "a", fenceIn(await claimOne(world, "a")));
+    const other = { pipeline: "invoices", generation: 1 };
+    expect(await claimOne(world, "a", { scope: other })).toMatchObject({ kind: "claimed" });
+    expect((await world.ledger.show(SCOPE, recordKey("a")))?.record.kind).toBe("committed");
+  });
+
+  test("nor does the object state that one has applied make the other's events stale", async () => {
+    const world = fresh();
+    const newer = { bucket: "in", key: "x", sequencer: "02" };
+    await commitOne(world, "a", fenceIn(await claimOne(world, "a", { object: newer })), newer);
+    const scope = { pipeline: "invoices", generation: 1 };
+    const older = { ...newer, sequencer: "01" };
+    expect(await claimOne(world, "b", { scope, object: older })).toMatchObject({ kind: "claimed" });
+    expect(await claimOne(world, "b", { object: older })).toMatchObject({ kind: "stale" });
+  });
+});

@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { claimOne, commitOne, fenceIn, onEveryLedger } from "./ledgers.ts";
+
+onEveryLedger("T18: a replay runs in a generation of its own", (fresh) => {
+  test("what an earlier generation committed is work in the next one", async () => {
+    const world = fresh();
+    await commitOne(world, "a", fenceIn(await claimOne(world, "a")));
+    const replay = { pipeline: "orders", generation: 2 };
+    expect(await claimOne(world, "a", { scope: replay })).toMatchObject({ kind: "claimed" });
+    expect(await claimOne(world, "a")).toMatchObject({ kind: "duplicate" });
+  });
+});

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { recordKey } from "../../src/core/record-state.ts";
+import { seconds } from "../../src/core/units.ts";
+import { claimOne, commitOne, failOne, fenceIn, onEveryLedger, SCOPE } from "./ledgers.ts";
+
+onEveryLedger("T23: the log is append-only and its entries have names of their own", (fresh) => {
+  test("a second status and a second attempt stand beside the first", async () => {
+    const world = fresh();
+    const look = async () => (await world.ledger.show(SCOPE, recordKey("a")))?.entries ?? [];
+    const failed = fenceIn(await claimOne(world, "a"));
+    await failOne(world, "a", failed);
+    const before = await look();
+    await claimOne(world, "a"); // This one crashes: started, and no more.
+    world.clock.advance(seconds(30));
+    await commitOne(world, "a", fenceIn(await claimOne(world, "a")));
+    const entries = await look();
+    expect(entries.slice(0, before.length)).toEqual(before);
+    const names = entries.map(({ fence, seq }) => `${fence}/${seq}`);
+    expect(new Set(names).size).toBe(names.length);
+    expect(entries.map(({ status }) => status)).toEqual(
+      "received started failed received started received started succeeded".split(" "),
+    );
+  });
+});
