@@ -37,7 +37,7 @@ function list(broker: Broker) {
 }
 
 /** What an operation gave; fails if it was refused. */
-async function valueOf<T>(answer: Promise<unknown>): Promise<T> {
+async function givenBy<T>(answer: Promise<unknown>): Promise<T> {
   const outcome = (await answer) as { value: { ok: boolean; value: T } };
   if (!outcome.value.ok) throw new Error(JSON.stringify(outcome.value));
   return outcome.value.value;
@@ -55,10 +55,10 @@ test("puts of one key in one batch replace each other, and each drops the one be
   const before = store.commits.length;
   const puts = ["a", "b", "c"].map((blob) => put(broker, "k", blob));
   const dropped = [];
-  for (const each of puts) dropped.push((await valueOf<S3Value<"putObject">>(each)).dropped);
+  for (const each of puts) dropped.push((await givenBy<S3Value<"putObject">>(each)).dropped);
   expect(store.commits.length - before).toBe(1);
   expect(dropped).toEqual([[], ["a"], ["b"]]);
-  const { entries } = await valueOf<S3Value<"listObjects">>(list(broker));
+  const { entries } = await givenBy<S3Value<"listObjects">>(list(broker));
   expect(entries.map(({ etag }) => etag)).toEqual(["c"]);
   await broker.close();
 });
@@ -77,7 +77,7 @@ test("a listing that arrives with puts sees those before it, and none after", as
   const seen = list(broker);
   const second = put(broker, "b", "2");
   await Promise.all([first, second]);
-  const { entries } = await valueOf<S3Value<"listObjects">>(seen);
+  const { entries } = await givenBy<S3Value<"listObjects">>(seen);
   expect(entries.map(({ key }) => key)).toEqual(["a"]);
   await broker.close();
 });
@@ -92,7 +92,7 @@ test("what was put and deleted in one batch is gone for those after", async () =
     origin: ORIGIN,
   });
   const found = await broker.submit("findObject", { bucket: "bucket", key: "k", version: null });
-  expect((await valueOf<S3Value<"deleteObjects">>(gone)).dropped).toEqual(["1"]);
+  expect((await givenBy<S3Value<"deleteObjects">>(gone)).dropped).toEqual(["1"]);
   expect(found.ok && found.value.ok).toBe(false);
   await broker.close();
 });
