@@ -4,8 +4,8 @@
 //   1. a header X-Amz-Target: the JSON protocol, on whatever path;
 //   2. a path under /_tidegate: the admin;
 //   3. the path of the certificate that notifications are signed with;
-//   4. an action in the query or in a form, unless it is signed for S3: the query protocol, which
-//      tells SQS and SNS apart by itself;
+//   4. an action in the query or in a form, or the path of a queue, unless it is signed for S3: the
+//      query protocol, which tells SQS and SNS apart by itself;
 //   5. anything else: S3, whose requests name nothing but their address.
 //   Without S3, the query protocol answers the rest, and refuses what names no action.
 
@@ -52,10 +52,13 @@ export function wantsStream(head: HttpHead): boolean {
   return !isAdminPath(head.path) && !isCertificatePath(head.path) && isForS3(head);
 }
 
-function isForS3({ method, query, headers }: HttpHead): boolean {
+/** An account and a name: a queue's URL. An object of a bucket named so must be asked for signed. */
+const QUEUE_PATH = /^\/\d{12}\/[^/]+$/;
+
+function isForS3({ method, path, query, headers }: HttpHead): boolean {
   const scope = headers.authorization ?? query;
   if (/Credential=[^,&]*(\/|%2F)s3(\/|%2F)aws4_request/i.test(scope)) return true;
-  if (/(^|&)Action=/.test(query)) return false;
+  if (/(^|&)Action=/.test(query) || QUEUE_PATH.test(path)) return false;
   const form = headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
   return !(method === "POST" && form);
 }
