@@ -52,7 +52,7 @@ export function wantsStream(head: HttpHead): boolean {
   return !isAdminPath(head.path) && !isCertificatePath(head.path) && isForS3(head);
 }
 
-/** An account and a name: a queue's URL. An object of a bucket named so must be asked for signed. */
+/** An account and a name: a queue. An object of a bucket named so must be asked for signed. */
 const QUEUE_PATH = /^\/\d{12}\/[^/]+$/;
 
 function isForS3({ method, path, query, headers }: HttpHead): boolean {
