@@ -41,24 +41,25 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
     if (target !== undefined) return answerJson(site, request, target);
     if (isAdminPath(request.path)) return answerAdmin(site, options, request);
     if (isCertificatePath(request.path)) return answerCertificate(site, request);
-    if (options.s3 !== undefined && isForS3(request)) return answerS3(site, options.s3, request);
+    if (options.s3 !== undefined && isForS3(request, broker.account)) {
+      return answerS3(site, options.s3, request);
+    }
     return answerQuery(site, request);
   };
 }
 
 /** Whether a body is for S3, which takes it as it arrives. */
-export function wantsStream(head: HttpHead): boolean {
-  if (head.headers["x-amz-target"] !== undefined) return false;
-  return !isAdminPath(head.path) && !isCertificatePath(head.path) && isForS3(head);
+export function wantsStream({ account }: Pick<Broker, "account">): (head: HttpHead) => boolean {
+  return (head) => {
+    if (head.headers["x-amz-target"] !== undefined) return false;
+    return !isAdminPath(head.path) && !isCertificatePath(head.path) && isForS3(head, account);
+  };
 }
 
-/** An account and a name: a queue. An object of a bucket named so must be asked for signed. */
-const QUEUE_PATH = /^\/\d{12}\/[^/]+$/;
-
-function isForS3({ method, path, query, headers }: HttpHead): boolean {
+function isForS3({ method, path, query, headers }: HttpHead, account: string): boolean {
   const scope = headers.authorization ?? query;
   if (/Credential=[^,&]*(\/|%2F)s3(\/|%2F)aws4_request/i.test(scope)) return true;
-  if (/(^|&)Action=/.test(query) || QUEUE_PATH.test(path)) return false;
+  if (/(^|&)Action=/.test(query) || path.startsWith(`/${account}/`)) return false;
   const form = headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
   return !(method === "POST" && form);
 }

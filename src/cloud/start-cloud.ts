@@ -87,7 +87,10 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const s3 = s3SiteOf(blobs, clock, options);
     const { version } = options;
     const handler = createBrokerHttp(broker, { onError, virtualClock, version, s3 });
-    const listener = createHttpListener(handler, { onError, wantsStream });
+    const listener = createHttpListener(handler, {
+      onError,
+      wantsStream: wantsStream(broker),
+    });
     const chosenPort = await listener.listen(port, host);
     void blobs.sweep((blob) => store.objects.hasBlob(blob)).catch(onError);
     const { close } = listener;

@@ -16,6 +16,7 @@ import { SCHEMA_ROWS } from "./broker-schema.ts";
 import { readSnapshot } from "./broker-snapshot.ts";
 import { prepareReads, prepareWrites } from "./broker-statements.ts";
 import { BrokerWriter } from "./broker-writer.ts";
+import { addObjectTables } from "./object-schema.ts";
 import { PAGE_MESSAGES } from "./receipt-pages.ts";
 import { rowCheck } from "./row-check.ts";
 
@@ -27,6 +28,7 @@ function createBench() {
   const database = new DatabaseSync(":memory:");
   for (const row of SCHEMA_ROWS) database.exec(row.slice(row.indexOf(" ") + 1));
   database.exec(`INSERT INTO meta VALUES (1, 0, ${rowCheck(0)})`);
+  addObjectTables(database);
   const reads = prepareReads(database, "broker.sqlite");
   const run = prepareWrites(database);
   let writer = new BrokerWriter(() => reads);
