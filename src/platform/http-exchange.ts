@@ -4,6 +4,9 @@
 //       the request or for room for those of the reply; whoever is waited for too long is cut off.
 //   E2. A client that asked before sending (Expect: 100-continue) is told to go on when somebody
 //       wants its body, and not before.
+//   E3. A client that is still sending when it is answered gets LINGER_MS_MAX to read the answer and
+//       stop. A socket closed over bytes that nobody read is reset, and a reset can overtake the
+//       answer, which the client then never sees.
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -11,6 +14,8 @@ import type { HttpRequest } from "../ports/http.ts";
 
 /** How much of a body that is too long is read and dropped, so that the client reads the answer. */
 const DROPPED_BYTES_MAX = 16 * 1_024 * 1_024;
+/** For how long a client that has its answer may go on sending. */
+const LINGER_MS_MAX = 2_000;
 const EMPTY = new Uint8Array(0);
 
 export class HttpExchange implements HttpRequest {
@@ -130,6 +135,25 @@ export class HttpExchange implements HttpRequest {
       response.on("close", settle);
     });
     this.waitingSince = null;
+  }
+
+  /** Reads and drops what a client sends after its answer, for a while (E3). */
+  async linger(): Promise<void> {
+    const request = this.#request;
+    const response = this.#response;
+    if (request.complete || this.#asks || response.destroyed) return;
+    await new Promise<void>((resolve) => {
+      const settle = () => {
+        clearTimeout(timer);
+        request.off("end", settle);
+        response.off("close", settle);
+        resolve();
+      };
+      const timer = setTimeout(settle, LINGER_MS_MAX);
+      request.on("end", settle);
+      response.on("close", settle);
+      request.resume();
+    });
   }
 
   /** Cuts a client off that was waited for too long (E1). */

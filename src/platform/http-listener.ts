@@ -158,14 +158,16 @@ async function sendReply(
   if (length !== null && !BODILESS.has(status)) sent.push("content-length", String(length));
   if (last || !response.req.complete) sent.push("connection", "close");
   response.writeHead(status, sent);
-  if (!streamed) {
+  if (!streamed && response.req.complete) {
     response.end(body);
     return;
   }
-  for await (const chunk of body) {
+  for await (const chunk of streamed ? body : [body]) {
     if (response.destroyed) return; // N3
     if (!response.write(chunk)) await exchange.drained();
   }
+  response.flushHeaders(); // An empty body has not sent them.
+  await exchange.linger(); // Ending the reply closes the connection, and it may be too early for that.
   response.end();
 }
 
