@@ -13,12 +13,27 @@ const BANNED: ReadonlyMap<string, string> = new Map([
   ["setImmediate", "the Turn port"],
   ["process", "options given by the composition root"],
   ["fetch", "a port"],
+  ["WebSocket", "a port"],
+  ["EventSource", "a port"],
 ]);
+
+/** The names of the object that all globals hang on; it may be read by a member only. */
+const GLOBAL_OBJECTS: ReadonlySet<string> = new Set(["globalThis", "global"]);
 
 /** Members, whatever they hang on: `crypto.randomUUID`, an imported `randomUUID`. */
 const BANNED_MEMBERS: ReadonlyMap<string, string> = new Map([
   ["randomUUID", "the Random port"],
   ["getRandomValues", "the Random port"],
+  ["randomBytes", "the Random port"],
+  ["randomFill", "the Random port"],
+  ["randomFillSync", "the Random port"],
+  ["randomInt", "the Random port"],
+]);
+
+/** Members of one object only. */
+const BANNED_PAIRS: ReadonlyMap<string, string> = new Map([
+  ["Math.random", "the Random port"],
+  ["AbortSignal.timeout", "the Clock port"],
 ]);
 
 export function checkBannedGlobals(file: SourceFile): Violation[] {
@@ -45,8 +60,9 @@ function bannedUse(
     const object = nameOf(node.object);
     const name = nameOf(node.property) ?? "";
     const instead =
-      BANNED_MEMBERS.get(name) ?? (object === "globalThis" ? BANNED.get(name) : undefined);
-    if (object === "Math" && name === "random") return { name, instead: "the Random port" };
+      BANNED_MEMBERS.get(name) ??
+      BANNED_PAIRS.get(`${object}.${name}`) ??
+      (GLOBAL_OBJECTS.has(object ?? "") ? BANNED.get(name) : undefined);
     return instead === undefined ? null : { name, instead };
   }
   if (node.type === "ImportSpecifier") {
@@ -57,6 +73,9 @@ function bannedUse(
   if (node.type !== "Identifier" || !isReference(parent, field)) return null;
   const name = String(node.name);
   if (own.has(name)) return null;
+  if (GLOBAL_OBJECTS.has(name) && parent?.type !== "MemberExpression") {
+    return { name, instead: "the one global that is needed, by its name" };
+  }
   const instead = BANNED.get(name);
   return instead === undefined ? null : { name, instead };
 }
