@@ -4,9 +4,9 @@
 //       the request or for room for those of the reply; whoever is waited for too long is cut off.
 //   E2. A client that asked before sending (Expect: 100-continue) is told to go on when somebody
 //       wants its body, and not before.
-//   E3. A client that is still sending when it is answered gets LINGER_MS_MAX to read the answer and
-//       stop. A socket closed over bytes that nobody read is reset, and a reset can overtake the
-//       answer, which the client then never sees.
+//   E3. A client that is still sending when it is answered gets LINGER_MS_MAX to read the answer
+//       and stop. A socket closed over bytes that nobody read is reset, and a reset can overtake
+//       the answer, which the client then never sees.
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";

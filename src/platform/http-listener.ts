@@ -167,7 +167,7 @@ async function sendReply(
     if (!response.write(chunk)) await exchange.drained();
   }
   response.flushHeaders(); // An empty body has not sent them.
-  await exchange.linger(); // Ending the reply closes the connection, and it may be too early for that.
+  await exchange.linger(); // Ending the reply closes the connection, which may be too early.
   response.end();
 }
 
