@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const VERSION = "2.6.1";
@@ -27,7 +27,7 @@ function works(program: string, flag: string): boolean {
 
 /** The folder with the jars, fetched if need be, or why it cannot be had. */
 function fetchJars(): { readonly jars: string } | { readonly missing: string } {
-  const cache = process.env.TIDEGATE_CACHE ?? join(homedir(), ".cache", "tidegate");
+  const cache = resolve(process.env.TIDEGATE_CACHE ?? join(homedir(), ".cache", "tidegate"));
   const jars = join(cache, `dynamodb-local-${VERSION}`);
   if (existsSync(join(jars, `DynamoDBLocal-${VERSION}.jar`))) return { jars };
   if (!works("mvn", "--version")) return { missing: "Maven is not installed to fetch it" };
@@ -88,7 +88,9 @@ export async function startDynamoLocal(): Promise<DynamoLocal | { readonly missi
   const { jars } = found;
   const port = await freePort();
   const args = [`-Djava.library.path=${jars}`, "-cp", `${jars}/*`, MAIN];
-  const child = spawn("java", [...args, "-inMemory", "-port", String(port)], { stdio: "ignore" });
+  // It leaves a file of its own where it is started, in memory or not.
+  const options = { cwd: tmpdir(), stdio: "ignore" as const };
+  const child = spawn("java", [...args, "-inMemory", "-port", String(port)], options);
   const endpoint = `http://127.0.0.1:${port}`;
   const stop = () => void child.kill();
   process.once("exit", stop);
