@@ -16,6 +16,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TidegateError } from "../../src/core/errors.ts";
 import { epochMs } from "../../src/core/units.ts";
+import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker-store.ts";
 import { loadAll, message } from "../contracts/broker-store.ts";
 
@@ -85,15 +86,16 @@ function flip(folder: string, name: string, ...positions: number[]): void {
 }
 
 async function failureOf(folder: string): Promise<TidegateError | null> {
-  const store = createSqliteBrokerStore({ folder });
+  let store: BrokerStore | null = null;
   try {
+    store = createSqliteBrokerStore({ folder });
     loadAll(store);
     return null;
   } catch (error) {
     if (error instanceof TidegateError) return error;
     throw error;
   } finally {
-    await store.close();
+    await store?.close();
   }
 }
 
@@ -131,6 +133,12 @@ describe("a damaged folder is refused and left untouched", () => {
     const folder = copyOf(stopped);
     writeFileSync(join(folder, FILE), "these are not the bytes you are looking for".repeat(100));
     await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
+  });
+
+  test("when the lock's file holds something", async () => {
+    const folder = copyOf(stopped);
+    writeFileSync(join(folder, "broker.lock"), "this file was to be empty".repeat(100));
+    await expectRefused(folder, "TG_STORE_CORRUPT", "broker.lock");
   });
 
   test("when the file is empty", async () => {

@@ -16,7 +16,8 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
-import { isBusy } from "./sqlite-fault.ts";
+import { corrupt } from "./file-check.ts";
+import { isBusy, isDamage } from "./sqlite-fault.ts";
 
 const LOCK_FILE = "broker.lock";
 const PID_FILE = "broker.pid";
@@ -58,9 +59,8 @@ function takeLock(folder: string, path: string): DatabaseSync {
     return connection;
   } catch (error) {
     connection?.close();
-    if (isBusy(error)) {
-      throw lockedError(folder, error);
-    }
+    if (isBusy(error)) throw lockedError(folder, error);
+    if (isDamage(error)) throw corrupt(path, "it should be empty, and may be removed", error);
     const message = `The data folder ${folder} cannot be opened for writing.`;
     throw new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
   }
