@@ -1,4 +1,5 @@
-// Limits: every bound that AWS or the house sets, by name, in one place.
+// Limits: bounds that AWS or the house sets, by name, in one place. What a pattern bounds (labels,
+// the ids of batch entries) stands in the pattern, and what one file alone needs stands there.
 //   L1. The unit is in the name; times are DurationMs even where AWS speaks of seconds.
 //   L2. SQS_, SNS_, S3_ and DYNAMODB_ bounds are Amazon's; the others are ours and
 //       say what they protect.
@@ -14,15 +15,11 @@ export const SQS_MESSAGE_BYTES_SETTING_MAX: Bytes = bytes(1_048_576);
 /** All entries of one batch together, whatever the queue's own MaximumMessageSize. */
 export const SQS_BATCH_BYTES_MAX: Bytes = bytes(1_048_576);
 export const SQS_BATCH_ENTRIES_MAX = 10;
-export const SQS_BATCH_ENTRY_ID_CHARACTERS_MAX = 80;
 export const SQS_MESSAGE_ATTRIBUTES_MAX = 10;
 export const SQS_ATTRIBUTE_NAME_CHARACTERS_MAX = 256;
 export const SQS_ATTRIBUTE_TYPE_CHARACTERS_MAX = 256;
 export const SQS_GROUP_ID_CHARACTERS_MAX = 128;
 export const SQS_DEDUP_ID_CHARACTERS_MAX = 128;
-export const SQS_ATTEMPT_ID_CHARACTERS_MAX = 128;
-/** Digits of a FIFO sequence number. */
-export const SQS_SEQUENCE_NUMBER_DIGITS = 20;
 
 // SQS: queues
 export const SQS_QUEUE_NAME_CHARACTERS_MAX = 80;
@@ -31,7 +28,6 @@ export const SQS_TAG_KEY_CHARACTERS_MAX = 128;
 export const SQS_TAG_VALUE_CHARACTERS_MAX = 256;
 export const SQS_LIST_PAGE_MAX = 1_000;
 export const SQS_PERMISSION_ACTIONS_MAX = 7;
-export const SQS_PERMISSION_LABEL_CHARACTERS_MAX = 80;
 export const SQS_KMS_REUSE_MS_MIN: DurationMs = seconds(60);
 export const SQS_KMS_REUSE_MS_MAX: DurationMs = seconds(86_400);
 export const SQS_KMS_REUSE_MS_DEFAULT: DurationMs = seconds(300);
@@ -59,7 +55,6 @@ export const SQS_IN_FLIGHT_MAX = 120_000;
 // SQS: dead letters and redrive
 export const SQS_RECEIVE_COUNT_SETTING_MIN = 1;
 export const SQS_RECEIVE_COUNT_SETTING_MAX = 1_000;
-export const SQS_RECEIVE_COUNT_SETTING_DEFAULT = 10;
 export const SQS_REDRIVE_ALLOW_SOURCES_MAX = 10;
 export const SQS_MOVE_MESSAGES_PER_SECOND_MAX = 500;
 export const SQS_MOVE_TASKS_LISTED_MAX = 10;
@@ -113,8 +108,6 @@ export const S3_UPLOAD_PARTS_MAX = 10_000;
 export const S3_PART_BYTES_MIN: Bytes = bytes(5 * 1_048_576);
 
 // DynamoDB
-export const DYNAMODB_TRANSACTION_ITEMS_MAX = 100;
-export const DYNAMODB_TRANSACTION_BYTES_MAX: Bytes = bytes(4 * 1_048_576);
 export const DYNAMODB_ITEM_BYTES_MAX: Bytes = bytes(400 * 1_024);
 
 // The contract

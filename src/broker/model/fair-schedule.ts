@@ -9,7 +9,11 @@
 //       order.
 
 import { present } from "../../core/assert.ts";
-import { SQS_NOISY_IN_FLIGHT_MIN, SQS_NOISY_QUIET_MS } from "../../core/limits.ts";
+import {
+  SQS_NOISY_IN_FLIGHT_MIN,
+  SQS_NOISY_QUIET_MS,
+  SQS_NOISY_SHARE_PERCENT,
+} from "../../core/limits.ts";
 import { type MessageSlab, SlotState } from "./message-slab.ts";
 import { type Placed, PlacedHeap } from "./placed-heap.ts";
 import { RecentWork } from "./recent-work.ts";
@@ -17,7 +21,7 @@ import type { Cursor, Schedule } from "./schedule.ts";
 import { SlotList } from "./slot-list.ts";
 
 /** More than one in so many is a noisy share (Q2). */
-const NOISY_SHARE = 10;
+const NOISY_SHARE = 100 / SQS_NOISY_SHARE_PERCENT;
 const SINGLES = 0;
 
 /** Stands for a noisy tenant in the heap of silences, as the tenant itself is in another heap. */

@@ -1,5 +1,6 @@
 // Publish entries: from what a publisher sends, alone or in a batch, to what the broker takes.
 
+import { SNS_SUBJECT_CHARACTERS_MAX } from "../../core/limits.ts";
 import { hasInvalidXmlCharacter } from "../../core/text.ts";
 import type { PublishEntry } from "../model/topic-contract.ts";
 import type { Refusal } from "./call.ts";
@@ -7,7 +8,6 @@ import { publishAttributes, readPublishAttributes } from "./publish-attributes.t
 import { type FieldsOf, text } from "./shape.ts";
 import { absent, invalidParameter } from "./sns-request.ts";
 
-const SUBJECT_CHARS_MAX = 100;
 /** Letters, digits and punctuation are just what ASCII prints, without the space. */
 const ORDERING_ID = /^[!-~]{1,128}$/;
 
@@ -60,7 +60,7 @@ function checkTexts(message: string, subject: string | null | undefined): Refusa
   if (subject === undefined || subject === null) return null;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   const controls = /[\u0000-\u001F\u007F]/.test(subject);
-  const fits = subject !== "" && subject.length <= SUBJECT_CHARS_MAX && !controls;
+  const fits = subject !== "" && subject.length <= SNS_SUBJECT_CHARACTERS_MAX && !controls;
   return fits && !hasInvalidXmlCharacter(subject) ? null : invalidParameter("Subject");
 }
 

@@ -20,8 +20,6 @@ export interface UploadDetail extends ObjectDetail {
   readonly checksumChosen: boolean;
 }
 
-export const EMPTY_DETAIL: ObjectDetail = { headers: {}, metadata: {}, checksum: null, tags: {} };
-
 export function readDetail(text: string): ObjectDetail {
   return JSON.parse(text) as ObjectDetail;
 }

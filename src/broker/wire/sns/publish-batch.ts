@@ -1,6 +1,7 @@
 // PublishBatch: up to ten messages to everybody who has subscribed to a topic.
 //   One entry that is wrong in itself fails the whole batch, as AWS was seen to do.
 
+import { SNS_BATCH_ENTRIES_MAX } from "../../../core/limits.ts";
 import { done, refuse } from "../../model/fault.ts";
 import type { PublishEntry } from "../../model/topic-contract.ts";
 import { reportBatch } from "../batch.ts";
@@ -11,7 +12,6 @@ import { inheritedTraceHeader } from "../send-entry.ts";
 import { boolean, members, structure, text } from "../shape.ts";
 import { absent, topicOf } from "../sns-request.ts";
 
-const ENTRIES_MAX = 10;
 const ID_CHARS_MAX = 80;
 
 export const publishBatch = action({
@@ -62,7 +62,7 @@ function checkIds(ids: readonly string[]): Refusal | null {
   if (ids.length === 0) {
     return refuse("EmptyBatchRequest", "The batch request doesn't contain any entries.");
   }
-  if (ids.length > ENTRIES_MAX) {
+  if (ids.length > SNS_BATCH_ENTRIES_MAX) {
     return refuse(
       "TooManyEntriesInBatchRequest",
       "The batch request contains more entries than permissible.",
