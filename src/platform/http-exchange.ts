@@ -137,11 +137,24 @@ export class HttpExchange implements HttpRequest {
     this.waitingSince = null;
   }
 
-  /** Reads and drops what a client sends after its answer, for a while (E3). */
-  async linger(): Promise<void> {
+  /** Sends the last of the reply; the connection is closed after it if the request is not over. */
+  async end(last: string | Uint8Array): Promise<void> {
     const request = this.#request;
     const response = this.#response;
-    if (request.complete || this.#asks || response.destroyed) return;
+    if (request.complete || this.#asks || response.destroyed) {
+      response.end(last);
+      return;
+    }
+    response.flushHeaders();
+    response.write(last);
+    await this.#linger();
+    response.end();
+  }
+
+  /** Reads and drops what a client sends after its answer, for a while (E3). */
+  async #linger(): Promise<void> {
+    const request = this.#request;
+    const response = this.#response;
     await new Promise<void>((resolve) => {
       const settle = () => {
         clearTimeout(timer);

@@ -158,17 +158,15 @@ async function sendReply(
   if (length !== null && !BODILESS.has(status)) sent.push("content-length", String(length));
   if (last || !response.req.complete) sent.push("connection", "close");
   response.writeHead(status, sent);
-  if (!streamed && response.req.complete) {
-    response.end(body);
+  if (!streamed) {
+    await exchange.end(body);
     return;
   }
-  for await (const chunk of streamed ? body : [body]) {
+  for await (const chunk of body) {
     if (response.destroyed) return; // N3
     if (!response.write(chunk)) await exchange.drained();
   }
-  response.flushHeaders(); // An empty body has not sent them.
-  await exchange.linger(); // Ending the reply closes the connection, which may be too early.
-  response.end();
+  await exchange.end("");
 }
 
 function byteLength(body: string | Uint8Array): number {

@@ -1,10 +1,9 @@
-// Put with event: clients put objects, each under a new key, while the server is killed; after
-// every restart, the puts since the last one are compared with what the server holds.
+// Put with event: clients put, copy, complete and delete objects while the server is killed; after
+// every restart, what it holds is compared with what it told.
 //   E1. A put that was answered is there, with its bytes, and its event was sent exactly once.
 //   E2. A put that was not answered is there with its event, or neither is.
 //   E3. No file is left that no object needs, once the start has swept.
-//   E4. Sequencers given after a crash are greater than all those given before it.
-// Overwrites, copies, multipart uploads, deletes and topics are not worked here.
+//   E4. Sequencers of a key grow over crashes.
 
 import { existsSync, readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
