@@ -5,7 +5,10 @@
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
+import { disturbedBroker } from "../broker/engine/disturbed-broker.ts";
 import { createBrokerHttp } from "../broker/http.ts";
+import type { FaultSpec } from "../broker/model/fault-plan.ts";
+import { readFaultSpecs } from "../broker/wire/fault-specs.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createHttpListener } from "../platform/http-listener.ts";
 import { createHttpClient } from "../platform/node-http-client.ts";
@@ -38,6 +41,8 @@ export interface CloudOptions {
    * then kept and told, and every topic may deliver to every queue.
    */
   readonly enforcePolicies?: boolean;
+  /** Faults to begin with; `/_tidegate/faults` changes them. Names need not exist yet. */
+  readonly faults?: readonly FaultSpec[];
   /** What `/_tidegate/health` tells. */
   readonly version?: string;
   /** Hears of every failure that is not a client's fault; without it, they go to the console. */
@@ -63,6 +68,7 @@ export function startCloud(
 export function startCloud(options?: CloudOptions): Promise<Cloud>;
 export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   checkOptions(options);
+  const faults = faultsOf(options);
   const { host = "127.0.0.1", port = 0 } = options;
   const onError = options.onError ?? ((error: unknown) => console.error(error));
   const store = openStore(options);
@@ -71,6 +77,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const virtualClock = options.clock === "virtual" ? virtualClockFor(() => broker) : undefined;
     const clock = virtualClock ?? systemClock;
     broker = await openBroker(store, clock, options);
+    for (const spec of faults) broker.faults.put(spec);
     const handler = createBrokerHttp(broker, { onError, virtualClock, version: options.version });
     const listener = createHttpListener(handler, { onError });
     const chosenPort = await listener.listen(port, host);
@@ -122,7 +129,14 @@ function assemble(
     closed ??= closeListener().then(() => broker.close()); // G2
     return closed;
   };
-  return { endpoint, port, clock, broker, close, [Symbol.asyncDispose]: close };
+  return {
+    endpoint,
+    port,
+    clock,
+    broker: disturbedBroker(broker),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** A wildcard is no address to call; loopback always is. */
@@ -148,6 +162,11 @@ function checkOptions(options: CloudOptions): void {
   if (region !== undefined && !/^[a-z\d-]{1,32}$/.test(region)) {
     refuse("A region is made of small letters, digits and hyphens.");
   }
+}
+
+function faultsOf({ faults = [] }: CloudOptions): readonly FaultSpec[] {
+  const read = readFaultSpecs(faults);
+  return read.ok ? read.specs : refuse(read.problems.join("\n"));
 }
 
 function refuse(message: string): never {

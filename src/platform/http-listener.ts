@@ -103,6 +103,10 @@ const INTERNAL_ERROR: HttpReply = { status: 500, headers: [], body: "" };
 
 function sendReply(response: ServerResponse, reply: HttpReply, last: boolean): void {
   if (response.destroyed) return; // N3
+  if (reply.dropped) {
+    response.destroy();
+    return;
+  }
   const { status, headers, body } = reply;
   const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
   const sent = [...headers, "content-length", String(length)];

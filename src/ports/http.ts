@@ -28,6 +28,8 @@ export interface HttpReply {
   readonly headers: readonly string[];
   /** Text is sent as UTF-8. */
   readonly body: string | Uint8Array;
+  /** There is no answer: the connection is closed instead. */
+  readonly dropped?: true;
 }
 
 export type HttpHandler = (request: HttpRequest) => Promise<HttpReply>;

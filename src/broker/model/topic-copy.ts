@@ -39,6 +39,7 @@ export interface Copy {
   readonly sizeBytes: number;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly unsigned: SendEntry["unsigned"];
+  readonly lateMs?: SendEntry["lateMs"];
 }
 
 /** What a queue needs to know of a message beside the copy itself. */
