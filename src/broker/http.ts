@@ -4,18 +4,20 @@
 //   1. a header X-Amz-Target: the JSON protocol, on whatever path;
 //   2. a path under /_tidegate: the admin;
 //   3. the path of the certificate that notifications are signed with;
-//   4. anything else: the query protocol, which tells SQS and SNS apart by itself and refuses what
-//      names no action.
-//   Other services find their place here by target, or as the last resort (S3, whose requests name
-//   neither a target nor an action).
+//   4. an action in the query or in a form, unless it is signed for S3: the query protocol, which
+//      tells SQS and SNS apart by itself;
+//   5. anything else: S3, whose requests name nothing but their address.
+//   Without S3, the query protocol answers the rest, and refuses what names no action.
 
-import type { HttpHandler } from "../ports/http.ts";
+import type { HttpHandler, HttpHead } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
 import type { Site } from "./wire/call.ts";
 import { answerCertificate, isCertificatePath } from "./wire/certificate.ts";
 import { answerJson } from "./wire/json-protocol.ts";
 import { answerQuery } from "./wire/query-protocol.ts";
+import type { S3Site } from "./wire/s3/s3-call.ts";
+import { answerS3 } from "./wire/s3/s3-protocol.ts";
 import { senderIdOf } from "./wire/sender-id.ts";
 
 export interface BrokerHttpOptions extends AdminOptions {
@@ -23,6 +25,8 @@ export interface BrokerHttpOptions extends AdminOptions {
   readonly onError: (error: unknown, requestId: string) => void;
   /** Host and port of queue URLs for clients that send no Host header. */
   readonly hostFallback?: string;
+  /** Without it there are no buckets. */
+  readonly s3?: S3Site;
 }
 
 export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): HttpHandler {
@@ -37,6 +41,21 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
     if (target !== undefined) return answerJson(site, request, target);
     if (isAdminPath(request.path)) return answerAdmin(site, options, request);
     if (isCertificatePath(request.path)) return answerCertificate(site, request);
+    if (options.s3 !== undefined && isForS3(request)) return answerS3(site, options.s3, request);
     return answerQuery(site, request);
   };
+}
+
+/** Whether a body is for S3, which takes it as it arrives. */
+export function wantsStream(head: HttpHead): boolean {
+  if (head.headers["x-amz-target"] !== undefined) return false;
+  return !isAdminPath(head.path) && !isCertificatePath(head.path) && isForS3(head);
+}
+
+function isForS3({ method, query, headers }: HttpHead): boolean {
+  const scope = headers.authorization ?? query;
+  if (/Credential=[^,&]*(\/|%2F)s3(\/|%2F)aws4_request/i.test(scope)) return true;
+  if (/(^|&)Action=/.test(query)) return false;
+  const form = headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
+  return !(method === "POST" && form);
 }

@@ -6,7 +6,7 @@
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
 import { disturbedBroker } from "../broker/engine/disturbed-broker.ts";
-import { createBrokerHttp } from "../broker/http.ts";
+import { createBrokerHttp, wantsStream } from "../broker/http.ts";
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
 import { readFaultSpecs } from "../broker/wire/fault-specs.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -16,13 +16,18 @@ import { createRsaSigner } from "../platform/rsa-signer.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { systemRandom } from "../platform/system-random.ts";
 import { systemTurn } from "../platform/system-turn.ts";
+import type { BlobStore } from "../ports/blob-store.ts";
 import type { BrokerStore } from "../ports/broker-store.ts";
 import type { Clock } from "../ports/clock.ts";
+import { createFileBlobStore } from "../stores/files/blob-store.ts";
+import { createMemoryBlobStore } from "../stores/memory/blob-store.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createSqliteBrokerStore } from "../stores/sqlite/broker-store.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
 const PORT_MAX = 65_535;
+/** What S3 writes now; consumers are to take any minor version of major 2. */
+const EVENT_VERSION = "2.6";
 
 export interface CloudOptions {
   /** Keep everything in memory. This is so, too, when no `data` folder is given. */
@@ -36,9 +41,13 @@ export interface CloudOptions {
   readonly clock?: "system" | "virtual";
   readonly region?: string;
   readonly account?: string;
+  /** The eventVersion of S3 events, for those who must see an older one. */
+  readonly s3EventVersion?: string;
+  /** Queue that gets what S3 sends to EventBridge, of buckets that have that turned on. */
+  readonly eventBridgeQueue?: string;
   /**
-   * Queue policies decide what topics may deliver to queues. Off unless asked for: policies are
-   * then kept and told, and every topic may deliver to every queue.
+   * Queue policies decide what topics and buckets may deliver to queues. Off unless asked for:
+   * policies are then kept and told, and everything may deliver to every queue.
    */
   readonly enforcePolicies?: boolean;
   /** Faults to begin with; `/_tidegate/faults` changes them. Names need not exist yet. */
@@ -73,19 +82,43 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   const onError = options.onError ?? ((error: unknown) => console.error(error));
   const store = openStore(options);
   let broker: Broker | null = null;
+  let blobs: BlobStore | null = null;
   try {
     const virtualClock = options.clock === "virtual" ? virtualClockFor(() => broker) : undefined;
     const clock = virtualClock ?? systemClock;
     broker = await openBroker(store, clock, options);
     for (const spec of faults) broker.faults.put(spec);
-    const handler = createBrokerHttp(broker, { onError, virtualClock, version: options.version });
-    const listener = createHttpListener(handler, { onError });
+    blobs = await openBlobs(options, onError);
+    const s3 = s3SiteOf(blobs, clock, options);
+    const { version } = options;
+    const handler = createBrokerHttp(broker, { onError, virtualClock, version, s3 });
+    const listener = createHttpListener(handler, { onError, wantsStream });
     const chosenPort = await listener.listen(port, host);
-    return assemble(broker, clock, endpointOf(host, chosenPort), chosenPort, listener.close);
+    void blobs.sweep((blob) => store.objects.hasBlob(blob)).catch(onError);
+    const { close } = listener;
+    return assemble(broker, blobs, clock, endpointOf(host, chosenPort), chosenPort, close);
   } catch (error) {
+    await blobs?.close();
     await (broker ?? store).close(); // G1
     throw error;
   }
+}
+
+function openBlobs(
+  options: CloudOptions,
+  onError: (error: unknown) => void,
+): Promise<BlobStore> | BlobStore {
+  if (options.data === undefined) return createMemoryBlobStore();
+  return createFileBlobStore({ folder: options.data, onError });
+}
+
+function s3SiteOf(blobs: BlobStore, clock: Clock, options: CloudOptions) {
+  return {
+    blobs,
+    now: () => clock.now(),
+    eventVersion: options.s3EventVersion ?? EVENT_VERSION,
+    eventBridgeQueue: options.eventBridgeQueue ?? null,
+  };
 }
 
 function openStore(options: CloudOptions): BrokerStore {
@@ -119,6 +152,7 @@ function virtualClockFor(broker: () => Broker | null): VirtualClock {
 
 function assemble(
   broker: Broker,
+  blobs: BlobStore,
   clock: Clock,
   endpoint: string,
   port: number,
@@ -126,7 +160,9 @@ function assemble(
 ): Cloud {
   let closed: Promise<void> | null = null;
   const close = () => {
-    closed ??= closeListener().then(() => broker.close()); // G2
+    closed ??= closeListener()
+      .then(() => blobs.close())
+      .then(() => broker.close()); // G2
     return closed;
   };
   return {
@@ -159,6 +195,11 @@ function checkOptions(options: CloudOptions): void {
     refuse(`The clock is "system" or "virtual", not ${JSON.stringify(clock)}.`);
   }
   if (account !== undefined && !/^\d{12}$/.test(account)) refuse("An account has 12 digits.");
+  const { s3EventVersion, eventBridgeQueue } = options;
+  if (s3EventVersion !== undefined && !/^\d+\.\d+$/.test(s3EventVersion)) {
+    refuse("An event version is two numbers with a dot between them.");
+  }
+  if (eventBridgeQueue?.endsWith(".fifo")) refuse("The queue for EventBridge cannot be FIFO.");
   if (region !== undefined && !/^[a-z\d-]{1,32}$/.test(region)) {
     refuse("A region is made of small letters, digits and hyphens.");
   }

@@ -1,6 +1,7 @@
 // BrokerChange: the vocabulary in which the broker's models say what must be remembered. It lives
 // in core because two rooms speak it that must not know each other: the models and the stores.
 
+import type { ObjectChange } from "./object-change.ts";
 import type { EpochMs } from "./units.ts";
 
 /** What never changes in a message: held on disk, read when the message is delivered. */
@@ -47,6 +48,7 @@ export interface StoredDocument {
 }
 
 export type Change =
+  | ObjectChange
   | { readonly kind: "put-message"; readonly head: MessageHead; readonly content: MessageContent }
   | {
       readonly kind: "update-receipt";

@@ -37,3 +37,17 @@ export function md5HexOfParts(parts: Iterable<Hashable>): string {
   for (const part of parts) digest.update(part);
   return digest.digest("hex");
 }
+
+/** A digest taken bit by bit, for bytes that never lie together in memory. */
+export interface Digest {
+  update(chunk: Uint8Array): void;
+  digest(): Uint8Array;
+}
+
+export function createDigest(algorithm: "md5" | "sha1" | "sha256"): Digest {
+  const digest = createHash(algorithm);
+  return {
+    update: (chunk) => void digest.update(chunk),
+    digest: () => digest.digest(),
+  };
+}

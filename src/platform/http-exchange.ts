@@ -1,5 +1,9 @@
 // HTTP exchange: one request as the handler sees it, made as cheaply as can be: what few handlers
 // look at (the signal) comes into being when it is looked at.
+//   E1. `waitingSince` is set exactly while the exchange waits for its client, be it for bytes of
+//       the request or for room for those of the reply; whoever is waited for too long is cut off.
+//   E2. A client that asked before sending (Expect: 100-continue) is told to go on when somebody
+//       wants its body, and not before.
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -17,12 +21,17 @@ export class HttpExchange implements HttpRequest {
   readonly requestId: string = randomUUID();
   body: Uint8Array = EMPTY;
   bodyTooLarge = false;
+  bodyStream?: AsyncIterable<Uint8Array>;
+  /** A reading of performance.now(), or null while nobody waits (E1). */
+  waitingSince: number | null = null;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  /** The client waits to be told to go on (E2). */
+  #asks: boolean;
   #abort: AbortController | null = null;
   #aborted = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse, asks: boolean) {
     const target = originForm(request.url ?? "/");
     const mark = target.indexOf("?");
     this.method = request.method ?? "GET";
@@ -32,6 +41,7 @@ export class HttpExchange implements HttpRequest {
     this.headers = request.headers as HttpRequest["headers"];
     this.#request = request;
     this.#response = response;
+    this.#asks = asks;
   }
 
   get signal(): AbortSignal {
@@ -41,6 +51,10 @@ export class HttpExchange implements HttpRequest {
     if (this.#aborted || this.#response.destroyed) abort.abort();
     else this.#response.once("close", () => this.#clientLeft());
     return abort.signal;
+  }
+
+  get remoteAddress(): string {
+    return this.#request.socket.remoteAddress ?? "";
   }
 
   abort(): void {
@@ -54,6 +68,8 @@ export class HttpExchange implements HttpRequest {
     let chunks: Buffer[] = [];
     let arrivedBytes = 0;
     let handedOn = false;
+    this.#goOn();
+    this.waitingSince = performance.now();
     request.on("data", (chunk: Buffer) => {
       arrivedBytes += chunk.length;
       if (arrivedBytes <= bytesMax) {
@@ -64,6 +80,7 @@ export class HttpExchange implements HttpRequest {
       this.bodyTooLarge = true;
       if (arrivedBytes > DROPPED_BYTES_MAX && !handedOn) {
         handedOn = true;
+        this.waitingSince = null;
         request.pause();
         done();
       }
@@ -71,11 +88,81 @@ export class HttpExchange implements HttpRequest {
     request.once("end", () => {
       if (handedOn) return;
       handedOn = true;
+      this.waitingSince = null;
       if (!this.bodyTooLarge && chunks.length > 0) {
         this.body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
       }
       done();
     });
+  }
+
+  /** Hands the body on as it arrives. */
+  streamBody(): void {
+    this.bodyStream = this.#chunks();
+  }
+
+  /** Reads on where the handler stopped, so that a client that is still sending reads the reply. */
+  async dropRest(): Promise<void> {
+    if (this.#asks || this.#request.readableEnded) return;
+    let dropped = 0;
+    try {
+      for await (const chunk of this.#chunks()) {
+        dropped += chunk.length;
+        if (dropped > DROPPED_BYTES_MAX) return;
+      }
+    } catch {
+      // The client has gone; there is nobody to answer.
+    }
+  }
+
+  /** Resolves once the client has taken what was written, or has gone. */
+  async drained(): Promise<void> {
+    const response = this.#response;
+    if (response.destroyed || !response.writableNeedDrain) return;
+    this.waitingSince = performance.now();
+    await new Promise<void>((resolve) => {
+      const settle = () => {
+        response.off("drain", settle);
+        response.off("close", settle);
+        resolve();
+      };
+      response.on("drain", settle);
+      response.on("close", settle);
+    });
+    this.waitingSince = null;
+  }
+
+  /** Cuts a client off that was waited for too long (E1). */
+  cut(refusal: string): void {
+    const { socket } = this.#request;
+    this.waitingSince = null;
+    if (this.#response.headersSent) socket.destroy();
+    else socket.end(refusal, () => socket.destroy());
+  }
+
+  async *#chunks(): AsyncGenerator<Uint8Array> {
+    this.#goOn();
+    const chunks = this.#request.iterator({ destroyOnReturn: false });
+    try {
+      for (;;) {
+        this.waitingSince = performance.now();
+        const next = await chunks.next();
+        this.waitingSince = null;
+        if (next.done === true) return;
+        yield next.value as Buffer;
+      }
+    } catch (error) {
+      this.abort();
+      throw error;
+    } finally {
+      this.waitingSince = null;
+      await chunks.return?.();
+    }
+  }
+
+  #goOn(): void {
+    if (this.#asks) this.#response.writeContinue(); // E2
+    this.#asks = false;
   }
 
   #clientLeft(): void {

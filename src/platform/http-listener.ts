@@ -1,15 +1,17 @@
 // HTTP listener: sockets on one side, one function from request to reply on the other.
 //   N1. Only a whole request is handed on. One that ends early is dropped, one whose body is too
-//       long is handed on without it, marked as such.
+//       long is handed on without it, marked as such. The one exception is a body that the handler
+//       wants to have as it arrives.
 //   N2. Every resource a client can take has a limit below. Waiting for a reply has none: a long
-//       poll may take as long as the handler likes.
+//       poll may take as long as the handler likes. A stream may be as long as it likes, too, but
+//       whoever sends or takes no byte of it for STALL_MS_MAX is cut off.
 //   N3. A client that has gone away is never an error; its request's signal tells the handler.
 //   N4. close() ends within CLOSE_GRACE_MS and a little, whatever clients do.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { TidegateError } from "../core/errors.ts";
-import type { HttpHandler, HttpReply } from "../ports/http.ts";
+import type { HttpHandler, HttpHead, HttpReply } from "../ports/http.ts";
 import { HttpExchange } from "./http-exchange.ts";
 
 const HEADER_BYTES_MAX = 16 * 1_024;
@@ -23,6 +25,8 @@ const CONNECTIONS_MAX = 2_000;
 const HEADERS_MS_MAX = 10_000;
 /** From the first byte of a request to the last of its body. */
 const REQUEST_MS_MAX = 60_000;
+/** Without a byte of a stream in either direction. */
+const STALL_MS_MAX = 60_000;
 /** How often slow requests are looked for. */
 const SLOW_CHECK_MS = 2_000;
 const KEEP_ALIVE_MS = 65_000;
@@ -37,6 +41,9 @@ export interface HttpListenerOptions {
   readonly headersMsMax?: number;
   readonly requestMsMax?: number;
   readonly slowCheckMs?: number;
+  readonly stallMsMax?: number;
+  /** Which bodies are handed on as they arrive; without it, none. */
+  readonly wantsStream?: (head: HttpHead) => boolean;
 }
 
 export interface HttpListener {
@@ -51,39 +58,39 @@ export function createHttpListener(
   options: HttpListenerOptions,
 ): HttpListener {
   const bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_MAX;
-  const underWay = new Set<HttpExchange>();
+  const exchanges = new Set<HttpExchange>();
   let closing = false;
 
   const answer = async (exchange: HttpExchange, response: ServerResponse) => {
+    if (closing) exchange.abort();
     try {
-      sendReply(response, await handler(exchange), closing);
+      const reply = await handler(exchange);
+      if (exchange.bodyStream !== undefined) await exchange.dropRest();
+      await sendReply(exchange, response, reply, closing);
     } catch (error) {
       options.onError(error);
-      sendReply(response, INTERNAL_ERROR, true);
+      if (response.headersSent) response.destroy();
+      else await sendReply(exchange, response, INTERNAL_ERROR, true);
     }
-    underWay.delete(exchange);
+    exchanges.delete(exchange);
   };
 
-  const server = createServer(
-    {
-      maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: options.headersMsMax ?? HEADERS_MS_MAX,
-      requestTimeout: options.requestMsMax ?? REQUEST_MS_MAX,
-      connectionsCheckingInterval: options.slowCheckMs ?? SLOW_CHECK_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      noDelay: true,
-    },
-    (request: IncomingMessage, response: ServerResponse) => {
-      const exchange = new HttpExchange(request, response);
-      exchange.readBody(bodyBytesMax, () => {
-        underWay.add(exchange);
-        if (closing) exchange.abort();
-        void answer(exchange, response);
-      });
-    },
-  );
-  server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
-  server.on("clientError", refuseBroken);
+  const receive = (request: IncomingMessage, response: ServerResponse, asks: boolean) => {
+    const exchange = new HttpExchange(request, response, asks);
+    exchanges.add(exchange);
+    response.once("close", () => exchanges.delete(exchange));
+    if (options.wantsStream?.(exchange) === true) {
+      exchange.streamBody();
+      void answer(exchange, response);
+    } else {
+      exchange.readBody(bodyBytesMax, () => void answer(exchange, response));
+    }
+  };
+
+  const server = createLimitedServer(options);
+  server.on("request", (request, response) => receive(request, response, false));
+  server.on("checkContinue", (request, response) => receive(request, response, true));
+  const watch = watchSlow(exchanges, options);
 
   return {
     async listen(port, host) {
@@ -93,26 +100,83 @@ export function createHttpListener(
     },
     close() {
       closing = true;
-      for (const exchange of underWay) exchange.abort();
+      clearInterval(watch);
+      for (const exchange of exchanges) exchange.abort();
       return closeServer(server);
     },
   };
 }
 
-const INTERNAL_ERROR: HttpReply = { status: 500, headers: [], body: "" };
+function createLimitedServer(options: HttpListenerOptions): Server {
+  const server = createServer({
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: options.headersMsMax ?? HEADERS_MS_MAX,
+    requestTimeout: 0, // Ours to watch, as it has no meaning for a stream.
+    connectionsCheckingInterval: options.slowCheckMs ?? SLOW_CHECK_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    noDelay: true,
+  });
+  server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
+  server.on("clientError", refuseBroken);
+  return server;
+}
 
-function sendReply(response: ServerResponse, reply: HttpReply, last: boolean): void {
-  if (response.destroyed) return; // N3
-  if (reply.dropped) {
-    response.destroy();
-    return;
-  }
+/** Cuts off whoever keeps us waiting beyond the limits (N2). */
+function watchSlow(exchanges: ReadonlySet<HttpExchange>, options: HttpListenerOptions) {
+  const wholeMsMax = options.requestMsMax ?? REQUEST_MS_MAX;
+  const stallMsMax = options.stallMsMax ?? STALL_MS_MAX;
+  const check = () => {
+    const now = performance.now();
+    for (const exchange of exchanges) {
+      const msMax = exchange.bodyStream === undefined ? wholeMsMax : stallMsMax;
+      if (exchange.waitingSince !== null && now - exchange.waitingSince > msMax) {
+        exchange.cut(refusalOf(REFUSALS.ERR_HTTP_REQUEST_TIMEOUT as string));
+      }
+    }
+  };
+  return setInterval(check, options.slowCheckMs ?? SLOW_CHECK_MS).unref();
+}
+
+const INTERNAL_ERROR: HttpReply = { status: 500, headers: [], body: "" };
+/** Statuses that have no body, and so no length of one. */
+const BODILESS = new Set([204, 304]);
+
+async function sendReply(
+  exchange: HttpExchange,
+  response: ServerResponse,
+  reply: HttpReply,
+  last: boolean,
+): Promise<void> {
   const { status, headers, body } = reply;
-  const length = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
-  const sent = [...headers, "content-length", String(length)];
+  const streamed = typeof body !== "string" && !(body instanceof Uint8Array);
+  if (reply.dropped) response.destroy();
+  if (response.destroyed) {
+    if (streamed) await giveUp(body);
+    return; // N3
+  }
+  const sent = [...headers];
+  const length = reply.bodyBytes ?? (streamed ? null : byteLength(body));
+  if (length !== null && !BODILESS.has(status)) sent.push("content-length", String(length));
   if (last || !response.req.complete) sent.push("connection", "close");
   response.writeHead(status, sent);
-  response.end(body);
+  if (!streamed) {
+    response.end(body);
+    return;
+  }
+  for await (const chunk of body) {
+    if (response.destroyed) return; // N3
+    if (!response.write(chunk)) await exchange.drained();
+  }
+  response.end();
+}
+
+function byteLength(body: string | Uint8Array): number {
+  return typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+}
+
+/** Lets go of a stream that nobody is going to read. */
+async function giveUp(body: AsyncIterable<Uint8Array>): Promise<void> {
+  await body[Symbol.asyncIterator]().return?.();
 }
 
 /** Answers what is not HTTP, too long or too slow, as far as the socket still takes an answer. */
@@ -122,9 +186,11 @@ function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
     return;
   }
   const status = REFUSALS[error.code ?? ""] ?? "400 Bad Request";
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
-    socket.destroy(),
-  );
+  socket.end(refusalOf(status), () => socket.destroy());
+}
+
+function refusalOf(status: string): string {
+  return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {

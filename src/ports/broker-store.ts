@@ -11,6 +11,7 @@ import type {
   MessageHead,
   StoredDocument,
 } from "../core/broker-change.ts";
+import type { ObjectReads } from "../core/object-change.ts";
 
 export type {
   Change,
@@ -36,5 +37,7 @@ export interface BrokerStore {
   commit(changes: readonly Change[]): Promise<void>;
   /** The content of a message, or undefined if there is none of that number. */
   read(seq: number): MessageContent | undefined;
+  /** Objects stay where they are: millions of them cost no memory, and no time at the start. */
+  readonly objects: ObjectReads;
   close(): Promise<void>;
 }

@@ -49,6 +49,10 @@ export class HandStore implements BrokerStore {
     this.#inner = inner;
   }
 
+  get objects() {
+    return this.#inner.objects;
+  }
+
   load() {
     this.loads += 1;
     return this.#inner.load();

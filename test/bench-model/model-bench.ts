@@ -19,7 +19,9 @@ import { settleWaiting } from "../../src/broker/model/settle-waiting.ts";
 import type { Step } from "../../src/broker/model/step.ts";
 import { present } from "../../src/core/assert.ts";
 import type { Change, MessageContent } from "../../src/core/broker-change.ts";
+import type { ObjectChange } from "../../src/core/object-change.ts";
 import { type DurationMs, durationMs, epochMs } from "../../src/core/units.ts";
+import { MemoryObjects } from "../../src/stores/memory/object-table.ts";
 import { createSeededRandom } from "./seeded-random.ts";
 
 export const ACCOUNT = "000000000000";
@@ -59,6 +61,7 @@ export class ModelBench {
   readonly changes: Change[] = [];
   readonly contents = new Map<number, MessageContent>();
   readonly #random = createSeededRandom(1);
+  readonly #objects = new MemoryObjects();
   #now = 1_700_000_000_000;
 
   get now(): number {
@@ -75,11 +78,14 @@ export class ModelBench {
       emit: (change) => this.#emit(change),
       newId: () => this.#random.uuid(),
       read: (seq) => present(this.contents.get(seq), `content of ${seq}`),
+      objects: this.#objects,
     };
   }
 
   #emit(change: Change): void {
     this.changes.push(change);
+    if (/-(object|blob|upload|part)$/.test(change.kind))
+      this.#objects.apply(change as ObjectChange);
     if (change.kind === "put-message") this.contents.set(change.head.seq, change.content);
     if (change.kind === "delete-message") this.contents.delete(change.seq);
     if (change.kind !== "move-message") return;

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { probes, requirePart } from "../requires.ts";
 import { runChild } from "./child.ts";
@@ -9,10 +9,15 @@ import { useEndpoint } from "./endpoint.ts";
 const { boto3 } = requirePart("boto3");
 const endpoint = useEndpoint();
 
-const script = join(import.meta.dirname, "python/sqs-checks.py");
-const titles = [...readFileSync(script, "utf8").matchAll(/^@check\("(.+)"\)$/gm)].map(
-  ([, title]) => title!,
+const scripts = ["python/sqs-checks.py", "python/s3-checks.py"].map((name) =>
+  join(import.meta.dirname, name),
 );
+
+/** The titles of a script's checks, in their order. */
+function titlesOf(script: string): string[] {
+  const checks = readFileSync(script, "utf8").matchAll(/^@check\("(.+)"\)$/gm);
+  return [...checks].map(([, title]) => title!);
+}
 
 /** Each version of boto3 on this machine once: old ones speak query, new ones JSON. */
 function installedVersions(): Map<string, string> {
@@ -31,7 +36,11 @@ interface Report {
   readonly error: string | null;
 }
 
-describe.each([...installedVersions()])("%s", (_version, command) => {
+const runs = [...installedVersions()].flatMap(([version, command]) =>
+  scripts.map((script) => [`${version}, ${basename(script)}`, command, script] as const),
+);
+
+describe.each(runs)("%s", (_name, command, script) => {
   let reports: Promise<Report[]> | null = null;
   const run = async (): Promise<Report[]> => {
     const { exitCode, stdout, stderr } = await runChild(command, [script, endpoint.url]);
@@ -42,7 +51,7 @@ describe.each([...installedVersions()])("%s", (_version, command) => {
       .map((line) => JSON.parse(line));
   };
 
-  test.each(titles)("%s", async (title) => {
+  test.each(titlesOf(script))("%s", async (title) => {
     reports ??= run(); // Once for all checks, in the first test, so that none runs when skipped.
     const report = (await reports).find((candidate) => candidate.title === title);
     expect(report).toEqual({ title, error: null });

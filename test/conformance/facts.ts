@@ -155,7 +155,33 @@ const TOPICS: readonly Fact[] = [
   outside(107, "The trace header of a publish becomes that of the message in the queue."),
 ];
 
-/** Everything known of SQS and SNS, in the order of the numbers. */
+const BUCKETS: readonly Fact[] = [
+  outside(108, "S3 events have eventVersion 2.6; it is configurable, as consumers see others."),
+  outside(109, "A record tells source, region, time, name, who, from where, both ids, and what."),
+  outside(110, "The record of a copy says that it has no annotation; ETags have no quotes."),
+  outside(
+    111,
+    "Deletes tell neither size nor ETag, markers the ETag of nothing, tags no sequencer.",
+  ),
+  outside(112, "versionId is told of versions that have an id, and of no other."),
+  outside(
+    113,
+    "Keys are form-encoded in S3 events, with the slash kept, and raw in EventBridge's.",
+  ),
+  outside(
+    114,
+    "Filters match the raw key; names of rules may have any case and come back capital.",
+  ),
+  outside(115, "Sequencers are hex and grow for each key; only puts and deletes have one."),
+  outside(116, "A new destination gets a test event, which has no records."),
+  outside(117, "Bad ARNs, missing or FIFO targets, unknown events and overlaps are refused."),
+  outside(118, "No configuration is an empty document; an empty one clears; ids are made up."),
+  outside(119, "Deleting many emits one event for each key, each in a message of its own."),
+  outside(120, "A put tells ETag, both ids, checksum and encryption; trailers are decoded."),
+  outside(121, "EventBridge gets events in a form of its own, for the whole bucket."),
+];
+
+/** Everything known, in the order of the numbers. */
 export const FACTS: readonly Fact[] = [
   ...PROTOCOL,
   ...CHECKSUMS,
@@ -165,4 +191,5 @@ export const FACTS: readonly Fact[] = [
   ...FIFO,
   ...DEAD_LETTERS,
   ...TOPICS,
+  ...BUCKETS,
 ];

@@ -1,22 +1,28 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { S3_ACTIONS } from "../../src/broker/wire/s3/s3-routes.ts";
 import { SNS_ACTIONS } from "../../src/broker/wire/sns-actions.ts";
 import { isForQueueUrl, SQS_ACTIONS } from "../../src/broker/wire/sqs-actions.ts";
 import { createWire } from "../support/scripted-broker.ts";
+import { rowsOf } from "./markdown-table.ts";
 
 const PAGE = readFileSync(new URL("../../docs/reference/aws-actions.md", import.meta.url), "utf8");
 
+/** The lines below a heading, up to the next. */
+function sectionOf(heading: string): string {
+  return PAGE.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
+}
+
 /** The rows of the table below a heading. */
-function rowsOf(heading: string): string[][] {
-  const section = PAGE.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
-  return section
+function rowsBelow(heading: string): string[][] {
+  return sectionOf(heading)
     .split("\n")
     .filter((line) => /^\| [A-Z][A-Za-z]+ \|/.test(line) && !line.startsWith("| Action"))
     .map((line) => line.split("|").map((cell) => cell.trim()));
 }
 
-const SQS_ROWS = rowsOf("SQS");
-const SNS_ROWS = rowsOf("SNS");
+const SQS_ROWS = rowsBelow("SQS");
+const SNS_ROWS = rowsBelow("SNS");
 
 const toldIn = (row: string[]) => [...row[3]!.matchAll(/`(\w+)`/g)].map(([, field]) => field);
 
@@ -59,3 +65,14 @@ test.each(SNS_ACTIONS)(
     expect(reply.text).not.toContain("InvalidAction");
   },
 );
+
+const PLACES = { service: "/", bucket: "/BUCKET", object: "/BUCKET/KEY" } as const;
+
+test("the page lists exactly the actions of S3, and how each is asked", () => {
+  const told = rowsOf(sectionOf("S3"), "Action").map(([name, , asked]) => [name, asked]);
+  const known = S3_ACTIONS.map(({ name, method, at, query, header }) => {
+    const asked = `\`${method} ${PLACES[at]}${query === undefined ? "" : `?${query.join("&")}`}\``;
+    return [name, header === undefined ? asked : `${asked} with \`${header}\``];
+  });
+  expect(told).toEqual(known.toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1)));
+});

@@ -35,7 +35,9 @@ function readReply(reply: HttpReply): Reply {
   for (let i = 0; i < reply.headers.length; i += 2) {
     headers[String(reply.headers[i]).toLowerCase()] = String(reply.headers[i + 1]);
   }
-  const body = typeof reply.body === "string" ? reply.body : Buffer.from(reply.body).toString();
+  const told = reply.body;
+  if (typeof told !== "string" && !(told instanceof Uint8Array)) throw new Error("a streamed body");
+  const body = typeof told === "string" ? told : Buffer.from(told).toString();
   return { status: reply.status, headers, body };
 }
 

@@ -257,3 +257,23 @@ function readOrDamage<T>(read: () => T): T | "damaged" {
     throw error;
   }
 }
+
+test("a log that has come round is no damage: what it held before lies behind what it holds now", async () => {
+  const folder = mkdtempSync(join(root, "round-"));
+  const store = createSqliteBrokerStore({ folder });
+  loadAll(store);
+  const body = "x".repeat(900_000);
+  const copies: string[] = [];
+  for (let seq = 1; seq <= 30; seq += 1) {
+    await store.commit([message(seq, { body }), { kind: "set-sequence", seq }]);
+    if (seq > 16) copies.push(copyOf(folder));
+  }
+  await store.close();
+  for (const [index, copy] of copies.entries()) {
+    rmSync(join(copy, "broker.pid"), { force: true });
+    const again = createSqliteBrokerStore({ folder: copy });
+    expect(loadAll(again).messages).toHaveLength(index + 17);
+    await again.close();
+    rmSync(copy, { recursive: true });
+  }
+});

@@ -26,6 +26,7 @@ function createBrokerSubject(): Subject {
       lives += 1;
       const store: BrokerStore = {
         load: () => disk.load(),
+        objects: disk.objects,
         read: (seq) => disk.read(seq),
         commit: (changes) => (cable.on ? disk.commit(changes) : new Promise(() => {})),
         close: async () => {},

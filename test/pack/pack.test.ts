@@ -26,6 +26,25 @@ function runCode(code: string): string {
   return run(process.execPath, ["check.mjs"]).trim();
 }
 
+/** Packs what the package needs at run time, and what that needs, from our own node_modules. */
+function packDependencies(): string[] {
+  const wanted = new Set<string>();
+  const open = Object.keys(readPackage(root).dependencies ?? {});
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (wanted.has(name)) continue;
+    wanted.add(name);
+    open.push(...Object.keys(readPackage(join(root, "node_modules", name)).dependencies ?? {}));
+  }
+  const folders = [...wanted].map((name) => join(root, "node_modules", name));
+  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", temporary, ...folders];
+  const packed = folders.length === 0 ? [] : JSON.parse(run("npm", args, root));
+  return packed.map(({ filename }: { filename: string }) => join(temporary, filename));
+}
+
+function readPackage(folder: string): { dependencies?: Record<string, string> } {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+}
+
 beforeAll(() => {
   run(process.execPath, [join(root, "scripts", "build.ts")], root);
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", temporary];
@@ -33,7 +52,7 @@ beforeAll(() => {
   packedPaths = packed.files.map(({ path }: { path: string }) => path);
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), `{ "private": true, "type": "module" }`);
-  run("npm", ["install", "--offline", join(temporary, packed.filename)]);
+  run("npm", ["install", "--offline", ...packDependencies(), join(temporary, packed.filename)]);
 });
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));

@@ -58,7 +58,7 @@ const TOPIC_DEFAULTS = {
 } satisfies Script;
 
 /** What each operation answers when the test does not say otherwise. */
-const DEFAULTS: Required<Answers> = {
+const DEFAULTS: Answers = {
   createQueue: ({ name }) => done({ name }),
   deleteQueue: () => done(null),
   findQueue: ({ queue }) => done({ name: queue }),
@@ -195,7 +195,9 @@ function readReply(reply: HttpReply): WireReply {
   for (let i = 0; i < reply.headers.length; i += 2) {
     headers[reply.headers[i]!.toLowerCase()] = reply.headers[i + 1]!;
   }
-  const text = typeof reply.body === "string" ? reply.body : Buffer.from(reply.body).toString();
+  const { body } = reply;
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) throw new Error("a streamed body");
+  const text = typeof body === "string" ? body : Buffer.from(body).toString();
   return {
     status: reply.status,
     headers,

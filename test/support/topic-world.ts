@@ -115,6 +115,7 @@ function watchStore(inner: BrokerStore): Watched {
       failing = true;
     },
     store: {
+      objects: inner.objects,
       load: () => inner.load(),
       read: (seq) => inner.read(seq),
       async commit(changes) {

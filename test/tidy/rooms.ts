@@ -17,7 +17,7 @@ export interface Room {
 
 const BROKER = ["broker", "broker/model", "broker/engine", "broker/wire"];
 const INGEST = ["ingest", "ingest/policy", "produce"];
-const EMBEDDED_STORES = ["stores/memory", "stores/sqlite"];
+const EMBEDDED_STORES = ["stores/memory", "stores/sqlite", "stores/files"];
 const SEAMS = ["core", "ports"];
 
 /** The words in which the broker refuses, spoken by model, engine and wire alike. */
@@ -32,7 +32,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     imports: [...SEAMS, "broker/engine"],
     types: ["broker/model"],
     files: [FAULTS],
-    packages: ["node:crypto", "node:buffer"], // MD5 sums as AWS's answers carry them; UTF-8 checks.
+    // MD5 sums as AWS's answers carry them; UTF-8 checks; XML as S3's clients send it.
+    packages: ["node:crypto", "node:buffer", "fast-xml-parser"],
   },
   // Files that lie in src/broker itself: http.ts, the whole broker as one function.
   broker: {
@@ -51,6 +52,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "stores/sqlite": {
     imports: SEAMS,
     packages: ["node:sqlite", "node:fs", "node:path", "node:worker_threads", "node:zlib"],
+    machine: true,
+  },
+  "stores/files": {
+    imports: SEAMS,
+    packages: ["node:fs", "node:path", "node:crypto"],
     machine: true,
   },
   "stores/postgres": { imports: SEAMS, packages: ["pg"], machine: true },
@@ -86,7 +92,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 /** Packages that few files of a room may import, so that what they do stays in one place. */
 export const FILES_MAX: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   core: { "node:crypto": 1 },
-  "broker/wire": { "node:crypto": 1 },
+  "broker/wire": { "node:crypto": 1, "fast-xml-parser": 1 },
 };
 
 const NESTED = new Set(["broker", "ingest"]);

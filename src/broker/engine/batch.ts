@@ -9,10 +9,12 @@ import type { BrokerStore } from "../../ports/broker-store.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Step } from "../model/step.ts";
 import type { ContentCache } from "./content-cache.ts";
+import { ObjectOverlay } from "./object-overlay.ts";
 
 export class Batch implements Step {
   readonly now: EpochMs;
   readonly changes: Change[] = [];
+  readonly objects: ObjectOverlay;
   readonly #store: BrokerStore;
   readonly #cache: ContentCache;
   readonly #random: Random;
@@ -22,6 +24,7 @@ export class Batch implements Step {
     this.#store = store;
     this.#cache = cache;
     this.#random = random;
+    this.objects = new ObjectOverlay(store.objects);
   }
 
   newId(): string {
@@ -43,6 +46,7 @@ export class Batch implements Step {
         this.#cache.delete(change.seq);
         break;
       default:
+        this.objects.note(change);
     }
     this.changes.push(change);
   }

@@ -11,6 +11,7 @@
 //   W5. Message numbers are reserved ahead, a block at a time: the store knows of no number that is
 //       in use and not reserved, and a restart goes on behind the block. Numbers have gaps then,
 //       and are never given twice; most commits need not write the counter.
+//   W6. What lists objects reads the store alone, so it waits for the batch that changes some.
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -34,6 +35,7 @@ import { ContentCache } from "./content-cache.ts";
 import type { Answered, Job } from "./job.ts";
 import { ModelTime } from "./model-time.ts";
 import { recover } from "./recovery.ts";
+import { LISTING_OPERATIONS } from "./s3-steps.ts";
 import { STEPS } from "./steps.ts";
 
 const JOBS_PER_BATCH_MAX = 1_000;
@@ -179,7 +181,13 @@ export class Engine {
     try {
       const state = await this.#recoveredState();
       const batch = new Batch(this.#time.now(), this.#ports.store, this.#cache, this.#ports.random);
-      for (const job of jobs) this.#runJob(state, batch, job, answered);
+      for (const [index, job] of jobs.entries()) {
+        if (batch.objects.touched && LISTING_OPERATIONS.has(job.name)) {
+          this.#inbox.unshift(...jobs.splice(index)); // W6
+          break;
+        }
+        this.#runJob(state, batch, job, answered);
+      }
       this.#runByItself(state, batch, answered);
       if (batch.changes.length > 0) await this.#commit(state, batch.changes);
       this.#retryMs = STORE_RETRY_MS;

@@ -11,6 +11,7 @@ import { type BrokerIdentity, BrokerState } from "../model/broker-state.ts";
 import type { MoveTask } from "../model/move-tasks.ts";
 import type { QueueRecord } from "../model/queue.ts";
 import type { ReceiveAttempt } from "../model/receive-attempt.ts";
+import type { BucketRecord } from "../model/s3/bucket.ts";
 import type { SubscriptionRecord } from "../model/subscription.ts";
 import { createOutbox } from "../model/subscription-operations.ts";
 import type { TopicRecord } from "../model/topic.ts";
@@ -62,6 +63,9 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
   restoreTopics(state, of);
   for (const { key, value } of of("deleted-queue")) {
     state.deletedNames.set(key, epochMs(Number(value)));
+  }
+  for (const { key, value } of of("bucket")) {
+    state.buckets.set(key, JSON.parse(value) as BucketRecord);
   }
   const tasks = of("move-task").map(({ value }) => JSON.parse(value) as MoveTask);
   tasks.sort((a, b) => a.order - b.order);

@@ -43,6 +43,7 @@ import {
 } from "../model/topic-operations.ts";
 import { addTopicPermission, removeTopicPermission } from "../model/topic-permissions.ts";
 import { changeVisibility } from "../model/visibility.ts";
+import { S3_STEPS } from "./s3-steps.ts";
 
 type StepOf<K extends OperationName> = (
   state: BrokerState,
@@ -95,4 +96,5 @@ export const STEPS: { readonly [K in OperationName]: StepOf<K> } = {
   takeOutgoing,
   settleOutgoing,
   countTopics,
+  ...S3_STEPS,
 };

@@ -17,6 +17,7 @@ import { Queue, type QueueRecord } from "./queue.ts";
 import { settingsOf } from "./queue-settings.ts";
 import { createReceiptHandles, type ReceiptHandles } from "./receipt-handle.ts";
 import type { ReceiveAttempt } from "./receive-attempt.ts";
+import type { BucketRecord } from "./s3/bucket.ts";
 import type { Step } from "./step.ts";
 import { Topics } from "./topics.ts";
 import { WaitingReceives } from "./waiting-receives.ts";
@@ -41,6 +42,7 @@ export class BrokerState {
   readonly moveTasks = new MoveTasks();
   readonly attempts = new Map<string, ReceiveAttempt>();
   readonly waiting = new WaitingReceives();
+  readonly buckets = new Map<string, BucketRecord>();
   readonly topics = new Topics();
   /** Numbers of messages that are only on disk any more (B3). */
   readonly garbage: number[] = [];

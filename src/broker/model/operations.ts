@@ -7,6 +7,7 @@
 
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Fault, Outcome } from "./fault.ts";
+import type { S3Operations } from "./s3/s3-operations.ts";
 import type { SignatureVersion, TopicOperations } from "./topic-contract.ts";
 
 /** A message attribute as sent: `value` is text, or base64 for a Binary data type. */
@@ -122,7 +123,7 @@ export interface MoveTaskView {
 }
 
 /** Name -> what goes in, what comes out. */
-export interface Operations extends TopicOperations {
+export interface Operations extends S3Operations, TopicOperations {
   createQueue: {
     input: { name: string; attributes: Record<string, string>; tags: Record<string, string> };
     output: { name: string };

@@ -2,6 +2,7 @@
 // through here, so that the same operations in the same order always give the same answers.
 
 import type { Change, MessageContent } from "../../core/broker-change.ts";
+import type { ObjectReads } from "../../core/object-change.ts";
 import type { EpochMs } from "../../core/units.ts";
 
 export interface Step {
@@ -13,4 +14,6 @@ export interface Step {
   newId(): string;
   /** The content of a waiting message. */
   read(seq: number): MessageContent;
+  /** Objects in buckets, with what earlier steps have changed. */
+  readonly objects: ObjectReads;
 }

@@ -37,7 +37,8 @@ export function deliverCopy(
   }
   const { name } = subscription.topic.record;
   const late = state.faultPlan.strike("delay", "topic", name);
-  const disturbed = late === null ? copy : { ...copy, lateMs: durationMs(late.delayMs ?? 0) };
+  const lateMs = durationMs((message.lateMs ?? 0) + (late?.delayMs ?? 0));
+  const disturbed = { ...copy, lateMs };
   const single = record.endpoint.endsWith(".fifo");
   const twice = !single && state.faultPlan.strike("duplicate", "topic", name) !== null;
   for (let left = twice ? 2 : 1; left > 0; left -= 1) {

@@ -4,6 +4,7 @@
 //       is for standard queues, delayMs for "delay", actions for faults that hit requests.
 
 import type { FaultKind, FaultService, FaultSpec } from "../model/fault-plan.ts";
+import { S3_ACTIONS } from "./s3/s3-routes.ts";
 import { SNS_ACTIONS } from "./sns-actions.ts";
 import { SQS_ACTIONS } from "./sqs-actions.ts";
 
@@ -33,7 +34,7 @@ const FIELDS = ["kind", "target", "probability", "seed", "delayMs", "actions", "
 const ACTION_NAMES: Readonly<Record<FaultService, readonly string[]>> = {
   queue: SQS_ACTIONS.map(({ name }) => name),
   topic: SNS_ACTIONS.map(({ name }) => name),
-  bucket: [],
+  bucket: S3_ACTIONS.map(({ name }) => name),
 };
 
 export type ReadFaults =

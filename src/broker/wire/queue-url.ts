@@ -44,7 +44,7 @@ export function isQueuePath(request: HttpRequest): boolean {
 }
 
 /** Scheme and host by which the caller reached us: what links that we hand out must begin with. */
-export function origin(call: Call): string {
+export function origin(call: Pick<Call, "site" | "request">): string {
   const { headers } = call.request;
   const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";
   return `${scheme}://${headers.host ?? call.site.hostFallback}`; // Q1

@@ -22,7 +22,8 @@ export const up = command({
     data: text("FOLDER", null, `Folder to keep everything in (default: ${DATA_FALLBACK}).`),
     memory: toggle("Keep everything in memory; nothing survives a stop."),
     clock: oneOf(["system", "virtual"], "system", "Virtual time moves only when told to."),
-    "enforce-policies": toggle("Let queue policies decide what topics may deliver to queues."),
+    "enforce-policies": toggle("Let queue policies decide what topics and buckets may deliver."),
+    "event-bridge-queue": text("QUEUE", null, "Queue for what S3 sends to EventBridge."),
     json: toggle("Print the ready line as JSON."),
   },
   async run({ flags, out }) {
@@ -42,6 +43,7 @@ export const up = command({
       host,
       clock: flags.clock ?? "system",
       enforcePolicies: flags["enforce-policies"] === true,
+      ...eventBridgeOf(flags["event-bridge-queue"]),
       version: version(),
       onError: createTroubleTeller(out),
     });
@@ -51,6 +53,10 @@ export const up = command({
     return EXIT_OK;
   },
 });
+
+function eventBridgeOf(queue: string | undefined) {
+  return queue === undefined ? {} : { eventBridgeQueue: queue };
+}
 
 function folderOf(flags: { memory?: boolean | undefined; data?: string | undefined }) {
   return flags.memory ? null : (flags.data ?? DATA_FALLBACK);

@@ -13,6 +13,7 @@ import type {
   StoredDocument,
   StoreSnapshot,
 } from "../../ports/broker-store.ts";
+import { MemoryObjects } from "./object-table.ts";
 
 interface StoredMessage {
   readonly head: MessageHead;
@@ -31,6 +32,7 @@ interface MemoryState {
   /** By queue, so that a queue forgets its own ids without looking at others'. */
   readonly dedups: Map<number, RememberedIds>;
   readonly documents: Map<string, StoredDocument>;
+  readonly objects: MemoryObjects;
 }
 
 export function createMemoryBrokerStore(): BrokerStore {
@@ -39,6 +41,7 @@ export function createMemoryBrokerStore(): BrokerStore {
     messages: new Map(),
     dedups: new Map(),
     documents: new Map(),
+    objects: new MemoryObjects(),
   };
   let closed = false;
   const assertOpen = () => {
@@ -57,6 +60,7 @@ export function createMemoryBrokerStore(): BrokerStore {
       assertOpen();
       return state.messages.get(seq)?.content;
     },
+    objects: state.objects,
     async close() {
       closed = true;
     },
@@ -116,6 +120,15 @@ function apply(state: MemoryState, change: Change): void {
       return;
     case "set-sequence":
       state.sequence = change.seq;
+      return;
+    case "put-object":
+    case "delete-object":
+    case "put-blob":
+    case "delete-blob":
+    case "put-upload":
+    case "delete-upload":
+    case "put-part":
+      state.objects.apply(change);
       return;
     default:
       unreachable(change);

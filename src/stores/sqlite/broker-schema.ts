@@ -7,12 +7,13 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
 import { cannotOpen } from "./sqlite-fault.ts";
 
 /** "TGbr": tells our file from anybody else's SQLite file. */
 export const APPLICATION_ID = 0x54476272;
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = OBJECT_SCHEMA_VERSION;
 export const BROKER_FILE = "broker.sqlite";
 export const PAGE_BYTES = 4_096;
 
@@ -66,7 +67,7 @@ const TABLES = [
 /** Tables are made at once and never rebuilt, so each has its place in the file for good. */
 const FIRST_ROOT_PAGE = 2;
 
-/** The schema as SQLite keeps it: where each table is rooted, and its text. */
+/** The first format as SQLite keeps it: where each table is rooted, and its text. */
 export const SCHEMA_ROWS: readonly string[] = TABLES.map(
   (sql, index) => `${FIRST_ROOT_PAGE + index} ${sql}`,
 );
@@ -87,12 +88,12 @@ export function createBrokerFile(folder: string): void {
       PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA journal_mode = WAL;
       PRAGMA application_id = ${APPLICATION_ID};
-      PRAGMA user_version = ${SCHEMA_VERSION};
       BEGIN;
       ${TABLES.join(";\n")};
       INSERT INTO meta VALUES (1, 0, ${rowCheck(0)});
-      COMMIT;
     `);
+    addObjectTables(database);
+    database.exec("COMMIT");
   } finally {
     database.close(); // Folds the log into the file and removes it.
   }
@@ -119,12 +120,18 @@ export function openWriter(path: string, pageCountMax: number | undefined): Data
     `);
     if (pageCountMax !== undefined) database.exec(`PRAGMA max_page_count = ${pageCountMax}`);
     // Shows that the folder may be written to before anybody is told that the broker is ready.
-    database.exec("BEGIN IMMEDIATE; COMMIT");
+    database.exec("BEGIN IMMEDIATE");
+    if (formatOf(database) < SCHEMA_VERSION) addObjectTables(database);
+    database.exec("COMMIT");
     return database;
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+export function formatOf(database: DatabaseSync): number {
+  return Number(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
 /** A connection for reading beside the one that writes. */

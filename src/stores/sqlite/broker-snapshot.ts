@@ -10,9 +10,10 @@ import type {
   StoredDocument,
   StoreSnapshot,
 } from "../../ports/broker-store.ts";
-import { SCHEMA_ROWS, VERIFIED_TABLES } from "./broker-schema.ts";
+import { formatOf, SCHEMA_ROWS, VERIFIED_TABLES } from "./broker-schema.ts";
 import { corrupt } from "./file-check.ts";
 import { headsIn } from "./message-block.ts";
+import { areObjectRootsSound, OBJECT_SCHEMA_VERSION, OBJECT_TABLES } from "./object-schema.ts";
 import { PAGE_MESSAGES, pageOf, ReceiptPage } from "./receipt-pages.ts";
 import { rowCheck } from "./row-check.ts";
 
@@ -20,15 +21,23 @@ type Row = readonly SQLInputValue[];
 
 /** Throws TG_STORE_CORRUPT if any page of the tables that a start reads is not sound (V2). */
 export function verifyTables(reader: DatabaseSync, path: string): void {
-  const schema = reader.prepare("SELECT rootpage || ' ' || sql AS row FROM sqlite_schema").all();
-  if (schema.map(({ row }) => row).join("\n") !== SCHEMA_ROWS.join("\n")) {
-    throw corrupt(path, "its tables are not those that Tidegate makes");
-  }
+  if (!hasOwnTables(reader)) throw corrupt(path, "its tables are not those that Tidegate makes");
   for (const table of VERIFIED_TABLES) {
     const row = reader.prepare(`PRAGMA quick_check(${table})`).get();
     const verdict = row === undefined ? "no verdict" : String(Object.values(row)[0]);
     if (verdict !== "ok") throw corrupt(path, `table ${table}: ${verdict.replaceAll("\n", "; ")}`);
   }
+}
+
+/** Whether the tables are those of the format that the file says it has. */
+function hasOwnTables(reader: DatabaseSync): boolean {
+  const schema = reader.prepare("SELECT rootpage, sql FROM sqlite_schema").all();
+  const rows = schema.map(({ rootpage, sql }) => `${rootpage} ${sql}`);
+  const first = rows.slice(0, SCHEMA_ROWS.length);
+  if (first.join("\n") !== SCHEMA_ROWS.join("\n")) return false;
+  const added = schema.slice(SCHEMA_ROWS.length).map(({ sql }) => sql);
+  if (formatOf(reader) < OBJECT_SCHEMA_VERSION) return added.length === 0;
+  return added.join("\n") === OBJECT_TABLES.join("\n") && areObjectRootsSound(reader);
 }
 
 /** How a snapshot tells its store what it met. */

@@ -2,8 +2,10 @@
 // writes are prepared apart, since they run on different threads.
 
 import type { DatabaseSync } from "node:sqlite";
+import type { ObjectChange } from "../../core/object-change.ts";
 import { corrupt } from "./file-check.ts";
 import type { BlockRows } from "./message-block.ts";
+import { prepareObjectWrites } from "./object-rows.ts";
 import { PAGE_MESSAGES } from "./receipt-pages.ts";
 import { rowCheck } from "./row-check.ts";
 
@@ -67,6 +69,7 @@ export interface BrokerWrites {
   putDocument(collection: string, key: string, value: string): void;
   deleteDocument(collection: string, key: string): void;
   setSequence(sequence: number): void;
+  changeObject(change: ObjectChange): void;
 }
 
 /** One write as it travels to the thread that runs it: the name and its arguments. */
@@ -78,10 +81,13 @@ export type Write = {
 export function prepareWrites(database: DatabaseSync): (writes: readonly Write[]) => void {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
-  const run = { ...messageWrites(database), ...otherWrites(database) } as Record<
-    string,
-    (...values: unknown[]) => void
-  >;
+  const changeObject = prepareObjectWrites(database);
+  const all: BrokerWrites = {
+    ...messageWrites(database),
+    ...otherWrites(database),
+    changeObject,
+  };
+  const run = all as unknown as Record<string, (...values: unknown[]) => void>;
   return (writes) => {
     begin.run();
     for (const [name, ...values] of writes) run[name]?.(...values);

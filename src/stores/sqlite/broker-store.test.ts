@@ -6,6 +6,7 @@ import {
   describeHistories,
   type StoreHome,
 } from "../../../test/contracts/broker-store.ts";
+import { describeObjectReads } from "../../../test/contracts/object-reads.ts";
 import { createSqliteBrokerStore } from "./broker-store.ts";
 
 async function createHome(): Promise<StoreHome> {
@@ -23,3 +24,4 @@ async function createHome(): Promise<StoreHome> {
 
 describeBrokerStore("SQLite", createHome);
 describeHistories("SQLite", createHome);
+describeObjectReads("SQLite", createHome);

@@ -10,19 +10,29 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { assert, present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
+import type { ObjectReads } from "../../core/object-change.ts";
 import type {
   BrokerStore,
   Change,
   MessageContent,
   StoreSnapshot,
 } from "../../ports/broker-store.ts";
-import { BROKER_FILE, createBrokerFile, openReader, openVerifier } from "./broker-schema.ts";
+import {
+  BROKER_FILE,
+  createBrokerFile,
+  formatOf,
+  openReader,
+  openVerifier,
+} from "./broker-schema.ts";
 import { readSnapshot, verifyTables } from "./broker-snapshot.ts";
 import { type BrokerReads, prepareReads } from "./broker-statements.ts";
 import { BrokerWriter } from "./broker-writer.ts";
 import { DiskThread } from "./disk-thread.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
 import { type FolderLock, lockedError, lockFolder } from "./folder-lock.ts";
+import { guardObjects } from "./object-guard.ts";
+import { prepareObjectReads } from "./object-rows.ts";
+import { OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { probeRoom } from "./room-probe.ts";
 import { isBusy, isDamage } from "./sqlite-fault.ts";
 
@@ -41,6 +51,7 @@ export function createSqliteBrokerStore(options: SqliteBrokerStoreOptions): Brok
 }
 
 class SqliteBrokerStore implements BrokerStore {
+  readonly objects: ObjectReads = guardObjects((work) => this.#readObjects(work));
   readonly #folder: string;
   readonly #path: string;
   readonly #pageCountMax: number | undefined;
@@ -50,6 +61,7 @@ class SqliteBrokerStore implements BrokerStore {
   /** Reads what was committed, while the thread writes. */
   #reader: DatabaseSync | null = null;
   #prepared: BrokerReads | null = null;
+  #objectReads: ObjectReads | null = null;
   #thread: DiskThread | null = null;
   /** Settles when the thread has opened the file. */
   #opened: Promise<void> | null = null;
@@ -113,6 +125,30 @@ class SqliteBrokerStore implements BrokerStore {
       if (isDamage(error)) throw corrupt(this.#path, `message ${seq} cannot be read`, error);
       throw this.#fail(error, "working");
     }
+  }
+
+  #readObjects<T>(work: (rows: ObjectReads | null) => T): T {
+    this.#connect();
+    try {
+      return work(this.#preparedObjects());
+    } catch (error) {
+      // As with messages: damage to one object is told of that object.
+      if (error instanceof TidegateError) throw error;
+      if (isDamage(error)) throw corrupt(this.#path, "an object cannot be read", error);
+      throw this.#fail(error, "working");
+    }
+  }
+
+  /** Null while the file is of the first format, which has no objects. */
+  #preparedObjects(): ObjectReads | null {
+    if (this.#objectReads !== null) return this.#objectReads;
+    this.#reads();
+    const reader = present(this.#reader, "the reading connection");
+    if (formatOf(reader) < OBJECT_SCHEMA_VERSION) return null;
+    this.#objectReads = prepareObjectReads(reader, (what) => {
+      throw corrupt(this.#path, `${what} is not what was written`);
+    });
+    return this.#objectReads;
   }
 
   async close(): Promise<void> {
@@ -201,6 +237,7 @@ class SqliteBrokerStore implements BrokerStore {
     this.#verifier = null;
     this.#reader = null;
     this.#prepared = null;
+    this.#objectReads = null;
     this.#work = null;
     for (const database of open) {
       try {

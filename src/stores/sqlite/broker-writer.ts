@@ -96,6 +96,15 @@ export class BrokerWriter {
       case "set-sequence":
         this.#writes.push(["setSequence", change.seq]);
         return;
+      case "put-object":
+      case "delete-object":
+      case "put-blob":
+      case "delete-blob":
+      case "put-upload":
+      case "delete-upload":
+      case "put-part":
+        this.#writes.push(["changeObject", change]);
+        return;
       default:
         unreachable(change);
     }

@@ -3,6 +3,7 @@
 //   F2. A name that does not exist is refused: a misspelt fault would never strike, and a test that
 //       rests on it would prove nothing.
 
+import type { Broker } from "../../engine/broker.ts";
 import type { FaultSpec } from "../../model/fault-plan.ts";
 import type { Site } from "../call.ts";
 import { FAULTS_MAX, readFaultSpecs } from "../fault-specs.ts";
@@ -58,9 +59,13 @@ function parse(text: string | null): unknown {
 async function missingTarget({ broker }: Site, { target }: FaultSpec): Promise<string | null> {
   const [kind = "", name = ""] = Object.entries(target)[0] ?? [];
   if (name === "*") return null;
-  const outcome =
-    "queue" in target
-      ? await broker.submit("findQueue", { queue: name })
-      : await broker.submit("getTopicAttributes", { topic: name });
-  return outcome.ok ? null : `There is no ${kind} named ${JSON.stringify(name)}.`;
+  const there = await exists(broker, target, name);
+  return there ? null : `There is no ${kind} named ${JSON.stringify(name)}.`;
+}
+
+async function exists(broker: Broker, target: FaultSpec["target"], name: string): Promise<boolean> {
+  if ("queue" in target) return (await broker.submit("findQueue", { queue: name })).ok;
+  if ("topic" in target) return (await broker.submit("getTopicAttributes", { topic: name })).ok;
+  const outcome = await broker.submit("findBucket", { bucket: name });
+  return outcome.ok && outcome.value.ok;
 }

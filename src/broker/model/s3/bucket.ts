@@ -1,0 +1,37 @@
+// Bucket: its record, and how it is found and kept.
+//   B1. A bucket's number is never given to another, so that what a deleted bucket left behind can
+//       not turn up in a new one of the same name.
+
+import type { EpochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import type { Step } from "../step.ts";
+import type { NotificationConfig } from "./notification-config.ts";
+import { noSuchBucket, type S3Refusal } from "./s3-fault.ts";
+
+export type Versioning = "Enabled" | "Suspended" | null;
+
+export interface BucketRecord {
+  readonly number: number;
+  readonly name: string;
+  readonly region: string;
+  readonly createdAt: EpochMs;
+  readonly versioning: Versioning;
+  readonly tags: Readonly<Record<string, string>> | null;
+  readonly notification: NotificationConfig;
+}
+
+export function bucketOf(state: BrokerState, name: string): BucketRecord | S3Refusal {
+  return state.buckets.get(name) ?? noSuchBucket(name);
+}
+
+export function isRefusal(found: object): found is S3Refusal {
+  return "ok" in found && found.ok === false;
+}
+
+export function saveBucket(state: BrokerState, step: Step, bucket: BucketRecord): void {
+  state.buckets.set(bucket.name, bucket);
+  step.emit({
+    kind: "put-document",
+    document: { collection: "bucket", key: bucket.name, value: JSON.stringify(bucket) },
+  });
+}

@@ -1,0 +1,156 @@
+// Object listing: keys in the order of their UTF-8 bytes, rolled up at a delimiter.
+//   L1. What is listed, key or common prefix, is strictly greater than `after`, so that any
+//       answer's last item is where the next page begins.
+//   L2. A common prefix is one item, whatever is below it: the walk leaps over all of it.
+//   L3. Looking at one key costs one row, however many versions it has, but for a listing of
+//       versions.
+
+import type { KeyPosition } from "../../../core/object-change.ts";
+import { compareUtf8 } from "../../../core/utf8-order.ts";
+import type { BrokerState } from "../broker-state.ts";
+import type { Step } from "../step.ts";
+import { bucketOf, isRefusal } from "./bucket.ts";
+import { gave, type S3Outcome } from "./s3-fault.ts";
+import type { Listed, ListedVersion, ListInput, S3Input, S3Value } from "./s3-operations.ts";
+
+/** Behind every key that begins with a prefix, but for keys that hold this very character. */
+const LAST_CHARACTER = "\u{10ffff}";
+/** Rows of one key that a walk over newest versions passes before it leaps. */
+const OLDER_ROWS_MAX = 8;
+
+interface Keyed {
+  readonly key: string;
+}
+
+/** What the walk does with one row. */
+type Visit<T> = (row: T) => "take" | "pass" | "leap";
+
+interface Walked<T> {
+  readonly entries: T[];
+  readonly prefixes: string[];
+  readonly more: boolean;
+  /** The last item, key or prefix. */
+  readonly last: string;
+}
+
+/** One page of rows in key order (L1, L2). */
+export function walk<T extends Keyed>(
+  input: Pick<ListInput, "prefix" | "delimiter" | "limit">,
+  start: KeyPosition,
+  rowsFrom: (from: KeyPosition) => Iterable<T>,
+  visit: Visit<T>,
+  after: string,
+): Walked<T> {
+  const { prefix, delimiter, limit } = input;
+  const entries: T[] = [];
+  const prefixes: string[] = [];
+  let last = "";
+  let from: KeyPosition | null = start;
+  while (from !== null) {
+    const rows: Iterable<T> = rowsFrom(from);
+    from = null;
+    for (const row of rows) {
+      if (!row.key.startsWith(prefix)) {
+        // Keys before the prefix are leapt over at the start; the rest are behind it.
+        return { entries, prefixes, more: false, last };
+      }
+      const rolled = rollUp(row.key, prefix, delimiter);
+      const verdict = visit(row);
+      if (verdict === "leap") {
+        from = { key: row.key, after: true };
+        break;
+      }
+      if (verdict === "pass") continue;
+      if (rolled !== null && (prefixes.at(-1) === rolled || compareUtf8(rolled, after) <= 0)) {
+        from = { key: rolled + LAST_CHARACTER, after: true }; // L2
+        if (compareUtf8(from.key, row.key) > 0) break;
+        from = null;
+        continue;
+      }
+      if (entries.length + prefixes.length >= limit) return { entries, prefixes, more: true, last };
+      last = rolled ?? row.key;
+      if (rolled === null) entries.push(row);
+      else prefixes.push(rolled);
+    }
+  }
+  return { entries, prefixes, more: false, last };
+}
+
+/** The common prefix that a key is told as, or null if it is told as itself. */
+function rollUp(key: string, prefix: string, delimiter: string): string | null {
+  if (delimiter === "") return null;
+  const at = key.indexOf(delimiter, prefix.length);
+  return at === -1 ? null : key.slice(0, at + delimiter.length);
+}
+
+/** Where to begin: behind `after`, but not before the prefix. */
+export function startOf(prefix: string, after: string): KeyPosition {
+  if (after === "" || compareUtf8(after, prefix) < 0) return { key: prefix, after: false };
+  return { key: after, after: true };
+}
+
+export function listObjects(
+  state: BrokerState,
+  step: Step,
+  input: ListInput,
+): S3Outcome<S3Value<"listObjects">> {
+  const bucket = bucketOf(state, input.bucket);
+  if (isRefusal(bucket)) return bucket;
+  let seen: string | null = null;
+  let older = 0;
+  const found = walk(
+    input,
+    startOf(input.prefix, input.after),
+    (from) => step.objects.entries(bucket.number, from),
+    (row) => {
+      if (row.key === seen) {
+        older += 1;
+        return older > OLDER_ROWS_MAX ? "leap" : "pass"; // L3
+      }
+      seen = row.key;
+      older = 0;
+      return row.marker ? "pass" : "take";
+    },
+    input.after,
+  );
+  return gave(pageOf(found));
+}
+
+function pageOf<T>({ entries, prefixes, more, last }: Walked<T>): Listed<T> {
+  return { entries, prefixes, next: more ? last : null };
+}
+
+export function listObjectVersions(
+  state: BrokerState,
+  step: Step,
+  input: S3Input<"listObjectVersions">,
+): S3Outcome<S3Value<"listObjectVersions">> {
+  const bucket = bucketOf(state, input.bucket);
+  if (isRefusal(bucket)) return bucket;
+  const { prefix, after, afterVersion } = input;
+  // Within a key the page goes on after the version it stopped at; older ones have smaller numbers.
+  const stopped =
+    afterVersion === null ? undefined : step.objects.version(bucket.number, after, afterVersion);
+  const start = stopped === undefined ? startOf(prefix, after) : { key: after, after: false };
+  let seen = stopped === undefined ? null : after;
+  const latest = new Set<number>();
+  const found = walk(
+    input,
+    start,
+    (from) => step.objects.entries(bucket.number, from),
+    (row) => {
+      if (stopped !== undefined && row.key === after && row.seq >= stopped.seq) return "pass";
+      if (row.key !== seen) latest.add(row.seq);
+      seen = row.key;
+      return "take";
+    },
+    after,
+  );
+  const entries: ListedVersion[] = found.entries.map((entry) => ({
+    ...entry,
+    latest: latest.has(entry.seq),
+  }));
+  const lastEntry = entries.at(-1);
+  const nextVersion = found.more && lastEntry?.key === found.last ? lastEntry.version : null;
+  return gave({ ...pageOf({ ...found, entries }), nextVersion });
+}

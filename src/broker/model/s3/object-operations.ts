@@ -1,0 +1,152 @@
+// Object operations: objects come, are looked at, and go; each with its event in the same step.
+
+import type { BrokerState } from "../broker-state.ts";
+import type { Step } from "../step.ts";
+import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
+import type { EventName } from "./event-message.ts";
+import { notify } from "./notify.ts";
+import { readDetail } from "./object-detail.ts";
+import {
+  addVersion,
+  checkConditions,
+  checkVersionId,
+  currentOf,
+  dropVersion,
+  findVersion,
+  toldVersion,
+} from "./object-versions.ts";
+import { gave, type S3Fault, type S3Outcome } from "./s3-fault.ts";
+import type {
+  DeletedObject,
+  DeleteEntry,
+  FoundObject,
+  Origin,
+  PutObjectInput,
+  S3Input,
+  S3Value,
+  WrittenObject,
+} from "./s3-operations.ts";
+
+export function putObject(
+  state: BrokerState,
+  step: Step,
+  input: PutObjectInput,
+): S3Outcome<WrittenObject> {
+  const bucket = bucketOf(state, input.bucket);
+  if (isRefusal(bucket)) return bucket;
+  const { key, event, origin } = input;
+  const refused = checkConditions(step, bucket, key, input.conditions);
+  if (refused !== null) return refused;
+  const { object, dropped } = addVersion(state, step, bucket, { ...input, marker: false });
+  notify(state, step, bucket, origin, { ...object, name: `ObjectCreated:${event}` });
+  const { etag, modifiedAt } = object;
+  return gave({ version: toldVersion(bucket, object.version), etag, modifiedAt, dropped });
+}
+
+export function findObject(
+  state: BrokerState,
+  step: Step,
+  { bucket: name, key, version }: S3Input<"findObject">,
+): S3Outcome<FoundObject> {
+  const bucket = bucketOf(state, name);
+  if (isRefusal(bucket)) return bucket;
+  const object = findVersion(step, bucket, key, version);
+  if (isRefusal(object)) return object;
+  return gave({ object, version: toldVersion(bucket, object.version) });
+}
+
+export function deleteObjects(
+  state: BrokerState,
+  step: Step,
+  { bucket: name, entries, origin }: S3Input<"deleteObjects">,
+): S3Outcome<S3Value<"deleteObjects">> {
+  const bucket = bucketOf(state, name);
+  if (isRefusal(bucket)) return bucket;
+  const dropped: string[] = [];
+  const results = entries.map((entry) => {
+    const deletion = { state, step, bucket, origin, dropped };
+    return entry.version === null
+      ? deleteCurrent(deletion, entry)
+      : deleteVersion(deletion, entry, entry.version);
+  });
+  return gave({ results, dropped });
+}
+
+interface Deletion {
+  readonly state: BrokerState;
+  readonly step: Step;
+  readonly bucket: BucketRecord;
+  readonly origin: Origin;
+  readonly dropped: string[];
+}
+
+function deleteCurrent(deletion: Deletion, entry: DeleteEntry): DeletedObject {
+  const { state, step, bucket, origin, dropped } = deletion;
+  const { key, ifMatch } = entry;
+  const refused = checkConditions(step, bucket, key, { ifMatch, ifAbsent: false });
+  if (refused !== null) return failed(entry, refused.fault);
+  if (bucket.versioning === null) {
+    const current = currentOf(step, bucket, key);
+    // Deleting what is not there is no event: nothing happened.
+    if (current !== undefined) {
+      dropped.push(...dropVersion(step, current));
+      notifyRemoved(deletion, "ObjectRemoved:Delete", key, null);
+    }
+    return { key, version: null, marker: null, fault: null };
+  }
+  const added = addVersion(state, step, bucket, {
+    key,
+    marker: true,
+    pieces: [],
+    etag: "",
+    storageClass: "STANDARD",
+    detail: "",
+  });
+  dropped.push(...added.dropped);
+  const { version } = added.object;
+  const name = "ObjectRemoved:DeleteMarkerCreated";
+  notify(state, step, bucket, origin, { ...added.object, name });
+  return { key, version: null, marker: { version }, fault: null };
+}
+
+function deleteVersion(deletion: Deletion, entry: DeleteEntry, version: string): DeletedObject {
+  const { step, bucket, dropped } = deletion;
+  const { key } = entry;
+  const bad = checkVersionId(version);
+  if (bad !== null) return failed(entry, bad.fault);
+  const found = step.objects.version(bucket.number, key, version);
+  if (found === undefined) return { key, version, marker: null, fault: null };
+  dropped.push(...dropVersion(step, found));
+  notifyRemoved(deletion, "ObjectRemoved:Delete", key, version);
+  return { key, version, marker: found.marker ? { version } : null, fault: null };
+}
+
+function notifyRemoved(
+  { state, step, bucket, origin }: Deletion,
+  name: EventName,
+  key: string,
+  version: string | null,
+): void {
+  const event = { name, key, version, sizeBytes: 0, etag: "", seq: state.nextSeq() };
+  notify(state, step, bucket, origin, event);
+}
+
+function failed({ key, version }: DeleteEntry, fault: S3Fault): DeletedObject {
+  return { key, version, marker: null, fault };
+}
+
+export function setObjectTags(
+  state: BrokerState,
+  step: Step,
+  input: S3Input<"setObjectTags">,
+): S3Outcome<S3Value<"setObjectTags">> {
+  const bucket = bucketOf(state, input.bucket);
+  if (isRefusal(bucket)) return bucket;
+  const object = findVersion(step, bucket, input.key, input.version);
+  if (isRefusal(object)) return object;
+  const detail = JSON.stringify({ ...readDetail(object.detail), tags: input.tags ?? {} });
+  step.emit({ kind: "put-object", object: { ...object, detail } });
+  const name = input.tags === null ? "ObjectTagging:Delete" : "ObjectTagging:Put";
+  notify(state, step, bucket, input.origin, { ...object, name });
+  return gave({ version: toldVersion(bucket, object.version) });
+}

@@ -1,0 +1,125 @@
+// Object versions: which of them is meant, and how one is put in or taken out.
+//   V1. The newest version of a key is the current one; nothing else marks it as such.
+//   V2. Without versioning, or while it is suspended, writing replaces the null version; all others
+//       stay.
+
+import type { Piece, StoredObject } from "../../../core/object-change.ts";
+import type { BrokerState } from "../broker-state.ts";
+import type { Step } from "../step.ts";
+import type { BucketRecord } from "./bucket.ts";
+import { deny, noSuchKey, noSuchVersion, type S3Refusal } from "./s3-fault.ts";
+import type { WriteConditions } from "./s3-operations.ts";
+
+export const NULL_VERSION = "null";
+const ALL = Number.MAX_SAFE_INTEGER;
+const VERSION_PATTERN = /^(null|[0-9a-f]{32})$/;
+
+export function currentOf(step: Step, bucket: BucketRecord, key: string): StoredObject | undefined {
+  return step.objects.newest(bucket.number, key, ALL);
+}
+
+/** The version that a request means; a marker is refused as S3 does it. */
+export function findVersion(
+  step: Step,
+  bucket: BucketRecord,
+  key: string,
+  version: string | null,
+): StoredObject | S3Refusal {
+  if (version === null) {
+    const current = currentOf(step, bucket, key);
+    if (current === undefined) return noSuchKey(key);
+    if (!current.marker) return current;
+    const refused = noSuchKey(key);
+    return { ok: false, fault: { ...refused.fault, marker: { version: current.version } } };
+  }
+  const bad = checkVersionId(version);
+  if (bad !== null) return bad;
+  const found = step.objects.version(bucket.number, key, version);
+  if (found === undefined) return noSuchVersion(key, version);
+  if (!found.marker) return found;
+  const refused = deny(
+    "MethodNotAllowed",
+    "The specified method is not allowed against this resource.",
+    { Method: "GET", ResourceType: "DeleteMarker" },
+  );
+  return { ok: false, fault: { ...refused.fault, marker: { version } } };
+}
+
+export function checkVersionId(version: string): S3Refusal | null {
+  if (VERSION_PATTERN.test(version)) return null;
+  const fields = { ArgumentName: "versionId", ArgumentValue: version };
+  return deny("InvalidArgument", "Invalid version id specified", fields);
+}
+
+/** The version id to tell: none while the bucket has never been versioned. */
+export function toldVersion(bucket: BucketRecord, version: string): string | null {
+  return bucket.versioning === null && version === NULL_VERSION ? null : version;
+}
+
+export function checkConditions(
+  step: Step,
+  bucket: BucketRecord,
+  key: string,
+  conditions: WriteConditions,
+): S3Refusal | null {
+  const { ifMatch, ifAbsent } = conditions;
+  if (ifMatch === null && !ifAbsent) return null;
+  const current = currentOf(step, bucket, key);
+  const there = current !== undefined && !current.marker;
+  if (ifAbsent && there) return preconditionFailed("If-None-Match");
+  if (ifMatch === null) return null;
+  if (!there) return noSuchKey(key);
+  return ifMatch === "*" || ifMatch === current.etag ? null : preconditionFailed("If-Match");
+}
+
+export function preconditionFailed(condition: string): S3Refusal {
+  const message = "At least one of the pre-conditions you specified did not hold";
+  return deny("PreconditionFailed", message, { Condition: condition });
+}
+
+/** Takes a version out and says which blobs are needed no more. */
+export function dropVersion(step: Step, object: StoredObject): string[] {
+  const { bucket, key, seq } = object;
+  step.emit({ kind: "delete-object", bucket, key, seq });
+  const blobs = object.pieces.map(({ blob }) => blob);
+  for (const blob of blobs) step.emit({ kind: "delete-blob", blob });
+  return blobs;
+}
+
+export interface NewVersion {
+  readonly key: string;
+  readonly marker: boolean;
+  readonly pieces: readonly Piece[];
+  readonly etag: string;
+  readonly storageClass: string;
+  readonly detail: string;
+}
+
+/** Puts a new current version in; what it replaces is dropped (V2). */
+export function addVersion(
+  state: BrokerState,
+  step: Step,
+  bucket: BucketRecord,
+  fresh: NewVersion,
+): { readonly object: StoredObject; readonly dropped: string[] } {
+  const { key, marker, pieces, etag, storageClass, detail } = fresh;
+  const versioned = bucket.versioning === "Enabled";
+  const replaced = versioned ? undefined : step.objects.version(bucket.number, key, NULL_VERSION);
+  const dropped = replaced === undefined ? [] : dropVersion(step, replaced);
+  const object: StoredObject = {
+    bucket: bucket.number,
+    key,
+    seq: state.nextSeq(),
+    version: versioned ? step.newId().replaceAll("-", "") : NULL_VERSION,
+    marker,
+    sizeBytes: pieces.reduce((sum, piece) => sum + piece.sizeBytes, 0),
+    etag,
+    modifiedAt: step.now,
+    storageClass,
+    detail,
+    pieces,
+  };
+  for (const { blob } of pieces) step.emit({ kind: "put-blob", blob });
+  step.emit({ kind: "put-object", object });
+  return { object, dropped };
+}

@@ -1,0 +1,100 @@
+// S3 faults: the refusals of buckets and objects. They have codes of their own, as S3 has an error
+// format of its own; the wire gives each its status.
+
+export type S3Code =
+  | "AccessDenied"
+  | "AuthorizationQueryParametersError"
+  | "BadDigest"
+  | "BucketAlreadyExists"
+  | "BucketAlreadyOwnedByYou"
+  | "BucketNotEmpty"
+  | "EntityTooLarge"
+  | "EntityTooSmall"
+  | "IncompleteBody"
+  | "InternalError"
+  | "InvalidArgument"
+  | "InvalidBucketName"
+  | "InvalidDigest"
+  | "InvalidLocationConstraint"
+  | "InvalidPart"
+  | "InvalidPartNumber"
+  | "InvalidPartOrder"
+  | "InvalidRange"
+  | "InvalidRequest"
+  | "InvalidStorageClass"
+  | "InvalidTag"
+  | "InvalidURI"
+  | "KeyTooLongError"
+  | "MalformedXML"
+  | "MetadataTooLarge"
+  | "MethodNotAllowed"
+  | "MissingContentLength"
+  | "MissingRequestBodyError"
+  | "NoSuchBucket"
+  | "NoSuchBucketPolicy"
+  | "NoSuchCORSConfiguration"
+  | "NoSuchKey"
+  | "NoSuchLifecycleConfiguration"
+  | "NoSuchPublicAccessBlockConfiguration"
+  | "NoSuchTagSet"
+  | "NoSuchUpload"
+  | "NoSuchVersion"
+  | "NoSuchWebsiteConfiguration"
+  | "NotImplemented"
+  | "NotModified"
+  | "ObjectLockConfigurationNotFoundError"
+  | "PreconditionFailed"
+  | "ReplicationConfigurationNotFoundError"
+  | "RequestTimeout"
+  | "ServiceUnavailable"
+  | "SlowDown"
+  | "XAmzContentSHA256Mismatch";
+
+export interface S3Fault {
+  readonly code: S3Code;
+  readonly message: string;
+  /** What the error tells besides, by the names of its elements. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** The delete marker that was met instead of an object; null for one without a version id. */
+  readonly marker?: { readonly version: string };
+}
+
+export type S3Outcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly fault: S3Fault };
+
+export type S3Refusal = { readonly ok: false; readonly fault: S3Fault };
+
+export function gave<T>(value: T): { readonly ok: true; readonly value: T } {
+  return { ok: true, value };
+}
+
+export function deny(
+  code: S3Code,
+  message: string,
+  fields?: Readonly<Record<string, string>>,
+): S3Refusal {
+  return { ok: false, fault: fields === undefined ? { code, message } : { code, message, fields } };
+}
+
+export function noSuchBucket(name: string): S3Refusal {
+  return deny("NoSuchBucket", "The specified bucket does not exist", { BucketName: name });
+}
+
+export function noSuchKey(key: string): S3Refusal {
+  return deny("NoSuchKey", "The specified key does not exist.", { Key: key });
+}
+
+export function noSuchVersion(key: string, version: string): S3Refusal {
+  const fields = { Key: key, VersionId: version };
+  return deny("NoSuchVersion", "The specified version does not exist.", fields);
+}
+
+export function noSuchUpload(id: string): S3Refusal {
+  return deny(
+    "NoSuchUpload",
+    "The specified upload does not exist. The upload ID may be invalid, or the upload may have " +
+      "been aborted or completed.",
+    { UploadId: id },
+  );
+}

@@ -1,0 +1,234 @@
+// Upload operations: an object that comes in parts.
+//   U1. Parts are blobs from the start. Completing moves no bytes: the object is the list of its
+//       parts.
+//   U2. What an upload held and the object does not is dropped.
+
+import { checksumOfParts } from "../../../core/checksum.ts";
+import { md5HexOfParts } from "../../../core/hash.ts";
+import { S3_PART_BYTES_MIN } from "../../../core/limits.ts";
+import type { StoredPart, StoredUpload } from "../../../core/object-change.ts";
+import type { BrokerState } from "../broker-state.ts";
+import type { Step } from "../step.ts";
+import { bucketOf, isRefusal } from "./bucket.ts";
+import { notify } from "./notify.ts";
+import { type ObjectDetail, readUploadDetail } from "./object-detail.ts";
+import { startOf, walk } from "./object-listing.ts";
+import { addVersion, checkConditions, toldVersion } from "./object-versions.ts";
+import { deny, gave, noSuchUpload, type S3Outcome, type S3Refusal } from "./s3-fault.ts";
+import type { CompletePart, S3Input, S3Value } from "./s3-operations.ts";
+
+export function createUpload(
+  state: BrokerState,
+  step: Step,
+  { bucket: name, key, storageClass, detail }: S3Input<"createUpload">,
+): S3Outcome<{ id: string }> {
+  const bucket = bucketOf(state, name);
+  if (isRefusal(bucket)) return bucket;
+  const id = `${step.newId()}${step.newId()}`.replaceAll("-", "");
+  const upload = { bucket: bucket.number, key, id, startedAt: step.now, storageClass, detail };
+  step.emit({ kind: "put-upload", upload });
+  return gave({ id });
+}
+
+interface InUpload {
+  readonly bucket: string;
+  readonly key: string;
+  readonly upload: string;
+}
+
+function uploadOf(state: BrokerState, step: Step, at: InUpload): StoredUpload | S3Refusal {
+  const bucket = bucketOf(state, at.bucket);
+  if (isRefusal(bucket)) return bucket;
+  return step.objects.upload(bucket.number, at.key, at.upload) ?? noSuchUpload(at.upload);
+}
+
+export function findUpload(
+  state: BrokerState,
+  step: Step,
+  input: InUpload,
+): S3Outcome<S3Value<"findUpload">> {
+  const upload = uploadOf(state, step, input);
+  return isRefusal(upload) ? upload : gave({ upload });
+}
+
+export function putPart(
+  state: BrokerState,
+  step: Step,
+  input: S3Input<"putPart">,
+): S3Outcome<S3Value<"putPart">> {
+  const upload = uploadOf(state, step, input);
+  if (isRefusal(upload)) return upload;
+  const { number, piece, etag, checksum } = input;
+  const former = step.objects.part(upload.id, number);
+  if (former !== undefined) step.emit({ kind: "delete-blob", blob: former.blob });
+  step.emit({ kind: "put-blob", blob: piece.blob });
+  const part = { upload: upload.id, number, ...piece, etag, checksum, modifiedAt: step.now };
+  step.emit({ kind: "put-part", part });
+  return gave({ dropped: former === undefined ? [] : [former.blob] });
+}
+
+export function completeUpload(
+  state: BrokerState,
+  step: Step,
+  input: S3Input<"completeUpload">,
+): S3Outcome<S3Value<"completeUpload">> {
+  const bucket = bucketOf(state, input.bucket);
+  if (isRefusal(bucket)) return bucket;
+  const upload = uploadOf(state, step, input);
+  if (isRefusal(upload)) return upload;
+  const held = new Map([...step.objects.parts(upload.id, 0)].map((part) => [part.number, part]));
+  const parts = chooseParts(input, held);
+  if (isRefusal(parts)) return parts;
+  const refused = checkConditions(step, bucket, input.key, input.conditions);
+  if (refused !== null) return refused;
+  const detail = detailOf(upload, parts, input.checksum);
+  if (isRefusal(detail)) return detail;
+
+  step.emit({ kind: "delete-upload", bucket: bucket.number, key: upload.key, id: upload.id });
+  for (const part of parts) held.delete(part.number);
+  const unused = [...held.values()].map(({ blob }) => blob); // U2
+  for (const blob of unused) step.emit({ kind: "delete-blob", blob });
+  const { object, dropped } = addVersion(state, step, bucket, {
+    key: upload.key,
+    marker: false,
+    pieces: parts.map(({ blob, sizeBytes }) => ({ blob, sizeBytes })), // U1
+    etag: `${md5HexOfParts(parts.map(({ etag }) => Buffer.from(etag, "hex")))}-${parts.length}`,
+    storageClass: upload.storageClass,
+    detail: JSON.stringify(detail),
+  });
+  const name = "ObjectCreated:CompleteMultipartUpload";
+  notify(state, step, bucket, input.origin, { ...object, name });
+  return gave({
+    version: toldVersion(bucket, object.version),
+    etag: object.etag,
+    modifiedAt: object.modifiedAt,
+    checksum: detail.checksum,
+    dropped: [...dropped, ...unused],
+  });
+}
+
+/** The parts that the object is made of, in order, or what is wrong with the list. */
+function chooseParts(
+  { upload, parts: listed, sizeBytes }: S3Input<"completeUpload">,
+  held: ReadonlyMap<number, StoredPart>,
+): StoredPart[] | S3Refusal {
+  const chosen: StoredPart[] = [];
+  let before = 0;
+  for (const part of listed) {
+    if (part.number <= before) {
+      return deny(
+        "InvalidPartOrder",
+        "The list of parts was not in ascending order. Parts must be ordered by part number.",
+        { UploadId: upload },
+      );
+    }
+    before = part.number;
+    const found = held.get(part.number);
+    if (found === undefined || !isSamePart(found, part)) return invalidPart(upload, part);
+    chosen.push(found);
+  }
+  const small = chosen.slice(0, -1).find((part) => part.sizeBytes < S3_PART_BYTES_MIN);
+  if (small !== undefined) {
+    return deny("EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size", {
+      ProposedSize: String(small.sizeBytes),
+      MinSizeAllowed: String(S3_PART_BYTES_MIN),
+      PartNumber: String(small.number),
+      ETag: small.etag,
+    });
+  }
+  const total = chosen.reduce((sum, part) => sum + part.sizeBytes, 0);
+  if (sizeBytes === null || sizeBytes === total) return chosen;
+  return deny(
+    "InvalidRequest",
+    "The provided 'x-amz-mp-object-size' header does not match the size of the uploaded parts.",
+  );
+}
+
+function isSamePart(found: StoredPart, listed: CompletePart): boolean {
+  if (listed.etag !== found.etag) return false;
+  return listed.checksum === null || listed.checksum === found.checksum;
+}
+
+function invalidPart(upload: string, part: CompletePart): S3Refusal {
+  return deny(
+    "InvalidPart",
+    "One or more of the specified parts could not be found.  The part may not have been " +
+      "uploaded, or the specified entity tag may not match the part's entity tag.",
+    { UploadId: upload, PartNumber: String(part.number), ETag: part.etag },
+  );
+}
+
+function detailOf(
+  upload: StoredUpload,
+  parts: readonly StoredPart[],
+  claimed: string | null,
+): ObjectDetail | S3Refusal {
+  const { checksumAlgorithm, checksumType, headers, metadata, tags } = readUploadDetail(
+    upload.detail,
+  );
+  const sums = parts.map(({ checksum, sizeBytes }) => ({ value: checksum, sizeBytes }));
+  const checksum = checksumOfParts(checksumAlgorithm, checksumType, sums);
+  if (claimed !== null && claimed !== checksum.value) {
+    return deny(
+      "BadDigest",
+      `The ${checksumAlgorithm} you specified did not match the calculated checksum.`,
+    );
+  }
+  return { headers, metadata, tags, checksum };
+}
+
+export function abortUpload(
+  state: BrokerState,
+  step: Step,
+  input: InUpload,
+): S3Outcome<S3Value<"abortUpload">> {
+  const upload = uploadOf(state, step, input);
+  if (isRefusal(upload)) return upload;
+  return gave({ dropped: dropUpload(step, upload, [...step.objects.parts(upload.id, 0)]) });
+}
+
+/** Forgets an upload and says which blobs are needed no more. */
+export function dropUpload(
+  step: Step,
+  { bucket, key, id }: StoredUpload,
+  parts: readonly StoredPart[],
+): string[] {
+  step.emit({ kind: "delete-upload", bucket, key, id });
+  for (const { blob } of parts) step.emit({ kind: "delete-blob", blob });
+  return parts.map(({ blob }) => blob);
+}
+
+export function listParts(
+  state: BrokerState,
+  step: Step,
+  input: S3Input<"listParts">,
+): S3Outcome<S3Value<"listParts">> {
+  const upload = uploadOf(state, step, input);
+  if (isRefusal(upload)) return upload;
+  const rest = [...step.objects.parts(upload.id, input.after)];
+  const parts = rest.slice(0, input.limit);
+  const next = rest.length > input.limit ? (parts.at(-1)?.number ?? input.after) : null;
+  return gave({ upload, parts, next });
+}
+
+export function listUploads(
+  state: BrokerState,
+  step: Step,
+  input: S3Input<"listUploads">,
+): S3Outcome<S3Value<"listUploads">> {
+  const bucket = bucketOf(state, input.bucket);
+  if (isRefusal(bucket)) return bucket;
+  const { prefix, after, afterUpload } = input;
+  const within = afterUpload !== "" && after !== "";
+  const start = within ? { key: after, after: false } : startOf(prefix, after);
+  const { entries, prefixes, more, last } = walk(
+    input,
+    start,
+    (from) => step.objects.uploads(bucket.number, from),
+    (row) => (within && row.key === after && row.id <= afterUpload ? "pass" : "take"),
+    after,
+  );
+  const lastEntry = entries.at(-1);
+  const nextUpload = more && lastEntry?.key === last ? lastEntry.id : null;
+  return gave({ entries, prefixes, next: more ? last : null, nextUpload });
+}

@@ -1,0 +1,93 @@
+// Bucket defaults: settings of buckets that cannot be changed here, told as S3 tells them of a new
+// bucket. Tools that manage whole buckets ask for all of them.
+
+import type { S3Code } from "../../model/s3/s3-fault.ts";
+import { ask, type S3Action } from "./s3-call.ts";
+import { denied, refusal } from "./s3-errors.ts";
+import { element, text, xmlReply } from "./xml-output.ts";
+
+/** A setting that a new bucket has. */
+function told(name: string, parameter: string, root: string, content: string): S3Action {
+  return {
+    name,
+    method: "GET",
+    at: "bucket",
+    query: [parameter],
+    async run(call) {
+      const found = await ask(call, "findBucket", { bucket: call.bucket });
+      return found.ok ? xmlReply(root, content) : denied(call, found.fault);
+    },
+  };
+}
+
+/** A setting that a new bucket lacks. */
+function absent(name: string, parameter: string, code: S3Code, message: string): S3Action {
+  return {
+    name,
+    method: "GET",
+    at: "bucket",
+    query: [parameter],
+    async run(call) {
+      const found = await ask(call, "findBucket", { bucket: call.bucket });
+      if (!found.ok) return denied(call, found.fault);
+      return denied(call, refusal(code, message, { BucketName: call.bucket }).fault);
+    },
+  };
+}
+
+const ENCRYPTION = element(
+  "Rule",
+  element("ApplyServerSideEncryptionByDefault", text("SSEAlgorithm", "AES256")),
+  text("BucketKeyEnabled", false),
+);
+const OWNERSHIP = element("Rule", text("ObjectOwnership", "BucketOwnerEnforced"));
+
+export const BUCKET_DEFAULTS: readonly S3Action[] = [
+  told("GetBucketAccelerateConfiguration", "accelerate", "AccelerateConfiguration", ""),
+  told("GetBucketEncryption", "encryption", "ServerSideEncryptionConfiguration", ENCRYPTION),
+  told("GetBucketLogging", "logging", "BucketLoggingStatus", ""),
+  told("GetBucketOwnershipControls", "ownershipControls", "OwnershipControls", OWNERSHIP),
+  told(
+    "GetBucketRequestPayment",
+    "requestPayment",
+    "RequestPaymentConfiguration",
+    text("Payer", "BucketOwner"),
+  ),
+  absent(
+    "GetBucketCors",
+    "cors",
+    "NoSuchCORSConfiguration",
+    "The CORS configuration does not exist",
+  ),
+  absent(
+    "GetBucketLifecycleConfiguration",
+    "lifecycle",
+    "NoSuchLifecycleConfiguration",
+    "The lifecycle configuration does not exist",
+  ),
+  absent("GetBucketPolicy", "policy", "NoSuchBucketPolicy", "The bucket policy does not exist"),
+  absent(
+    "GetBucketReplication",
+    "replication",
+    "ReplicationConfigurationNotFoundError",
+    "The replication configuration was not found",
+  ),
+  absent(
+    "GetBucketWebsite",
+    "website",
+    "NoSuchWebsiteConfiguration",
+    "The specified bucket does not have a website configuration",
+  ),
+  absent(
+    "GetObjectLockConfiguration",
+    "object-lock",
+    "ObjectLockConfigurationNotFoundError",
+    "Object Lock configuration does not exist for this bucket",
+  ),
+  absent(
+    "GetPublicAccessBlock",
+    "publicAccessBlock",
+    "NoSuchPublicAccessBlockConfiguration",
+    "The public access block configuration was not found",
+  ),
+];

@@ -1,0 +1,83 @@
+// Copy source: the object that a copy is taken from, and its bytes as a new blob.
+//   S1. A copy has bytes of its own. Sharing them would make every deletion a matter of counting.
+
+import { type Checksum, type ChecksumAlgorithm, createChecksum } from "../../../core/checksum.ts";
+import { createDigest } from "../../../core/hash.ts";
+import type { ByteRange, StagedBlob } from "../../../ports/blob-store.ts";
+import type { S3Outcome } from "../../model/s3/s3-fault.ts";
+import type { FoundObject } from "../../model/s3/s3-operations.ts";
+import { checkReadConditions } from "./read-conditions.ts";
+import { ask, type S3Call } from "./s3-call.ts";
+import { invalidArgument } from "./s3-errors.ts";
+
+export interface CopySource extends FoundObject {
+  readonly bucket: string;
+  readonly key: string;
+}
+
+export async function findCopySource(call: S3Call): Promise<S3Outcome<CopySource>> {
+  const header = call.request.headers["x-amz-copy-source"] ?? "";
+  const address = parseSource(header);
+  if (address === null) {
+    const message = "Copy Source must mention the source bucket and key: sourcebucket/sourcekey";
+    return invalidArgument("x-amz-copy-source", header, message);
+  }
+  const found = await ask(call, "findObject", address);
+  if (!found.ok) return found;
+  const refused = checkReadConditions(
+    call.request.headers,
+    found.value.object,
+    "x-amz-copy-source-",
+  );
+  if (refused !== null) return refused;
+  return { ok: true, value: { ...found.value, bucket: address.bucket, key: address.key } };
+}
+
+function parseSource(header: string) {
+  const [path = "", query = ""] = splitOnce(header, "?versionId=");
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(path).replace(/^\//, "");
+  } catch {
+    return null;
+  }
+  const [bucket = "", key = ""] = splitOnce(decoded, "/");
+  if (bucket === "" || key === "") return null;
+  return { bucket, key, version: query === "" ? null : query };
+}
+
+function splitOnce(text: string, at: string): [string, string] {
+  const index = text.indexOf(at);
+  return index === -1 ? [text, ""] : [text.slice(0, index), text.slice(index + at.length)];
+}
+
+export interface CopiedBytes {
+  readonly blob: StagedBlob;
+  readonly md5: string;
+  readonly checksum: Checksum;
+}
+
+/** Reads the bytes once and writes them to a blob of their own (S1). */
+export async function copyBytes(
+  call: S3Call,
+  { object }: CopySource,
+  range: ByteRange,
+  algorithm: ChecksumAlgorithm,
+): Promise<CopiedBytes> {
+  const md5 = createDigest("md5");
+  const sum = createChecksum(algorithm);
+  async function* digested(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of call.s3.blobs.read(object.pieces, range)) {
+      md5.update(chunk);
+      sum.update(chunk);
+      yield chunk;
+    }
+  }
+  const blob = await call.s3.blobs.stage(digested());
+  const value = Buffer.from(sum.digest()).toString("base64");
+  return {
+    blob,
+    md5: Buffer.from(md5.digest()).toString("hex"),
+    checksum: { algorithm, value, type: "FULL_OBJECT" },
+  };
+}

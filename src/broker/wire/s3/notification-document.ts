@@ -1,0 +1,60 @@
+// The notification document: from XML to what the model understands.
+
+import type {
+  FilterRule,
+  NotificationConfig,
+  NotificationTarget,
+  TargetKind,
+} from "../../model/s3/notification-config.ts";
+import type { S3Outcome, S3Refusal } from "../../model/s3/s3-fault.ts";
+import { malformedXml } from "./request-body.ts";
+import { invalidArgument } from "./s3-errors.ts";
+import { childrenOf, childText, parseXml, type XmlNode } from "./xml-input.ts";
+
+/** How each kind of destination is called in the document. */
+export const NOTIFICATION_ELEMENTS = {
+  topic: { configuration: "TopicConfiguration", arn: "Topic" },
+  queue: { configuration: "QueueConfiguration", arn: "Queue" },
+  function: { configuration: "CloudFunctionConfiguration", arn: "CloudFunction" },
+} as const satisfies Record<TargetKind, { configuration: string; arn: string }>;
+
+const RULE_NAMES: Readonly<Record<string, FilterRule["name"]>> = {
+  prefix: "Prefix",
+  suffix: "Suffix",
+};
+
+export function parseNotification(body: string): S3Outcome<NotificationConfig> {
+  const root = parseXml(body, "NotificationConfiguration");
+  if (root === null) return malformedXml();
+  const targets: NotificationTarget[] = [];
+  for (const kind of ["topic", "queue", "function"] as const) {
+    for (const node of childrenOf(root, NOTIFICATION_ELEMENTS[kind].configuration)) {
+      const target = parseTarget(kind, node);
+      if ("ok" in target) return target;
+      targets.push(target);
+    }
+  }
+  const eventBridge = root.children.has("EventBridgeConfiguration");
+  return { ok: true, value: { targets, eventBridge } };
+}
+
+function parseTarget(kind: TargetKind, node: XmlNode): NotificationTarget | S3Refusal {
+  const arn = childText(node, NOTIFICATION_ELEMENTS[kind].arn);
+  const events = childrenOf(node, "Event").map(({ text }) => text);
+  if (arn === null || events.length === 0) return malformedXml();
+  const rules: FilterRule[] = [];
+  for (const filter of childrenOf(node, "Filter").flatMap((each) => childrenOf(each, "S3Key"))) {
+    for (const rule of childrenOf(filter, "FilterRule")) {
+      const name = childText(rule, "Name");
+      const value = childText(rule, "Value");
+      if (name === null || value === null) return malformedXml();
+      const known = RULE_NAMES[name.toLowerCase()];
+      if (known === undefined) {
+        const message = "filter rule name must be either prefix or suffix";
+        return invalidArgument("FilterRule.Name", name, message);
+      }
+      rules.push({ name: known, value });
+    }
+  }
+  return { kind, id: childText(node, "Id") ?? "", arn, events, rules };
+}

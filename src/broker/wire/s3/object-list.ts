@@ -1,0 +1,60 @@
+// Object lists: what ListObjects, ListObjectsV2 and ListObjectVersions have in common.
+
+import { S3_LIST_KEYS_MAX } from "../../../core/limits.ts";
+import type { StoredEntry } from "../../../core/object-change.ts";
+import type { ObjectDetail } from "../../model/s3/object-detail.ts";
+import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { ListInput } from "../../model/s3/s3-operations.ts";
+import { readEncoding, readLimit } from "./list-parameters.ts";
+import type { S3Call } from "./s3-call.ts";
+import { element, instant, text } from "./xml-output.ts";
+
+export interface ListParameters {
+  readonly input: Omit<ListInput, "after">;
+  readonly encode: (name: string) => string;
+}
+
+export function readListParameters(
+  call: S3Call,
+  limitName = "max-keys",
+): ListParameters | S3Refusal {
+  const limit = readLimit(call, limitName, S3_LIST_KEYS_MAX);
+  if (typeof limit !== "number") return limit;
+  const encode = readEncoding(call);
+  if (typeof encode !== "function") return encode;
+  const prefix = call.query.get("prefix") ?? "";
+  const delimiter = call.query.get("delimiter") ?? "";
+  return { input: { bucket: call.bucket, prefix, delimiter, limit }, encode };
+}
+
+/** What every listing repeats of what it was asked. */
+export function writeListHead(call: S3Call, { input, encode }: ListParameters): string {
+  const encoding = call.query.get("encoding-type");
+  return (
+    text("Name", call.bucket) +
+    text("Prefix", encode(input.prefix)) +
+    (input.delimiter === "" ? "" : text("Delimiter", encode(input.delimiter))) +
+    (encoding === null ? "" : text("EncodingType", encoding))
+  );
+}
+
+export function writePrefixes(prefixes: readonly string[], encode: (name: string) => string) {
+  return prefixes
+    .map((prefix) => element("CommonPrefixes", text("Prefix", encode(prefix))))
+    .join("");
+}
+
+/** What is told of one version in a list. */
+export function writeEntry(entry: StoredEntry, encode: (name: string) => string): string {
+  const { checksum } = JSON.parse(entry.detail) as ObjectDetail;
+  return (
+    text("Key", encode(entry.key)) +
+    instant("LastModified", entry.modifiedAt) +
+    text("ETag", `"${entry.etag}"`) +
+    (checksum === null
+      ? ""
+      : text("ChecksumAlgorithm", checksum.algorithm) + text("ChecksumType", checksum.type)) +
+    text("Size", entry.sizeBytes) +
+    text("StorageClass", entry.storageClass)
+  );
+}

@@ -1,0 +1,111 @@
+// Object reads: what GetObject and HeadObject have in common.
+//   R1. What a presigned URL wants the headers to say instead goes into headers only as far as it
+//       cannot break them.
+
+import type { StoredObject } from "../../../core/object-change.ts";
+import type { ByteRange } from "../../../ports/blob-store.ts";
+import type { ObjectDetail } from "../../model/s3/object-detail.ts";
+import type { S3Outcome } from "../../model/s3/s3-fault.ts";
+import { checksumHeaders, objectHeaders } from "./object-headers.ts";
+import { checkReadConditions, readRange } from "./read-conditions.ts";
+import { ask, type S3Call, versionOf } from "./s3-call.ts";
+import { invalidArgument, refusal } from "./s3-errors.ts";
+
+export interface ObjectRead {
+  readonly object: StoredObject;
+  readonly detail: ObjectDetail;
+  readonly version: string | null;
+  /** `through` lies before `from` when there is no byte to read. */
+  readonly range: ByteRange;
+  readonly status: 200 | 206;
+  /** The number of parts, for those who asked for one of them. */
+  readonly partsCount: number | null;
+}
+
+const OVERRIDES: Readonly<Record<string, string>> = {
+  "response-cache-control": "cache-control",
+  "response-content-disposition": "content-disposition",
+  "response-content-encoding": "content-encoding",
+  "response-content-language": "content-language",
+  "response-content-type": "content-type",
+  "response-expires": "expires",
+};
+
+export async function findRead(call: S3Call): Promise<S3Outcome<ObjectRead>> {
+  const { bucket, key, request } = call;
+  const found = await ask(call, "findObject", { bucket, key, version: versionOf(call) });
+  if (!found.ok) return found;
+  const { object, version } = found.value;
+  const refused = checkReadConditions(request.headers, object);
+  if (refused !== null) return refused;
+  const detail = JSON.parse(object.detail) as ObjectDetail;
+  const base = { object, detail, version, partsCount: null };
+  const part = call.query.get("partNumber");
+  if (part !== null) return readPart(call, base, part);
+  const range = readRange(request.headers.range, object.sizeBytes);
+  if (range === null) {
+    const whole = { from: 0, through: object.sizeBytes - 1 };
+    return { ok: true, value: { ...base, range: whole, status: 200 } };
+  }
+  return "ok" in range ? range : { ok: true, value: { ...base, range, status: 206 } };
+}
+
+function readPart(
+  call: S3Call,
+  base: Omit<ObjectRead, "range" | "status">,
+  part: string,
+): S3Outcome<ObjectRead> {
+  const { pieces, etag } = base.object;
+  if (call.request.headers.range !== undefined) {
+    return refusal(
+      "InvalidRequest",
+      "Cannot specify both Range header and partNumber query parameter",
+    );
+  }
+  const number = Number(part);
+  if (!/^\d+$/.test(part) || number < 1 || number > 10_000) {
+    return invalidArgument(
+      "partNumber",
+      part,
+      "Part number must be an integer between 1 and 10000, inclusive",
+    );
+  }
+  const inParts = /-\d+$/.test(etag);
+  const piece = pieces[number - 1];
+  if (piece === undefined && !(number === 1 && !inParts)) {
+    return refusal("InvalidPartNumber", "The requested partnumber is not satisfiable", {
+      PartNumberRequested: part,
+      ActualPartCount: String(pieces.length),
+    });
+  }
+  const from = pieces.slice(0, number - 1).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const range = { from, through: from + (piece?.sizeBytes ?? 0) - 1 };
+  const partsCount = inParts ? pieces.length : null;
+  return { ok: true, value: { ...base, range, status: 206, partsCount } };
+}
+
+export function readHeaders(call: S3Call, read: ObjectRead): string[] {
+  const { object, detail, version, range, status, partsCount } = read;
+  const headers = objectHeaders(object, overridden(call, detail), version);
+  if (status === 206 && range.through >= range.from) {
+    headers.push("Content-Range", `bytes ${range.from}-${range.through}/${object.sizeBytes}`);
+  }
+  if (partsCount !== null) headers.push("x-amz-mp-parts-count", String(partsCount));
+  const wanted = call.request.headers["x-amz-checksum-mode"]?.toUpperCase() === "ENABLED";
+  return wanted && status === 200 ? [...headers, ...checksumHeaders(detail.checksum)] : headers;
+}
+
+function overridden(call: S3Call, detail: ObjectDetail): ObjectDetail {
+  const headers = { ...detail.headers };
+  for (const [parameter, name] of Object.entries(OVERRIDES)) {
+    const value = call.query.get(parameter);
+    if (value !== null) headers[name] = headerSafe(value); // R1
+  }
+  return { ...detail, headers };
+}
+
+/** UTF-8 as the bytes it is, and nothing that would end the header. */
+function headerSafe(value: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it drops.
+  return Buffer.from(value.replace(/[\u0000-\u001f\u007f]/g, ""), "utf8").toString("latin1");
+}

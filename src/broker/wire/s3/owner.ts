@@ -1,0 +1,14 @@
+// The owner of every bucket and object: there is one account, and its canonical id is derived from
+// it.
+
+import { sha256Hex } from "../../../core/hash.ts";
+import type { S3Call } from "./s3-call.ts";
+import { element, text } from "./xml-output.ts";
+
+export function canonicalId(call: S3Call): string {
+  return sha256Hex(`canonical/${call.site.broker.account}`);
+}
+
+export function ownerElement(call: S3Call, name = "Owner"): string {
+  return element(name, text("ID", canonicalId(call)));
+}

@@ -1,0 +1,56 @@
+// Presigned URLs: signatures are not verified, as no credentials are, but a URL that has run out
+// has run out.
+
+import { formatInstant, parseInstant } from "../../../core/rfc3339.ts";
+import { addMs, type EpochMs, epochMs, seconds } from "../../../core/units.ts";
+import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import { refusal } from "./s3-errors.ts";
+
+const EXPIRES_SECONDS_MAX = 604_800;
+const BASIC_DATE = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/;
+
+/** The refusal of a URL that is no longer, or never was, good; null for all others. */
+export function checkPresigned(query: URLSearchParams, now: EpochMs): S3Refusal | null {
+  const lifetime = query.get("X-Amz-Expires");
+  if (query.has("X-Amz-Signature") && lifetime !== null) {
+    return checkLifetime(query.get("X-Amz-Date") ?? "", lifetime, now);
+  }
+  const until = query.get("Expires");
+  if (!query.has("Signature") || until === null) return null;
+  const expiresAt = epochMs(Number(until) * 1_000);
+  return now > expiresAt ? expired(expiresAt, now, {}) : null;
+}
+
+function checkLifetime(date: string, lifetime: string, now: EpochMs): S3Refusal | null {
+  const spelled = BASIC_DATE.exec(date);
+  const signed = spelled === null ? null : parseInstant(extended(spelled));
+  if (signed === null || signed.kind === "invalid") {
+    return malformed("X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"");
+  }
+  const count = Number(lifetime);
+  if (!Number.isInteger(count)) return malformed("X-Amz-Expires should be a number");
+  if (count < 0) return malformed("X-Amz-Expires must be non-negative");
+  if (count > EXPIRES_SECONDS_MAX) {
+    return malformed(
+      `X-Amz-Expires must be less than a week (in seconds) that is ${EXPIRES_SECONDS_MAX}`,
+    );
+  }
+  const expiresAt = addMs(signed.epochMs, seconds(count));
+  return now > expiresAt ? expired(expiresAt, now, { "X-Amz-Expires": lifetime }) : null;
+}
+
+function extended([, year, month, day, hour, minute, second]: RegExpExecArray): string {
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}Z`;
+}
+
+function expired(expiresAt: EpochMs, now: EpochMs, fields: Record<string, string>): S3Refusal {
+  return refusal("AccessDenied", "Request has expired", {
+    ...fields,
+    Expires: formatInstant(expiresAt),
+    ServerTime: formatInstant(now),
+  });
+}
+
+function malformed(message: string): S3Refusal {
+  return refusal("AuthorizationQueryParametersError", message);
+}

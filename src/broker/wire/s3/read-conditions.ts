@@ -1,0 +1,92 @@
+// Conditions and ranges: which part of an object is wanted, if it is wanted at all (RFC 9110).
+//   C1. If-Match goes before If-Unmodified-Since, If-None-Match before If-Modified-Since: the later
+//       one is not looked at when the earlier is there.
+//   C2. A range that makes no sense is as good as none; one that no byte lies in is refused.
+
+import { parseHttpDate } from "../../../core/http-date.ts";
+import type { StoredObject } from "../../../core/object-change.ts";
+import type { ByteRange } from "../../../ports/blob-store.ts";
+import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { WriteConditions } from "../../model/s3/s3-operations.ts";
+import type { S3Call } from "./s3-call.ts";
+import { notImplemented, refusal } from "./s3-errors.ts";
+
+type Headers = Readonly<Record<string, string | undefined>>;
+
+const MS_PER_SECOND = 1_000;
+const NAMES = ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since"] as const;
+
+/** What stands in the way of reading, or null. `prefix` is "x-amz-copy-source-" for copies. */
+export function checkReadConditions(
+  headers: Headers,
+  object: Pick<StoredObject, "etag" | "modifiedAt">,
+  prefix = "",
+): S3Refusal | null {
+  const [ifMatch, ifNone, modifiedSince, unmodifiedSince] = NAMES.map((n) => headers[prefix + n]);
+  const modifiedAt = Math.floor(object.modifiedAt / MS_PER_SECOND) * MS_PER_SECOND;
+  if (ifMatch !== undefined) {
+    if (!hasEtag(ifMatch, object.etag)) return failed("If-Match");
+  } else if (unmodifiedSince !== undefined) {
+    const since = parseHttpDate(unmodifiedSince);
+    if (since !== null && modifiedAt > since) return failed("If-Unmodified-Since"); // C1
+  }
+  const unchanged = prefix === "" ? notModified() : failed("If-None-Match");
+  if (ifNone !== undefined) return hasEtag(ifNone, object.etag) ? unchanged : null;
+  const since = modifiedSince === undefined ? null : parseHttpDate(modifiedSince);
+  return since !== null && modifiedAt <= since ? unchanged : null;
+}
+
+function hasEtag(header: string, etag: string): boolean {
+  if (header.trim() === "*") return true;
+  return header.split(",").some((each) => bareEtag(each) === etag);
+}
+
+/** An ETag without the quotes that some clients send and some do not. */
+export function bareEtag(text: string): string {
+  return text
+    .trim()
+    .replace(/^W\//, "")
+    .replace(/^"(.*)"$/, "$1");
+}
+
+function failed(condition: string): S3Refusal {
+  const message = "At least one of the pre-conditions you specified did not hold";
+  return refusal("PreconditionFailed", message, { Condition: condition });
+}
+
+function notModified(): S3Refusal {
+  return refusal("NotModified", "Not Modified");
+}
+
+/** The conditions of a write: "only if there is none", "only if it is still this one". */
+export function readWriteConditions(call: S3Call): WriteConditions | S3Refusal {
+  const ifMatch = call.request.headers["if-match"];
+  const ifNone = call.request.headers["if-none-match"];
+  if (ifNone !== undefined && ifNone.trim() !== "*") return notImplemented("If-None-Match");
+  if (ifNone !== undefined && ifMatch !== undefined) return notImplemented("If-Match");
+  return {
+    ifMatch: ifMatch === undefined ? null : bareEtag(ifMatch),
+    ifAbsent: ifNone !== undefined,
+  };
+}
+
+/** The bytes that a Range header means, null for all of them (C2). */
+export function readRange(
+  header: string | undefined,
+  sizeBytes: number,
+): ByteRange | S3Refusal | null {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.replaceAll(" ", "") ?? "");
+  if (match === null) return null;
+  const [first, last] = [match[1] as string, match[2] as string];
+  if (first === "" && last === "") return null;
+  const from = first === "" ? Math.max(sizeBytes - Number(last), 0) : Number(first);
+  const through = first === "" || last === "" ? sizeBytes - 1 : Number(last);
+  if (first !== "" && last !== "" && through < from) return null;
+  if (from >= sizeBytes || (first === "" && Number(last) === 0)) {
+    return refusal("InvalidRange", "The requested range is not satisfiable", {
+      RangeRequested: header ?? "",
+      ActualObjectSize: String(sizeBytes),
+    });
+  }
+  return { from, through: Math.min(through, sizeBytes - 1) };
+}

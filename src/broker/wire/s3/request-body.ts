@@ -1,0 +1,248 @@
+// Request body: the bytes a client sends, and all that it claims about them.
+//   B1. Every claim is held to: length, MD5, SHA-256, checksum, whether told before or after the
+//       bytes. One that does not hold refuses the request and keeps nothing.
+//   B2. A body is read once, as a stream. Only documents are gathered in memory, up to a limit.
+
+import {
+  CHECKSUM_ALGORITHMS,
+  type ChecksumAlgorithm,
+  checksumBytes,
+  createChecksum,
+  isChecksumAlgorithm,
+} from "../../../core/checksum.ts";
+import { createDigest, type Digest } from "../../../core/hash.ts";
+import type { StagedBlob } from "../../../ports/blob-store.ts";
+import type { S3Outcome, S3Refusal } from "../../model/s3/s3-fault.ts";
+import { decodeUtf8 } from "../utf8.ts";
+import { decodeAwsChunked } from "./aws-chunked.ts";
+import { BodyFault } from "./body-fault.ts";
+import type { S3Call } from "./s3-call.ts";
+import { invalidArgument, refusal } from "./s3-errors.ts";
+
+const OBJECT_BYTES_MAX = 5 * 1_024 ** 3;
+const DOCUMENT_BYTES_MAX = 8 * 1_024 ** 2;
+
+/** What a client says about its body. */
+interface Claims {
+  readonly chunked: boolean;
+  readonly sizeBytes: number | null;
+  readonly md5: string | null;
+  readonly sha256: string | null;
+  readonly algorithm: ChecksumAlgorithm | null;
+  /** Null when it comes after the bytes. */
+  readonly checksum: string | null;
+}
+
+export interface TakenBody {
+  readonly blob: StagedBlob;
+  readonly md5: string;
+  /** The algorithm that the client chose, if it did. */
+  readonly chosen: ChecksumAlgorithm | null;
+  /** As base64, for the chosen algorithm and the wanted one. */
+  readonly checksums: Readonly<Partial<Record<ChecksumAlgorithm, string>>>;
+}
+
+/** Stages the body. `wanted` is the checksum to compute if the client chose none, or besides. */
+export async function takeBody(
+  call: S3Call,
+  wanted: (chosen: ChecksumAlgorithm | null) => ChecksumAlgorithm,
+): Promise<S3Outcome<TakenBody>> {
+  const claims = readClaims(call);
+  if ("ok" in claims) return claims;
+  if (claims.sizeBytes === null) {
+    return refusal("MissingContentLength", "You must provide the Content-Length HTTP header.");
+  }
+  const algorithms = new Set([wanted(claims.algorithm)]);
+  if (claims.algorithm !== null) algorithms.add(claims.algorithm);
+  const checked = new CheckedBody(call, claims, [...algorithms], OBJECT_BYTES_MAX);
+  try {
+    const blob = await call.s3.blobs.stage(checked.bytes());
+    const { algorithm: chosen } = claims;
+    return { ok: true, value: { blob, md5: checked.md5, chosen, checksums: checked.checksums } };
+  } catch (error) {
+    if (error instanceof BodyFault) return { ok: false, fault: error.fault };
+    throw error;
+  }
+}
+
+/** The text of a document, with every claim about it held (B2). */
+export async function readDocument(call: S3Call): Promise<S3Outcome<string>> {
+  const claims = readClaims(call);
+  if ("ok" in claims) return claims;
+  const algorithms = claims.algorithm === null ? [] : [claims.algorithm];
+  const checked = new CheckedBody(call, claims, algorithms, DOCUMENT_BYTES_MAX);
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of checked.bytes()) chunks.push(chunk);
+  } catch (error) {
+    if (error instanceof BodyFault) return { ok: false, fault: error.fault };
+    throw error;
+  }
+  const text = decodeUtf8(Buffer.concat(chunks));
+  return text === null ? malformedXml() : { ok: true, value: text };
+}
+
+export function malformedXml(): S3Refusal {
+  return refusal(
+    "MalformedXML",
+    "The XML you provided was not well-formed or did not validate against our published schema",
+  );
+}
+
+function readClaims(call: S3Call): Claims | S3Refusal {
+  const { headers } = call.request;
+  const sha256 = headers["x-amz-content-sha256"] ?? null;
+  const chunked =
+    sha256?.startsWith("STREAMING-") === true ||
+    headers["content-encoding"]?.includes("aws-chunked") === true;
+  const length = headers[chunked ? "x-amz-decoded-content-length" : "content-length"];
+  const md5 = headers["content-md5"] ?? null;
+  if (md5 !== null && Buffer.from(md5, "base64").length !== 16) {
+    return refusal("InvalidDigest", "The Content-MD5 you specified was invalid.", {
+      "Content-MD5": md5,
+    });
+  }
+  const checksum = claimedChecksum(call);
+  if ("ok" in checksum) return checksum;
+  const sizeBytes = length === undefined ? null : Number(length);
+  if (sizeBytes !== null && !(Number.isSafeInteger(sizeBytes) && sizeBytes >= 0)) {
+    return invalidArgument("Content-Length", length ?? "", "The length you specified is invalid.");
+  }
+  const hex = sha256 !== null && /^[0-9a-fA-F]{64}$/.test(sha256) ? sha256.toLowerCase() : null;
+  return { chunked, sizeBytes, md5, sha256: hex, ...checksum };
+}
+
+type ClaimedChecksum = Pick<Claims, "algorithm" | "checksum">;
+
+function claimedChecksum(call: S3Call): ClaimedChecksum | S3Refusal {
+  const { headers } = call.request;
+  const sent = CHECKSUM_ALGORITHMS.filter((name) => headers[headerOf(name)] !== undefined);
+  const trailed = (headers["x-amz-trailer"] ?? "")
+    .split(",")
+    .map(
+      (name) => /^x-amz-checksum-(.+)$/.exec(name.trim().toLowerCase())?.[1]?.toUpperCase() ?? "",
+    )
+    .filter((name) => name !== "");
+  if (sent.length + trailed.length > 1) {
+    return refusal(
+      "InvalidRequest",
+      "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.",
+    );
+  }
+  const named = (sent[0] ?? trailed[0] ?? headers["x-amz-sdk-checksum-algorithm"])?.toUpperCase();
+  if (named === undefined) return { algorithm: null, checksum: null };
+  if (!isChecksumAlgorithm(named)) {
+    return refusal(
+      "InvalidRequest",
+      "The algorithm type you specified in x-amz-checksum- header is invalid.",
+    );
+  }
+  const checksum = headers[headerOf(named)] ?? null;
+  if (checksum !== null && !isWellFormed(named, checksum)) {
+    return refusal(
+      "InvalidRequest",
+      `Value for x-amz-checksum-${named.toLowerCase()} header is invalid.`,
+    );
+  }
+  return { algorithm: named, checksum };
+}
+
+export function headerOf(algorithm: ChecksumAlgorithm): string {
+  return `x-amz-checksum-${algorithm.toLowerCase()}`;
+}
+
+function isWellFormed(algorithm: ChecksumAlgorithm, value: string): boolean {
+  const bytes = Buffer.from(value, "base64");
+  return bytes.length === checksumBytes(algorithm) && bytes.toString("base64") === value;
+}
+
+/** Lets the bytes through and, at their end, holds the claims against them (B1). */
+class CheckedBody {
+  readonly #call: S3Call;
+  readonly #claims: Claims;
+  readonly #bytesMax: number;
+  readonly #md5 = createDigest("md5");
+  readonly #sha256: Digest | null;
+  readonly #sums: ReadonlyMap<ChecksumAlgorithm, Digest>;
+  readonly checksums: Partial<Record<ChecksumAlgorithm, string>> = {};
+  md5 = "";
+
+  constructor(
+    call: S3Call,
+    claims: Claims,
+    algorithms: readonly ChecksumAlgorithm[],
+    bytesMax: number,
+  ) {
+    this.#call = call;
+    this.#claims = claims;
+    this.#bytesMax = bytesMax;
+    this.#sha256 = claims.sha256 === null ? null : createDigest("sha256");
+    this.#sums = new Map(algorithms.map((name) => [name, createChecksum(name)]));
+  }
+
+  async *bytes(): AsyncGenerator<Uint8Array> {
+    const { sizeBytes, chunked } = this.#claims;
+    if (sizeBytes !== null && sizeBytes > this.#bytesMax) throw this.#tooLarge(sizeBytes);
+    const trailers = new Map<string, string>();
+    const raw = this.#call.request.bodyStream ?? once(this.#call.request.body);
+    let seen = 0;
+    for await (const chunk of chunked ? decodeAwsChunked(raw, trailers) : raw) {
+      seen += chunk.length;
+      if (seen > this.#bytesMax) throw this.#tooLarge(seen);
+      this.#md5.update(chunk);
+      this.#sha256?.update(chunk);
+      for (const sum of this.#sums.values()) sum.update(chunk);
+      yield chunk;
+    }
+    if (sizeBytes !== null && seen !== sizeBytes) {
+      throw fault("IncompleteBody", "The request body terminated unexpectedly");
+    }
+    this.#verify(trailers);
+  }
+
+  #verify(trailers: ReadonlyMap<string, string>): void {
+    const { md5, sha256, algorithm, checksum } = this.#claims;
+    const digest = Buffer.from(this.#md5.digest());
+    this.md5 = digest.toString("hex");
+    if (md5 !== null && digest.toString("base64") !== md5) {
+      throw fault("BadDigest", "The Content-MD5 you specified did not match what we received.", {
+        ExpectedDigest: md5,
+        CalculatedDigest: digest.toString("base64"),
+      });
+    }
+    if (this.#sha256 !== null && Buffer.from(this.#sha256.digest()).toString("hex") !== sha256) {
+      throw fault(
+        "XAmzContentSHA256Mismatch",
+        "The provided 'x-amz-content-sha256' header does not match what was computed.",
+      );
+    }
+    for (const [name, sum] of this.#sums) {
+      this.checksums[name] = Buffer.from(sum.digest()).toString("base64");
+    }
+    if (algorithm === null) return;
+    const claimed = checksum ?? trailers.get(headerOf(algorithm)) ?? null;
+    if (claimed === null || claimed === this.checksums[algorithm]) return;
+    if (!isWellFormed(algorithm, claimed)) {
+      throw fault("InvalidRequest", `Value for ${headerOf(algorithm)} trailing header is invalid.`);
+    }
+    throw fault(
+      "BadDigest",
+      `The ${algorithm} you specified did not match the calculated checksum.`,
+    );
+  }
+
+  #tooLarge(sizeBytes: number): BodyFault {
+    return fault("EntityTooLarge", "Your proposed upload exceeds the maximum allowed size", {
+      ProposedSize: String(sizeBytes),
+      MaxSizeAllowed: String(this.#bytesMax),
+    });
+  }
+}
+
+function fault(...from: Parameters<typeof refusal>): BodyFault {
+  return new BodyFault(refusal(...from).fault);
+}
+
+async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (body.length > 0) yield body;
+}

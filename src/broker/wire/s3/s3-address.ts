@@ -1,0 +1,62 @@
+// S3 addresses: the bucket from the host or from the path, the key from the rest.
+//   A1. A key is what the path says after one decoding, byte for byte: no dots are resolved, no
+//       slashes folded. It names a row in a table and never a file, so that there is nothing to
+//       escape from.
+
+import { S3_KEY_BYTES_MAX } from "../../../core/limits.ts";
+import { utf8ByteLength } from "../../../core/text.ts";
+import type { HttpRequest } from "../../../ports/http.ts";
+import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import { refusal } from "./s3-errors.ts";
+
+export interface S3Address {
+  readonly bucket: string;
+  readonly key: string;
+}
+
+export function readAddress(request: HttpRequest): S3Address | S3Refusal {
+  const fromHost = bucketOfHost(request.headers.host ?? "");
+  const path = request.path.slice(1);
+  const slash = fromHost === null ? path.indexOf("/") : -1;
+  const [rawBucket, rawKey] =
+    fromHost !== null
+      ? [fromHost, path]
+      : slash === -1
+        ? [path, ""]
+        : [path.slice(0, slash), path.slice(slash + 1)];
+  const bucket = decode(rawBucket);
+  const key = decode(rawKey);
+  if (bucket === null || key === null) {
+    return refusal("InvalidURI", "Couldn't parse the specified URI.");
+  }
+  if (bucket === "" && key !== "") {
+    return refusal("InvalidBucketName", "The specified bucket is not valid.", { BucketName: "" });
+  }
+  return checkKeyLength(key) ?? { bucket, key };
+}
+
+export function checkKeyLength(key: string): S3Refusal | null {
+  const sizeBytes = utf8ByteLength(key);
+  if (sizeBytes <= S3_KEY_BYTES_MAX) return null;
+  return refusal("KeyTooLongError", "Your key is too long", {
+    Size: String(sizeBytes),
+    MaxSizeAllowed: String(S3_KEY_BYTES_MAX),
+  });
+}
+
+/** bucket.s3.region.amazonaws.com, bucket.s3.localhost, bucket.localhost: the bucket, or null. */
+export function bucketOfHost(host: string): string | null {
+  const name = host.replace(/:\d+$/, "").toLowerCase();
+  const hosted = /^(.+?)\.s3(?:[.-][a-z0-9.-]+)?$/.exec(name)?.[1];
+  if (hosted !== undefined) return hosted;
+  const local = /^(.+)\.localhost$/.exec(name)?.[1];
+  return local === undefined || /^s3([.-]|$)/.test(local) ? null : local;
+}
+
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,61 @@
+// S3 call: what an action sees of the request it answers, and what an action is.
+
+import type { EpochMs } from "../../../core/units.ts";
+import type { BlobStore } from "../../../ports/blob-store.ts";
+import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { S3Outcome } from "../../model/s3/s3-fault.ts";
+import type {
+  Origin,
+  S3Input,
+  S3OperationName,
+  S3Operations,
+  S3Value,
+} from "../../model/s3/s3-operations.ts";
+import type { Site } from "../call.ts";
+
+/** What stays the same from request to request. */
+export interface S3Site {
+  readonly blobs: BlobStore;
+  readonly now: () => EpochMs;
+  /** What events say of their own form. */
+  readonly eventVersion: string;
+  readonly eventBridgeQueue: string | null;
+}
+
+export interface S3Call {
+  readonly site: Site;
+  readonly s3: S3Site;
+  readonly request: HttpRequest;
+  /** Empty when the request names none. */
+  readonly bucket: string;
+  readonly key: string;
+  readonly query: URLSearchParams;
+  readonly origin: Origin;
+}
+
+export interface S3Action {
+  readonly name: string;
+  readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
+  readonly at: "service" | "bucket" | "object";
+  /** Parameters of the query, all of which must be there: they tell actions apart. */
+  readonly query?: readonly string[];
+  /** A header that must be there. */
+  readonly header?: string;
+  run(call: S3Call): Promise<HttpReply> | HttpReply;
+}
+
+/** Asks the broker; a failure of the broker itself is thrown. */
+export async function ask<K extends S3OperationName>(
+  call: S3Call,
+  name: K,
+  input: S3Input<K>,
+): Promise<S3Outcome<S3Value<K>>> {
+  const outcome = await call.site.broker.submit(name, input as S3Operations[K]["input"]);
+  if (!outcome.ok) throw new Error(`${name} was refused: ${outcome.fault.message}`);
+  return outcome.value as S3Outcome<S3Value<K>>;
+}
+
+/** The version that a request names, or null for the current one. */
+export function versionOf(call: S3Call): string | null {
+  return call.query.get("versionId");
+}

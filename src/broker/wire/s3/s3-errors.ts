@@ -1,0 +1,102 @@
+// S3 errors: the one table from a refusal to its status, and the error document.
+//   R1. The table is total: a new code does not compile until it has a status.
+//   R2. The answer to a HEAD has no body, and neither has "not modified".
+
+import type { HttpReply } from "../../../ports/http.ts";
+import type { S3Code, S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { S3Call } from "./s3-call.ts";
+import { text, xmlDocument } from "./xml-output.ts";
+
+const STATUSES: Readonly<Record<S3Code, number>> = {
+  AccessDenied: 403,
+  AuthorizationQueryParametersError: 400,
+  BadDigest: 400,
+  BucketAlreadyExists: 409,
+  BucketAlreadyOwnedByYou: 409,
+  BucketNotEmpty: 409,
+  EntityTooLarge: 400,
+  EntityTooSmall: 400,
+  IncompleteBody: 400,
+  InternalError: 500,
+  InvalidArgument: 400,
+  InvalidBucketName: 400,
+  InvalidDigest: 400,
+  InvalidLocationConstraint: 400,
+  InvalidPart: 400,
+  InvalidPartNumber: 416,
+  InvalidPartOrder: 400,
+  InvalidRange: 416,
+  InvalidRequest: 400,
+  InvalidStorageClass: 400,
+  InvalidTag: 400,
+  InvalidURI: 400,
+  KeyTooLongError: 400,
+  MalformedXML: 400,
+  MetadataTooLarge: 400,
+  MethodNotAllowed: 405,
+  MissingContentLength: 411,
+  MissingRequestBodyError: 400,
+  NoSuchBucket: 404,
+  NoSuchBucketPolicy: 404,
+  NoSuchCORSConfiguration: 404,
+  NoSuchKey: 404,
+  NoSuchLifecycleConfiguration: 404,
+  NoSuchPublicAccessBlockConfiguration: 404,
+  NoSuchTagSet: 404,
+  NoSuchUpload: 404,
+  NoSuchVersion: 404,
+  NoSuchWebsiteConfiguration: 404,
+  NotImplemented: 501,
+  NotModified: 304,
+  ObjectLockConfigurationNotFoundError: 404,
+  PreconditionFailed: 412,
+  ReplicationConfigurationNotFoundError: 404,
+  RequestTimeout: 400,
+  ServiceUnavailable: 503,
+  SlowDown: 503,
+  XAmzContentSHA256Mismatch: 400,
+};
+
+export function denied(call: S3Call, fault: S3Fault): HttpReply {
+  const status = STATUSES[fault.code];
+  const headers: string[] = [];
+  if (fault.marker !== undefined) {
+    headers.push("x-amz-delete-marker", "true");
+    headers.push("x-amz-version-id", fault.marker.version);
+    if (status === 405) headers.push("Allow", "DELETE");
+  }
+  if (call.request.method === "HEAD" || status === 304) return { status, headers, body: "" }; // R2
+  headers.push("Content-Type", "application/xml");
+  return { status, headers, body: errorDocument(call, fault) };
+}
+
+function errorDocument(call: S3Call, fault: S3Fault): string {
+  const fields = Object.entries(fault.fields ?? {}).map(([name, value]) => text(name, value));
+  return xmlDocument(
+    "<Error>" +
+      text("Code", fault.code) +
+      text("Message", fault.message) +
+      fields.join("") +
+      text("Resource", call.request.path) +
+      text("RequestId", call.origin.requestId) +
+      text("HostId", call.origin.hostId) +
+      "</Error>",
+  );
+}
+
+export function refusal(
+  code: S3Code,
+  message: string,
+  fields?: Readonly<Record<string, string>>,
+): S3Refusal {
+  return { ok: false, fault: fields === undefined ? { code, message } : { code, message, fields } };
+}
+
+export function invalidArgument(name: string, value: string, message: string): S3Refusal {
+  return refusal("InvalidArgument", message, { ArgumentName: name, ArgumentValue: value });
+}
+
+export function notImplemented(what?: string): S3Refusal {
+  const message = "A header you provided implies functionality that is not implemented.";
+  return refusal("NotImplemented", message, what === undefined ? undefined : { Header: what });
+}

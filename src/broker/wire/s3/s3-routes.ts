@@ -1,0 +1,122 @@
+// S3 routes: all actions there are, and which of them a request means.
+//   R1. The first action that fits is meant, so those that ask for more stand before those that ask
+//       for less.
+//   R2. A parameter that names a part of S3 that is not built is never passed over: what it asks
+//       for would otherwise be done to the object itself.
+
+import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import { abortMultipartUpload } from "./abort-multipart-upload.ts";
+import { BUCKET_DEFAULTS } from "./bucket-defaults.ts";
+import { completeMultipartUpload } from "./complete-multipart-upload.ts";
+import { copyObject } from "./copy-object.ts";
+import { createBucket } from "./create-bucket.ts";
+import { createMultipartUpload } from "./create-multipart-upload.ts";
+import { deleteBucket } from "./delete-bucket.ts";
+import { deleteBucketTagging } from "./delete-bucket-tagging.ts";
+import { deleteObject } from "./delete-object.ts";
+import { deleteObjectTagging } from "./delete-object-tagging.ts";
+import { deleteObjects } from "./delete-objects.ts";
+import { getBucketAcl } from "./get-bucket-acl.ts";
+import { getBucketLocation } from "./get-bucket-location.ts";
+import { getBucketNotificationConfiguration } from "./get-bucket-notification-configuration.ts";
+import { getBucketTagging } from "./get-bucket-tagging.ts";
+import { getBucketVersioning } from "./get-bucket-versioning.ts";
+import { getObject } from "./get-object.ts";
+import { getObjectAcl } from "./get-object-acl.ts";
+import { getObjectTagging } from "./get-object-tagging.ts";
+import { headBucket } from "./head-bucket.ts";
+import { headObject } from "./head-object.ts";
+import { listBuckets } from "./list-buckets.ts";
+import { listMultipartUploads } from "./list-multipart-uploads.ts";
+import { listObjectVersions } from "./list-object-versions.ts";
+import { listObjects } from "./list-objects.ts";
+import { listObjectsV2 } from "./list-objects-v2.ts";
+import { listParts } from "./list-parts.ts";
+import { putBucketNotificationConfiguration } from "./put-bucket-notification-configuration.ts";
+import { putBucketTagging } from "./put-bucket-tagging.ts";
+import { putBucketVersioning } from "./put-bucket-versioning.ts";
+import { putObject } from "./put-object.ts";
+import { putObjectTagging } from "./put-object-tagging.ts";
+import type { S3Action, S3Call } from "./s3-call.ts";
+import { refusal } from "./s3-errors.ts";
+import { uploadPart } from "./upload-part.ts";
+import { uploadPartCopy } from "./upload-part-copy.ts";
+
+export const S3_ACTIONS: readonly S3Action[] = [
+  listBuckets,
+  getBucketAcl,
+  getBucketLocation,
+  getBucketNotificationConfiguration,
+  getBucketTagging,
+  getBucketVersioning,
+  ...BUCKET_DEFAULTS,
+  listMultipartUploads,
+  listObjectVersions,
+  listObjectsV2,
+  listObjects,
+  headBucket,
+  putBucketNotificationConfiguration,
+  putBucketTagging,
+  putBucketVersioning,
+  createBucket,
+  deleteBucketTagging,
+  deleteBucket,
+  deleteObjects,
+  getObjectAcl,
+  getObjectTagging,
+  listParts,
+  getObject,
+  headObject,
+  putObjectTagging,
+  uploadPartCopy,
+  uploadPart,
+  copyObject,
+  putObject,
+  createMultipartUpload,
+  completeMultipartUpload,
+  deleteObjectTagging,
+  abortMultipartUpload,
+  deleteObject,
+];
+
+/** Parameters that name a part of a bucket or an object, rather than say how to answer. */
+const PARTS = new Set(
+  (
+    "accelerate acl analytics annotation annotations attributes cors delete encryption " +
+    "intelligent-tiering inventory legal-hold lifecycle location logging metadataConfiguration " +
+    "metadataInventoryTable metadataJournalTable metadataTable metrics notification object-lock " +
+    "ownershipControls policy policyStatus publicAccessBlock renameObject replication " +
+    "requestPayment restore retention select session tagging torrent uploads versioning " +
+    "versions website abac"
+  ).split(" "),
+);
+
+export function findAction(call: S3Call): S3Action | S3Refusal {
+  const at = call.bucket === "" ? "service" : call.key === "" ? "bucket" : "object";
+  const { method, headers } = call.request;
+  const fitting = S3_ACTIONS.find(
+    (action) =>
+      action.method === method &&
+      action.at === at &&
+      (action.query ?? []).every((name) => call.query.has(name)) &&
+      (action.header === undefined || headers[action.header] !== undefined),
+  );
+  const unbuilt = [...call.query.keys()].find(
+    (name) => PARTS.has(name) && fitting?.query?.includes(name) !== true,
+  );
+  if (unbuilt !== undefined) return notBuilt(); // R2
+  if (fitting !== undefined) return fitting;
+  if (method === "OPTIONS")
+    return refusal("AccessDenied", "CORSResponse: CORS is not enabled for this bucket.");
+  return refusal("MethodNotAllowed", "The specified method is not allowed against this resource.", {
+    Method: method,
+    ResourceType: at.toUpperCase(),
+  });
+}
+
+function notBuilt(): S3Refusal {
+  return refusal(
+    "NotImplemented",
+    "A header or query you provided implies functionality that is not implemented.",
+  );
+}

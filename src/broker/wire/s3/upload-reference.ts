@@ -1,0 +1,18 @@
+// Upload references: which upload, and which part of it, a request means.
+
+import { S3_UPLOAD_PARTS_MAX } from "../../../core/limits.ts";
+import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { S3Call } from "./s3-call.ts";
+import { invalidArgument } from "./s3-errors.ts";
+
+export function uploadIn(call: S3Call) {
+  return { bucket: call.bucket, key: call.key, upload: call.query.get("uploadId") ?? "" };
+}
+
+export function readPartNumber(call: S3Call): number | S3Refusal {
+  const given = call.query.get("partNumber") ?? "";
+  const number = Number(given);
+  if (/^\d+$/.test(given) && number >= 1 && number <= S3_UPLOAD_PARTS_MAX) return number;
+  const message = `Part number must be an integer between 1 and ${S3_UPLOAD_PARTS_MAX}, inclusive`;
+  return invalidArgument("partNumber", given, message);
+}

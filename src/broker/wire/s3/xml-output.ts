@@ -1,0 +1,62 @@
+// XML output: the documents S3 answers with, written by hand, as they are few and flat.
+//   X1. Text is escaped so that any key can be told: what XML cannot hold as itself becomes a
+//       character reference, as S3 does it.
+
+import { formatInstant } from "../../../core/rfc3339.ts";
+import { type EpochMs, epochMs } from "../../../core/units.ts";
+import type { HttpReply } from "../../../ports/http.ts";
+
+const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds.
+const SPECIAL = /[&<>"\u0000-\u001f\u007f\ufffe\uffff]/g;
+
+const NAMED: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\n": "\n",
+  "\t": "\t",
+};
+
+export function escapeXml(value: string): string {
+  return value.replace(SPECIAL, (sign) => NAMED[sign] ?? `&#x${sign.charCodeAt(0).toString(16)};`);
+}
+
+/** An element that holds text. */
+export function text(name: string, value: string | number | boolean): string {
+  return `<${name}>${escapeXml(String(value))}</${name}>`;
+}
+
+/** An element that holds an instant: S3 counts whole seconds and writes milliseconds. */
+export function instant(name: string, at: EpochMs): string {
+  return text(name, formatInstant(epochMs(Math.floor(at / 1_000) * 1_000)));
+}
+
+/** An element that holds text, or nothing. */
+export function optionalText(name: string, value: string | number | boolean | null | undefined) {
+  return value === null || value === undefined ? "" : text(name, value);
+}
+
+/** An element that holds elements. */
+export function element(name: string, ...content: string[]): string {
+  return `<${name}>${content.join("")}</${name}>`;
+}
+
+export function xmlDocument(content: string): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${content}`;
+}
+
+/** The document whose root is `name`, in S3's namespace. */
+export function xmlReply(
+  name: string,
+  content: string,
+  headers: readonly string[] = [],
+): HttpReply {
+  const body = xmlDocument(`<${name} xmlns="${NAMESPACE}">${content}</${name}>`);
+  return { status: 200, headers: ["Content-Type", "application/xml", ...headers], body };
+}
+
+export function emptyReply(status: number, headers: readonly string[] = []): HttpReply {
+  return { status, headers, body: "" };
+}

@@ -1,0 +1,21 @@
+// UTF-8 order: how S3 sorts keys, and SQLite text: by the bytes of UTF-8.
+//   U1. That is the order of code points. UTF-16, in which JavaScript compares, puts the surrogates
+//       of what lies beyond U+FFFF before U+E000; everything else is the same.
+
+const SURROGATE_FIRST = 0xd800;
+const SURROGATE_LAST = 0xdfff;
+
+/** Negative, zero or positive, as sorting wants it. Both texts must be well-formed. */
+export function compareUtf8(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at += 1) {
+    const left = a.charCodeAt(at);
+    const right = b.charCodeAt(at);
+    if (left === right) continue;
+    const leftBeyond = left >= SURROGATE_FIRST && left <= SURROGATE_LAST;
+    const rightBeyond = right >= SURROGATE_FIRST && right <= SURROGATE_LAST;
+    if (leftBeyond !== rightBeyond) return leftBeyond ? 1 : -1; // U1
+    return left - right;
+  }
+  return a.length - b.length;
+}

@@ -1,0 +1,101 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { requirePart } from "../../requires.ts";
+import { runChild } from "../child.ts";
+import { REGION, useBuckets } from "./buckets.ts";
+
+const commands = requirePart("aws-cli");
+const buckets = useBuckets();
+const folder = mkdtempSync(join(tmpdir(), "tidegate-aws-cli-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const ENVIRONMENT = {
+  AWS_ACCESS_KEY_ID: "test",
+  AWS_SECRET_ACCESS_KEY: "test",
+  AWS_DEFAULT_REGION: REGION,
+  AWS_CONFIG_FILE: "/dev/null",
+  AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
+  AWS_EC2_METADATA_DISABLED: "true",
+  AWS_PAGER: "",
+};
+
+async function aws(...words: string[]): Promise<string> {
+  const args = ["--endpoint-url", buckets.url, ...words];
+  const { exitCode, stdout, stderr } = await runChild(commands["aws-cli"], args, ENVIRONMENT);
+  if (exitCode !== 0) throw new Error(`aws ${words.join(" ")} ended with ${exitCode}: ${stderr}`);
+  return stdout;
+}
+
+/** The size and name of each line that `aws s3 ls` prints. */
+function listed(output: string): string[] {
+  const lines = output.trimEnd().split("\n");
+  return lines.map((line) => line.replace(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +/, ""));
+}
+
+test("[120] a file goes up and comes down, small or in parts", async () => {
+  const bucket = await buckets.bucket();
+  const small = join(folder, "små +.txt");
+  const big = join(folder, "big.bin");
+  writeFileSync(small, "hej");
+  writeFileSync(big, Buffer.alloc(9 * 1_024 ** 2, "0123456789"));
+  await aws("s3", "cp", "--no-progress", small, `s3://${bucket}/in/`);
+  await aws("s3", "cp", "--no-progress", big, `s3://${bucket}/in/`);
+  const lines = listed(await aws("s3", "ls", "--recursive", `s3://${bucket}`));
+  expect(lines).toEqual(["9437184 in/big.bin", "3 in/små +.txt"]);
+  expect(listed(await aws("s3", "ls", `s3://${bucket}`))).toEqual([
+    expect.stringMatching(/PRE in/),
+  ]);
+  const back = join(folder, "back.bin");
+  await aws("s3", "cp", "--no-progress", `s3://${bucket}/in/big.bin`, back);
+  expect(readFileSync(back).equals(readFileSync(big))).toBe(true);
+  expect(await aws("s3", "cp", `s3://${bucket}/in/små +.txt`, "-")).toBe("hej");
+});
+
+test("a folder is synced, and only what changed goes again", async () => {
+  const bucket = await buckets.bucket();
+  const tree = join(folder, "tree");
+  mkdirSync(join(tree, "sub"), { recursive: true });
+  for (const path of [join(tree, "a"), join(tree, "sub", "b")]) {
+    writeFileSync(path, "1");
+    utimesSync(path, 1, 1); // Older than any object: the server's clock stands still.
+  }
+  await aws("s3", "sync", tree, `s3://${bucket}/t`);
+  expect(await aws("s3", "sync", tree, `s3://${bucket}/t`)).toBe("");
+  rmSync(join(tree, "a"));
+  await aws("s3", "sync", "--delete", tree, `s3://${bucket}/t`);
+  expect(listed(await aws("s3", "ls", "--recursive", `s3://${bucket}`))).toEqual(["1 t/sub/b"]);
+  await aws("s3", "mv", `s3://${bucket}/t/sub/b`, `s3://${bucket}/moved`);
+  await aws("s3", "rb", "--force", `s3://${bucket}`);
+  expect((await buckets.s3.listBuckets({ Prefix: bucket })).Buckets).toEqual([]);
+});
+
+test("a presigned URL is good for anybody", async () => {
+  const bucket = await buckets.bucket();
+  await buckets.s3.putObject({ Bucket: bucket, Key: "a b", Body: "hello" });
+  const url = (await aws("s3", "presign", `s3://${bucket}/a b`)).trim();
+  expect(await (await fetch(url)).text()).toBe("hello");
+});
+
+test("[114][116] a notification is configured, and the event has the key as S3 encodes it", async () => {
+  const bucket = await buckets.bucket();
+  const queue = await buckets.queue();
+  const configuration = {
+    QueueConfigurations: [{ QueueArn: queue.arn, Events: ["s3:ObjectCreated:*"] }],
+  };
+  await aws(
+    "s3api",
+    "put-bucket-notification-configuration",
+    "--bucket",
+    bucket,
+    "--notification-configuration",
+    JSON.stringify(configuration),
+  );
+  const told = await aws("s3api", "get-bucket-notification-configuration", "--bucket", bucket);
+  expect(JSON.parse(told)).toMatchObject(configuration);
+  await aws("s3api", "put-object", "--bucket", bucket, "--key", "a b/ü+");
+  const [first, second] = await buckets.drain(queue);
+  expect(first.Event).toBe("s3:TestEvent");
+  expect(second.Records[0].s3.object.key).toBe("a+b/%C3%BC%2B");
+});

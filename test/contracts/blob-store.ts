@@ -1,0 +1,72 @@
+// The contract of BlobStore: one suite that every adapter passes.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { BlobStore, Piece, StagedBlob } from "../../src/ports/blob-store.ts";
+
+export async function* chunksOf(...chunks: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+}
+
+export async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const taken: Uint8Array[] = [];
+  for await (const chunk of chunks) taken.push(chunk);
+  return Buffer.concat(taken).toString();
+}
+
+export async function keep(store: BlobStore, ...chunks: string[]): Promise<Piece & StagedBlob> {
+  const staged = await store.stage(chunksOf(...chunks));
+  await staged.publish();
+  staged.settle();
+  return { ...staged, blob: staged.id };
+}
+
+export function describeBlobStore(name: string, open: () => Promise<BlobStore>): void {
+  describe(`the ${name} blob store`, () => {
+    test("what was published reads back, whole and in any range over several blobs", async () => {
+      const store = await open();
+      const pieces = [await keep(store, "hel", "lo"), await keep(store), await keep(store, " you")];
+      const whole = "hello you";
+      await fc.assert(
+        fc.asyncProperty(fc.nat(whole.length - 1), fc.nat(whole.length), async (from, length) => {
+          const through = Math.min(from + length, whole.length - 1);
+          const read = await textOf(store.read(pieces, { from, through }));
+          expect(read).toBe(whole.slice(from, through + 1));
+        }),
+        { numRuns: 50 },
+      );
+      await store.close();
+    });
+
+    test("a stream that fails is the failure of staging", async () => {
+      const store = await open();
+      async function* broken(): AsyncGenerator<Uint8Array> {
+        yield Buffer.from("some");
+        throw new Error("the client has gone");
+      }
+      await expect(store.stage(broken())).rejects.toThrow("the client has gone");
+      await store.close();
+    });
+
+    test("what is being read is not taken away (L4)", async () => {
+      const store = await open();
+      const blob = await keep(store, "x".repeat(600_000));
+      const reading = store.read([blob], { from: 0, through: blob.sizeBytes - 1 });
+      store.remove([blob.blob]);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect((await textOf(reading)).length).toBe(600_000);
+      await store.close();
+    });
+
+    test("a sweep takes what nobody knows, and nothing that is known", async () => {
+      const store = await open();
+      const [known, unknown] = [await keep(store, "known"), await keep(store, "unknown")];
+      await store.sweep((blob) => blob === known.blob);
+      const range = { from: 0, through: 4 };
+      expect(await textOf(store.read([known], range))).toBe("known");
+      const lost = (async () => textOf(store.read([unknown], range)))();
+      await expect(lost).rejects.toThrow();
+      await store.close();
+    });
+  });
+}
