@@ -5,7 +5,7 @@ import type { JsonValue } from "../core/canonical-json.ts";
 import { parseStrictJson } from "../core/strict-json.ts";
 import { UsageError } from "./command.ts";
 
-/** The value in a file. A name used twice in one object is refused: one of the two would be lost. */
+/** The value in a file. A name used twice in one object is refused: one would be lost. */
 export function readJsonFile(path: string, flag: string): JsonValue {
   let text: string;
   try {

@@ -1,6 +1,9 @@
 // Faults on demand, as AWS's own SDK meets them: whole clouds, real sockets, virtual time.
 
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SNS } from "@aws-sdk/client-sns";
@@ -179,6 +182,34 @@ test("unavailable and throttle: refused before any effect, and the SDK tries aga
   expect(bodies).toEqual(["yes", "yes too"]);
 });
 
+test("the query protocol meets the same faults, on the endpoint and on a queue's own URL", async () => {
+  const { cloud, queue, receive, faults } = await start();
+  const QueueUrl = await queue("q");
+  const target = { queue: "q" };
+  const send = (url: string, extra: Record<string, string>) => {
+    const form = { Action: "SendMessage", Version: "2012-11-05", MessageBody: "m", ...extra };
+    return fetch(url, { method: "POST", body: new URLSearchParams(form) });
+  };
+  await faults({ kind: "throttle", target, ...always, count: 1 });
+  const throttled = await send(cloud.endpoint, { QueueUrl });
+  expect(throttled.status).toBe(403);
+  expect(await throttled.text()).toContain("<Code>RequestThrottled</Code>");
+  await faults({ kind: "unavailable", target, ...always, count: 1 });
+  const unavailable = await send(QueueUrl, {});
+  expect(unavailable.status).toBe(503);
+  expect(await unavailable.text()).toContain("<Code>ServiceUnavailable</Code>");
+  expect(await receive(QueueUrl)).toEqual([]);
+  await faults({
+    kind: "drop-acknowledgement",
+    target,
+    ...always,
+    count: 1,
+    actions: ["SendMessage"],
+  });
+  await expect(send(QueueUrl, {})).rejects.toThrow();
+  expect(await receive(QueueUrl)).toHaveLength(1);
+});
+
 test("a fault of one queue leaves the others alone, and lists as well", async () => {
   const { plain, queue, faults } = await start();
   await queue("q");
@@ -207,6 +238,83 @@ test("duplicate (topic): one publish, two messages with the same SNS MessageId",
     ({ Body = "" }) => (JSON.parse(Body) as { MessageId: string }).MessageId,
   );
   expect(ids).toEqual([MessageId, MessageId]);
+});
+
+test("duplicate (topic): of a FIFO topic, only a standard queue gets a copy twice", async () => {
+  const { sns, queue, receive, faults } = await start();
+  const [plain, fifo] = [await queue("q"), await queue("q.fifo")];
+  const Attributes = { FifoTopic: "true", ContentBasedDeduplication: "true" };
+  const { TopicArn = "" } = await sns.createTopic({ Name: "t.fifo", Attributes });
+  for (const name of ["q", "q.fifo"]) {
+    await sns.subscribe({ TopicArn, Protocol: "sqs", Endpoint: `${ARN}${name}` });
+  }
+  await faults({ kind: "duplicate", target: { topic: "t.fifo" }, ...always });
+  await sns.publish({ TopicArn, Message: "m", MessageGroupId: "g" });
+  expect(await receive(plain)).toHaveLength(2);
+  expect(await receive(fifo)).toHaveLength(1);
+});
+
+test("faults of a topic reach http endpoints: a notification comes twice, and late", async () => {
+  const posted: string[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => {
+      body += chunk;
+    });
+    request.on("end", () => {
+      posted.push(body);
+      response.end();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const { sns, cloud, faults } = await start();
+    const { TopicArn = "" } = await sns.createTopic({ Name: "t" });
+    const Endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await sns.subscribe({ TopicArn, Protocol: "http", Endpoint });
+    await cloud.broker.idle();
+    const { Token } = JSON.parse(posted.splice(0)[0] ?? "{}") as { Token?: string };
+    await sns.confirmSubscription({ TopicArn, Token });
+    await faults([
+      { kind: "duplicate", target: { topic: "t" }, ...always },
+      { kind: "delay", target: { topic: "t" }, ...always, delayMs: 3_000 },
+    ]);
+    const { MessageId } = await sns.publish({ TopicArn, Message: "m" });
+    await cloud.broker.idle();
+    expect(posted).toEqual([]);
+    await advance(cloud, 3_000);
+    await cloud.broker.idle();
+    const ids = posted.map((body) => (JSON.parse(body) as { MessageId: string }).MessageId);
+    expect(ids).toEqual([MessageId, MessageId]);
+  } finally {
+    server.close();
+  }
+});
+
+test("delay of a bucket and of the topic it notifies add up", async () => {
+  const { s3, sns, cloud, queue, receive, faults } = await start();
+  const QueueUrl = await queue("copies");
+  const { TopicArn = "" } = await sns.createTopic({ Name: "t" });
+  await sns.subscribe({ TopicArn, Protocol: "sqs", Endpoint: `${ARN}copies` });
+  await s3.createBucket({ Bucket: "uploads" });
+  await s3.putBucketNotificationConfiguration({
+    Bucket: "uploads",
+    SkipDestinationValidation: true,
+    NotificationConfiguration: {
+      TopicConfigurations: [{ TopicArn, Events: ["s3:ObjectCreated:*"] }],
+    },
+  });
+  await faults([
+    { kind: "delay", target: { bucket: "uploads" }, ...always, delayMs: 1_000 },
+    { kind: "delay", target: { topic: "t" }, ...always, delayMs: 2_000 },
+    { kind: "delay", target: { queue: "copies" }, ...always, delayMs: 4_000 },
+  ]);
+  await s3.putObject({ Bucket: "uploads", Key: "k", Body: "x" });
+  await advance(cloud, 6_999);
+  expect(await receive(QueueUrl)).toEqual([]);
+  await advance(cloud, 1);
+  expect(await receive(QueueUrl)).toHaveLength(1);
 });
 
 test("delay (topic): copies become visible later", async () => {

@@ -1,4 +1,4 @@
-// Applying a set-up: checked as a whole, rehearsed, compared with what is there, and only then done.
+// Applying a set-up: checked as a whole, rehearsed, compared with what is there, only then done.
 //   A1. Nothing is done unless everything in it can be: the rehearsal makes all of it on an empty
 //       broker in memory, whose refusals are the ones that the real one would give.
 //   A2. What is there already is left as it is. If it is not what the set-up says, nothing else is

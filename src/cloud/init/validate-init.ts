@@ -1,7 +1,7 @@
 // Validation of a set-up, before anything of it is done. First its form, which the published JSON
 // Schema says as well; then what no schema can say: that names lead somewhere and fit together.
 // What values AWS takes is the broker's to judge, at the rehearsal.
-//   V1. A set-up speaks of its own resources only, so that it means the same wherever it is applied.
+//   V1. A set-up speaks of its own resources only, so that it means the same everywhere.
 //   V2. What has a field of its own is not said a second way among the attributes.
 
 import type { JsonValue } from "../../core/canonical-json.ts";
