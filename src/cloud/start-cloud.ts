@@ -100,7 +100,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   try {
     const virtualClock = options.clock === "virtual" ? virtualClockFor(() => broker) : undefined;
     const clock = virtualClock ?? systemClock;
-    broker = await openBroker(store, clock, options);
+    broker = disturbedBroker(await openBroker(store, clock, options));
     blobs = await openBlobs(options, onError);
     const s3 = s3SiteOf(blobs, clock, options);
     const { version } = options;
@@ -194,7 +194,7 @@ function assemble(
     endpoint,
     port,
     clock,
-    broker: disturbedBroker(broker),
+    broker,
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -15,11 +15,13 @@ export interface Broker {
   /**
    * Runs one operation as one atomic step. Resolves only once all that the answer tells is durable.
    * A receive that waits gives up when `signal` aborts, having taken nothing.
+   * `part` marks an operation that is part of an action: faults have been considered for that.
    */
   submit<K extends OperationName>(
     name: K,
     input: OperationInput<K>,
     signal?: AbortSignal,
+    part?: boolean,
   ): Promise<Outcome<OperationOutput<K>>>;
   /** Resolves when nothing is being worked on (waiting receives do not count). */
   idle(): Promise<void>;

@@ -1,6 +1,6 @@
 // Disturbed broker: a broker to those who call it in their own process, with the faults that were
 // asked for. Over HTTP the wire does the same for whole actions, of which one may be several
-// operations, so that what the wire calls is the broker itself.
+// operations; it marks those as parts.
 //   B1. A dropped acknowledgement is a rejection with a code of its own.
 //   B2. What names no queue, topic or bucket is never hit.
 
@@ -18,13 +18,23 @@ const ACTIONS: Partial<Record<OperationName, readonly [single: string, batch: st
 };
 
 export function disturbedBroker(broker: Broker): Broker {
-  const submit: Broker["submit"] = (name, input, signal) => {
+  const submit: Broker["submit"] = (name, input, signal, part = false) => {
     const run = () => broker.submit(name, input, signal);
-    if (!broker.faults.active) return run();
+    if (part || !broker.faults.active) return run();
     const aim = aimAt(name, (input ?? {}) as Record<string, unknown>);
     return aim === null ? run() : disturb(broker.faults, aim, run); // B1
   };
-  return Object.create(broker, { submit: { value: submit, enumerable: true } }) as Broker;
+  return replaceSubmit(broker, submit);
+}
+
+/** The broker to the wire, which considers faults for whole actions. */
+export function brokerOfActions(broker: Broker): Broker {
+  return replaceSubmit(broker, (name, input, signal) => broker.submit(name, input, signal, true));
+}
+
+/** All else is the broker's own, as it is at the time. */
+function replaceSubmit(broker: Broker, submit: Broker["submit"]): Broker {
+  return Object.assign(Object.create(broker) as Broker, { submit });
 }
 
 function aimAt(operation: OperationName, input: Record<string, unknown>): Aim | null {
