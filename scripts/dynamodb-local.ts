@@ -1,5 +1,6 @@
 // Starts AWS's own DynamoDB Local for tests: a Java program from Maven Central, fetched once into
-// the user's cache folder. Run as a script it prints its endpoint and stays until it is stopped.
+// the user's cache folder. Run as a script it prints its endpoint and stays until it is stopped;
+// with --fetch it only fetches, so that tests that run side by side need not.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -44,9 +45,18 @@ function fetchJars(): { readonly jars: string } | { readonly missing: string } {
   const options = { cwd: work, timeout: FETCH_MS_MAX, stdio: "ignore" as const };
   const { status } = spawnSync("mvn", args, options);
   // Moved in one step, so that a fetch cut short never looks like a whole one.
-  if (status === 0 && !existsSync(jars)) renameSync(join(work, "jars"), jars);
+  if (status === 0) moveUnlessThere(join(work, "jars"), jars);
   rmSync(work, { recursive: true, force: true });
   return existsSync(jars) ? { jars } : { missing: "Maven could not fetch it" };
+}
+
+/** Another process may have fetched the same meanwhile. */
+function moveUnlessThere(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (!existsSync(to)) throw error;
+  }
 }
 
 async function freePort(): Promise<number> {
@@ -85,6 +95,12 @@ export async function startDynamoLocal(): Promise<DynamoLocal | { readonly missi
   if (await answers(endpoint, child)) return { endpoint, stop };
   stop();
   return { missing: "it did not start" };
+}
+
+if (import.meta.main && process.argv[2] === "--fetch") {
+  const fetched = fetchJars();
+  if ("missing" in fetched) process.stderr.write(`DynamoDB Local: ${fetched.missing}\n`);
+  process.exit("missing" in fetched ? 1 : 0);
 }
 
 if (import.meta.main) {

@@ -6,7 +6,7 @@
 //       version earlier on the PATH does not hide the one we need.
 
 import { spawnSync } from "node:child_process";
-import { beforeEach } from "vitest";
+import { beforeEach, test } from "vitest";
 
 export type Part = "aws-cli" | "boto3" | "java" | "chromium" | "postgres";
 
@@ -108,6 +108,18 @@ export function requirePart<P extends Part>(...parts: P[]): Record<P, string> {
     });
   }
   return commands;
+}
+
+/**
+ * For a server that could not be had: one test tells of it, by the same rules (R1, R2). Tests that
+ * would need the server are left out by whoever calls this.
+ */
+export function tellMissing(server: string, reason: string): void {
+  const note = `${server} is missing: ${reason}`;
+  test(`${server} is there to be tested with`, (context) => {
+    if (process.env.TIDEGATE_REQUIRE_ALL === "1") throw new Error(note);
+    context.skip(note);
+  });
 }
 
 function runCommand(command: string, args: readonly string[]): string | undefined {

@@ -4,8 +4,8 @@
 //   1. a header X-Amz-Target: the JSON protocol, on whatever path;
 //   2. a path under /_tidegate: the admin;
 //   3. the path of the certificate that notifications are signed with;
-//   4. an action in the query or in a form, unless it is signed for S3: the query protocol, which
-//      tells SQS and SNS apart by itself;
+//   4. an action in the query or in a form, or the path of a queue, unless it is signed for S3: the
+//      query protocol, which tells SQS and SNS apart by itself;
 //   5. anything else: S3, whose requests name nothing but their address.
 //   Without S3, the query protocol answers the rest, and refuses what names no action.
 
@@ -42,21 +42,25 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
     if (target !== undefined) return answerJson(site, request, target);
     if (isAdminPath(request.path)) return answerAdmin(site, options, request);
     if (isCertificatePath(request.path)) return answerCertificate(site, request);
-    if (options.s3 !== undefined && isForS3(request)) return answerS3(site, options.s3, request);
+    if (options.s3 !== undefined && isForS3(request, broker.account)) {
+      return answerS3(site, options.s3, request);
+    }
     return answerQuery(site, request);
   };
 }
 
 /** Whether a body is for S3, which takes it as it arrives. */
-export function wantsStream(head: HttpHead): boolean {
-  if (head.headers["x-amz-target"] !== undefined) return false;
-  return !isAdminPath(head.path) && !isCertificatePath(head.path) && isForS3(head);
+export function wantsStream({ account }: Pick<Broker, "account">): (head: HttpHead) => boolean {
+  return (head) => {
+    if (head.headers["x-amz-target"] !== undefined) return false;
+    return !isAdminPath(head.path) && !isCertificatePath(head.path) && isForS3(head, account);
+  };
 }
 
-function isForS3({ method, query, headers }: HttpHead): boolean {
+function isForS3({ method, path, query, headers }: HttpHead, account: string): boolean {
   const scope = headers.authorization ?? query;
   if (/Credential=[^,&]*(\/|%2F)s3(\/|%2F)aws4_request/i.test(scope)) return true;
-  if (/(^|&)Action=/.test(query)) return false;
+  if (/(^|&)Action=/.test(query) || path.startsWith(`/${account}/`)) return false;
   const form = headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
   return !(method === "POST" && form);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createManualClock } from "../../test/contracts/manual-clock.ts";
-import { random, turn } from "../../test/contracts/parts.ts";
+import { random, turn } from "../../test/contracts/real-ports.ts";
 import { recordKey } from "../core/record-state.ts";
 import { epochMs, seconds } from "../core/units.ts";
 import { checkLedger, initLedger, ledgerStats, showRecord } from "./ledger-reports.ts";

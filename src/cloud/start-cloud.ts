@@ -67,6 +67,8 @@ export interface CloudOptions {
   readonly version?: string;
   /** Hears of every failure that is not a client's fault; without it, they go to the console. */
   readonly onError?: (error: unknown) => void;
+  /** Only for tests of a full disk: how many pages the data file may have. */
+  readonly dataPagesMax?: number;
 }
 
 export interface Cloud extends AsyncDisposable {
@@ -106,7 +108,8 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const { version } = options;
     const handler = createBrokerHttp(broker, { onError, virtualClock, version, s3 });
     const gate = createGate(handler);
-    const listener = createHttpListener(gate.handler, { onError, wantsStream });
+    const streams = wantsStream(broker);
+    const listener = createHttpListener(gate.handler, { onError, wantsStream: streams });
     closeListener = listener.close;
     const chosenPort = await listener.listen(port, host);
     const endpoint = endpointOf(host, chosenPort);
@@ -142,7 +145,8 @@ function s3SiteOf(blobs: BlobStore, clock: Clock, options: CloudOptions) {
 
 function openStore(options: CloudOptions): BrokerStore {
   if (options.data === undefined) return createMemoryBrokerStore();
-  return createSqliteBrokerStore({ folder: options.data });
+  const { data: folder, dataPagesMax: pageCountMax } = options;
+  return createSqliteBrokerStore({ folder, ...(pageCountMax && { pageCountMax }) });
 }
 
 function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Promise<Broker> {

@@ -29,8 +29,9 @@ export interface LoadedStore {
   readonly messages: MessageHead[];
 }
 
-const HISTORY_RUNS = 40;
-const HISTORY_COMMITS_MAX = 12;
+/** Opening a file takes its time; broker-writer.test.ts runs many more, without files. */
+const HISTORY_RUNS = 15;
+const HISTORY_SIZES = { commitsMax: 12, changesMax: 20 };
 
 export function loadAll(store: BrokerStore): LoadedStore {
   const { sequence, documents, dedups, messages } = store.load();
@@ -212,7 +213,7 @@ function describeTheRest(home: () => Promise<StoreHome>): void {
 export function describeHistories(name: string, home: () => Promise<StoreHome>): void {
   test(`any history reads from the ${name} store as from memory, after every commit and every reopening`, async () => {
     await fc.assert(
-      fc.asyncProperty(anyHistory(), async (history) => {
+      fc.asyncProperty(anyHistory(HISTORY_SIZES), async (history) => {
         const { open, reopen, dispose } = await home();
         let store = await open();
         const model = createMemoryBrokerStore();
@@ -244,7 +245,8 @@ interface Choice {
   readonly flag: boolean;
 }
 
-function anyHistory() {
+/** Random histories of a broker, as choices that `meaningful` makes changes of. */
+export function anyHistory(sizes: { readonly commitsMax: number; readonly changesMax: number }) {
   const kinds = [
     ...Array<Change["kind"]>(4).fill("put-message"),
     "update-receipt",
@@ -264,18 +266,18 @@ function anyHistory() {
     flag: fc.boolean(),
   });
   const step = fc.record({
-    choices: fc.array(choice, { maxLength: 20 }),
+    choices: fc.array(choice, { maxLength: sizes.changesMax, size: "max" }),
     reopen: fc.boolean(),
     reload: fc.boolean(),
   });
-  return fc.array(step, { maxLength: HISTORY_COMMITS_MAX });
+  return fc.array(step, { maxLength: sizes.commitsMax });
 }
 
 /**
  * Turns raw choices into changes that a broker could make: they name messages that exist, and no
  * number is given twice.
  */
-function meaningful(
+export function meaningful(
   choices: readonly Choice[],
   told: LoadedStore,
   numbers: { next: number },

@@ -15,9 +15,10 @@ import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { tellMissing } from "../requires.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { partMissing, random, turn } from "./parts.ts";
 import { startPostgres } from "./postgres-server.ts";
+import { random, turn } from "./real-ports.ts";
 
 const HISTORIES = Number(process.env.TIDEGATE_HISTORIES ?? 40);
 /** Every answer of DynamoDB Local takes milliseconds. */
@@ -29,8 +30,8 @@ const clock = createManualClock(epochMs(1_700_000_000_000));
 const folder = mkdtempSync(join(tmpdir(), "tidegate-differential-"));
 const postgres = await startPostgres({ fsync: "off" });
 const dynamo = await startDynamoLocal();
-if ("missing" in postgres) partMissing("PostgreSQL", postgres.missing);
-if ("missing" in dynamo) partMissing("DynamoDB Local", dynamo.missing);
+if ("missing" in postgres) tellMissing("PostgreSQL", postgres.missing);
+if ("missing" in dynamo) tellMissing("DynamoDB Local", dynamo.missing);
 const open: Ledger[] = [];
 afterAll(async () => {
   for (const ledger of open) await ledger.close();

@@ -4,7 +4,7 @@
 import { openLedger } from "../../src/cli/open-ledger.ts";
 import { recordKey } from "../../src/core/record-state.ts";
 import { seconds } from "../../src/core/units.ts";
-import { random, systemClock, turn } from "./parts.ts";
+import { random, systemClock, turn } from "./real-ports.ts";
 
 export const KILL_SCOPE = { pipeline: "kill", generation: 1 };
 const KILL_BATCH = 20;

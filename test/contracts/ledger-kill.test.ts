@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openLedger } from "../../src/cli/open-ledger.ts";
 import { KILL_SCOPE, killKeys } from "./ledger-kill-worker.ts";
-import { random, systemClock, turn } from "./parts.ts";
+import { random, systemClock, turn } from "./real-ports.ts";
 
 const WORKER = new URL("./ledger-kill-worker.ts", import.meta.url).pathname;
 const KILLS = 4;

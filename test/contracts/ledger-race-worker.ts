@@ -8,7 +8,7 @@ import { openLedger } from "../../src/cli/open-ledger.ts";
 import type { Fence, RecordKey } from "../../src/core/record-state.ts";
 import { recordKey } from "../../src/core/record-state.ts";
 import { durationMs } from "../../src/core/units.ts";
-import { random, systemClock, turn } from "./parts.ts";
+import { random, systemClock, turn } from "./real-ports.ts";
 
 /** What a worker saw: fences of its claims and of its accepted commits, by key's number. */
 export interface RaceReport {

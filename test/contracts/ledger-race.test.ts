@@ -7,10 +7,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { openLedger } from "../../src/cli/open-ledger.ts";
+import { tellMissing } from "../requires.ts";
 import type { RaceReport } from "./ledger-race-worker.ts";
 import { RACE_SCOPE, raceKey } from "./ledger-race-worker.ts";
-import { partMissing, random, systemClock, turn } from "./parts.ts";
 import { startPostgres } from "./postgres-server.ts";
+import { random, systemClock, turn } from "./real-ports.ts";
 
 const KEYS = Number(process.env.TIDEGATE_RACE_KEYS ?? 400);
 const PROCESSES = 8;
@@ -21,7 +22,7 @@ const run = promisify(execFile);
 
 const folder = mkdtempSync(join(tmpdir(), "tidegate-race-"));
 const postgres = await startPostgres();
-if ("missing" in postgres) partMissing("PostgreSQL", postgres.missing);
+if ("missing" in postgres) tellMissing("PostgreSQL", postgres.missing);
 afterAll(() => {
   if ("url" in postgres) postgres.stop();
   rmSync(folder, { recursive: true, force: true });

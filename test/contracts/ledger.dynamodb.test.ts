@@ -4,12 +4,13 @@ import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
 import { recordKey } from "../../src/core/record-state.ts";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
+import { tellMissing } from "../requires.ts";
 import { describeLedger } from "./ledger.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { partMissing, random } from "./parts.ts";
+import { random } from "./real-ports.ts";
 
 const local = await startDynamoLocal();
-if ("missing" in local) partMissing("DynamoDB Local", local.missing);
+if ("missing" in local) tellMissing("DynamoDB Local", local.missing);
 const endpoint = "endpoint" in local ? local.endpoint : "";
 afterAll(() => {
   if ("endpoint" in local) local.stop();

@@ -3,13 +3,13 @@ import { afterAll, describe, expect, test } from "vitest";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { tellMissing } from "../requires.ts";
 import { describeLedger } from "./ledger.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { partMissing } from "./parts.ts";
 import { startPostgres } from "./postgres-server.ts";
 
 const server = await startPostgres({ fsync: "off" });
-if ("missing" in server) partMissing("PostgreSQL", server.missing);
+if ("missing" in server) tellMissing("PostgreSQL", server.missing);
 const url = "url" in server ? server.url : "";
 afterAll(() => {
   if ("url" in server) server.stop();

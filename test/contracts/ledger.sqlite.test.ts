@@ -8,7 +8,7 @@ import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
 import { describeLedger } from "./ledger.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { turn } from "./parts.ts";
+import { turn } from "./real-ports.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tidegate-ledger-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

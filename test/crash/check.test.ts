@@ -20,14 +20,17 @@ interface World {
   readonly facts: Facts;
   /** What each queue holds, to be tampered with. */
   readonly held: Map<string, Peeked[]>;
+  /** The move tasks that the server tells of. */
+  moveTasks: string[];
 }
 
 function createWorld(): World {
   const held = new Map(QUEUES.map(({ name }) => [name, [] as Peeked[]]));
-  return { facts: createFacts(), held };
+  return { facts: createFacts(), held, moveTasks: [] };
 }
 
-function observe({ held, facts }: World): Observation {
+function observe(world: World): Observation {
+  const { held, facts } = world;
   const queues = [...held].map(([name, messages]) => ({
     name,
     messages,
@@ -36,7 +39,7 @@ function observe({ held, facts }: World): Observation {
       [...queueFacts(facts, name).settings].map(([key, { acked }]) => [key, acked]),
     ),
   }));
-  return { endedMs: NOW, queues };
+  return { endedMs: NOW, queues, moveTasks: world.moveTasks };
 }
 
 let lastSeq = 0;
@@ -220,11 +223,9 @@ test("a setting that is not as acknowledged is named, unless it was asked for", 
 
 test("a count that is not that of the messages is named", () => {
   const world = createWorld();
-  const { endedMs, queues } = observe(world);
-  const wrong = queues.map((queue) => ({ ...queue, counted: queue.name === "dead" ? 1 : 0 }));
-  expect(checkObservation(world.facts, { endedMs, queues: wrong })).toEqual([
-    "dead: counts 1, holds 0",
-  ]);
+  const seen = observe(world);
+  const queues = seen.queues.map((queue) => ({ ...queue, counted: queue.name === "dead" ? 1 : 0 }));
+  expect(checkObservation(world.facts, { ...seen, queues })).toEqual(["dead: counts 1, holds 0"]);
 });
 
 test("what was not answered may have been done or not, and is settled by what is seen", () => {
@@ -247,4 +248,74 @@ test("a message that a crash refused must not turn up later", () => {
   const world = createWorld();
   sent(world, "a").send = "refused-by-crash";
   expect(check(world)).toEqual(["a: turned up long after the crash that refused it"]);
+});
+
+/** Takes a message to where move tasks bring it, under a new id. */
+function moveAway(world: World, body: string): void {
+  const [peeked] = world.held.get("stranded")?.filter((each) => each.body === body) ?? [];
+  tamper(world, body, null);
+  world.held.get("returned")?.push({ ...(peeked as Peeked), messageId: "new" });
+}
+
+test("a message may be moved by a task that was started, and only once", () => {
+  const world = createWorld();
+  const fact = sent(world, "a", "stranded");
+  moveAway(world, "a");
+  expect(check(world)).toEqual([
+    "a: was sent to stranded, is in returned",
+    "a: was told as id-a, is new",
+  ]);
+  world.facts.moves.acked = 1;
+  world.moveTasks = ["COMPLETED"];
+  expect(check(world)).toEqual([]);
+  settle(world.facts, observe(world));
+  expect(fact.messageId).toBe("new");
+  tamper(world, "a", { messageId: "newer" });
+  expect(check(world)).toEqual(["a: was told as new, is newer"]);
+  sent(world, "a", "stranded");
+  expect(check(world)).toContain("a: is held 2 times");
+});
+
+test("a move task that is lost, stuck, or nobody's, is named", () => {
+  const world = createWorld();
+  world.facts.moves.acked = 1;
+  expect(check(world)).toEqual(["a move task was acknowledged and is lost: 0 of 1 are left"]);
+  world.moveTasks = ["RUNNING"];
+  expect(check(world)).toEqual(["a move task does not come to its end: RUNNING"]);
+  world.moveTasks = ["COMPLETED", "COMPLETED"];
+  expect(check(world)).toEqual(["there is a move task that nobody started"]);
+  world.facts.moves.asked = true;
+  expect(check(world)).toEqual([]);
+});
+
+test("what a complete move task left behind is named", () => {
+  const world = createWorld();
+  const facts = ["a", "b"].map((body) => sent(world, body, "stranded"));
+  Object.assign(world.facts.moves, { acked: 1, mustMove: new Set(facts) });
+  world.moveTasks = ["COMPLETED"];
+  moveAway(world, "a");
+  expect(check(world)).toEqual(["b: was left behind by a move task that is complete"]);
+});
+
+test("a delayed message that is visible, or in flight, before its time is named", () => {
+  for (const state of ["visible", "in-flight"] as const) {
+    const world = createWorld();
+    received(sent(world, "a"), 0, NOW + 60_000);
+    tamper(world, "a", { state: "delayed", dueAt: NOW + 60_000 });
+    expect(check(world)).toEqual([]);
+    tamper(world, "a", { state });
+    expect(check(world)).toEqual([`a: is ${state} before its visibility ended`]);
+  }
+});
+
+test("what is sent while a purge is under way may go with it, and nothing sent later", () => {
+  const world = createWorld();
+  world.facts.purging.add("purged-1");
+  sent(world, "a", "purged-1");
+  tamper(world, "a", null);
+  expect(check(world)).toEqual([]);
+  settle(world.facts, observe(world));
+  sent(world, "b", "purged-1");
+  tamper(world, "b", null);
+  expect(check(world)).toEqual(["b: was acknowledged and is lost"]);
 });

@@ -7,6 +7,8 @@
 //   K5. A group's messages lie in the order of their sequence numbers.
 //   K6. Attributes and tags are as acknowledged, and the counts are those of the messages.
 //   K7. What was asked and not answered may have been done or not; nothing else may have happened.
+//   K8. A move task that was acknowledged is there, has moved each message whole, and when it says
+//       that it is complete, it has left nothing behind.
 
 import { mayBeDead } from "./deliveries.ts";
 import {
@@ -16,7 +18,7 @@ import {
   queueFacts,
   type Setting,
 } from "./facts.ts";
-import { planOf } from "./queue-plan.ts";
+import { MOVED_FROM, planOf } from "./queue-plan.ts";
 
 export interface Peeked {
   readonly seq: number;
@@ -40,6 +42,8 @@ export interface QueueObservation {
 export interface Observation {
   /** When the last look was over. */
   readonly endedMs: number;
+  /** The states of the latest move tasks, newest first. */
+  readonly moveTasks: readonly string[];
   readonly queues: readonly QueueObservation[];
 }
 
@@ -65,7 +69,8 @@ function checkDeadline(fact: MessageFact, moved: boolean, peeked: Peeked, endedM
   const { minMs, maxMs } = hidden;
   if (endedMs >= minMs - CLOCK_TOLERANCE_MS) return null; // It may be visible by now.
   if (moved) return "went to the dead letters before its visibility ended";
-  if (peeked.state !== "in-flight") return `is ${peeked.state} before its visibility ended`;
+  const due = fact.receiveCount === 0 ? "delayed" : "in-flight";
+  if (peeked.state !== due) return `is ${peeked.state} before its visibility ended`;
   const { dueAt } = peeked;
   if (dueAt >= minMs - CLOCK_TOLERANCE_MS && dueAt <= maxMs + CLOCK_TOLERANCE_MS) return null;
   return `is due at ${dueAt}, but ${minMs} to ${maxMs} was told`;
@@ -75,8 +80,9 @@ function checkDeadline(fact: MessageFact, moved: boolean, peeked: Peeked, endedM
 function gainMax(facts: Facts, fact: MessageFact, inDeadLetters: boolean): number {
   const open = (queue: string | undefined): number =>
     queue === undefined ? 0 : queueFacts(facts, queue).openReceives;
+  const { movesTo } = planOf(fact.queue);
   const atSource = fact.dead ? 0 : open(fact.queue);
-  if (!inDeadLetters) return atSource;
+  if (!inDeadLetters) return atSource + (movesTo === null ? 0 : open(movesTo));
   const move = fact.dead ? 0 : 1; // The receive that moved it may have been counted, too.
   return atSource + move + open(planOf(fact.queue).deadLetters?.queue);
 }
@@ -84,13 +90,16 @@ function gainMax(facts: Facts, fact: MessageFact, inDeadLetters: boolean): numbe
 function checkFound(facts: Facts, fact: MessageFact, at: Sighting, endedMs: number): string[] {
   const wrong: string[] = [];
   const { peeked, queue } = at;
-  const inDeadLetters = planOf(fact.queue).deadLetters?.queue === queue;
-  if (queue !== fact.queue && !inDeadLetters)
+  const { deadLetters, movesTo } = planOf(fact.queue);
+  const inDeadLetters = deadLetters?.queue === queue;
+  const taken = movesTo === queue && facts.moves.acked + Number(facts.moves.asked) > 0;
+  if (queue !== fact.queue && !inDeadLetters && !taken)
     wrong.push(`was sent to ${fact.queue}, is in ${queue}`);
   if (queue === fact.queue && fact.dead) wrong.push("came back from the dead letters");
   const moved = inDeadLetters && !fact.dead;
   if (moved && !mayBeDead(facts, fact)) wrong.push("went to the dead letters too early");
-  if (fact.messageId !== null && fact.messageId !== peeked.messageId) {
+  const renamed = taken && !fact.dead; // A move task makes a new message of it.
+  if (!renamed && fact.messageId !== null && fact.messageId !== peeked.messageId) {
     wrong.push(`was told as ${fact.messageId}, is ${peeked.messageId}`);
   }
   const countMax = fact.receiveCount + gainMax(facts, fact, inDeadLetters);
@@ -152,6 +161,30 @@ function checkSettings(
   return wrong;
 }
 
+/** A list tells of the latest ones only. */
+const TASKS_LISTED_MAX = 10;
+
+function checkMoves({ moves }: Facts, observation: Observation): string[] {
+  const wrong: string[] = [];
+  const { moveTasks, queues } = observation;
+  const told = Math.min(moves.acked, TASKS_LISTED_MAX);
+  const possible = Math.min(moves.acked + Number(moves.asked), TASKS_LISTED_MAX);
+  if (moveTasks.length < told) {
+    wrong.push(`a move task was acknowledged and is lost: ${moveTasks.length} of ${told} are left`);
+  }
+  if (moveTasks.length > possible) wrong.push("there is a move task that nobody started");
+  for (const status of moveTasks) {
+    if (status !== "COMPLETED") wrong.push(`a move task does not come to its end: ${status}`);
+  }
+  if (moves.asked) return wrong; // K7
+  const left = queues.find(({ name }) => name === MOVED_FROM)?.messages ?? [];
+  const bodies = new Set(left.map(({ body }) => body));
+  for (const { body } of moves.mustMove) {
+    if (bodies.has(body)) wrong.push(`${body}: was left behind by a move task that is complete`);
+  }
+  return wrong; // K8
+}
+
 /** Everything in which the observation contradicts the facts, in whole sentences. */
 export function checkObservation(facts: Facts, observation: Observation): string[] {
   const wrong: string[] = [];
@@ -164,6 +197,7 @@ export function checkObservation(facts: Facts, observation: Observation): string
     const found = checkMessage(facts, fact, sightings.get(fact.body) ?? [], observation.endedMs);
     wrong.push(...found.map((text) => `${fact.body}: ${text}`));
   }
+  wrong.push(...checkMoves(facts, observation));
   for (const queue of observation.queues) {
     wrong.push(...checkGroups(facts, queue));
     wrong.push(

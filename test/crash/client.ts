@@ -1,86 +1,41 @@
 // Client: one loop of random requests, which records what it asks for and what it is told.
-//   L1. A handle is only used while its message is surely still hidden (HANDLE_MARGIN_MS), so that
-//       an acknowledged delete or change has surely been done.
 //   L2. A loop ends when its connection does. What it was waiting for stays unknown.
 //   L3. Live messages are bounded: above LIVE_MAX a client stops sending and only works them off.
 
+import { purge, removeBatch, sendBatch, startMove } from "./batch-steps.ts";
+import {
+  type ClientContext,
+  count,
+  newMessage,
+  sendInput,
+  sentAnswer,
+  takeHeld,
+  urlOf,
+} from "./client-context.ts";
 import { answerReceive } from "./deliveries.ts";
 import {
   answerDelete,
   answerDuplicate,
   answerSend,
-  askSend,
   checkNewSequence,
   type Delivered,
-  type Facts,
+  liveMessages,
   type MessageFact,
   queueFacts,
 } from "./facts.ts";
-import { planOf, QUEUES, SENT_TO } from "./queue-plan.ts";
-import type { SeededRandom } from "./seeded-random.ts";
-import { type SqsClient, UnexpectedAnswer } from "./sqs-client.ts";
+import { QUEUES, RECEIVED_FROM, SENT_TO } from "./queue-plan.ts";
+import { UnexpectedAnswer } from "./sqs-client.ts";
 
-const HANDLE_MARGIN_MS = 5_000;
 const LIVE_MAX = 2_500;
-const GROUPS_PER_CLIENT = 3;
-/** A receive whose answer is lost blocks its groups for a while; so groups are used in turns. */
-const MESSAGES_PER_GROUP_TURN = 1_000;
 /** The long ones outlast any restart; they are short enough for lost receives to end in a run. */
 const RECEIVE_SECONDS = [1, 15, 60] as const;
+/** None, one that often ends in vain, and one that only a crash ends. */
+const WAIT_SECONDS = [0, 0, 0, 1, 20] as const;
+const DELAY_SECONDS = [1, 40] as const;
 const CHANGE_SECONDS = [0, 2, 40] as const;
 const CHANGE_SECONDS_HELD = 40;
 /** Duplicates are only sent while the five-minute window is surely open. */
 export const DEDUP_WINDOW_SURE_MS = 240_000;
-const RECENT_MAX = 400;
-
-/** A delivery whose handle may still be used. */
-export interface Held {
-  readonly fact: MessageFact;
-  readonly queue: string;
-  readonly handle: string;
-  /** The count it came with: a message received again has made this handle an old one. */
-  readonly receiveCount: number;
-}
-
-/** What the clients of all rounds share. */
-export interface Shared {
-  readonly facts: Facts;
-  readonly held: Held[];
-  /** FIFO messages of late, for duplicates. */
-  readonly recent: MessageFact[];
-  readonly counts: Record<string, number>;
-  nextBody: number;
-}
-
-export interface ClientContext {
-  readonly shared: Shared;
-  readonly client: number;
-  readonly random: SeededRandom;
-  readonly sqs: SqsClient;
-  /** A queue's URL by its name. */
-  readonly urls: ReadonlyMap<string, string>;
-}
-
-const count = (shared: Shared, what: string): void => {
-  shared.counts[what] = (shared.counts[what] ?? 0) + 1;
-};
-
-const urlOf = (context: ClientContext, queue: string): string => context.urls.get(queue) ?? "";
-
-function sendInput(context: ClientContext, fact: MessageFact): Record<string, unknown> {
-  return {
-    QueueUrl: urlOf(context, fact.queue),
-    MessageBody: fact.body,
-    ...(fact.groupId === null ? {} : { MessageGroupId: fact.groupId }),
-    ...(fact.dedupId === null ? {} : { MessageDeduplicationId: fact.dedupId }),
-  };
-}
-
-export function sentAnswer(output: Record<string, unknown>) {
-  const { MessageId, SequenceNumber } = output;
-  const sequenceNumber = SequenceNumber === undefined ? null : String(SequenceNumber);
-  return { messageId: String(MessageId), sequenceNumber };
-}
 
 async function sendNew(context: ClientContext, fact: MessageFact): Promise<boolean> {
   const output = await context.sqs.call("SendMessage", sendInput(context, fact));
@@ -93,20 +48,25 @@ async function sendNew(context: ClientContext, fact: MessageFact): Promise<boole
 }
 
 async function send(context: ClientContext): Promise<boolean> {
-  const { shared, random, client } = context;
-  const queue = random.pick(SENT_TO)?.name ?? "plain";
-  const number = shared.nextBody;
-  shared.nextBody += 1;
-  const { fifo } = planOf(queue);
-  const turn = Math.floor(number / MESSAGES_PER_GROUP_TURN);
-  const group = random.between(1, GROUPS_PER_CLIENT);
-  const groupId = fifo ? `group-${client}-${turn}-${group}` : null;
-  const dedupId = fifo ? `dedup-${number}` : null;
-  const message = { body: `message-${number}`, queue, groupId, dedupId, client };
-  const fact = askSend(shared.facts, message, Date.now());
-  if (fifo) shared.recent.push(fact);
-  if (shared.recent.length > RECENT_MAX) shared.recent.shift();
-  return sendNew(context, fact);
+  const queue = context.random.pick(SENT_TO)?.name ?? "plain";
+  return sendNew(context, newMessage(context, queue));
+}
+
+/** A queue of the FIFO kind takes no delay of a single message. */
+async function sendDelayed(context: ClientContext): Promise<boolean> {
+  const { random, sqs, shared } = context;
+  const seconds = random.pick(DELAY_SECONDS) ?? 1;
+  const fact = newMessage(context, "plain", true);
+  const input = { ...sendInput(context, fact), DelaySeconds: seconds };
+  const output = await sqs.call("SendMessage", input);
+  if (output === null) return false;
+  answerSend(shared.facts, fact, sentAnswer(output));
+  if (fact.hidden === "unknown") {
+    const [minMs, maxMs] = [fact.sentFromMs + seconds * 1_000, Date.now() + seconds * 1_000];
+    fact.hidden = { minMs, maxMs };
+  }
+  count(shared, "delayed");
+  return true;
 }
 
 /** Sends a message of late again, as a client would that does not trust its network. */
@@ -144,7 +104,7 @@ const deliveredOf = ({ Body, MessageId, Attributes }: WireMessage): Delivered =>
 
 async function receive(context: ClientContext): Promise<boolean> {
   const { shared, random, sqs } = context;
-  const queue = random.pick(QUEUES)?.name ?? "plain";
+  const queue = random.pick(RECEIVED_FROM)?.name ?? "plain";
   const visibilitySeconds = random.pick(RECEIVE_SECONDS) ?? 15;
   const askedMs = Date.now();
   const known = queueFacts(shared.facts, queue);
@@ -154,6 +114,7 @@ async function receive(context: ClientContext): Promise<boolean> {
     MaxNumberOfMessages: random.between(1, 10),
     VisibilityTimeout: visibilitySeconds,
     AttributeNames: ["All"],
+    WaitTimeSeconds: random.pick(WAIT_SECONDS) ?? 0,
   });
   if (output === null) return false;
   known.openReceives -= 1;
@@ -170,19 +131,6 @@ async function receive(context: ClientContext): Promise<boolean> {
     count(shared, "received");
   }
   return true;
-}
-
-/** Takes a delivery whose handle is surely good, at random, out of the held ones. L1 */
-function takeHeld({ shared, random }: ClientContext): Held | null {
-  while (shared.held.length > 0) {
-    const index = random.between(0, shared.held.length - 1);
-    const [held] = shared.held.splice(index, 1);
-    const hidden = held?.fact.hidden;
-    if (held === undefined || !hidden || hidden === "unknown") continue;
-    if (held.receiveCount !== held.fact.receiveCount) continue;
-    if (hidden.minMs - Date.now() > HANDLE_MARGIN_MS) return held;
-  }
-  return null;
 }
 
 async function remove(context: ClientContext): Promise<boolean> {
@@ -249,12 +197,17 @@ async function configure(context: ClientContext): Promise<boolean> {
 
 function choose(context: ClientContext): (context: ClientContext) => Promise<boolean> {
   const { shared, random, client } = context;
-  const live = [...shared.facts.groups.values()].reduce((sum, group) => sum + group.size, 0);
+  const live = liveMessages(shared.facts);
   const roll = random.next();
   if (roll < 0.02 && client === 0) return configure;
-  if (roll < 0.4 && live < LIVE_MAX) return send; // L3
+  if (roll < 0.03 && client === 1) return purge;
+  if (roll < 0.04 && client === 2) return startMove;
+  if (roll < 0.3 && live < LIVE_MAX) return send; // L3
+  if (roll < 0.36 && live < LIVE_MAX) return sendBatch;
+  if (roll < 0.4 && live < LIVE_MAX) return sendDelayed;
   if (roll < 0.5) return sendAgain;
   if (roll < 0.65) return receive;
+  if (roll < 0.72) return removeBatch;
   return roll < 0.93 ? remove : changeVisibility;
 }
 

@@ -9,10 +9,11 @@
 import { rmSync } from "node:fs";
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
 import { checkObservation } from "./check.ts";
-import { type ClientContext, runClient, type Shared } from "./client.ts";
+import { runClient } from "./client.ts";
+import { type ClientContext, count, type Shared } from "./client-context.ts";
 import { drainEverything } from "./drain-everything.ts";
-import { createFacts } from "./facts.ts";
-import { createQueues, findQueues, observe } from "./observe.ts";
+import { createFacts, liveMessages } from "./facts.ts";
+import { createQueues, findQueues, moveTasksOf, observe } from "./observe.ts";
 import { probeDuplicates } from "./probe-duplicates.ts";
 import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
 import { settle } from "./settle.ts";
@@ -53,7 +54,7 @@ async function startOn(options: CrashRunOptions, random: SeededRandom, shared: S
     });
     const started = await early.catch(() => null); // It was killed before it was ready.
     await started?.kill();
-    shared.counts["killed while starting"] = (shared.counts["killed while starting"] ?? 0) + 1;
+    count(shared, "killed while starting");
   }
   return startChild({ args });
 }
@@ -61,6 +62,8 @@ async function startOn(options: CrashRunOptions, random: SeededRandom, shared: S
 /** Compares what the server holds with the facts; true when they agree. */
 async function verify(sqs: SqsClient, shared: Shared, random: SeededRandom): Promise<boolean> {
   const { facts } = shared;
+  const interrupted = (await must(moveTasksOf(sqs))).includes("RUNNING");
+  if (interrupted) count(shared, "move tasks that a crash interrupted");
   const observation = await observe(sqs);
   facts.violations.push(...checkObservation(facts, observation));
   if (facts.violations.length > 0) return false; // R3
@@ -101,7 +104,7 @@ async function runRounds(options: CrashRunOptions, shared: Shared): Promise<numb
       }
       control.close();
       await work(server, shared, seed);
-      const live = [...shared.facts.groups.values()].reduce((sum, group) => sum + group.size, 0);
+      const live = liveMessages(shared.facts);
       options.progress?.(`crash ${round + 1}: ${shared.facts.messages.size} sent, ${live} live`);
       if (shared.facts.violations.length > 0) return round + 1; // R3
     } finally {
@@ -113,7 +116,14 @@ async function runRounds(options: CrashRunOptions, shared: Shared): Promise<numb
 
 /** Runs the crashes and tells what was found. The folder is removed unless something was wrong. */
 export async function runCrashes(options: CrashRunOptions): Promise<CrashRunResult> {
-  const shared: Shared = { facts: createFacts(), held: [], recent: [], counts: {}, nextBody: 1 };
+  const shared: Shared = {
+    facts: createFacts(),
+    held: [],
+    recent: [],
+    counts: {},
+    purgedMs: new Map(),
+    nextBody: 1,
+  };
   const crashes = await runRounds(options, shared);
   const { violations } = shared.facts;
   if (violations.length === 0) rmSync(options.folder, { recursive: true, force: true });

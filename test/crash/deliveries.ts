@@ -36,8 +36,8 @@ function checkPlace(facts: Facts, fact: MessageFact, queue: string): void {
     if (fact.dead) facts.violations.push(`${fact.body}: came back from the dead letters`);
     return;
   }
-  const { deadLetters } = planOf(fact.queue);
-  if (deadLetters?.queue !== queue) {
+  const { deadLetters, movesTo } = planOf(fact.queue);
+  if (deadLetters?.queue !== queue && movesTo !== queue) {
     facts.violations.push(`${fact.body}: sent to ${fact.queue} and delivered from ${queue}`);
   }
 }
@@ -55,7 +55,8 @@ function checkDelivery(facts: Facts, answer: ReceiveAnswer, got: Delivered): Mes
     const earlyMs = hidden.minMs - CLOCK_TOLERANCE_MS - answer.answeredMs;
     if (earlyMs > 0) say(`delivered ${Math.round(earlyMs)} ms before its visibility ended`); // D1
   }
-  if (fact.messageId !== null && fact.messageId !== got.messageId) {
+  const renamed = planOf(fact.queue).movesTo === answer.queue && !fact.dead;
+  if (!renamed && fact.messageId !== null && fact.messageId !== got.messageId) {
     say(`told as ${fact.messageId} and delivered as ${got.messageId}`);
   }
   checkPlace(facts, fact, answer.queue);
@@ -69,10 +70,11 @@ function checkDelivery(facts: Facts, answer: ReceiveAnswer, got: Delivered): Mes
 }
 
 /** A message that has just moved was visible to do so; its old deadline is void. */
-const queueOf = (fact: MessageFact, answer: ReceiveAnswer): "same" | "moved" =>
-  (fact.dead ? planOf(fact.queue).deadLetters?.queue : fact.queue) === answer.queue
-    ? "same"
-    : "moved";
+function queueOf(fact: MessageFact, answer: ReceiveAnswer): "same" | "moved" {
+  const { deadLetters, movesTo } = planOf(fact.queue);
+  const place = fact.dead ? (deadLetters?.queue ?? movesTo) : fact.queue;
+  return place === answer.queue ? "same" : "moved";
+}
 
 function checkOrder(facts: Facts, answer: ReceiveAnswer): void {
   const seen = new Set<string>();
@@ -98,6 +100,7 @@ export function answerReceive(facts: Facts, answer: ReceiveAnswer): MessageFact[
     const fact = checkDelivery(facts, answer, got);
     if (fact === null) continue;
     if (fact.send === "unknown") fact.send = "acked"; // Whoever sees it knows that it was taken.
+    if (planOf(fact.queue).movesTo === answer.queue) fact.messageId = got.messageId;
     fact.messageId ??= got.messageId;
     if (answer.queue === fact.queue) fact.sequenceNumber ??= got.sequenceNumber;
     else fact.dead = true;

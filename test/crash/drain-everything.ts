@@ -5,7 +5,7 @@
 //       was lost in a crash (and then all of its group wait as well), or became visible too late.
 
 import { checkObservation, type Peeked } from "./check.ts";
-import type { Shared } from "./client.ts";
+import type { Shared } from "./client-context.ts";
 import { answerReceive } from "./deliveries.ts";
 import { answerDelete } from "./facts.ts";
 import { findQueues, observe } from "./observe.ts";
@@ -88,7 +88,7 @@ export async function drainEverything(sqs: SqsClient, shared: Shared): Promise<v
   const waits = ({ body, state }: Peeked): boolean => {
     const hidden = facts.messages.get(body)?.hidden ?? null;
     return (
-      state === "in-flight" || (hidden !== null && hidden !== "unknown" && hidden.maxMs > startedMs)
+      state !== "visible" || (hidden !== null && hidden !== "unknown" && hidden.maxMs > startedMs)
     );
   };
   for (const { name, messages } of observation.queues) {

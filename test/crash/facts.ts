@@ -6,7 +6,7 @@
 //       clock is this machine's. CLOCK_TOLERANCE_MS covers rounding.
 //   F4. A message group is sent to by one client only, so its sends have one true order.
 
-import { planOf } from "./queue-plan.ts";
+import { isPurged, planOf } from "./queue-plan.ts";
 
 export const CLOCK_TOLERANCE_MS = 100;
 
@@ -35,7 +35,7 @@ export interface MessageFact {
   dead: boolean;
   /** The highest count that anybody was told. */
   receiveCount: number;
-  /** When it becomes visible again; null: it is visible. */
+  /** When it becomes visible (again); null: it is visible. Before any receive this is a delay. */
   hidden: Span | "unknown" | null;
 }
 
@@ -70,13 +70,28 @@ export interface Facts {
   /** Per queue and group, the messages that are not surely deleted. */
   readonly groups: Map<string, Set<MessageFact>>;
   readonly queues: Map<string, QueueFacts>;
+  readonly moves: MoveFacts;
+  /** Queues whose purge was asked for and not answered: what is sent meanwhile may go with it. */
+  readonly purging: Set<string>;
   readonly violations: string[];
+}
+
+/** What is known of the message move tasks. */
+export interface MoveFacts {
+  /** Tasks whose start was acknowledged. */
+  acked: number;
+  /** Whether a start was asked for and not answered. F1 */
+  asked: boolean;
+  /** What the latest task must have moved when it says that it is complete. */
+  mustMove: ReadonlySet<MessageFact>;
 }
 
 export const createFacts = (): Facts => ({
   messages: new Map(),
   groups: new Map(),
   queues: new Map(),
+  moves: { acked: 0, asked: false, mustMove: new Set() },
+  purging: new Set(),
   violations: [],
 });
 
@@ -98,19 +113,22 @@ export function queueFacts(facts: Facts, name: string): QueueFacts {
 /** Notes that a new message is about to be sent. */
 export function askSend(
   facts: Facts,
-  send: Pick<MessageFact, "body" | "queue" | "groupId" | "dedupId" | "client">,
+  send: Pick<MessageFact, "body" | "queue" | "groupId" | "dedupId" | "client"> & {
+    readonly delayed?: boolean;
+  },
   nowMs: number,
 ): MessageFact {
+  const { delayed = false, ...rest } = send;
   const fact: MessageFact = {
-    ...send,
+    ...rest,
     sentFromMs: nowMs,
     send: "unknown", // F1
     messageId: null,
     sequenceNumber: null,
-    delete: "none",
+    delete: facts.purging.has(rest.queue) ? "unknown" : "none",
     dead: false,
     receiveCount: 0,
-    hidden: null,
+    hidden: delayed ? "unknown" : null,
   };
   facts.messages.set(fact.body, fact);
   groupOf(facts, fact).add(fact);
@@ -126,6 +144,16 @@ export function groupOf(facts: Facts, fact: MessageFact): Set<MessageFact> {
     facts.groups.set(key, group);
   }
   return group;
+}
+
+/** How many messages clients have yet to work off; those that wait for a purge are none. */
+export function liveMessages(facts: Facts): number {
+  let live = 0;
+  for (const group of facts.groups.values()) {
+    const [first] = group;
+    if (first !== undefined && !isPurged(first.queue)) live += group.size;
+  }
+  return live;
 }
 
 /** The answer to a delete, or what a look into the queue told in its place. */

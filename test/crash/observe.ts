@@ -2,11 +2,13 @@
 
 import type { Observation, Peeked, QueueObservation } from "./check.ts";
 import { type Facts, queueFacts } from "./facts.ts";
-import { planOf, QUEUES, type QueuePlan } from "./queue-plan.ts";
+import { arnOf, MOVED_FROM, planOf, QUEUES, type QueuePlan } from "./queue-plan.ts";
 import { must, type SqsClient } from "./sqs-client.ts";
 
 const PAGE = 100;
 const PAGES_MAX = 100_000;
+const MOVE_MS_MAX = 30_000;
+const MOVE_POLL_MS = 20;
 
 async function attributesOf(sqs: SqsClient, QueueUrl: string): Promise<Record<string, string>> {
   const input = { QueueUrl, AttributeNames: ["All"] };
@@ -96,9 +98,28 @@ interface Counted {
   readonly inFlight: number;
 }
 
+/** The states of the latest move tasks, newest first. */
+export async function moveTasksOf(sqs: SqsClient): Promise<string[] | null> {
+  const input = { SourceArn: arnOf(MOVED_FROM), MaxResults: 10 };
+  const output = await sqs.call("ListMessageMoveTasks", input);
+  if (output === null) return null;
+  return ((output.Results ?? []) as { Status: string }[]).map(({ Status }) => Status);
+}
+
+/** Lets a task that a crash interrupted come to its end, so that nothing moves while we look. */
+async function moveTasksAtRest(sqs: SqsClient): Promise<string[]> {
+  const endMs = Date.now() + MOVE_MS_MAX;
+  for (;;) {
+    const tasks = await must(moveTasksOf(sqs));
+    if (!tasks.includes("RUNNING") || Date.now() > endMs) return tasks;
+    await new Promise((resolve) => setTimeout(resolve, MOVE_POLL_MS));
+  }
+}
+
 /** Looks at all queues, while nobody else works on them. */
 export async function observe(sqs: SqsClient): Promise<Observation> {
   const urls = await findQueues(sqs);
+  const moveTasks = await moveTasksAtRest(sqs);
   const counts = (await must(sqs.get("/_tidegate/queues"))).queues as readonly Counted[];
   const queues: QueueObservation[] = [];
   for (const [name, url] of urls) {
@@ -107,5 +128,5 @@ export async function observe(sqs: SqsClient): Promise<Observation> {
     const messages = await peekAll(sqs, name);
     queues.push({ name, messages, counted, settings: await settingsOf(sqs, url) });
   }
-  return { endedMs: Date.now(), queues };
+  return { endedMs: Date.now(), queues, moveTasks };
 }

@@ -2,9 +2,11 @@
 //   P1. The answer must carry the original's ids. A probe's body was never sent as a message, so if
 //       one is kept in spite of a fair answer, the next look finds it.
 
-import { DEDUP_WINDOW_SURE_MS, type Shared, sentAnswer } from "./client.ts";
+import { DEDUP_WINDOW_SURE_MS } from "./client.ts";
+import { type Shared, sentAnswer } from "./client-context.ts";
 import { answerDuplicate } from "./facts.ts";
 import { findQueues } from "./observe.ts";
+import { isContentBased } from "./queue-plan.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import { must, type SqsClient } from "./sqs-client.ts";
 
@@ -30,9 +32,10 @@ export async function probeDuplicates(
     const output = await must(
       sqs.call("SendMessage", {
         QueueUrl: urls.get(fact.queue),
-        MessageBody: `probe of ${fact.body}`,
         MessageGroupId: fact.groupId,
-        MessageDeduplicationId: fact.dedupId,
+        ...(isContentBased(fact.queue)
+          ? { MessageBody: fact.body } // Its body is its id; a second one is found as such.
+          : { MessageBody: `probe of ${fact.body}`, MessageDeduplicationId: fact.dedupId }),
       }),
     );
     answerDuplicate(shared.facts, fact, sentAnswer(output)); // P1

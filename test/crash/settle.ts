@@ -4,6 +4,7 @@
 
 import { type Observation, type Sighting, sightingsOf } from "./check.ts";
 import { answerDelete, type Facts, type MessageFact, queueFacts } from "./facts.ts";
+import { planOf } from "./queue-plan.ts";
 
 function settleMessage(facts: Facts, fact: MessageFact, at: Sighting | undefined): void {
   if (at === undefined) {
@@ -17,13 +18,14 @@ function settleMessage(facts: Facts, fact: MessageFact, at: Sighting | undefined
     fact.send = "acked";
     fact.messageId = peeked.messageId;
   }
+  if (planOf(fact.queue).movesTo === queue) fact.messageId = peeked.messageId;
   const moved = queue !== fact.queue && !fact.dead;
   const received = peeked.receiveCount > fact.receiveCount;
   fact.dead = queue !== fact.queue;
   fact.receiveCount = Math.max(fact.receiveCount, peeked.receiveCount);
   if (!moved && !received && fact.hidden !== "unknown") return; // S1
   const { dueAt, state } = peeked;
-  fact.hidden = state === "in-flight" ? { minMs: dueAt, maxMs: dueAt } : null;
+  fact.hidden = state === "visible" ? null : { minMs: dueAt, maxMs: dueAt };
 }
 
 /** Takes an observation that was found to be without contradiction into the facts. */
@@ -32,6 +34,9 @@ export function settle(facts: Facts, observation: Observation): void {
   for (const fact of facts.messages.values()) {
     if (fact.delete !== "acked") settleMessage(facts, fact, sightings.get(fact.body)?.[0]);
   }
+  facts.moves.acked = Math.max(facts.moves.acked, observation.moveTasks.length);
+  facts.moves.asked = false;
+  facts.purging.clear();
   for (const { name, settings } of observation.queues) {
     const queue = queueFacts(facts, name);
     queue.openReceives = 0;

@@ -7,6 +7,9 @@
 //   shuffle          delivers groups in any order after a restart
 //   lose-setting     forgets tags when it starts
 //   split-move       moves dead letters in two commits, with a pause between them
+//   forget-task      forgets its move tasks when it starts
+//   copy-move        lets a move task put and delete in two commits, with a pause between them
+//   half-purge       purges in two commits, with the answer before the second
 // Usage: node stand-in.ts FOLDER [FLAW]
 
 import { randomUUID } from "node:crypto";
@@ -33,6 +36,8 @@ interface MessageRow {
 const WINDOW_MS = 300_000;
 const LATE_COMMIT_MS = 40;
 const SPLIT_MS = 30;
+const MOVE_PAUSE_MS = 15;
+const PURGE_REST_MS = 1_000;
 const [folder = ".", flaw = ""] = process.argv.slice(2);
 const db = new DatabaseSync(join(folder, "stand-in.db"));
 db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
@@ -41,12 +46,14 @@ db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
     body TEXT, grp TEXT, sequence TEXT, sent INTEGER, due INTEGER, count INTEGER, handle TEXT);
   CREATE TABLE IF NOT EXISTS dedup (queue TEXT, id TEXT, messageId TEXT, sequence TEXT, at INTEGER,
     PRIMARY KEY (queue, id));
+  CREATE TABLE IF NOT EXISTS tasks (id INTEGER PRIMARY KEY, source TEXT, target TEXT, status TEXT);
   CREATE TABLE IF NOT EXISTS counter (value INTEGER);
   INSERT INTO counter SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM counter)`);
 const restarted = db.prepare("SELECT 1 FROM messages").get() !== undefined;
 if (flaw === "forget-dedup") db.exec("DELETE FROM dedup");
 if (flaw === "reset-sequence") db.exec("UPDATE counter SET value = 0");
 if (flaw === "forget-receives") db.exec("UPDATE messages SET due = 0, count = 0");
+if (flaw === "forget-task") db.exec("DELETE FROM tasks");
 if (flaw === "lose-setting") db.exec("UPDATE queues SET tags = '{}'");
 
 const rows = (sql: string, ...values: (string | number | null)[]): MessageRow[] =>
@@ -75,7 +82,8 @@ function nextSequence(): string {
 
 function send(input: Input): Input {
   const queue = nameOf(input);
-  const dedupId = orNull(input.MessageDeduplicationId);
+  const contentBased = jsonOf(queue, "attributes").ContentBasedDeduplication === "true";
+  const dedupId = orNull(contentBased ? input.MessageBody : input.MessageDeduplicationId);
   const now = Date.now();
   run("DELETE FROM dedup WHERE at < ?", now - WINDOW_MS);
   const sql = "SELECT messageId, sequence FROM dedup WHERE queue = ? AND id = ?";
@@ -83,9 +91,10 @@ function send(input: Input): Input {
   if (known !== undefined) return { MessageId: known.messageId, SequenceNumber: known.sequence };
   const id = randomUUID();
   const sequence = queue.endsWith(".fifo") ? nextSequence() : null;
+  const due = input.DelaySeconds === undefined ? 0 : now + Number(input.DelaySeconds) * 1_000;
   run(
-    "INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?, ?, 0, 0, NULL)",
-    ...[queue, id, String(input.MessageBody), orNull(input.MessageGroupId), sequence, now],
+    "INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0, NULL)",
+    ...[queue, id, String(input.MessageBody), orNull(input.MessageGroupId), sequence, now, due],
   );
   if (dedupId !== null)
     run("INSERT INTO dedup VALUES (?,?,?,?,?)", queue, dedupId, id, sequence, now);
@@ -142,11 +151,41 @@ async function receive(input: Input): Promise<Input> {
   return Messages.length === 0 ? {} : { Messages };
 }
 
-type Action = (input: Input, host: string) => Input | null | Promise<Input>;
+function purge(input: Input): null {
+  const queue = nameOf(input);
+  const half = flaw === "half-purge" ? "AND seq % 2 = 0" : "";
+  run(`DELETE FROM messages WHERE queue = ? ${half}`, queue);
+  const [top] = rows("SELECT max(seq) AS seq FROM messages WHERE queue = ?", queue);
+  const rest = "DELETE FROM messages WHERE queue = ? AND seq <= ?";
+  if (flaw === "half-purge") setTimeout(() => run(rest, queue, top?.seq ?? 0), PURGE_REST_MS);
+  return null;
+}
+
+/** Moves one message of the task that runs, or ends it. */
+async function moveOne(): Promise<null> {
+  const task = db.prepare("SELECT * FROM tasks WHERE status = 'RUNNING'").get();
+  if (task === undefined) return null;
+  const [row] = candidates(String(task.source), Date.now());
+  if (row === undefined) {
+    run("UPDATE tasks SET status = 'COMPLETED' WHERE id = ?", Number(task.id));
+    return null;
+  }
+  const values = [String(task.target), randomUUID(), row.body, row.grp, row.sent];
+  run("INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, NULL, ?, 0, 0, NULL)", ...values);
+  if (flaw === "copy-move") await sleep(SPLIT_MS);
+  run("DELETE FROM messages WHERE seq = ?", row.seq);
+  return null;
+}
+
+const nameIn = (arn: unknown): string => String(arn).split(":").at(-1) ?? "";
+const entriesOf = (input: Input): Input[] =>
+  (input.Entries as Input[]).map((entry) => ({ QueueUrl: input.QueueUrl, ...entry }));
+
+type Action = (input: Input, host: string) => Input | null | Promise<Input | null>;
 const urlOf = (host: string, name: unknown): Input => ({ QueueUrl: `http://${host}/0/${name}` });
 const ACTIONS: Record<string, Action> = {
   CreateQueue(input, host) {
-    const own = { QueueArn: `arn:aws:sqs:us-east-1:0:${input.QueueName}` };
+    const own = { QueueArn: `arn:aws:sqs:us-east-1:000000000000:${input.QueueName}` };
     const attributes = JSON.stringify({ ...(input.Attributes as object), ...own });
     const tags = JSON.stringify(input.tags);
     run("INSERT INTO queues VALUES (?, ?, ?)", String(input.QueueName), attributes, tags);
@@ -158,6 +197,26 @@ const ACTIONS: Record<string, Action> = {
   SetQueueAttributes: (input) => merge(nameOf(input), "attributes", input.Attributes),
   TagQueue: (input) => merge(nameOf(input), "tags", input.Tags),
   SendMessage: send,
+  SendMessageBatch: (input) => ({
+    Successful: entriesOf(input).map((entry) => ({ Id: entry.Id, ...send(entry) })),
+  }),
+  DeleteMessageBatch: (input) => ({
+    Successful: entriesOf(input).map(({ Id, ReceiptHandle }) => {
+      run("DELETE FROM messages WHERE handle = ?", String(ReceiptHandle));
+      return { Id };
+    }),
+  }),
+  PurgeQueue: purge,
+  StartMessageMoveTask({ SourceArn, DestinationArn }) {
+    const sql = "INSERT INTO tasks VALUES (NULL, ?, ?, 'RUNNING')";
+    run(sql, nameIn(SourceArn), nameIn(DestinationArn));
+    return {};
+  },
+  ListMessageMoveTasks() {
+    const sql = "SELECT status AS Status FROM tasks ORDER BY id DESC LIMIT 10";
+    return { Results: db.prepare(sql).all() };
+  },
+  MoveOne: moveOne,
   ReceiveMessage: receive,
   DeleteMessage(input) {
     run("DELETE FROM messages WHERE handle = ?", String(input.ReceiptHandle));
@@ -173,13 +232,14 @@ const ACTIONS: Record<string, Action> = {
 function look(path: string): Input {
   const url = new URL(path, "http://stand-in");
   const [, , , name, messages] = url.pathname.split("/");
-  const state = (due: number): string => (due > Date.now() ? "in-flight" : "visible");
+  const state = (due: number, count: number): string =>
+    due <= Date.now() ? "visible" : count === 0 ? "delayed" : "in-flight";
   if (messages !== undefined) {
     const sql = "SELECT * FROM messages WHERE queue = ? AND seq > ? ORDER BY seq LIMIT 101";
     const page = rows(sql, String(name), Number(url.searchParams.get("after")));
     const shown = page.slice(0, 100).map(({ seq, id, body, grp, due, count, sent }) => {
       const told = { seq, messageId: id, body, groupId: grp, sentAt: sent, dueAt: due };
-      return { ...told, state: state(due), receiveCount: count };
+      return { ...told, state: state(due, count), receiveCount: count };
     });
     return { messages: shown, nextAfter: page.length > 100 ? shown.at(-1)?.seq : null };
   }
@@ -192,7 +252,7 @@ let last: Promise<unknown> = Promise.resolve();
 async function answer(action: string, text: string, host: string): Promise<Input | null> {
   const found = ACTIONS[action];
   if (found === undefined) throw new Error(`unknown action ${action}`);
-  const own = flaw !== "late-commit" && flaw !== "split-move";
+  const own = !["late-commit", "split-move", "copy-move"].includes(flaw);
   if (own) db.exec("BEGIN");
   const output = await found(JSON.parse(text) as Input, host);
   if (own) db.exec("COMMIT");
@@ -203,6 +263,11 @@ if (flaw === "late-commit") {
   db.exec("BEGIN");
   setInterval(() => db.exec("COMMIT; BEGIN"), LATE_COMMIT_MS);
 }
+
+setInterval(() => {
+  const move = (): Promise<unknown> => answer("MoveOne", "{}", "");
+  last = last.then(move, move);
+}, MOVE_PAUSE_MS);
 
 const server = createServer(async (request, response) => {
   let text = "";

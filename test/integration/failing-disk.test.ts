@@ -134,6 +134,13 @@ describe("a folder that may not be written to", () => {
     }
   });
 
+  test("is refused as unavailable where no folder can be made, at any depth", async (context) => {
+    if (process.platform !== "linux") context.skip("needs Linux's /proc");
+    for (const path of ["/proc/none", "/proc/none/of/these"]) {
+      expectUnavailable(await rejectionOf(() => createSqliteBrokerStore({ folder: path })));
+    }
+  });
+
   test("is refused as unavailable when it is a file", async () => {
     const path = join(folder, "file");
     writeFileSync(path, "");

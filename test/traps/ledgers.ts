@@ -14,7 +14,7 @@ import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
 import type { ManualClock } from "../contracts/manual-clock.ts";
 import { createManualClock } from "../contracts/manual-clock.ts";
-import { turn } from "../contracts/parts.ts";
+import { turn } from "../contracts/real-ports.ts";
 
 export const SCOPE = { pipeline: "orders", generation: 1 };
 export const T0 = epochMs(1_700_000_000_000);

@@ -3,7 +3,7 @@ import { recordKey } from "../../src/core/record-state.ts";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createManualClock } from "../contracts/manual-clock.ts";
-import { random } from "../contracts/parts.ts";
+import { random } from "../contracts/real-ports.ts";
 import { createFakeDynamo } from "./fake-dynamo.ts";
 import { claimOne, commitOne, fenceIn, onEveryLedger } from "./ledgers.ts";
 

@@ -7,7 +7,7 @@ import { recordKey } from "../../src/core/record-state.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
 import { createManualClock } from "../contracts/manual-clock.ts";
-import { turn } from "../contracts/parts.ts";
+import { turn } from "../contracts/real-ports.ts";
 import { claimOne, commitOne, fenceIn, onEveryLedger, SCOPE, T0 } from "./ledgers.ts";
 
 onEveryLedger("T22: log and record succeed together", (fresh) => {

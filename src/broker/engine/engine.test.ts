@@ -1,10 +1,11 @@
 import { getEventListeners } from "node:events";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { EngineBench, turns, watch } from "../../../test/bench-model/engine-bench.ts";
 import { arn, entry, inGroup, receiveInput } from "../../../test/bench-model/model-bench.ts";
 import { durationMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
+import { DedupWindow } from "../model/dedup-window.ts";
 
 function sendInput(queue: string, ...bodies: string[]) {
   return { queue, entries: bodies.map((body) => entry(body)), batch: true };
@@ -327,6 +328,18 @@ test("housekeeping happens by itself, and an idle broker sleeps", async () => {
   const left = bench.store.load();
   expect([[...left.messages], [...left.dedups]]).toEqual([[], []]);
   expect(bench.clock.sleepers).toBe(0);
+});
+
+test("a broker without anything to keep house for does not look at all its queues", async () => {
+  const bench = await EngineBench.open();
+  for (let number = 0; number < 50; number += 1) await bench.create(`q${number}`);
+  const looks = vi.spyOn(DedupWindow.prototype, "oldest");
+  for (let round = 0; round < 10; round += 1) await bench.receive("q0");
+  expect(looks).not.toHaveBeenCalled();
+  await bench.send("q0", entry("a"));
+  expect(looks.mock.calls.length).toBeGreaterThan(0);
+  expect(bench.clock.sleepers).toBe(1);
+  looks.mockRestore();
 });
 
 test("a move task runs at its rate by itself, and goes on after a restart", async () => {

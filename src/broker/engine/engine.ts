@@ -22,7 +22,12 @@ import type { Random } from "../../ports/random.ts";
 import type { Turn } from "../../ports/turn.ts";
 import type { BrokerIdentity, BrokerState } from "../model/broker-state.ts";
 import { done, type Outcome } from "../model/fault.ts";
-import { keepHouse, nextHouseworkAt, sweepGarbage } from "../model/housekeeping.ts";
+import {
+  bringsHousework,
+  keepHouse,
+  nextHouseworkAt,
+  sweepGarbage,
+} from "../model/housekeeping.ts";
 import { nextMoveAt, runMoveTasks } from "../model/move-task.ts";
 import { nextOutgoingAt } from "../model/outgoing.ts";
 import type { Waiting } from "../model/receive.ts";
@@ -75,6 +80,8 @@ export class Engine {
   #houseKeptAt: EpochMs;
   /** Late rounds are harmless, so that what is computed once holds until then. */
   #nextRoundsAt: EpochMs | null = null;
+  /** Nothing to keep house for was found, and nothing has come since. */
+  #houseIsEmpty = false;
   #reservedThrough = 0;
   #storeFailedAt = Number.NEGATIVE_INFINITY;
   #retryMs = STORE_RETRY_MS;
@@ -111,6 +118,8 @@ export class Engine {
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
     this.#reservedThrough = state.sequence;
     this.#state = state;
+    this.#nextRoundsAt = null;
+    this.#houseIsEmpty = false;
     this.#alarmed = true; // Move tasks and garbage of an earlier run want to go on.
     this.#schedule();
   }
@@ -189,6 +198,7 @@ export class Engine {
         this.#runJob(state, batch, job, answered);
       }
       this.#runByItself(state, batch, answered);
+      if (this.#houseIsEmpty) this.#houseIsEmpty = !batch.changes.some(bringsHousework);
       if (batch.changes.length > 0) await this.#commit(state, batch.changes);
       this.#retryMs = STORE_RETRY_MS;
       for (const { job, outcome } of answered) job.resolve(outcome); // W1
@@ -292,10 +302,12 @@ export class Engine {
     if (wake !== null) this.#alarm.setFor(wake, now);
     if (move !== null && move <= now) this.#alarmed = true;
     else if (move !== null) this.#alarm.setFor(move, now);
-    if (this.#nextRoundsAt === null || now >= this.#nextRoundsAt) {
+    const known = this.#nextRoundsAt !== null && now < this.#nextRoundsAt;
+    if (!known && !this.#houseIsEmpty) {
       const work = nextHouseworkAt(state);
       const rounds = addMs(this.#houseKeptAt, HOUSEKEEPING_MS);
       this.#nextRoundsAt = work === null ? null : epochMs(Math.max(work, rounds));
+      this.#houseIsEmpty = work === null;
     }
     if (this.#nextRoundsAt !== null) this.#alarm.setFor(this.#nextRoundsAt, now);
   }

@@ -206,6 +206,42 @@ test("nothing is numbered twice, not even after a restart with everything gone",
   expect(documents.map(({ key }) => Number(key)).sort()).toEqual([1, 2, 3, 5]);
 });
 
+test("a new delay of a long FIFO queue is one small commit, and holds after a restart", async () => {
+  const first = await openWithQueues();
+  for (let left = 30; left > 0; left -= 1) {
+    const bodies = Array.from({ length: 10 }, (_, index) => `${left}-${index}`);
+    await first.send("q.fifo", ...bodies.map((body) => inGroup("g", body)));
+  }
+  const before = first.store.commits.length;
+  await first.ok("setQueueAttributes", { queue: "q.fifo", attributes: { DelaySeconds: "60" } });
+  const changes = first.store.commits.slice(before).flat();
+  expect(changes.map(({ kind }) => kind)).toEqual(["put-document"]);
+  await first.pass(1_000);
+  await first.send("q.fifo", inGroup("g", "last"));
+  const { clock, store } = first;
+  const second = await EngineBench.open({ store, clock });
+  expect(await viewOf(second)).toEqual(await viewOf(first));
+  expect(await second.receive("q.fifo")).toEqual([]);
+  clock.advance(59_000);
+  expect(await second.receive("q.fifo")).toHaveLength(10);
+});
+
+test("what was redriven is not delayed by a restart, though its queue has a delay", async () => {
+  const first = await openWithQueues();
+  await first.send("q.fifo", inGroup("g", "a"));
+  for (let left = 3; left > 0; left -= 1) {
+    await first.receive("q.fifo");
+    await first.pass(30_000);
+  }
+  await first.ok("setQueueAttributes", { queue: "q.fifo", attributes: { DelaySeconds: "900" } });
+  const task = { sourceArn: arn("dead.fifo"), destinationArn: null, perSecondMax: null };
+  await first.ok("startMoveTask", task);
+  await first.broker.idle();
+  const { clock, store } = first;
+  const second = await EngineBench.open({ store, clock });
+  expect((await second.receive("q.fifo")).map(({ body }) => body)).toEqual(["a"]);
+});
+
 test("the secret of the first start is kept, whatever chance gives later", async () => {
   const first = await openWithQueues();
   await first.send("q", entry("a"));

@@ -137,6 +137,7 @@ export class BrokerState {
     this.discardMessages(queue, now);
     if (this.queues.get(queue.record.name) === queue) this.queues.delete(queue.record.name);
     this.#byNumber.delete(queue.record.number);
+    this.waiting.touch(queue);
   }
 
   /** Empties a queue in memory; what it held becomes garbage (B3). */
@@ -157,7 +158,8 @@ export class BrokerState {
     } else if (queue === undefined || head.seq <= queue.record.purgedThrough) {
       this.garbage.push(head.seq);
     } else {
-      queue.insert(head, now);
+      const dueAt = queue.dueOf(head);
+      queue.insert(dueAt === head.dueAt ? head : { ...head, dueAt }, now);
     }
   }
 
@@ -165,6 +167,7 @@ export class BrokerState {
   saveRecord(queue: Queue, record: QueueRecord, step: Step): void {
     queue.record = record;
     queue.settings = settingsOf(record.attributes);
+    this.waiting.touch(queue); // Another retention or redrive policy may free what is blocked.
     step.emit({
       kind: "put-document",
       document: {

@@ -8,7 +8,7 @@ import {
 } from "../../../test/bench-model/model-bench.ts";
 import { durationMs } from "../../core/units.ts";
 import type { Delivery } from "./operations.ts";
-import { DEAD_LETTERS_PER_RECEIVE_MAX } from "./receive.ts";
+import { DEAD_LETTERS_PER_RECEIVE_MAX } from "./receive-now.ts";
 
 function redriveTo(target: string, maxReceiveCount: number) {
   const deadLetterTargetArn = arn(target);

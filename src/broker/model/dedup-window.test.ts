@@ -40,7 +40,7 @@ class NaiveWindow {
   }
 }
 
-/** Many adds at a time, so that runs cross chunk borders (1024) and grow and shrink the index. */
+/** Many adds at a time, so that runs cross chunk borders (128) and grow and shrink the index. */
 const anyMove = fc.oneof(
   { weight: 6, arbitrary: fc.record({ add: fc.integer({ min: 1, max: 700 }) }) },
   { weight: 4, arbitrary: fc.record({ expireMs: fc.integer({ min: 0, max: 900 }) }) },
@@ -143,4 +143,18 @@ test("receiving and deleting the message does not end its window (D1)", () => {
   bench.delete("q.fifo", ...bench.receive("q.fifo"));
   expect(bench.send("q.fifo", inGroup("g", "a"))).toEqual([first]);
   expect(bench.counts("q.fifo")).toEqual([0, 0, 0]);
+});
+
+test("a window with an id or two costs a few kilobytes (D4)", () => {
+  const bytesOf = (work: () => void) => {
+    const before = process.memoryUsage().arrayBuffers;
+    work();
+    return process.memoryUsage().arrayBuffers - before;
+  };
+  const windows = Array.from({ length: 500 }, () => new DedupWindow());
+  const accepted = { messageId: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee", seq: 1 };
+  const used = bytesOf(() => {
+    for (const window of windows) window.add(dedupDigest(null, "x"), epochMs(1), accepted);
+  });
+  expect(used / windows.length).toBeLessThan(8_192);
 });

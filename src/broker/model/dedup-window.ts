@@ -4,12 +4,13 @@
 //   D2. Entries enter in order of time and leave in that order: expiry is popping the oldest.
 //   D3. Ids are kept as 128-bit digests. Two ids that share one do not occur in this universe.
 //   D4. At most a hundred bytes an id: digests, ids and instants are columns in chunks, found
-//       through an open-addressed index of entry numbers.
+//       through an open-addressed index of entry numbers. Chunks are small, and a window without
+//       ids has none, as there may be thousands of queues with an id or two.
 
 import { sha256Bytes } from "../../core/hash.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 
-const CHUNK_BITS = 10;
+const CHUNK_BITS = 7;
 const CHUNK_ENTRIES = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_ENTRIES - 1;
 const INDEX_SLOTS_MIN = 64;
@@ -34,15 +35,17 @@ export function dedupDigest(group: string | null, id: string): DedupDigest {
 
 class DedupChunk {
   readonly digests = new Uint32Array(CHUNK_ENTRIES * 4);
-  readonly messageIds = Buffer.alloc(CHUNK_ENTRIES * 16);
+  readonly messageIds = Buffer.allocUnsafeSlow(CHUNK_ENTRIES * 16);
   readonly acceptedAt = new Float64Array(CHUNK_ENTRIES);
   readonly seqs = new Float64Array(CHUNK_ENTRIES);
 }
 
 export class DedupWindow {
-  readonly #chunks: DedupChunk[] = [];
-  /** Number of the first entry of the first chunk. */
+  /** Null where all entries have expired; taken away many at a time. */
+  readonly #chunks: (DedupChunk | null)[] = [];
+  /** Number of the first entry of the first chunk, whether that is still there or not. */
   #base = 0;
+  #chunksGone = 0;
   #first = 0;
   #end = 0;
   #popped = 0;
@@ -89,13 +92,11 @@ export class DedupWindow {
       if ((this.#chunkOf(this.#first).acceptedAt[place] as number) > through) break;
       this.#erase(this.#first);
       this.#first += 1;
-      if (this.#first - this.#base === CHUNK_ENTRIES) {
-        this.#chunks.shift();
-        this.#base += CHUNK_ENTRIES;
-      }
+      if ((this.#first & CHUNK_MASK) === 0) this.#dropChunk();
     }
     const popped = this.#first - before;
     this.#popped += popped;
+    if (popped > 0 && this.size === 0) this.#empty(); // D4
     const roomy = this.#index.length > INDEX_SLOTS_MIN && this.size * 8 < this.#index.length;
     if (popped > 0 && roomy) this.#resize(this.#index.length / 2);
   }
@@ -117,11 +118,27 @@ export class DedupWindow {
   }
 
   clear(): void {
+    this.#empty();
+    this.#index = new Uint32Array(INDEX_SLOTS_MIN);
+  }
+
+  /** Gives all chunks back; numbers go on with the next chunk. */
+  #empty(): void {
     this.#chunks.length = 0;
+    this.#chunksGone = 0;
     this.#base = Math.ceil(this.#end / CHUNK_ENTRIES) * CHUNK_ENTRIES;
     this.#first = this.#base;
     this.#end = this.#base;
-    this.#index = new Uint32Array(INDEX_SLOTS_MIN);
+  }
+
+  /** Taking the first of thousands moves all the others, so that they go when they are half. */
+  #dropChunk(): void {
+    this.#chunks[this.#chunksGone] = null;
+    this.#chunksGone += 1;
+    if (this.#chunksGone * 2 < this.#chunks.length) return;
+    this.#chunks.splice(0, this.#chunksGone);
+    this.#base += this.#chunksGone * CHUNK_ENTRIES;
+    this.#chunksGone = 0;
   }
 
   #chunkOf(number: number): DedupChunk {

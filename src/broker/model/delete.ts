@@ -8,10 +8,9 @@
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Fault, type Outcome } from "./fault.ts";
 import type { Queue } from "./queue.ts";
-import { invalidHandle, invalidValue, missingQueue } from "./queue-faults.ts";
+import { expiredHandle, invalidHandle, missingQueue } from "./queue-faults.ts";
 import type { Step } from "./step.ts";
 
-const EXPIRED = "The receipt handle has expired.";
 export function deleteMessages(
   state: BrokerState,
   step: Step,
@@ -29,7 +28,7 @@ function deleteOne(state: BrokerState, step: Step, queue: Queue, text: string): 
   if (slot === 0) return null; // D1
   const latest = state.slab.receiveCount.get(slot) === handle.receiveCount;
   if (queue.fifo && !(latest && queue.isInFlight(slot))) {
-    return invalidValue(text, "ReceiptHandle", EXPIRED).fault; // D3
+    return expiredHandle(text).fault; // D3
   }
   if (!latest) return null; // D2
   step.emit({ kind: "delete-message", seq: handle.seq });

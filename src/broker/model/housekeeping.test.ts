@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { entry, inGroup, ModelBench } from "../../../test/bench-model/model-bench.ts";
-import { keepHouse, nextHouseworkAt, sweepGarbage } from "./housekeeping.ts";
+import { bringsHousework, keepHouse, nextHouseworkAt, sweepGarbage } from "./housekeeping.ts";
 
 test("an idle broker has nothing to wait for (K2)", () => {
   const bench = new ModelBench();
@@ -22,6 +22,25 @@ test("the next housework is the earliest end of anything", () => {
   expect(nextHouseworkAt(bench.state)).toBe(bench.now + 299_000);
   bench.ok("deleteQueue", { queue: "q.fifo" });
   expect(nextHouseworkAt(bench.state)).toBe(bench.now + 60_000);
+});
+
+test("nothing ends that was not announced when it began (K2)", () => {
+  const bench = new ModelBench();
+  bench.create("q", { MessageRetentionPeriod: "60" });
+  const steps: [work: boolean, () => void][] = [
+    [false, () => bench.create("q.fifo")],
+    [false, () => bench.set("q", { DelaySeconds: "1" })],
+    [true, () => bench.send("q", entry("a"))],
+    [true, () => bench.send("q.fifo", inGroup("g", "a"))],
+    [true, () => bench.receive("q.fifo", { attemptId: "x" })],
+    [true, () => bench.ok("deleteQueue", { queue: "q" })],
+  ];
+  for (const [work, run] of steps) {
+    const [before, changes] = [nextHouseworkAt(bench.state), bench.changes.length];
+    run();
+    expect(bench.changes.slice(changes).some(bringsHousework)).toBe(work);
+    if (!work) expect(nextHouseworkAt(bench.state)).toBe(before);
+  }
 });
 
 test("ids that have expired leave the disk with the next rounds, and only those", () => {

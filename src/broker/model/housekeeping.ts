@@ -1,8 +1,10 @@
 // Housekeeping: forgets what nobody can ask for any more, a little at a time.
 //   K1. Nothing here changes any answer: everything it erases has ended already.
 //   K2. `nextHouseworkAt` is null while there is nothing to wait for, so that an idle broker sleeps
-//       and a virtual clock does not stop every minute for nothing.
+//       and a virtual clock does not stop every minute for nothing. It walks all queues: ask it
+//       after the rounds, and when there was nothing and a change `bringsHousework`.
 
+import type { Change } from "../../core/broker-change.ts";
 import {
   SQS_DEDUP_WINDOW_MS,
   SQS_DELETED_NAME_WAIT_MS,
@@ -18,11 +20,28 @@ import { keepTopics, nextTopicHousework } from "./topic-housekeeping.ts";
 /** How many messages on disk one step erases at the most. */
 const GARBAGE_PER_STEP_MAX = 500;
 
+/** Documents that are forgotten after a while. */
+const HOUSEWORK_COLLECTIONS = new Set(["attempt", "deleted-queue"]);
+
 /** Erases some of what purges and deleted queues have left. */
 export function sweepGarbage(state: BrokerState, step: Step): void {
   if (state.garbage.length === 0) return;
   for (const seq of state.garbage.splice(-GARBAGE_PER_STEP_MAX)) {
     step.emit({ kind: "delete-message", seq });
+  }
+}
+
+/** Whether something begins with this change that will end by itself one day (K2). */
+export function bringsHousework(change: Change): boolean {
+  switch (change.kind) {
+    case "put-message":
+    case "move-message":
+    case "put-dedup":
+      return true;
+    case "put-document":
+      return HOUSEWORK_COLLECTIONS.has(change.document.collection);
+    default:
+      return false;
   }
 }
 

@@ -21,6 +21,7 @@ import {
   allowsSource,
   formatRedriveAllow,
   formatRedrivePolicy,
+  parseObject,
   parseRedriveAllow,
   parseRedrivePolicy,
 } from "./redrive-policy.ts";
@@ -108,13 +109,7 @@ function checkFifoQueue(value: string, target: AttributeTarget): Outcome<string>
 }
 
 function checkPolicy(value: string): Outcome<string> {
-  try {
-    const policy: unknown = JSON.parse(value);
-    const plain = typeof policy === "object" && policy !== null && !Array.isArray(policy);
-    return plain ? done(value) : badValue("Policy");
-  } catch {
-    return badValue("Policy");
-  }
+  return parseObject(value) === null ? badValue("Policy") : done(value);
 }
 
 function checkRedrivePolicy(

@@ -11,6 +11,11 @@ export function invalidHandle(handle: string) {
   return refuse("ReceiptHandleIsInvalid", text);
 }
 
+/** A FIFO queue tells a handle whose time is over, or that a later receive has replaced. */
+export function expiredHandle(handle: string) {
+  return invalidValue(handle, "ReceiptHandle", "The receipt handle has expired.");
+}
+
 export function invalidValue(value: string, parameter: string, reason: string) {
   const text = `Value ${value} for parameter ${parameter} is invalid. Reason: ${reason}`;
   return refuse("InvalidParameterValue", text);

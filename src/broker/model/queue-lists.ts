@@ -82,7 +82,7 @@ export function countQueues(
   return done({ queues });
 }
 
-/** Messages in the order of their numbers, a page at a time. Walks the whole queue. */
+/** Messages in the order of their numbers, a page at a time. Walks the whole queue, once. */
 export function peek(
   state: BrokerState,
   step: Step,
@@ -91,19 +91,32 @@ export function peek(
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   const { slab } = state;
-  const later: number[] = [];
-  for (let index = 0; index < queue.total; index += 1) {
-    const slot = queue.ages.at(index);
-    if (slab.seq.get(slot) > input.afterSeq) later.push(slot);
-  }
-  later.sort((a, b) => slab.seq.get(a) - slab.seq.get(b));
-  const page = later.slice(0, input.limit);
+  const found = firstAfter(queue, input.afterSeq, input.limit + 1);
+  const page = found.slice(0, input.limit);
   const last = page.at(-1);
-  const more = last !== undefined && later.length > page.length;
+  const more = last !== undefined && found.length > page.length;
   return done({
     messages: page.map((slot) => peekAt(state, step, queue, slot)),
     nextAfterSeq: more ? slab.seq.get(last) : null,
   });
+}
+
+/** The slots with the `count` lowest numbers beyond `afterSeq`, in order. */
+function firstAfter(queue: Queue, afterSeq: number, count: number): number[] {
+  const { seq } = queue.slab;
+  const found: number[] = [];
+  let highest = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < queue.total; index += 1) {
+    const slot = queue.ages.at(index);
+    const number = seq.get(slot);
+    if (number <= afterSeq || number >= highest) continue;
+    let place = found.length;
+    while (place > 0 && seq.get(found[place - 1] as number) > number) place -= 1;
+    found.splice(place, 0, slot);
+    if (found.length > count) found.pop();
+    if (found.length === count) highest = seq.get(found[count - 1] as number);
+  }
+  return found;
 }
 
 function peekAt(state: BrokerState, step: Step, queue: Queue, slot: number): PeekedMessage {

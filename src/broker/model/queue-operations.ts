@@ -18,7 +18,7 @@ import type { OperationInput } from "./operations.ts";
 import type { Queue } from "./queue.ts";
 import { isForgotten, mergeAttributes, readAttribute } from "./queue-attributes.ts";
 import { missingQueue } from "./queue-faults.ts";
-import { emitReceipt } from "./receipt.ts";
+import { settingsOf } from "./queue-settings.ts";
 import { repeatsRedrivePolicy } from "./redrive-policy.ts";
 import type { Step } from "./step.ts";
 
@@ -74,6 +74,7 @@ export function createQueue(
     dedupPerGroup: merged.value.DeduplicationScope === "messageGroup",
     purgedAt: null,
     purgedThrough: state.sequence,
+    delayedThrough: 0,
   };
   state.saveRecord(state.addQueue(record), record, step);
   step.emit({
@@ -145,13 +146,15 @@ export function setQueueAttributes(
   const target = { name: record.name, fifo, current: record.attributes };
   const merged = mergeAttributes(state, target, input.attributes);
   if (!merged.ok) return merged;
-  const delayBefore = queue.settings.delayMs;
-  state.saveRecord(queue, { ...record, attributes: merged.value, modifiedAt: step.now }, step);
-  if (fifo && queue.settings.delayMs !== delayBefore) applyDelay(state, step, queue);
+  const changed = { ...record, attributes: merged.value, modifiedAt: step.now };
+  const redelays = fifo && settingsOf(changed.attributes).delayMs !== queue.settings.delayMs;
+  const delayedThrough = redelays ? state.sequence : record.delayedThrough;
+  state.saveRecord(queue, { ...changed, delayedThrough }, step);
+  if (redelays) applyDelay(state, step, queue);
   return done(null);
 }
 
-/** On a FIFO queue a new delay holds for the messages that wait already, if never received. */
+/** The new delay holds for the FIFO messages that wait already; the record says so (Q5). */
 function applyDelay(state: BrokerState, step: Step, queue: Queue): void {
   const { slab } = state;
   for (let index = 0; index < queue.total; index += 1) {
@@ -160,13 +163,10 @@ function applyDelay(state: BrokerState, step: Step, queue: Queue): void {
     const dueAt = addMs(slab.sentAt.get(slot) as EpochMs, queue.settings.delayMs);
     if (dueAt > step.now) {
       queue.hide(slot, SlotState.delayed, dueAt, step.now);
-    } else if (slab.state.get(slot) === SlotState.delayed) {
-      slab.dueAt.set(slot, dueAt);
-      queue.release(slot, step.now);
     } else {
-      continue;
+      slab.dueAt.set(slot, dueAt);
+      if (slab.state.get(slot) === SlotState.delayed) queue.release(slot, step.now);
     }
-    emitReceipt(state, step, slot);
   }
 }
 

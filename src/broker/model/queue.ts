@@ -7,10 +7,12 @@
 //       now; the bytes on disk follow piece by piece.
 //   Q4. Only messages that were received once can be named by a receipt handle; only those are in
 //       the index.
+//   Q5. A new delay of a FIFO queue holds for all that was never received. On disk only the queue's
+//       record says so, however many wait: until when they are delayed is worked out anew.
 
 import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
-import { type EpochMs, epochMs } from "../../core/units.ts";
+import { addMs, type EpochMs, epochMs } from "../../core/units.ts";
 import { DedupWindow } from "./dedup-window.ts";
 import { FairSchedule } from "./fair-schedule.ts";
 import { FifoSchedule } from "./fifo-schedule.ts";
@@ -32,6 +34,13 @@ export interface QueueRecord {
   readonly purgedAt: EpochMs | null;
   /** Messages numbered up to here were purged. */
   readonly purgedThrough: number;
+  /** FIFO messages numbered up to here have the queue's delay instead of their own (Q5). */
+  readonly delayedThrough: number;
+}
+
+/** Whoever wants to know that a queue has changed. */
+export interface QueueWatcher {
+  touch(queue: Queue): void;
 }
 
 export class Queue {
@@ -43,6 +52,8 @@ export class Queue {
   readonly ages: SlotHeap;
   readonly #schedule: Schedule;
   readonly #deadlines: SlotHeap;
+  /** Told of every message that comes, goes, hides or shows, while somebody waits for one. */
+  watcher: QueueWatcher | null = null;
   /** True when a receive stopped before it had seen all: whoever waits has to look again. */
   unfinished = false;
   readonly #received = new Map<number, number>();
@@ -82,9 +93,23 @@ export class Queue {
     return top === 0 ? null : epochMs(this.slab.dueAt.get(top));
   }
 
+  /** When time alone changes the queue next, by what is due or expires; Infinity if never. */
+  get changesAt(): number {
+    const { nextDueAt: dueAt, oldestSentAt: sentAt } = this;
+    const expiresAt =
+      sentAt === null ? Number.POSITIVE_INFINITY : sentAt + this.settings.retentionMs;
+    return dueAt === null ? expiresAt : Math.min(dueAt, expiresAt);
+  }
+
   get oldestSentAt(): EpochMs | null {
     const top = this.ages.top;
     return top === 0 ? null : epochMs(this.slab.sentAt.get(top));
+  }
+
+  /** What was read from disk, due when the queue says (Q5). */
+  dueOf(head: MessageHead): EpochMs {
+    const own = !this.fifo || head.receiveCount > 0 || head.seq > this.record.delayedThrough;
+    return own ? head.dueAt : addMs(head.sentAt, this.settings.delayMs);
   }
 
   /** Takes in a message: sent, moved here, or read from disk. */
@@ -107,6 +132,7 @@ export class Queue {
     if (state === SlotState.delayed) this.#delayed += 1;
     if (head.receivedAt > 0) this.#received.set(head.seq, slot); // Q4
     this.#schedule.add(slot, head.group, now);
+    this.watcher?.touch(this);
     return slot;
   }
 
@@ -143,6 +169,7 @@ export class Queue {
     const slab = this.slab;
     const before = slab.state.get(slot);
     slab.dueAt.set(slot, dueAt);
+    this.watcher?.touch(this);
     if (before === state) {
       this.#deadlines.update(slot);
       return;
@@ -163,6 +190,7 @@ export class Queue {
     else this.#delayed -= 1;
     slab.state.set(slot, SlotState.ready);
     this.#schedule.release(slot, wasInFlight, now);
+    this.watcher?.touch(this);
   }
 
   /** Sends a ready message to the back of those that are ready. */
@@ -182,6 +210,7 @@ export class Queue {
     this.#received.delete(slab.seq.get(slot));
     this.#schedule.remove(slot, state, now);
     slab.free(slot);
+    this.watcher?.touch(this);
   }
 
   /** Brings the queue to `now`; `expired` is told of each message that outlived its retention. */

@@ -1,39 +1,20 @@
-// Receive: hands messages out.
+// Receive: hands messages out, or waits for some.
 //   R1. A receive that finds nothing and may wait does so; it is answered by the first step that
 //       makes something deliverable, or when its time is over.
-//   R2. A message that was received too often is moved by the receive that would exceed the limit,
-//       never before.
-//       One receive moves a limited number; then it ends, and whoever waits looks again.
-//   R3. A visibility timeout of zero delivers and counts, and leaves the message visible.
-//   R4. With all in flight that may be, a standard queue refuses a receive that does not wait. One
-//       that does wait gets what is freed meanwhile, and on a FIFO queue none is refused.
-//   R5. Faults that were asked for: a ready message is passed over for a later one, once at a time,
-//       so that every receive still gets something; and one that was delivered stays deliverable,
-//       so that the next receive gets it as well, under a handle of its own.
+//   R2. Nobody is served before those who wait already.
 
-import { SQS_IN_FLIGHT_MAX } from "../../core/limits.ts";
-import { addMs, type DurationMs, type EpochMs } from "../../core/units.ts";
+import { addMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
-import { deadLetterTarget, moveToDeadLetters } from "./dead-letter.ts";
-import { done, type Outcome, refuse } from "./fault.ts";
-import { parseDetail } from "./message-detail.ts";
-import type { Delivery, ReceiveInput } from "./operations.ts";
-import type { Queue } from "./queue.ts";
+import type { ReceiveInput } from "./operations.ts";
 import { invalidValue, missingQueue } from "./queue-faults.ts";
-import { emitReceipt } from "./receipt.ts";
-import { recallAttempt, rememberAttempt } from "./receive-attempt.ts";
-import { formatSequenceNumber } from "./sequence-number.ts";
+import { type Received, receiveNow, waitOf } from "./receive-now.ts";
+import { serveWaiting } from "./settle-waiting.ts";
 import type { Step } from "./step.ts";
-
-/** How many messages one receive sends to the dead letters at the most (R2). */
-export const DEAD_LETTERS_PER_RECEIVE_MAX = 1_000;
 
 /** The receive was put among the waiting; its answer comes from a later step (R1). */
 export interface Waiting {
   readonly waiting: number;
 }
-
-type Received = Outcome<{ deliveries: Delivery[] }>;
 
 export function receive(state: BrokerState, step: Step, input: ReceiveInput): Received | Waiting {
   const queue = state.open(input.queue, step);
@@ -45,106 +26,10 @@ export function receive(state: BrokerState, step: Step, input: ReceiveInput): Re
       "The request include parameter that is not valid for this queue type.",
     );
   }
-  const answer = attempt(state, step, queue, input);
+  if (state.waiting.isTouched(queue)) serveWaiting(state, step, queue); // R2
+  const answer = receiveNow(state, step, queue, input);
   if (!answer.ok || answer.value.deliveries.length > 0) return answer;
   const waitMs = waitOf(queue, input);
   if (waitMs <= 0) return answer;
   return { waiting: state.waiting.add(queue, input, addMs(step.now, waitMs)) };
-}
-
-function waitOf(queue: Queue, input: ReceiveInput): DurationMs {
-  return input.waitMs ?? queue.settings.receiveWaitMs;
-}
-
-/** One look at the queue, without waiting. */
-export function attempt(
-  state: BrokerState,
-  step: Step,
-  queue: Queue,
-  input: ReceiveInput,
-): Received {
-  if (input.attemptId !== null) {
-    const recalled = recallAttempt(state, step, queue, input);
-    if (recalled !== null && !recalled.ok) return recalled;
-    if (recalled !== null) return done({ deliveries: deliver(state, step, queue, recalled.value) });
-  }
-  const full = queue.inFlight >= SQS_IN_FLIGHT_MAX;
-  if (full && !queue.fifo && waitOf(queue, input) <= 0) {
-    // R4
-    return refuse("OverLimit", `Too many messages in flight: the limit is ${SQS_IN_FLIGHT_MAX}.`);
-  }
-  const slots = take(state, step, queue, input);
-  if (input.attemptId !== null && slots.length > 0)
-    rememberAttempt(state, step, queue, input, slots);
-  return done({ deliveries: deliver(state, step, queue, slots) });
-}
-
-function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput): number[] {
-  const visibilityMs = input.visibilityMs ?? queue.settings.visibilityMs;
-  const dueAt = addMs(step.now, visibilityMs);
-  const room = Math.min(input.max, SQS_IN_FLIGHT_MAX - queue.inFlight);
-  const cursor = queue.openReceive(step.now);
-  const slots: number[] = [];
-  const faults = state.faultPlan.active && !queue.fifo ? state.faultPlan : null; // R5
-  const { name } = queue.record;
-  let passedOver = false;
-  let moved = 0;
-  queue.unfinished = false;
-  while (slots.length < room) {
-    const slot = cursor.next();
-    if (slot === 0) break;
-    const target = deadLetterTarget(state, queue, slot);
-    if (target !== null) {
-      queue.unfinished = moved === DEAD_LETTERS_PER_RECEIVE_MAX;
-      if (queue.unfinished) break;
-      moveToDeadLetters(state, step, queue, slot, target); // R2
-      moved += 1;
-      continue;
-    }
-    if (faults !== null) {
-      const mayPass: boolean = !passedOver && queue.visible > 1;
-      passedOver = mayPass && faults.strike("reorder", "queue", name) !== null;
-      if (passedOver) queue.passOver(slot, step.now); // R5
-      if (passedOver) continue;
-    }
-    queue.take(slot, step.now, dueAt);
-    slots.push(slot);
-    emitReceipt(state, step, slot);
-  }
-  for (const slot of slots) {
-    const twice = faults !== null && faults.strike("duplicate", "queue", name) !== null; // R5
-    if (visibilityMs === 0 || twice) queue.release(slot, step.now); // R3
-  }
-  return slots;
-}
-
-function deliver(
-  state: BrokerState,
-  step: Step,
-  queue: Queue,
-  slots: readonly number[],
-): Delivery[] {
-  const { slab } = state;
-  return slots.map((slot) => {
-    const seq = slab.seq.get(slot);
-    const receiveCount = slab.receiveCount.get(slot);
-    const content = step.read(seq);
-    const detail = parseDetail(content.detail);
-    const { attributes, traceHeader, dedupId, sourceArn, unsigned } = detail;
-    return {
-      messageId: content.id,
-      receiptHandle: state.handles.encode(queue.record.number, seq, receiveCount),
-      body: content.body,
-      attributes,
-      traceHeader,
-      groupId: queue.groupOf(slot),
-      dedupId,
-      sequenceNumber: queue.fifo ? formatSequenceNumber(seq) : null,
-      sentAt: slab.sentAt.get(slot) as EpochMs,
-      firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
-      receiveCount,
-      sourceArn,
-      ...(unsigned === undefined ? {} : { unsigned }),
-    };
-  });
 }

@@ -5,7 +5,8 @@ import {
   SQS_RECEIVE_COUNT_SETTING_MIN,
   SQS_REDRIVE_ALLOW_SOURCES_MAX,
 } from "../../core/limits.ts";
-import { done, type Outcome, refuse } from "./fault.ts";
+import { done, type Outcome } from "./fault.ts";
+import { invalidValue } from "./queue-faults.ts";
 
 export interface RedrivePolicy {
   readonly targetArn: string;
@@ -17,12 +18,8 @@ export interface RedriveAllow {
   readonly sources: readonly string[];
 }
 
-function invalid(attribute: string, value: string, reason: string) {
-  const text = `Value ${value} for parameter ${attribute} is invalid. Reason: ${reason}`;
-  return refuse("InvalidParameterValue", text);
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
+/** Null when the text is no JSON object. */
+export function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
     const plain = typeof value === "object" && value !== null && !Array.isArray(value);
@@ -33,7 +30,7 @@ function parseObject(text: string): Record<string, unknown> | null {
 }
 
 export function parseRedrivePolicy(text: string): Outcome<RedrivePolicy> {
-  const bad = (reason: string) => invalid("RedrivePolicy", text, reason);
+  const bad = (reason: string) => invalidValue(text, "RedrivePolicy", reason);
   const policy = parseObject(text);
   if (policy === null) return bad("Redrive policy is not a valid JSON map.");
   const targetArn = policy.deadLetterTargetArn;
@@ -73,7 +70,7 @@ export function repeatsRedrivePolicy(given: string, kept: string | undefined): b
 }
 
 export function parseRedriveAllow(text: string): Outcome<RedriveAllow> {
-  const bad = (reason: string) => invalid("RedriveAllowPolicy", text, reason);
+  const bad = (reason: string) => invalidValue(text, "RedriveAllowPolicy", reason);
   const policy = parseObject(text);
   if (policy === null) return bad("Redrive allow policy is not a valid JSON map.");
   const permission = policy.redrivePermission;

@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bodiesOf, entry, inGroup, ModelBench } from "../../../test/bench-model/model-bench.ts";
 import { durationMs } from "../../core/units.ts";
+import { Queue } from "./queue.ts";
 
 function createBench(name = "q", attributes: Record<string, string> = {}): ModelBench {
   const bench = new ModelBench();
@@ -106,6 +107,49 @@ test("queues do not wake each other's waiters", () => {
   const id = bench.poll("q", 20_000);
   bench.send("other", entry("a"));
   expect(bench.settle().size).toBe(0);
-  expect(bench.state.waiting.waitersOf(bench.queue("q")).map((w) => w.id)).toEqual([id]);
-  expect(bench.state.waiting.waitersOf(bench.queue("other"))).toEqual([]);
+  const waiting = (name: string) => [...bench.state.waiting.waitersOf(bench.queue(name))];
+  expect(waiting("q").map((receive) => receive.id)).toEqual([id]);
+  expect(waiting("other")).toEqual([]);
+});
+
+test("a receive that comes later is not served before those who wait (S2)", () => {
+  const bench = createBench();
+  const ids = [1, 2].map(() => bench.poll("q", 20_000, { max: 1 }));
+  bench.settle();
+  bench.send("q", entry("a"), entry("b"), entry("c"));
+  expect(bench.bodies("q", { max: 1 })).toEqual(["c"]);
+  const settled = bench.settle();
+  expect(ids.map((id) => bodiesOf(settled.get(id)))).toEqual([["a"], ["b"]]);
+});
+
+test("a group whose message in flight expires is free, and the alarm rings for it (W2)", () => {
+  const bench = createBench("q.fifo", { MessageRetentionPeriod: "60" });
+  bench.send("q.fifo", inGroup("g", "old"));
+  bench.pass(50_000);
+  bench.send("q.fifo", inGroup("g", "new"));
+  bench.receive("q.fifo", { max: 1, visibilityMs: durationMs(900_000) });
+  const id = bench.poll("q.fifo", 20_000);
+  bench.settle();
+  expect(bench.state.waiting.nextWakeAt()).toBe(bench.now + 10_000);
+  bench.pass(10_000);
+  expect(bodiesOf(bench.settle().get(id))).toEqual(["new"]);
+});
+
+test("a step pays for queues that changed, not for all that somebody waits for (W3)", () => {
+  const bench = createBench();
+  for (let number = 0; number < 500; number += 1) {
+    bench.create(`idle-${number}`);
+    bench.poll(`idle-${number}`, 20_000);
+  }
+  bench.settle();
+  const looks = vi.spyOn(Queue.prototype, "advance");
+  bench.poll("q", 20_000);
+  bench.send("q", entry("a"));
+  expect(bench.settle().size).toBe(1);
+  expect(looks.mock.calls.length).toBeLessThan(10);
+  looks.mockClear();
+  bench.pass(1_000);
+  expect(bench.settle().size).toBe(0);
+  expect(looks).not.toHaveBeenCalled();
+  looks.mockRestore();
 });

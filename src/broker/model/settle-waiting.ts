@@ -1,45 +1,45 @@
 // SettleWaiting: answers the long polls that can be answered now; runs at the end of every batch.
 //   S1. A receive that waits may make dead letters, for which somebody may wait whose turn is over
-//       already: the rounds end when nothing moves any more.
+//       already: the rounds end when nothing changes any more.
+//   S2. Who waits is served before a receive that comes later, even within one batch.
 
 import type { BrokerState } from "./broker-state.ts";
-import { done, type Outcome } from "./fault.ts";
-import type { Delivery } from "./operations.ts";
+import { done } from "./fault.ts";
 import type { Queue } from "./queue.ts";
 import { missingQueue } from "./queue-faults.ts";
-import { attempt } from "./receive.ts";
+import { receiveNow } from "./receive-now.ts";
 import type { Step } from "./step.ts";
+import type { WaitAnswer } from "./waiting-receives.ts";
 
-export type Answer = (id: number, outcome: Outcome<{ deliveries: Delivery[] }>) => void;
+export type Answer = (id: number, outcome: WaitAnswer["outcome"]) => void;
 
 export function settleWaiting(state: BrokerState, step: Step, answer: Answer): void {
-  if (state.waiting.size === 0) return;
-  for (const queue of state.waiting.queues()) queue.unfinished = false;
-  let before: number;
-  do {
-    before = state.sequence;
-    for (const queue of state.waiting.queues()) {
-      if (!queue.unfinished) settleQueue(state, step, queue, answer);
-    }
-  } while (state.sequence !== before); // S1
+  const { waiting } = state;
+  waiting.wake(step.now);
+  for (const queue of waiting.touched()) queue.unfinished = false;
+  for (const queue of waiting.touched()) {
+    if (!queue.unfinished) serveWaiting(state, step, queue);
+    waiting.settled(queue); // S1: whoever moves something here counts it as touched again.
+  }
+  for (let late = waiting.overdue(step.now); late; late = waiting.overdue(step.now)) {
+    waiting.answer(late.id, done({ deliveries: [] }));
+  }
+  for (const { id, outcome } of waiting.takeAnswers()) answer(id, outcome);
 }
 
-function settleQueue(state: BrokerState, step: Step, queue: Queue, answer: Answer): void {
-  const gone = state.queues.get(queue.record.name) !== queue;
-  if (!gone) state.advance(queue, step);
-  // Once a look has found nothing, those who stand behind would find nothing either.
-  let dry = queue.visible === 0;
-  for (const receive of state.waiting.waitersOf(queue)) {
-    let outcome: Outcome<{ deliveries: Delivery[] }> | null = null;
-    if (gone) {
-      outcome = missingQueue();
-    } else if (!dry) {
-      outcome = attempt(state, step, queue, receive.input);
-      dry = outcome.ok && outcome.value.deliveries.length === 0;
-    }
-    const empty = outcome === null || (outcome.ok && outcome.value.deliveries.length === 0);
-    if (empty && step.now < receive.deadline) continue;
-    state.waiting.remove(receive.id);
-    answer(receive.id, outcome ?? done({ deliveries: [] }));
+/** Gives those who wait for a queue what there is (S2). */
+export function serveWaiting(state: BrokerState, step: Step, queue: Queue): void {
+  const { waiting } = state;
+  if (state.queues.get(queue.record.name) !== queue) {
+    for (const { id } of waiting.waitersOf(queue)) waiting.answer(id, missingQueue());
+    return;
+  }
+  state.advance(queue, step);
+  if (queue.visible === 0) return;
+  for (const { id, input } of waiting.waitersOf(queue)) {
+    const outcome = receiveNow(state, step, queue, input);
+    // Once a look has found nothing, those who stand behind would find nothing either.
+    if (outcome.ok && outcome.value.deliveries.length === 0) return;
+    waiting.answer(id, outcome);
   }
 }

@@ -144,6 +144,7 @@ export function createOutbox(state: BrokerState, record: SubscriptionRecord): Qu
     dedupPerGroup: false,
     purgedAt: null,
     purgedThrough: 0,
+    delayedThrough: 0,
   });
 }
 

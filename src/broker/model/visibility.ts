@@ -10,11 +10,10 @@ import { done, type Fault, type Outcome } from "./fault.ts";
 import { SlotState } from "./message-slab.ts";
 import type { VisibilityEntry } from "./operations.ts";
 import type { Queue } from "./queue.ts";
-import { invalidHandle, invalidValue, missingQueue } from "./queue-faults.ts";
+import { expiredHandle, invalidHandle, invalidValue, missingQueue } from "./queue-faults.ts";
 import { emitReceipt } from "./receipt.ts";
 import type { Step } from "./step.ts";
 
-const EXPIRED = "The receipt handle has expired.";
 const NOT_AVAILABLE = "Message does not exist or is not available for visibility timeout change.";
 const TOO_LONG =
   "Total VisibilityTimeout for the message is beyond the limit " +
@@ -43,7 +42,7 @@ function changeOne(
   const slot = queue.find(handle.seq);
   if (slot === 0) return invalidValue(text, "ReceiptHandle", NOT_AVAILABLE).fault;
   if (queue.fifo && slab.receiveCount.get(slot) !== handle.receiveCount) {
-    return invalidValue(text, "ReceiptHandle", EXPIRED).fault; // V2
+    return expiredHandle(text).fault; // V2
   }
   const dueAt = addMs(step.now, visibilityMs);
   if (dueAt - slab.receivedAt.get(slot) > SQS_VISIBILITY_MS_MAX) {

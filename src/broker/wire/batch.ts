@@ -6,9 +6,10 @@
 import { SQS_BATCH_BYTES_MAX, SQS_BATCH_ENTRIES_MAX } from "../../core/limits.ts";
 import type { Fault } from "../model/fault.ts";
 import { refuse } from "../model/fault.ts";
-import type { Refusal } from "./call.ts";
+import type { Call, Refusal } from "./call.ts";
 import { FAULT_FACES, shortCode } from "./faults.ts";
 import { missing } from "./parameters.ts";
+import { queueOf } from "./queue-url.ts";
 import { boolean, list, structure, text, type ValueOf } from "./shape.ts";
 
 const ENTRY_ID = /^[A-Za-z0-9_-]{1,80}$/;
@@ -19,12 +20,14 @@ type Failure = ValueOf<typeof failure>;
 
 export const failures = list("BatchResultErrorEntry", failure);
 
+type Given<T> = T | null | undefined;
+
 interface Identified {
   readonly Id?: string | null | undefined;
 }
 
 /** Refuses a batch as a whole (B1). `element` is what AWS calls one entry of it. */
-export function checkBatch(
+function checkBatch(
   entries: readonly Identified[] | null | undefined,
   element: string,
 ): Refusal | null {
@@ -52,8 +55,31 @@ export function checkBatch(
   return checkDistinct(entries);
 }
 
+/** A batch that may be worked on. */
+export interface OpenBatch<E> {
+  readonly ok: true;
+  readonly queue: string;
+  readonly entries: readonly E[];
+  /** By place in the request. */
+  readonly ids: readonly string[];
+}
+
+/** The queue and the entries, each with an id and `field`; or why the batch is refused (B1). */
+export function openBatch<E extends Identified>(
+  call: Call,
+  input: { readonly QueueUrl?: Given<string>; readonly Entries?: Given<readonly E[]> },
+  element: string,
+  field: keyof E & string,
+): OpenBatch<E> | Refusal {
+  const queue = queueOf(call, input.QueueUrl);
+  if (typeof queue !== "string") return queue;
+  const entries = input.Entries ?? [];
+  const refused = checkBatch(entries, element) ?? checkEntries(entries, element, field);
+  return refused ?? { ok: true, queue, entries, ids: entries.map((entry) => entry.Id!) };
+}
+
 /** Refuses a batch in which an entry lacks what each of them must have. */
-export function checkEntries<E>(
+function checkEntries<E>(
   entries: readonly E[],
   element: string,
   field: keyof E & string,

@@ -69,7 +69,7 @@ class SqliteBrokerStore implements BrokerStore {
   #committing = false;
   /** Why the store cannot be used now; mended by load() unless closed. */
   #failure: TidegateError | null = null;
-  #closed = false;
+  #closing: Promise<void> | null = null;
 
   constructor(options: SqliteBrokerStoreOptions) {
     this.#folder = options.folder;
@@ -79,11 +79,9 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   load(): StoreSnapshot {
-    if (this.#closed) throw closedError();
+    if (this.#closing !== null) throw closedError();
     this.#disconnect();
-    this.#thread?.closeNow();
-    this.#thread = null;
-    this.#opened = null;
+    if (!this.#dropThread()) throw this.#fail(stuckError(), "opening");
     const failedBefore = this.#failure !== null;
     this.#failure = null;
     return this.#guard(() => {
@@ -114,6 +112,7 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   read(seq: number): MessageContent | undefined {
+    assert(!this.#committing, "nothing is read while a commit is under way");
     const work = this.#connect();
     try {
       const content = work.read(seq);
@@ -151,9 +150,13 @@ class SqliteBrokerStore implements BrokerStore {
     return this.#objectReads;
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+  /** A commit that is under way is finished first, and told of as usual. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#disconnect();
     await this.#thread?.close(); // The last to close folds the log into the file.
     this.#lock.release();
@@ -179,7 +182,7 @@ class SqliteBrokerStore implements BrokerStore {
 
   #connect(): BrokerWriter {
     if (this.#work !== null) return this.#work;
-    if (this.#closed) throw closedError();
+    if (this.#closing !== null) throw closedError();
     if (this.#failure !== null) throw this.#failure;
     this.#verifier?.close();
     this.#verifier = null;
@@ -223,12 +226,15 @@ class SqliteBrokerStore implements BrokerStore {
     return new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
   }
 
-  /** A thread that has failed has closed the file already; another one begins anew. */
-  #dropThread(): void {
-    const thread = this.#thread;
+  /**
+   * Has the thread close the file, which one that failed has done already; false if it does not.
+   * Then it stays, since nobody may look at the file (or give up the folder's lock) before it has.
+   */
+  #dropThread(): boolean {
+    if (this.#thread?.closeNow() === false) return false;
     this.#thread = null;
     this.#opened = null;
-    void thread?.close();
+    return true;
   }
 
   /** Lets go of what reads. */
@@ -251,6 +257,11 @@ class SqliteBrokerStore implements BrokerStore {
 
 function isOperating(error: unknown): boolean {
   return error instanceof TidegateError || (error instanceof Error && "code" in error);
+}
+
+function stuckError(): Error {
+  const code = "ERR_DISK_THREAD_STUCK";
+  return Object.assign(new Error("the thread that writes does not close the file"), { code });
 }
 
 function closedError(): TidegateError {

@@ -31,8 +31,7 @@ export class BrokerWriter {
   #lastRead: ContentRow | undefined;
   #writes: Write[] = [];
   #changes: readonly Change[] = [];
-  /** What the running commit has moved, by its new number. */
-  readonly #moved = new Map<number, MessageContent>();
+  #fresh: Map<number, MessageContent> | null = null;
 
   /** `reads` is asked for only when something is not in memory. */
   constructor(reads: () => BrokerReads) {
@@ -41,18 +40,26 @@ export class BrokerWriter {
 
   /** The writes of a commit. They must be done, or all be given up with this writer. */
   encode(changes: readonly Change[]): Write[] {
-    this.#writes = [];
+    this.#pages.forget(); // Whoever asks for a commit has seen the end of the last one.
     this.#changes = changes;
     for (const change of changes) this.#apply(change);
     this.#flushBlock();
     this.#flushDedups();
     for (const page of this.#pages.takeDirty()) this.#writePage(page);
-    this.#moved.clear();
-    return this.#writes;
+    this.#changes = []; // Bodies are not kept beyond their commit.
+    this.#fresh = null;
+    const writes = this.#writes;
+    this.#writes = [];
+    return writes;
   }
 
   /** Undefined if there is no such message; null if there is, but its content is missing. */
   read(seq: number): MessageContent | null | undefined {
+    this.#pages.forget(); // Looking at a long queue must not keep its pages.
+    return this.#read(seq);
+  }
+
+  #read(seq: number): MessageContent | null | undefined {
     if (!this.#pages.of(seq).isAlive(seq)) return undefined;
     const known = this.#lastRead === undefined ? undefined : contentIn(this.#lastRead, seq);
     if (known !== undefined) return known;
@@ -117,25 +124,26 @@ export class BrokerWriter {
   }
 
   #move({ from, head, id, detail }: MoveMessage): void {
-    const old = present(this.#fresh(from) ?? this.read(from), `content of message ${from}`);
+    const fresh = this.#freshContents();
+    const old = present(fresh.get(from) ?? this.#read(from), `content of message ${from}`);
     this.#erase(from);
     const content = {
       id: id ?? old.id,
       body: old.body,
       detail: detail === undefined ? old.detail : detail,
     };
-    this.#moved.set(head.seq, content);
+    fresh.set(head.seq, content);
     this.#put(head, content);
   }
 
-  /** The content of a message that the running commit itself brings. */
-  #fresh(seq: number): MessageContent | undefined {
-    const moved = this.#moved.get(seq);
-    if (moved !== undefined) return moved;
+  /** What the running commit itself brings, by its number; gathered by the first move. */
+  #freshContents(): Map<number, MessageContent> {
+    if (this.#fresh !== null) return this.#fresh;
+    this.#fresh = new Map();
     for (const change of this.#changes) {
-      if (change.kind === "put-message" && change.head.seq === seq) return change.content;
+      if (change.kind === "put-message") this.#fresh.set(change.head.seq, change.content);
     }
-    return undefined;
+    return this.#fresh;
   }
 
   #erase(seq: number): void {

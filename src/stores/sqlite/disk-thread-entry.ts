@@ -17,7 +17,6 @@ function handle(request: DiskRequest): void {
   switch (request.kind) {
     case "open":
       isOpen = request.isOpen;
-      Atomics.store(isOpen, 0, 1);
       database = openWriter(request.path, request.pageCountMax);
       write = prepareWrites(database);
       return;

@@ -2,7 +2,10 @@
 // being synced, the main thread goes on reading requests and sending answers.
 //   D1. Requests are answered in their order; one that failed makes all later ones fail.
 //   D2. The thread is the only one that writes. It opens the file when told to, and not before.
-//   D3. A thread that ends by itself fails whatever waits for it.
+//   D3. A thread that ends by itself fails whatever waits for it, now and later.
+//   D4. From the moment it is told to open the file, a thread counts as having it open, until it
+//       has closed it or has ended: nobody can mistake a thread that is still starting for one
+//       that has no file.
 
 import { Worker } from "node:worker_threads";
 import type { Write } from "./broker-statements.ts";
@@ -12,7 +15,7 @@ export type DiskRequest =
       readonly kind: "open";
       readonly path: string;
       readonly pageCountMax: number | undefined;
-      /** Is set to 1 while the thread has the file open. */
+      /** 1 from here on; the thread sets it to 0 when it has closed the file. */
       readonly isOpen: Int32Array;
     }
   | { readonly kind: "write"; readonly writes: readonly Write[] }
@@ -28,6 +31,7 @@ export interface DiskAnswer {
 
 /** Folding the log into the file is the longest that closing takes. */
 const CLOSE_MS_MAX = 60_000;
+const ENTRY = `./disk-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
 
 interface Waiter {
   readonly resolve: () => void;
@@ -40,16 +44,17 @@ export class DiskThread {
   readonly #isOpen = new Int32Array(new SharedArrayBuffer(4));
   #ended: Error | null = null;
 
-  constructor() {
-    const suffix = import.meta.url.endsWith(".ts") ? "ts" : "js";
-    this.#worker = new Worker(new URL(`./disk-thread-entry.${suffix}`, import.meta.url));
+  /** Another `entry` serves tests that need a thread which misbehaves. */
+  constructor(entry = new URL(ENTRY, import.meta.url)) {
+    this.#worker = new Worker(entry);
     this.#worker.on("message", (answer: DiskAnswer) => this.#settle(answer));
     this.#worker.on("error", (error: Error) => this.#end(error));
-    this.#worker.on("exit", () => this.#end(new Error("the thread that writes has ended")));
+    this.#worker.on("exit", () => this.#end(new DiskThreadEnded()));
     this.#worker.unref(); // An idle broker does not keep a program running; its server does.
   }
 
   open(path: string, pageCountMax: number | undefined): Promise<void> {
+    Atomics.store(this.#isOpen, 0, this.#ended === null ? 1 : 0); // D4
     return this.#request({ kind: "open", path, pageCountMax, isOpen: this.#isOpen });
   }
 
@@ -77,12 +82,13 @@ export class DiskThread {
   }
 
   /**
-   * Closes the file and returns when that is done. Whoever looks at the file other than through
-   * SQLite has to, since closing any other handle on it would drop the locks of this one.
+   * Closes the file and returns when that is done; false if it took too long. Whoever looks at the
+   * file other than through SQLite has to, since closing any other handle on it would drop the
+   * locks of this one.
    */
-  closeNow(): void {
+  closeNow(msMax = CLOSE_MS_MAX): boolean {
     void this.close();
-    Atomics.wait(this.#isOpen, 0, 1, CLOSE_MS_MAX);
+    return Atomics.wait(this.#isOpen, 0, 1, msMax) !== "timed-out";
   }
 
   #settle({ failure }: DiskAnswer): void {
@@ -94,6 +100,16 @@ export class DiskThread {
 
   #end(error: Error): void {
     this.#ended ??= error; // D3
+    Atomics.store(this.#isOpen, 0, 0); // D4: what a thread had open is closed as it ends.
     for (const waiter of this.#waiters.splice(0)) waiter.reject(this.#ended);
+  }
+}
+
+/** Has a code, as every failure of the machine has; a broken invariant of ours has none. */
+class DiskThreadEnded extends Error {
+  readonly code = "ERR_DISK_THREAD_ENDED";
+
+  constructor() {
+    super("the thread that writes has ended");
   }
 }

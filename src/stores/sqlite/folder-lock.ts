@@ -13,7 +13,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
 import { isBusy } from "./sqlite-fault.ts";
@@ -49,7 +49,7 @@ export function lockFolder(folder: string): FolderLock {
 function takeLock(folder: string, path: string): DatabaseSync {
   let connection: DatabaseSync | undefined;
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK); // SQLite would fall back to reading only, and lock nothing.
     connection = new DatabaseSync(path);
     // Locks the file for good without ever writing to it (L1).
@@ -63,6 +63,21 @@ function takeLock(folder: string, path: string): DatabaseSync {
     }
     const message = `The data folder ${folder} cannot be opened for writing.`;
     throw new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
+  }
+}
+
+/**
+ * Node goes round in circles where a file system refuses a folder as if its parent were missing
+ * (Linux's /proc does), so it is only asked for several levels when the parent is missing indeed.
+ */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  const parent = dirname(resolve(folder));
+  if (!existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error; // Another process may have made it meanwhile.
   }
 }
 

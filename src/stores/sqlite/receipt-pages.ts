@@ -5,6 +5,8 @@
 //       of whose messages are gone has none, even while others of its page live on.
 //   R4. Pages in memory are a copy of what is on disk plus what the running commit does; after a
 //       failed commit all of them are thrown away.
+//   R5. No page is forgotten between the change and the end of its commit: what the disk has of it
+//       until then is old, and would be believed.
 
 import { assert } from "../../core/assert.ts";
 import type { EpochMs } from "../../core/units.ts";
@@ -123,6 +125,8 @@ function slotOf(seq: number): number {
 export class ReceiptPages {
   readonly #pages = new Map<number, ReceiptPage>();
   readonly #dirty = new Set<ReceiptPage>();
+  /** Handed out without a message that lives: their rows are about to go. */
+  readonly #ended: ReceiptPage[] = [];
   readonly #load: (number: number) => ReceiptPage;
 
   constructor(load: (number: number) => ReceiptPage) {
@@ -141,8 +145,8 @@ export class ReceiptPages {
   /** A message was put; its block tells the same until a receive changes it. */
   put(head: MessageHead, startsBlock: boolean): void {
     const number = pageOf(head.seq);
-    if (head.seq % PAGE_MESSAGES === 0) {
-      // The first number of a page: nothing of it is on disk.
+    if (head.seq % PAGE_MESSAGES === 0 && !this.#pages.has(number)) {
+      // The first number of a page, and no later one has come before: nothing of it is on disk.
       this.#pages.set(number, new ReceiptPage(number));
     }
     const page = this.of(head.seq);
@@ -154,15 +158,21 @@ export class ReceiptPages {
     this.#dirty.add(page);
   }
 
-  /** Hands out the pages that changed since the last call, and forgets what is too much. */
+  /** Hands out the pages that changed since the last call. */
   takeDirty(): ReceiptPage[] {
     const dirty = [...this.#dirty];
     this.#dirty.clear();
-    for (const page of dirty) if (page.alive === 0) this.#pages.delete(page.number);
-    for (const number of this.#pages.keys()) {
-      if (this.#pages.size <= PAGES_KEPT_MAX) break;
-      this.#pages.delete(number);
-    }
+    for (const page of dirty) if (page.alive === 0) this.#ended.push(page);
     return dirty;
+  }
+
+  /** Forgets what is over or too much. To be called when all that was handed out is on disk. */
+  forget(): void {
+    assert(this.#dirty.size === 0, "a page that changed is not forgotten"); // R5
+    for (const page of this.#ended.splice(0)) this.#pages.delete(page.number);
+    for (const page of this.#pages.values()) {
+      if (this.#pages.size <= PAGES_KEPT_MAX) break;
+      this.#pages.delete(page.number);
+    }
   }
 }

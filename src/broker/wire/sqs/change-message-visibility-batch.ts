@@ -3,10 +3,9 @@
 import { seconds } from "../../../core/units.ts";
 import { done, type Fault } from "../../model/fault.ts";
 import type { VisibilityEntry } from "../../model/operations.ts";
-import { checkBatch, checkEntries, failures, reportBatch } from "../batch.ts";
+import { failures, openBatch, reportBatch } from "../batch.ts";
 import { action, type Call, type Refusal } from "../call.ts";
 import { checkNewVisibility, missing } from "../parameters.ts";
-import { queueOf } from "../queue-url.ts";
 import { integer, list, structure, text } from "../shape.ts";
 
 const ELEMENT = "ChangeMessageVisibilityBatchRequestEntry";
@@ -25,15 +24,12 @@ export const changeMessageVisibilityBatch = action({
     Failed: failures,
   }),
   async run(call, input) {
-    const queue = queueOf(call, input.QueueUrl);
-    if (typeof queue !== "string") return queue;
-    const entries = input.Entries ?? [];
-    const refused = checkBatch(entries, ELEMENT) ?? checkEntries(entries, ELEMENT, "ReceiptHandle");
-    if (refused !== null) return refused;
+    const batch = openBatch(call, input, ELEMENT, "ReceiptHandle");
+    if (!batch.ok) return batch;
+    const { queue, entries, ids } = batch;
     const reads = entries.map((entry) => readChange(entry.ReceiptHandle!, entry.VisibilityTimeout));
     const faults = await change(call, queue, reads);
     if ("ok" in faults) return faults;
-    const ids = entries.map((entry) => entry.Id!);
     return done(reportBatch(ids, faults, (i) => ({ Id: ids[i] })));
   },
 });

@@ -1,9 +1,8 @@
 // DeleteMessageBatch: the receiver is done with up to ten messages.
 
 import { done, type Fault } from "../../model/fault.ts";
-import { checkBatch, checkEntries, failures, reportBatch } from "../batch.ts";
+import { failures, openBatch, reportBatch } from "../batch.ts";
 import { action } from "../call.ts";
-import { queueOf } from "../queue-url.ts";
 import { list, structure, text } from "../shape.ts";
 
 const ELEMENT = "DeleteMessageBatchRequestEntry";
@@ -19,16 +18,13 @@ export const deleteMessageBatch = action({
     Failed: failures,
   }),
   async run(call, input) {
-    const queue = queueOf(call, input.QueueUrl);
-    if (typeof queue !== "string") return queue;
-    const entries = input.Entries ?? [];
-    const refused = checkBatch(entries, ELEMENT) ?? checkEntries(entries, ELEMENT, "ReceiptHandle");
-    if (refused !== null) return refused;
+    const batch = openBatch(call, input, ELEMENT, "ReceiptHandle");
+    if (!batch.ok) return batch;
+    const { queue, entries, ids } = batch;
     const handles = entries.map((entry) => entry.ReceiptHandle!);
     const { broker } = call.site;
     const outcome = await broker.submit("delete", { queue, handles });
     if (!outcome.ok) return outcome;
-    const ids = entries.map((entry) => entry.Id!);
     return done(reportBatch(ids, outcome.value.faults.map(inBatch), (i) => ({ Id: ids[i] })));
   },
 });

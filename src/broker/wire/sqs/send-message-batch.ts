@@ -4,9 +4,8 @@
 
 import { done, type Fault } from "../../model/fault.ts";
 import type { SentMessage } from "../../model/operations.ts";
-import { checkBatch, checkBatchSize, checkEntries, failures, reportBatch } from "../batch.ts";
+import { checkBatchSize, failures, openBatch, reportBatch } from "../batch.ts";
 import { action, type Call, type Refusal } from "../call.ts";
-import { queueOf } from "../queue-url.ts";
 import {
   inheritedTraceHeader,
   type ReadEntry,
@@ -30,18 +29,15 @@ export const sendMessageBatch = action({
     Failed: failures,
   }),
   async run(call, input) {
-    const queue = queueOf(call, input.QueueUrl);
-    if (typeof queue !== "string") return queue;
-    const entries = input.Entries ?? [];
-    const refused = checkBatch(entries, ELEMENT) ?? checkEntries(entries, ELEMENT, "MessageBody");
-    if (refused !== null) return refused;
+    const batch = openBatch(call, input, ELEMENT, "MessageBody");
+    if (!batch.ok) return batch;
+    const { queue, entries, ids } = batch;
     const inherited = inheritedTraceHeader(call);
     const reads = entries.map((entry) => readSendEntry(entry, inherited));
     const oversized = checkBatchSize(totalBytes(reads));
     if (oversized !== null) return oversized;
     const sent = await sendReadable(call, queue, reads);
     if (!sent.ok) return sent;
-    const ids = entries.map((entry) => entry.Id!);
     return done(
       reportBatch(ids, sent.faults, (i) => ({
         Id: ids[i],

@@ -1,5 +1,4 @@
-// Parts that tests need and a machine may lack. A missing part skips its tests with one printed
-// line; TIDEGATE_REQUIRE_ALL=1 turns that into a failure.
+// The machine's own clock, chance and turn, for tests of stores that live outside of this process.
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,14 +9,6 @@ import type { Turn } from "../../src/ports/turn.ts";
 
 /** The event loop's own turn. */
 export const turn: Turn = { afterTurn: (work) => void setImmediate(work) };
-
-/** Tells, once, why tests are skipped; throws where everything is required. */
-export function partMissing(part: string, reason: string): void {
-  if (process.env.TIDEGATE_REQUIRE_ALL === "1") {
-    throw new Error(`${part} is required (TIDEGATE_REQUIRE_ALL=1) but ${reason}`);
-  }
-  process.stderr.write(`skipped: ${part} tests, because ${reason}\n`);
-}
 
 /** Chance that nobody asserts anything about. */
 export const random: Random = {

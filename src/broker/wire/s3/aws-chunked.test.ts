@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { decodeAwsChunked } from "./aws-chunked.ts";
+import { BodyFault } from "./body-fault.ts";
+
+async function* cut(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
+  const places = [...new Set(cuts.map((place) => place % (bytes.length + 1)))];
+  const edges = [0, ...places.sort((a, b) => a - b), bytes.length];
+  for (const [index, edge] of edges.slice(1).entries()) {
+    yield new Uint8Array(bytes.subarray(edges[index], edge));
+  }
+}
+
+async function decode(bytes: Buffer, cuts: readonly number[] = []) {
+  const trailers = new Map<string, string>();
+  const taken: Uint8Array[] = [];
+  for await (const chunk of decodeAwsChunked(cut(bytes, cuts), trailers)) taken.push(chunk);
+  return { data: Buffer.concat(taken), trailers: Object.fromEntries(trailers) };
+}
+
+function encode(chunks: readonly Uint8Array[], signed: boolean, trailer: string): Buffer {
+  const suffix = signed ? `;chunk-signature=${"0".repeat(64)}` : "";
+  const framed = chunks
+    .filter(({ length }) => length > 0)
+    .flatMap((chunk) => [
+      Buffer.from(`${chunk.length.toString(16)}${suffix}\r\n`),
+      chunk,
+      Buffer.from("\r\n"),
+    ]);
+  return Buffer.concat([...framed, Buffer.from(`0${suffix}\r\n${trailer}\r\n`)]);
+}
+
+test("any body in any chunks comes out whole, however the network cuts it", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 6 }),
+      fc.boolean(),
+      fc.array(fc.nat(1_000), { maxLength: 10 }),
+      async (chunks, signed, cuts) => {
+        const trailer = "x-amz-checksum-crc32:AAAAAA==\r\nX-Other: a:b \r\n";
+        const { data, trailers } = await decode(encode(chunks, signed, trailer), cuts);
+        expect(data.equals(Buffer.concat(chunks))).toBe(true);
+        expect(trailers).toEqual({ "x-amz-checksum-crc32": "AAAAAA==", "x-other": "a:b" });
+      },
+    ),
+  );
+});
+
+test("a body that ends without the last line end is whole", async () => {
+  const { data } = await decode(Buffer.from("5\r\nhello\r\n0\r\n"));
+  expect(data.toString()).toBe("hello");
+});
+
+test.each([
+  ["nothing", ""],
+  ["a size that is none", "zz\r\nhello\r\n0\r\n\r\n"],
+  ["a size too large to be true", `${"f".repeat(20)}\r\n`],
+  ["fewer bytes than told", "a\r\nhello"],
+  ["more bytes than told", "2\r\nhello\r\n0\r\n\r\n"],
+  ["no last chunk", "5\r\nhello\r\n"],
+  ["a trailer without a value", "0\r\nwhat\r\n\r\n"],
+  ["a line without end", "1".repeat(20_000)],
+  ["trailers without end", `0\r\n${"a:b\r\n".repeat(50)}\r\n`],
+])("a body with %s is incomplete", async (_, text) => {
+  const fault = await decode(Buffer.from(text)).catch((error: unknown) => error);
+  expect(fault).toBeInstanceOf(BodyFault);
+  expect((fault as BodyFault).fault.code).toBe("IncompleteBody");
+});

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import type { StagedBlob } from "../../../ports/blob-store.ts";
+import type { S3Outcome } from "../../model/s3/s3-fault.ts";
+import { keepBlob } from "./keep-blob.ts";
+import type { S3Call } from "./s3-call.ts";
+
+/** A blob that writes down what happens to it, and a call whose blobs do the same. */
+function createRecorder() {
+  const events: string[] = [];
+  const later = async (event: string) => {
+    await Promise.resolve();
+    events.push(event);
+  };
+  const blob: StagedBlob = {
+    id: "blob",
+    sizeBytes: 1,
+    publish: () => later("published"),
+    discard: () => later("discarded"),
+    settle: () => void events.push("settled"),
+  };
+  const remove = (ids: readonly string[]) => void events.push(`removed ${ids.join(" ")}`);
+  const call = { s3: { blobs: { remove } } } as unknown as S3Call;
+  return { events, blob, call };
+}
+
+const KEPT: S3Outcome<{ dropped: string[] }> = { ok: true, value: { dropped: ["old"] } };
+const REFUSED: S3Outcome<{ dropped: string[] }> = {
+  ok: false,
+  fault: { code: "NoSuchBucket", message: "none" },
+};
+
+test("bytes are durable before the commit, and what it replaced goes after it (K1, K3)", async () => {
+  const { events, blob, call } = createRecorder();
+  await keepBlob(call, blob, async () => {
+    events.push("committed");
+    return KEPT;
+  });
+  expect(events).toEqual(["published", "committed", "settled", "removed old"]);
+});
+
+test("what was refused is discarded (K2)", async () => {
+  const { events, blob, call } = createRecorder();
+  await keepBlob(call, blob, async () => REFUSED);
+  expect(events).toEqual(["published", "discarded"]);
+});
+
+test("a commit that failed leaves the blob for the next start to judge (K2)", async () => {
+  const { events, blob, call } = createRecorder();
+  const failing = keepBlob(call, blob, () => Promise.reject(new Error("the disk is full")));
+  await expect(failing).rejects.toThrow("the disk is full");
+  expect(events).toEqual(["published"]);
+});
+
+test("bytes that cannot be made durable are discarded, and nobody is asked to keep them", async () => {
+  const { events, blob, call } = createRecorder();
+  const broken = { ...blob, publish: () => Promise.reject(new Error("no space")) };
+  const failing = keepBlob(call, broken, async () => {
+    events.push("committed");
+    return KEPT;
+  });
+  await expect(failing).rejects.toThrow("no space");
+  expect(events).toEqual(["discarded"]);
+});

@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { rowCheck } from "./row-check.ts";
+
+const anyValue = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.double({ noNaN: true }),
+  fc.constant(null),
+  fc.uint8Array(),
+);
+
+test("the check of a row never changes meaning (K2)", () => {
+  expect(rowCheck(0)).toBe(0x6522df69);
+  expect(rowCheck(1, "text", null, Uint8Array.of(1, 2, 3))).toBe(0xf0eac5e0);
+});
+
+test("a changed bit in any value is seen", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 1 }), fc.nat(), fc.nat(7), (bytes, at, bit) => {
+      const flipped = bytes.slice();
+      const index = at % bytes.length;
+      flipped[index] = (bytes[index] as number) ^ (1 << bit);
+      expect(rowCheck(7, flipped, "end")).not.toBe(rowCheck(7, bytes, "end"));
+    }),
+  );
+});
+
+test("text moved from one column to the next is seen", () => {
+  expect(rowCheck("ab", "c")).not.toBe(rowCheck("a", "bc"));
+  expect(rowCheck("ab", "")).not.toBe(rowCheck("", "ab"));
+});
+
+test("nothing, the empty text and zero are three things", () => {
+  expect(new Set([rowCheck(null), rowCheck(""), rowCheck(0)]).size).toBe(3);
+});
+
+test("the same row has the same check, on any call", () => {
+  fc.assert(
+    fc.property(fc.array(anyValue), fc.array(anyValue), (row, other) => {
+      const check = rowCheck(...row);
+      rowCheck(...other);
+      expect(rowCheck(...row)).toBe(check);
+      expect(check).toBeGreaterThanOrEqual(0);
+      expect(check).toBeLessThan(2 ** 32);
+    }),
+  );
+});
+
+test("text is checked as the bytes that SQLite keeps", () => {
+  const text = "ü\u{1f600}\u0000";
+  expect(rowCheck(text)).toBe(rowCheck(new Uint8Array(Buffer.from(text))));
+});

@@ -1,0 +1,163 @@
+// A disk that becomes full under a running server, seen from outside: whatever was answered with
+// success is there, whatever was not is there as a whole or not at all, and the server goes on when
+// there is room again.
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
+
+const SENDS_MAX = 2_000;
+const TOGETHER = 4;
+const BODY_CHARACTERS = 9_000;
+/** Longer than the engine lets a failed store rest; the clock is virtual. */
+const REST_MS = 60_000;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tidegate-full-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+async function call(cloud: VirtualCloud, action: string, input: object): Promise<Answer> {
+  const reply = await fetch(cloud.endpoint, {
+    method: "POST",
+    headers: {
+      "content-type": "application/x-amz-json-1.0",
+      "x-amz-target": `AmazonSQS.${action}`,
+    },
+    body: JSON.stringify(input),
+  });
+  const text = await reply.text();
+  return { status: reply.status, body: text === "" ? {} : JSON.parse(text) };
+}
+
+const bodyOf = (number: number) => `${number} `.padEnd(BODY_CHARACTERS, "x");
+
+/** Sends, several at a time, until one is refused; tells what was acknowledged and what was not. */
+async function fill(cloud: VirtualCloud, QueueUrl: string) {
+  const kept: string[] = [];
+  const refused: Answer[] = [];
+  for (let number = 0; number < SENDS_MAX && refused.length === 0; number += TOGETHER) {
+    const bodies = Array.from({ length: TOGETHER }, (_, index) => bodyOf(number + index));
+    const send = (MessageBody: string) => call(cloud, "SendMessage", { QueueUrl, MessageBody });
+    for (const [index, answer] of (await Promise.all(bodies.map(send))).entries()) {
+      if (answer.status === 200) kept.push(bodies[index] as string);
+      else refused.push(answer);
+    }
+  }
+  expect(refused.length).toBeGreaterThan(0);
+  expect(kept.length).toBeGreaterThan(0);
+  return { kept, refused };
+}
+
+function expectUnavailable(answer: Answer): void {
+  expect(answer.status).toBe(503);
+  expect(answer.body.__type).toBe("com.amazon.coral.service#ServiceUnavailable");
+}
+
+/** The bodies a queue holds, by peeking. */
+async function bodiesIn(cloud: VirtualCloud): Promise<string[]> {
+  const bodies: string[] = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const path = `/_tidegate/queues/full/messages?after=${after}&limit=100`;
+    const reply = await fetch(`${cloud.endpoint}${path}`);
+    expect(reply.status).toBe(200);
+    const page = (await reply.json()) as { messages: { body: string }[]; nextAfter: number | null };
+    bodies.push(...page.messages.map(({ body }) => body));
+    after = page.nextAfter;
+  }
+  return bodies;
+}
+
+async function startFull(data: string, errors: unknown[], dataPagesMax?: number) {
+  const onError = (error: unknown) => void errors.push(error);
+  const limit = dataPagesMax === undefined ? {} : { dataPagesMax };
+  const cloud = await startCloud({ data, clock: "virtual", onError, ...limit });
+  const { body } = await call(cloud, "CreateQueue", { QueueName: "full" });
+  return { cloud, QueueUrl: String(body.QueueUrl) };
+}
+
+/** All that was acknowledged, each once; of the rest at most what the failed commit carried. */
+function expectHeld(held: readonly string[], kept: readonly string[]): void {
+  expect(new Set(held).size).toBe(held.length);
+  expect(held.filter((body) => kept.includes(body))).toEqual(kept);
+  expect(held.length - kept.length).toBeLessThanOrEqual(TOGETHER);
+}
+
+describe("a data file that may not grow", () => {
+  test("answers 503, keeps what it acknowledged, and takes more once messages are gone", async () => {
+    const errors: unknown[] = [];
+    const { cloud, QueueUrl } = await startFull(folder, errors, 120);
+    const { kept, refused } = await fill(cloud, QueueUrl);
+    for (const answer of refused) expectUnavailable(answer);
+    expect(errors.length).toBeGreaterThan(0); // Whoever runs it is told why.
+    expectUnavailable(await call(cloud, "SendMessage", { QueueUrl, MessageBody: "at once" }));
+
+    await cloud.clock.advance(REST_MS);
+    expectHeld(await bodiesIn(cloud), kept);
+    const input = { QueueUrl, MaxNumberOfMessages: 10 };
+    const { body, status } = await call(cloud, "ReceiveMessage", input);
+    expect(status).toBe(200);
+    const taken = body.Messages as { ReceiptHandle: string; Body: string }[];
+    for (const { ReceiptHandle } of taken) {
+      expect((await call(cloud, "DeleteMessage", { QueueUrl, ReceiptHandle })).status).toBe(200);
+    }
+    const sent = await call(cloud, "SendMessage", { QueueUrl, MessageBody: "fits again" });
+    expect(sent.status).toBe(200);
+    const gone = new Set(taken.map((message) => message.Body));
+    const left = [...kept.filter((each) => !gone.has(each)), "fits again"];
+    await cloud.close();
+
+    await using again = await startCloud({ data: folder, clock: "virtual" });
+    expectHeld(await bodiesIn(again), left);
+  });
+});
+
+describe("a small file system", () => {
+  test("answers 503 while it is full, and success once it has grown", async (context) => {
+    const mount = join(folder, "small");
+    mkdirSync(mount);
+    if (!tryMount(mount)) {
+      context.skip("mounting a small file system needs root and the right to mount");
+    }
+    try {
+      const errors: unknown[] = [];
+      const { cloud, QueueUrl } = await startFull(mount, errors);
+      const { kept, refused } = await fill(cloud, QueueUrl);
+      for (const answer of refused) expectUnavailable(answer);
+      await cloud.clock.advance(REST_MS);
+      // Still full: neither a send nor a look is answered with what may not be true.
+      expectUnavailable(await call(cloud, "SendMessage", { QueueUrl, MessageBody: "too early" }));
+      expect((await fetch(`${cloud.endpoint}/_tidegate/queues`)).status).not.toBe(200);
+
+      execFileSync("mount", ["-o", "remount,size=16m", mount]);
+      await cloud.clock.advance(REST_MS);
+      expectHeld(await bodiesIn(cloud), kept);
+      const sent = await call(cloud, "SendMessage", { QueueUrl, MessageBody: "fits again" });
+      expect(sent.status).toBe(200);
+      await cloud.close();
+      const again = await startCloud({ data: mount, clock: "virtual" });
+      expectHeld(await bodiesIn(again), [...kept, "fits again"]);
+      await again.close();
+    } finally {
+      execFileSync("umount", [mount]);
+    }
+  });
+});
+
+function tryMount(at: string): boolean {
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", at], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
