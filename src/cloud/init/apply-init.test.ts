@@ -99,6 +99,41 @@ describe("a set-up", () => {
     expect(after).toEqual(before);
   });
 
+  test("is the same again with values that AWS tells in another form", async () => {
+    const policy = (Sid: object): CloudInit => ({
+      queues: [
+        {
+          name: "q",
+          attributes: {
+            VisibilityTimeout: "030",
+            Policy: { Version: "2012-10-17", Statement: [Sid as { [name: string]: string }] },
+          },
+        },
+      ],
+      topics: [
+        {
+          name: "t",
+          tags: { team: "a" },
+          attributes: {
+            DeliveryPolicy: { http: { defaultHealthyRetryPolicy: { numRetries: 3 } } },
+          },
+        },
+      ],
+      subscriptions: [
+        {
+          topic: "t",
+          endpoint: "http://127.0.0.1:1/",
+          attributes: { DeliveryPolicy: { healthyRetryPolicy: { numRetries: 1 } } },
+        },
+      ],
+    });
+    const common = { Effect: "Allow", Principal: "*", Action: "sqs:SendMessage", Resource: "*" };
+    const first = await start(policy({ Sid: "s", ...common }));
+    const before = await picture(first);
+    await stop(first);
+    expect(await picture(await start(policy({ ...common, Sid: "s" })))).toEqual(before);
+  });
+
   test("says the same however its policies are ordered", async () => {
     const filtered = (filterPolicy: { [name: string]: string[] }): CloudInit => ({
       queues: [{ name: "q" }],

@@ -70,3 +70,20 @@ export function firstDifference(
   }
   return null;
 }
+
+/**
+ * What stands in the way of `wanted`, one attribute after the other. `repeats` asks the broker, to
+ * which creating what is there with an attribute that it has is nothing new: it knows which numbers
+ * are the same, and how policies are completed.
+ */
+export async function attributeDifference(
+  wanted: Readonly<Record<string, string>>,
+  found: Readonly<Record<string, string | undefined>>,
+  repeats: (attribute: Record<string, string>) => Promise<boolean>,
+): Promise<string | null> {
+  for (const [name, value] of Object.entries(wanted)) {
+    const difference = firstDifference("attribute", { [name]: value }, found);
+    if (difference !== null && !(await repeats({ [name]: value }))) return difference;
+  }
+  return null;
+}

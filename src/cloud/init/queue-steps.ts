@@ -3,6 +3,7 @@
 import type { Broker } from "../../broker/engine/broker.ts";
 import type { QueueInit } from "./cloud-init.ts";
 import {
+  attributeDifference,
   attributeTexts,
   firstDifference,
   type InitSite,
@@ -33,9 +34,12 @@ export function queueSteps(queues: readonly QueueInit[], site: InitSite): InitSt
 function stepFor(queue: QueueInit, index: number, site: InitSite): InitStep {
   const { name, tags = {} } = queue;
   const attributes = attributesOf(queue, site);
-  const create = async (broker: Broker) => {
-    const input = { name, attributes, tags: { ...tags } };
-    const outcome = await broker.submit("createQueue", input);
+  const create = async (broker: Broker, given: Record<string, string>) => {
+    const outcome = await broker.submit("createQueue", {
+      name,
+      attributes: isFifo(name) ? { ...given, FifoQueue: "true" } : given,
+      tags: { ...tags },
+    });
     return outcome.ok ? null : outcome.fault.message;
   };
   return {
@@ -45,21 +49,20 @@ function stepFor(queue: QueueInit, index: number, site: InitSite): InitStep {
     async differs(broker) {
       const shown = await broker.submit("getQueueAttributes", { queue: name, names: ["All"] });
       if (!shown.ok) return shown.fault.message;
-      // Creating what is there compares, and only that; it knows which texts mean the same.
-      const refused = await create(broker);
-      if (refused !== null) {
-        return firstDifference("attribute", attributes, shown.value.attributes) ?? refused;
-      }
       const kept = await broker.submit("listQueueTags", { queue: name });
-      return kept.ok ? firstDifference("tag", tags, kept.value.tags) : kept.fault.message;
+      if (!kept.ok) return kept.fault.message;
+      const repeats = async (one: Record<string, string>) => (await create(broker, one)) === null;
+      return (
+        (await attributeDifference(attributes, shown.value.attributes, repeats)) ??
+        firstDifference("tag", tags, kept.value.tags)
+      );
     },
-    make: create,
+    make: (broker) => create(broker, attributes),
   };
 }
 
 function attributesOf(queue: QueueInit, site: InitSite): Record<string, string> {
   const attributes = attributeTexts(queue.attributes);
-  if (isFifo(queue.name)) attributes.FifoQueue = "true";
   if (queue.deadLetter !== undefined) {
     const { queue: target, maxReceiveCount } = queue.deadLetter;
     const deadLetterTargetArn = queueArn(site, target);

@@ -6,6 +6,7 @@ import type { OperationOutput } from "../../broker/model/operations.ts";
 import type { SubscriptionView } from "../../broker/model/topic-contract.ts";
 import type { SubscriptionInit, TopicInit } from "./cloud-init.ts";
 import {
+  attributeDifference,
   attributeTexts,
   firstDifference,
   type InitSite,
@@ -17,7 +18,14 @@ import { isFifo } from "./references.ts";
 export function topicSteps(topics: readonly TopicInit[]): InitStep[] {
   return topics.map(({ name, attributes: given, tags = {} }, index) => {
     const attributes = attributeTexts(given);
-    if (isFifo(name)) attributes.FifoTopic = "true";
+    const create = async (broker: Broker, some: Record<string, string>) => {
+      const outcome = await broker.submit("createTopic", {
+        name,
+        attributes: isFifo(name) ? { ...some, FifoTopic: "true" } : some,
+        tags: { ...tags },
+      });
+      return outcome.ok ? null : outcome.fault.message;
+    };
     return {
       path: `/topics/${index}`,
       label: `the topic "${name}"`,
@@ -27,15 +35,13 @@ export function topicSteps(topics: readonly TopicInit[]): InitStep[] {
         if (!shown.ok) return shown.fault.message;
         const kept = await broker.submit("listTopicTags", { topic: name });
         if (!kept.ok) return kept.fault.message;
+        const repeats = async (one: Record<string, string>) => (await create(broker, one)) === null;
         return (
-          firstDifference("attribute", attributes, shown.value.attributes) ??
-          firstDifference("tag", tags, kept.value.tags)
+          firstDifference("tag", tags, kept.value.tags) ??
+          (await attributeDifference(attributes, shown.value.attributes, repeats))
         );
       },
-      async make(broker) {
-        const outcome = await broker.submit("createTopic", { name, attributes, tags: { ...tags } });
-        return outcome.ok ? null : outcome.fault.message;
-      },
+      make: (broker) => create(broker, attributes),
     };
   });
 }
