@@ -21,6 +21,7 @@ import { BATCHES_IN_FLIGHT_MAX, backoffMs, SEND_ATTEMPTS_MAX, type Target } from
 /** Where a test may let the process die. */
 export type SendPoint =
   | "before-put"
+  | "put"
   | "before-register"
   | "registered"
   | "before-send"

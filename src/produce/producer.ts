@@ -175,6 +175,7 @@ class OutboxProducer implements Producer {
         try {
           this.#options.onPoint?.("before-put");
           await putPayload(objects, object);
+          this.#options.onPoint?.("put");
           return item;
         } catch (error) {
           item.reject(error);
