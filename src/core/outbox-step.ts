@@ -173,3 +173,8 @@ export function stepRepublish(
   if (row === undefined || row.state !== "sent" || row.epoch !== epoch || row.settled) return null;
   return leased({ ...row, state: "pending", epoch: epoch + 1, expiresAt: null }, lease, now);
 }
+
+/** The row once its work is done; its body is of no more use. Null if it was not sent. */
+export function stepSettle(row: OutboxRow | undefined): OutboxRow | null {
+  return row?.state === "sent" ? { ...row, settled: true, body: "" } : null;
+}

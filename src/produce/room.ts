@@ -1,5 +1,6 @@
 // Room: how much may be under way at once. Whoever finds it full waits, first come first served.
-//   R1. Never more than the limits, but for one that alone is over them: it waits for an empty room.
+//   R1. Never more than the limits, but for one that alone is over them: it waits until the room is
+//       empty.
 
 export interface RoomLimits {
   readonly countMax: number;

@@ -1,15 +1,10 @@
 // tidegate ledger: makes, checks, shows and counts a ledger by its URL.
 
-import { systemClock } from "../../platform/system-clock.ts";
-import { systemRandom } from "../../platform/system-random.ts";
-import { systemTurn } from "../../platform/system-turn.ts";
 import { command, EXIT_FAILED, EXIT_OK, type ExitCode, text, wholeNumber } from "../command.ts";
 import type { LedgerReport } from "../ledger-reports.ts";
-import { checkLedger, initLedger, ledgerStats, showRecord } from "../ledger-reports.ts";
 import type { Output } from "../output.ts";
 import { required } from "../required-flag.ts";
 
-const PORTS = { clock: systemClock, turn: systemTurn, random: systemRandom };
 const GENERATION_MAX = 1_000_000;
 
 const url = text(
@@ -17,6 +12,15 @@ const url = text(
   null,
   "Where it is: sqlite:path, postgres://…, dynamodb://table?region=…, memory: (needed).",
 );
+
+/** Loaded here, so that other commands need not wait for it. */
+async function loadReports() {
+  const [reports, { systemPorts }] = await Promise.all([
+    import("../ledger-reports.ts"),
+    import("../../platform/index.ts"),
+  ]);
+  return { ...reports, ports: systemPorts };
+}
 
 function tell({ lines, ok }: LedgerReport, out: Output): ExitCode {
   for (const line of lines) out.line(line);
@@ -27,14 +31,22 @@ export const ledgerInit = command({
   name: "ledger init",
   summary: "Make a ledger, or bring it up to date.",
   flags: { url },
-  run: async ({ flags, out }) => tell(await initLedger(required(flags.url, "url"), PORTS), out),
+  async run({ flags, out }) {
+    const at = required(flags.url, "url");
+    const { initLedger, ports } = await loadReports();
+    return tell(await initLedger(at, ports), out);
+  },
 });
 
 export const ledgerCheck = command({
   name: "ledger check",
   summary: "Look for what would break a ledger's promises, without changing it.",
   flags: { url },
-  run: async ({ flags, out }) => tell(await checkLedger(required(flags.url, "url"), PORTS), out),
+  async run({ flags, out }) {
+    const at = required(flags.url, "url");
+    const { checkLedger, ports } = await loadReports();
+    return tell(await checkLedger(at, ports), out);
+  },
 });
 
 export const ledgerShow = command({
@@ -55,7 +67,9 @@ export const ledgerShow = command({
     const pipeline = required(flags.pipeline, "pipeline");
     const scope = { pipeline, generation: flags.generation ?? 0 };
     const wanted = { scope, key: required(flags.key, "key") };
-    return tell(await showRecord(required(flags.url, "url"), PORTS, wanted), out);
+    const at = required(flags.url, "url");
+    const { showRecord, ports } = await loadReports();
+    return tell(await showRecord(at, ports, wanted), out);
   },
 });
 
@@ -63,5 +77,9 @@ export const ledgerStatsCommand = command({
   name: "ledger stats",
   summary: "Count what a ledger remembers, by pipeline and generation.",
   flags: { url },
-  run: async ({ flags, out }) => tell(await ledgerStats(required(flags.url, "url"), PORTS), out),
+  async run({ flags, out }) {
+    const at = required(flags.url, "url");
+    const { ledgerStats, ports } = await loadReports();
+    return tell(await ledgerStats(at, ports), out);
+  },
 });

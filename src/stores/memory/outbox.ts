@@ -2,20 +2,13 @@
 // was registered and not sent is lost with the process.
 
 import { TidegateError } from "../../core/errors.ts";
-import {
-  isFree,
-  leased,
-  type OutboxRow,
-  stepRefused,
-  stepRegister,
-  stepRepublish,
-  stepSent,
-} from "../../core/outbox-step.ts";
+import { type ChangeRows, outboxChanges } from "../../core/outbox-calls.ts";
+import { isFree, leased, type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
 import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { epochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Outbox, OutboxLease } from "../../ports/outbox.ts";
+import type { Outbox, OutboxLease, OutboxStats } from "../../ports/outbox.ts";
 
 type Rows = Map<string, OutboxRow>;
 
@@ -36,8 +29,11 @@ export function createMemoryOutbox(
     targets.set(target, rows);
     return rows;
   };
-  const change = (rows: Rows, row: OutboxRow | null) => {
-    if (row !== null) rows.set(row.key, row);
+  const change: ChangeRows = async (target, keys, law) => {
+    const rows = rowsOf(target);
+    const changed = keys.map((key) => law(rows.get(key), key)).filter((row) => row !== null);
+    for (const row of changed) rows.set(row.key, row);
+    return changed;
   };
 
   return {
@@ -50,56 +46,22 @@ export function createMemoryOutbox(
           seq += 1;
           rows.delete(entry.key); // Maps keep the order of insertion, which is that of `seq`.
         }
-        change(rows, step.save);
+        if (step.save !== null) rows.set(entry.key, step.save);
         return step.result;
       });
     },
     async take(target, limit, lease) {
       return takeRows(rowsOf(target), limit, lease, clock.now());
     },
-    async markSent(target, marks) {
-      const rows = rowsOf(target);
-      for (const mark of marks) {
-        change(rows, stepSent(rows.get(mark.key), mark, clock.now(), retentionMs));
-      }
-    },
-    async markRefused(target, marks) {
-      const rows = rowsOf(target);
-      for (const mark of marks) {
-        change(rows, stepRefused(rows.get(mark.key), mark, clock.now(), retentionMs));
-      }
-    },
-    async republish(target, key, epoch, lease) {
-      const rows = rowsOf(target);
-      const row = stepRepublish(rows.get(key), epoch, lease, clock.now());
-      change(rows, row);
-      return row === null ? { kind: "fenced" } : { kind: "taken", row };
-    },
+    ...outboxChanges(change, clock.now, retentionMs),
     async unsettled(target, { sentBefore, afterSeq, limit }) {
       return [...rowsOf(target).values()]
         .filter((row) => row.state === "sent" && !row.settled && row.seq > afterSeq)
         .filter(({ sentAt }) => sentAt !== null && sentAt <= sentBefore)
         .slice(0, limit);
     },
-    async settle(target, keys) {
-      const rows = rowsOf(target);
-      for (const key of keys) {
-        const row = rows.get(key);
-        if (row?.state === "sent") rows.set(key, { ...row, settled: true, body: "" });
-      }
-    },
     find: async (target, key) => rowsOf(target).get(key),
-    async stats(target) {
-      const rows = [...rowsOf(target).values()];
-      const of = (state: OutboxRow["state"]) => rows.filter((row) => row.state === state);
-      const oldest = Math.min(...of("pending").map(({ registeredAt }) => registeredAt));
-      return {
-        pending: of("pending").length,
-        sent: of("sent").length,
-        refused: of("refused").length,
-        oldestPendingAt: Number.isFinite(oldest) ? epochMs(oldest) : null,
-      };
-    },
+    stats: async (target) => countRows([...rowsOf(target).values()]),
     purge: async (limit) => purgeRows([...targets.values()], limit, clock.now()),
     async close() {
       closed = true;
@@ -132,4 +94,15 @@ function purgeRows(targets: readonly Rows[], limit: number, now: EpochMs): numbe
     }
   }
   return purged;
+}
+
+function countRows(rows: readonly OutboxRow[]): OutboxStats {
+  const of = (state: OutboxRow["state"]) => rows.filter((row) => row.state === state);
+  const oldest = Math.min(...of("pending").map(({ registeredAt }) => registeredAt));
+  return {
+    pending: of("pending").length,
+    sent: of("sent").length,
+    refused: of("refused").length,
+    oldestPendingAt: Number.isFinite(oldest) ? epochMs(oldest) : null,
+  };
 }

@@ -97,6 +97,24 @@ export const TAKE = `
   UPDATE tidegate_outbox AS taken SET owner = $2, lease_until = $5
   FROM free WHERE taken.seq = free.seq RETURNING taken.*`;
 
+export const UNSETTLED = `
+  SELECT * FROM tidegate_outbox WHERE target = $1 AND state = 'sent' AND NOT settled
+    AND seq > $2 AND sent_at <= $3 ORDER BY seq LIMIT $4`;
+
+export const PURGE = `
+  DELETE FROM tidegate_outbox WHERE seq IN
+    (SELECT seq FROM tidegate_outbox WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`;
+
+export async function findRow(
+  client: Querier,
+  target: string,
+  key: string,
+): Promise<OutboxRow | undefined> {
+  const select = "SELECT * FROM tidegate_outbox WHERE target = $1 AND key = $2";
+  const { rows } = await client.query(select, [target, key]);
+  return rows[0] === undefined ? undefined : fromColumns(rows[0]);
+}
+
 export async function selectStats(client: Querier, target: string): Promise<OutboxStats> {
   const { rows } = await client.query(
     `SELECT state, count(*) AS n, min(registered_at) AS oldest

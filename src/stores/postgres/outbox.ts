@@ -5,22 +5,26 @@
 //       out one group between them.
 
 import pg from "pg";
-import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
-import {
-  type OutboxRow,
-  stepRefused,
-  stepRegister,
-  stepRepublish,
-  stepSent,
-} from "../../core/outbox-step.ts";
+import { type ChangeRows, outboxChanges, type RowLaw } from "../../core/outbox-calls.ts";
+import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
 import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Outbox, OutboxEntry, OutboxLease, RegisterResult } from "../../ports/outbox.ts";
 import { isRetryable, outboxFault } from "./faults.ts";
-import { fromColumns, insertRow, lockRows, selectStats, TAKE, updateRow } from "./outbox-rows.ts";
+import {
+  findRow,
+  fromColumns,
+  insertRow,
+  lockRows,
+  PURGE,
+  selectStats,
+  TAKE,
+  UNSETTLED,
+  updateRow,
+} from "./outbox-rows.ts";
 import { migrate, OUTBOX_MIGRATIONS } from "./schema.ts";
 
 export interface PostgresOutboxOptions {
@@ -32,12 +36,12 @@ export interface PostgresOutboxOptions {
 
 const CONNECTIONS_MAX_DEFAULT = 5;
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Tells our advisory locks from others on the same names. */
+const TAKE_LOCK = 7_412_530_072;
 /** How often a transaction that lost a race is run again. */
 const TRIES_MAX = 10;
 /** Thrown inside a transaction that must be run again. */
 const LOST = Symbol("another came first");
-
-type Change = (row: OutboxRow | undefined) => OutboxRow | null;
 
 /** Opens the outbox in a PostgreSQL database; makes its table if it is missing. */
 export async function createPostgresOutbox(
@@ -59,79 +63,24 @@ export async function createPostgresOutbox(
   }
   const write = <T>(work: (client: pg.PoolClient) => Promise<T>) =>
     guard(() => inTransaction(pool, work));
-  /** Locks one row after the other and saves what the law makes of each. */
-  const change = (target: string, keys: readonly string[], law: (key: string) => Change) =>
-    write(async (client) => {
-      const rows = await lockRows(client, target, keys);
-      const changed: OutboxRow[] = [];
-      for (const key of keys) {
-        const row = law(key)(rows.get(key));
-        if (row === null) continue;
-        await updateRow(client, row);
-        changed.push(row);
-      }
-      return changed;
-    });
+  const change: ChangeRows = (target, keys, law) =>
+    write((client) => changeRows(client, target, keys, law));
 
   return {
     register: (target, entries, lease) =>
       write((client) => registerAll(client, clock, { target, entries, lease })),
     take: (target, limit, lease) =>
-      write(async (client) => {
-        const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 7412530072))"; // P2
-        await client.query(lock, [target]);
-        const now = clock.now();
-        const until = addMs(now, lease.leaseMs);
-        const { rows } = await client.query(TAKE, [target, lease.owner, now, limit, until]);
-        return rows.map(fromColumns).sort((a, b) => a.seq - b.seq);
-      }),
-    async markSent(target, marks) {
-      const byKey = new Map(marks.map((mark) => [mark.key, mark]));
-      await change(target, [...byKey.keys()], (key) => (row) => {
-        return stepSent(row, present(byKey.get(key), "a mark"), clock.now(), retentionMs);
-      });
-    },
-    async markRefused(target, marks) {
-      const byKey = new Map(marks.map((mark) => [mark.key, mark]));
-      await change(target, [...byKey.keys()], (key) => (row) => {
-        return stepRefused(row, present(byKey.get(key), "a mark"), clock.now(), retentionMs);
-      });
-    },
-    async republish(target, key, epoch, lease) {
-      const law: Change = (row) => stepRepublish(row, epoch, lease, clock.now());
-      const [row] = await change(target, [key], () => law);
-      return row === undefined ? { kind: "fenced" } : { kind: "taken", row };
-    },
-    async settle(target, keys) {
-      await change(target, [...new Set(keys)], () => (row) => {
-        return row?.state === "sent" ? { ...row, settled: true, body: "" } : null;
-      });
-    },
+      write((client) => takeRows(client, clock, { target, limit, lease })),
+    ...outboxChanges(change, clock.now, retentionMs),
     unsettled: (target, { sentBefore, afterSeq, limit }) =>
       guard(async () => {
-        const { rows } = await pool.query(
-          `SELECT * FROM tidegate_outbox WHERE target = $1 AND state = 'sent' AND NOT settled
-             AND seq > $2 AND sent_at <= $3 ORDER BY seq LIMIT $4`,
-          [target, afterSeq, sentBefore, limit],
-        );
+        const { rows } = await pool.query(UNSETTLED, [target, afterSeq, sentBefore, limit]);
         return rows.map(fromColumns);
       }),
-    find: (target, key) =>
-      guard(async () => {
-        const select = "SELECT * FROM tidegate_outbox WHERE target = $1 AND key = $2";
-        const { rows } = await pool.query(select, [target, key]);
-        return rows[0] === undefined ? undefined : fromColumns(rows[0]);
-      }),
+    find: (target, key) => guard(() => findRow(pool, target, key)),
     stats: (target) => guard(() => selectStats(pool, target)),
     purge: (limit) =>
-      guard(async () => {
-        const { rowCount } = await pool.query(
-          `DELETE FROM tidegate_outbox WHERE seq IN (SELECT seq FROM tidegate_outbox
-             WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`,
-          [clock.now(), limit],
-        );
-        return rowCount ?? 0;
-      }),
+      guard(async () => (await pool.query(PURGE, [clock.now(), limit])).rowCount ?? 0),
     async close() {
       if (closed) return;
       closed = true;
@@ -157,6 +106,33 @@ async function openPool(options: PostgresOutboxOptions): Promise<pg.Pool> {
     await pool.end();
     throw outboxFault(error);
   }
+}
+
+/** Locks the rows, then saves what the law makes of each. */
+async function changeRows(
+  client: pg.PoolClient,
+  target: string,
+  keys: readonly string[],
+  law: RowLaw,
+): Promise<OutboxRow[]> {
+  const rows = await lockRows(client, target, keys);
+  const changed = keys.map((key) => law(rows.get(key), key)).filter((row) => row !== null);
+  for (const row of changed) await updateRow(client, row);
+  return changed;
+}
+
+async function takeRows(
+  client: pg.PoolClient,
+  clock: Clock,
+  asked: { readonly target: string; readonly limit: number; readonly lease: OutboxLease },
+): Promise<OutboxRow[]> {
+  const { target, limit, lease } = asked;
+  const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, $2))"; // P2
+  await client.query(lock, [target, TAKE_LOCK]);
+  const now = clock.now();
+  const until = addMs(now, lease.leaseMs);
+  const { rows } = await client.query(TAKE, [target, lease.owner, now, limit, until]);
+  return rows.map(fromColumns).sort((a, b) => a.seq - b.seq);
 }
 
 async function registerAll(

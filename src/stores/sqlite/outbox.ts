@@ -4,15 +4,8 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
-import {
-  isFree,
-  leased,
-  type OutboxRow,
-  stepRefused,
-  stepRegister,
-  stepRepublish,
-  stepSent,
-} from "../../core/outbox-step.ts";
+import { type ChangeRows, outboxChanges } from "../../core/outbox-calls.ts";
+import { isFree, leased, type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
 import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -63,9 +56,13 @@ export function createSqliteOutbox(
       if (!db.isOpen) throw new TidegateError("TG_CLOSED", "the outbox is closed");
       return work();
     });
-  const save = (row: OutboxRow | null) => {
-    if (row !== null) rows.update(row);
-  };
+  const change: ChangeRows = async (target, keys, law) =>
+    write(() => {
+      const changed = keys.map((key) => law(rows.find(target, key), key));
+      const kept = changed.filter((row) => row !== null);
+      for (const row of kept) rows.update(row);
+      return kept;
+    });
 
   return {
     async register(target, entries, lease) {
@@ -85,31 +82,7 @@ export function createSqliteOutbox(
         for (const row of taken) rows.update(row);
         return taken;
       }),
-    markSent: async (target, marks) =>
-      write((now) => {
-        for (const mark of marks) {
-          save(stepSent(rows.find(target, mark.key), mark, now, retentionMs));
-        }
-      }),
-    markRefused: async (target, marks) =>
-      write((now) => {
-        for (const mark of marks) {
-          save(stepRefused(rows.find(target, mark.key), mark, now, retentionMs));
-        }
-      }),
-    republish: async (target, key, epoch, lease) =>
-      write((now) => {
-        const row = stepRepublish(rows.find(target, key), epoch, lease, now);
-        save(row);
-        return row === null ? { kind: "fenced" } : { kind: "taken", row };
-      }),
-    settle: async (target, keys) =>
-      write(() => {
-        for (const key of keys) {
-          const row = rows.find(target, key);
-          if (row?.state === "sent") rows.update({ ...row, settled: true, body: "" });
-        }
-      }),
+    ...outboxChanges(change, clock.now, retentionMs),
     unsettled: async (target, { sentBefore, afterSeq, limit }) =>
       read(() => rows.unsettled(target, afterSeq, sentBefore, limit)),
     find: async (target, key) => read(() => rows.find(target, key)),
