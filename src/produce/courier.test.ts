@@ -114,3 +114,39 @@ test("a mark that fails leaves the row pending, and the next round sends it agai
   expect(await carryBacklog(ports, courier, LEASE)).toMatchObject({ sent: 1, failed: null });
   expect(taken).toEqual(["hello", "hello"]);
 });
+
+test("once a group is given up, nothing newer of it leaves before its oldest (C2)", async () => {
+  const clock = createManualClock(epochMs(1_700_000_000_000));
+  const outbox = createMemoryOutbox({ clock });
+  const taken: string[] = [];
+  let down = true;
+  const target: QueueSender = {
+    ...{ kind: "queue", name: "q.fifo", fifo: true, limits: LIMITS },
+    sendBatch: async (messages) =>
+      messages.map(({ body }) => {
+        if (down && body.startsWith("a")) return later;
+        taken.push(body);
+        return { kind: "sent", messageId: body, sequenceNumber: null };
+      }),
+  };
+  const ports = { target, outbox, clock, random: createSeededRandom(1), turn };
+  const courier = new Courier(ports, { attemptsMax: 2 });
+  const entryOf = (body: string, groupId: string) => ({
+    ...{ key: body, groupId, dedupId: body, payloadDigest: "", attributes: {}, body },
+  });
+  const entries = [entryOf("a1", "a"), entryOf("a2", "a"), entryOf("b1", "b")];
+  const results = await outbox.register("q.fifo", entries, LEASE);
+  const [a1, a2, b1] = results.map((result) => {
+    if (result.kind !== "taken") throw new Error("not taken");
+    return result.row;
+  });
+  if (a1 === undefined || a2 === undefined || b1 === undefined) throw new Error("no rows");
+  expect(await courier.carry(a1)).toMatchObject({ kind: "unsent" });
+  down = false;
+  expect(await courier.carry(a2)).toMatchObject({ kind: "unsent" });
+  expect(await courier.carry(b1)).toMatchObject({ kind: "sent" });
+  expect(courier.behind).toBe(true);
+  expect(await carryBacklog(ports, courier, LEASE)).toMatchObject({ sent: 2, failed: null });
+  expect(taken).toEqual(["b1", "a1", "a2"]);
+  expect(courier.behind).toBe(false);
+});

@@ -76,7 +76,7 @@ export async function readRow(
   return fromItem((await client.send(read)).Item);
 }
 
-/** Keys in a list after a seq, oldest first; the list may be behind by what is just being written. */
+/** Keys in a list after a seq, oldest first. */
 export async function readList(
   { client, table }: OutboxTable,
   list: List,

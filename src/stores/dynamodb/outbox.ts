@@ -43,8 +43,7 @@ export async function createDynamoOutbox(
   const { clock } = ports;
   const { table, retentionMs = RETENTION_MS_DEFAULT, ...connection } = options;
   const client = new DynamoDBClient(connection as DynamoDBClientConfig);
-  const nextWrite = () => ports.random.uuid();
-  const outboxTable: OutboxTable = { client, table, nextWrite };
+  const outboxTable: OutboxTable = { client, table, nextWrite: () => ports.random.uuid() };
   const nextSeq = createSequence(clock);
   let closed = false;
 
@@ -73,9 +72,9 @@ export async function createDynamoOutbox(
     register: (target, entries, lease) =>
       guard(async () => {
         const results: RegisterResult[] = [];
+        const asked = { target, lease, now: clock.now() };
         for (const entry of entries) {
-          const asked = { target, entry, lease, now: clock.now() };
-          results.push(await registerOne(outboxTable, asked, nextSeq));
+          results.push(await registerOne(outboxTable, { ...asked, entry }, nextSeq));
         }
         return results;
       }),
