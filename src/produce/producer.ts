@@ -122,11 +122,7 @@ class OutboxProducer implements Producer {
 
   async close(): Promise<void> {
     this.#closed = true;
-    while (this.#room.count > 0) {
-      await this.#working;
-      await this.#courier.idle();
-      await new Promise<void>((resolve) => this.#ports.turn.afterTurn(resolve));
-    }
+    await this.#room.empty();
   }
 
   #enqueue(prepared: Prepared): Promise<SendResult> {

@@ -10,6 +10,7 @@ export interface RoomLimits {
 export class Room {
   readonly #limits: RoomLimits;
   readonly #queue: { readonly bytes: number; enter(): void }[] = [];
+  #watchers: (() => void)[] = [];
   #count = 0;
   #bytes = 0;
 
@@ -17,9 +18,12 @@ export class Room {
     this.#limits = limits;
   }
 
-  /** How many are inside. */
-  get count(): number {
-    return this.#count;
+  /** Resolves once nobody is inside or waiting to be. */
+  empty(): Promise<void> {
+    if (this.#count === 0) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#watchers.push(resolve);
+    return promise;
   }
 
   /** Resolves once there is room; `leave` with the same bytes gives it back. */
@@ -34,6 +38,8 @@ export class Room {
     this.#count -= 1;
     this.#bytes -= bytes;
     this.#admit();
+    if (this.#count > 0) return;
+    for (const tell of this.#watchers.splice(0)) tell();
   }
 
   #admit(): void {
