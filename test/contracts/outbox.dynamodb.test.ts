@@ -47,6 +47,8 @@ describe.skipIf("missing" in local)("DynamoDB", () => {
     await expect(createDynamoOutbox({ clock, random }, down)).rejects.toMatchObject({
       code: "TG_OUTBOX_UNAVAILABLE",
     });
+    const nameless = createDynamoOutbox({ clock, random }, { ...freshOptions(), table: "a b" });
+    await expect(nameless).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
     const outbox = await createDynamoOutbox({ clock, random }, freshOptions());
     const entry = { key: "k", groupId: null, dedupId: "d", payloadDigest: "p", attributes: {} };
     const lease = { owner: "o", leaseMs: seconds(1) };

@@ -15,6 +15,7 @@ import { outbox0001 } from "./migrations/0001-outbox.ts";
 const OUTBOX_VERSION = 1;
 const META = { pk: { S: "meta#outbox" }, sk: { S: "meta" } };
 const TABLE_WAIT_S = 120;
+const TABLE_NAME = /^[A-Za-z0-9_.-]{3,255}$/;
 
 async function schemaVersion(client: DynamoDBClient, table: string): Promise<number> {
   try {
@@ -30,6 +31,9 @@ async function schemaVersion(client: DynamoDBClient, table: string): Promise<num
 
 /** Makes what is missing; safe when several processes start at once. */
 export async function migrateOutbox(client: DynamoDBClient, table: string): Promise<void> {
+  if (!TABLE_NAME.test(table)) {
+    throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(table)} names no table`);
+  }
   const version = await schemaVersion(client, table);
   if (version > OUTBOX_VERSION) {
     const message = `the outbox has schema ${version}; this version knows ${OUTBOX_VERSION}`;

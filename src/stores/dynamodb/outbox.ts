@@ -44,7 +44,7 @@ export async function createDynamoOutbox(
   const { table, retentionMs = RETENTION_MS_DEFAULT, ...connection } = options;
   const client = new DynamoDBClient(connection as DynamoDBClientConfig);
   const outboxTable: OutboxTable = { client, table, nextWrite: () => ports.random.uuid() };
-  const nextSeq = createSequence(clock);
+  const nextSeq = createSequence(clock, ports.random);
   let closed = false;
 
   async function guard<T>(work: () => Promise<T>): Promise<T> {
@@ -97,10 +97,12 @@ export async function createDynamoOutbox(
   };
 }
 
-function createSequence(clock: Clock): () => number {
+/** Draws seqs that only grow; a further try for a row leaps, so that two writers do not keep step. */
+function createSequence(clock: Clock, random: Random): (attempt: number) => number {
   let last = 0;
-  return () => {
-    last = Math.max(last + 1, clock.now() * SEQ_PER_MS); // D2
+  return (attempt) => {
+    const leap = attempt === 0 ? 1 : 1 + random.below(SEQ_PER_MS);
+    last = Math.max(last + leap, clock.now() * SEQ_PER_MS); // D2
     return last;
   };
 }
@@ -132,12 +134,12 @@ async function registerOne(
     readonly lease: OutboxLease;
     readonly now: EpochMs;
   },
-  nextSeq: () => number,
+  nextSeq: (attempt: number) => number,
 ): Promise<RegisterResult> {
   const { target, entry, lease, now } = asked;
   for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
     const seen = await readRow(table, target, entry.key);
-    const { result, save } = stepRegister(seen.row, entry, lease, { now, seq: nextSeq() });
+    const { result, save } = stepRegister(seen.row, entry, lease, { now, seq: nextSeq(attempt) });
     if (save === null || (await replaceRow(table, target, seen, save))) return result;
   }
   throw overrun();
