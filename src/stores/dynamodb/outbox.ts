@@ -97,7 +97,7 @@ export async function createDynamoOutbox(
   };
 }
 
-/** Draws seqs that only grow; a further try for a row leaps, so that two writers do not keep step. */
+/** Draws seqs that only grow; a further try leaps, so that two writers do not keep step. */
 function createSequence(clock: Clock, random: Random): (attempt: number) => number {
   let last = 0;
   return (attempt) => {
