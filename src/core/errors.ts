@@ -65,6 +65,14 @@ export const ERROR_CODES = {
     retry: "later",
     hint: "Choose another --port, or --port 0 for a free one.",
   },
+  TG_ANSWER_DROPPED: {
+    retry: "later",
+    hint: "What was asked for was done; a fault that you asked for kept the answer back.",
+  },
+  TG_INIT_CONFLICT: {
+    retry: "never",
+    hint: "What is there was left as it is. Change the set-up file, or delete what it disagrees with.",
+  },
   TG_CLOSED: {
     retry: "never",
     hint: "The part was used after it had been closed.",

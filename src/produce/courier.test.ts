@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createManualClock } from "../../test/contracts/manual-clock.ts";
-import { turn } from "../../test/contracts/parts.ts";
+import { turn } from "../../test/contracts/real-ports.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
 import { epochMs, seconds } from "../core/units.ts";

@@ -12,15 +12,16 @@ import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
+import { tellMissing } from "../requires.ts";
 import { createManualClock, type ManualClock } from "./manual-clock.ts";
-import { partMissing, random } from "./parts.ts";
 import { startPostgres } from "./postgres-server.ts";
+import { random } from "./real-ports.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tidegate-outbox-differential-"));
 const postgres = await startPostgres({ fsync: "off" });
-if ("missing" in postgres) partMissing("PostgreSQL", postgres.missing);
+if ("missing" in postgres) tellMissing("PostgreSQL", postgres.missing);
 const dynamo = await startDynamoLocal();
-if ("missing" in dynamo) partMissing("DynamoDB Local", dynamo.missing);
+if ("missing" in dynamo) tellMissing("DynamoDB Local", dynamo.missing);
 afterAll(() => {
   if ("url" in postgres) postgres.stop();
   if ("endpoint" in dynamo) dynamo.stop();

@@ -3,12 +3,13 @@ import { afterAll, describe, expect, test } from "vitest";
 import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
+import { tellMissing } from "../requires.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
-import { partMissing, random } from "./parts.ts";
+import { random } from "./real-ports.ts";
 
 const local = await startDynamoLocal();
-if ("missing" in local) partMissing("DynamoDB Local", local.missing);
+if ("missing" in local) tellMissing("DynamoDB Local", local.missing);
 const endpoint = "endpoint" in local ? local.endpoint : "";
 afterAll(() => {
   if ("endpoint" in local) local.stop();

@@ -2,13 +2,13 @@ import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { epochMs } from "../../src/core/units.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
+import { tellMissing } from "../requires.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
-import { partMissing } from "./parts.ts";
 import { startPostgres } from "./postgres-server.ts";
 
 const server = await startPostgres({ fsync: "off" });
-if ("missing" in server) partMissing("PostgreSQL", server.missing);
+if ("missing" in server) tellMissing("PostgreSQL", server.missing);
 const url = "url" in server ? server.url : "";
 afterAll(() => {
   if ("url" in server) server.stop();

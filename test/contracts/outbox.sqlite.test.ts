@@ -8,7 +8,7 @@ import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
-import { turn } from "./parts.ts";
+import { turn } from "./real-ports.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tidegate-outbox-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

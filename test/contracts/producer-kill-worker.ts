@@ -9,7 +9,7 @@ import type { Objects } from "../../src/ports/objects.ts";
 import { perEntity } from "../../src/produce/group-strategy.ts";
 import { createProducer } from "../../src/produce/producer.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
-import { random, systemClock, turn } from "./parts.ts";
+import { random, systemClock, turn } from "./real-ports.ts";
 
 export const KILL_EVENTS = 12;
 const GROUPS = 3;

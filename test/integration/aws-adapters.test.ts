@@ -21,7 +21,7 @@ import { perEntity } from "../../src/produce/group-strategy.ts";
 import { createProducer } from "../../src/produce/producer.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createManualClock } from "../contracts/manual-clock.ts";
-import { random, turn } from "../contracts/parts.ts";
+import { random, turn } from "../contracts/real-ports.ts";
 import { event } from "../support/producer-world.ts";
 
 const credentials = { accessKeyId: "any", secretAccessKey: "any" };
