@@ -11,6 +11,7 @@
 
 import type { HttpHandler, HttpHead } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
+import { brokerOfActions } from "./engine/disturbed-broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
 import type { Site } from "./wire/call.ts";
 import { answerCertificate, isCertificatePath } from "./wire/certificate.ts";
@@ -31,7 +32,7 @@ export interface BrokerHttpOptions extends AdminOptions {
 
 export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): HttpHandler {
   const site: Site = {
-    broker,
+    broker: brokerOfActions(broker),
     senderId: senderIdOf(broker.account),
     hostFallback: options.hostFallback ?? "localhost",
     onError: options.onError,

@@ -27,11 +27,25 @@ export type FlagValues<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends Flag<infer T> ? T | undefined : never;
 };
 
+/** The one word that a command needs besides its flags. */
+export interface Argument {
+  /** What stands for it in help texts. */
+  readonly name: string;
+  readonly doc: string;
+}
+
 export interface Command<F extends Flags = Flags> {
+  /** One word, or two: "ledger init". */
   readonly name: string;
   readonly summary: string;
+  readonly argument?: Argument;
   readonly flags: F;
-  run(call: { readonly flags: FlagValues<F>; readonly out: Output }): Promise<ExitCode>;
+  run(call: {
+    /** Given if, and only if, the command has an `argument`. */
+    readonly argument: string | undefined;
+    readonly flags: FlagValues<F>;
+    readonly out: Output;
+  }): Promise<ExitCode>;
 }
 
 export function command<F extends Flags>(definition: Command<F>): Command<F> {

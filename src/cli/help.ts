@@ -26,10 +26,12 @@ export function helpOf(command: Command): string {
     return [flag.value === null ? `--${name}` : `--${name} ${flag.value}`, flag.doc + fallback];
   });
   rows.push(["--help", "Show this."]);
+  const { name, summary, argument } = command;
   return [
-    `Usage: tidegate ${command.name} [flags]`,
+    `Usage: tidegate ${name} ${argument === undefined ? "" : `${argument.name} `}[flags]`,
     "",
-    command.summary,
+    summary,
+    ...(argument === undefined ? [] : ["", ...columns([[argument.name, argument.doc]])]),
     "",
     "Flags:",
     ...columns(rows),

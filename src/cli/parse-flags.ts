@@ -6,6 +6,7 @@ import { didYouMean } from "./suggest.ts";
 
 export interface ParsedFlags {
   readonly help: boolean;
+  readonly argument: string | undefined;
   readonly flags: FlagValues<Flags>;
 }
 
@@ -25,9 +26,15 @@ export function parseFlags(command: Command, words: readonly string[]): ParsedFl
   });
   const given: Record<string, unknown> = {};
   let help = false;
+  let argument: string | undefined;
   for (const token of tokens) {
     if (token.kind === "positional") {
-      throw new UsageError(`"${command.name}" takes no argument, but got "${token.value}".`);
+      if (command.argument === undefined || argument !== undefined) {
+        const takes = command.argument === undefined ? "no argument" : "one argument";
+        throw new UsageError(`"${command.name}" takes ${takes}, but got "${token.value}".`);
+      }
+      argument = token.value;
+      continue;
     }
     if (token.kind !== "option") continue;
     if (token.name === "help" || token.rawName === "-h") {
@@ -36,7 +43,10 @@ export function parseFlags(command: Command, words: readonly string[]): ParsedFl
     }
     given[token.name] = readFlag(command, token.name, token.rawName, token.value);
   }
-  return { help, flags: { ...fallbacksOf(command), ...given } as FlagValues<Flags> };
+  if (command.argument !== undefined && argument === undefined && !help) {
+    throw new UsageError(`"${command.name}" needs ${command.argument.name}.`);
+  }
+  return { help, argument, flags: { ...fallbacksOf(command), ...given } as FlagValues<Flags> };
 }
 
 function readFlag(

@@ -11,6 +11,8 @@ import {
   type ExitCode,
   UsageError,
 } from "./command.ts";
+import { comply } from "./commands/comply.ts";
+import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
 import { up } from "./commands/up.ts";
 import { helpOf, helpOfAll } from "./help.ts";
 import { describeFailure, type Output, standardOutput } from "./output.ts";
@@ -19,7 +21,14 @@ import { didYouMean } from "./suggest.ts";
 import { version } from "./version.ts";
 
 /** Every command there is; docs/reference/cli.md is compared with it. */
-export const COMMANDS: readonly Command[] = [up as Command];
+export const COMMANDS: readonly Command[] = [
+  up,
+  comply,
+  ledgerInit,
+  ledgerCheck,
+  ledgerShow,
+  ledgerStatsCommand,
+].map((each) => each as Command);
 
 export async function runCli(
   words: readonly string[],
@@ -39,7 +48,7 @@ export async function runCli(
 }
 
 async function dispatch(words: readonly string[], out: Output): Promise<ExitCode> {
-  const [name, ...rest] = words;
+  const [name] = words;
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     out.line(helpOfAll(COMMANDS));
     return name === undefined ? EXIT_USAGE : EXIT_OK;
@@ -48,21 +57,32 @@ async function dispatch(words: readonly string[], out: Output): Promise<ExitCode
     out.line(version());
     return EXIT_OK;
   }
-  const command = COMMANDS.find((each) => each.name === name);
-  if (command === undefined) {
-    throw new UsageError(unknownWord(name));
-  }
-  const { help, flags } = parseFlags(command, rest);
+  const command = COMMANDS.find((each) => startsWith(words, each.name));
+  if (command === undefined) throw new UsageError(unknownWord(words));
+  const rest = words.slice(command.name.split(" ").length);
+  const { help, argument, flags } = parseFlags(command, rest);
   if (help) {
     out.line(helpOf(command));
     return EXIT_OK;
   }
-  return command.run({ flags, out });
+  return command.run({ argument, flags, out });
 }
 
-function unknownWord(word: string): string {
-  const flag = word.startsWith("-");
-  const known = flag ? ["--help", "--version"] : COMMANDS.map(({ name }) => name);
-  const guess = didYouMean(word, known) || " Run tidegate --help to see what there is.";
-  return `There is no ${flag ? "flag" : "command"} "${word}".${guess}`;
+function startsWith(words: readonly string[], name: string): boolean {
+  return name.split(" ").every((part, at) => words[at] === part);
+}
+
+/** What was asked for and is not there, in one sentence. */
+function unknownWord([first = "", second = ""]: readonly string[]): string {
+  const names = COMMANDS.map(({ name }) => name);
+  const family = names.filter((name) => name.startsWith(`${first} `));
+  if (family.length > 0) {
+    const choices = family.map((name) => `"${name}"`).join(", ");
+    const given = second === "" ? `"${first}"` : `"${first} ${second}"`;
+    return `There is no command ${given} but ${choices}.`;
+  }
+  const flag = first.startsWith("-");
+  const known = flag ? ["--help", "--version"] : names.map((name) => name.split(" ")[0] ?? name);
+  const guess = didYouMean(first, known) || " Run tidegate --help to see what there is.";
+  return `There is no ${flag ? "flag" : "command"} "${first}".${guess}`;
 }

@@ -1,5 +1,7 @@
 // What `tidegate/broker` exports: names only.
 
+export type { FaultSpec } from "../broker/model/fault-plan.ts";
 export { TidegateError } from "../core/errors.ts";
+export type { CloudInit } from "./init/cloud-init.ts";
 export { type Cloud, type CloudOptions, startCloud, type VirtualCloud } from "./start-cloud.ts";
 export type { VirtualClock } from "./virtual-clock.ts";

@@ -2,10 +2,15 @@
 // library start this one, so that a test proves what runs.
 //   G1. When starting fails, everything that had been started is stopped: no lock, no port is kept.
 //   G2. close() answers what is under way, then closes the store; it may be called more than once.
+//   G3. A set-up is done before the first request is answered: whoever gets an answer finds all of
+//       it. Links in notifications need the port, so that requests wait at the gate meanwhile.
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
+import { disturbedBroker } from "../broker/engine/disturbed-broker.ts";
 import { createBrokerHttp, wantsStream } from "../broker/http.ts";
+import type { FaultSpec } from "../broker/model/fault-plan.ts";
+import { readFaultSpecs } from "../broker/wire/fault-specs.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createHttpListener } from "../platform/http-listener.ts";
 import { createHttpClient } from "../platform/node-http-client.ts";
@@ -20,6 +25,10 @@ import { createFileBlobStore } from "../stores/files/blob-store.ts";
 import { createMemoryBlobStore } from "../stores/memory/blob-store.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createSqliteBrokerStore } from "../stores/sqlite/broker-store.ts";
+import { applyInit } from "./init/apply-init.ts";
+import type { CloudInit } from "./init/cloud-init.ts";
+import { initSite, prepareInit } from "./init/prepare-init.ts";
+import { createGate } from "./request-gate.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
 const PORT_MAX = 65_535;
@@ -47,6 +56,13 @@ export interface CloudOptions {
    * policies are then kept and told, and everything may deliver to every queue.
    */
   readonly enforcePolicies?: boolean;
+  /**
+   * Queues, topics, subscriptions and buckets to begin with. Checked as a whole, done before the
+   * first request is answered, and left alone where it is there already.
+   */
+  readonly init?: CloudInit;
+  /** Faults to begin with; `/_tidegate/faults` changes them. Names need not exist yet. */
+  readonly faults?: readonly FaultSpec[];
   /** What `/_tidegate/health` tells. */
   readonly version?: string;
   /** Hears of every failure that is not a client's fault; without it, they go to the console. */
@@ -74,28 +90,36 @@ export function startCloud(
 export function startCloud(options?: CloudOptions): Promise<Cloud>;
 export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   checkOptions(options);
+  const faults = faultsOf(options);
+  const init =
+    options.init === undefined ? null : await prepareInit(options.init, settingsOf(options));
   const { host = "127.0.0.1", port = 0 } = options;
   const onError = options.onError ?? ((error: unknown) => console.error(error));
   const store = openStore(options);
   let broker: Broker | null = null;
   let blobs: BlobStore | null = null;
+  let closeListener: (() => Promise<void>) | null = null;
   try {
     const virtualClock = options.clock === "virtual" ? virtualClockFor(() => broker) : undefined;
     const clock = virtualClock ?? systemClock;
-    broker = await openBroker(store, clock, options);
+    broker = disturbedBroker(await openBroker(store, clock, options));
     blobs = await openBlobs(options, onError);
     const s3 = s3SiteOf(blobs, clock, options);
     const { version } = options;
     const handler = createBrokerHttp(broker, { onError, virtualClock, version, s3 });
-    const listener = createHttpListener(handler, {
-      onError,
-      wantsStream: wantsStream(broker),
-    });
+    const gate = createGate(handler);
+    const streams = wantsStream(broker);
+    const listener = createHttpListener(gate.handler, { onError, wantsStream: streams });
+    closeListener = listener.close;
     const chosenPort = await listener.listen(port, host);
+    const endpoint = endpointOf(host, chosenPort);
+    if (init !== null) await applyInit(init, initSite(settingsOf(options), endpoint), broker); // G3
+    for (const spec of faults) broker.faults.put(spec);
+    gate.open();
     void blobs.sweep((blob) => store.objects.hasBlob(blob)).catch(onError);
-    const { close } = listener;
-    return assemble(broker, blobs, clock, endpointOf(host, chosenPort), chosenPort, close);
+    return assemble(broker, blobs, clock, endpoint, chosenPort, listener.close);
   } catch (error) {
+    await closeListener?.();
     await blobs?.close();
     await (broker ?? store).close(); // G1
     throw error;
@@ -114,8 +138,8 @@ function s3SiteOf(blobs: BlobStore, clock: Clock, options: CloudOptions) {
   return {
     blobs,
     now: () => clock.now(),
-    eventVersion: options.s3EventVersion ?? EVENT_VERSION,
-    eventBridgeQueue: options.eventBridgeQueue ?? null,
+    eventVersion: settingsOf(options).s3EventVersion,
+    eventBridgeQueue: settingsOf(options).eventBridgeQueue,
   };
 }
 
@@ -126,7 +150,7 @@ function openStore(options: CloudOptions): BrokerStore {
 }
 
 function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Promise<Broker> {
-  const { account = "000000000000", region = "us-east-1", enforcePolicies = false } = options;
+  const { account, region, enforcePolicies } = settingsOf(options);
   const ports = {
     store,
     clock,
@@ -136,6 +160,12 @@ function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Pr
     http: createHttpClient(),
   };
   return createBroker(ports, { account, region, enforcePolicies });
+}
+
+function settingsOf(options: CloudOptions) {
+  const { account = "000000000000", region = "us-east-1", enforcePolicies = false } = options;
+  const { s3EventVersion = EVENT_VERSION, eventBridgeQueue = null } = options;
+  return { account, region, enforcePolicies, s3EventVersion, eventBridgeQueue };
 }
 
 function virtualClockFor(broker: () => Broker | null): VirtualClock {
@@ -164,7 +194,14 @@ function assemble(
       .then(() => broker.close()); // G2
     return closed;
   };
-  return { endpoint, port, clock, broker, close, [Symbol.asyncDispose]: close };
+  return {
+    endpoint,
+    port,
+    clock,
+    broker,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** A wildcard is no address to call; loopback always is. */
@@ -195,6 +232,11 @@ function checkOptions(options: CloudOptions): void {
   if (region !== undefined && !/^[a-z\d-]{1,32}$/.test(region)) {
     refuse("A region is made of small letters, digits and hyphens.");
   }
+}
+
+function faultsOf({ faults = [] }: CloudOptions): readonly FaultSpec[] {
+  const read = readFaultSpecs(faults);
+  return read.ok ? read.specs : refuse(read.problems.join("\n"));
 }
 
 function refuse(message: string): never {

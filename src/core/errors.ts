@@ -33,6 +33,30 @@ export const ERROR_CODES = {
     retry: "later",
     hint: "Deliveries stay queued; check that the ledger's store runs and may be written to.",
   },
+  TG_OUTBOX_UNAVAILABLE: {
+    retry: "later",
+    hint: "Send the event again once the outbox's store runs and may be written to; it is sent once.",
+  },
+  TG_DEDUPE_KEY_REUSED: {
+    retry: "never",
+    hint: "Give every event a dedupe_key of its own; nothing of this one was sent.",
+  },
+  TG_QUEUE_UNAVAILABLE: {
+    retry: "later",
+    hint: "The event is registered and stays so; sending it again, or a relay, delivers it once.",
+  },
+  TG_QUEUE_REFUSED: {
+    retry: "never",
+    hint: "Check that the queue or topic exists and may be sent to; registered events wait for it.",
+  },
+  TG_MESSAGE_REFUSED: {
+    retry: "never",
+    hint: "The queue takes no such message; mend the event and send it again under the same key.",
+  },
+  TG_OBJECTS_UNAVAILABLE: {
+    retry: "later",
+    hint: "Check that the bucket exists and may be used; no message was sent.",
+  },
   TG_SINK_REFUSED: {
     retry: "never",
     hint: "Ledger and sink were left as they were; mend the statement or the row it writes.",
@@ -40,6 +64,14 @@ export const ERROR_CODES = {
   TG_PORT_TAKEN: {
     retry: "later",
     hint: "Choose another --port, or --port 0 for a free one.",
+  },
+  TG_ANSWER_DROPPED: {
+    retry: "later",
+    hint: "What was asked for was done; a fault that you asked for kept the answer back.",
+  },
+  TG_INIT_CONFLICT: {
+    retry: "never",
+    hint: "What is there was left as it is. Change the set-up file, or delete what it disagrees with.",
   },
   TG_CLOSED: {
     retry: "never",

@@ -149,6 +149,7 @@ async function sendReply(
 ): Promise<void> {
   const { status, headers, body } = reply;
   const streamed = typeof body !== "string" && !(body instanceof Uint8Array);
+  if (reply.dropped) response.destroy();
   if (response.destroyed) {
     if (streamed) await giveUp(body);
     return; // N3

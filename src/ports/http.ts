@@ -35,6 +35,8 @@ export interface HttpReply {
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
   /** Length of a streamed body, or of the one that a HEAD leaves out. */
   readonly bodyBytes?: number;
+  /** There is no answer: the connection is closed instead. */
+  readonly dropped?: true;
 }
 
 /** What is known of a request before its body. */

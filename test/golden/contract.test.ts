@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, test } from "vitest";
+import { validateCloudInit } from "../../src/cloud/init/validate-init.ts";
 import type { JsonValue } from "../../src/core/canonical-json.ts";
 import { buildEnvelope, validateEnvelope } from "../../src/core/envelope.ts";
 import { validateObjectEvent } from "../../src/core/object-event-validation.ts";
@@ -30,6 +31,7 @@ addFormats.default(ajv);
 const contracts: readonly [string, (value: JsonValue) => Checked<unknown>][] = [
   ["message-envelope", validateEnvelope],
   ["object-event", validateObjectEvent],
+  ["cloud-init", validateCloudInit],
 ];
 
 describe.each(contracts)("%s", (name, validate) => {

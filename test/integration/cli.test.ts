@@ -209,3 +209,53 @@ describe("tidegate up", () => {
     expect(received.toSorted()).toEqual(bodies.toSorted());
   });
 });
+
+describe("a set-up and faults from files", () => {
+  const write = (name: string, value: unknown) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    writeFileSync(join(folder, name), text);
+  };
+
+  test("tidegate up --init makes what examples/cloud.json says, and again makes no more", async () => {
+    const example = join(import.meta.dirname, "..", "..", "examples", "cloud.json");
+    for (const _start of [1, 2]) {
+      const { ready, child, ended } = await startReady("--data", "d", "--init", example);
+      const reply = await fetch(`${ready.endpoint}/_tidegate/queues`);
+      const { queues } = (await reply.json()) as { queues: { name: string; visible: number }[] };
+      expect(queues.map(({ name }) => name)).toContain("orders");
+      // The test event of the bucket went to the topic once, and from there to its raw subscriber.
+      expect(queues.find(({ name }) => name === "orders")?.visible).toBe(1);
+      child.kill("SIGTERM");
+      expect((await ended).code).toBe(0);
+    }
+  });
+
+  test.each([
+    ["{", /is no JSON.*line 1/],
+    ['{"queues": [], "queues": []}', /is no JSON/],
+    [{ queues: [{ name: "q", colour: "red" }] }, /\/queues\/0\/colour is no field/],
+    [{ queues: [{ name: "q", attributes: { DelaySeconds: -1 } }] }, /\/queues\/0 is refused/],
+  ])("a set-up of %j ends with exit code 2 and a sentence", async (value, told) => {
+    write("bad.json", value);
+    const { code, out, err } = await end("up", "--memory", "--port", "0", "--init", "bad.json");
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toMatch(told);
+  });
+
+  test("a file that is not there ends with exit code 2", async () => {
+    const { code, err } = await end("up", "--memory", "--port", "0", "--init", "none.json");
+    expect([code, err]).toEqual([2, expect.stringContaining("none.json cannot be read (ENOENT)")]);
+  });
+
+  test("faults are told with the ready line and by health, and bad ones end with 2", async () => {
+    write("faults.json", { kind: "throttle", target: { queue: "*" }, probability: 0.5 });
+    const { ready, printed } = await startReady("--memory", "--faults", "faults.json");
+    expect(ready).toMatchObject({ faults: 1 });
+    expect(printed.err).toContain("1 fault is active");
+    const health = await fetch(`${ready.endpoint}/_tidegate/health`);
+    expect(await health.json()).toMatchObject({ status: "ok", faults: 1 });
+    write("faults.json", [{ kind: "throttle", target: { queue: "*" }, probability: 2 }]);
+    const bad = await end("up", "--memory", "--port", "0", "--faults", "faults.json");
+    expect([bad.code, bad.err]).toEqual([2, expect.stringContaining("faults[0].probability")]);
+  });
+});

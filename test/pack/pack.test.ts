@@ -74,6 +74,31 @@ test("a foreign project starts the embedded cloud and talks to it", () => {
   expect(runCode(code)).toBe("200");
 });
 
+test("a foreign project holds its producer against the contract", () => {
+  const code = `
+    import { buildEnvelope } from "tidegate/produce";
+    import { runCompliance } from "tidegate/testkit";
+    const results = await runCompliance((event) => {
+      const { body, dedupId } = buildEnvelope(event).value;
+      return { body, dedupId, groupId: "g" };
+    });
+    console.log(results.filter(({ problem }) => problem === null).length);
+  `;
+  expect(runCode(code)).toBe("10");
+});
+
+test("outboxes and the machine's ports come with the package; drivers do not", () => {
+  const code = `
+    import { systemPorts } from "tidegate/platform";
+    import { createSqliteOutbox } from "tidegate/stores/sqlite";
+    const outbox = createSqliteOutbox(systemPorts, { path: ":memory:" });
+    const { pending } = await outbox.stats("q");
+    const driver = await import("tidegate/stores/postgres").catch(({ code }) => code);
+    console.log(pending, driver);
+  `;
+  expect(runCode(code)).toBe("0 ERR_MODULE_NOT_FOUND");
+});
+
 test("only the published paths can be imported", () => {
   const code = `
     import("tidegate/dist/core/errors.js").catch((error) => console.log(error.code));
@@ -84,6 +109,11 @@ test("only the published paths can be imported", () => {
 test("a strict TypeScript project compiles against the package's types", () => {
   const code = `
     import { startCloud } from "tidegate/broker";
+    import { createProducer, perEntity, type ProducerPorts } from "tidegate/produce";
+    import { complianceTests } from "tidegate/testkit";
+    export const producerOf = (ports: ProducerPorts) =>
+      createProducer(ports, { groups: perEntity(({ source }) => source) });
+    export const titles = complianceTests(() => undefined).map(({ title }) => title);
     const cloud = await startCloud({ memory: true, clock: "virtual" });
     export const endpoint: string = cloud.endpoint;
     // @ts-expect-error A wrong option is refused, so the types are really there.

@@ -4,6 +4,7 @@
 import type { Broker } from "../../src/broker/engine/broker.ts";
 import { type BrokerHttpOptions, createBrokerHttp } from "../../src/broker/http.ts";
 import { done, type Outcome } from "../../src/broker/model/fault.ts";
+import { FaultPlan } from "../../src/broker/model/fault-plan.ts";
 import type {
   Delivery,
   OperationInput,
@@ -111,6 +112,7 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
     account: ACCOUNT,
     region: "us-east-1",
     healthy: script.healthy ?? true,
+    faults: new FaultPlan(),
     async submit<K extends OperationName>(name: K, input: OperationInput<K>) {
       asked.push({ name, input });
       const answer = (script[name] ?? DEFAULTS[name]) as (

@@ -62,7 +62,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "stores/postgres": { imports: SEAMS, packages: ["pg"], machine: true },
   "stores/dynamodb": { imports: SEAMS, packages: ["@aws-sdk/client-dynamodb"], machine: true },
   telemetry: { imports: SEAMS, packages: [], machine: true },
-  aws: { imports: SEAMS, packages: ["@aws-sdk/client-sqs"], machine: true },
+  aws: {
+    imports: SEAMS,
+    packages: ["@aws-sdk/client-sqs", "@aws-sdk/client-sns", "@aws-sdk/client-s3"],
+    machine: true,
+  },
   platform: {
     imports: SEAMS,
     packages: [

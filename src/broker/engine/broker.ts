@@ -1,6 +1,7 @@
 // Broker: what the wire sees of the engine.
 
 import type { Outcome } from "../model/fault.ts";
+import type { FaultPlan } from "../model/fault-plan.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
 
 export interface Broker {
@@ -9,14 +10,18 @@ export interface Broker {
   readonly region: string;
   /** False while its store is failing: until that ends, every operation is refused. */
   readonly healthy: boolean;
+  /** Faults asked for, kept in memory only. */
+  readonly faults: FaultPlan;
   /**
    * Runs one operation as one atomic step. Resolves only once all that the answer tells is durable.
    * A receive that waits gives up when `signal` aborts, having taken nothing.
+   * `part` marks an operation that is part of an action: faults have been considered for that.
    */
   submit<K extends OperationName>(
     name: K,
     input: OperationInput<K>,
     signal?: AbortSignal,
+    part?: boolean,
   ): Promise<Outcome<OperationOutput<K>>>;
   /** Resolves when nothing is being worked on (waiting receives do not count). */
   idle(): Promise<void>;

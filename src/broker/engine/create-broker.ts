@@ -4,6 +4,7 @@
 import type { HttpClient } from "../../ports/http-client.ts";
 import type { Signer } from "../../ports/signer.ts";
 import { type Outcome, refuse } from "../model/fault.ts";
+import { FaultPlan } from "../model/fault-plan.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
 import type { Broker } from "./broker.ts";
 import { Courier } from "./courier.ts";
@@ -35,7 +36,8 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
   const draws = ports.random.fork("receipt-handles");
   const secret = [draws.below(2 ** 32), draws.below(2 ** 32)] as const;
   const cacheBytesMax = options.contentCacheBytesMax ?? CONTENT_CACHE_BYTES_MAX;
-  const identity = { account, region, secret, enforcePolicies };
+  const faults = new FaultPlan();
+  const identity = { account, region, secret, enforcePolicies, faultPlan: faults };
   const engine = new Engine(ports, identity, cacheBytesMax);
   const run: Broker["submit"] = (name, input, signal) =>
     new Promise((resolve, reject) => {
@@ -50,6 +52,7 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
   return {
     account,
     region,
+    faults,
     get healthy() {
       return engine.healthy;
     },

@@ -10,6 +10,7 @@ import { assert, present } from "../../core/assert.ts";
 import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DELETED_NAME_WAIT_MS } from "../../core/limits.ts";
 import { addMs, type EpochMs } from "../../core/units.ts";
+import { FaultPlan } from "./fault-plan.ts";
 import { MessageSlab } from "./message-slab.ts";
 import { MoveTasks } from "./move-tasks.ts";
 import { Queue, type QueueRecord } from "./queue.ts";
@@ -27,11 +28,14 @@ export interface BrokerIdentity {
   readonly secret: readonly [number, number];
   /** Whether the policies of queues decide what topics and buckets may deliver to them. */
   readonly enforcePolicies?: boolean;
+  /** Faults asked for; they outlive a state that is read anew from the store. */
+  readonly faultPlan?: FaultPlan;
 }
 
 export class BrokerState {
   readonly identity: BrokerIdentity;
   readonly handles: ReceiptHandles;
+  readonly faultPlan: FaultPlan;
   readonly slab = new MessageSlab();
   readonly queues = new Map<string, Queue>();
   readonly deletedNames = new Map<string, EpochMs>();
@@ -49,6 +53,7 @@ export class BrokerState {
   constructor(identity: BrokerIdentity) {
     this.identity = identity;
     this.handles = createReceiptHandles(identity.secret);
+    this.faultPlan = identity.faultPlan ?? new FaultPlan();
   }
 
   get sequence(): number {

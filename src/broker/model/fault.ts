@@ -31,6 +31,7 @@ export type FaultName =
   | "ResourceNotFound"
   | "ServiceUnavailable"
   | "TagLimitExceeded"
+  | "Throttled"
   | "TooManyEntriesInBatchRequest"
   | "UnsupportedOperation"
   | "ValidationError";

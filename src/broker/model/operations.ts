@@ -28,6 +28,8 @@ export interface SendEntry {
   readonly delayMs: DurationMs | null;
   /** Set by topics: the body is a notification that has yet to be signed. */
   readonly unsigned?: SignatureVersion | undefined;
+  /** Set where a fault was asked for on the way here: so much later it becomes visible. */
+  readonly lateMs?: DurationMs | undefined;
 }
 
 export interface SendInput {

@@ -9,7 +9,7 @@
 //       letters are for notifications.
 
 import { SNS_HTTP_TIMEOUT_MS } from "../../core/limits.ts";
-import { addMs, durationMs, type EpochMs, epochMs } from "../../core/units.ts";
+import { addMs, type DurationMs, durationMs, type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { type DeliveryPolicy, effectivePolicy, retryDelayMs } from "./delivery-policy.ts";
 import { done, type Outcome } from "./fault.ts";
@@ -29,6 +29,7 @@ const SECOND_MS = 1_000;
 interface Outgoing extends Pick<MessageDetail, "attributes" | "unsigned" | "purpose"> {
   readonly id: string;
   readonly body: string;
+  readonly lateMs?: DurationMs | undefined;
 }
 
 export function putOutgoing(
@@ -43,7 +44,7 @@ export function putOutgoing(
     seq: state.nextSeq(),
     queue: queue.record.number,
     sentAt: step.now,
-    dueAt: step.now,
+    dueAt: addMs(step.now, message.lateMs ?? durationMs(0)),
     receivedAt: epochMs(0),
     firstReceivedAt: epochMs(0),
     receiveCount: 0,

@@ -30,10 +30,10 @@ export function publish(
   if (topic === undefined) return missingTopic();
   const refused = checkIds(topic, input) ?? checkSizes(topic, input);
   if (refused !== null) return refused;
-  const { origin, traceHeader } = input;
+  const { origin, traceHeader, lateMs } = input;
   return done({
     results: input.entries.map((entry) =>
-      done(publishEntry(state, step, topic, entry, { origin, traceHeader })),
+      done(publishEntry(state, step, topic, entry, { origin, traceHeader, lateMs })),
     ),
   });
 }
@@ -74,6 +74,7 @@ function checkSizes(topic: Topic, input: PublishInput) {
 interface PublishContext {
   readonly origin: string;
   readonly traceHeader: string | null;
+  readonly lateMs: PublishInput["lateMs"];
 }
 
 /** Takes in one message that was found fit for the topic, and sends its copies (P1). */

@@ -193,6 +193,12 @@ export class Queue {
     this.watcher?.touch(this);
   }
 
+  /** Sends a ready message to the back of those that are ready. */
+  passOver(slot: number, now: EpochMs): void {
+    this.hide(slot, SlotState.delayed, now, now);
+    this.release(slot, now);
+  }
+
   /** The message is gone from this queue. */
   remove(slot: number, now: EpochMs): void {
     const slab = this.slab;

@@ -5,6 +5,9 @@
 //   N2. A visibility timeout of zero delivers and counts, and leaves the message visible.
 //   N3. With all in flight that may be, a standard queue refuses a receive that does not wait. One
 //       that does wait gets what is freed meanwhile, and on a FIFO queue none is refused.
+//   N4. Faults that were asked for: a ready message is passed over for a later one, once at a time,
+//       so that every receive still gets something; and one that was delivered stays deliverable,
+//       so that the next receive gets it as well, under a handle of its own.
 
 import { SQS_IN_FLIGHT_MAX } from "../../core/limits.ts";
 import { addMs, type DurationMs, type EpochMs } from "../../core/units.ts";
@@ -57,6 +60,9 @@ function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput)
   const room = Math.min(input.max, SQS_IN_FLIGHT_MAX - queue.inFlight);
   const cursor = queue.openReceive(step.now);
   const slots: number[] = [];
+  const faults = state.faultPlan.active && !queue.fifo ? state.faultPlan : null; // N4
+  const { name } = queue.record;
+  let passedOver = false;
   let moved = 0;
   queue.unfinished = false;
   while (slots.length < room) {
@@ -70,11 +76,20 @@ function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput)
       moved += 1;
       continue;
     }
+    if (faults !== null) {
+      const mayPass: boolean = !passedOver && queue.visible > 1;
+      passedOver = mayPass && faults.strike("reorder", "queue", name) !== null;
+      if (passedOver) queue.passOver(slot, step.now); // N4
+      if (passedOver) continue;
+    }
     queue.take(slot, step.now, dueAt);
     slots.push(slot);
     emitReceipt(state, step, slot);
   }
-  if (visibilityMs === 0) for (const slot of slots) queue.release(slot, step.now); // N2
+  for (const slot of slots) {
+    const twice = faults !== null && faults.strike("duplicate", "queue", name) !== null; // N4
+    if (visibilityMs === 0 || twice) queue.release(slot, step.now); // N2
+  }
   return slots;
 }
 

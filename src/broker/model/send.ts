@@ -2,9 +2,11 @@
 //   S1. An entry is refused before anything of it is kept; the entries of a batch stand alone, but
 //       for the faults that AWS answers for the whole request.
 //   S2. On a FIFO queue a duplicate is answered as the original was, and adds nothing.
+//   S3. A delay that was asked for as a fault comes on top of any other. On a FIFO queue, those of
+//       the group that come later wait for it as well.
 
 import { sha256Hex } from "../../core/hash.ts";
-import { addMs, type EpochMs } from "../../core/units.ts";
+import { addMs, durationMs, type EpochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { dedupDigest } from "./dedup-window.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
@@ -126,7 +128,7 @@ export function keepMessage(
     seq,
     queue: queue.record.number,
     sentAt: step.now,
-    dueAt,
+    dueAt: state.faultPlan.active ? delayed(state, queue, entry, dueAt) : dueAt,
     receivedAt: 0 as EpochMs,
     firstReceivedAt: 0 as EpochMs,
     receiveCount: 0,
@@ -138,4 +140,10 @@ export function keepMessage(
   const detail = formatDetail({ attributes, traceHeader, dedupId, sourceArn: null, unsigned });
   step.emit({ kind: "put-message", head, content: { id: messageId, body: entry.body, detail } });
   return { messageId, seq };
+}
+
+/** When a message becomes visible if faults delay it, here or on its way here (S3). */
+function delayed(state: BrokerState, queue: Queue, entry: SendEntry, dueAt: EpochMs): EpochMs {
+  const struck = state.faultPlan.strike("delay", "queue", queue.record.name);
+  return addMs(dueAt, durationMs((entry.lateMs ?? 0) + (struck?.delayMs ?? 0)));
 }

@@ -3,6 +3,7 @@
 //   O1. Topics are named by their bare name and subscriptions by their id; the ARNs of callers end
 //       at the wire. Attribute values stay AWS's strings from end to end.
 
+import type { DurationMs } from "../../core/units.ts";
 import type { Outcome } from "./fault.ts";
 import type { MessageAttribute } from "./operations.ts";
 
@@ -28,6 +29,8 @@ export interface PublishInput {
   /** Scheme and host that links in notifications lead to: `http://localhost:4566`. */
   readonly origin: string;
   readonly traceHeader: string | null;
+  /** Set where a fault was asked for on the way here: so much later its copies become visible. */
+  readonly lateMs?: DurationMs | undefined;
 }
 
 export interface PublishedMessage {

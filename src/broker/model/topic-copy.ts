@@ -31,6 +31,8 @@ export interface TopicMessage {
   readonly traceHeader: string | null;
   readonly origin: string;
   readonly replayed: boolean;
+  /** How late it is already, where a fault was asked for. */
+  readonly lateMs?: SendEntry["lateMs"];
 }
 
 /** What a copy looks like to a queue, the subscriber's or the one for dead letters. */
@@ -39,6 +41,7 @@ export interface Copy {
   readonly sizeBytes: number;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly unsigned: SendEntry["unsigned"];
+  readonly lateMs?: SendEntry["lateMs"];
 }
 
 /** What a queue needs to know of a message beside the copy itself. */

@@ -3,10 +3,13 @@
 //       dropped; it is never merely forgotten.
 //   D2. What an embedded queue does not take is its fault for good (it is gone, too small, closed
 //       to us): there is nothing to retry, and the copy goes to the dead-letter queue at once.
+//   D3. Faults that were asked for make a copy late, or two of one, but never two on a FIFO queue:
+//       its deduplication would not let the second in.
 
 import { SNS_RAW_ATTRIBUTES_MAX } from "../../core/limits.ts";
 import { formatInstant } from "../../core/rfc3339.ts";
 import { utf8ByteLength } from "../../core/text.ts";
+import { durationMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { passesFilter } from "./filter-policy.ts";
 import { SIGNATURE_BYTES, type SignatureLinks, writeNotification } from "./notification.ts";
@@ -28,11 +31,33 @@ export function deliverCopy(
   const body = message.bodies?.[record.protocol] ?? message.body;
   if (settings.filter !== null && !passesFilter(settings.filter, message.attributes, body)) return;
   const copy = copyFor(state, subscription, message, body);
+  if (!state.faultPlan.active) {
+    putForSubscriber(state, step, subscription, message, copy);
+    return;
+  }
+  const { name } = subscription.topic.record;
+  const late = state.faultPlan.strike("delay", "topic", name);
+  const lateMs = durationMs((message.lateMs ?? 0) + (late?.delayMs ?? 0));
+  const disturbed = { ...copy, lateMs };
+  const single = record.endpoint.endsWith(".fifo");
+  const twice = !single && state.faultPlan.strike("duplicate", "topic", name) !== null;
+  for (let left = twice ? 2 : 1; left > 0; left -= 1) {
+    putForSubscriber(state, step, subscription, message, disturbed); // D3
+  }
+}
+
+function putForSubscriber(
+  state: BrokerState,
+  step: Step,
+  subscription: Subscription,
+  message: TopicMessage,
+  copy: Copy,
+): void {
   if (subscription.outbox !== null) {
     putOutgoing(state, step, subscription, { ...copy, id: message.id, purpose: undefined });
     return;
   }
-  const queue = state.queueByArn(record.endpoint);
+  const queue = state.queueByArn(subscription.record.endpoint);
   const taken = queue !== undefined && offer(state, step, subscription.topic, queue, message, copy);
   if (!taken) putDeadLetter(state, step, subscription, message, copy); // D2
 }

@@ -150,6 +150,7 @@ const SEEN: readonly (readonly [FaultName, string, string, number])[] = [
     "TagLimitExceeded;Sender",
     400,
   ],
+  ["Throttled", "com.amazonaws.sqs#RequestThrottled", "RequestThrottled;Sender", 403],
   [
     "TooManyEntriesInBatchRequest",
     "com.amazonaws.sqs#TooManyEntriesInBatchRequest",

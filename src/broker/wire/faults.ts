@@ -72,6 +72,7 @@ export const FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
   ResourceNotFound: plain("ResourceNotFoundException", 404),
   ServiceUnavailable: generic("ServiceUnavailable", "ServiceUnavailable", 503, "Receiver"),
   TagLimitExceeded: generic("TagLimitExceededException", "TagLimitExceeded"),
+  Throttled: plain("RequestThrottled", 403),
   TooManyEntriesInBatchRequest: legacy("TooManyEntriesInBatchRequest"),
   UnsupportedOperation: legacy("UnsupportedOperation"),
   ValidationError: generic("ValidationException", "ValidationError"),

@@ -5,10 +5,12 @@
 //   J3. This is the hot path: one lookup, one parse, one check, one write.
 
 import type { HttpReply, HttpRequest } from "../../ports/http.ts";
+import { isDropped } from "../engine/disturbance.ts";
 import { type Fault, refuse } from "../model/fault.ts";
 import type { Action, Call, Refusal, Site } from "./call.ts";
 import { reportFailure } from "./failure.ts";
 import { FAULT_FACES } from "./faults.ts";
+import { NO_ANSWER, runAction } from "./injection.ts";
 import { SQS_ACTIONS } from "./sqs-actions.ts";
 import { unknownOperation } from "./unknown-operation.ts";
 import { decodeUtf8 } from "./utf8.ts";
@@ -32,11 +34,12 @@ export async function answerJson(
   if ("ok" in input) return faultReply(request, input.fault);
   const call: Call = { site, request, protocol: "json" };
   try {
-    const outcome = await action.run(call, input.value);
+    const outcome = await runAction("queue", call, action, input.value);
     if (!outcome.ok) return faultReply(request, outcome.fault);
     const body = outcome.value === null ? "" : action.writeJson(outcome.value); // J1
     return { status: 200, headers: plainHeaders(request), body };
   } catch (error) {
+    if (isDropped(error)) return NO_ANSWER;
     return faultReply(request, reportFailure(site, request, error));
   }
 }

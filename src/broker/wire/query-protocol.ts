@@ -8,9 +8,11 @@
 //       such rule, as no page can send their header without asking first, and is never let.)
 
 import type { HttpReply, HttpRequest } from "../../ports/http.ts";
+import { isDropped } from "../engine/disturbance.ts";
 import type { Fault } from "../model/fault.ts";
 import type { Action, Call, Site } from "./call.ts";
 import { reportFailure } from "./failure.ts";
+import { NO_ANSWER, runAction } from "./injection.ts";
 import { decodeInput, type ParameterNode, readParameters } from "./query-input.ts";
 import {
   type QueryError,
@@ -68,12 +70,13 @@ async function run(
   if ("ok" in decoded) return faultReply(service, request, (decoded as { fault: Fault }).fault);
   const input = onQueue ? { QueueUrl: request.path, ...decoded } : decoded; // Y1
   try {
-    const outcome = await action.run(call, input);
+    const outcome = await runAction(service.target, call, action, input);
     if (!outcome.ok) return faultReply(service, request, outcome.fault);
     const write = wantsJson(request) ? writeJsonResponse : writeXmlResponse;
     const body = write(service, action.name, action.output, outcome.value, request.requestId);
     return { status: 200, headers: plainHeaders(request), body };
   } catch (error) {
+    if (isDropped(error)) return NO_ANSWER;
     return faultReply(service, request, reportFailure(site, request, error));
   }
 }

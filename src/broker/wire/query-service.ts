@@ -18,6 +18,8 @@ export interface QueryService extends QueryStyle {
   /** As the scope of a signature names it. */
   readonly scope: string;
   readonly version: string;
+  /** What its actions are about, where faults are asked for. */
+  readonly target: "queue" | "topic";
   readonly actions: ReadonlyMap<string, Action>;
   readonly faces: Readonly<Record<FaultName, FaultFace>>;
   messageOf(fault: Fault): string;
@@ -33,6 +35,7 @@ function byName(actions: readonly Action[]): ReadonlyMap<string, Action> {
 export const SQS_QUERY: QueryService = {
   scope: "sqs",
   version: "2012-11-05",
+  target: "queue",
   namespace: "http://queue.amazonaws.com/doc/2012-11-05/",
   errorDetail: true,
   actions: byName(SQS_ACTIONS),
@@ -45,6 +48,7 @@ export const SQS_QUERY: QueryService = {
 export const SNS_QUERY: QueryService = {
   scope: "sns",
   version: "2010-03-31",
+  target: "topic",
   namespace: "http://sns.amazonaws.com/doc/2010-03-31/",
   errorDetail: false,
   actions: byName(SNS_ACTIONS),

@@ -144,6 +144,7 @@ const SEEN: Partial<Record<FaultName, readonly [string, number]>> = {
   ResourceNotFound: ["ResourceNotFound", 404],
   ServiceUnavailable: ["ServiceUnavailable", 503],
   TagLimitExceeded: ["TagLimitExceeded", 400],
+  Throttled: ["Throttled", 429],
   TooManyEntriesInBatchRequest: ["TooManyEntriesInBatchRequest", 400],
   ValidationError: ["ValidationError", 400],
 };

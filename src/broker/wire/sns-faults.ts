@@ -45,6 +45,7 @@ export const SNS_FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
   ResourceNotFound: sender("ResourceNotFound", 404),
   ServiceUnavailable: receiver("ServiceUnavailable", 503),
   TagLimitExceeded: sender("TagLimitExceeded"),
+  Throttled: { ...sender("Throttled", 429), type: "ThrottledException" },
   TooManyEntriesInBatchRequest: sender("TooManyEntriesInBatchRequest"),
   UnsupportedOperation: sender("UnsupportedOperation"),
   ValidationError: sender("ValidationError"),

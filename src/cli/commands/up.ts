@@ -3,8 +3,11 @@
 //   U2. A signal stops it cleanly: what was answered is on disk, and the exit code is 0.
 
 import { isIP } from "node:net";
+import type { FaultSpec } from "../../broker/model/fault-plan.ts";
+import type { CloudInit } from "../../cloud/init/cloud-init.ts";
 import type { Cloud } from "../../cloud/start-cloud.ts";
 import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "../command.ts";
+import { readJsonFile } from "../json-file.ts";
 import { describeFailure, type Output } from "../output.ts";
 import { stopSignal } from "../stop-signals.ts";
 import { version } from "../version.ts";
@@ -24,6 +27,8 @@ export const up = command({
     clock: oneOf(["system", "virtual"], "system", "Virtual time moves only when told to."),
     "enforce-policies": toggle("Let queue policies decide what topics and buckets may deliver."),
     "event-bridge-queue": text("QUEUE", null, "Queue for what S3 sends to EventBridge."),
+    init: text("FILE", null, "Set-up to apply first: queues, topics, subscriptions, buckets."),
+    faults: text("FILE", null, "Faults to begin with; they are never kept."),
     json: toggle("Print the ready line as JSON."),
   },
   async run({ flags, out }) {
@@ -44,6 +49,7 @@ export const up = command({
       clock: flags.clock ?? "system",
       enforcePolicies: flags["enforce-policies"] === true,
       ...eventBridgeOf(flags["event-bridge-queue"]),
+      ...filesOf(flags),
       version: version(),
       onError: createTroubleTeller(out),
     });
@@ -58,6 +64,16 @@ function eventBridgeOf(queue: string | undefined) {
   return queue === undefined ? {} : { eventBridgeQueue: queue };
 }
 
+/** startCloud checks what is in them, as it does for those who call it themselves. */
+function filesOf({ init, faults }: { init?: string | undefined; faults?: string | undefined }) {
+  const read = faults === undefined ? [] : readJsonFile(faults, "faults");
+  const list = Array.isArray(read) ? read : [read];
+  return {
+    ...(init === undefined ? {} : { init: readJsonFile(init, "init") as CloudInit }),
+    faults: list as unknown as readonly FaultSpec[],
+  };
+}
+
 function folderOf(flags: { memory?: boolean | undefined; data?: string | undefined }) {
   return flags.memory ? null : (flags.data ?? DATA_FALLBACK);
 }
@@ -68,8 +84,12 @@ function tellReady(
   facts: { readonly json: boolean; readonly folder: string | null },
 ): void {
   const { endpoint, port } = cloud;
+  const active = cloud.broker.faults.size;
+  if (active > 0) out.note(faultsWarning(active, endpoint));
   if (facts.json) {
-    out.line(JSON.stringify({ ready: true, endpoint, port, data: facts.folder, pid: process.pid }));
+    const { folder: data } = facts;
+    const ready = { ready: true, endpoint, port, data, pid: process.pid };
+    out.line(JSON.stringify(active === 0 ? ready : { ...ready, faults: active }));
     return;
   }
   const place = facts.folder === null ? "in memory" : `data in ${facts.folder}`;
@@ -85,6 +105,11 @@ function tellReady(
 export function isLoopback(host: string): boolean {
   if (host === "localhost" || host === "::1") return true;
   return isIP(host) === 4 && host.startsWith("127.");
+}
+
+function faultsWarning(active: number, endpoint: string): string {
+  const some = active === 1 ? "1 fault is" : `${active} faults are`;
+  return `Warning: ${some} active, so that requests fail on purpose: ${endpoint}/_tidegate/faults`;
 }
 
 function exposureWarning(host: string): string {

@@ -61,3 +61,14 @@ export function ledgerFault(error: unknown, table: string): unknown {
   const message = `the ledger's table ${table} cannot be used: ${reason || name}`;
   return new TidegateError("TG_LEDGER_UNAVAILABLE", message, { cause });
 }
+
+/** As `ledgerFault`, for an outbox, which makes its own table. */
+export function outboxFault(error: unknown, table: string): unknown {
+  if (error instanceof TidegateError || error instanceof InvariantError) return error;
+  const name = nameOf(error);
+  if (name === "ValidationException" || name === "TypeError") return error; // Ours to mend.
+  const parts = error instanceof AggregateError ? error.errors : [error];
+  const reason = parts.map((part) => (part as Error)?.message ?? String(part)).join("; ");
+  const message = `the outbox's table ${table} cannot be used: ${reason || name}`;
+  return new TidegateError("TG_OUTBOX_UNAVAILABLE", message, { cause: error });
+}

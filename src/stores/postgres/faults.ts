@@ -39,6 +39,15 @@ export function ledgerFault(error: unknown): unknown {
   return new TidegateError("TG_LEDGER_UNAVAILABLE", message, { cause });
 }
 
+/** As `ledgerFault`, for an outbox, which makes its own table. */
+export function outboxFault(error: unknown): unknown {
+  if (error instanceof TidegateError || error instanceof InvariantError) return error;
+  const state = sqlState(error);
+  if (state !== NO_PRIVILEGE && OWN_FAULT.test(state)) return error;
+  const message = `the outbox's database cannot be used: ${reasonOf(error)}`;
+  return new TidegateError("TG_OUTBOX_UNAVAILABLE", message, { cause: error });
+}
+
 /** As `ledgerFault`, for a sink's own statement: what is not the database's fault is the sink's. */
 export function sinkFault(error: unknown): unknown {
   const state = sqlState(error);

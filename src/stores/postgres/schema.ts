@@ -6,8 +6,10 @@
 import type { Pool, PoolClient } from "pg";
 import { TidegateError } from "../../core/errors.ts";
 import { ledger0001 } from "./migrations/0001-ledger.ts";
+import { outbox0001 } from "./migrations/0001-outbox.ts";
 
 export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001];
+export const OUTBOX_MIGRATIONS: readonly string[] = [outbox0001];
 
 /** Names our advisory lock: one process migrates, the others wait and then find nothing to do. */
 const MIGRATION_LOCK = 7_412_530_071;

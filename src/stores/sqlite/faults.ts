@@ -1,6 +1,6 @@
-// Faults: what SQLite's result codes mean to a ledger.
+// Faults: what SQLite's result codes mean to a ledger or an outbox.
 
-import { TidegateError } from "../../core/errors.ts";
+import { type ErrorCode, TidegateError } from "../../core/errors.ts";
 
 /** Primary result codes, from SQLite's documentation. */
 const CODE = {
@@ -34,15 +34,23 @@ function primaryCode(error: unknown): number | null {
 
 /** The operating failure behind an error of the driver, or the error itself if it is none. */
 export function ledgerFault(error: unknown, path: string): unknown {
+  return faultOf(error, `the ledger ${path}`, "TG_LEDGER_UNAVAILABLE");
+}
+
+/** As `ledgerFault`, for an outbox. */
+export function outboxFault(error: unknown, path: string): unknown {
+  return faultOf(error, `the outbox ${path}`, "TG_OUTBOX_UNAVAILABLE");
+}
+
+function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown {
   if (error instanceof TidegateError) return error;
   const code = primaryCode(error);
   const reason = error instanceof Error ? error.message : String(error);
   if (code !== null && UNAVAILABLE.has(code)) {
-    const message = `the ledger ${path} cannot be used: ${reason}`;
-    return new TidegateError("TG_LEDGER_UNAVAILABLE", message, { cause: error });
+    return new TidegateError(unavailable, `${what} cannot be used: ${reason}`, { cause: error });
   }
   if (code !== null && CORRUPT.has(code)) {
-    const message = `the ledger ${path} is damaged or no SQLite file: ${reason}`;
+    const message = `${what} is damaged or no SQLite file: ${reason}`;
     return new TidegateError("TG_STORE_CORRUPT", message, { cause: error });
   }
   return error;

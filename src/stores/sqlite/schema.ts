@@ -7,8 +7,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
 import { ledger0001 } from "./migrations/0001-ledger.ts";
+import { outbox0001 } from "./migrations/0001-outbox.ts";
 
 export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001];
+export const OUTBOX_MIGRATIONS: readonly string[] = [outbox0001];
 
 /** The version of a part in this file; 0 when it has none. */
 export function schemaVersion(db: DatabaseSync, part: string): number {

@@ -5,6 +5,7 @@
 
 import type { Broker } from "../../../src/broker/engine/broker.ts";
 import { done, type Outcome } from "../../../src/broker/model/fault.ts";
+import { FaultPlan } from "../../../src/broker/model/fault-plan.ts";
 import type {
   OperationInput,
   OperationName,
@@ -51,6 +52,7 @@ class ReferenceBroker implements Broker {
   readonly account = "000000000000";
   readonly region = "us-east-1";
   readonly healthy = true;
+  readonly faults = new FaultPlan();
   readonly #disk: RefDisk;
   readonly #clock: Clock;
   readonly #bug: PlantedBug;

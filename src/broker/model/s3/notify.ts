@@ -3,8 +3,11 @@
 //       object, whatever the crash.
 //   Y2. A destination that has gone, or that cannot take the message, is passed over: what happened
 //       to the object is not undone for it.
+//   Y3. Faults that were asked for make an event late, or two of one; those of the queue or topic
+//       that it goes to come on top.
 
 import { utf8ByteLength } from "../../../core/text.ts";
+import { type DurationMs, durationMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import { send } from "../send.ts";
 import type { Step } from "../step.ts";
@@ -26,11 +29,32 @@ export function notify(
     if (!target.events.some((pattern) => fitsEvent(pattern, `s3:${event.name}`))) continue;
     if (!fitsKey(target, event.key)) continue;
     const message = s3Message(bucket, origin, event, target.id, step.now);
-    deliver(state, step, bucket, origin, target, message); // Y1
+    const { copies, lateMs } = fateOf(state, bucket);
+    for (let left = copies; left > 0; left -= 1) {
+      deliver(state, step, bucket, origin, target, message, lateMs); // Y1
+    }
   }
   if (!eventBridge || origin.eventBridgeQueue === null) return;
   const message = eventBridgeMessage(state, bucket, origin, event, step.newId(), step.now);
-  sendToQueue(state, step, origin.eventBridgeQueue, message);
+  const { copies, lateMs } = fateOf(state, bucket);
+  for (let left = copies; left > 0; left -= 1) {
+    sendToQueue(state, step, origin.eventBridgeQueue, message, lateMs);
+  }
+}
+
+interface Fate {
+  readonly copies: number;
+  readonly lateMs?: DurationMs;
+}
+
+const ORDINARY: Fate = { copies: 1 };
+
+/** What becomes of an event on its way out (Y3). */
+function fateOf({ faultPlan }: BrokerState, { name }: BucketRecord): Fate {
+  if (!faultPlan.active) return ORDINARY;
+  const copies = faultPlan.strike("duplicate", "bucket", name) === null ? 1 : 2;
+  const late = faultPlan.strike("delay", "bucket", name);
+  return late === null ? { copies } : { copies, lateMs: durationMs(late.delayMs ?? 0) };
 }
 
 /** Tells destinations that they have been chosen. */
@@ -52,17 +76,24 @@ function deliver(
   origin: Origin,
   target: NotificationTarget,
   message: string,
+  lateMs?: DurationMs,
 ): void {
   if (target.kind === "topic") {
-    deliverToTopic(state, step, target.arn, message, origin);
+    deliverToTopic(state, step, target.arn, message, origin, lateMs);
     return;
   }
   const queue = state.queueByArn(target.arn);
   if (queue === undefined || !mayNotify(state, bucket.name, queue)) return; // Y2
-  sendToQueue(state, step, queue.record.name, message);
+  sendToQueue(state, step, queue.record.name, message, lateMs);
 }
 
-function sendToQueue(state: BrokerState, step: Step, queue: string, body: string): void {
+function sendToQueue(
+  state: BrokerState,
+  step: Step,
+  queue: string,
+  body: string,
+  lateMs: DurationMs | undefined,
+): void {
   // The outcome is not looked at: a queue that is gone or takes no message that long is passed over
   // (Y2).
   send(state, step, {
@@ -77,6 +108,7 @@ function sendToQueue(state: BrokerState, step: Step, queue: string, body: string
         groupId: null,
         dedupId: null,
         delayMs: null,
+        lateMs,
       },
     ],
   });

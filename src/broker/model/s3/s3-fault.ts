@@ -47,6 +47,7 @@ export type S3Code =
   | "ReplicationConfigurationNotFoundError"
   | "RequestTimeout"
   | "ServiceUnavailable"
+  | "SlowDown"
   | "XAmzContentSHA256Mismatch";
 
 export interface S3Fault {

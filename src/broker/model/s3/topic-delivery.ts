@@ -3,6 +3,7 @@
 //       of it are one commit.
 
 import { utf8ByteLength } from "../../../core/text.ts";
+import type { DurationMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import { publish } from "../publish.ts";
 import type { Step } from "../step.ts";
@@ -22,14 +23,15 @@ export function deliverToTopic(
   topicArn: string,
   body: string,
   origin: Origin,
+  lateMs?: DurationMs,
 ): void {
   const topic = nameOf(state, topicArn);
   if (topic === null) return;
   const sizeBytes = utf8ByteLength(body);
   const entry = { body, sizeBytes, bodies: null, subject: SUBJECT, attributes: null };
   const entries = [{ ...entry, groupId: null, dedupId: null }];
-  const { url } = origin;
-  publish(state, step, { topic, entries, batch: false, origin: url, traceHeader: null }); // D1
+  const context = { origin: origin.url, traceHeader: null, lateMs };
+  publish(state, step, { topic, entries, batch: false, ...context }); // D1
 }
 
 function nameOf(state: BrokerState, topicArn: string): string | null {

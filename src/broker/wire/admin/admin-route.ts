@@ -32,7 +32,7 @@ export interface AdminRoute {
   /** Below /_tidegate/; a step NAME takes any value. */
   readonly path: string;
   readonly summary: string;
-  readonly methods: Readonly<Partial<Record<"GET" | "POST", AdminMethod>>>;
+  readonly methods: Readonly<Partial<Record<"GET" | "POST" | "DELETE", AdminMethod>>>;
 }
 
 export function adminRoute(route: AdminRoute): AdminRoute {

@@ -10,6 +10,7 @@ import { isForeignPage } from "../query-protocol.ts";
 import { adminError, adminFault } from "./admin-reply.ts";
 import type { AdminOptions, AdminRoute } from "./admin-route.ts";
 import { clock } from "./clock.ts";
+import { faults } from "./faults.ts";
 import { health } from "./health.ts";
 import { messages } from "./messages.ts";
 import { queues } from "./queues.ts";
@@ -19,7 +20,14 @@ export type { AdminOptions, VirtualClock } from "./admin-route.ts";
 
 const ROOT = "/_tidegate";
 
-export const ADMIN_ROUTES: readonly AdminRoute[] = [health, queues, messages, topics, clock];
+export const ADMIN_ROUTES: readonly AdminRoute[] = [
+  health,
+  queues,
+  messages,
+  topics,
+  faults,
+  clock,
+];
 
 export function isAdminPath(path: string): boolean {
   return path.startsWith(ROOT) && (path.length === ROOT.length || path[ROOT.length] === "/");
@@ -40,7 +48,7 @@ export async function answerAdmin(
   for (const route of ADMIN_ROUTES) {
     const name = matchRoute(route, steps);
     if (name === null) continue;
-    const method = route.methods[request.method as "GET" | "POST"];
+    const method = route.methods[request.method as keyof AdminRoute["methods"]];
     if (method === undefined) return wrongMethod(route);
     if (request.method === "POST" && !isJson(request)) {
       return adminError(415, "NotJson", "A POST needs the header Content-Type: application/json.");

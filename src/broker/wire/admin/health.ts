@@ -1,5 +1,6 @@
 // GET /_tidegate/health: is the server there, does it work, and what is it?
 //   H1. It asks nothing of the broker, so that a probe costs nothing and never waits for a disk.
+//   H2. Faults that were asked for are told, so that nobody hunts for them as bugs.
 
 import { adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
@@ -11,7 +12,7 @@ export const health = adminRoute({
 });
 
 function showHealth({ site, options }: AdminCall) {
-  const { healthy, account, region } = site.broker; // H1
+  const { healthy, account, region, faults } = site.broker; // H1
   return adminReply(healthy ? 200 : 503, {
     status: healthy ? "ok" : "failing",
     service: "tidegate",
@@ -19,5 +20,6 @@ function showHealth({ site, options }: AdminCall) {
     account,
     region,
     clock: options.virtualClock === undefined ? "system" : "virtual",
+    ...(faults.active ? { faults: faults.size } : {}),
   });
 }

@@ -53,6 +53,7 @@ const STATUSES: Readonly<Record<S3Code, number>> = {
   ReplicationConfigurationNotFoundError: 404,
   RequestTimeout: 400,
   ServiceUnavailable: 503,
+  SlowDown: 503,
   XAmzContentSHA256Mismatch: 400,
 };
 

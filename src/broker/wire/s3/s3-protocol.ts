@@ -14,6 +14,7 @@ import { checkPresigned } from "./presigned.ts";
 import { readAddress } from "./s3-address.ts";
 import type { S3Call, S3Site } from "./s3-call.ts";
 import { denied, refusal } from "./s3-errors.ts";
+import { runS3Action } from "./s3-injection.ts";
 import { findAction } from "./s3-routes.ts";
 
 const REQUEST_ID_DIGITS = 16;
@@ -42,7 +43,7 @@ async function answer(call: S3Call): Promise<HttpReply> {
   const action = findAction(call);
   if ("ok" in action) return denied(call, action.fault);
   try {
-    return await action.run(call);
+    return await runS3Action(call, action);
   } catch (error) {
     if (call.request.signal.aborted) return UNHEARD;
     const { name, message } = reportFailure(call.site, call.request, error);

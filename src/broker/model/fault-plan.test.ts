@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { FaultPlan, type FaultSpec } from "./fault-plan.ts";
+
+const SPEC: FaultSpec = { kind: "duplicate", target: { queue: "*" }, probability: 0.5, seed: 7 };
+
+function planOf(...specs: FaultSpec[]): FaultPlan {
+  const plan = new FaultPlan();
+  for (const spec of specs) plan.put(spec);
+  return plan;
+}
+
+function throwsOf(plan: FaultPlan, name: string, count: number): boolean[] {
+  return Array.from({ length: count }, () => plan.strike("duplicate", "queue", name) !== null);
+}
+
+describe("the dice of a fault (L1)", () => {
+  test("fall the same way for the same seed, and another way for another", () => {
+    const first = throwsOf(planOf(SPEC), "a", 64);
+    expect(throwsOf(planOf(SPEC), "a", 64)).toEqual(first);
+    expect(throwsOf(planOf({ ...SPEC, seed: 8 }), "a", 64)).not.toEqual(first);
+    expect(new Set(first)).toEqual(new Set([true, false]));
+  });
+
+  test("do not depend on what happens to other queues or by other faults", () => {
+    const alone = throwsOf(planOf(SPEC), "a", 32);
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom("b", "c"), { maxLength: 40 }), (others) => {
+        const plan = planOf({ ...SPEC, target: { queue: "b" }, probability: 1 }, SPEC);
+        plan.put({ ...SPEC, kind: "reorder", probability: 1 });
+        const fallen = alone.map((_, index) => {
+          const other = others[index];
+          if (other !== undefined) plan.strike("duplicate", "queue", other);
+          plan.strike("reorder", "queue", "a");
+          return plan.strike("duplicate", "queue", "a") !== null;
+        });
+        expect(fallen).toEqual(alone);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test("never fall at 0 and always fall at 1", () => {
+    expect(throwsOf(planOf({ ...SPEC, probability: 0 }), "a", 100)).not.toContain(true);
+    expect(throwsOf(planOf({ ...SPEC, probability: 1 }), "a", 100)).not.toContain(false);
+  });
+
+  test("fall about as often as the probability says", () => {
+    const struck = throwsOf(planOf({ ...SPEC, probability: 0.3 }), "a", 10_000).filter(Boolean);
+    expect(struck.length).toBeGreaterThan(2_700);
+    expect(struck.length).toBeLessThan(3_300);
+  });
+
+  test("go on for more names than have a stream of their own", () => {
+    const plan = planOf({ ...SPEC, probability: 1 });
+    for (let name = 0; name < 10_100; name += 1) {
+      expect(plan.strike("duplicate", "queue", `q${name}`)).not.toBeNull();
+    }
+  });
+});
+
+describe("a plan", () => {
+  test("hits what a fault names, and nothing else", () => {
+    const plan = planOf({
+      kind: "throttle",
+      target: { topic: "t" },
+      probability: 1,
+      actions: ["Publish"],
+    });
+    expect(plan.strike("throttle", "topic", "t", ["Publish"])).not.toBeNull();
+    expect(plan.strike("throttle", "topic", "t", ["Subscribe"])).toBeNull();
+    expect(plan.strike("throttle", "topic", "u", ["Publish"])).toBeNull();
+    expect(plan.strike("throttle", "queue", "t", ["Publish"])).toBeNull();
+    expect(plan.strike("unavailable", "topic", "t", ["Publish"])).toBeNull();
+    expect(plan.view()).toMatchObject([{ fired: 1, seed: 1 }]);
+  });
+
+  test("stops a fault that has struck as often as it may", () => {
+    const plan = planOf({ ...SPEC, probability: 1, count: 3 });
+    expect(throwsOf(plan, "a", 5)).toEqual([true, true, true, false, false]);
+    expect(plan.view()[0]?.fired).toBe(3);
+  });
+
+  test("replaces a fault of the same kind, target and actions, and adds any other", () => {
+    const plan = planOf({ ...SPEC, probability: 1 });
+    throwsOf(plan, "a", 2);
+    plan.put({ ...SPEC, probability: 0.1 });
+    plan.put({ ...SPEC, target: { queue: "a" } });
+    expect(plan.view()).toMatchObject([
+      { probability: 0.1, fired: 0 },
+      { target: { queue: "a" }, fired: 0 },
+    ]);
+  });
+
+  test("is inactive from the start and once cleared", () => {
+    const plan = new FaultPlan();
+    expect(plan.active).toBe(false);
+    plan.put(SPEC);
+    expect([plan.active, plan.size]).toEqual([true, 1]);
+    plan.clear();
+    expect([plan.active, plan.view()]).toEqual([false, []]);
+  });
+});

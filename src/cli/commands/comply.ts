@@ -1,0 +1,45 @@
+// tidegate comply: runs the compliance checks against a producer in a file, for terminals and CI.
+
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ProducerUnderTest } from "../../testkit/compliance-world.ts";
+import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
+
+export const comply = command({
+  name: "comply",
+  summary: "Check that a producer keeps the contract, on an embedded queue with virtual time.",
+  argument: {
+    name: "FILE",
+    doc: "A module whose default export, or export `produce`, is the producer.",
+  },
+  flags: {
+    source: text("NAME", null, "The event_source of the sample events."),
+    json: toggle("Print the results as JSON."),
+  },
+  async run({ argument, flags, out }) {
+    const file = argument ?? "";
+    const producer = await loadProducer(file);
+    const { complianceReport, runCompliance } = await import("../../testkit/compliance.ts");
+    const results = await runCompliance(producer, {
+      ...(flags.source !== undefined && { source: flags.source }),
+    });
+    if (flags.json) out.line(JSON.stringify({ producer: file, results }));
+    else for (const line of [file, "", ...complianceReport(results)]) out.line(line);
+    return results.every(({ problem }) => problem === null) ? EXIT_OK : EXIT_FAILED;
+  },
+});
+
+async function loadProducer(file: string): Promise<ProducerUnderTest> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new UsageError(`There is no file ${file}.`);
+  const module: Record<string, unknown> = await import(pathToFileURL(path).href).catch(
+    (error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new UsageError(`${file} cannot be loaded: ${reason}`);
+    },
+  );
+  const producer = module.default ?? module.produce;
+  if (typeof producer === "function") return producer as ProducerUnderTest;
+  throw new UsageError(`${file} exports no function, neither as default nor as "produce".`);
+}

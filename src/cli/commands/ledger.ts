@@ -1,0 +1,85 @@
+// tidegate ledger: makes, checks, shows and counts a ledger by its URL.
+
+import { command, EXIT_FAILED, EXIT_OK, type ExitCode, text, wholeNumber } from "../command.ts";
+import type { LedgerReport } from "../ledger-reports.ts";
+import type { Output } from "../output.ts";
+import { required } from "../required-flag.ts";
+
+const GENERATION_MAX = 1_000_000;
+
+const url = text(
+  "URL",
+  null,
+  "Where it is: sqlite:path, postgres://…, dynamodb://table?region=…, memory: (needed).",
+);
+
+/** Loaded here, so that other commands need not wait for it. */
+async function loadReports() {
+  const [reports, { systemPorts }] = await Promise.all([
+    import("../ledger-reports.ts"),
+    import("../../platform/index.ts"),
+  ]);
+  return { ...reports, ports: systemPorts };
+}
+
+function tell({ lines, ok }: LedgerReport, out: Output): ExitCode {
+  for (const line of lines) out.line(line);
+  return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+export const ledgerInit = command({
+  name: "ledger init",
+  summary: "Make a ledger, or bring it up to date.",
+  flags: { url },
+  async run({ flags, out }) {
+    const at = required(flags.url, "url");
+    const { initLedger, ports } = await loadReports();
+    return tell(await initLedger(at, ports), out);
+  },
+});
+
+export const ledgerCheck = command({
+  name: "ledger check",
+  summary: "Look for what would break a ledger's promises, without changing it.",
+  flags: { url },
+  async run({ flags, out }) {
+    const at = required(flags.url, "url");
+    const { checkLedger, ports } = await loadReports();
+    return tell(await checkLedger(at, ports), out);
+  },
+});
+
+export const ledgerShow = command({
+  name: "ledger show",
+  summary: "Show all that is known of one record.",
+  flags: {
+    url,
+    pipeline: text("NAME", null, "The pipeline whose record it is (needed)."),
+    generation: wholeNumber(
+      "NUMBER",
+      { min: 0, max: GENERATION_MAX },
+      "0",
+      "0 for live work; every replay counts one up.",
+    ),
+    key: text("KEY", null, "The record's key (needed)."),
+  },
+  async run({ flags, out }) {
+    const pipeline = required(flags.pipeline, "pipeline");
+    const scope = { pipeline, generation: flags.generation ?? 0 };
+    const wanted = { scope, key: required(flags.key, "key") };
+    const at = required(flags.url, "url");
+    const { showRecord, ports } = await loadReports();
+    return tell(await showRecord(at, ports, wanted), out);
+  },
+});
+
+export const ledgerStatsCommand = command({
+  name: "ledger stats",
+  summary: "Count what a ledger remembers, by pipeline and generation.",
+  flags: { url },
+  async run({ flags, out }) {
+    const at = required(flags.url, "url");
+    const { ledgerStats, ports } = await loadReports();
+    return tell(await ledgerStats(at, ports), out);
+  },
+});

@@ -1,0 +1,11 @@
+// TopicPublisher: a topic as producers see it, which is as a queue (ports/queue.ts, Q1 to Q3).
+
+import type { OutgoingMessage, SendLimits, SendOutcome } from "./queue.ts";
+
+export interface TopicPublisher {
+  readonly kind: "topic";
+  readonly name: string;
+  readonly fifo: boolean;
+  readonly limits: SendLimits;
+  sendBatch(messages: readonly OutgoingMessage[]): Promise<readonly SendOutcome[]>;
+}

@@ -1,0 +1,51 @@
+// Group strategies: which messages of a FIFO queue wait for one another, or, on a standard queue,
+// which share a tenant's fair part.
+//   G1. A strategy is a function of the event alone: a replay lands in the group it was in, else a
+//       queue that deduplicates per group would take it a second time.
+//   G2. Whatever names an entity becomes a group id that SQS takes, and two names never become one.
+
+import type { EnvelopeInput } from "../core/envelope.ts";
+import { TidegateError } from "../core/errors.ts";
+import { sha256Bytes, sha256Hex } from "../core/hash.ts";
+
+export type GroupStrategy = (event: EnvelopeInput) => string;
+
+/** Letters, digits and punctuation of ASCII; "h:" is kept for names that are none. */
+const GROUP_ID = /^(?!h:)[!-~]{1,128}$/;
+const GROUPS_MAX = 100_000;
+
+/** Events of one entity stay in order; entities do not wait for each other. */
+export function perEntity(entityOf: (event: EnvelopeInput) => string): GroupStrategy {
+  return (event) => groupId(entityOf(event));
+}
+
+/** Events of one tenant stay in order, and no tenant starves the others. */
+export function perTenant(tenantOf: (event: EnvelopeInput) => string): GroupStrategy {
+  return (event) => groupId(tenantOf(event));
+}
+
+/** A fixed number of groups; events that share `keyOf` share a group. */
+export function fixedGroups(
+  count: number,
+  keyOf: (event: EnvelopeInput) => string = ({ dedupeKey }) => dedupeKey,
+): GroupStrategy {
+  if (!Number.isInteger(count) || count < 1 || count > GROUPS_MAX) {
+    const message = `a number of groups is a whole number from 1 to ${GROUPS_MAX}, not ${count}`;
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  return (event) => {
+    const digest = sha256Bytes(nameOf(keyOf(event)));
+    const number = new DataView(digest.buffer, digest.byteOffset).getUint32(0);
+    return `group-${number % count}`;
+  };
+}
+
+function nameOf(name: unknown): string {
+  if (typeof name === "string" && name !== "" && name.isWellFormed()) return name;
+  throw new TidegateError("TG_VALUE_INVALID", "the group strategy names no group for this event");
+}
+
+function groupId(given: unknown): string {
+  const name = nameOf(given);
+  return GROUP_ID.test(name) ? name : `h:${sha256Hex(name)}`; // G2
+}

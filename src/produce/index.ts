@@ -1,0 +1,27 @@
+// What `tidegate/produce` exports: names only.
+
+export {
+  type BuiltEnvelope,
+  buildEnvelope,
+  type EnvelopeInput,
+  envelopeKey,
+  type MessageEnvelope,
+  messageDedupId,
+  validateEnvelope,
+} from "../core/envelope.ts";
+export { TidegateError } from "../core/errors.ts";
+export { withPayload } from "./claim-check.ts";
+export { fixedGroups, type GroupStrategy, perEntity, perTenant } from "./group-strategy.ts";
+export { METRICS } from "./metrics.ts";
+export type { SendContext } from "./prepare.ts";
+export {
+  createProducer,
+  type Producer,
+  type ProducerOptions,
+  type ProducerPorts,
+  type SendResult,
+} from "./producer.ts";
+export { createJobRegistry, type Job, type JobRegistry } from "./registry.ts";
+export { createRelay, type Relay, type RelayOptions, type RelayReport } from "./relay.ts";
+export { type SendFailure, sendAll } from "./send-all.ts";
+export { createSweeper, type Sweeper, type SweepReport } from "./sweeper.ts";

@@ -1,0 +1,141 @@
+// Prepare: from an event to the row that an outbox keeps, or to the reason why it must not leave.
+//   P1. Nothing volatile enters the body; trace context travels in attributes.
+//   P2. The digest that tells a replay from a reused key is that of the real payload, also when a
+//       claim check stands in for it.
+
+import { mentionsClaimCheck, writeClaimCheck } from "../core/claim-check.ts";
+import {
+  type BuiltEnvelope,
+  buildEnvelope,
+  type EnvelopeInput,
+  envelopeKey,
+  payloadDigest,
+} from "../core/envelope.ts";
+import { TidegateError } from "../core/errors.ts";
+import { SQS_ATTRIBUTE_NAME_CHARACTERS_MAX, SQS_MESSAGE_ATTRIBUTES_MAX } from "../core/limits.ts";
+import { messageBytes } from "../core/message-size.ts";
+import { type Checked, describeProblems, invalid } from "../core/problem.ts";
+import { hasInvalidXmlCharacter } from "../core/text.ts";
+import type { OutboxEntry } from "../ports/outbox.ts";
+import type { ClaimCheckPlace, PayloadObject } from "./claim-check.ts";
+import type { GroupStrategy } from "./group-strategy.ts";
+import type { Target } from "./target.ts";
+
+/** What travels beside the body and has no part in the event's identity (P1). */
+export interface SendContext {
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+  /** For routing and filters; the contract's identity is never among them. */
+  readonly attributes?: Readonly<Record<string, string>>;
+}
+
+export interface Prepared {
+  readonly entry: OutboxEntry;
+  readonly bytes: number;
+  /** To be put before the message leaves. */
+  readonly object: PayloadObject | null;
+}
+
+export interface PrepareOptions {
+  readonly target: Target;
+  readonly groups: GroupStrategy | null;
+  /** Where payloads over the limit go; null refuses them. */
+  readonly claimCheck: ClaimCheckPlace | null;
+}
+
+/** Builds the row of an event, or says what is wrong with it. */
+export function prepare(
+  event: EnvelopeInput,
+  context: SendContext,
+  options: PrepareOptions,
+): Checked<Prepared> {
+  if (event === null || typeof event !== "object") return invalid("", "is no event");
+  const built = buildEnvelope(event);
+  if (built.kind === "invalid") return built;
+  if (mentionsClaimCheck(event.payload)) return invalid("/payload", "uses a reserved name");
+  const attributes = attributesOf(context);
+  if (attributes.kind === "invalid") return attributes;
+  const group = groupOf(event, options.groups);
+  if (group.kind === "invalid") return group;
+  const sized = sizeOf(event, built.value, attributes.value, options);
+  if (sized.kind === "invalid") return sized;
+  const { body, bytes, object } = sized.value;
+  const entry = {
+    key: envelopeKey(event.source, event.dedupeKey),
+    groupId: group.value,
+    dedupId: built.value.dedupId,
+    payloadDigest: payloadDigest(event.payload), // P2
+    body,
+    attributes: attributes.value,
+  };
+  return { kind: "valid", value: { entry, bytes, object } };
+}
+
+interface Sized {
+  readonly body: string;
+  readonly bytes: number;
+  readonly object: PayloadObject | null;
+}
+
+/** The message as it is, or with its payload in a bucket if that is too big. */
+function sizeOf(
+  event: EnvelopeInput,
+  { body }: BuiltEnvelope,
+  attributes: Readonly<Record<string, string>>,
+  { target, claimCheck }: PrepareOptions,
+): Checked<Sized> {
+  const { messageBytesMax } = target.limits;
+  const bytes = messageBytes(body, attributes);
+  if (bytes <= messageBytesMax) return { kind: "valid", value: { body, bytes, object: null } };
+  const tooBig = `has ${bytes} bytes; ${target.name} takes ${messageBytesMax}`;
+  if (claimCheck === null) return invalid("", `${tooBig}, and there is no bucket for the payload`);
+  const { bucket, prefix = "" } = claimCheck;
+  const eventKey = envelopeKey(event.source, event.dedupeKey);
+  const written = writeClaimCheck({ bucket, prefix, eventKey }, event.payload);
+  const light = buildEnvelope({ ...event, payload: written.payload });
+  if (light.kind === "invalid") return light;
+  const lightBytes = messageBytes(light.value.body, attributes);
+  if (lightBytes > messageBytesMax) return invalid("", `${tooBig}, even without its payload`);
+  const object = { check: written.check, bytes: written.bytes };
+  return { kind: "valid", value: { body: light.value.body, bytes: lightBytes, object } };
+}
+
+function groupOf(event: EnvelopeInput, groups: GroupStrategy | null): Checked<string | null> {
+  if (groups === null) return { kind: "valid", value: null };
+  try {
+    return { kind: "valid", value: groups(event) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return invalid("", `has no group: ${reason}`);
+  }
+}
+
+const NAME = /^(?!aws\.|amazon\.)[\w-]+(?:\.[\w-]+)*$/i;
+
+function attributesOf(context: SendContext): Checked<Record<string, string>> {
+  const { traceparent, tracestate } = context;
+  const all: Record<string, string> = {
+    ...context.attributes,
+    ...(traceparent !== undefined && { traceparent }),
+    ...(tracestate !== undefined && { tracestate }),
+  };
+  const entries = Object.entries(all);
+  if (entries.length > SQS_MESSAGE_ATTRIBUTES_MAX) {
+    return invalid("", `has more than ${SQS_MESSAGE_ATTRIBUTES_MAX} attributes`);
+  }
+  for (const [name, value] of entries) {
+    if (!NAME.test(name) || name.length > SQS_ATTRIBUTE_NAME_CHARACTERS_MAX) {
+      return invalid("", `has an attribute that cannot be called ${JSON.stringify(name)}`);
+    }
+    if (typeof value !== "string" || value === "" || hasInvalidXmlCharacter(value)) {
+      return invalid("", `has the attribute ${name}, whose value is no text SQS takes`);
+    }
+  }
+  return { kind: "valid", value: all };
+}
+
+/** Tells a producer's caller why an event was refused. */
+export function violation(checked: Extract<Checked<never>, { kind: "invalid" }>): TidegateError {
+  const message = `the event breaks the contract: ${describeProblems(checked.problems)}`;
+  return new TidegateError("TG_VALUE_INVALID", message);
+}

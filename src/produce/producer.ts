@@ -1,0 +1,284 @@
+// Producer: sends every event once, as far as a sender can, and says so when it did before.
+//   S1. Registered before sent, marked after the queue's answer. Whatever happens in between, the
+//       row is still there, and the next send of the event, or a relay, carries it on.
+//   S2. What breaks the contract, or reuses a key for another payload, is refused and counted
+//       before anything leaves.
+//   S3. Memory is bounded: `send` waits while as much is under way as the options allow.
+//   S4. Older first: rows that were left behind, by us or by a former life of ours, leave before
+//       newer ones.
+
+import { unreachable } from "../core/assert.ts";
+import type { EnvelopeInput } from "../core/envelope.ts";
+import { TidegateError } from "../core/errors.ts";
+import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
+import { utf8ByteLength } from "../core/text.ts";
+import { durationMs, type EpochMs, msBetween } from "../core/units.ts";
+import type { Objects } from "../ports/objects.ts";
+import type { OutboxLease, RegisterResult } from "../ports/outbox.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
+import { type Backlog, carryBacklog } from "./backlog.ts";
+import { type ClaimCheckPlace, putPayload } from "./claim-check.ts";
+import { type Carried, Courier, type CourierOptions, type CourierPorts } from "./courier.ts";
+import type { GroupStrategy } from "./group-strategy.ts";
+import { METRICS } from "./metrics.ts";
+import { type Prepared, prepare, type SendContext, violation } from "./prepare.ts";
+import { Room } from "./room.ts";
+import { SEND_LEASE_MS } from "./target.ts";
+
+export interface ProducerPorts extends CourierPorts {
+  readonly objects?: Objects;
+  readonly telemetry?: Telemetry;
+}
+
+export interface ProducerOptions extends CourierOptions {
+  /**
+   * Names this producer in the outbox. Give a name that survives a restart and that no other
+   * process uses: what a former life left behind is then taken up at once.
+   */
+  readonly owner?: string;
+  /** Needed for FIFO targets; on standard queues it means fairness between groups. */
+  readonly groups?: GroupStrategy;
+  /** Where payloads go that are too big for the target; needs `objects`. */
+  readonly claimCheck?: ClaimCheckPlace;
+  /** Events under way before `send` waits (S3). */
+  readonly underWayMax?: number;
+  readonly underWayBytesMax?: number;
+}
+
+export type SendResult =
+  | { readonly kind: "sent"; readonly messageId: string; readonly sequenceNumber: string | null }
+  /** Before, by anybody with this outbox; nothing was sent now. */
+  | { readonly kind: "already-sent"; readonly messageId: string; readonly sentAt: EpochMs };
+
+export interface Producer {
+  /** Resolves once the event is on the queue and marked so; else throws a TidegateError. */
+  send(event: EnvelopeInput, context?: SendContext): Promise<SendResult>;
+  /** Waits for what is under way; later sends are refused. Ports stay open. */
+  close(): Promise<void>;
+}
+
+interface Item {
+  readonly prepared: Prepared;
+  waits: number;
+  resolve(result: SendResult): void;
+  reject(error: unknown): void;
+}
+
+const UNDER_WAY_MAX_DEFAULT = 1_000;
+const UNDER_WAY_BYTES_MAX_DEFAULT = 16 * 1_048_576;
+/** Rows written down in one transaction. */
+const REGISTER_MAX = 100;
+/** How often to wait for another process that is sending the same event. */
+const BUSY_WAITS_MAX = 10;
+
+export function createProducer(ports: ProducerPorts, options: ProducerOptions = {}): Producer {
+  checkOptions(ports, options);
+  return new OutboxProducer(ports, options);
+}
+
+class OutboxProducer implements Producer {
+  readonly #ports: ProducerPorts;
+  readonly #options: ProducerOptions;
+  readonly #courier: Courier;
+  readonly #room: Room;
+  readonly #lease: OutboxLease;
+  #intake: Item[] = [];
+  #working: Promise<void> | null = null;
+  #behind = true; // Until we have looked, there may be rows of a former life (S4).
+  #closed = false;
+
+  constructor(ports: ProducerPorts, options: ProducerOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#courier = new Courier(ports, options);
+    this.#room = new Room({
+      countMax: options.underWayMax ?? UNDER_WAY_MAX_DEFAULT,
+      bytesMax: options.underWayBytesMax ?? UNDER_WAY_BYTES_MAX_DEFAULT,
+    });
+    this.#lease = { owner: options.owner ?? ports.random.uuid(), leaseMs: SEND_LEASE_MS };
+  }
+
+  async send(event: EnvelopeInput, context: SendContext = {}): Promise<SendResult> {
+    if (this.#closed) throw new TidegateError("TG_CLOSED", "the producer is closed");
+    const { target, telemetry } = this.#ports;
+    const { groups = null, claimCheck = null } = this.#options;
+    const prepared = prepare(event, context, { target, groups, claimCheck });
+    if (prepared.kind === "invalid") {
+      const field = prepared.problems[0]?.path || "message";
+      telemetry?.count(METRICS.violations, 1, { field });
+      throw violation(prepared); // S2
+    }
+    const { entry, bytes, object } = prepared.value;
+    const held = bytes + (object?.bytes.byteLength ?? 0);
+    await this.#room.enter(held); // S3
+    try {
+      const result = await this.#enqueue(prepared.value);
+      if (result.kind === "sent") telemetry?.record(METRICS.bodyBytes, utf8ByteLength(entry.body));
+      return result;
+    } finally {
+      this.#room.leave(held);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#room.empty();
+  }
+
+  #enqueue(prepared: Prepared): Promise<SendResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<SendResult>();
+    this.#intake.push({ prepared, waits: 0, resolve, reject });
+    this.#work();
+    return promise;
+  }
+
+  /** Starts one round of work unless one is under way; those who come together share it. */
+  #work(): void {
+    if (this.#working !== null) return;
+    const turn = new Promise<void>((resolve) => this.#ports.turn.afterTurn(resolve));
+    this.#working = turn
+      .then(async () => {
+        while (this.#intake.length > 0) await this.#process(this.#intake.splice(0, REGISTER_MAX));
+      })
+      .finally(() => {
+        this.#working = null;
+        if (this.#intake.length > 0) this.#work();
+      });
+  }
+
+  async #process(chunk: readonly Item[]): Promise<void> {
+    const { outbox, target } = this.#ports;
+    const items = await this.#putPayloads(chunk);
+    try {
+      this.#options.onPoint?.("before-register");
+      const entries = items.map(({ prepared }) => prepared.entry);
+      const results = await outbox.register(target.name, entries, this.#lease); // S1
+      this.#options.onPoint?.("registered");
+      const backlog = await this.#catchUp();
+      for (const [at, item] of items.entries()) this.#answer(item, results[at], backlog);
+    } catch (error) {
+      for (const item of items) item.reject(error);
+    }
+  }
+
+  /** Puts big payloads; an event whose payload cannot be put fails alone. */
+  async #putPayloads(chunk: readonly Item[]): Promise<Item[]> {
+    const { objects } = this.#ports;
+    const put = await Promise.all(
+      chunk.map(async (item) => {
+        const { object } = item.prepared;
+        if (object === null || objects === undefined) return item;
+        try {
+          this.#options.onPoint?.("before-put");
+          await putPayload(objects, object);
+          this.#options.onPoint?.("put");
+          return item;
+        } catch (error) {
+          item.reject(error);
+          return null;
+        }
+      }),
+    );
+    return put.filter((item) => item !== null);
+  }
+
+  /** Carries what was left behind, the newly registered rows at its end included (S4). */
+  async #catchUp(): Promise<Backlog | null> {
+    if (!this.#behind && !this.#courier.behind) return null;
+    const backlog = await carryBacklog(this.#ports, this.#courier, this.#lease);
+    this.#behind = backlog.failed !== null;
+    return backlog;
+  }
+
+  #answer(item: Item, result: RegisterResult | undefined, backlog: Backlog | null): void {
+    switch (result?.kind) {
+      case "taken": {
+        const carried = backlog?.carried.get(result.row.key) ?? backlog?.failed;
+        if (carried) this.#settle(item, carried);
+        else void this.#courier.carry(result.row).then((each) => this.#settle(item, each));
+        return;
+      }
+      case "sent":
+        this.#tellAlreadySent(item, result);
+        return;
+      case "busy":
+        void this.#waitFor(item, result.until);
+        return;
+      case "conflict":
+        item.reject(this.#conflict(item));
+        return;
+      case undefined:
+        item.reject(new TidegateError("TG_OUTBOX_UNAVAILABLE", "the outbox gave no answer"));
+        return;
+      default:
+        unreachable(result);
+    }
+  }
+
+  #settle(item: Item, carried: Carried): void {
+    switch (carried.kind) {
+      case "sent":
+        item.resolve(carried);
+        return;
+      case "unsent":
+        this.#behind = true;
+        item.reject(carried.error);
+        return;
+      case "refused":
+        item.reject(carried.error);
+        return;
+      default:
+        unreachable(carried);
+    }
+  }
+
+  #tellAlreadySent(
+    item: Item,
+    { sentAt, messageId }: { sentAt: EpochMs; messageId: string },
+  ): void {
+    const { clock, telemetry } = this.#ports;
+    if (msBetween(sentAt, clock.now()) < SQS_DEDUP_WINDOW_MS) telemetry?.count(METRICS.windowHits);
+    item.resolve({ kind: "already-sent", messageId, sentAt });
+  }
+
+  #conflict({ prepared }: Item): TidegateError {
+    const { telemetry } = this.#ports;
+    telemetry?.count(METRICS.collisions);
+    telemetry?.count(METRICS.violations, 1, { field: "/dedupe_key" });
+    const message = `the dedupe_key of ${prepared.entry.key} was used before with another payload`;
+    return new TidegateError("TG_DEDUPE_KEY_REUSED", message);
+  }
+
+  /** Another process is sending the event: asks again when its time is over. */
+  async #waitFor(item: Item, until: EpochMs): Promise<void> {
+    const { clock } = this.#ports;
+    item.waits += 1;
+    if (item.waits > BUSY_WAITS_MAX) {
+      const message = "another process holds the event and neither sends it nor gives it up";
+      item.reject(new TidegateError("TG_QUEUE_UNAVAILABLE", message));
+      return;
+    }
+    await clock.sleep(durationMs(Math.max(0, msBetween(clock.now(), until))));
+    this.#intake.push(item);
+    this.#work();
+  }
+}
+
+function checkOptions(ports: ProducerPorts, options: ProducerOptions): void {
+  const { target, objects } = ports;
+  if (target.fifo && options.groups === undefined) {
+    refuse(`${target.name} is FIFO: say how its messages are grouped (perEntity, fixedGroups, …)`);
+  }
+  if (options.claimCheck !== undefined && objects === undefined) {
+    refuse("a claim check needs objects, the port to its bucket");
+  }
+  const limits = ["underWayMax", "underWayBytesMax", "entriesPerGroupMax", "attemptsMax"] as const;
+  for (const name of limits) {
+    const value = options[name] ?? 1;
+    if (!Number.isInteger(value) || value < 1) refuse(`${name} is a whole number above zero`);
+  }
+}
+
+function refuse(message: string): never {
+  throw new TidegateError("TG_CONFIG_INVALID", message);
+}

@@ -1,0 +1,34 @@
+// Send all: a stream of events through a producer, with bounded memory at both ends.
+//   A1. An event is asked for only when there is room for it; results come in the order of events.
+//   A2. An event that fails is a result, so that one does not end the others.
+
+import type { EnvelopeInput } from "../core/envelope.ts";
+import type { Producer, SendResult } from "./producer.ts";
+
+export interface SendFailure {
+  readonly kind: "failed";
+  readonly event: EnvelopeInput;
+  readonly error: unknown;
+}
+
+const OPEN_MAX_DEFAULT = 100;
+
+export async function* sendAll(
+  producer: Producer,
+  events: Iterable<EnvelopeInput> | AsyncIterable<EnvelopeInput>,
+  options: { readonly openMax?: number } = {},
+): AsyncGenerator<SendResult | SendFailure, void, undefined> {
+  const { openMax = OPEN_MAX_DEFAULT } = options;
+  const open: Promise<SendResult | SendFailure>[] = [];
+  for await (const event of events) {
+    const sending = producer
+      .send(event)
+      .catch((error: unknown): SendFailure => ({ kind: "failed", event, error })); // A2
+    open.push(sending);
+    const first = open[0];
+    if (open.length < openMax || first === undefined) continue;
+    yield await first; // A1
+    open.shift();
+  }
+  for (const sending of open) yield await sending;
+}

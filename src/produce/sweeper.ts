@@ -1,0 +1,103 @@
+// Sweeper: finds jobs that are stuck or unsent and puts them right.
+//   W1. Unsent: registered, and nobody is sending it. The relay's work.
+//   W2. Stuck: sent long ago, not done, and nobody holds it. It is put on the queue again under its
+//       next epoch, with a dedup id of its own: the former one would be taken and dropped within
+//       five minutes.
+//   W3. Fenced twice: of several sweepers one wins the epoch, and a worker that was merely slow
+//       keeps its claim; whoever takes over has a higher fence, and the slow one's commit is
+//       refused. Nothing is reset.
+//   W4. A second copy of a message that was still queued does no harm: the ledger answers the later
+//       delivery with "duplicate". `stuckAfterMs` should still be longer than a usual backlog.
+
+import type { DurationMs, EpochMs } from "../core/units.ts";
+import { hours, subtractMs } from "../core/units.ts";
+import type { OutboxLease, OutboxRow } from "../ports/outbox.ts";
+import { Courier, type CourierOptions, type CourierPorts } from "./courier.ts";
+import { createJobRegistry, type RegistryOptions, type RegistryPorts } from "./registry.ts";
+import { createRelay } from "./relay.ts";
+import { SEND_LEASE_MS } from "./target.ts";
+
+export type SweeperPorts = CourierPorts & RegistryPorts;
+
+export interface SweeperOptions extends CourierOptions {
+  readonly scope: RegistryOptions["scope"];
+  readonly owner?: string;
+  /** How long after it was sent a job nobody holds counts as stuck. */
+  readonly stuckAfterMs?: DurationMs;
+}
+
+export interface SweepReport {
+  /** Unsent jobs that were sent (W1). */
+  readonly sent: number;
+  /** Stuck jobs that were put on the queue again (W2). */
+  readonly republished: number;
+  /** Jobs found done or failed for good, which no later sweep looks at. */
+  readonly settled: number;
+  /** Why not all could be put right, or null. */
+  readonly failed: Error | null;
+}
+
+export interface Sweeper {
+  sweep(): Promise<SweepReport>;
+}
+
+const STUCK_AFTER_MS_DEFAULT: DurationMs = hours(12);
+const PAGE_ROWS = 100;
+
+export function createSweeper(ports: SweeperPorts, options: SweeperOptions): Sweeper {
+  const { outbox, target, clock, random } = ports;
+  const { scope, stuckAfterMs = STUCK_AFTER_MS_DEFAULT } = options;
+  const owner = options.owner ?? random.uuid();
+  const lease: OutboxLease = { owner, leaseMs: SEND_LEASE_MS };
+  const relay = createRelay(ports, { ...options, owner });
+  const registry = createJobRegistry(ports, { target: target.name, scope });
+  const courier = new Courier(ports, options);
+
+  /** Puts one row right; tells what was done. */
+  async function look(row: OutboxRow): Promise<"settled" | "republished" | "left" | Error> {
+    const { status } = await registry.jobOf(row);
+    if (status === "completed" || status === "failed") return "settled";
+    if (status === "claimed") return "left"; // W3
+    const won = await outbox.republish(target.name, row.key, row.epoch, lease);
+    if (won.kind === "fenced") return "left";
+    const carried = await courier.carry(won.row); // W2
+    return carried.kind === "sent" ? "republished" : carried.error;
+  }
+
+  async function sweepPage(page: readonly OutboxRow[], counts: Counts): Promise<void> {
+    const found = await Promise.all(page.map(async (row) => ({ row, result: await look(row) })));
+    const settled = found.filter(({ result }) => result === "settled");
+    const keys = settled.map(({ row }) => row.key);
+    if (keys.length > 0) await outbox.settle(target.name, keys);
+    counts.settled += keys.length;
+    for (const { result } of found) {
+      if (result === "republished") counts.republished += 1;
+      if (result instanceof Error) counts.failed ??= result;
+    }
+  }
+
+  return {
+    async sweep() {
+      const unsent = await relay.drain(); // W1
+      courier.resume();
+      const counts: Counts = { republished: 0, settled: 0, failed: unsent.failed };
+      const sentBefore: EpochMs = subtractMs(clock.now(), stuckAfterMs);
+      let afterSeq = 0;
+      for (;;) {
+        const page = await outbox.unsettled(target.name, {
+          ...{ sentBefore, afterSeq, limit: PAGE_ROWS },
+        });
+        await sweepPage(page, counts);
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE_ROWS) return { sent: unsent.sent, ...counts };
+        afterSeq = last.seq;
+      }
+    },
+  };
+}
+
+interface Counts {
+  republished: number;
+  settled: number;
+  failed: Error | null;
+}

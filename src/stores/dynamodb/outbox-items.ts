@@ -1,0 +1,154 @@
+// Outbox items: a row, and its entry in one of two lists of its target.
+//   I1. A pending row stands in the list `pending`, a sent one that nobody settled in `unsettled`;
+//       row and list change in one transaction, so that neither knows more than the other.
+//   I2. Every write of a row is on the condition that its version is the one that was read.
+
+import type { DynamoDBClient, TransactWriteItem } from "@aws-sdk/client-dynamodb";
+import {
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  TransactWriteItemsCommand,
+} from "@aws-sdk/client-dynamodb";
+import { TidegateError } from "../../core/errors.ts";
+import { DYNAMODB_ITEM_BYTES_MAX } from "../../core/limits.ts";
+import type { OutboxRow } from "../../core/outbox-step.ts";
+import { utf8ByteLength } from "../../core/text.ts";
+import { conflictsIn, type Item } from "./faults.ts";
+
+export interface OutboxTable {
+  readonly client: DynamoDBClient;
+  readonly table: string;
+  /** A name for a write that no other write has. */
+  nextWrite(): string;
+}
+
+/** A row as it was read, with its version; both undefined where there is none. */
+export interface SeenRow {
+  readonly row: OutboxRow | undefined;
+  readonly version: string | undefined;
+}
+
+type List = "pending" | "unsettled";
+
+/** Left for keys, names and the rest of an item. */
+const ITEM_BYTES_SPARE = 8_192;
+const SEQ_DIGITS = 16;
+
+const rowKey = (target: string, key: string) => ({ pk: { S: `row#${target}` }, sk: { S: key } });
+const seqText = (seq: number) => String(seq).padStart(SEQ_DIGITS, "0");
+const listKey = (list: List, target: string, seq: number) => ({
+  pk: { S: `${list}#${target}` },
+  sk: { S: seqText(seq) },
+});
+
+function listOf(row: OutboxRow | undefined | null): List | null {
+  if (row?.state === "pending") return "pending";
+  return row?.state === "sent" && !row.settled ? "unsettled" : null;
+}
+
+export function fromItem(item: Item | undefined): SeenRow {
+  if (item?.row?.S === undefined) return { row: undefined, version: undefined };
+  return { row: JSON.parse(item.row.S), version: item.version?.S };
+}
+
+function toItem(table: OutboxTable, target: string, row: OutboxRow): Item {
+  const text = JSON.stringify(row);
+  const bytesMax = DYNAMODB_ITEM_BYTES_MAX - ITEM_BYTES_SPARE;
+  if (utf8ByteLength(text) > bytesMax) {
+    const message = `an outbox on DynamoDB keeps rows of up to ${bytesMax} bytes: use a claim check`;
+    throw new TidegateError("TG_VALUE_INVALID", message);
+  }
+  const item: Item = { ...rowKey(target, row.key), row: { S: text } };
+  item.version = { S: table.nextWrite() };
+  item.state = { S: row.state };
+  if (row.expiresAt !== null) item.expires = { N: String(row.expiresAt) };
+  return item;
+}
+
+export async function readRow(
+  { client, table }: OutboxTable,
+  target: string,
+  key: string,
+): Promise<SeenRow> {
+  const Key = rowKey(target, key);
+  const read = new GetItemCommand({ TableName: table, Key, ConsistentRead: true });
+  return fromItem((await client.send(read)).Item);
+}
+
+/** Keys in a list after a seq, oldest first. */
+export async function readList(
+  { client, table }: OutboxTable,
+  list: List,
+  target: string,
+  page: { readonly afterSeq: number; readonly limit: number },
+): Promise<{ readonly key: string; readonly seq: number }[]> {
+  const query = new QueryCommand({
+    TableName: table,
+    ConsistentRead: true,
+    KeyConditionExpression: "pk = :pk AND sk > :sk",
+    ExpressionAttributeValues: {
+      ":pk": { S: `${list}#${target}` },
+      ":sk": { S: seqText(page.afterSeq) },
+    },
+    Limit: page.limit,
+  });
+  const { Items = [] } = await client.send(query);
+  return Items.map(({ key, sk }) => ({ key: key?.S ?? "", seq: Number(sk?.S) }));
+}
+
+/** Writes `row` (null: nothing) in place of what was seen; false if another came first (I2). */
+export async function replaceRow(
+  table: OutboxTable,
+  target: string,
+  seen: SeenRow,
+  row: OutboxRow | null,
+): Promise<boolean> {
+  const TableName = table.table;
+  const condition =
+    seen.version === undefined
+      ? { ConditionExpression: "attribute_not_exists(pk)" }
+      : {
+          ConditionExpression: "version = :seen",
+          ExpressionAttributeValues: { ":seen": { S: seen.version } },
+        };
+  const lists = listChanges(TableName, target, seen.row, row);
+  try {
+    if (row !== null && lists.length === 0) {
+      const Item = toItem(table, target, row);
+      await table.client.send(new PutItemCommand({ TableName, Item, ...condition }));
+      return true;
+    }
+    const Key = rowKey(target, seen.row?.key ?? "");
+    const change: TransactWriteItem =
+      row === null
+        ? { Delete: { TableName, Key, ...condition } }
+        : { Put: { TableName, Item: toItem(table, target, row), ...condition } };
+    const TransactItems = [change, ...lists]; // I1
+    await table.client.send(new TransactWriteItemsCommand({ TransactItems }));
+    return true;
+  } catch (error) {
+    if (conflictsIn(error, 1) === null) throw error;
+    return false;
+  }
+}
+
+function listChanges(
+  TableName: string,
+  target: string,
+  before: OutboxRow | undefined,
+  after: OutboxRow | null,
+): TransactWriteItem[] {
+  const [from, to] = [listOf(before), listOf(after)];
+  if (from === to && before?.seq === after?.seq) return [];
+  const changes: TransactWriteItem[] = [];
+  if (from !== null && before !== undefined) {
+    changes.push({ Delete: { TableName, Key: listKey(from, target, before.seq) } });
+  }
+  if (to !== null && after !== null) {
+    const Item = { ...listKey(to, target, after.seq), key: { S: after.key } };
+    const ConditionExpression = "attribute_not_exists(pk)"; // A seq is one row's.
+    changes.push({ Put: { TableName, Item, ConditionExpression } });
+  }
+  return changes;
+}

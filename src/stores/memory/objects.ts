@@ -1,0 +1,14 @@
+// Memory objects: buckets that live as long as their process, for tests.
+
+import type { Objects } from "../../ports/objects.ts";
+
+export function createMemoryObjects(): Objects {
+  const objects = new Map<string, Uint8Array>();
+  const nameOf = (bucket: string, key: string) => JSON.stringify([bucket, key]);
+  return {
+    async put(bucket, key, bytes) {
+      objects.set(nameOf(bucket, key), bytes.slice());
+    },
+    get: async (bucket, key) => objects.get(nameOf(bucket, key))?.slice(),
+  };
+}

@@ -1,0 +1,108 @@
+// Memory outbox: the law and a map per target. For tests, and for producers that may forget: what
+// was registered and not sent is lost with the process.
+
+import { TidegateError } from "../../core/errors.ts";
+import { type ChangeRows, outboxChanges } from "../../core/outbox-calls.ts";
+import { isFree, leased, type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
+import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { epochMs } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Outbox, OutboxLease, OutboxStats } from "../../ports/outbox.ts";
+
+type Rows = Map<string, OutboxRow>;
+
+/** An outbox that lives as long as its process. */
+export function createMemoryOutbox(
+  ports: { readonly clock: Clock },
+  options: { readonly retentionMs?: DurationMs } = {},
+): Outbox {
+  const { clock } = ports;
+  const { retentionMs = RETENTION_MS_DEFAULT } = options;
+  const targets = new Map<string, Rows>();
+  let seq = 0;
+  let closed = false;
+
+  const rowsOf = (target: string): Rows => {
+    if (closed) throw new TidegateError("TG_CLOSED", "the outbox is closed");
+    const rows = targets.get(target) ?? new Map();
+    targets.set(target, rows);
+    return rows;
+  };
+  const change: ChangeRows = async (target, keys, law) => {
+    const rows = rowsOf(target);
+    const changed = keys.map((key) => law(rows.get(key), key)).filter((row) => row !== null);
+    for (const row of changed) rows.set(row.key, row);
+    return changed;
+  };
+
+  return {
+    async register(target, entries, lease) {
+      const rows = rowsOf(target);
+      return entries.map((entry) => {
+        const at = { now: clock.now(), seq: seq + 1 };
+        const step = stepRegister(rows.get(entry.key), entry, lease, at);
+        if (step.fresh) {
+          seq += 1;
+          rows.delete(entry.key); // Maps keep the order of insertion, which is that of `seq`.
+        }
+        if (step.save !== null) rows.set(entry.key, step.save);
+        return step.result;
+      });
+    },
+    async take(target, limit, lease) {
+      return takeRows(rowsOf(target), limit, lease, clock.now());
+    },
+    ...outboxChanges(change, clock.now, retentionMs),
+    async unsettled(target, { sentBefore, afterSeq, limit }) {
+      return [...rowsOf(target).values()]
+        .filter((row) => row.state === "sent" && !row.settled && row.seq > afterSeq)
+        .filter(({ sentAt }) => sentAt !== null && sentAt <= sentBefore)
+        .slice(0, limit);
+    },
+    find: async (target, key) => rowsOf(target).get(key),
+    stats: async (target) => countRows([...rowsOf(target).values()]),
+    purge: async (limit) => purgeRows([...targets.values()], limit, clock.now()),
+    async close() {
+      closed = true;
+    },
+  };
+}
+
+function takeRows(rows: Rows, limit: number, lease: OutboxLease, now: EpochMs): OutboxRow[] {
+  const held = new Set<string>();
+  const taken: OutboxRow[] = [];
+  for (const row of rows.values()) {
+    if (taken.length >= limit) break;
+    if (row.state !== "pending" || (row.groupId !== null && held.has(row.groupId))) continue;
+    if (!isFree(row, lease.owner, now)) {
+      if (row.groupId !== null) held.add(row.groupId);
+      continue;
+    }
+    const mine = leased(row, lease, now);
+    rows.set(row.key, mine);
+    taken.push(mine);
+  }
+  return taken;
+}
+
+function purgeRows(targets: readonly Rows[], limit: number, now: EpochMs): number {
+  let purged = 0;
+  for (const rows of targets) {
+    for (const [key, { expiresAt }] of rows) {
+      if (purged < limit && expiresAt !== null && expiresAt <= now && rows.delete(key)) purged += 1;
+    }
+  }
+  return purged;
+}
+
+function countRows(rows: readonly OutboxRow[]): OutboxStats {
+  const of = (state: OutboxRow["state"]) => rows.filter((row) => row.state === state);
+  const oldest = Math.min(...of("pending").map(({ registeredAt }) => registeredAt));
+  return {
+    pending: of("pending").length,
+    sent: of("sent").length,
+    refused: of("refused").length,
+    oldestPendingAt: Number.isFinite(oldest) ? epochMs(oldest) : null,
+  };
+}

@@ -1,0 +1,131 @@
+// Outbox rows: the table's columns as values, and its statements.
+
+import type { Pool, PoolClient } from "pg";
+import type { OutboxRow } from "../../core/outbox-step.ts";
+import { type EpochMs, epochMs } from "../../core/units.ts";
+import type { OutboxStats } from "../../ports/outbox.ts";
+
+export type Querier = Pool | PoolClient;
+
+const instant = (value: unknown) => (value === null ? null : epochMs(Number(value)));
+
+export function fromColumns(columns: Record<string, unknown>): OutboxRow {
+  return {
+    seq: Number(columns.seq),
+    key: String(columns.key),
+    state: columns.state as OutboxRow["state"],
+    epoch: Number(columns.epoch),
+    groupId: columns.group_id as string | null,
+    dedupId: String(columns.dedup_id),
+    payloadDigest: String(columns.payload_digest),
+    body: String(columns.body),
+    attributes: JSON.parse(String(columns.attributes)),
+    registeredAt: epochMs(Number(columns.registered_at)),
+    owner: String(columns.owner),
+    leaseUntil: epochMs(Number(columns.lease_until)),
+    sentAt: instant(columns.sent_at),
+    messageId: columns.message_id as string | null,
+    reason: columns.reason as string | null,
+    settled: columns.settled === true,
+    expiresAt: instant(columns.expires_at),
+  };
+}
+
+/** The rows of those keys, locked in the order of their keys so that two callers never deadlock. */
+export async function lockRows(
+  client: PoolClient,
+  target: string,
+  keys: readonly string[],
+): Promise<Map<string, OutboxRow>> {
+  const { rows } = await client.query(
+    `SELECT * FROM tidegate_outbox WHERE target = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`,
+    [target, keys],
+  );
+  return new Map(rows.map((row) => [row.key, fromColumns(row)]));
+}
+
+/** Puts a fresh row in place of `former`; undefined if another came first. */
+export async function insertRow(
+  client: PoolClient,
+  target: string,
+  row: OutboxRow,
+  former: OutboxRow | undefined,
+): Promise<OutboxRow | undefined> {
+  if (former !== undefined) {
+    await client.query("DELETE FROM tidegate_outbox WHERE seq = $1", [former.seq]);
+  }
+  const { rows } = await client.query(
+    `INSERT INTO tidegate_outbox (target, key, state, epoch, group_id, dedup_id, payload_digest,
+       body, attributes, registered_at, owner, lease_until, settled)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, false)
+     ON CONFLICT (target, key) DO NOTHING RETURNING seq`,
+    [
+      ...[target, row.key, row.state, row.epoch, row.groupId, row.dedupId, row.payloadDigest],
+      ...[row.body, JSON.stringify(row.attributes), row.registeredAt, row.owner, row.leaseUntil],
+    ],
+  );
+  return rows[0] === undefined ? undefined : { ...row, seq: Number(rows[0].seq) };
+}
+
+export async function updateRow(client: PoolClient, row: OutboxRow): Promise<void> {
+  await client.query(
+    `UPDATE tidegate_outbox SET state = $1, epoch = $2, body = $3, owner = $4, lease_until = $5,
+       sent_at = $6, message_id = $7, reason = $8, settled = $9, expires_at = $10
+     WHERE seq = $11`,
+    [
+      ...[row.state, row.epoch, row.body, row.owner, row.leaseUntil, row.sentAt],
+      ...[row.messageId, row.reason, row.settled, row.expiresAt, row.seq],
+    ],
+  );
+}
+
+/**
+ * Leases the oldest free rows in one statement. A row waits while an older one of its group is
+ * another's; rows that another transaction is about to lease are passed over with their groups.
+ */
+export const TAKE = `
+  WITH free AS (
+    SELECT seq FROM tidegate_outbox AS own
+    WHERE target = $1 AND state = 'pending' AND (owner = $2 OR lease_until <= $3)
+      AND (group_id IS NULL OR NOT EXISTS (
+        SELECT 1 FROM tidegate_outbox AS older
+        WHERE older.target = own.target AND older.state = 'pending'
+          AND older.group_id = own.group_id AND older.seq < own.seq
+          AND older.owner <> $2 AND older.lease_until > $3))
+    ORDER BY seq LIMIT $4 FOR UPDATE
+  )
+  UPDATE tidegate_outbox AS taken SET owner = $2, lease_until = $5
+  FROM free WHERE taken.seq = free.seq RETURNING taken.*`;
+
+export const UNSETTLED = `
+  SELECT * FROM tidegate_outbox WHERE target = $1 AND state = 'sent' AND NOT settled
+    AND seq > $2 AND sent_at <= $3 ORDER BY seq LIMIT $4`;
+
+export const PURGE = `
+  DELETE FROM tidegate_outbox WHERE seq IN
+    (SELECT seq FROM tidegate_outbox WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`;
+
+export async function findRow(
+  client: Querier,
+  target: string,
+  key: string,
+): Promise<OutboxRow | undefined> {
+  const select = "SELECT * FROM tidegate_outbox WHERE target = $1 AND key = $2";
+  const { rows } = await client.query(select, [target, key]);
+  return rows[0] === undefined ? undefined : fromColumns(rows[0]);
+}
+
+export async function selectStats(client: Querier, target: string): Promise<OutboxStats> {
+  const { rows } = await client.query(
+    `SELECT state, count(*) AS n, min(registered_at) AS oldest
+     FROM tidegate_outbox WHERE target = $1 GROUP BY state`,
+    [target],
+  );
+  const counts = { pending: 0, sent: 0, refused: 0 };
+  let oldestPendingAt: EpochMs | null = null;
+  for (const { state, n, oldest } of rows) {
+    counts[state as OutboxRow["state"]] = Number(n);
+    if (state === "pending") oldestPendingAt = epochMs(Number(oldest));
+  }
+  return { ...counts, oldestPendingAt };
+}

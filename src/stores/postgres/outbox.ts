@@ -1,0 +1,197 @@
+// PostgreSQL outbox: the law over a table that many machines share.
+//   P1. The law is told only of rows that are locked, or were absent and are then inserted; if an
+//       insert finds that another came first, the transaction is rolled back and run again.
+//   P2. Takers exclude one another per target by an advisory lock, so that two of them cannot share
+//       out one group between them.
+
+import pg from "pg";
+import { TidegateError } from "../../core/errors.ts";
+import { type ChangeRows, outboxChanges, type RowLaw } from "../../core/outbox-calls.ts";
+import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
+import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
+import type { DurationMs } from "../../core/units.ts";
+import { addMs } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Outbox, OutboxEntry, OutboxLease, RegisterResult } from "../../ports/outbox.ts";
+import { isRetryable, outboxFault } from "./faults.ts";
+import {
+  findRow,
+  fromColumns,
+  insertRow,
+  lockRows,
+  PURGE,
+  selectStats,
+  TAKE,
+  UNSETTLED,
+  updateRow,
+} from "./outbox-rows.ts";
+import { migrate, OUTBOX_MIGRATIONS } from "./schema.ts";
+
+export interface PostgresOutboxOptions {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string;
+  readonly retentionMs?: DurationMs;
+  readonly connectionsMax?: number;
+}
+
+const CONNECTIONS_MAX_DEFAULT = 5;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Tells our advisory locks from others on the same names. */
+const TAKE_LOCK = 7_412_530_072;
+/** How often a transaction that lost a race is run again. */
+const TRIES_MAX = 10;
+/** Thrown inside a transaction that must be run again. */
+const LOST = Symbol("another came first");
+
+/** Opens the outbox in a PostgreSQL database; makes its table if it is missing. */
+export async function createPostgresOutbox(
+  ports: { readonly clock: Clock },
+  options: PostgresOutboxOptions,
+): Promise<Outbox> {
+  const { clock } = ports;
+  const { retentionMs = RETENTION_MS_DEFAULT } = options;
+  const pool = await openPool(options);
+  let closed = false;
+
+  async function guard<T>(work: () => Promise<T>): Promise<T> {
+    if (closed) throw new TidegateError("TG_CLOSED", "the outbox is closed");
+    try {
+      return await work();
+    } catch (error) {
+      throw outboxFault(error);
+    }
+  }
+  const write = <T>(work: (client: pg.PoolClient) => Promise<T>) =>
+    guard(() => inTransaction(pool, work));
+  const change: ChangeRows = (target, keys, law) =>
+    write((client) => changeRows(client, target, keys, law));
+
+  return {
+    register: (target, entries, lease) =>
+      write((client) => registerAll(client, clock, { target, entries, lease })),
+    take: (target, limit, lease) =>
+      write((client) => takeRows(client, clock, { target, limit, lease })),
+    ...outboxChanges(change, clock.now, retentionMs),
+    unsettled: (target, { sentBefore, afterSeq, limit }) =>
+      guard(async () => {
+        const { rows } = await pool.query(UNSETTLED, [target, afterSeq, sentBefore, limit]);
+        return rows.map(fromColumns);
+      }),
+    find: (target, key) => guard(() => findRow(pool, target, key)),
+    stats: (target) => guard(() => selectStats(pool, target)),
+    purge: (limit) =>
+      guard(async () => (await pool.query(PURGE, [clock.now(), limit])).rowCount ?? 0),
+    async close() {
+      if (closed) return;
+      closed = true;
+      await pool.end();
+    },
+  };
+}
+
+async function openPool(options: PostgresOutboxOptions): Promise<pg.Pool> {
+  const { url, connectionsMax: max = CONNECTIONS_MAX_DEFAULT } = options;
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: "tidegate",
+  });
+  // An idle connection that breaks leaves the pool; the next call opens another or tells why not.
+  pool.on("error", () => {});
+  try {
+    await migrate(pool, "outbox", OUTBOX_MIGRATIONS);
+    return pool;
+  } catch (error) {
+    await pool.end();
+    throw outboxFault(error);
+  }
+}
+
+/** Locks the rows, then saves what the law makes of each. */
+async function changeRows(
+  client: pg.PoolClient,
+  target: string,
+  keys: readonly string[],
+  law: RowLaw,
+): Promise<OutboxRow[]> {
+  const rows = await lockRows(client, target, keys);
+  const changed = keys.map((key) => law(rows.get(key), key)).filter((row) => row !== null);
+  for (const row of changed) await updateRow(client, row);
+  return changed;
+}
+
+async function takeRows(
+  client: pg.PoolClient,
+  clock: Clock,
+  asked: { readonly target: string; readonly limit: number; readonly lease: OutboxLease },
+): Promise<OutboxRow[]> {
+  const { target, limit, lease } = asked;
+  const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, $2))"; // P2
+  await client.query(lock, [target, TAKE_LOCK]);
+  const now = clock.now();
+  const until = addMs(now, lease.leaseMs);
+  const { rows } = await client.query(TAKE, [target, lease.owner, now, limit, until]);
+  return rows.map(fromColumns).sort((a, b) => a.seq - b.seq);
+}
+
+async function registerAll(
+  client: pg.PoolClient,
+  clock: Clock,
+  asked: {
+    readonly target: string;
+    readonly entries: readonly OutboxEntry[];
+    readonly lease: OutboxLease;
+  },
+): Promise<RegisterResult[]> {
+  const { target, entries, lease } = asked;
+  const keys = [...new Set(entries.map(({ key }) => key))];
+  const rows = await lockRows(client, target, keys);
+  const results: RegisterResult[] = [];
+  for (const entry of entries) {
+    const former = rows.get(entry.key);
+    const step = stepRegister(former, entry, lease, { now: clock.now(), seq: 0 });
+    if (step.save === null) results.push(step.result);
+    else if (step.fresh) {
+      const row = await insertRow(client, target, step.save, former);
+      if (row === undefined) throw LOST; // P1
+      rows.set(entry.key, row);
+      results.push({ kind: "taken", row });
+    } else {
+      await updateRow(client, step.save);
+      rows.set(entry.key, step.save);
+      results.push(step.result);
+    }
+  }
+  return results;
+}
+
+async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const client = await pool.connect();
+    try {
+      await client.query("BEGIN");
+      const value = await work(client);
+      await client.query("COMMIT");
+      client.release();
+      return value;
+    } catch (error) {
+      // A rollback that fails, too, leaves a connection nobody should get again.
+      const broken = await client.query("ROLLBACK").then(
+        () => false,
+        () => true,
+      );
+      client.release(broken);
+      const again = (error === LOST || isRetryable(error)) && attempt < TRIES_MAX;
+      if (!again) throw error === LOST ? overrun() : error;
+    }
+  }
+}
+
+function overrun(): TidegateError {
+  const message = `the outbox was too busy: others came first ${TRIES_MAX} times`;
+  return new TidegateError("TG_OUTBOX_UNAVAILABLE", message);
+}

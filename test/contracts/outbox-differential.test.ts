@@ -1,0 +1,120 @@
+// Random histories through memory, SQLite, PostgreSQL and DynamoDB: all give the same answers.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, expect, test } from "vitest";
+import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
+import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
+import type { Outbox, OutboxRow } from "../../src/ports/outbox.ts";
+import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
+import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
+import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
+import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
+import { tellMissing } from "../requires.ts";
+import { createManualClock, type ManualClock } from "./manual-clock.ts";
+import { startPostgres } from "./postgres-server.ts";
+import { random } from "./real-ports.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "tidegate-outbox-differential-"));
+const postgres = await startPostgres({ fsync: "off" });
+if ("missing" in postgres) tellMissing("PostgreSQL", postgres.missing);
+const dynamo = await startDynamoLocal();
+if ("missing" in dynamo) tellMissing("DynamoDB Local", dynamo.missing);
+afterAll(() => {
+  if ("url" in postgres) postgres.stop();
+  if ("endpoint" in dynamo) dynamo.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function openAll(clock: ManualClock): Promise<Outbox[]> {
+  const all = [
+    createMemoryOutbox({ clock }),
+    createSqliteOutbox({ clock }, { path: join(folder, "outbox.db") }),
+  ];
+  if ("url" in postgres) all.push(await createPostgresOutbox({ clock }, { url: postgres.url }));
+  if ("endpoint" in dynamo) {
+    const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+    const options = { table: "outbox", region: "eu-west-1", endpoint: dynamo.endpoint };
+    all.push(await createDynamoOutbox({ clock, random }, { ...options, credentials }));
+  }
+  return all;
+}
+
+const key = fc.constantFrom("a", "b", "c", "d");
+const owner = fc.constantFrom("one", "two");
+const epoch = fc.integer({ min: 0, max: 2 });
+const anyCall = fc.oneof(
+  fc.record({
+    call: fc.constant("register" as const),
+    entries: fc.array(fc.record({ key, digest: fc.constantFrom("x", "x", "y") }), { maxLength: 4 }),
+    owner,
+  }),
+  fc.record({ call: fc.constant("take" as const), limit: fc.integer({ min: 1, max: 3 }), owner }),
+  fc.record({ call: fc.constant("sent" as const), key, epoch }),
+  fc.record({ call: fc.constant("refused" as const), key, epoch }),
+  fc.record({ call: fc.constant("republish" as const), key, epoch, owner }),
+  fc.record({ call: fc.constant("settle" as const), key }),
+  fc.record({ call: fc.constant("look" as const), key }),
+  fc.record({ call: fc.constant("unsettled" as const) }),
+  fc.record({ call: fc.constant("wait" as const), spanS: fc.constantFrom(1, 30, 86_400 * 45) }),
+);
+type Call = typeof anyCall extends fc.Arbitrary<infer T> ? T : never;
+
+const withoutSeq = (row: OutboxRow | undefined) => row && { ...row, seq: 0 };
+
+async function run(outbox: Outbox, target: string, call: Call, now: ManualClock) {
+  const lease = (name: string) => ({ owner: name, leaseMs: seconds(30) });
+  switch (call.call) {
+    case "register": {
+      const entries = call.entries.map(({ key: name, digest }) => ({
+        ...{ key: name, groupId: name < "c" ? "g" : null, dedupId: name, payloadDigest: digest },
+        ...{ body: `${name} ${digest}`, attributes: { t: name } },
+      }));
+      const results = await outbox.register(target, entries, lease(call.owner));
+      return results.map((result) =>
+        result.kind === "taken" ? { ...result, row: withoutSeq(result.row) } : result,
+      );
+    }
+    case "take":
+      return (await outbox.take(target, call.limit, lease(call.owner))).map(withoutSeq);
+    case "sent":
+      return outbox.markSent(target, [{ key: call.key, epoch: call.epoch, messageId: "m" }]);
+    case "refused":
+      return outbox.markRefused(target, [{ key: call.key, epoch: call.epoch, reason: "r" }]);
+    case "republish": {
+      const won = await outbox.republish(target, call.key, call.epoch, lease(call.owner));
+      return won.kind === "taken" ? withoutSeq(won.row) : won;
+    }
+    case "settle":
+      return outbox.settle(target, [call.key]);
+    case "look":
+      return [withoutSeq(await outbox.find(target, call.key)), await outbox.stats(target)];
+    case "unsettled": {
+      const page = { sentBefore: now.now(), afterSeq: 0, limit: 10 };
+      return (await outbox.unsettled(target, page)).map(withoutSeq);
+    }
+    case "wait":
+      return null;
+  }
+}
+
+test("every store gives the same answers to the same history", async () => {
+  const clock = createManualClock(epochMs(1_700_000_000_000));
+  const stores = await openAll(clock);
+  let histories = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyCall, { minLength: 10, maxLength: 30 }), async (history) => {
+      histories += 1;
+      for (const call of history) {
+        if (call.call === "wait") clock.advance(durationMs(call.spanS * 1_000));
+        const answers: unknown[] = [];
+        for (const store of stores) answers.push(await run(store, `q${histories}`, call, clock));
+        for (const answer of answers) expect(answer).toEqual(answers[0]);
+      }
+    }),
+    { numRuns: 40, endOnFailure: true },
+  );
+  for (const store of stores) await store.close();
+});

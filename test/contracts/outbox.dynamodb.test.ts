@@ -1,0 +1,61 @@
+import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, describe, expect, test } from "vitest";
+import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
+import { epochMs, seconds } from "../../src/core/units.ts";
+import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
+import { tellMissing } from "../requires.ts";
+import { createManualClock } from "./manual-clock.ts";
+import { describeOutbox } from "./outbox.ts";
+import { random } from "./real-ports.ts";
+
+const local = await startDynamoLocal();
+if ("missing" in local) tellMissing("DynamoDB Local", local.missing);
+const endpoint = "endpoint" in local ? local.endpoint : "";
+afterAll(() => {
+  if ("endpoint" in local) local.stop();
+});
+const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+const clock = createManualClock(epochMs(1_700_000_000_000));
+let tables = 0;
+const freshOptions = () => {
+  tables += 1;
+  return { table: `outbox-${tables}`, region: "eu-west-1", endpoint, credentials };
+};
+
+describe.skipIf("missing" in local)("DynamoDB", () => {
+  describeOutbox({
+    name: "DynamoDB Local",
+    async open(on) {
+      const options = freshOptions();
+      const again = () => createDynamoOutbox({ clock: on, random }, options);
+      return { outbox: await again(), again };
+    },
+  });
+
+  test("a table of a newer schema is refused", async () => {
+    const options = freshOptions();
+    await (await createDynamoOutbox({ clock, random }, options)).close();
+    const client = new DynamoDBClient(options);
+    const Item = { pk: { S: "meta#outbox" }, sk: { S: "meta" }, version: { N: "99" } };
+    await client.send(new PutItemCommand({ TableName: options.table, Item }));
+    client.destroy();
+    const opening = createDynamoOutbox({ clock, random }, options);
+    await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
+  });
+
+  test("an endpoint that is down, and a row too big for an item, are one clear error", async () => {
+    const down = { ...freshOptions(), endpoint: "http://127.0.0.1:1" };
+    await expect(createDynamoOutbox({ clock, random }, down)).rejects.toMatchObject({
+      code: "TG_OUTBOX_UNAVAILABLE",
+    });
+    const nameless = createDynamoOutbox({ clock, random }, { ...freshOptions(), table: "a b" });
+    await expect(nameless).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+    const outbox = await createDynamoOutbox({ clock, random }, freshOptions());
+    const entry = { key: "k", groupId: null, dedupId: "d", payloadDigest: "p", attributes: {} };
+    const lease = { owner: "o", leaseMs: seconds(1) };
+    const big = outbox.register("q", [{ ...entry, body: "x".repeat(450_000) }], lease);
+    await expect(big).rejects.toMatchObject({ code: "TG_VALUE_INVALID" });
+    expect(await outbox.find("q", "k")).toBeUndefined();
+    await outbox.close();
+  });
+});

@@ -1,0 +1,212 @@
+// The outbox's contract: what every store must do. Bound to each store by outbox.<store>.test.ts.
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { days, epochMs, seconds } from "../../src/core/units.ts";
+import type { Outbox, OutboxEntry, RegisterResult } from "../../src/ports/outbox.ts";
+import { createManualClock, type ManualClock } from "./manual-clock.ts";
+
+/** Opens an empty outbox on the given clock; `again` opens the same data a second time. */
+export interface OutboxBinding {
+  readonly name: string;
+  open(clock: ManualClock): Promise<{ outbox: Outbox; again: () => Promise<Outbox> }>;
+}
+
+const T0 = epochMs(1_700_000_000_000);
+const QUEUE = "orders.fifo";
+const MINE = { owner: "mine", leaseMs: seconds(30) };
+const OTHER = { owner: "other", leaseMs: seconds(30) };
+
+const entry = (key: string, more: Partial<OutboxEntry> = {}): OutboxEntry => ({
+  key,
+  groupId: "shop-1",
+  dedupId: `dedup of ${key}`,
+  payloadDigest: `digest of ${key}`,
+  body: `{"dedupe_key":"${key} ✓"}`,
+  attributes: { traceparent: "00-1-2-01" },
+  ...more,
+});
+const sent = (key: string, epoch = 0) => ({ key, epoch, messageId: `id of ${key}` });
+const kinds = (results: readonly RegisterResult[]) => results.map(({ kind }) => kind);
+const keysOf = (rows: readonly { readonly key: string }[]) => rows.map(({ key }) => key);
+
+export function describeOutbox(binding: OutboxBinding): void {
+  describe(`the outbox on ${binding.name}`, () => {
+    let clock: ManualClock;
+    let outbox: Outbox;
+    let again: () => Promise<Outbox>;
+    const opened: Outbox[] = [];
+
+    beforeEach(async () => {
+      clock = createManualClock(T0);
+      const world = await binding.open(clock);
+      outbox = world.outbox;
+      again = world.again;
+      opened.push(outbox);
+    });
+    afterEach(async () => {
+      for (const open of opened.splice(0)) await open.close();
+    });
+    const register = (keys: readonly string[], lease = MINE) =>
+      outbox.register(
+        QUEUE,
+        keys.map((key) => entry(key)),
+        lease,
+      );
+
+    test("a new event is registered, pending, and ours to send", async () => {
+      const [result] = await register(["a"]);
+      expect(result).toMatchObject({ kind: "taken", row: { ...entry("a"), state: "pending" } });
+      expect(await outbox.find(QUEUE, "a")).toMatchObject({
+        ...entry("a"),
+        epoch: 0,
+        owner: "mine",
+      });
+      const stats = { pending: 1, sent: 0, refused: 0, oldestPendingAt: T0 };
+      expect(await outbox.stats(QUEUE)).toEqual(stats);
+    });
+
+    test("what was sent stays sent, long after the five minutes of SQS", async () => {
+      await register(["a"]);
+      await outbox.markSent(QUEUE, [sent("a")]);
+      clock.advance(days(40));
+      const [result] = await register(["a"]);
+      expect(result).toEqual({ kind: "sent", sentAt: T0, messageId: "id of a" });
+      expect(await outbox.take(QUEUE, 10, MINE)).toEqual([]);
+    });
+
+    test("another payload under the same key is a conflict, pending or sent (B3)", async () => {
+      await register(["a"]);
+      const other = [entry("a", { payloadDigest: "another" })];
+      expect(kinds(await outbox.register(QUEUE, other, MINE))).toEqual(["conflict"]);
+      await outbox.markSent(QUEUE, [sent("a")]);
+      expect(await outbox.register(QUEUE, other, MINE)).toEqual([
+        { kind: "conflict", registeredAt: T0 },
+      ]);
+      expect(await outbox.find(QUEUE, "a")).toMatchObject({ payloadDigest: "digest of a" });
+    });
+
+    test("one batch may hold the same event twice, and a conflict beside good events", async () => {
+      const batch = [entry("a"), entry("a"), entry("a", { payloadDigest: "x" }), entry("b")];
+      const results = await outbox.register(QUEUE, batch, MINE);
+      expect(kinds(results)).toEqual(["taken", "taken", "conflict", "taken"]);
+      expect(await outbox.stats(QUEUE)).toMatchObject({ pending: 2 });
+    });
+
+    test("while one sends, another waits, and takes over once the lease is over (B2)", async () => {
+      await register(["a"]);
+      expect(await register(["a"], OTHER)).toEqual([{ kind: "busy", until: T0 + seconds(30) }]);
+      expect(await outbox.take(QUEUE, 10, OTHER)).toEqual([]);
+      clock.advance(seconds(30));
+      expect(keysOf(await outbox.take(QUEUE, 10, OTHER))).toEqual(["a"]);
+      expect(kinds(await register(["a"]))).toEqual(["busy"]);
+    });
+
+    test("the owner of a lease may take its own rows at once, as after a restart", async () => {
+      await register(["a", "b"]);
+      expect(keysOf(await outbox.take(QUEUE, 10, MINE))).toEqual(["a", "b"]);
+      expect(kinds(await register(["a"]))).toEqual(["taken"]);
+    });
+
+    test("rows are taken in the order of registration, up to the limit", async () => {
+      await register(["c", "a", "b"]);
+      expect(keysOf(await outbox.take(QUEUE, 2, MINE))).toEqual(["c", "a"]);
+    });
+
+    test("nobody takes a row of a group past an older one that another is sending", async () => {
+      await register(["a"], OTHER);
+      await register(["b"]);
+      await outbox.register(QUEUE, [entry("c", { groupId: "shop-2" })], MINE);
+      await outbox.register(QUEUE, [entry("d", { groupId: null })], MINE);
+      expect(keysOf(await outbox.take(QUEUE, 10, MINE))).toEqual(["c", "d"]);
+      await outbox.markSent(QUEUE, [sent("a")]);
+      expect(keysOf(await outbox.take(QUEUE, 10, MINE))).toEqual(["b", "c", "d"]);
+    });
+
+    test("targets do not meet: one event may go to two of them", async () => {
+      await register(["a"]);
+      expect(kinds(await outbox.register("audit.fifo", [entry("a")], OTHER))).toEqual(["taken"]);
+      await outbox.markSent(QUEUE, [sent("a")]);
+      expect(await outbox.find("audit.fifo", "a")).toMatchObject({ state: "pending" });
+    });
+
+    test("a refused row is told why, is not taken, and gives way to a mended event", async () => {
+      await register(["a", "b"]);
+      await outbox.markRefused(QUEUE, [{ key: "a", epoch: 0, reason: "too big" }]);
+      expect(await outbox.find(QUEUE, "a")).toMatchObject({ state: "refused", reason: "too big" });
+      expect(keysOf(await outbox.take(QUEUE, 10, MINE))).toEqual(["b"]);
+      const mended = [entry("a", { payloadDigest: "mended", body: "{}" })];
+      expect(kinds(await outbox.register(QUEUE, mended, MINE))).toEqual(["taken"]);
+      const rows = await outbox.take(QUEUE, 10, MINE);
+      expect(rows.map(({ key, body }) => [key, body])).toEqual([
+        ["b", entry("b").body],
+        ["a", "{}"],
+      ]);
+      await outbox.markSent(QUEUE, [sent("a")]);
+      await outbox.markRefused(QUEUE, [{ key: "a", epoch: 0, reason: "late" }]);
+      expect(await outbox.find(QUEUE, "a")).toMatchObject({ state: "sent", reason: null });
+    });
+
+    test("a republication is won once, and an old epoch's mark changes nothing (B4)", async () => {
+      await register(["a"]);
+      expect(await outbox.republish(QUEUE, "a", 0, MINE)).toEqual({ kind: "fenced" });
+      await outbox.markSent(QUEUE, [sent("a")]);
+      const won = await outbox.republish(QUEUE, "a", 0, MINE);
+      expect(won).toMatchObject({ kind: "taken", row: { epoch: 1, state: "pending" } });
+      expect(await outbox.republish(QUEUE, "a", 0, OTHER)).toEqual({ kind: "fenced" });
+      await outbox.markSent(QUEUE, [sent("a", 0)]);
+      expect(await outbox.find(QUEUE, "a")).toMatchObject({ state: "pending", epoch: 1 });
+      await outbox.markSent(QUEUE, [sent("a", 1)]);
+      expect(await outbox.find(QUEUE, "a")).toMatchObject({ state: "sent", epoch: 1 });
+      expect(await outbox.republish(QUEUE, "gone", 0, MINE)).toEqual({ kind: "fenced" });
+    });
+
+    test("unsettled rows come in pages, and a settled one never comes again", async () => {
+      await register(["a", "b", "c"]);
+      await outbox.markSent(QUEUE, [sent("a"), sent("b")]);
+      clock.advance(seconds(10));
+      await outbox.markSent(QUEUE, [sent("c")]);
+      const page = (afterSeq: number, limit: number) =>
+        outbox.unsettled(QUEUE, { sentBefore: T0, afterSeq, limit });
+      const [first] = await page(0, 1);
+      expect(first).toMatchObject({ key: "a", body: entry("a").body });
+      expect(keysOf(await page(first?.seq ?? 0, 10))).toEqual(["b"]);
+      await outbox.settle(QUEUE, ["a", "none"]);
+      expect(keysOf(await page(0, 10))).toEqual(["b"]);
+      expect(kinds(await register(["a"]))).toEqual(["sent"]);
+      expect(await outbox.republish(QUEUE, "a", 0, MINE)).toEqual({ kind: "fenced" });
+    });
+
+    test("what was sent is forgotten after the retention; what is pending never is (B5)", async () => {
+      await register(["a", "b"]);
+      await outbox.markSent(QUEUE, [sent("a")]);
+      clock.advance(days(45));
+      expect(kinds(await register(["a"]))).toEqual(["taken"]);
+      await outbox.markSent(QUEUE, [sent("a")]);
+      clock.advance(days(45));
+      expect(await outbox.purge(10)).toBe(1);
+      expect(await outbox.find(QUEUE, "a")).toBeUndefined();
+      expect(keysOf(await outbox.take(QUEUE, 10, OTHER))).toEqual(["b"]);
+    });
+
+    test("two openings share one outbox", async () => {
+      const second = await again();
+      opened.push(second);
+      await register(["a"]);
+      expect(kinds(await second.register(QUEUE, [entry("a")], OTHER))).toEqual(["busy"]);
+      const racers = Array.from({ length: 20 }, (_, n) => `r${n}`).map((key) => entry(key));
+      const both = await Promise.all([
+        outbox.register(QUEUE, racers, MINE),
+        second.register(QUEUE, racers.toReversed(), OTHER),
+      ]);
+      const won = both.flatMap((results) => kinds(results)).filter((kind) => kind === "taken");
+      expect(won).toHaveLength(20);
+      await second.markSent(QUEUE, [sent("a")]);
+      expect(kinds(await register(["a"]))).toEqual(["sent"]);
+    });
+
+    test("a closed outbox says so", async () => {
+      await outbox.close();
+      await expect(register(["a"])).rejects.toMatchObject({ code: "TG_CLOSED" });
+    });
+  });
+}

@@ -1,0 +1,66 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { readFaultSpecs } from "../../src/broker/wire/fault-specs.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+test.each([
+  ["docs/guides/faults.md", "examples/lost-answer.ts", "ts"],
+  ["docs/guides/faults.md", "examples/faults.json", "json"],
+  ["docs/guides/set-up-file.md", "examples/cloud.json", "json"],
+])("%s shows %s, word for word", (page, example, language) => {
+  expect(read(page)).toContain(`\`\`\`${language}\n${read(example)}\`\`\``);
+});
+
+describe("the guide to faults", () => {
+  const page = read("docs/guides/faults.md");
+  const fault = { target: { queue: "*" }, probability: 1 };
+
+  test("shows an answer that is lost, and what comes of it", () => {
+    const args = ["--conditions=tidegate-source", "examples/lost-answer.ts"];
+    const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+    expect(output).toBe("[ 'order 1', 'order 1' ]\n");
+  });
+
+  test("shows faults that are taken", () => {
+    expect(readFaultSpecs(JSON.parse(read("examples/faults.json")))).toMatchObject({ ok: true });
+  });
+
+  test("tells of every kind and every field, and of no other", () => {
+    const problems = (value: object) => {
+      const answer = readFaultSpecs(value);
+      return answer.ok ? "" : answer.problems.join(" ");
+    };
+    const named = (heading: string) =>
+      rowsOf(page, heading).map(([cell = ""]) => cell.replaceAll("`", ""));
+    const kinds = /one of ([\s\S]+?), not/.exec(problems({ ...fault, kind: "none" }))?.[1];
+    expect(kinds?.split(/, | and /)).toEqual(named("kind"));
+    const fields = /such field; ([\s\S]+?) are\./.exec(problems({ ...fault, huh: 1 }))?.[1];
+    expect(fields?.split(/, | and /).sort()).toEqual(named("field").sort());
+  });
+});
+
+test("the guide to set-ups tells of every field that the schema has", () => {
+  const page = read("docs/guides/set-up-file.md");
+  const schema = JSON.parse(read("docs/reference/schemas/cloud-init.schema.json")) as {
+    $defs: Record<string, { properties?: object }>;
+  };
+  const told = Object.fromEntries(
+    rowsOf(page, "list").map(([list = "", fields = ""]) => [
+      list.replaceAll("`", "").slice(0, -1),
+      new Set([...fields.matchAll(/`([^`]+)`/g)].map(([, name]) => name)),
+    ]),
+  );
+  for (const kind of ["queue", "topic", "subscription", "bucket"]) {
+    for (const field of Object.keys(schema.$defs[kind]?.properties ?? {})) {
+      expect(told[kind], `${kind}.${field}`).toContain(field);
+    }
+  }
+  for (const field of Object.keys(schema.$defs.notification?.properties ?? {})) {
+    expect(told.bucket, `notification.${field}`).toContain(field);
+  }
+});

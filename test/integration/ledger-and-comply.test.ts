@@ -1,0 +1,85 @@
+// The commands `ledger` and `comply`, as their users meet them.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { runCli } from "../../src/cli/run-cli.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "tidegate-commands-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function cli(...words: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runCli(words, {
+    terminal: false,
+    line: (text) => void out.push(text),
+    note: (text) => void err.push(text),
+  });
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
+
+test("a ledger is made, checked, counted and asked by its URL", async () => {
+  const url = `sqlite:${join(folder, "ledger.db")}`;
+  expect(await cli("ledger", "check", "--url", url)).toMatchObject({ code: 2 });
+  expect(await cli("ledger", "init", "--url", url)).toMatchObject({
+    code: 0,
+    out: "The sqlite ledger is ready.",
+  });
+  const sound = { code: 0, out: "The ledger is sound.", err: "" };
+  expect(await cli("ledger", "check", "--url", url)).toEqual(sound);
+  expect(await cli("ledger", "stats", "--url", url)).toMatchObject({ out: "The ledger is empty." });
+  const show = ["ledger", "show", "--url", url, "--pipeline", "orders", "--key", "k1:a"];
+  expect(await cli(...show)).toMatchObject({
+    code: 1,
+    out: "No record k1:a in orders, generation 0.",
+  });
+});
+
+test.each([
+  [["ledger", "init"], "--url is needed."],
+  [["ledger", "show", "--url", "memory:", "--key", "k"], "--pipeline is needed."],
+  [["ledger"], 'There is no command "ledger" but "ledger init"'],
+  [["ledger", "int"], 'There is no command "ledger int" but "ledger init"'],
+  [["ledger", "init", "--url", "mysql:x"], "TG_CONFIG_INVALID"],
+  [["legder"], "Did you mean ledger?"],
+  [["comply"], '"comply" needs FILE.'],
+  [["comply", "a", "b"], '"comply" takes one argument, but got "b".'],
+  [["comply", "./none.ts"], "There is no file ./none.ts."],
+])("%j is refused in a sentence", async (words, sentence) => {
+  const { code, err } = await cli(...words);
+  expect(code).toBe(2);
+  expect(err).toContain(sentence);
+});
+
+test("a producer that does not comply gives exit code 1 and says what to do", async () => {
+  const file = join(folder, "wrong.mjs");
+  writeFileSync(
+    file,
+    `export const produce = ({ payload, dedupeKey }) => ({
+       body: JSON.stringify(payload), attributes: { unique_key: dedupeKey }, groupId: "g" });`,
+  );
+  const { code, out } = await cli("comply", file);
+  expect(code).toBe(1);
+  expect(out).toContain("  FAIL  another dedupe_key makes another body");
+  expect(out).toContain("Fix: The key must be in the body");
+  const json = JSON.parse((await cli("comply", file, "--json")).out);
+  expect(json.results).toHaveLength(10);
+});
+
+test("a file that holds no producer, or cannot be read, is one sentence", async () => {
+  const none = join(folder, "none.mjs");
+  writeFileSync(none, "export const answer = 42;");
+  expect(await cli("comply", none)).toMatchObject({ code: 2 });
+  const broken = join(folder, "broken.mjs");
+  writeFileSync(broken, "export const produce = (;");
+  const { code, err } = await cli("comply", broken);
+  expect(code).toBe(2);
+  expect(err).toContain("cannot be loaded");
+});
+
+test("help tells a command's argument", async () => {
+  const { out } = await cli("comply", "--help");
+  expect(out).toContain("Usage: tidegate comply FILE [flags]");
+});

@@ -1,0 +1,45 @@
+// T2: a producer that writes its row, dies before it sends, and skips the send for ever after,
+// because the row is there.
+
+import { describe, expect, test } from "vitest";
+import { perEntity } from "../../src/produce/group-strategy.ts";
+import { createProducer } from "../../src/produce/producer.ts";
+import { createRelay } from "../../src/produce/relay.ts";
+import { createProducerWorld, event } from "../support/producer-world.ts";
+
+const options = { owner: "p", groups: perEntity(({ source }) => source) };
+
+/** A world in which a producer has registered the event and died before it was sent. */
+async function createAftermath() {
+  const world = await createProducerWorld();
+  world.interfere = () => new Promise(() => {});
+  void createProducer(world.ports, options).send(event("a"));
+  for (let turns = 0; turns < 5; turns += 1) await world.cloud.clock.advance(0);
+  expect(await world.outbox.stats("orders.fifo")).toMatchObject({ pending: 1 });
+  expect(await world.messages()).toEqual([]);
+  world.interfere = (messages, send) => send(messages);
+  return world;
+}
+
+describe("T2: a row is no message", () => {
+  test("the replay finds the row and sends it all the same", async () => {
+    await using world = await createAftermath();
+    const result = await createProducer(world.ports, options).send(event("a"));
+    expect(result.kind).toBe("sent");
+    expect(await world.messages()).toHaveLength(1);
+  });
+
+  test("without a replay, a relay sends it", async () => {
+    await using world = await createAftermath();
+    await world.cloud.clock.advance(120_000);
+    expect(await createRelay(world.ports).drain()).toMatchObject({ sent: 1 });
+    expect(await world.messages()).toHaveLength(1);
+  });
+
+  test("any later event of the same producer takes it along, and it goes first", async () => {
+    await using world = await createAftermath();
+    await createProducer(world.ports, options).send(event("b"));
+    const keys = (await world.messages()).map(({ body }) => body.dedupe_key);
+    expect(keys).toEqual(["a", "b"]);
+  });
+});

@@ -1,0 +1,51 @@
+// T47 and T67: SQS tells a sender nothing of duplicates, so what is counted comes from the outbox;
+// and attributes never decide whether a message is one.
+
+import { describe, expect, test } from "vitest";
+import { messageDedupId } from "../../src/core/envelope.ts";
+import { perEntity } from "../../src/produce/group-strategy.ts";
+import { METRICS } from "../../src/produce/metrics.ts";
+import { createProducer } from "../../src/produce/producer.ts";
+import { createProducerWorld, event } from "../support/producer-world.ts";
+
+const groups = perEntity(({ source }) => source);
+
+describe("T47: what can be known of duplicates", () => {
+  test("the queue answers a duplicate as it answered the message", async () => {
+    await using world = await createProducerWorld();
+    const dedupId = messageDedupId("kfm.rs.landsat", "a");
+    const message = { body: "{}", attributes: {}, groupId: "g", dedupId };
+    const [first] = await world.ports.target.sendBatch([message]);
+    const [again] = await world.ports.target.sendBatch([message]);
+    expect(again).toEqual(first);
+  });
+
+  test("hits within the window, collisions and body sizes are counted by us", async () => {
+    await using world = await createProducerWorld();
+    const producer = createProducer(world.ports, { groups });
+    await producer.send(event("a"));
+    await producer.send(event("a"));
+    await producer.send(event("a", { payload: {} })).catch(() => {});
+    await world.cloud.clock.advance(300_000);
+    await producer.send(event("a")); // Beyond the window: kept back, and no hit of it.
+    expect(Object.fromEntries(world.counts)).toEqual({
+      [METRICS.bodyBytes]: 1,
+      [METRICS.windowHits]: 1,
+      [METRICS.collisions]: 1,
+      [METRICS.violations]: 1,
+    });
+  });
+
+  test("T67: attributes alone never make a replay another message", async () => {
+    await using world = await createProducerWorld();
+    const producer = createProducer(world.ports, { groups });
+    for (const traceparent of ["00-1-1-01", "00-2-2-01"]) {
+      await producer.send(event("a"), { traceparent });
+    }
+    const [sent] = world.calls.flat();
+    if (sent === undefined) throw new Error("nothing was sent");
+    const attributes = { traceparent: "00-3-3-01", retry: "2" };
+    await world.ports.target.sendBatch([{ ...sent, attributes }]);
+    expect(await world.messages()).toHaveLength(1);
+  });
+});
