@@ -103,7 +103,7 @@ async function measurePuts(session: Session, options: BenchOptions): Promise<num
 }
 
 /** Sends `sizeBytes` as one object; gives the ETag that was told. */
-function sendBig(port: number, path: string, sizeBytes: number): Promise<string> {
+export function sendBig(port: number, path: string, sizeBytes: number): Promise<string> {
   const chunk = Buffer.alloc(CHUNK_BYTES, "0123456789abcdef");
   return new Promise((resolve, reject) => {
     const headers = { "content-length": String(sizeBytes) };
@@ -129,7 +129,7 @@ function sendBig(port: number, path: string, sizeBytes: number): Promise<string>
 }
 
 /** Reads an object to its end; gives the ETag that its bytes have. */
-function fetchBig(port: number, path: string): Promise<string> {
+export function fetchBig(port: number, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: "127.0.0.1", port, path }, (reply) => {
       const md5 = createHash("md5");
