@@ -6,6 +6,7 @@
 import { statfsSync } from "node:fs";
 import { runDedup } from "./broker/dedup.ts";
 import { runMillion } from "./broker/million.ts";
+import { runObjects } from "./broker/objects.ts";
 import { type BenchOptions, readOptions, type ServerName, USAGE } from "./broker/options.ts";
 import { renderReport } from "./broker/report.ts";
 import { freshFolder, openSession, removeFolder, serverArgs } from "./broker/servers.ts";
@@ -71,6 +72,9 @@ async function run(options: BenchOptions): Promise<Results> {
       for (const name of withBacklog(options, ["ours"])) {
         results.dedup[name] = await runDedup(name, folders.make(), options, progress);
       }
+    }
+    if (has("objects") && options.servers.includes("ours")) {
+      results.objects = await runObjects(folders.make, options, progress);
     }
     return results;
   } finally {

@@ -95,6 +95,8 @@ export interface MemoryReport {
   readonly rssBytes: number;
   /** Heap in use, and buffers outside of it. */
   readonly heldBytes: number;
+  /** The highest resident size that the process has had when it was asked. */
+  readonly peakRssBytes: number;
 }
 
 /** Asks a child that answers over IPC (see memory-report.ts). */

@@ -9,12 +9,14 @@ const PAUSE_MS = 100;
 /** Answers `{ kind: "memory" }` of the parent with a MemoryReport, until the process ends. */
 export function answerMemory(): void {
   process.on("message", async () => {
+    const { maxRSS: peakKib } = process.resourceUsage();
     for (let index = 0; index < COLLECTIONS; index += 1) {
       // The collection of last resort also gives back what the heap keeps in reserve.
       globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
       await sleep(PAUSE_MS); // Freed pages go back to the system between collections.
     }
     const { rss, heapUsed, external } = process.memoryUsage();
-    process.send?.({ rssBytes: rss, heldBytes: heapUsed + external });
+    const peakRssBytes = peakKib * 1_024;
+    process.send?.({ rssBytes: rss, heldBytes: heapUsed + external, peakRssBytes });
   });
 }

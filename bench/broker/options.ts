@@ -3,7 +3,7 @@
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 
-export const PARTS = ["throughput", "million", "dedup", "startup"] as const;
+export const PARTS = ["throughput", "million", "dedup", "objects", "startup"] as const;
 export type Part = (typeof PARTS)[number];
 
 /** The servers, by the names that tables show. */
@@ -29,10 +29,18 @@ export interface BenchOptions {
   readonly smallBacklog: number;
   readonly latencySamples: number;
   readonly starts: number;
+  /** Size of the big object of the objects part. */
+  readonly bigBytes: number;
 }
 
-const FULL = { windowMs: 1_500, cycleMessages: 10_000, backlog: 1_000_000, samples: 2_000 };
-const QUICK = { windowMs: 150, cycleMessages: 500, backlog: 5_000, samples: 100 };
+const FULL = {
+  windowMs: 1_500,
+  cycleMessages: 10_000,
+  backlog: 1_000_000,
+  samples: 2_000,
+  bigMib: 1_024,
+};
+const QUICK = { windowMs: 150, cycleMessages: 500, backlog: 5_000, samples: 100, bigMib: 16 };
 
 export const USAGE = `npm run bench:broker -- [flags]
   --quick            small counts, to see that everything runs; its figures mean nothing
@@ -94,5 +102,6 @@ export function readOptions(args: readonly string[]): BenchOptions | "help" {
     smallBacklog: Math.min(1_000, size.backlog),
     latencySamples: size.samples,
     starts: values.quick ? 1 : 5,
+    bigBytes: size.bigMib * 1_024 ** 2,
   };
 }

@@ -1,10 +1,12 @@
 // Report: the results as tables for a terminal.
 
 import type { Million } from "./million.ts";
+import type { Objects } from "./objects.ts";
 import { SERVERS, type ServerName } from "./options.ts";
 import { judgeAll, type Results, ratio } from "./targets.ts";
 import { ROWS, type Throughput } from "./throughput.ts";
 
+const MIB = 1_024 ** 2;
 /** From this share on the load generator itself may be what limits a row. */
 const GENERATOR_SHARE_WARN = 0.9;
 
@@ -81,6 +83,18 @@ function startupTable(results: Results): string {
   return table([["start-up", "ready ms", "first reply ms"], ...rows]);
 }
 
+function objectsTable(objects: Objects): string {
+  const row = [
+    show(objects.putsPerSecond, 0),
+    show(objects.bigBytes / MIB, 0),
+    show(objects.upMibPerSecond, 0),
+    show(objects.downMibPerSecond, 0),
+    show(objects.peakRssBytes / MIB, 0),
+  ];
+  const head = ["objects", "puts/s", "big MiB", "up MiB/s", "down MiB/s", "peak RSS MiB"];
+  return table([head, ["ours", ...row]]);
+}
+
 /** Everything that was measured, then every target with its verdict. */
 export function renderReport(results: Results): string {
   const parts: string[] = [];
@@ -101,6 +115,7 @@ export function renderReport(results: Results): string {
     ]);
     parts.push(table([["per live dedup id", "RSS B", "heap B"], ...rows]));
   }
+  if (results.objects !== undefined) parts.push(objectsTable(results.objects));
   if (Object.keys(results.startup).length > 0 || results.fullStartup) {
     parts.push(startupTable(results));
   }

@@ -3,6 +3,7 @@
 //       met.
 
 import type { BytesEach, Million } from "./million.ts";
+import type { Objects } from "./objects.ts";
 import type { ServerName } from "./options.ts";
 import type { Startup } from "./startup.ts";
 import type { Row, Throughput } from "./throughput.ts";
@@ -11,6 +12,7 @@ export interface Results {
   throughput: Throughput;
   million: Partial<Record<ServerName, Million>>;
   dedup: Partial<Record<ServerName, BytesEach>>;
+  objects?: Objects;
   startup: Partial<Record<ServerName, Startup>>;
   fullStartup?: { readonly afterCrash: Startup; readonly afterStop: Startup };
 }
@@ -69,12 +71,15 @@ function judgeRates(throughput: Throughput): Verdict[] {
 export function judgeAll(results: Results): Verdict[] {
   const million = results.million.ours;
   const latency = million && million.big.medianMs / million.small.medianMs;
-  const { fullStartup } = results;
+  const { fullStartup, objects } = results;
+  const peakMib = objects && objects.peakRssBytes / 1_024 ** 2;
   return [
     ...judgeRates(results.throughput),
     judge("receive: big backlog within 1.5 of small", latency, "", (v) => v <= 1.5),
     judge("memory per waiting message", million?.perMessage.rssBytes, " B", (v) => v <= 200),
     judge("memory per live dedup id", results.dedup.ours?.heldBytes, " B", (v) => v <= 100),
+    judge("put of 10 KB with its event", objects?.putsPerSecond, "/s", (v) => v >= 1_000),
+    judge("memory of a big object, up and down", peakMib, " MiB", (v) => v < 200),
     judge("ready on an empty folder", results.startup.ours?.readyMs, " ms", (v) => v < 300),
     judge("ready on a full folder", fullStartup?.afterStop.readyMs, " ms", (v) => v < 5_000),
     judge("ready after a crash", fullStartup?.afterCrash.readyMs, " ms", (v) => v < 5_000),

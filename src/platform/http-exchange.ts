@@ -120,19 +120,18 @@ export class HttpExchange implements HttpRequest {
     }
   }
 
-  /** Resolves once the client has taken what was written, or has gone. */
-  async drained(): Promise<void> {
+  /** Resolves once the system has taken a chunk of the reply, or the client has gone. */
+  async send(chunk: Uint8Array): Promise<void> {
     const response = this.#response;
-    if (response.destroyed || !response.writableNeedDrain) return;
+    if (response.destroyed) return;
     this.waitingSince = performance.now();
     await new Promise<void>((resolve) => {
       const settle = () => {
-        response.off("drain", settle);
         response.off("close", settle);
         resolve();
       };
-      response.on("drain", settle);
       response.on("close", settle);
+      response.write(chunk, settle);
     });
     this.waitingSince = null;
   }

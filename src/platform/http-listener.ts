@@ -164,8 +164,8 @@ async function sendReply(
     return;
   }
   for await (const chunk of body) {
+    await exchange.send(chunk); // Whoever gives chunks may use one's memory again after it.
     if (response.destroyed) return; // N3
-    if (!response.write(chunk)) await exchange.drained();
   }
   await exchange.end("");
 }

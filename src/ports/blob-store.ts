@@ -5,6 +5,8 @@
 //       after a crash, and after `discard`.
 //   L3. Memory does not grow with the size of a blob, neither in nor out.
 //   L4. What is being read is not taken away: removing waits for its readers.
+//   L5. A chunk that `read` gives is good until the next one is asked for. A chunk that `stage` takes
+//       is the store's: its memory may be given back at once.
 
 import type { Piece } from "../core/object-change.ts";
 
@@ -28,9 +30,9 @@ export interface ByteRange {
 }
 
 export interface BlobStore {
-  /** Takes in all of `chunks`; when they fail, so does this, and nothing is left. */
+  /** Takes in all of `chunks`, for good (L5); when they fail, so does this, and nothing is left. */
   stage(chunks: AsyncIterable<Uint8Array>): Promise<StagedBlob>;
-  /** The bytes of `pieces`, one after the other; `range` counts over all of them. */
+  /** The bytes of `pieces`, one after the other; `range` counts over all of them. L5 */
   read(pieces: readonly Piece[], range: ByteRange): AsyncIterable<Uint8Array>;
   /** Does not wait: a blob that cannot be removed now is garbage for the next sweep. */
   remove(blobs: readonly string[]): void;

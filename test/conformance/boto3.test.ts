@@ -9,8 +9,8 @@ import { useEndpoint } from "./endpoint.ts";
 const { boto3 } = requirePart("boto3");
 const endpoint = useEndpoint();
 
-const scripts = ["python/sqs-checks.py", "python/s3-checks.py"].map((name) =>
-  join(import.meta.dirname, name),
+const scripts = ["python/sqs-checks.py", "python/sns-checks.py", "python/s3-checks.py"].map(
+  (name) => join(import.meta.dirname, name),
 );
 
 /** The titles of a script's checks, in their order. */

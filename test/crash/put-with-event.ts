@@ -1,10 +1,14 @@
 // Put with event: clients put, copy, complete and delete objects while the server is killed; after
 // every restart, what it holds is compared with what it told.
-//   E1. A put that was answered is there, with its bytes, and its event was sent exactly once.
-//   E2. A put that was not answered is there with its event, or neither is.
+//   E1. What was answered is done: the object is there with its bytes, or gone if it was deleted,
+//       and each of both had its event exactly once.
+//   E2. What was not answered is done with its event, or neither is.
 //   E3. No file is left that no object needs, once the start has swept.
 //   E4. Sequencers of a key grow over crashes.
+//   E5. Half of the keys tell a queue of their making, half a topic that the queue subscribes to;
+//       all tell the queue of their end.
 
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
@@ -26,15 +30,21 @@ interface Answer {
   readonly body: string;
 }
 
+type Way = "put" | "copy" | "complete" | "delete";
+const WAYS: readonly Way[] = ["put", "put", "copy", "complete", "delete"];
+
 interface Attempt {
   readonly key: string;
   readonly body: string;
+  readonly way: Way;
   answered: boolean;
+  deletion: "none" | "asked" | "answered";
 }
 
 export interface PutCrashResult {
   readonly crashes: number;
-  readonly puts: number;
+  /** Objects whose making was answered, by the way they were made. */
+  readonly made: Record<Way, number>;
   readonly events: number;
   readonly violations: string[];
 }
@@ -66,6 +76,11 @@ class Client {
     });
   }
 
+  sns(parameters: Readonly<Record<string, string>>): Promise<Answer | null> {
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    return this.call("POST", "/", new URLSearchParams(parameters).toString(), headers);
+  }
+
   sqs(action: string, input: object): Promise<Answer | null> {
     const headers = {
       "content-type": "application/x-amz-json-1.0",
@@ -80,21 +95,37 @@ class Client {
 }
 
 interface SeenEvent {
+  readonly name: string;
   readonly key: string;
   readonly eTag: string;
   readonly sequencer: string;
 }
 
 async function setUp(client: Client): Promise<void> {
+  const queue = "arn:aws:sqs:us-east-1:000000000000:events";
+  const topic = "arn:aws:sns:us-east-1:000000000000:events";
   await client.sqs("CreateQueue", { QueueName: "events" });
+  await client.sns({ Action: "CreateTopic", Name: "events" });
+  await client.sns({
+    Action: "Subscribe",
+    TopicArn: topic,
+    Protocol: "sqs",
+    Endpoint: queue,
+    "Attributes.entry.1.key": "RawMessageDelivery",
+    "Attributes.entry.1.value": "true",
+  });
   await client.call("PUT", "/crash");
-  const arn = "arn:aws:sqs:us-east-1:000000000000:events";
-  await client.call(
-    "PUT",
-    "/crash?notification",
-    `<NotificationConfiguration><QueueConfiguration><Queue>${arn}</Queue>` +
-      "<Event>s3:ObjectCreated:*</Event></QueueConfiguration></NotificationConfiguration>",
-  );
+  const rule = (target: string, arn: string, event: string, prefix: string) =>
+    `<${target}Configuration><${target}>${arn}</${target}><Event>s3:${event}:*</Event>` +
+    `<Filter><S3Key><FilterRule><Name>prefix</Name><Value>${prefix}</Value></FilterRule></S3Key>` +
+    `</Filter></${target}Configuration>`;
+  const rules =
+    rule("Queue", queue, "ObjectCreated", "q-") + // E5
+    rule("Topic", topic, "ObjectCreated", "t-") +
+    rule("Queue", queue, "ObjectRemoved", "");
+  const document = `<NotificationConfiguration>${rules}</NotificationConfiguration>`;
+  const configured = await client.call("PUT", "/crash?notification", document);
+  if (configured?.status !== 200) throw new Error(`set-up: ${configured?.body}`);
 }
 
 /** Every event that waits, by the key and ETag it tells of; taken out of the queue. */
@@ -106,7 +137,9 @@ async function takeEvents(client: Client): Promise<SeenEvent[]> {
     const { Messages = [] } = JSON.parse(answer?.body || "{}");
     if (Messages.length === 0) return events;
     for (const { Body, ReceiptHandle } of Messages) {
-      for (const record of JSON.parse(Body).Records ?? []) events.push(record.s3.object);
+      for (const { eventName, s3 } of JSON.parse(Body).Records ?? []) {
+        events.push({ name: eventName, ...s3.object });
+      }
       await client.sqs("DeleteMessage", { QueueUrl: QUEUE, ReceiptHandle });
     }
   }
@@ -116,15 +149,22 @@ async function takeEvents(client: Client): Promise<SeenEvent[]> {
 async function compare(client: Client, attempts: readonly Attempt[], violations: string[]) {
   const events = await takeEvents(client);
   const counts = new Map<string, number>();
-  for (const { key } of events) counts.set(key, (counts.get(key) ?? 0) + 1);
-  for (const { key, body, answered } of attempts) {
+  for (const { key, name } of events) {
+    const of = `${name.split(":")[0]} ${key}`;
+    counts.set(of, (counts.get(of) ?? 0) + 1);
+  }
+  for (const { key, body, answered, deletion } of attempts) {
     const found = await client.call("GET", `/crash/${key}`);
     const there = found?.status === 200;
-    const told = counts.get(key) ?? 0;
+    const created = counts.get(`ObjectCreated ${key}`) ?? 0;
+    const removed = counts.get(`ObjectRemoved ${key}`) ?? 0;
+    const told = `${created} events of its making and ${removed} of its end`;
     if (there && found.body !== body) violations.push(`${key} has other bytes`);
-    if (answered && !there) violations.push(`${key} was answered and is lost`);
-    if (there && told !== 1) violations.push(`${key} is there and has ${told} events`);
-    if (!there && told > 0) violations.push(`${key} has an event and is not there`);
+    if (answered && created !== 1) violations.push(`${key} was answered and has ${told}`);
+    if (deletion === "answered" && removed !== 1) violations.push(`${key}, deleted, has ${told}`);
+    if (deletion === "none" && removed > 0) violations.push(`${key} was let be and has ${told}`);
+    const whole = created <= 1 && removed <= created && there === (created - removed === 1);
+    if (!whole) violations.push(`${key} is ${there ? "" : "not "}there and has ${told}`);
   }
   return events;
 }
@@ -156,6 +196,38 @@ async function countObjects(client: Client): Promise<number> {
   }
 }
 
+/** Uploads that the crash left open are no objects, but have files; they are ended here. */
+async function abortUploads(client: Client): Promise<void> {
+  const page = await client.call("GET", "/crash?uploads");
+  const open = (page?.body ?? "").matchAll(/<Key>([^<]+)<\/Key><UploadId>([^<]+)</g);
+  for (const [, key, id] of open) await client.call("DELETE", `/crash/${key}?uploadId=${id}`);
+}
+
+/** Makes one object; whether that was answered, or null when the server died. */
+async function make(client: Client, { key, body, way }: Attempt): Promise<boolean | null> {
+  const at = `/crash/${key}`;
+  if (way === "put" || way === "delete") {
+    const answer = await client.call("PUT", at, body);
+    return answer && answer.status === 200;
+  }
+  if (way === "copy") {
+    // The source is outside of the rules, and so has no event.
+    if ((await client.call("PUT", `/crash/source-${key}`, body)) === null) return null;
+    const headers = { "x-amz-copy-source": `/crash/source-${key}` };
+    const answer = await client.call("PUT", at, "", headers);
+    return answer && answer.status === 200 && answer.body.includes("<ETag>");
+  }
+  const begun = await client.call("POST", `${at}?uploads`);
+  const id = /<UploadId>([^<]+)</.exec(begun?.body ?? "")?.[1];
+  if (id === undefined) return null;
+  if ((await client.call("PUT", `${at}?uploadId=${id}&partNumber=1`, body)) === null) return null;
+  const etag = createHash("md5").update(body).digest("hex");
+  const list = `<Part><PartNumber>1</PartNumber><ETag>"${etag}"</ETag></Part>`;
+  const document = `<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`;
+  const answer = await client.call("POST", `${at}?uploadId=${id}`, document);
+  return answer && answer.status === 200;
+}
+
 async function work(server: ChildServer, round: number, seed: number): Promise<Attempt[]> {
   const random = createSeededRandom(seed);
   const client = new Client(server.port);
@@ -163,12 +235,19 @@ async function work(server: ChildServer, round: number, seed: number): Promise<A
   let dead = false;
   const loops = Array.from({ length: CLIENTS }, async (_, number) => {
     for (let count = 0; !dead; count += 1) {
-      const key = `r${round}-c${number}-${count}`;
-      const attempt = { key, body: `${key} `.repeat(random.between(1, 2_000)), answered: false };
+      const key = `${random.between(0, 1) === 0 ? "q" : "t"}-r${round}-c${number}-${count}`;
+      const way = WAYS[random.between(0, WAYS.length - 1)] ?? "put";
+      const body = `${key} `.repeat(random.between(1, 2_000));
+      const attempt: Attempt = { key, body, way, answered: false, deletion: "none" };
       attempts.push(attempt);
-      const answer = await client.call("PUT", `/crash/${key}`, attempt.body);
-      if (answer === null) return;
-      attempt.answered = answer.status === 200;
+      const made = await make(client, attempt);
+      if (made === null) return;
+      attempt.answered = made;
+      if (way !== "delete") continue;
+      attempt.deletion = "asked";
+      const deleted = await client.call("DELETE", `/crash/${key}`);
+      if (deleted === null) return;
+      if (deleted.status === 204) attempt.deletion = "answered";
     }
   });
   await sleepMs(random.between(WORK_MS_MIN, WORK_MS_MAX));
@@ -179,8 +258,10 @@ async function work(server: ChildServer, round: number, seed: number): Promise<A
   return attempts;
 }
 
+const noneMade = (): Record<Way, number> => ({ put: 0, copy: 0, complete: 0, delete: 0 });
+
 export async function runPutCrashes(folder: string, crashes: number, seed: number) {
-  const result = { crashes: 0, puts: 0, events: 0, violations: [] as string[] };
+  const result = { crashes: 0, made: noneMade(), events: 0, violations: [] as string[] };
   let attempts: Attempt[] = [];
   let highest = "";
   for (let round = 0; round <= crashes && result.violations.length === 0; round += 1) {
@@ -193,8 +274,9 @@ export async function runPutCrashes(folder: string, crashes: number, seed: numbe
         if (sequencer <= highest) result.violations.push(`sequencer ${sequencer} went back`); // E4
       }
       highest = [highest, ...events.map(({ sequencer }) => sequencer)].toSorted().at(-1) ?? "";
+      await abortUploads(client);
       await checkFiles(folder, await countObjects(client), result.violations);
-      result.puts += attempts.filter(({ answered }) => answered).length;
+      for (const { way, answered } of attempts) result.made[way] += answered ? 1 : 0;
       result.events += events.length;
       result.crashes = round;
       if (round < crashes) attempts = await work(server, round, seed * 1_000 + round);

@@ -1,5 +1,5 @@
 // Permissions: AddPermission and RemovePermission write statements into the queue's policy.
-// Policies are kept and shown; they are not enforced.
+// They are kept and shown; deliveries of topics and buckets ask them only where that is enforced.
 
 import { SQS_PERMISSION_ACTIONS_MAX } from "../../core/limits.ts";
 import type { BrokerState } from "./broker-state.ts";

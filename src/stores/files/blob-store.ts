@@ -6,6 +6,9 @@
 //       crash leaves under its name before that is garbage.
 //   F3. What lies in `new` at the start belongs to nobody.
 //   F4. A sweep never takes a blob that this process made and has not settled yet.
+//   F5. Memory is given back by hand, and not left to the garbage collector, which lets tens of
+//       megabytes of buffers lie before it looks at them: a chunk is freed once it is written, and
+//       a reader has one buffer. So no chunk is kept beyond the turn of its giver.
 
 import { randomBytes } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
@@ -16,9 +19,10 @@ import { SharedSync } from "./shared-sync.ts";
 const ID_PATTERN = /^[0-9a-f]{32}$/;
 const FOLDERS = 256;
 const BLOBS_PER_FOLDER_TURN = 256;
-/** Bytes gathered before they are written, so that small chunks do not cost a call each. */
-const WRITE_BYTES = 256 * 1_024;
+/** Chunks below this are gathered, up to this, so that they do not cost a call each. */
+const WRITE_BYTES = 32 * 1_024;
 const READ_BYTES = 128 * 1_024;
+const NOTHING = Buffer.alloc(0);
 /** Files that a sweep looks at before it lets others work. */
 const SWEEP_STRIDE = 200;
 
@@ -133,10 +137,12 @@ class FileBlobStore implements BlobStore {
     const file = await open(this.#pathOf(blob), "r");
     try {
       let at = from;
+      let buffer = NOTHING;
       while (at <= through) {
-        // A fresh buffer each time: the socket may still be sending the one before.
-        const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, through - at + 1));
-        const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
+        const left = through - at + 1;
+        // The first time, and whenever the reader has given the memory back.
+        if (buffer.length === 0) buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, left)); // F5
+        const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, left), at);
         if (bytesRead === 0) throw new Error(`blob ${blob} is shorter than it was`);
         at += bytesRead;
         yield buffer.subarray(0, bytesRead);
@@ -198,15 +204,26 @@ async function writeAll(file: FileHandle, chunks: AsyncIterable<Uint8Array>): Pr
     waiting = [];
     waitingBytes = 0;
     await writeChunks(file, written);
+    written.forEach(giveBack);
   };
   for await (const chunk of chunks) {
-    waiting.push(chunk);
+    // What is not written before the next chunk is asked for is copied (F5).
+    const isWrittenNow = waitingBytes + chunk.length >= WRITE_BYTES;
+    waiting.push(isWrittenNow ? chunk : Uint8Array.from(chunk));
     waitingBytes += chunk.length;
     sizeBytes += chunk.length;
     if (waitingBytes >= WRITE_BYTES) await flush();
   }
   if (waitingBytes > 0) await flush();
   return sizeBytes;
+}
+
+/**
+ * Frees the memory of a chunk now (F5). One that shares its memory with others is left alone: the
+ * rest of what a socket read may still be needed.
+ */
+function giveBack({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /** All of some chunks, without putting them together in memory first. */

@@ -208,3 +208,31 @@ test("completing is subject to the same conditions as a put, and emits one event
     s3: { object: { size: 9, eTag: ETag?.replaceAll('"', "") } },
   });
 });
+
+test("completing again with the same parts is answered again, and nothing happens again", async () => {
+  const upload = await begin();
+  const { Bucket, Key } = upload;
+  const queue = await buckets.queue();
+  const QueueConfigurations = [{ QueueArn: queue.arn, Events: ["s3:ObjectCreated:*" as const] }];
+  const NotificationConfiguration = { QueueConfigurations };
+  await buckets.s3.putBucketNotificationConfiguration({ Bucket, NotificationConfiguration });
+  await buckets.s3.putBucketVersioning({
+    Bucket,
+    VersioningConfiguration: { Status: "Enabled" },
+  });
+  const part = await send(upload, 1, pattern(9, 1));
+  const other = await send(upload, 2, pattern(9, 2));
+  const { $metadata: _, ...first } = await complete(upload, [part], { IfNoneMatch: "*" });
+  await buckets.s3.putObjectTagging({ Bucket, Key, Tagging: { TagSet: [] } });
+  const { $metadata: __, ...second } = await complete(upload, [part], { IfNoneMatch: "*" });
+  expect(second).toEqual(first);
+  expect((await buckets.s3.listObjectVersions({ Bucket })).Versions).toHaveLength(1);
+  expect((await buckets.drain(queue)).filter(({ Records }) => Records)).toHaveLength(1);
+
+  const changed = await failureOf(complete(upload, [other]));
+  expect(changed).toMatchObject({ code: "NoSuchUpload", status: 404 });
+  await buckets.s3.putObject({ Bucket, Key, Body: "newer" });
+  expect((await failureOf(complete(upload, [part]))).code).toBe("NoSuchUpload");
+  await buckets.s3.deleteObject({ Bucket, Key });
+  expect((await failureOf(complete(upload, [part]))).code).toBe("NoSuchUpload");
+});

@@ -10,6 +10,8 @@ export interface ObjectDetail {
   readonly metadata: Readonly<Record<string, string>>;
   readonly checksum: Checksum | null;
   readonly tags: Readonly<Record<string, string>>;
+  /** The upload that it was completed from, so that completing again is answered again. */
+  readonly upload?: string;
 }
 
 /** What an upload remembers for the object it will become. */

@@ -2,18 +2,20 @@
 //   U1. Parts are blobs from the start. Completing moves no bytes: the object is the list of its
 //       parts.
 //   U2. What an upload held and the object does not is dropped.
+//   U3. Whoever lost the answer may complete again with the same parts, and is answered as before,
+//       for as long as the object is the current version of its key. Nothing happens again.
 
 import { checksumOfParts } from "../../../core/checksum.ts";
 import { md5HexOfParts } from "../../../core/hash.ts";
 import { S3_PART_BYTES_MIN } from "../../../core/limits.ts";
-import type { StoredPart, StoredUpload } from "../../../core/object-change.ts";
+import type { StoredObject, StoredPart, StoredUpload } from "../../../core/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { Step } from "../step.ts";
-import { bucketOf, isRefusal } from "./bucket.ts";
+import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
 import { notify } from "./notify.ts";
-import { type ObjectDetail, readUploadDetail } from "./object-detail.ts";
+import { type ObjectDetail, readDetail, readUploadDetail } from "./object-detail.ts";
 import { startOf, walk } from "./object-listing.ts";
-import { addVersion, checkConditions, toldVersion } from "./object-versions.ts";
+import { addVersion, checkConditions, currentOf, toldVersion } from "./object-versions.ts";
 import { deny, gave, noSuchUpload, type S3Outcome, type S3Refusal } from "./s3-fault.ts";
 import type { CompletePart, S3Input, S3Value } from "./s3-operations.ts";
 
@@ -75,7 +77,7 @@ export function completeUpload(
   const bucket = bucketOf(state, input.bucket);
   if (isRefusal(bucket)) return bucket;
   const upload = uploadOf(state, step, input);
-  if (isRefusal(upload)) return upload;
+  if (isRefusal(upload)) return completedBefore(step, bucket, input) ?? upload;
   const held = new Map([...step.objects.parts(upload.id, 0)].map((part) => [part.number, part]));
   const parts = chooseParts(input, held);
   if (isRefusal(parts)) return parts;
@@ -92,19 +94,34 @@ export function completeUpload(
     key: upload.key,
     marker: false,
     pieces: parts.map(({ blob, sizeBytes }) => ({ blob, sizeBytes })), // U1
-    etag: `${md5HexOfParts(parts.map(({ etag }) => Buffer.from(etag, "hex")))}-${parts.length}`,
+    etag: etagOfParts(parts),
     storageClass: upload.storageClass,
     detail: JSON.stringify(detail),
   });
   const name = "ObjectCreated:CompleteMultipartUpload";
   notify(state, step, bucket, input.origin, { ...object, name });
-  return gave({
-    version: toldVersion(bucket, object.version),
-    etag: object.etag,
-    modifiedAt: object.modifiedAt,
-    checksum: detail.checksum,
-    dropped: [...dropped, ...unused],
-  });
+  return gave({ ...toldOf(bucket, object, detail), dropped: [...dropped, ...unused] });
+}
+
+function toldOf(bucket: BucketRecord, object: StoredObject, { checksum }: ObjectDetail) {
+  const { etag, modifiedAt } = object;
+  return { version: toldVersion(bucket, object.version), etag, modifiedAt, checksum };
+}
+
+function etagOfParts(parts: readonly { readonly etag: string }[]): string {
+  return `${md5HexOfParts(parts.map(({ etag }) => Buffer.from(etag, "hex")))}-${parts.length}`;
+}
+
+/** The answer of an upload that was completed with the same parts, or null (U3). */
+function completedBefore(
+  step: Step,
+  bucket: BucketRecord,
+  { key, upload, parts }: S3Input<"completeUpload">,
+): S3Outcome<S3Value<"completeUpload">> | null {
+  const object = currentOf(step, bucket, key);
+  if (object === undefined || object.marker || object.etag !== etagOfParts(parts)) return null;
+  const detail = readDetail(object.detail);
+  return detail.upload === upload ? gave({ ...toldOf(bucket, object, detail), dropped: [] }) : null;
 }
 
 /** The parts that the object is made of, in order, or what is wrong with the list. */
@@ -174,7 +191,7 @@ function detailOf(
       `The ${checksumAlgorithm} you specified did not match the calculated checksum.`,
     );
   }
-  return { headers, metadata, tags, checksum };
+  return { headers, metadata, tags, checksum, upload: upload.id };
 }
 
 export function abortUpload(

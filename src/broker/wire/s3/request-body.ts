@@ -244,5 +244,5 @@ function fault(...from: Parameters<typeof refusal>): BodyFault {
 }
 
 async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  if (body.length > 0) yield body;
+  if (body.length > 0) yield Uint8Array.from(body); // Blob stores take what they are given.
 }
