@@ -12,6 +12,8 @@
 //       in use and not reserved, and a restart goes on behind the block. Numbers have gaps then,
 //       and are never given twice; most commits need not write the counter.
 //   W6. What lists objects reads the store alone, so it waits for the batch that changes some.
+//   W7. The next commit is begun before the answers of the former are written: the disk works while
+//       the answers go out.
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -167,28 +169,42 @@ export class Engine {
     this.#scheduled = true;
     this.#ports.turn.afterTurn(() => {
       this.#scheduled = false;
-      this.#running = true;
-      void this.#runBatch().finally(() => {
-        this.#running = false;
-        if (this.#inbox.length > 0 || this.#alarmed) this.#schedule();
-        else for (const resolve of this.#idleWaiters.splice(0)) resolve();
-      });
+      void this.#run();
     });
   }
 
-  async #runBatch(): Promise<void> {
+  async #run(): Promise<void> {
+    this.#running = true;
+    let turned = false;
+    this.#ports.turn.afterTurn(() => {
+      turned = true;
+    });
+    const answer = await this.#runBatch();
+    this.#running = false;
+    // What came during a commit is on its way to the disk before the answers are written (W7); but
+    // only where the commit took its time, as otherwise nobody else would have a turn.
+    if (turned && this.#inbox.length > 0) void this.#run();
+    else if (this.#inbox.length > 0 || this.#alarmed) this.#schedule();
+    answer();
+    if (this.#running || this.#scheduled) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  /** Gives the function that tells everybody in the batch what came of it. */
+  async #runBatch(): Promise<() => void> {
     const jobs = this.#inbox.splice(0, JOBS_PER_BATCH_MAX);
     this.#alarmed = false;
     const answered: Answered[] = [];
     if (this.#state === null && this.#storeRests()) {
       // Not a failure of its own: under steady traffic the pause would begin anew for ever.
       const error = new TidegateError("TG_STORE_UNAVAILABLE", "The store has just failed.");
-      for (const job of jobs) job.reject(error);
       this.#retryLater(); // Timers may be a little early.
-      return;
+      return () => {
+        for (const job of jobs) job.reject(error);
+      };
     }
     try {
-      const state = await this.#recoveredState();
+      const state = this.#state ?? (await this.#recoveredState());
       const batch = new Batch(this.#time.now(), this.#ports.store, this.#cache, this.#ports.random);
       for (const [index, job] of jobs.entries()) {
         if (batch.objects.touched && LISTING_OPERATIONS.has(job.name)) {
@@ -201,10 +217,12 @@ export class Engine {
       if (this.#houseIsEmpty) this.#houseIsEmpty = !batch.changes.some(bringsHousework);
       if (batch.changes.length > 0) await this.#commit(state, batch.changes);
       this.#retryMs = STORE_RETRY_MS;
-      for (const { job, outcome } of answered) job.resolve(outcome); // W1
       this.#setAlarm(state, batch.now);
+      return () => {
+        for (const { job, outcome } of answered) job.resolve(outcome); // W1
+      };
     } catch (error) {
-      this.#fail(jobs, answered, error);
+      return this.#fail(jobs, answered, error);
     }
   }
 
@@ -269,16 +287,17 @@ export class Engine {
     return this.#ports.store.commit(changes);
   }
 
-  #fail(jobs: readonly Job[], answered: readonly Answered[], error: unknown): void {
+  #fail(jobs: readonly Job[], answered: readonly Answered[], error: unknown): () => void {
     this.#state = null; // W3
     this.#storeFailedAt = this.#ports.clock.monotonic();
     const stranded = [...this.#waiting.keys()].map((id) => this.#takeWaiting(id) as Job);
     this.#alarm.clear();
-    for (const job of new Set([...jobs, ...answered.map(({ job }) => job), ...stranded])) {
-      job.reject(error);
-    }
     this.#retryLater();
     this.#retryMs = Math.min(this.#retryMs * 2, STORE_RETRY_MS_MAX);
+    const all = new Set([...jobs, ...answered.map(({ job }) => job), ...stranded]);
+    return () => {
+      for (const job of all) job.reject(error);
+    };
   }
 
   /** Sees to it that the store is asked again (W3). */
