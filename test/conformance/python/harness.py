@@ -4,6 +4,7 @@ Prints one line of JSON per check: {"title": ..., "error": null or what went wro
 """
 
 import json
+import os
 import sys
 import traceback
 import urllib.request
@@ -12,7 +13,9 @@ import boto3
 from botocore.exceptions import ClientError
 
 ENDPOINT = sys.argv[1]
-PREFIX = "boto3-" + boto3.__version__.replace(".", "-") + "-"
+# All scripts share one server: names are a script's own, and a version's own.
+SCRIPT = os.path.basename(sys.argv[0]).partition("-")[0].partition(".")[0]
+PREFIX = SCRIPT + "-" + boto3.__version__.replace(".", "-") + "-"
 SETTINGS = {
     "endpoint_url": ENDPOINT,
     "region_name": "us-east-1",
