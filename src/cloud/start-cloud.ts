@@ -146,7 +146,11 @@ function s3SiteOf(blobs: BlobStore, clock: Clock, options: CloudOptions) {
 function openStore(options: CloudOptions): BrokerStore {
   if (options.data === undefined) return createMemoryBrokerStore();
   const { data: folder, dataPagesMax: pageCountMax } = options;
-  return createSqliteBrokerStore({ folder, ...(pageCountMax && { pageCountMax }) });
+  return createSqliteBrokerStore({
+    folder,
+    threadAhead: true,
+    ...(pageCountMax && { pageCountMax }),
+  });
 }
 
 function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Promise<Broker> {

@@ -40,6 +40,8 @@ export interface SqliteBrokerStoreOptions {
   readonly folder: string;
   /** Lets a test fill the "disk" after this many pages. */
   readonly pageCountMax?: number;
+  /** Starts the writing thread at once, while the folder is still being verified. */
+  readonly threadAhead?: boolean;
 }
 
 /** Damage met at the start refuses the start; met later, it is for the next load() to judge. */
@@ -76,6 +78,7 @@ class SqliteBrokerStore implements BrokerStore {
     this.#path = join(options.folder, BROKER_FILE);
     this.#pageCountMax = options.pageCountMax;
     this.#lock = lockFolder(options.folder); // Q4
+    if (options.threadAhead === true) this.#thread = new DiskThread();
   }
 
   load(): StoreSnapshot {
@@ -231,6 +234,7 @@ class SqliteBrokerStore implements BrokerStore {
    * Then it stays, since nobody may look at the file (or give up the folder's lock) before it has.
    */
   #dropThread(): boolean {
+    if (this.#thread !== null && this.#opened === null && this.#failure === null) return true;
     if (this.#thread?.closeNow() === false) return false;
     this.#thread = null;
     this.#opened = null;
