@@ -1,8 +1,49 @@
-// Telemetry: numbers about what happens. A failing exporter never reaches the caller.
+// Telemetry: numbers, lines and spans about what happens, through one seam.
+//   T1. Nothing here fails, waits or throws: a failing exporter never reaches the caller.
+//   T2. Names of metrics and their labels are tables (produce/metrics.ts, ingest/metrics.ts).
+//   T3. What goes through has been masked by the caller; nothing here knows what is secret.
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** What a log line is found by. Null or absent parts are left out of the line. */
+export interface LogFields {
+  readonly message_id?: string | null;
+  readonly object_key?: string | null;
+  readonly run_id?: string | null;
+  readonly idempotency_key?: string | null;
+  readonly trace_id?: string | null;
+  readonly [name: string]: string | number | boolean | null | undefined;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** A W3C trace context, as it travels in message attributes. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate: string | null;
+}
+
+export interface SpanOptions {
+  readonly kind: "producer" | "consumer" | "client" | "internal";
+  /** The context it goes on from; null begins a trace. */
+  readonly parent?: TraceContext | null;
+  readonly links?: readonly { readonly context: TraceContext; readonly attributes?: Labels }[];
+  readonly attributes?: Readonly<Record<string, string | number>>;
+}
+
+export interface Span {
+  /** Null where nobody traces. */
+  readonly context: TraceContext | null;
+  end(outcome?: { readonly errorType?: string }): void;
+}
 
 export interface Telemetry {
   /** Adds to a counter. */
-  count(name: string, by?: number, attributes?: Readonly<Record<string, string>>): void;
+  count(name: string, by?: number, labels?: Labels): void;
   /** Adds one value to a distribution. */
-  record(name: string, value: number, attributes?: Readonly<Record<string, string>>): void;
+  record(name: string, value: number, labels?: Labels): void;
+  /** Sets a level. */
+  gauge(name: string, value: number, labels?: Labels): void;
+  log(level: LogLevel, message: string, fields?: LogFields): void;
+  span(name: string, options: SpanOptions): Span;
 }

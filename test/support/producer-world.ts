@@ -5,6 +5,7 @@ import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
 import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
 import type { EnvelopeInput } from "../../src/core/envelope.ts";
 import { TidegateError } from "../../src/core/errors.ts";
+import { SILENT } from "../../src/ingest/silent-telemetry.ts";
 import { systemRandom } from "../../src/platform/system-random.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
 import type { Outbox } from "../../src/ports/outbox.ts";
@@ -59,6 +60,7 @@ export async function createProducerWorld(
     },
   };
   const telemetry: Telemetry = {
+    ...SILENT,
     count: (name, by = 1) => void counts.set(name, (counts.get(name) ?? 0) + by),
     record: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
   };

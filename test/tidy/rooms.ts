@@ -61,7 +61,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "stores/postgres": { imports: SEAMS, packages: ["pg"], machine: true },
   "stores/dynamodb": { imports: SEAMS, packages: ["@aws-sdk/client-dynamodb"], machine: true },
-  telemetry: { imports: SEAMS, packages: [], machine: true },
+  "sinks/table": { imports: SEAMS, packages: ["node:sqlite", "pg"], machine: true },
+  telemetry: { imports: SEAMS, packages: ["pino", "@opentelemetry/api"], machine: true },
+  // A pipeline, put together: what `tidegate run`, `tidegate dev` and the library start.
+  run: { imports: ["*"], packages: ["*"], machine: true },
+  // src/index.ts: what `import "tidegate"` gives, names only.
+  index: { imports: ["core", "ingest"], packages: [] },
   aws: {
     imports: SEAMS,
     packages: ["@aws-sdk/client-sqs", "@aws-sdk/client-sns", "@aws-sdk/client-s3"],
