@@ -49,7 +49,8 @@ export interface Stages {
 
 /** Takes a delivery through all stages, to what the queue is to be told of it. */
 export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<Settlement> {
-  const { records, ignored } = stages.decode(hold);
+  const { records, ignored, trace } = stages.decode(hold);
+  hold.trace = trace;
   stages.tally.decoded(hold, records.length, ignored);
   if (records.length === 0) return Promise.resolve(settlementOf([]));
   return new Promise((resolve) => {
