@@ -6,10 +6,10 @@
 //       what was committed is known as a duplicate then.
 
 import { createMask } from "../core/mask.ts";
-import { durationMs, type DurationMs, type EpochMs, seconds } from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, seconds } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Ledger } from "../ports/ledger.ts";
 import type { LeaseKeeper } from "../ports/lease-keeper.ts";
+import type { Ledger } from "../ports/ledger.ts";
 import type { ObjectSource } from "../ports/object-source.ts";
 import type { Delivery, Queue } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
@@ -129,8 +129,7 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
   function createStages(): Stages {
     const mask = createMask(pipeline.mask);
     const receiptIsEnough =
-      pipeline.lease === "receipt" ||
-      (pipeline.lease === "auto" && sink?.mode === "transactional");
+      pipeline.lease === "receipt" || (pipeline.lease === "auto" && sink?.mode === "transactional");
     const leaseMs = pipeline.visibilityMs;
     return {
       clock,

@@ -90,7 +90,7 @@ function objectRecords(site: Site, decoded: readonly DecodedRecord[]): DecodedDe
     if (outside || !event.key.startsWith(prefix)) ignored.push("elsewhere");
     else if (carries === "objects") records.push(objectRecord(site, event, original));
     else {
-      const reason = "the message tells of an object; say carries: \"objects\" to take them";
+      const reason = 'the message tells of an object; say carries: "objects" to take them';
       records.push(unusable(site, event.event_key, reason, original));
     }
   }
@@ -155,5 +155,7 @@ function instantOf(text: string): EpochMs {
 }
 
 function told(problems: readonly Problem[]): string {
-  return problems.map(({ path, reason }) => `${path === "" ? "the body" : path} ${reason}`).join("; ");
+  return problems
+    .map(({ path, reason }) => `${path === "" ? "the body" : path} ${reason}`)
+    .join("; ");
 }

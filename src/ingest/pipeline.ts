@@ -116,7 +116,7 @@ async function runClaimed(
       return outcome.kind === "done" ? { kind: "done", how: "dropped" } : outcome;
     }
     case "failed":
-      return fail.fail(record, claim, handled.error, hold);
+      return fail.fail(record, claim, { error: handled.error, stage: "handle" }, hold);
     case "stopped":
       return fail.giveBack(record, claim, hold);
     case "lost":
@@ -141,7 +141,7 @@ function sealedOutcome(
     case "lost":
       return { kind: "lost" };
     case "failed":
-      return stages.fail.fail(record, claim, sealed.error, hold);
+      return stages.fail.fail(record, claim, { error: sealed.error, stage: "commit" }, hold);
     default:
       return refused(stages, record, sealed, hold);
   }

@@ -56,7 +56,7 @@ export function createSinkBreaker(
     ended: () => step({ kind: "ended" }),
     heard(outcome) {
       if (outcome.kind === "done" && outcome.how === "committed") step({ kind: "succeeded" });
-      else if (outcome.kind === "later" && outcome.why === "unavailable") {
+      else if (outcome.kind === "later") {
         step({ kind: "failed", blames: outcome.blames, fraction: random.fraction() });
       }
     },
