@@ -1,6 +1,6 @@
 // Watermark: how far the stream's own time has come, and which records came too late for it.
 //   M1. W is the least, over the partitions that are active, of (latest event time - lateness), and
-//       it never goes back: not by an old record, not by a partition that returns, not by a restart.
+//       it never goes back: not for an old record, a partition that returns, or a restart.
 //   M2. A record is late if its time lies before W. One at W or after it is on time, however new.
 //   M3. A partition that was silent for IDLE_MS holds nobody up. When all are silent, W stays.
 //   M4. An event time more than FUTURE_MS_MAX ahead of our clock is not believed: it moves nothing,
