@@ -10,7 +10,7 @@ import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
 import type { Fence, LedgerScope, ObjectRef } from "../../src/core/record-state.ts";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { days, durationMs, epochMs, seconds } from "../../src/core/units.ts";
-import type { ClaimResult, Ledger, NoteInput } from "../../src/ports/ledger.ts";
+import type { ClaimResult, FailedAttempt, Ledger, NoteInput } from "../../src/ports/ledger.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
@@ -67,7 +67,7 @@ type Happening =
     }
   | { readonly kind: "reopen"; readonly of: readonly Asked[] }
   | { readonly kind: "note"; readonly notes: readonly NoteInput[] }
-  | { readonly kind: "forget"; readonly notes: readonly NoteInput[] }
+  | { readonly kind: "forget"; readonly names: readonly string[] }
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "purge" | "crash" };
 
@@ -98,6 +98,7 @@ const anyAsked = (): fc.Arbitrary<Asked> =>
   });
 const some = () => fc.array(anyAsked(), { minLength: 1, maxLength: 4 });
 const someNotes = () => fc.array(anyNote(), { minLength: 1, maxLength: 4 });
+const someNames = () => fc.array(fc.constantFrom(...NOTES), { minLength: 1, maxLength: 2 });
 const anyHappening = (): fc.Arbitrary<Happening> =>
   fc.oneof(
     { weight: 5, arbitrary: fc.record({ kind: fc.constant("claim"), of: some() }) },
@@ -112,7 +113,7 @@ const anyHappening = (): fc.Arbitrary<Happening> =>
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("reopen"), of: some() }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant("note"), notes: someNotes() }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant("forget"), notes: someNotes() }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("forget"), names: someNames() }) },
     {
       weight: 3,
       arbitrary: fc.record({
@@ -145,6 +146,15 @@ class Subject {
   async crash(): Promise<void> {
     this.ledger = await this.#opener();
     open.push(this.ledger);
+  }
+
+  #failures(of: readonly Asked[], permanent: boolean): FailedAttempt[] {
+    return of.map((asked) => ({
+      key: KEYS[asked.key] ?? recordKey("none"),
+      fence: asked.sequencer === "03" ? null : this.#fence(asked),
+      ...{ owner: "w", receivedAt: clock.now(), permanent, failure },
+      ...(asked.note && { note: asked.note }),
+    }));
   }
 
   async meet(happening: Happening): Promise<unknown> {
@@ -182,17 +192,8 @@ class Subject {
             ...(happening.flag && { effects: "some" }),
           })),
         );
-      case "fail": {
-        const permanent = happening.flag;
-        return await ledger.fail(
-          scope,
-          named.map(({ key, fence, owner, receivedAt }, at) => ({
-            ...{ key, owner, receivedAt, permanent, failure },
-            fence: of[at]?.sequencer === "03" ? null : fence,
-            ...(of[at]?.note && { note: of[at].note }),
-          })),
-        );
-      }
+      case "fail":
+        return await ledger.fail(scope, this.#failures(of, happening.flag));
       case "release":
         return await ledger.release(scope, without);
       case "reopen":
@@ -203,11 +204,7 @@ class Subject {
       case "note":
         return await ledger.addNotes(scope, happening.notes);
       case "forget":
-        return await ledger.removeNotes(
-          scope,
-          "dossier",
-          happening.notes.map(({ name }) => name),
-        );
+        return await ledger.removeNotes(scope, "dossier", happening.names);
       case "crash":
         return await this.crash();
       case "purge":

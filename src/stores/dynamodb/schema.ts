@@ -3,7 +3,6 @@
 //       every condition looks at, as expired items may be read for days.
 //   M2. A table of a newer version is refused with TG_STORE_NEWER and left as it is.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { CreateTableCommandInput, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
   CreateTableCommand,
@@ -91,7 +90,7 @@ async function makeIndex(client: DynamoDBClient, table: string): Promise<void> {
     const status = await indexStatus(client, table);
     if (status === "ACTIVE") return;
     if (status === "absent") await askForIndex(client, table);
-    await sleep(INDEX_PAUSE_MS);
+    await new Promise((resolve) => setTimeout(resolve, INDEX_PAUSE_MS));
   }
   const message = `the index ${NOTE_INDEX} of the table ${table} is still being filled`;
   throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
