@@ -9,10 +9,11 @@ import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
 import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
+import { sinkParams } from "../../core/ledger-requests.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import { appendToLog, decodeEntries, encodeEntries, logEntry } from "../../core/record-log.ts";
-import type { LedgerScope } from "../../core/record-state.ts";
+import type { Fence, LedgerScope } from "../../core/record-state.ts";
 import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
@@ -26,6 +27,7 @@ import { KeyIndex } from "./key-index.ts";
 import { createUpkeep } from "./ledger-upkeep.ts";
 import { RecordRows } from "./record-rows.ts";
 import { LEDGER_MIGRATIONS, migrate, missingMigrations } from "./schema.ts";
+import { StatementCache } from "./statement-cache.ts";
 
 export interface SqliteLedgerOptions {
   readonly path: string;
@@ -45,6 +47,8 @@ const BUSY_MS_DEFAULT = 5_000;
 /** Pages in the write-ahead log before SQLite copies them back: fewer, larger copies. */
 const CHECKPOINT_PAGES = 8_192;
 const CACHE_KIB = 65_536;
+/** Statements of sinks that stay prepared. */
+const SINK_STATEMENTS_MAX = 256;
 
 function noLedger(path: string): TidegateError {
   const message = `${path} holds no ledger of this version; run \`tidegate ledger init\` first`;
@@ -81,7 +85,8 @@ export function createSqliteLedger(
   const { db, index } = openIndexed(options);
   const rows = new RecordRows(db, index);
   const group = new GroupCommit(db, index, ports.turn, path);
-  const context: Context = { db, rows, retentionMs, path };
+  const statements = new StatementCache(db, SINK_STATEMENTS_MAX);
+  const context: Context = { statements, rows, retentionMs, path };
   const run: RunBatch = (scope, items) => {
     const alone = items.some(({ writes }) => writes.length > 0);
     return group.submit(() => runItems(context, scope, items, clock.now()), { alone });
@@ -126,7 +131,8 @@ function openIndexed(options: SqliteLedgerOptions): { db: DatabaseSync; index: K
 }
 
 interface Context {
-  readonly db: DatabaseSync;
+  /** Of sinks; a sink has few, and uses them for every record. */
+  readonly statements: StatementCache;
   readonly rows: RecordRows;
   readonly retentionMs: DurationMs;
   readonly path: string;
@@ -176,16 +182,16 @@ function runItem(context: Context, scopeId: number, item: RecordItem, now: Epoch
       const former = liveRecord(found.record, now).kind === "absent" ? "" : found.log;
       rows.update(found.id, step.record, appendToLog(former, added));
     }
-    if (step.result.kind === "committed") runWrites(context, item);
+    if (step.result.kind === "committed") runWrites(context, item, step.record.fence);
   }
   if (step.object !== null && ref !== null) rows.putObject(scopeId, ref, step.object);
   return step.result;
 }
 
-function runWrites({ db, path }: Context, { writes }: RecordItem): void {
-  for (const { statement, params } of writes) {
+function runWrites({ statements, path }: Context, { writes }: RecordItem, fence: Fence): void {
+  for (const write of writes) {
     try {
-      db.prepare(statement).run(...params);
+      statements.get(write.statement).run(...sinkParams(write, fence));
     } catch (error) {
       throw sinkFault(error, path);
     }
