@@ -25,7 +25,10 @@ export interface Dialect {
 export interface KeyList {
   readonly param: string;
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[];
+  /** The row in question. */
   readonly alias: string;
+  /** All rows that may be in question, as a source. */
+  readonly own: string;
 }
 
 /** Names are checked before (B1 of core/table-spec.ts); the doubled quote is the second lock. */
@@ -54,11 +57,13 @@ export const SQLITE: Dialect = {
   byteText: "TEXT",
   clustered: " WITHOUT ROWID",
   replaceView: (name, create) => [`DROP VIEW ${quoted(name)}`, create],
-  // A list without a reference to the row is gone through once, into an index.
-  absentFrom({ param, columns, alias }) {
-    const names = columns.map(({ name }) => `${alias}.${quoted(name)}`).join(", ");
+  // NOT IN would go through the whole list for each row that is not in it, in search of a NULL.
+  absentFrom({ param, columns, alias, own }) {
+    const names = columns.map(({ name }) => quoted(name)).join(", ");
+    const named = columns.map(({ name }) => `${alias}.${quoted(name)}`).join(", ");
     const members = columns.map(({ type }, index) => SQLITE.member(index, type)).join(", ");
-    return `(${names}) NOT IN (SELECT ${members} FROM ${SQLITE.elements(param)})`;
+    return `EXISTS (SELECT 1 FROM ${own}) AND (${named}) IN (SELECT ${names} FROM ${own}
+      EXCEPT SELECT ${members} FROM ${SQLITE.elements(param)})`;
   },
 };
 

@@ -77,9 +77,11 @@ export function tableStatements(dialect: Dialect, table: string, spec: TableSpec
 
 function sweepStatement(dialect: Dialect, table: string, spec: TableSpec): string {
   const columns = spec.key.map((name) => ({ name, type: spec.columns[name] ?? "text" }));
-  const listed = { param: dialect.param(1, "json"), columns, alias: "t" };
   const [object, key] = [dialect.param(2, "text"), dialect.param(3, "text")];
-  return `DELETE FROM ${quoted(rowsTable(table))} AS t WHERE t._tg_object = ${object}
+  const rows = quoted(rowsTable(table));
+  const own = `${rows} WHERE _tg_object = ${object}`;
+  const listed = { param: dialect.param(1, "json"), columns, alias: "t", own };
+  return `DELETE FROM ${rows} AS t WHERE t._tg_object = ${object}
     AND ${holds(table, object, key, dialect.param(4, "integer"))}
     AND ${dialect.absentFrom(listed)}`;
 }
