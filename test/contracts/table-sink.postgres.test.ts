@@ -1,10 +1,17 @@
 import pg from "pg";
-import { afterAll, describe } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { tellMissing } from "../requires.ts";
 import { startPostgres } from "./postgres-server.ts";
 import { describeTableSink } from "./table-sink.ts";
-import type { DatabaseRow, TestDatabase } from "./table-sink-world.ts";
+import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
+import {
+  type DatabaseRow,
+  OBSERVATIONS,
+  openSink,
+  specOf,
+  type TestDatabase,
+} from "./table-sink-world.ts";
 
 const server = await startPostgres({ fsync: "off" });
 if ("missing" in server) tellMissing("PostgreSQL", server.missing);
@@ -45,5 +52,34 @@ async function freshDatabase(): Promise<TestDatabase> {
 }
 
 describe.skipIf("missing" in server)("PostgreSQL", () => {
-  describeTableSink({ name: "PostgreSQL", freshDatabase });
+  const subject = { name: "PostgreSQL", freshDatabase };
+  describeTableSink(subject);
+  describeWithLedger(subject);
+  describeAlone(subject);
+
+  test("views of others upon a table outlive a column that is added to it", async () => {
+    const { address, query: ask } = await freshDatabase();
+    const columns = { id: "text" } as const;
+    const narrow = openSink("direct", specOf({ t: { columns, key: ["id"] } }), address);
+    await narrow.prepare();
+    await ask("CREATE VIEW report AS SELECT count(*) AS n FROM t");
+    const more = { note: "text", ...columns } as const;
+    await openSink("direct", specOf({ t: { columns: more, key: ["id"] } }), address).prepare();
+    expect(await ask("SELECT n FROM report")).toEqual([{ n: "0" }]);
+    expect(await ask("SELECT id, note FROM t")).toEqual([]);
+  });
+
+  test("a database that is down, absent or read-only is worth another try", async () => {
+    const unavailable = { code: "TG_SINK_UNAVAILABLE", retry: "later" };
+    const own = (await freshDatabase()).address;
+    const url = own.dialect === "postgres" ? own.url : "";
+    const readOnly = url.replace("options=", "options=-cdefault_transaction_read_only%3Don%20");
+    const absent = base.replace("/ledger", "/absent");
+    for (const at of ["postgres://127.0.0.1:1/none", absent, readOnly]) {
+      const address = { dialect: "postgres", url: at } as const;
+      const sink = openSink("idempotent", specOf(OBSERVATIONS), address);
+      await expect(sink.prepare()).rejects.toMatchObject(unavailable);
+      await sink.close();
+    }
+  });
 });
