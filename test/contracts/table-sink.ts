@@ -102,6 +102,18 @@ function describeRows(world: OpenWorld): void {
     expect(await query(ROWS)).toEqual([row("a", 1, 2)]);
   });
 
+  test("a row of nothing but its key is not taken for its own deletion", async () => {
+    const { deliver, query } = await world();
+    const bare = { object: "a.csv", effects: [upsert("a", 1, null)] };
+    const gone = { object: "a.csv", effects: [remove("a", 1)] };
+    await deliver({ key: "k1", at: 1, sequencer: "1", ...bare });
+    expect(await query(ROWS)).toEqual([row("a", 1, null)]);
+    await deliver({ key: "k2", at: 2, sequencer: "2", ...gone });
+    expect(await query(ROWS)).toEqual([]);
+    await deliver({ key: "k3", at: 3, sequencer: "3", ...bare });
+    expect(await query(ROWS)).toEqual([row("a", 1, null)]);
+  });
+
   test("rows that a newer version no longer has go, and stay if one asks for it", async () => {
     for (const onReplaced of ["delete", "keep"] as const) {
       const { deliver, query } = await world({ onReplaced });
