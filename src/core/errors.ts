@@ -61,6 +61,10 @@ export const ERROR_CODES = {
     retry: "never",
     hint: "Ledger and sink were left as they were; mend the statement or the row it writes.",
   },
+  TG_SINK_UNAVAILABLE: {
+    retry: "later",
+    hint: "Deliveries stay queued; check that the sink's database runs and has room to write.",
+  },
   TG_PORT_TAKEN: {
     retry: "later",
     hint: "Choose another --port, or --port 0 for a free one.",
