@@ -42,15 +42,6 @@ describe.each(BOTH)("%s", (kind) => {
     }
   });
 
-  test("a flipped byte is refused", async () => {
-    const packed = packer(randomBytes(2_000));
-    packed.writeUInt8(packed.readUInt8(packed.length - 1) ^ 1, packed.length - 1);
-    const reading = unpack(packed, kind);
-    if (kind === "gzip") await expect(reading).rejects.toThrow("cannot be expanded");
-    // zstd frames have no checksum unless the writer asks for one.
-    else expect(await reading).toHaveLength(2_000);
-  });
-
   test("what follows the last member and is none is refused", async () => {
     const packed = Buffer.concat([packer("x\n1\n"), Buffer.from("and so on")]);
     for (const lengths of [[65_536], [1]]) {
@@ -81,6 +72,12 @@ describe.each(BOTH)("%s", (kind) => {
     expect(pulled).toBeLessThan(1_000_000);
     await output.return(undefined);
   });
+});
+
+test("gzip data that does not match its checksum is refused", async () => {
+  const packed = gzipSync("x".repeat(2_000));
+  packed.writeUInt8(packed.readUInt8(packed.length - 5) ^ 1, packed.length - 5);
+  await expect(unpack(packed, "gzip")).rejects.toThrow("cannot be expanded");
 });
 
 test("zeros after gzip data are padding; a member behind them is not passed over", async () => {

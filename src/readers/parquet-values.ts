@@ -49,7 +49,9 @@ export function convertOf(node: SchemaTree): Convert {
 function groupOf(node: SchemaTree): Convert {
   const { element, children } = node;
   const [repeated] = children;
-  if (element.logical_type?.type === "VARIANT") throw new Error(`has a VARIANT, ${element.name}`);
+  if (element.logical_type?.type === "VARIANT") {
+    throw new Error(`column ${element.name} is a VARIANT, which is not read`);
+  }
   if (repeated !== undefined && children.length === 1) {
     const [first, second] = repeated.children;
     if (element.converted_type === "LIST" && second === undefined)
@@ -138,7 +140,7 @@ function instant(value: unknown, digits: 3 | 6 | 9): string {
 
 function timeOfDay(value: unknown, digits: 3 | 6 | 9): string {
   const at = instant(value, digits);
-  if (!at.startsWith("1970-01-01T")) throw new Error(`has a time of day of ${value}`);
+  if (!at.startsWith("1970-01-01T")) throw new Error(`${value} is no time of day`);
   return at.slice("1970-01-01T".length);
 }
 
@@ -149,5 +151,5 @@ function date(value: unknown): string {
 function parseJson(source: string): JsonValue {
   const parsed = parseStrictJson(source);
   if (parsed.kind === "value") return parsed.value;
-  throw new Error(`has a JSON column that is no JSON: ${parsed.reason} in ${parsed.place}`);
+  throw new Error(`a cell of a JSON column is no JSON: ${parsed.reason}`);
 }
