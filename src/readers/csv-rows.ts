@@ -1,5 +1,5 @@
 // CSV: a header, then one record per row; csv-parse takes the text apart, this file makes rows.
-//   CV1. Cells are strings, as written. A number, a date or a null is for the schema to see in them.
+//   CV1. Cells are strings, as written. Numbers, dates and nulls are for the schema to see in them.
 //   CV2. Every record has as many cells as the header has names, and no name is there twice; what
 //        differs is refused with its line, since a shifted cell is worse than a missing file.
 //   CV3. Records end with LF, CRLF or CR; empty lines are skipped.
@@ -78,7 +78,7 @@ function createParser(delimiter: string, records: CsvRecord[]): Parser {
   return parser;
 }
 
-/** Gives one chunk, or with null the end, to the parser; its failure, or null, when it is parsed. */
+/** Gives one chunk, or with null the end, to the parser; its failure or null when it is done. */
 function write(parser: Parser, chunk: Buffer | null): Promise<unknown> {
   return new Promise((resolve) => {
     const done = (failure?: Error | null) => resolve(failure ?? null);

@@ -72,7 +72,7 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
   };
 }
 
-/** The answer, or the signal's reason as soon as it is aborted, even if the source does not heed it. */
+/** The answer, or the signal's reason once it is aborted, even if the source does not heed it. */
 function untilAborted<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {

@@ -2,8 +2,8 @@
 //   PQ1. In memory are one row group as it is stored and one slice of its rows; never the file.
 //   PQ2. A cell that is declared and not there makes the object unreadable; hyparquet leaves it
 //        undefined, which would pass for a null.
-//   PQ3. What hyparquet or zlib throws on damaged bytes is about the content; what the source throws
-//        is not (RW3).
+//   PQ3. What hyparquet or zlib throws on damaged bytes is about the content; what the source
+//        throws is not (RW3).
 
 import { type FileMetaData, parquetMetadataAsync, parquetRead, parquetSchema } from "hyparquet";
 import { TidegateError } from "../core/errors.ts";

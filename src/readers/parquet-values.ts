@@ -1,6 +1,6 @@
 // Parquet values: what a column holds, as JSON (RW2).
-//   PV1. Exact or not at all: an int64 outside the safe range and every DECIMAL are decimal strings;
-//        times keep the digits that their unit has.
+//   PV1. Exact or not at all: an int64 outside the safe range, and every DECIMAL, is a decimal
+//        string; times keep the digits that their unit has.
 //   PV2. A time that is not tied to UTC gets no Z: adding one would move it.
 //   PV3. Bytes that no annotation calls text are base64, even if they look like text; the kind of a
 //        value must not depend on the value.
