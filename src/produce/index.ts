@@ -12,7 +12,7 @@ export {
 export { TidegateError } from "../core/errors.ts";
 export { withPayload } from "./claim-check.ts";
 export { fixedGroups, type GroupStrategy, perEntity, perTenant } from "./group-strategy.ts";
-export { METRICS } from "./metrics.ts";
+export { METRICS, PRODUCER_METRICS } from "./metrics.ts";
 export type { SendContext } from "./prepare.ts";
 export {
   createProducer,
