@@ -8,8 +8,9 @@ import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import type { ClaimResult } from "../../src/core/record-step.ts";
 import { days, durationMs, epochMs, minutes, seconds } from "../../src/core/units.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
+import { describeLedgerNotes } from "./ledger-notes.ts";
 import type { ManualClock } from "./manual-clock.ts";
-import { createManualClock } from "./manual-clock.ts";
+import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 /** Opens an empty ledger on the given clock; `again` opens the same data a second time. */
 export interface LedgerBinding {
@@ -20,7 +21,7 @@ export interface LedgerBinding {
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "worker-1", leaseMs: seconds(30) };
 const OTHER = { owner: "worker-2", leaseMs: seconds(30) };
-const T0 = epochMs(1_700_000_000_000);
+const T0 = FAR_AHEAD;
 const FAILURE = { errorClass: "schema", fingerprint: "f00d", message: "no column named id" };
 
 const key = (name: string): RecordKey => recordKey(`k1:${name}`);
@@ -493,4 +494,5 @@ export function describeLedger(binding: LedgerBinding): void {
       expect(await ledger.stats()).toEqual([]);
     });
   });
+  describeLedgerNotes(binding);
 }
