@@ -1,7 +1,7 @@
-// S3 object source: objects of Amazon's, or of any that speaks its protocol, pinned to what an event
-// told of them.
-//   P1. Every request names the version, if there is one, and the ETag that was found at the opening:
-//       S3 itself refuses to answer with other bytes.
+// S3 object source: objects of Amazon's, or of any that speaks its protocol, pinned to what an
+// event told of them.
+//   P1. Every request names the version, if there is one, and the ETag that was found at the
+//       opening: S3 itself refuses to answer with other bytes.
 //   P2. What HEAD refuses is asked for once more by GET, which alone says why: an object that is
 //       missing and a bucket that is missing are both 404 to HEAD.
 //   P3. A transfer that nobody goes on reading is ended, and so is one that stalls: each would hold

@@ -1,6 +1,6 @@
 // Broker objects: the objects of the embedded cloud, read without HTTP in between.
-//   J1. Every read looks the object up again and compares it with the one that was opened: its blobs
-//       are kept only for those who read them, not for those who might.
+//   J1. Every read looks the object up again and compares it with the one that was opened: its
+//       blobs are kept only for those who read them, not for those who might.
 //   J2. Chunks are copies. The store's own are good for a moment only, and the reader's to keep are
 //       the ones it got here.
 
