@@ -106,6 +106,12 @@ export const CONSUMER_METRICS = {
     help: "The watermark: records with an event time before it are late. Seconds since 1970.",
     labels: ["stream"],
   },
+  late: {
+    name: "late_events_total",
+    kind: "counter",
+    help: "Records whose event time lay before the watermark when they came.",
+    labels: ["stream"],
+  },
   oldestUnsettled: {
     name: "oldest_unsettled_event_seconds",
     kind: "gauge",

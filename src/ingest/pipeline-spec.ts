@@ -8,9 +8,8 @@ import type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../core/t
 import type { LogLevel } from "../ports/telemetry.ts";
 import type { ErrorRule, ErrorVerdict } from "./policy/error-class.ts";
 
-export type { ErrorRule, ErrorVerdict };
-
 export type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../core/table-spec.ts";
+export type { ErrorRule, ErrorVerdict };
 
 /** The part of the Standard Schema interface that is used: zod, valibot, arktype and others have it. */
 export interface StandardSchema<Output> {
