@@ -1,6 +1,8 @@
 // Define pipeline: from what a pipeline file says to what the runtime works with.
-//   P1. Everything wrong with a file is told at once, each in a sentence, before anything is opened.
-//   P2. What was left out has the defaults of DEFAULTS, which docs/reference/configuration.md lists.
+//   P1. Everything wrong with a file is told at once, each in a sentence, before anything is
+//       opened.
+//   P2. What was left out has the defaults of DEFAULTS, which docs/reference/configuration.md
+//       lists.
 
 import { TidegateError } from "../core/errors.ts";
 import { checkScope } from "../core/ledger-batch.ts";

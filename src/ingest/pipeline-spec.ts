@@ -11,7 +11,7 @@ import type { ErrorRule, ErrorVerdict } from "./policy/error-class.ts";
 export type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../core/table-spec.ts";
 export type { ErrorRule, ErrorVerdict };
 
-/** The part of the Standard Schema interface that is used: zod, valibot, arktype and others have it. */
+/** What is used of the Standard Schema interface, which zod, valibot, arktype and others have. */
 export interface StandardSchema<Output> {
   readonly "~standard": {
     readonly version: 1;

@@ -9,6 +9,9 @@ import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
 import type { ObjectPin, ObjectSource } from "../../src/ports/object-source.ts";
 import { s3ClientOf } from "../contracts/object-source.ts";
 
+/** A signal that nobody aborts. */
+const OPEN_END = new AbortController().signal;
+
 const buckets = [{ name: "plain" }, { name: "kept", versioning: "Enabled" }] as const;
 let cloud: Cloud;
 let client: S3Client;
@@ -37,7 +40,7 @@ async function read(source: ObjectSource, pin: ObjectPin): Promise<string> {
   const opened = await source.open(pin, new AbortController().signal);
   if (opened.kind !== "opened") return opened.kind;
   const chunks: Uint8Array[] = [];
-  for await (const chunk of opened.bytes.stream()) chunks.push(chunk);
+  for await (const chunk of opened.bytes.stream(OPEN_END)) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 
@@ -74,8 +77,8 @@ describe.each(sources)("T25: an object read %s", (name, open) => {
     await put("plain", key, "newer bytes");
     if (opened.kind !== "opened") throw new Error(`it is ${opened.kind}`);
     const unavailable = { code: "TG_OBJECTS_UNAVAILABLE" };
-    await expect(opened.bytes.range(0, 5)).rejects.toMatchObject(unavailable);
-    const first = opened.bytes.stream()[Symbol.asyncIterator]().next();
+    await expect(opened.bytes.range(0, 5, OPEN_END)).rejects.toMatchObject(unavailable);
+    const first = opened.bytes.stream(OPEN_END)[Symbol.asyncIterator]().next();
     await expect(first).rejects.toMatchObject(unavailable);
   });
 });
