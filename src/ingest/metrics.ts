@@ -94,16 +94,16 @@ export const CONSUMER_METRICS = {
     help: "Messages that lie in the dead-letter queue now, however they came there.",
     labels: ["queue"],
   },
-  deadLetterMessages: {
-    name: "dlq_messages",
-    kind: "gauge",
-    help: "The same as dead_letter_count, under a name that no histogram could have.",
-    labels: ["queue"],
-  },
   watermark: {
     name: "watermark_event_time_seconds",
     kind: "gauge",
     help: "The watermark: records with an event time before it are late. Seconds since 1970.",
+    labels: ["stream"],
+  },
+  late: {
+    name: "late_events_total",
+    kind: "counter",
+    help: "Records whose event time lay before the watermark when they came.",
     labels: ["stream"],
   },
   oldestUnsettled: {
