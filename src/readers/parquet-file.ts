@@ -13,9 +13,12 @@ export interface ParquetFile {
   readonly buffer: AsyncBuffer;
   /** What the source threw first, if it did (PF3). */
   sourceFailure(): { readonly error: unknown } | null;
-  /** Drops what was fetched; called after each row group. */
-  forget(): void;
+  /** Drops what was fetched, and looks through what is fetched from now on by `inspect`. */
+  begin(inspect: Inspect): void;
 }
+
+/** Throws if the bytes of the object from `start` on must not be decoded. */
+export type Inspect = (bytes: ArrayBuffer, start: number) => void;
 
 export interface ParquetFileOptions {
   readonly name: string;
@@ -29,6 +32,7 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
   const lanes: Promise<unknown>[] = Array.from({ length: PARQUET_RANGES_MAX }, async () => {});
   const fetched = new Map<string, Promise<ArrayBuffer>>();
   let failure: { readonly error: unknown } | null = null;
+  let inspect: Inspect = () => {};
   let turn = 0;
 
   async function fetchRange(start: number, end: number): Promise<ArrayBuffer> {
@@ -48,7 +52,11 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
     const known = fetched.get(key);
     if (known !== undefined) return known;
     const lane = turn++ % lanes.length;
-    const answer = (lanes[lane] ?? Promise.resolve()).then(() => fetchRange(start, end)); // PF1
+    const answer = (lanes[lane] ?? Promise.resolve()).then(async () => {
+      const bytes = await fetchRange(start, end); // PF1
+      inspect(bytes, start);
+      return bytes;
+    });
     lanes[lane] = answer.catch(() => undefined);
     fetched.set(key, answer);
     return answer;
@@ -65,10 +73,20 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
   }
 
   return {
-    // An async function, so that a refusal is a rejection here as well.
-    buffer: { byteLength: size, slice: async (start, end) => slice(start, end) },
+    buffer: {
+      byteLength: size,
+      slice(start, end) {
+        const answer = (async () => slice(start, end))();
+        // hyparquet drops the answers that it no longer needs once one of them has failed.
+        answer.catch(() => undefined);
+        return answer;
+      },
+    },
     sourceFailure: () => failure,
-    forget: () => fetched.clear(),
+    begin(next) {
+      fetched.clear();
+      inspect = next;
+    },
   };
 }
 
