@@ -28,7 +28,7 @@ export interface ParquetFileOptions {
 }
 
 export function openParquetFile(source: ByteSource, options: ParquetFileOptions): ParquetFile {
-  const { name, size, limits, signal } = options;
+  const { name, size, signal } = options;
   const lanes: Promise<unknown>[] = Array.from({ length: PARQUET_RANGES_MAX }, async () => {});
   const fetched = new Map<string, Promise<ArrayBuffer>>();
   let failure: { readonly error: unknown } | null = null;
@@ -47,7 +47,7 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
   }
 
   function slice(start: number, end: number = size): Promise<ArrayBuffer> {
-    checkRange(start, end); // PF2
+    checkRange(start, end, options); // PF2
     const key = `${start}-${end}`;
     const known = fetched.get(key);
     if (known !== undefined) return known;
@@ -60,16 +60,6 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
     lanes[lane] = answer.catch(() => undefined);
     fetched.set(key, answer);
     return answer;
-  }
-
-  function checkRange(start: number, end: number): void {
-    const inside = Number.isSafeInteger(start) && Number.isSafeInteger(end);
-    if (!inside || start < 0 || end < start || end > size) {
-      throw unreadable(name, "its footer points outside the object");
-    }
-    if (end - start <= limits.parquetGroupBytesMax) return;
-    const max = describeBytes(limits.parquetGroupBytesMax);
-    throw unreadable(name, `a part of it that is read at once is longer than ${max}`);
   }
 
   return {
@@ -88,6 +78,16 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
       inspect = next;
     },
   };
+}
+
+function checkRange(start: number, end: number, { name, size, limits }: ParquetFileOptions): void {
+  const whole = Number.isSafeInteger(start) && Number.isSafeInteger(end);
+  if (!whole || start < 0 || end < start || end > size) {
+    throw unreadable(name, "its footer points outside the object");
+  }
+  if (end - start <= limits.parquetGroupBytesMax) return;
+  const max = describeBytes(limits.parquetGroupBytesMax);
+  throw unreadable(name, `a part of it that is read at once is longer than ${max}`);
 }
 
 /** The answer, or the signal's reason once it is aborted, even if the source does not heed it. */

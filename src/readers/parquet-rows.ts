@@ -17,10 +17,12 @@ import {
 } from "hyparquet";
 import { TidegateError } from "../core/errors.ts";
 import type { ByteSource, NumberedRow, ReadRowsOptions, Row } from "../ports/rows.ts";
+import { type Compression, compressionOf, MAGIC_BYTES } from "./expand.ts";
 import { createCompressors, PARQUET_CODECS } from "./parquet-codecs.ts";
 import { type Inspect, openParquetFile, type ParquetFile } from "./parquet-file.ts";
 import { checkPages } from "./parquet-pages.ts";
 import { type Convert, convertOf, RAW_PARSERS, withoutDecimals } from "./parquet-values.ts";
+import { isParquet } from "./row-format.ts";
 import {
   describeBytes,
   PARQUET_SLICE_BYTES,
@@ -63,6 +65,7 @@ export async function* parquetRows(
   if (size < FILE_BYTES_MIN) throw unreadable(name, `is no Parquet: it has ${size} bytes`);
   const file = openParquetFile(source, { name, size, limits, signal });
   try {
+    checkHead(new Uint8Array(await file.buffer.slice(0, MAGIC_BYTES)), name);
     const parquet = await open(file, name, limits);
     for (const { group, firstOfGroup, rowStart, rowEnd } of slicesOf(parquet)) {
       if (firstOfGroup) file.begin(inspectorOf(group, parquet)); // PQ1, PQ4
@@ -74,6 +77,18 @@ export async function* parquetRows(
     if (error instanceof TidegateError && error.code === "TG_OBJECT_UNREADABLE") throw error;
     throw unreadable(name, `cannot be read as Parquet (${reasonOf(error)})`, { cause: error });
   }
+}
+
+/** Parquet has its compression inside; what was compressed once more has no ranges to read. */
+export function packedParquet(name: string, compression: Compression): TidegateError {
+  const reason = `is compressed with ${compression}; Parquet is read by ranges, so store it as it is`;
+  return unreadable(name, reason);
+}
+
+function checkHead(head: Uint8Array, name: string): void {
+  const compression = compressionOf(head);
+  if (compression !== null) throw packedParquet(name, compression);
+  if (!isParquet(head)) throw unreadable(name, "is no Parquet: it does not start with PAR1");
 }
 
 async function open(file: ParquetFile, name: string, limits: RowLimits): Promise<OpenParquet> {
