@@ -42,9 +42,13 @@ export async function runCli(
       return EXIT_USAGE; // X1
     }
     out.note(describeFailure(error));
-    const usage = error instanceof TidegateError && error.code === "TG_CONFIG_INVALID";
-    return usage ? EXIT_USAGE : EXIT_FAILED;
+    return isUsersFault(error) ? EXIT_USAGE : EXIT_FAILED;
   }
+}
+
+function isUsersFault(error: unknown): boolean {
+  if (!(error instanceof TidegateError)) return false;
+  return error.code === "TG_CONFIG_INVALID" || error.code === "TG_PIPELINE_INVALID";
 }
 
 async function dispatch(words: readonly string[], out: Output): Promise<ExitCode> {

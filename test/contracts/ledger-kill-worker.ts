@@ -1,7 +1,7 @@
 // Commits records for ever, by claim and directly in turns, and prints the number of each batch
 // once the ledger has answered. Its parent kills it.
 
-import { openLedger } from "../../src/cli/open-ledger.ts";
+import { openLedger } from "../../src/run/open-ledger.ts";
 import { recordKey } from "../../src/core/record-state.ts";
 import { seconds } from "../../src/core/units.ts";
 import { random, systemClock, turn } from "./real-ports.ts";
