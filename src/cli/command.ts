@@ -15,6 +15,8 @@ export interface Flag<T> {
   /** What stands for the value in help texts; null for a flag that takes none. */
   readonly value: string | null;
   readonly fallback: string | null;
+  /** The variable that stands in for the flag where it is not given. */
+  readonly env?: string;
   readonly doc: string;
   /** Throws UsageError with a whole sentence if `text` will not do. */
   readonly parse: (text: string | boolean, name: string) => T;
