@@ -1,36 +1,43 @@
-// Faults: what errors of the AWS SDK mean to a sender. They are told apart by name, as two copies
-// of the SDK in one process would not recognise each other's classes.
+// Faults: what errors of the AWS SDK mean to whoever sends, receives or settles. They are told apart
+// by name, as two copies of the SDK in one process would not recognise each other's classes.
 
 import { TidegateError } from "../core/errors.ts";
+import { settleFault } from "../core/settle-fault.ts";
 import type { SendOutcome } from "../ports/queue.ts";
+import type { SettleOutcome } from "../ports/queue-receiver.ts";
 
 /** Passing, whoever's fault AWS says it is. */
 const THROTTLED = /throttl|toomanyrequests|slowdown|overlimit|requestlimit|serviceunavailable/i;
+/** Of the client errors of HTTP, those that say "not now" and not "not ever". */
+const PASSING_STATUS: ReadonlySet<number> = new Set([408, 429]);
 
-interface SdkError {
+export interface SdkError {
   readonly name?: string;
   readonly message?: string;
   readonly $fault?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
+/** An entry of a batch that failed, as all batches of SQS and SNS tell it. */
+interface FailedEntry {
+  readonly Code?: string | undefined;
+  readonly Message?: string | undefined;
+  readonly SenderFault?: boolean | undefined;
+}
+
 /** A whole request that failed: refused if AWS said that it is wrong, else of unknown outcome. */
-export function sendFault(error: unknown, target: string): TidegateError {
+export function queueFault(error: unknown, target: string): TidegateError {
   if (error instanceof TidegateError) return error;
   const { name = "Error", message = String(error), $fault, $metadata } = error as SdkError;
   const status = $metadata?.httpStatusCode ?? 0;
-  const answered = status >= 400 && status < 500;
+  const answered = status >= 400 && status < 500 && !PASSING_STATUS.has(status);
   const wrong = $fault === "client" && answered && !THROTTLED.test(name);
   const code = wrong ? "TG_QUEUE_REFUSED" : "TG_QUEUE_UNAVAILABLE";
   return new TidegateError(code, `${target}: ${name}: ${message}`, { cause: error });
 }
 
-/** An entry of a batch that failed. */
-export function refusedEntry(entry: {
-  readonly Code?: string | undefined;
-  readonly Message?: string | undefined;
-  readonly SenderFault?: boolean | undefined;
-}): SendOutcome {
+/** An entry of a batch to send that failed. */
+export function refusedEntry(entry: FailedEntry): SendOutcome {
   const { Code: code = "Unknown", Message: message = "", SenderFault: ours = false } = entry;
   const retry = ours && !THROTTLED.test(code) ? "never" : "later";
   return { kind: "refused", code, message, retry };
@@ -43,3 +50,20 @@ export const UNANSWERED: SendOutcome = {
   message: "the answer does not mention the entry",
   retry: "later",
 };
+
+/** Outcomes of a batch to settle, in the order of its `count` entries, whose ids count from 0. */
+export function settleOutcomes(
+  count: number,
+  answer: {
+    readonly Successful?: readonly { readonly Id?: string | undefined }[] | undefined;
+    readonly Failed?: readonly (FailedEntry & { readonly Id?: string | undefined })[] | undefined;
+  },
+): SettleOutcome[] {
+  const outcomes = new Map<string | undefined, SettleOutcome>();
+  for (const { Id } of answer.Successful ?? []) outcomes.set(Id, { kind: "done" });
+  for (const { Id, Code = "Unknown", Message = "" } of answer.Failed ?? []) {
+    outcomes.set(Id, settleFault(Code, Message));
+  }
+  const unanswered: SettleOutcome = { kind: "failed", reason: "the answer does not mention it" };
+  return Array.from({ length: count }, (_, at) => outcomes.get(String(at)) ?? unanswered);
+}

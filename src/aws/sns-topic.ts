@@ -9,7 +9,7 @@ import { TidegateError } from "../core/errors.ts";
 import { SNS_BATCH_ENTRIES_MAX, SNS_MESSAGE_BYTES_DEFAULT } from "../core/limits.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import type { TopicPublisher } from "../ports/topic.ts";
-import { refusedEntry, sendFault, UNANSWERED } from "./faults.ts";
+import { queueFault, refusedEntry, UNANSWERED } from "./faults.ts";
 
 export interface SnsTopicOptions {
   readonly client: SNSClient;
@@ -37,7 +37,7 @@ export function createSnsTopic(options: SnsTopicOptions): TopicPublisher {
       const sent = await client
         .send(new PublishBatchCommand({ TopicArn: topicArn, PublishBatchRequestEntries }))
         .catch((error: unknown) => {
-          throw sendFault(error, name);
+          throw queueFault(error, name);
         });
       const outcomes = new Map<string | undefined, SendOutcome>();
       for (const { Id, MessageId = "", SequenceNumber = null } of sent.Successful ?? []) {

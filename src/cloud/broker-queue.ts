@@ -1,30 +1,60 @@
-// Broker queue: a queue of the embedded cloud as a producer's target, without HTTP in between.
+// Broker queue: both ends of a queue of the embedded cloud, without HTTP in between.
+//   B1. A fault of the moment fails with TG_QUEUE_UNAVAILABLE, and so does an answer that was
+//       dropped on purpose: to the caller they are what a broken connection is over HTTP.
 
 import type { Broker } from "../broker/engine/broker.ts";
-import type { Fault, FaultName } from "../broker/model/fault.ts";
-import type { SendEntry } from "../broker/model/operations.ts";
+import type { Fault, FaultName, Outcome } from "../broker/model/fault.ts";
+import type {
+  Delivery as BrokerDelivery,
+  MessageAttribute,
+  OperationInput,
+  OperationName,
+  OperationOutput,
+  SendEntry,
+} from "../broker/model/operations.ts";
 import { TidegateError } from "../core/errors.ts";
 import {
   SQS_BATCH_BYTES_MAX,
   SQS_BATCH_ENTRIES_MAX,
   SQS_MESSAGE_BYTES_MAX,
+  SQS_RECEIVE_MESSAGES_MAX,
+  SQS_RECEIVE_WAIT_MS_MAX,
 } from "../core/limits.ts";
 import { messageBytes } from "../core/message-size.ts";
-import type { OutgoingMessage, QueueSender, SendOutcome } from "../ports/queue.ts";
+import { parseQueueArn } from "../core/queue-arn.ts";
+import { QUEUE_FACT_ATTRIBUTES, queueFactsOf } from "../core/queue-facts.ts";
+import { settleFault } from "../core/settle-fault.ts";
+import { durationMs } from "../core/units.ts";
+import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
+import type {
+  Delivery,
+  Queue,
+  QueueReceiver,
+  ReceiveRequest,
+  SettleOutcome,
+} from "../ports/queue-receiver.ts";
 
-/** Faults of the moment; every other is the sender's. */
+/** Faults of the moment; every other is the caller's. */
 const PASSING: ReadonlySet<FaultName> = new Set<FaultName>([
   "InternalFailure",
   "ServiceUnavailable",
   "OverLimit",
+  "Throttled",
 ]);
 
-/** A sender to the queue of that name, which must exist by the time something is sent. */
-export function createBrokerQueue(
-  broker: Broker,
-  options: { readonly queue: string; readonly messageBytesMax?: number },
-): QueueSender {
-  const { queue, messageBytesMax = SQS_MESSAGE_BYTES_MAX } = options;
+const DONE: SettleOutcome = { kind: "done" };
+
+export interface BrokerQueueOptions {
+  /** Its name, or its ARN. */
+  readonly queue: string;
+  readonly messageBytesMax?: number;
+}
+
+/** The queue of that name, which must exist by the time it is used. */
+export function createBrokerQueue(broker: Broker, options: BrokerQueueOptions): Queue {
+  const { messageBytesMax = SQS_MESSAGE_BYTES_MAX } = options;
+  const queue = parseQueueArn(options.queue)?.name ?? options.queue;
+  const ask: Ask = (name, input, signal) => submit(broker, queue, name, input, signal);
   return {
     kind: "queue",
     name: queue,
@@ -36,14 +66,65 @@ export function createBrokerQueue(
     },
     async sendBatch(messages) {
       const entries = messages.map(entryOf);
-      const outcome = await broker.submit("send", { queue, entries, batch: true });
-      if (!outcome.ok) throw refusedWhole(queue, outcome.fault);
-      return outcome.value.results.map(
-        (result): SendOutcome =>
-          result.ok ? { kind: "sent", ...result.value } : refusedOne(result.fault),
-      );
+      const { results } = await ask("send", { queue, entries, batch: true });
+      return results.map(sendOutcomeOf);
+    },
+    ...receiverOf(queue, ask),
+  };
+}
+
+type Ask = <K extends OperationName>(
+  name: K,
+  input: OperationInput<K>,
+  signal?: AbortSignal,
+) => Promise<OperationOutput<K>>;
+
+type Receiving = Omit<QueueReceiver, "name" | "fifo">;
+
+function receiverOf(queue: string, ask: Ask): Receiving {
+  return {
+    async receive(request, signal) {
+      const { deliveries } = await ask("receive", receiveInput(queue, request), signal);
+      return deliveries.map(deliveryOf);
+    },
+    async deleteBatch(receipts) {
+      const { faults } = await ask("delete", { queue, handles: [...receipts] });
+      return faults.map(settleOutcomeOf);
+    },
+    async changeVisibility(changes) {
+      const entries = changes.map(({ receipt: handle, visibilityMs }) => {
+        return { handle, visibilityMs };
+      });
+      const { faults } = await ask("changeVisibility", { queue, entries });
+      return faults.map(settleOutcomeOf);
+    },
+    async facts() {
+      const names = [...QUEUE_FACT_ATTRIBUTES];
+      const { attributes } = await ask("getQueueAttributes", { queue, names });
+      return queueFactsOf(attributes);
     },
   };
+}
+
+async function submit<K extends OperationName>(
+  broker: Broker,
+  queue: string,
+  name: K,
+  input: OperationInput<K>,
+  signal: AbortSignal | undefined,
+): Promise<OperationOutput<K>> {
+  let outcome: Outcome<OperationOutput<K>>;
+  try {
+    outcome = await broker.submit(name, input, signal);
+  } catch (error) {
+    if (!(error instanceof TidegateError) || error.retry === "never") throw error;
+    const message = `${queue}: ${error.message}`;
+    throw new TidegateError("TG_QUEUE_UNAVAILABLE", message, { cause: error }); // B1
+  }
+  if (outcome.ok) return outcome.value;
+  const { fault } = outcome;
+  const code = PASSING.has(fault.name) ? "TG_QUEUE_UNAVAILABLE" : "TG_QUEUE_REFUSED";
+  throw new TidegateError(code, `${queue}: ${fault.name}: ${fault.message}`);
 }
 
 function entryOf({ body, attributes, groupId, dedupId }: OutgoingMessage): SendEntry {
@@ -62,11 +143,42 @@ function entryOf({ body, attributes, groupId, dedupId }: OutgoingMessage): SendE
   };
 }
 
-function refusedOne({ name, message }: Fault): SendOutcome {
+function sendOutcomeOf(result: OperationOutput<"send">["results"][number]): SendOutcome {
+  if (result.ok) return { kind: "sent", ...result.value };
+  const { name, message } = result.fault;
   return { kind: "refused", code: name, message, retry: PASSING.has(name) ? "later" : "never" };
 }
 
-function refusedWhole(queue: string, { name, message }: Fault): TidegateError {
-  const code = PASSING.has(name) ? "TG_QUEUE_UNAVAILABLE" : "TG_QUEUE_REFUSED";
-  return new TidegateError(code, `${queue}: ${name}: ${message}`);
+function receiveInput(queue: string, request: ReceiveRequest): OperationInput<"receive"> {
+  return {
+    queue,
+    max: Math.min(request.max, SQS_RECEIVE_MESSAGES_MAX),
+    waitMs: durationMs(Math.min(request.waitMs, SQS_RECEIVE_WAIT_MS_MAX)),
+    visibilityMs: request.visibilityMs,
+    attemptId: null,
+  };
+}
+
+function deliveryOf(delivery: BrokerDelivery): Delivery {
+  const { messageId, receiptHandle, body, attributes, traceHeader, groupId } = delivery;
+  return {
+    messageId,
+    receipt: receiptHandle,
+    body,
+    attributes: attributes === null ? {} : textOf(attributes),
+    traceHeader,
+    groupId,
+    sentAt: delivery.sentAt,
+    receiveCount: delivery.receiveCount,
+    movedFrom: delivery.sourceArn,
+  };
+}
+
+function textOf(attributes: Readonly<Record<string, MessageAttribute>>): Record<string, string> {
+  const text = Object.entries(attributes).filter(([, { type }]) => !type.startsWith("Binary"));
+  return Object.fromEntries(text.map(([name, { value }]) => [name, value]));
+}
+
+function settleOutcomeOf(fault: Fault | null): SettleOutcome {
+  return fault === null ? DONE : settleFault(fault.name, fault.message);
 }

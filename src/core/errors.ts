@@ -47,11 +47,11 @@ export const ERROR_CODES = {
   },
   TG_QUEUE_UNAVAILABLE: {
     retry: "later",
-    hint: "The event is registered and stays so; sending it again, or a relay, delivers it once.",
+    hint: "Nothing is lost: registered events wait to be sent once, received messages come back.",
   },
   TG_QUEUE_REFUSED: {
     retry: "never",
-    hint: "Check that the queue or topic exists and may be sent to; registered events wait for it.",
+    hint: "Check that the queue or topic exists and that you may use it; what was registered waits.",
   },
   TG_MESSAGE_REFUSED: {
     retry: "never",
@@ -59,7 +59,7 @@ export const ERROR_CODES = {
   },
   TG_OBJECTS_UNAVAILABLE: {
     retry: "later",
-    hint: "Check that the bucket exists and may be used; no message was sent.",
+    hint: "Check that the bucket exists and may be used; nothing was sent or committed.",
   },
   TG_SINK_REFUSED: {
     retry: "never",

@@ -2,6 +2,8 @@
 // one record does is seen by the next that names the same key or object.
 
 import { TidegateError } from "./errors.ts";
+import type { NoteInput, NoteKind, NotePage } from "./ledger-requests.ts";
+import { NOTE_KINDS } from "./ledger-requests.ts";
 import type { Failure, LedgerScope, ObjectRef, RecordKey } from "./record-state.ts";
 import { LEASE_MS_MAX, RETENTION_MS_MIN } from "./record-state.ts";
 
@@ -11,6 +13,12 @@ export const DIGEST_CHARS_MAX = 256;
 export const EFFECTS_CHARS_MAX = 16_384;
 export const OWNER_CHARS_MAX = 256;
 export const FAILURE_MESSAGE_CHARS_MAX = 2_048;
+export const NOTE_NAME_CHARS_MAX = 256;
+/** At three bytes each, with its name twice, still under the 400 KB of a DynamoDB item. */
+export const NOTE_CHARS_MAX = 131_072;
+/** So far below what a number holds that sums stay exact. */
+export const NOTE_COUNT_MAX = 1_000_000_000;
+export const NOTE_PAGE_MAX = 1_000;
 const NAME_CHARS_MAX = 256;
 const OBJECT_KEY_BYTES_MAX = 1_024;
 const PIPELINE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -28,15 +36,18 @@ export interface BatchItem {
   readonly receivedAt?: number;
   readonly startedAt?: number;
   readonly failure?: Failure;
+  readonly note?: NoteInput;
 }
 
 function refuse(message: string): never {
   throw new TidegateError("TG_VALUE_INVALID", message);
 }
 
+const MAY_BE_EMPTY: ReadonlySet<string> = new Set(["effects", "body of a note"]);
+
 function checkText(what: string, text: string | undefined, charsMax: number): void {
   if (text === undefined) return;
-  if (text.length === 0 && what !== "effects") refuse(`the ${what} is empty`);
+  if (text.length === 0 && !MAY_BE_EMPTY.has(what)) refuse(`the ${what} is empty`);
   if (text.length > charsMax) refuse(`the ${what} has ${text.length} characters, over ${charsMax}`);
   checkCharacters(what, text);
 }
@@ -83,6 +94,47 @@ export function checkScope(scope: LedgerScope): void {
   }
 }
 
+export function checkNoteKind(kind: NoteKind): void {
+  if (!NOTE_KINDS.includes(kind)) refuse(`there are no notes of the kind ${JSON.stringify(kind)}`);
+}
+
+export function checkNoteName(name: string): void {
+  checkText("name of a note", name, NOTE_NAME_CHARS_MAX);
+}
+
+function checkNote({ kind, name, at, count, body }: NoteInput): void {
+  checkNoteKind(kind);
+  checkNoteName(name);
+  checkInstant("time of a note", at);
+  checkText("body of a note", body, NOTE_CHARS_MAX);
+  if (!Number.isSafeInteger(count) || count < 0 || count > NOTE_COUNT_MAX) {
+    refuse(`the count ${count} of a note is no whole number from 0 to ${NOTE_COUNT_MAX}`);
+  }
+}
+
+/** Refuses the notes before anything of them is written. */
+export function checkNotes(scope: LedgerScope, notes: readonly NoteInput[]): void {
+  checkScope(scope);
+  checkBatchSize("notes", notes.length);
+  for (const note of notes) checkNote(note);
+}
+
+export function checkNoteNames(names: readonly string[]): void {
+  checkBatchSize("notes", names.length);
+  for (const name of names) checkNoteName(name);
+}
+
+export function checkNotePage({ after, limit }: NotePage): void {
+  if (after !== null) checkNoteName(after);
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > NOTE_PAGE_MAX) {
+    refuse(`a page of ${limit} notes is outside 1 to ${NOTE_PAGE_MAX}`);
+  }
+}
+
+function checkBatchSize(what: string, size: number): void {
+  if (size > LEDGER_BATCH_MAX) refuse(`a batch of ${size} ${what} is over ${LEDGER_BATCH_MAX}`);
+}
+
 /** Refuses the batch before anything of it is written. */
 export function checkBatch(
   scope: LedgerScope,
@@ -90,9 +142,7 @@ export function checkBatch(
   store: { readonly takesWrites: boolean },
 ): void {
   checkScope(scope);
-  if (items.length > LEDGER_BATCH_MAX) {
-    refuse(`a batch of ${items.length} records is over ${LEDGER_BATCH_MAX}`);
-  }
+  checkBatchSize("records", items.length);
   for (const item of items) {
     checkText("record key", item.key, RECORD_KEY_CHARS_MAX);
     checkText("owner", item.owner, OWNER_CHARS_MAX);
@@ -103,6 +153,7 @@ export function checkBatch(
     checkInstant("time of start", item.startedAt);
     if (item.failure !== undefined) checkFailure(item.failure);
     if (item.object !== undefined) checkObject(item.object);
+    if (item.note !== undefined) checkNote(item.note);
     if (item.writes !== undefined && item.writes.length > 0 && !store.takesWrites) {
       refuse("this ledger's store cannot carry sink writes; use a SQLite or PostgreSQL ledger");
     }
@@ -122,16 +173,24 @@ export function checkRetention(retentionMs: number): void {
   }
 }
 
+/** What one item of a batch may have in common with another. */
+export interface RoundItem {
+  readonly key: RecordKey;
+  readonly object?: ObjectRef | null;
+  readonly note?: NoteInput | null;
+}
+
 /**
- * Cuts a batch into rounds of indexes. Within a round no key and no object occurs twice, so that a
- * store may handle a round in any order; rounds follow one another.
+ * Cuts a batch into rounds of indexes. Within a round no key, object or note occurs twice, so that
+ * a store may handle a round in any order; rounds follow one another.
  */
-export function rounds(items: readonly BatchItem[]): number[][] {
+export function rounds(items: readonly RoundItem[]): number[][] {
   const all: number[][] = [];
   const nextOf = new Map<string, number>();
-  for (const [index, { key, object }] of items.entries()) {
+  for (const [index, { key, object, note }] of items.entries()) {
     const names = [`r ${key}`];
-    if (object !== undefined) names.push(`o ${object.bucket} ${object.key}`);
+    if (object) names.push(`o ${object.bucket} ${object.key}`);
+    if (note) names.push(`n ${note.kind} ${note.name}`);
     const round = Math.max(...names.map((name) => nextOf.get(name) ?? 0));
     for (const name of names) nextOf.set(name, round + 1);
     all[round] ??= [];

@@ -9,6 +9,7 @@ import type {
   FailedAttempt,
   Held,
   Lease,
+  NoteInput,
   SinkWrite,
 } from "./ledger-requests.ts";
 import type { RecordCall, RecordResult } from "./record-call.ts";
@@ -30,6 +31,8 @@ export interface RecordItem {
   /** Given when the call compares or advances the object's sequencer. */
   readonly object: ObjectRef | null;
   readonly writes: readonly SinkWrite[];
+  /** Written with the step if and only if that changes the record. */
+  readonly note: NoteInput | null;
   readonly call: RecordCall;
 }
 
@@ -92,8 +95,9 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
       }),
     fail: (scope: LedgerScope, attempts: readonly FailedAttempt[]) =>
       batch<FailedAttempt, FailResult>(scope, attempts, (attempt) => {
-        const { key, fence, owner, receivedAt, permanent, failure } = attempt;
-        return itemOf(key, null, { call: "fail", fence, owner, receivedAt, permanent, failure });
+        const { key, fence, owner, receivedAt, permanent, failure, note = null } = attempt;
+        const call = { call: "fail", fence, owner, receivedAt, permanent, failure } as const;
+        return { ...itemOf(key, null, call), note };
       }),
     release: (scope: LedgerScope, held: readonly Held[]) =>
       batch<Held, ReleaseResult>(scope, held, ({ key, fence }) =>
@@ -115,5 +119,5 @@ function itemOf(
   writes: readonly SinkWrite[] = NO_WRITES,
 ): RecordItem {
   // An object without a sequencer cannot be ordered, so the ledger need not look at it.
-  return { key, object: object?.sequencer == null ? null : object, writes, call };
+  return { key, object: object?.sequencer == null ? null : object, writes, note: null, call };
 }

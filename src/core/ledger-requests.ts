@@ -51,6 +51,33 @@ export interface DirectCommit {
   readonly writes?: readonly SinkWrite[];
 }
 
+export const NOTE_KINDS = ["dossier", "duplicates", "watermark"] as const;
+
+/** What a note is for; kinds do not meet. */
+export type NoteKind = (typeof NOTE_KINDS)[number];
+
+/** What is to be added to the note of that kind and name. */
+export interface NoteInput {
+  readonly kind: NoteKind;
+  /** A record key, or the name of a stream. */
+  readonly name: string;
+  readonly at: EpochMs;
+  /** Added to what was counted before. */
+  readonly count: number;
+  /** Without NUL characters and unpaired surrogates, which JSON.stringify escapes. */
+  readonly body: string;
+}
+
+/** A note as it is now: the sum of the counts, instant and body of the newest. */
+export interface Note extends NoteInput {}
+
+/** A part of a list by name. */
+export interface NotePage {
+  /** The last name of the page before; null for the first page. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
 export interface FailedAttempt {
   readonly key: RecordKey;
   /** Null on the direct path; such a failure, told twice, counts twice. */
@@ -60,4 +87,6 @@ export interface FailedAttempt {
   /** True parks the record: no claim succeeds until it is reopened. */
   readonly permanent: boolean;
   readonly failure: Failure;
+  /** Added with the failure in one atomic write, and not at all if that is fenced or repeated. */
+  readonly note?: NoteInput;
 }

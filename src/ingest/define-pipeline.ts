@@ -19,6 +19,7 @@ import type {
   TableSinkSpec,
   TablesSpec,
 } from "./pipeline-spec.ts";
+import type { RetrySettings } from "./policy/retry.ts";
 
 export const DEFAULTS = {
   attempts: 7,
@@ -39,11 +40,7 @@ const VISIBILITY_MS_MAX = hours(1);
 
 export type Arrival = ObjectArrival<unknown> | MessageArrival<unknown>;
 
-export interface RetrySettings {
-  readonly attempts: number;
-  readonly baseMs: DurationMs;
-  readonly capMs: DurationMs;
-}
+export type { RetrySettings };
 
 /** A pipeline that has been checked, whatever its types were. */
 export interface Pipeline {

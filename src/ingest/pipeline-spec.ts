@@ -5,6 +5,9 @@ import type { MessageEnvelope } from "../core/envelope.ts";
 import type { ObjectEvent } from "../core/object-event.ts";
 import type { ObjectEventKind } from "../core/object-identity.ts";
 import type { LogLevel } from "../ports/telemetry.ts";
+import type { ErrorRule, ErrorVerdict } from "./policy/error-class.ts";
+
+export type { ErrorRule, ErrorVerdict };
 
 /** The part of the Standard Schema interface that is used: zod, valibot, arktype and others have it. */
 export interface StandardSchema<Output> {
@@ -152,15 +155,6 @@ export interface HandlerContext<T extends TablesSpec = TablesSpec> {
   emit(effect: unknown): void;
   /** A line in the log, with the record's ids. */
   log(level: LogLevel, message: string, fields?: Readonly<Record<string, string | number>>): void;
-}
-
-/** An answer to "is this error worth another try?"; the first rule that answers is heard. */
-export type ErrorRule = (error: unknown) => ErrorVerdict | undefined;
-
-export interface ErrorVerdict {
-  /** A word, such as "throttling" or "schema". */
-  readonly errorClass: string;
-  readonly retry: "backoff" | "never";
 }
 
 export interface PipelineSpec<S extends SourceSpec, Out, T extends TablesSpec> {

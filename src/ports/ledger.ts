@@ -11,6 +11,9 @@
 //       commit done twice: commits are judged by fences.
 //   L4. A batch over LEDGER_BATCH_MAX or a value out of bounds is refused with TG_VALUE_INVALID
 //       before anything is written.
+//   L5. Notes follow the rule of core/note.ts. They are not fenced, and a call repeated after a
+//       lost answer counts twice; only a note that goes with a failure is written exactly as often
+//       as the failure is.
 
 import type {
   ClaimRequest,
@@ -19,6 +22,10 @@ import type {
   FailedAttempt,
   Held,
   Lease,
+  Note,
+  NoteInput,
+  NoteKind,
+  NotePage,
 } from "../core/ledger-requests.ts";
 import type { LogEntry } from "../core/record-log.ts";
 import type { LedgerScope, ObjectState, RecordKey, StoredRecord } from "../core/record-state.ts";
@@ -40,6 +47,10 @@ export type {
   FailedAttempt,
   Held,
   Lease,
+  Note,
+  NoteInput,
+  NoteKind,
+  NotePage,
   SinkWrite,
 } from "../core/ledger-requests.ts";
 export type {
@@ -90,7 +101,13 @@ export interface Ledger {
   reopen(scope: LedgerScope, keys: readonly RecordKey[]): Promise<ReopenResult[]>;
   show(scope: LedgerScope, key: RecordKey): Promise<RecordView | undefined>;
   showObject(scope: LedgerScope, bucket: string, key: string): Promise<ObjectState | undefined>;
-  /** Counts what is remembered, by scope; reads everything, so seldom. */
+  /** Adds to notes, each in one atomic write; the same name may occur twice. */
+  addNotes(scope: LedgerScope, notes: readonly NoteInput[]): Promise<void>;
+  findNote(scope: LedgerScope, kind: NoteKind, name: string): Promise<Note | undefined>;
+  /** In the byte order of names; on DynamoDB a note of the last moment may still be missing. */
+  listNotes(scope: LedgerScope, kind: NoteKind, page: NotePage): Promise<Note[]>;
+  removeNotes(scope: LedgerScope, kind: NoteKind, names: readonly string[]): Promise<void>;
+  /** Counts the records and objects remembered, by scope; reads everything, so seldom. */
   stats(): Promise<ScopeStats[]>;
   /** Deletes up to `limit` expired rows and tells how many; correctness never waits for it. */
   purge(limit: number): Promise<number>;

@@ -6,6 +6,9 @@
 //   O3. Everything else fails with TG_OBJECTS_UNAVAILABLE, and asking again is safe.
 
 import type { EpochMs } from "../core/units.ts";
+import type { ByteSource } from "./rows.ts";
+
+export type { ByteSource } from "./rows.ts";
 
 export interface ObjectPin {
   readonly bucket: string;
@@ -13,15 +16,6 @@ export interface ObjectPin {
   readonly versionId: string | null;
   /** Without quotes; null reads whatever is there. */
   readonly etag: string | null;
-}
-
-/** The bytes of one object, as often and in such pieces as needed. */
-export interface ByteSource {
-  readonly size: number | null;
-  /** From the first byte; ending the iteration early ends the transfer. */
-  stream(): AsyncIterable<Uint8Array>;
-  /** The bytes from `start` up to but not including `end`. */
-  range(start: number, end: number): Promise<Uint8Array>;
 }
 
 export type OpenedObject =

@@ -3,6 +3,10 @@
 //   T2. Names of metrics and their labels are tables (produce/metrics.ts, ingest/metrics.ts).
 //   T3. What goes through has been masked by the caller; nothing here knows what is secret.
 
+import type { TraceContext } from "../core/trace-context.ts";
+
+export type { TraceContext } from "../core/trace-context.ts";
+
 export type Labels = Readonly<Record<string, string>>;
 
 /** What a log line is found by. Null or absent parts are left out of the line. */
@@ -17,11 +21,22 @@ export interface LogFields {
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** A W3C trace context, as it travels in message attributes. */
-export interface TraceContext {
-  readonly traceparent: string;
-  readonly tracestate: string | null;
+/** One metric, as a table declares it (T2). */
+export interface MetricDefinition {
+  /** Dots are for the code; /metrics spells them as underscores. */
+  readonly name: string;
+  readonly kind: "counter" | "histogram" | "gauge";
+  /** One sentence for whoever reads /metrics. */
+  readonly help: string;
+  /** Every value that is counted comes with exactly these. */
+  readonly labels: readonly string[];
+  /** Upper bounds, ascending, without the last, which is infinity. Histograms only. */
+  readonly buckets?: readonly number[];
+  /** Where the name does not tell it and /metrics must. */
+  readonly unit?: "seconds";
 }
+
+export type MetricTable = Readonly<Record<string, MetricDefinition>>;
 
 export interface SpanOptions {
   readonly kind: "producer" | "consumer" | "client" | "internal";

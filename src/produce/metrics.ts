@@ -1,6 +1,9 @@
-// Metrics of producers, by name. SQS tells a sender nothing of duplicates: what is counted here is
-// what the outbox knows.
+// Metrics of producers. SQS tells a sender nothing of duplicates: what is counted here is what the
+// outbox knows.
 
+import type { MetricTable } from "../ports/telemetry.ts";
+
+/** Names, as they are counted by. */
 export const METRICS = {
   /** Events refused because they break the contract or reuse a dedupe_key. */
   violations: "sqs_fifo.producer.violations",
@@ -8,6 +11,38 @@ export const METRICS = {
   collisions: "sqs_fifo.dedupe.collisions_detected",
   /** Events sent again within five minutes, which the outbox kept from the queue. */
   windowHits: "sqs_fifo.dedupe_window_hits",
-  /** Sizes of bodies. The digest the seed of this name speaks of has always 32 bytes. */
-  bodyBytes: "sqs_fifo.body.length_bytes",
+  /** Sizes of bodies, which is what is hashed. The hash itself has always 32 bytes. */
+  bodyBytes: "sqs_fifo.body_hash.length_bytes",
 } as const;
+
+const BODY_BYTES_BUCKETS = [
+  256, 1_024, 4_096, 16_384, 65_536, 131_072, 262_144, 524_288, 1_048_576,
+];
+
+export const PRODUCER_METRICS = {
+  violations: {
+    name: METRICS.violations,
+    kind: "counter",
+    help: "Events refused because they break the contract or reuse a dedupe_key, by field.",
+    labels: ["field"],
+  },
+  collisions: {
+    name: METRICS.collisions,
+    kind: "counter",
+    help: "Events refused because their dedupe_key was used before with another payload.",
+    labels: [],
+  },
+  windowHits: {
+    name: METRICS.windowHits,
+    kind: "counter",
+    help: "Events sent again within five minutes, which the outbox kept from the queue.",
+    labels: [],
+  },
+  bodyBytes: {
+    name: METRICS.bodyBytes,
+    kind: "histogram",
+    help: "Sizes of the bodies sent, which are what SQS hashes to deduplicate by content.",
+    labels: [],
+    buckets: BODY_BYTES_BUCKETS,
+  },
+} as const satisfies MetricTable;

@@ -59,6 +59,47 @@ describe.skipIf("missing" in server)("PostgreSQL", () => {
     expect(await query(own, tables)).toEqual([{ tablename: "tidegate_schema" }]);
   });
 
+  test("a database of the first schema keeps its records and gets notes", async () => {
+    const own = await freshUrl();
+    const ledger = await createPostgresLedger({ clock }, { url: own });
+    const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
+    const before = await ledger.show(SCOPE, recordKey("a"));
+    await ledger.close();
+    await query(own, "DROP TABLE tidegate_ledger_note");
+    await query(own, "UPDATE tidegate_schema SET version = 1");
+    const careful = createPostgresLedger({ clock }, { url: own, migrate: false });
+    await expect(careful).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+    const opening = Array.from({ length: 4 }, () => createPostgresLedger({ clock }, { url: own }));
+    const [grown, ...others] = await Promise.all(opening);
+    for (const other of others) await other.close();
+    expect(await grown?.show(SCOPE, recordKey("a"))).toEqual(before);
+    const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
+    await grown?.addNotes(SCOPE, [note]);
+    expect(await grown?.findNote(SCOPE, "dossier", "a")).toEqual(note);
+    const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
+    const commit = { key: recordKey("a"), fence, digest: "d" };
+    expect(await grown?.commit(SCOPE, [commit])).toEqual([{ kind: "committed" }]);
+    await grown?.close();
+    expect(await query(own, "SELECT version FROM tidegate_schema")).toEqual([{ version: 2 }]);
+  });
+
+  test("a note and the failure it goes with are undone together", async () => {
+    const own = await freshUrl();
+    const ledger = await createPostgresLedger({ clock }, { url: own });
+    const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
+    await query(own, "ALTER TABLE tidegate_ledger_note ADD CONSTRAINT none CHECK (count = 0)");
+    const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
+    const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
+    const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
+    const attempt = { ...ask("a"), fence, owner: "w", permanent: true, failure, note };
+    await expect(ledger.fail(SCOPE, [attempt])).rejects.toThrow("none");
+    expect((await ledger.show(SCOPE, recordKey("a")))?.record.kind).toBe("claimed");
+    await query(own, "ALTER TABLE tidegate_ledger_note DROP CONSTRAINT none");
+    expect(await ledger.fail(SCOPE, [attempt])).toMatchObject([{ kind: "parked" }]);
+    expect(await ledger.findNote(SCOPE, "dossier", "a")).toEqual(note);
+    await ledger.close();
+  });
+
   test("several processes may open an empty database at once", async () => {
     const own = await freshUrl();
     const opening = Array.from({ length: 4 }, () => createPostgresLedger({ clock }, { url: own }));

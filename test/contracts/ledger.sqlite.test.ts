@@ -6,6 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { LEDGER_MIGRATIONS, migrate, missingMigrations } from "../../src/stores/sqlite/schema.ts";
 import { describeLedger } from "./ledger.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { turn } from "./real-ports.ts";
@@ -45,6 +46,61 @@ test("a file of a newer schema is refused and left as it is", () => {
   expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n).toBe(2);
   expect(db.prepare("PRAGMA journal_mode").get()?.journal_mode).toBe("delete");
   db.close();
+});
+
+test("a file of the first schema keeps its records, gets notes, and then is too new for it", async () => {
+  const path = freshPath();
+  const ledger = open(path);
+  const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
+  const before = await ledger.show(SCOPE, recordKey("a"));
+  await ledger.close();
+  const tables = (db: DatabaseSync) =>
+    db.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").all();
+  const db = new DatabaseSync(path);
+  db.exec("DROP TABLE ledger_note; UPDATE tidegate_schema SET version = 1");
+  const first = new DatabaseSync(":memory:");
+  migrate(first, "ledger", LEDGER_MIGRATIONS.slice(0, 1));
+  expect(tables(db)).toEqual(tables(first)); // So it is what the first version made.
+  first.close();
+
+  expect(() => open(path, { readOnly: true })).toThrow(
+    expect.objectContaining({ code: "TG_CONFIG_INVALID" }),
+  );
+  const grown = open(path);
+  expect(await grown.show(SCOPE, recordKey("a"))).toEqual(before);
+  const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
+  await grown.addNotes(SCOPE, [note]);
+  if (claim?.kind !== "claimed") throw new Error("not claimed");
+  const commit = { key: recordKey("a"), fence: claim.fence, digest: "d" };
+  expect(await grown.commit(SCOPE, [commit])).toEqual([{ kind: "committed" }]);
+  await grown.close();
+  const reader = open(path, { readOnly: true });
+  expect(await reader.findNote(SCOPE, "dossier", "a")).toEqual(note);
+  await reader.close();
+  const asFirst = () => missingMigrations(db, "ledger", LEDGER_MIGRATIONS.slice(0, 1));
+  expect(asFirst).toThrow(expect.objectContaining({ code: "TG_STORE_NEWER" }));
+  db.close();
+});
+
+test("a note and the failure it goes with are undone together", async () => {
+  const path = freshPath();
+  const ledger = open(path);
+  const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
+  if (claim?.kind !== "claimed") throw new Error("not claimed");
+  const db = new DatabaseSync(path);
+  db.exec(`CREATE TRIGGER no_notes BEFORE INSERT ON ledger_note
+    BEGIN SELECT RAISE(ABORT, 'no room for notes'); END`);
+  const { fence } = claim;
+  const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
+  const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
+  const attempt = { ...ask("a"), fence, owner: "w", permanent: true, failure, note };
+  await expect(ledger.fail(SCOPE, [attempt])).rejects.toThrow();
+  expect((await ledger.show(SCOPE, recordKey("a")))?.record.kind).toBe("claimed");
+  db.exec("DROP TRIGGER no_notes");
+  db.close();
+  expect(await ledger.fail(SCOPE, [attempt])).toMatchObject([{ kind: "parked" }]);
+  expect(await ledger.findNote(SCOPE, "dossier", "a")).toEqual(note);
+  await ledger.close();
 });
 
 test("a file that is no database, and one that cannot be made, give one clear error each", () => {

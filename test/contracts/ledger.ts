@@ -8,6 +8,7 @@ import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import type { ClaimResult } from "../../src/core/record-step.ts";
 import { days, durationMs, epochMs, minutes, seconds } from "../../src/core/units.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
+import { describeLedgerNotes } from "./ledger-notes.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { createManualClock } from "./manual-clock.ts";
 
@@ -493,4 +494,5 @@ export function describeLedger(binding: LedgerBinding): void {
       expect(await ledger.stats()).toEqual([]);
     });
   });
+  describeLedgerNotes(binding);
 }

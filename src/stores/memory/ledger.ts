@@ -1,9 +1,11 @@
-// Memory ledger: the law and two maps. For tests, simulations and pipelines that may forget.
+// Memory ledger: the law and three maps. For tests, simulations and pipelines that may forget.
 
 import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
 import type { RecordItem } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
+import { liveNote, mergeNote, noteId, type StoredNote } from "../../core/note.ts";
+import { type NoteStore, noteCalls } from "../../core/note-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import type { LogEntry } from "../../core/record-log.ts";
@@ -11,8 +13,9 @@ import { appendToLog, decodeEntries, encodeEntries } from "../../core/record-log
 import type { LedgerScope, ObjectState, RecordKey, StoredRecord } from "../../core/record-state.ts";
 import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { compareUtf8 } from "../../core/utf8-order.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Ledger, ScopeStats } from "../../ports/ledger.ts";
+import type { Ledger, NoteInput, ScopeStats } from "../../ports/ledger.ts";
 
 interface Row {
   readonly record: StoredRecord;
@@ -23,6 +26,7 @@ interface ScopeRows {
   readonly scope: LedgerScope;
   readonly records: Map<RecordKey, Row>;
   readonly objects: Map<string, ObjectState>;
+  readonly notes: Map<string, StoredNote>;
 }
 
 export interface MemoryLedgerOptions {
@@ -46,7 +50,12 @@ export function createMemoryLedger(
     const known = scopes.get(name);
     if (known !== undefined) return known;
     const { pipeline, generation } = scope;
-    const fresh = { scope: { pipeline, generation }, records: new Map(), objects: new Map() };
+    const fresh = {
+      scope: { pipeline, generation },
+      records: new Map(),
+      objects: new Map(),
+      notes: new Map(),
+    };
     scopes.set(name, fresh);
     return fresh;
   };
@@ -62,6 +71,7 @@ export function createMemoryLedger(
   return {
     sinkDialect: null,
     ...calls,
+    ...noteCalls(noteStore((scope) => rowsOf(scope).notes, clock, retentionMs)),
     async show(scope, key) {
       checkScope(scope);
       const row = rowsOf(scope).records.get(key);
@@ -91,12 +101,12 @@ export function createMemoryLedger(
 }
 
 function runItem(
-  { records, objects }: ScopeRows,
+  { records, objects, notes }: ScopeRows,
   item: RecordItem,
   now: EpochMs,
   retentionMs: DurationMs,
 ): RecordResult {
-  const { key, object: ref, call } = item;
+  const { key, object: ref, note, call } = item;
   const row = records.get(key);
   const objectName = ref === null ? "" : JSON.stringify([ref.bucket, ref.key]);
   const object = ref === null ? null : (objects.get(objectName) ?? null);
@@ -107,19 +117,58 @@ function runItem(
     const former = row !== undefined && liveRecord(row.record, now) === row.record ? row.log : "";
     const log = appendToLog(former, encodeEntries(step.entries));
     records.set(key, { record: step.record, log });
+    if (note !== null) keepNote(notes, note, { now, retentionMs });
   }
   if (step.object !== null) objects.set(objectName, step.object);
   return step.result;
 }
 
+function keepNote(
+  notes: Map<string, StoredNote>,
+  note: NoteInput,
+  time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
+): void {
+  const id = noteId(note);
+  notes.set(id, mergeNote(notes.get(id) ?? null, note, time));
+}
+
+function noteStore(
+  notesOf: (scope: LedgerScope) => Map<string, StoredNote>,
+  clock: Clock,
+  retentionMs: DurationMs,
+): NoteStore {
+  return {
+    async add(scope, added) {
+      const time = { now: clock.now(), retentionMs };
+      for (const note of added) keepNote(notesOf(scope), note, time);
+    },
+    find: async (scope, kind, name) =>
+      liveNote(notesOf(scope).get(noteId({ kind, name })) ?? null, clock.now()),
+    async list(scope, kind, { after, limit }) {
+      const now = clock.now();
+      return [...notesOf(scope).values()]
+        .filter((note) => note.kind === kind && liveNote(note, now) !== null)
+        .filter(({ name }) => after === null || compareUtf8(name, after) > 0)
+        .sort((a, b) => compareUtf8(a.name, b.name))
+        .slice(0, limit);
+    },
+    async remove(scope, kind, names) {
+      for (const name of names) notesOf(scope).delete(noteId({ kind, name }));
+    },
+  };
+}
+
 function purgeScopes(scopes: readonly ScopeRows[], now: EpochMs, limit: number): number {
   let purged = 0;
-  for (const { records, objects } of scopes) {
+  for (const { records, objects, notes } of scopes) {
     for (const [key, { record }] of records) {
       if (purged < limit && record.expiresAt <= now && records.delete(key)) purged += 1;
     }
     for (const [name, object] of objects) {
       if (purged < limit && object.expiresAt <= now && objects.delete(name)) purged += 1;
+    }
+    for (const [id, note] of notes) {
+      if (purged < limit && note.expiresAt <= now && notes.delete(id)) purged += 1;
     }
   }
   return purged;

@@ -36,6 +36,8 @@ const DURABILITY = `
   SELECT name, setting FROM pg_settings
   WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') ORDER BY name`;
 
+const TABLES = ["tidegate_ledger_record", "tidegate_ledger_object", "tidegate_ledger_note"];
+
 /** Expired rows of a table, passing over those that others hold. */
 function purgeSql(table: string): string {
   return `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
@@ -68,7 +70,7 @@ export function createUpkeep({ pool, clock, guard }: UpkeepParts) {
     purge: (limit: number): Promise<number> =>
       guard(async () => {
         let purged = 0;
-        for (const table of ["tidegate_ledger_record", "tidegate_ledger_object"]) {
+        for (const table of TABLES) {
           const values = [clock.now(), limit - purged];
           purged += (await pool.query(purgeSql(table), values)).rowCount ?? 0;
         }

@@ -12,6 +12,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope, rounds } from "../../core/ledger-batch.ts";
 import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
+import { noteCalls } from "../../core/note-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { decodeEntries } from "../../core/record-log.ts";
 import type { LedgerScope } from "../../core/record-state.ts";
@@ -22,6 +23,7 @@ import type { Ledger } from "../../ports/ledger.ts";
 import { ledgerFault } from "./faults.ts";
 import { createUpkeep } from "./ledger-upkeep.ts";
 import { runLocked } from "./locked-batch.ts";
+import { createNoteStore } from "./note-rows.ts";
 import { runPlainly } from "./plain-batch.ts";
 import type { LedgerTables } from "./record-rows.ts";
 import { objectName, selectObjects, selectRecords } from "./record-rows.ts";
@@ -94,6 +96,7 @@ export async function createPostgresLedger(
   return {
     sinkDialect: "postgres",
     ...ledgerCalls(run, { takesWrites: true }),
+    ...noteCalls(createNoteStore({ pool, clock, retentionMs, scopeIdOf, guard })),
     ...createUpkeep({ pool, clock, guard }),
     show: (scope, key) =>
       guard(async () => {
@@ -127,9 +130,7 @@ async function runBatch(
   clock: Clock,
 ): Promise<RecordResult[]> {
   const results = new Array<RecordResult>(items.length);
-  for (const round of rounds(
-    items.map(({ key, object }) => ({ key, ...(object && { object }) })),
-  )) {
+  for (const round of rounds(items)) {
     const ours = round.map((at) => present(items[at], "an item of the round"));
     const now = clock.now();
     const plain = await runPlainly(tables, scopeId, ours, now);

@@ -4,6 +4,7 @@ import type { PoolClient } from "pg";
 import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { RecordItem } from "../../core/ledger-calls.ts";
+import type { NoteInput } from "../../core/ledger-requests.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import { appendToLog, encodeEntries } from "../../core/record-log.ts";
@@ -11,6 +12,7 @@ import type { ObjectState } from "../../core/record-state.ts";
 import { ABSENT, liveRecord } from "../../core/record-state.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { isRetryable, sinkFault } from "./faults.ts";
+import { addNotes } from "./note-rows.ts";
 import type { KeyedObject, KeyedRecord, LedgerTables } from "./record-rows.ts";
 import {
   insertRecords,
@@ -24,7 +26,7 @@ import {
 /** Each further try needs another process to have won a race for the same rows meanwhile. */
 const TRIES_MAX = 16;
 
-/** Results in the order of `items`, none of which share a key or an object. */
+/** Results in the order of `items`, none of which share a key, an object or a note. */
 export async function runLocked(
   tables: LedgerTables,
   scopeId: number,
@@ -74,8 +76,9 @@ async function decide(
   const changed: KeyedRecord[] = [];
   const applied: KeyedObject[] = [];
   const committed: RecordItem[] = [];
+  const notes: NoteInput[] = [];
   const results = items.map((item): RecordResult => {
-    const { key, object: ref, call } = item;
+    const { key, object: ref, note, call } = item;
     const found = records.get(key);
     const object: ObjectState | null = (ref && objects.get(objectName(ref))) ?? null;
     const record = found?.record ?? ABSENT;
@@ -87,6 +90,7 @@ async function decide(
       const row = { key, record: step.record, log: appendToLog(former, added) };
       (found === undefined ? fresh : changed).push(row);
       if (step.result.kind === "committed") committed.push(item);
+      if (note !== null) notes.push(note);
     }
     if (step.object !== null) applied.push({ ref: present(ref, "object"), object: step.object });
     return step.result;
@@ -94,6 +98,7 @@ async function decide(
   if ((await insertRecords(client, scopeId, fresh)).size < fresh.length) return "again"; // P2
   await updateRecords(client, scopeId, changed);
   if (!(await saveObjects(client, scopeId, applied, objects))) return "again"; // P2
+  await addNotes(client, scopeId, notes, { now, retentionMs });
   for (const item of committed) await runWrites(client, item);
   return results;
 }

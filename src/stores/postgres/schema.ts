@@ -7,8 +7,9 @@ import type { Pool, PoolClient } from "pg";
 import { TidegateError } from "../../core/errors.ts";
 import { ledger0001 } from "./migrations/0001-ledger.ts";
 import { outbox0001 } from "./migrations/0001-outbox.ts";
+import { ledger0002 } from "./migrations/0002-notes.ts";
 
-export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001];
+export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001, ledger0002];
 export const OUTBOX_MIGRATIONS: readonly string[] = [outbox0001];
 
 /** Names our advisory lock: one process migrates, the others wait and then find nothing to do. */

@@ -74,9 +74,35 @@ function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number 
     return purged;
   }
 
+  const purgeNotes = createNotePurge(db, clock);
   return (limit) => {
-    const records = purgeRecords(limit);
-    return records < limit ? records + purgeObjects(limit - records) : records;
+    let purged = 0;
+    for (const purge of [purgeRecords, purgeObjects, purgeNotes]) {
+      if (purged < limit) purged += purge(limit - purged);
+    }
+    return purged;
+  };
+}
+
+/** As records, notes lie by age, but any of them may have been prolonged. */
+function createNotePurge(db: DatabaseSync, clock: Clock): (limit: number) => number {
+  let purgedTo = 0;
+  return (limit) => {
+    const now = clock.now();
+    const rows = db
+      .prepare("SELECT id, expires_at FROM ledger_note WHERE id > ? ORDER BY id LIMIT ?")
+      .all(purgedTo, limit * LOOK_PER_PURGE);
+    const drop = db.prepare("DELETE FROM ledger_note WHERE id = ?");
+    let purged = 0;
+    for (const { id, expires_at: expiresAt } of rows) {
+      if (purged === limit) return purged;
+      purgedTo = Number(id);
+      if (Number(expiresAt) > now) continue;
+      drop.run(purgedTo);
+      purged += 1;
+    }
+    if (rows.length < limit * LOOK_PER_PURGE) purgedTo = 0;
+    return purged;
   };
 }
 

@@ -9,6 +9,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
 import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
+import { noteCalls } from "../../core/note-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import { appendToLog, decodeEntries, encodeEntries, logEntry } from "../../core/record-log.ts";
@@ -24,6 +25,7 @@ import { GroupCommit } from "./group-commit.ts";
 import type { TailLimits } from "./key-index.ts";
 import { KeyIndex } from "./key-index.ts";
 import { createUpkeep } from "./ledger-upkeep.ts";
+import { createNoteStore, NoteRows } from "./note-rows.ts";
 import { RecordRows } from "./record-rows.ts";
 import { LEDGER_MIGRATIONS, migrate, missingMigrations } from "./schema.ts";
 
@@ -81,7 +83,8 @@ export function createSqliteLedger(
   const { db, index } = openIndexed(options);
   const rows = new RecordRows(db, index);
   const group = new GroupCommit(db, index, ports.turn, path);
-  const context: Context = { db, rows, retentionMs, path };
+  const notes = new NoteRows(db);
+  const context: Context = { db, rows, notes, retentionMs, path };
   const run: RunBatch = (scope, items) => {
     const alone = items.some(({ writes }) => writes.length > 0);
     return group.submit(() => runItems(context, scope, items, clock.now()), { alone });
@@ -91,6 +94,7 @@ export function createSqliteLedger(
   return {
     sinkDialect: "sqlite",
     ...ledgerCalls(run, { takesWrites: true }),
+    ...noteCalls(createNoteStore({ notes, rows, group, clock, retentionMs, look })),
     ...upkeep,
     async show(scope, key) {
       return look(() => {
@@ -128,6 +132,7 @@ function openIndexed(options: SqliteLedgerOptions): { db: DatabaseSync; index: K
 interface Context {
   readonly db: DatabaseSync;
   readonly rows: RecordRows;
+  readonly notes: NoteRows;
   readonly retentionMs: DurationMs;
   readonly path: string;
 }
@@ -162,8 +167,8 @@ function commitPlainly(
 }
 
 function runItem(context: Context, scopeId: number, item: RecordItem, now: EpochMs): RecordResult {
-  const { rows, retentionMs } = context;
-  const { key, object: ref, call } = item;
+  const { rows, notes, retentionMs } = context;
+  const { key, object: ref, note, call } = item;
   const found = rows.find(scopeId, key);
   const object = ref === null ? null : rows.findObject(scopeId, ref.bucket, ref.key);
   const record = found?.record ?? ABSENT;
@@ -176,6 +181,7 @@ function runItem(context: Context, scopeId: number, item: RecordItem, now: Epoch
       const former = liveRecord(found.record, now).kind === "absent" ? "" : found.log;
       rows.update(found.id, step.record, appendToLog(former, added));
     }
+    if (note !== null) notes.add(scopeId, note, { now, retentionMs });
     if (step.result.kind === "committed") runWrites(context, item);
   }
   if (step.object !== null && ref !== null) rows.putObject(scopeId, ref, step.object);

@@ -8,8 +8,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
 import { ledger0001 } from "./migrations/0001-ledger.ts";
 import { outbox0001 } from "./migrations/0001-outbox.ts";
+import { ledger0002 } from "./migrations/0002-notes.ts";
 
-export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001];
+export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001, ledger0002];
 export const OUTBOX_MIGRATIONS: readonly string[] = [outbox0001];
 
 /** The version of a part in this file; 0 when it has none. */

@@ -1,0 +1,37 @@
+// Opening an SQS queue by what people call it: its URL, its name, or its ARN, by which a redrive
+// policy names the dead-letter queue.
+
+import { GetQueueUrlCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { TidegateError } from "../core/errors.ts";
+import { parseQueueArn } from "../core/queue-arn.ts";
+import type { Queue } from "../ports/queue-receiver.ts";
+import { queueFault } from "./faults.ts";
+import { createSqsQueue } from "./sqs-queue.ts";
+
+const QUEUE_NAME = /^[\w-]{1,80}(?:\.fifo)?$/;
+
+export interface OpenSqsQueueOptions {
+  readonly client: SQSClient;
+  /** URL, name or ARN; names and ARNs are looked up where the client asks. */
+  readonly queue: string;
+}
+
+/** Finds a queue; fails with TG_QUEUE_REFUSED if there is none. URLs are taken at their word. */
+export async function openSqsQueue({ client, queue }: OpenSqsQueueOptions): Promise<Queue> {
+  if (/^https?:\/\//.test(queue)) return createSqsQueue({ client, queueUrl: queue });
+  const arn = parseQueueArn(queue);
+  const name = arn?.name ?? queue;
+  if (!QUEUE_NAME.test(name)) {
+    const message = `${JSON.stringify(queue)} is no name, URL or ARN of a queue`;
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  const owner = arn === null ? {} : { QueueOwnerAWSAccountId: arn.account };
+  try {
+    const { QueueUrl = "" } = await client.send(
+      new GetQueueUrlCommand({ QueueName: name, ...owner }),
+    );
+    return createSqsQueue({ client, queueUrl: QueueUrl });
+  } catch (error) {
+    throw queueFault(error, name);
+  }
+}

@@ -1,0 +1,26 @@
+// Request deadlines: the SDK's own request timeout only warns unless a client was built otherwise,
+// and clients are the caller's to build.
+
+import type { DurationMs } from "../core/units.ts";
+
+/** Runs `ask` with a signal that aborts after `msMax`, or together with `signal`. */
+export async function withDeadline<T>(
+  ask: (signal: AbortSignal) => Promise<T>,
+  msMax: DurationMs,
+  signal?: AbortSignal,
+): Promise<T> {
+  const ending = new AbortController();
+  const end = () => ending.abort(signal?.reason);
+  const late = new Error(`no answer within ${msMax} ms`);
+  const timer = setTimeout(() => ending.abort(late), msMax);
+  signal?.addEventListener("abort", end, { once: true });
+  if (signal?.aborted) end();
+  try {
+    return await ask(ending.signal);
+  } catch (error) {
+    throw ending.signal.reason === late ? late : error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", end);
+  }
+}

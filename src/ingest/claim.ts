@@ -1,0 +1,78 @@
+// Claim: turns records into work that only we may do, for a while.
+//   C1. A handler runs only under a live lease: a claim in the ledger, or, where that is enough, the
+//       queue's own receipt.
+//   C2. Fences only grow; an old fence is refused by the ledger, never argued with here.
+//   C3. This and commit are the places that say "duplicate"; both ask the ledger in one atomic step.
+//   C4. The receipt is enough for a first delivery whose effects all lie in the commit: whoever
+//       commits first wins, and the loser has done nothing. A delivery that came before may have
+//       crashed its consumer, so it is claimed, which counts the attempt before it begins.
+
+import { LEDGER_BATCH_MAX } from "../core/ledger-batch.ts";
+import type { LedgerScope } from "../core/record-state.ts";
+import type { DurationMs } from "../core/units.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ClaimRequest, ClaimResult, Ledger } from "../ports/ledger.ts";
+import type { LeaseKeeper } from "../ports/lease-keeper.ts";
+import type { Turn } from "../ports/turn.ts";
+import type { WorkRecord } from "./decode.ts";
+import type { Hold } from "./hold.ts";
+import { createTurnBatcher } from "./turn-batcher.ts";
+
+/** The right to work on a record. */
+export interface Claim {
+  readonly kind: "claimed";
+  /** Null: the queue's receipt is the lease (C4). */
+  readonly fence: Extract<ClaimResult, { kind: "claimed" }>["fence"] | null;
+  readonly attempt: number;
+  readonly startedAt: ReturnType<Clock["now"]>;
+}
+
+export type Claimed = Claim | Exclude<ClaimResult, { kind: "claimed" }>;
+
+export interface ClaimStage {
+  claim(record: WorkRecord, hold: Hold): Promise<Claimed>;
+  /** The claim is over, whatever came of it: renewing it would be in vain. */
+  end(record: WorkRecord, claim: Claim, hold: Hold): void;
+}
+
+/** One ledger call takes so many claims; smaller than its limit, to keep round trips short. */
+const CLAIMS_PER_CALL_MAX = Math.min(100, LEDGER_BATCH_MAX);
+
+export function createClaimStage(
+  ports: {
+    readonly clock: Clock;
+    readonly ledger: Ledger;
+    readonly keeper: LeaseKeeper;
+    readonly turn: Turn;
+  },
+  options: {
+    readonly scope: LedgerScope;
+    readonly owner: string;
+    readonly leaseMs: DurationMs;
+    readonly receiptIsEnough: boolean;
+  },
+): ClaimStage {
+  const { clock, ledger, keeper, turn } = ports;
+  const { scope, owner, leaseMs, receiptIsEnough } = options;
+  const ask = createTurnBatcher<ClaimRequest, ClaimResult>(turn, {
+    max: CLAIMS_PER_CALL_MAX,
+    run: (requests) => ledger.claim(scope, requests, { owner, leaseMs }),
+  });
+  return {
+    async claim({ key, object, content }, hold) {
+      const { delivery, receivedAt } = hold;
+      const startedAt = clock.now();
+      if (receiptIsEnough && delivery.receiveCount === 1 && content.kind !== "unusable") {
+        return { kind: "claimed", fence: null, attempt: 1, startedAt }; // C4
+      }
+      const answer = await ask({ key, receivedAt, ...(object !== null && { object }) });
+      if (answer.kind !== "claimed") return answer;
+      const { fence, attempt } = answer;
+      keeper.attach(delivery.receipt, { key, fence });
+      return { kind: "claimed", fence, attempt, startedAt };
+    },
+    end({ key }, { fence }, { delivery }) {
+      if (fence !== null) keeper.detach(delivery.receipt, { key, fence });
+    },
+  };
+}

@@ -1,0 +1,148 @@
+// Commit: seals outcome and effects in one atomic write.
+//   M1. What is answered "committed" is durable, with all its effects, or with none if it was
+//       superseded; whatever else is answered, none of them happened here.
+//   M2. A lease that may have been lost is not committed under, although the ledger would refuse an
+//       old fence by itself: a handler that was aborted must not win by luck.
+//   M3. A ledger that does not answer is asked again with the same words, which is safe; a sink that
+//       refuses one record's effects does not take the others of the batch along.
+//   M4. What was decided about a record (its lane, the watermark of that moment) is written down
+//       with its outcome, so that a replay can take the same decision.
+
+import { canonicalJson } from "../core/canonical-json.ts";
+import { TidegateError } from "../core/errors.ts";
+import { sha256Hex } from "../core/hash.ts";
+import { fenceOf, type LedgerScope } from "../core/record-state.ts";
+import { durationMs, type EpochMs, msBetween } from "../core/units.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Commit, CommitResult, DirectCommit, DirectResult, Ledger } from "../ports/ledger.ts";
+import type { Effect, EffectOrigin, Sink } from "../ports/sink.ts";
+import type { Turn } from "../ports/turn.ts";
+import type { Claim } from "./claim.ts";
+import type { WorkRecord } from "./decode.ts";
+import type { Hold } from "./hold.ts";
+import type { LaneDecision } from "./policy/watermark.ts";
+import { createTurnBatcher } from "./turn-batcher.ts";
+
+export type Sealed =
+  | CommitResult
+  | Exclude<DirectResult, { kind: "committed" }>
+  /** The lease was lost before anything was written (M2). */
+  | { readonly kind: "lost"; readonly reason: string }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+export interface CommitStage {
+  commit(
+    record: WorkRecord,
+    claim: Claim,
+    work: { readonly effects: readonly Effect[]; readonly decision: LaneDecision },
+    hold: Hold,
+  ): Promise<Sealed>;
+}
+
+/** One ledger call takes so many commits. */
+const COMMITS_PER_CALL_MAX = 100;
+const ASKED_MAX = 3;
+const ASK_AGAIN_MS = durationMs(100);
+
+export function createCommitStage(
+  ports: {
+    readonly clock: Clock;
+    readonly ledger: Ledger;
+    readonly sink: Sink | null;
+    readonly turn: Turn;
+  },
+  options: { readonly scope: LedgerScope; readonly owner: string },
+): CommitStage {
+  const { clock, ledger, sink, turn } = ports;
+  const { scope, owner } = options;
+  const max = COMMITS_PER_CALL_MAX;
+  const splits = isRefusedSink; // M3
+  const commitOne = createTurnBatcher<Commit, CommitResult>(turn, {
+    max,
+    splits,
+    run: (commits) => insist(clock, () => ledger.commit(scope, commits)),
+  });
+  const commitDirectly = createTurnBatcher<DirectCommit, DirectResult>(turn, {
+    max,
+    splits,
+    run: (commits) => insist(clock, () => ledger.commitDirect(scope, commits)),
+  });
+
+  return {
+    async commit(record, claim, { effects, decision }, hold) {
+      const origin = originOf(record);
+      if (!hold.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
+      try {
+        if (sink?.mode === "idempotent" && effects.length > 0) {
+          const fence = claim.fence ?? fenceOf(claim.startedAt);
+          await sink.apply(effects, { ...origin, fence }, hold.signal);
+          if (!hold.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
+        }
+        const writes = sink?.mode === "transactional" ? sink.plan(effects, origin) : [];
+        const sealed = {
+          key: record.key,
+          digest: digestOf(effects),
+          effects: describe(effects, decision, claim.startedAt, clock.now()), // M4
+          ...(record.object !== null && { object: record.object }),
+          ...(writes.length > 0 && { writes }),
+        };
+        if (claim.fence !== null) return await commitOne({ ...sealed, fence: claim.fence });
+        const { startedAt } = claim;
+        const { receivedAt } = hold;
+        const direct = await commitDirectly({ ...sealed, owner, receivedAt, startedAt });
+        return direct.kind === "committed" ? { kind: "committed" } : direct;
+      } catch (error) {
+        return { kind: "failed", error };
+      }
+    },
+  };
+}
+
+/** Asks again while the ledger does not answer; the same words mean the same write (M3). */
+async function insist<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
+  for (let asked = 1; ; asked += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      const passing = error instanceof TidegateError && error.code === "TG_LEDGER_UNAVAILABLE";
+      if (!passing || asked >= ASKED_MAX) throw error;
+      await clock.sleep(durationMs(ASK_AGAIN_MS * asked));
+    }
+  }
+}
+
+function isRefusedSink(error: unknown): boolean {
+  return error instanceof TidegateError && error.code !== "TG_LEDGER_UNAVAILABLE";
+}
+
+function originOf({ key, object, eventTime, content }: WorkRecord): EffectOrigin {
+  const removed = content.kind === "object" && content.event.kind === "removed";
+  return { key, eventTime, object: object === null ? null : { ...object, removed } };
+}
+
+const NOTHING_DIGEST = sha256Hex("[]");
+
+/** Tells two results apart; effects that are no JSON are told apart by their number alone. */
+function digestOf(effects: readonly Effect[]): string {
+  if (effects.length === 0) return NOTHING_DIGEST;
+  try {
+    return sha256Hex(JSON.stringify(effects));
+  } catch {
+    return sha256Hex(`${effects.length} effects`);
+  }
+}
+
+/** What came of a record, in a few words for whoever asks later. */
+function describe(
+  effects: readonly Effect[],
+  { lane, watermark }: LaneDecision,
+  startedAt: EpochMs,
+  now: EpochMs,
+): string {
+  const counts: Record<string, number> = {};
+  for (const effect of effects) {
+    const name = effect.kind === "custom" ? "custom" : `${effect.kind} ${effect.table}`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return canonicalJson({ lane, watermark, effects: counts, tookMs: msBetween(startedAt, now) });
+}

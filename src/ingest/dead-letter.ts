@@ -1,0 +1,99 @@
+// Dead letters: the message itself, unchanged, in a queue where somebody can look at it.
+//   X1. The ledger comes first, the dead letter second, the acknowledgement last. Whoever dies in
+//       between leaves a parked record without a dead letter, and the next delivery of the message
+//       sends it.
+//   X2. A dead letter is named by key and fence. A FIFO queue drops a second copy by itself; in a
+//       standard queue a crash at the wrong moment may leave two, which all readers take for one.
+//   X3. The body is the original's, byte for byte. What is known of the failure is in attributes,
+//       masked, and the original's own attributes are kept beside it.
+
+import { sha256Hex } from "../core/hash.ts";
+import type { Fence, RecordKey } from "../core/record-state.ts";
+import { clampText } from "../core/text.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { OutgoingMessage, QueueSender } from "../ports/queue.ts";
+import type { Delivery } from "../ports/queue-receiver.ts";
+import { TidegateError } from "../core/errors.ts";
+import type { Dossier } from "./dossier.ts";
+
+/** Names of the attributes that a dead letter carries. */
+export const DEAD_LETTER_ATTRIBUTES = {
+  key: "tidegate.key",
+  errorClass: "tidegate.class",
+  fingerprint: "tidegate.fingerprint",
+  /** The rest as JSON: fence, attempts, message, source, and attributes there was no room for. */
+  failure: "tidegate.failure",
+} as const;
+
+/** SQS takes ten; four are ours. */
+const ATTRIBUTES_MAX = 10;
+const OWN_ATTRIBUTES = Object.keys(DEAD_LETTER_ATTRIBUTES).length;
+const MESSAGE_CHARS_MAX = 512;
+
+/** What `tidegate.failure` holds. */
+export interface FailureFacts {
+  readonly fence: number;
+  readonly attempts: number;
+  readonly message: string;
+  readonly queue: string;
+  readonly message_id: string;
+  readonly failed_at: number;
+  /** Attributes of the original that did not fit beside ours. */
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** The dead letter of a delivery (X3). */
+export function deadLetterOf(
+  delivery: Delivery,
+  dossier: Dossier,
+  fence: Fence,
+  fifo: boolean,
+): OutgoingMessage {
+  const names = Object.entries(delivery.attributes).filter(([name]) => !isOurs(name));
+  const kept = Object.fromEntries(names.slice(0, ATTRIBUTES_MAX - OWN_ATTRIBUTES));
+  const facts: FailureFacts = {
+    fence,
+    attempts: dossier.attempts,
+    message: clampText(dossier.message, MESSAGE_CHARS_MAX),
+    queue: dossier.queue,
+    message_id: delivery.messageId,
+    failed_at: dossier.last_failed_at,
+    attributes: Object.fromEntries(names.slice(ATTRIBUTES_MAX - OWN_ATTRIBUTES)),
+  };
+  return {
+    body: delivery.body,
+    attributes: {
+      ...kept,
+      [DEAD_LETTER_ATTRIBUTES.key]: dossier.record_key,
+      [DEAD_LETTER_ATTRIBUTES.errorClass]: dossier.error_class,
+      [DEAD_LETTER_ATTRIBUTES.fingerprint]: dossier.fingerprint,
+      [DEAD_LETTER_ATTRIBUTES.failure]: JSON.stringify(facts),
+    },
+    groupId: fifo ? (delivery.groupId ?? dossier.record_key) : null,
+    dedupId: fifo ? deadLetterDedupId(dossier.record_key, fence) : null, // X2
+  };
+}
+
+export function deadLetterDedupId(key: RecordKey | string, fence: Fence): string {
+  return sha256Hex(`dead-letter ${key} ${fence}`);
+}
+
+/** Whether an attribute is one that we put on dead letters. */
+export function isOurs(name: string): boolean {
+  return (Object.values(DEAD_LETTER_ATTRIBUTES) as string[]).includes(name);
+}
+
+/** Puts a dead letter into its queue and tells what to write down about it. */
+export async function sendDeadLetter(
+  ports: { readonly clock: Clock; readonly deadLetters: QueueSender },
+  message: OutgoingMessage,
+): Promise<NonNullable<Dossier["dead_letter"]>> {
+  const { clock, deadLetters } = ports;
+  const [outcome] = await deadLetters.sendBatch([message]);
+  if (outcome?.kind === "sent") {
+    const { messageId: message_id } = outcome;
+    return { queue: deadLetters.name, message_id, sent_at: clock.now() };
+  }
+  const reason = outcome === undefined ? "no answer" : `${outcome.code}: ${outcome.message}`;
+  throw new TidegateError("TG_QUEUE_UNAVAILABLE", `${deadLetters.name}: ${reason}`);
+}

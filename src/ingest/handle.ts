@@ -1,0 +1,162 @@
+// Handle: runs the user's handler on one record and gathers what it wants done.
+//   H1. A handler runs for so long as its lease lives and its deadline has not passed; then its
+//       signal aborts, and whatever it does afterwards is heard by nobody.
+//   H2. Effects are gathered, not done: they happen in the commit, or not at all.
+//   H3. Whatever a handler throws, at whatever time, is an outcome; nothing escapes.
+//   H4. Where tables are the sink, removed objects need no handler: their rows go by themselves.
+
+import type { Effect, SinkRow } from "../ports/sink.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
+import { type ArrivalPorts, messageArrival, ObjectGone, objectArrival } from "./arrival.ts";
+import type { Claim } from "./claim.ts";
+import type { Deadlines } from "./deadlines.ts";
+import type { WorkRecord } from "./decode.ts";
+import type { Arrival, Pipeline } from "./define-pipeline.ts";
+import { PermanentError } from "./handler-errors.ts";
+import { type Hold, LeaseLost, Stopping } from "./hold.ts";
+import type { HandlerContext } from "./pipeline-spec.ts";
+import type { Lane } from "./policy/watermark.ts";
+import { logFieldsOf } from "./record-log-fields.ts";
+
+export type Handled =
+  | { readonly kind: "handled"; readonly effects: readonly Effect[] }
+  /** The object is gone and the pipeline says that this is no matter. */
+  | { readonly kind: "dropped"; readonly reason: string }
+  | { readonly kind: "failed"; readonly error: unknown }
+  /** The delivery is another's by now. */
+  | { readonly kind: "lost"; readonly reason: string }
+  /** We were told to stop before it was done. */
+  | { readonly kind: "stopped" };
+
+/** Effects of one record are held in memory and written in one transaction. */
+export const EFFECTS_MAX = 100_000;
+
+/** The handler did not come to an end in time. */
+export class DeadlinePassed extends Error {
+  override readonly name = "DeadlinePassed";
+  readonly code = "ETIMEDOUT";
+}
+
+export interface HandleStage {
+  handle(record: WorkRecord, claim: Claim, lane: Lane, hold: Hold): Promise<Handled>;
+}
+
+export function createHandleStage(
+  ports: ArrivalPorts & { readonly telemetry: Telemetry; readonly deadlines: Deadlines },
+  options: { readonly pipeline: Pipeline; readonly runId: string },
+): HandleStage {
+  const { telemetry, deadlines } = ports;
+  const { pipeline, runId } = options;
+
+  return {
+    async handle(record, claim, lane, hold) {
+      const attempt = beginAttempt(hold, deadlines, pipeline.timeoutMs);
+      const effects: Effect[] = [];
+      const context: HandlerContext = {
+        key: record.identity,
+        fence: claim.fence,
+        attempt: claim.attempt,
+        lane,
+        signal: attempt.signal,
+        ...effectMethods(effects, attempt.signal),
+        log(level, message, fields) {
+          telemetry.log(level, message, { ...logFieldsOf(record, hold, runId), ...fields });
+        },
+      };
+      try {
+        await attempt.run(() => callHandler(pipeline, record, ports, context));
+        return { kind: "handled", effects: attempt.close(effects) };
+      } catch (error) {
+        attempt.close([]);
+        return judge(pipeline, error);
+      }
+    },
+  };
+}
+
+async function callHandler(
+  pipeline: Pipeline,
+  { content }: WorkRecord,
+  ports: ArrivalPorts,
+  context: HandlerContext,
+): Promise<void> {
+  if (content.kind === "unusable") {
+    throw new PermanentError(content.reason, { class: "undecodable" });
+  }
+  let arrival: Arrival;
+  if (content.kind === "message") {
+    arrival = await messageArrival(pipeline, content.envelope, ports, context.signal);
+  } else {
+    const toTables = typeof pipeline.sink === "object" && pipeline.sink !== null;
+    const hasBytes = content.event.kind === "created" || content.event.kind === "restored";
+    if (toTables && !hasBytes) return; // H4
+    arrival = objectArrival(pipeline, content.event, ports, context.signal);
+  }
+  await pipeline.handler(arrival, context);
+}
+
+/** What an error of the handler, or of reading for it, means. */
+function judge(pipeline: Pipeline, error: unknown): Handled {
+  if (error instanceof LeaseLost) return { kind: "lost", reason: error.message };
+  if (error instanceof Stopping) return { kind: "stopped" };
+  if (error instanceof ObjectGone && error.how !== "forbidden") {
+    if (pipeline.onMissing === "drop") return { kind: "dropped", reason: error.message };
+    if (pipeline.onMissing === "dead-letter") {
+      const options = { class: "missing-object", cause: error };
+      return { kind: "failed", error: new PermanentError(error.message, options) };
+    }
+  }
+  return { kind: "failed", error };
+}
+
+function effectMethods(effects: Effect[], signal: AbortSignal) {
+  const add = (effect: Effect) => {
+    if (signal.aborted) throw new PermanentError("the attempt is over; its effects go nowhere");
+    if (effects.length >= EFFECTS_MAX) {
+      throw new PermanentError(`a record may have ${EFFECTS_MAX} effects; split the object`, {
+        class: "too-many-effects",
+      });
+    }
+    effects.push(effect); // H2
+  };
+  return {
+    upsert: (table: string, row: object) => add({ kind: "upsert", table, row: row as SinkRow }),
+    delete: (table: string, key: object) => add({ kind: "delete", table, key: key as SinkRow }),
+    emit: (value: unknown) => add({ kind: "custom", value }),
+  };
+}
+
+interface Attempt {
+  readonly signal: AbortSignal;
+  /** Runs `work`, or gives up on it as soon as the signal aborts (H1). */
+  run(work: () => Promise<void>): Promise<void>;
+  /** The attempt is over: its signal aborts, and what was gathered is all there will be. */
+  close<T>(result: readonly T[]): readonly T[];
+}
+
+function beginAttempt(hold: Hold, deadlines: Deadlines, timeoutMs: number): Attempt {
+  const own = new AbortController();
+  const follow = () => own.abort(hold.signal.reason);
+  if (hold.signal.aborted) follow();
+  hold.signal.addEventListener("abort", follow, { once: true });
+  const end = deadlines.begin(() => {
+    own.abort(new DeadlinePassed(`the handler took longer than ${timeoutMs} ms`));
+  });
+  return {
+    signal: own.signal,
+    run: (work) =>
+      new Promise<void>((resolve, reject) => {
+        const giveUp = () => reject(own.signal.reason);
+        if (own.signal.aborted) return giveUp();
+        own.signal.addEventListener("abort", giveUp, { once: true });
+        work().then(resolve, reject);
+      }),
+    close(result) {
+      end();
+      hold.signal.removeEventListener("abort", follow);
+      const all = result.slice();
+      own.abort(new Error("the attempt is over"));
+      return all;
+    },
+  };
+}

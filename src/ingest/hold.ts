@@ -1,0 +1,58 @@
+// Hold: a delivery in hand, from its receipt to its settlement.
+//   H1. `signal` aborts when the delivery is lost or the consumer stops; nothing that is done for it
+//       afterwards may be committed.
+//   H2. It is alive only while its lease may be relied on, judged at the moment of asking: a process
+//       that was frozen finds out before it writes.
+
+import type { EpochMs } from "../core/units.ts";
+import type { LeaseKeeper } from "../ports/lease-keeper.ts";
+import type { Delivery } from "../ports/queue-receiver.ts";
+import type { TraceContext } from "../ports/telemetry.ts";
+
+/** Why a delivery in hand may not be worked on any longer. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+/** The consumer is to stop at once. */
+export class Stopping extends Error {
+  override readonly name = "Stopping";
+}
+
+export interface Hold {
+  readonly delivery: Delivery;
+  readonly receivedAt: EpochMs;
+  readonly signal: AbortSignal;
+  readonly trace: { readonly context: TraceContext | null; readonly traceId: string | null };
+  alive(): boolean;
+  /** Ends all work for it; the first reason counts. */
+  abort(reason: Error): void;
+  /** No longer ours to renew. */
+  drop(): void;
+}
+
+/** Takes a delivery in hand: it is renewed from here on, whether or not its work has begun. */
+export function holdDelivery(
+  keeper: LeaseKeeper,
+  received: {
+    readonly delivery: Delivery;
+    readonly receivedAt: EpochMs;
+    readonly trace: Hold["trace"];
+  },
+  onLost: (reason: string) => void,
+): Hold {
+  const { delivery, receivedAt } = received;
+  const { receipt } = delivery;
+  const abort = new AbortController();
+  keeper.hold({ receipt, since: receivedAt }, (reason) => {
+    abort.abort(new LeaseLost(reason)); // H1
+    onLost(reason);
+  });
+  return {
+    ...received,
+    signal: abort.signal,
+    alive: () => !abort.signal.aborted && keeper.alive(receipt), // H2
+    abort: (reason) => abort.abort(reason),
+    drop: () => keeper.drop(receipt),
+  };
+}

@@ -1,0 +1,49 @@
+// Lane names: what records have in common that must not run side by side.
+//   G1. On a FIFO queue it is the message group, whatever the pipeline says: order comes first.
+//   G2. A key function that throws puts the record in a lane of its own and is told of; it never
+//       keeps a record from being worked on.
+
+import { unreachable } from "../core/assert.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
+import { objectArrival } from "./arrival.ts";
+import type { WorkRecord } from "./decode.ts";
+import type { Arrival, Pipeline } from "./define-pipeline.ts";
+import type { Hold } from "./hold.ts";
+
+const ONE_FOR_ALL = "";
+const NOWHERE = { objects: null, rows: null };
+
+export function createLaneNames(
+  pipeline: Pipeline,
+  fifo: boolean,
+  telemetry: Telemetry,
+): (record: WorkRecord, hold: Hold) => string {
+  const { key } = pipeline.concurrency;
+  if (fifo) return (_record, { delivery }) => delivery.groupId ?? ONE_FOR_ALL; // G1
+  if (key === null) return () => ONE_FOR_ALL;
+  return (record, hold) => {
+    const arrival = glimpse(pipeline, record, hold);
+    if (arrival === null) return record.key;
+    try {
+      return `key ${key(arrival)}`;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      telemetry.log("warn", "concurrency.key threw", { reason }); // G2
+      return record.key;
+    }
+  };
+}
+
+/** The event as a key function sees it: what it tells, but nothing to read. */
+function glimpse(pipeline: Pipeline, { content }: WorkRecord, hold: Hold): Arrival | null {
+  switch (content.kind) {
+    case "object":
+      return objectArrival(pipeline, content.event, NOWHERE, hold.signal);
+    case "message":
+      return { envelope: content.envelope, payload: content.envelope.payload };
+    case "unusable":
+      return null;
+    default:
+      return unreachable(content);
+  }
+}

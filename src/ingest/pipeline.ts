@@ -1,0 +1,171 @@
+// The pipeline: what happens to a delivery, from the moment the queue hands it over.
+//
+//   receive  ->  decode  ->  claim  ->  handle  ->  commit  ->  settle
+//   Delivery ->  Record[] -> Claim  ->  Effects ->  Commit  ->  Settlement
+//
+// Each stage has a file of its own beside this one and no stage calls back. Read them in that order.
+//   P1. Nothing is acknowledged before what came of it is durable. A crash between commit and settle
+//       is a duplicate delivery, which claim or commit answers with "already committed".
+//   P2. Effects happen in the commit or not at all, and the commit happens once per record key,
+//       however often the record is delivered and however many consumers work on it.
+//   P3. Every record comes to an outcome: done, later, or another's. There is no fourth way, and no
+//       error of a handler, a sink, a ledger or a queue gets past this page.
+//   P4. What waits for its turn is skipped, not run, once its lane has halted: order within a FIFO
+//       group is worth more than progress.
+
+import { unreachable } from "../core/assert.ts";
+import { msBetween } from "../core/units.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Random } from "../ports/random.ts";
+import type { Claim, Claimed, ClaimStage } from "./claim.ts";
+import type { CommitStage, Sealed } from "./commit.ts";
+import type { DecodedDelivery, WorkRecord } from "./decode.ts";
+import type { FailStage } from "./fail.ts";
+import type { HandleStage } from "./handle.ts";
+import type { Hold } from "./hold.ts";
+import type { Lanes } from "./lanes.ts";
+import { NOT_RUN, type Outcome, settlementOf } from "./outcome.ts";
+import { busyDelayMs } from "./policy/retry.ts";
+import type { Settlement } from "./settle.ts";
+import type { Tally } from "./tally.ts";
+import type { WatermarkTracker } from "./watermark-tracker.ts";
+
+export interface Stages {
+  readonly decode: (hold: Hold) => DecodedDelivery;
+  /** The lane in which a record waits for its turn. */
+  readonly laneOf: (record: WorkRecord, hold: Hold) => string;
+  readonly claim: ClaimStage;
+  readonly handle: HandleStage;
+  readonly commit: CommitStage;
+  readonly fail: FailStage;
+  readonly watermark: WatermarkTracker;
+  readonly tally: Tally;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A lane halts at the first record that is not done (P4). */
+  readonly halting: boolean;
+  readonly attemptsMax: number;
+}
+
+/** Takes a delivery through all stages, to what the queue is to be told of it. */
+export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<Settlement> {
+  const { records, ignored } = stages.decode(hold);
+  stages.tally.decoded(hold, records.length, ignored);
+  if (records.length === 0) return Promise.resolve(settlementOf([]));
+  return new Promise((resolve) => {
+    const outcomes: Outcome[] = [];
+    const tell = (record: WorkRecord, outcome: Outcome) => {
+      stages.tally.outcome(record, outcome, hold);
+      outcomes.push(outcome);
+      if (outcomes.length === records.length) resolve(settlementOf(outcomes));
+    };
+    for (const record of records) {
+      lanes.add(stages.laneOf(record, hold), {
+        async run() {
+          const outcome = await runRecord(stages, record, hold);
+          tell(record, outcome);
+          return stages.halting && outcome.kind !== "done" ? "halt" : "next";
+        },
+        skip: () => tell(record, NOT_RUN), // P4
+      });
+    }
+  });
+}
+
+/** Takes one record through claim, handle and commit (P3). */
+async function runRecord(stages: Stages, record: WorkRecord, hold: Hold): Promise<Outcome> {
+  if (!hold.alive()) return { kind: "lost" };
+  let claimed: Claimed;
+  try {
+    claimed = await stages.claim.claim(record, hold);
+  } catch (error) {
+    return stages.fail.unavailable(record, error, hold);
+  }
+  if (claimed.kind !== "claimed") return refused(stages, record, claimed, hold);
+  try {
+    return await runClaimed(stages, record, claimed, hold);
+  } finally {
+    stages.claim.end(record, claimed, hold);
+  }
+}
+
+async function runClaimed(
+  stages: Stages,
+  record: WorkRecord,
+  claim: Claim,
+  hold: Hold,
+): Promise<Outcome> {
+  const { fail, watermark, tally } = stages;
+  if (claim.attempt > stages.attemptsMax) {
+    return fail.exhausted(record, claim, hold);
+  }
+  const decision = watermark.decide(record, hold);
+  const handled = await stages.handle.handle(record, claim, decision.lane, hold);
+  tally.stage("handle", claim.startedAt);
+  switch (handled.kind) {
+    case "handled": {
+      const { effects } = handled;
+      const sealed = await stages.commit.commit(record, claim, { effects, decision }, hold);
+      return sealedOutcome(stages, record, claim, sealed, hold);
+    }
+    case "dropped": {
+      const work = { effects: [], decision };
+      const sealed = await stages.commit.commit(record, claim, work, hold);
+      const outcome = await sealedOutcome(stages, record, claim, sealed, hold);
+      return outcome.kind === "done" ? { kind: "done", how: "dropped" } : outcome;
+    }
+    case "failed":
+      return fail.fail(record, claim, handled.error, hold);
+    case "stopped":
+      return fail.giveBack(record, claim, hold);
+    case "lost":
+      return { kind: "lost" };
+    default:
+      return unreachable(handled);
+  }
+}
+
+function sealedOutcome(
+  stages: Stages,
+  record: WorkRecord,
+  claim: Claim,
+  sealed: Sealed,
+  hold: Hold,
+): Promise<Outcome> | Outcome {
+  switch (sealed.kind) {
+    case "committed":
+    case "superseded":
+      return { kind: "done", how: sealed.kind };
+    case "fenced":
+    case "lost":
+      return { kind: "lost" };
+    case "failed":
+      return stages.fail.fail(record, claim, sealed.error, hold);
+    default:
+      return refused(stages, record, sealed, hold);
+  }
+}
+
+/** The ledger says that there is nothing for us to do, or not now. */
+function refused(
+  stages: Stages,
+  record: WorkRecord,
+  refusal: Exclude<Claimed, { kind: "claimed" }>,
+  hold: Hold,
+): Promise<Outcome> | Outcome {
+  const { clock, random } = stages;
+  switch (refusal.kind) {
+    case "duplicate":
+    case "stale":
+      return { kind: "done", how: refusal.kind }; // P1
+    case "busy": {
+      const remainingMs = msBetween(clock.now(), refusal.until);
+      const delayMs = busyDelayMs(remainingMs, random.fraction());
+      return { kind: "later", delayMs, why: "busy", blames: "record" };
+    }
+    case "parked":
+      return stages.fail.parked(record, refusal.fence, hold);
+    default:
+      return unreachable(refusal);
+  }
+}

@@ -1,0 +1,14 @@
+// Notes, found by name in the order of bytes.
+
+export const ledger0002 = `
+CREATE TABLE tidegate_ledger_note (
+  scope integer NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  count bigint NOT NULL,
+  body text NOT NULL,
+  expires_at bigint NOT NULL,
+  PRIMARY KEY (scope, kind, name)
+) WITH (fillfactor = 70);
+`;

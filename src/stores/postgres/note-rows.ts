@@ -1,0 +1,138 @@
+// Note rows: the rule of core/note.ts as one statement, so that many processes may add to a note
+// at once and none waits for a round trip of another.
+
+import type { Pool, PoolClient } from "pg";
+import { TidegateError } from "../../core/errors.ts";
+import type { NoteInput, NoteKind } from "../../core/ledger-requests.ts";
+import type { StoredNote } from "../../core/note.ts";
+import type { NoteStore } from "../../core/note-calls.ts";
+import type { LedgerScope } from "../../core/record-state.ts";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { addMs, epochMs } from "../../core/units.ts";
+import { compareUtf8 } from "../../core/utf8-order.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { isRetryable } from "./faults.ts";
+
+/** Each further try needs another transaction to have won a race for the same notes. */
+const TRIES_MAX = 16;
+
+const COLUMNS = "kind, name, at, count, body, expires_at";
+
+/** The rule: what is stored and live ($8 is now) adds up, and stays if it is the newer one. */
+const ADD = `
+  INSERT INTO tidegate_ledger_note AS n (scope, ${COLUMNS})
+  SELECT $1::integer, u.*, $7::bigint
+  FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) AS u
+  ON CONFLICT (scope, kind, name) DO UPDATE SET
+    count = excluded.count + CASE WHEN n.expires_at > $8::bigint THEN n.count ELSE 0 END,
+    at = CASE WHEN n.expires_at > $8::bigint AND n.at > excluded.at
+      THEN n.at ELSE excluded.at END,
+    body = CASE WHEN n.expires_at > $8::bigint AND n.at > excluded.at
+      THEN n.body ELSE excluded.body END,
+    expires_at = excluded.expires_at`;
+
+/** Adds to notes of different names; within a transaction, or as one of its own. */
+export async function addNotes(
+  client: Pool | PoolClient,
+  scopeId: number,
+  notes: readonly NoteInput[],
+  time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
+): Promise<void> {
+  if (notes.length === 0) return;
+  // Rows are locked in this order, so that two batches wait for each other in one direction.
+  const sorted = notes.toSorted(
+    (a, b) => compareUtf8(a.kind, b.kind) || compareUtf8(a.name, b.name),
+  );
+  const pick = (name: keyof NoteInput) => sorted.map((note) => note[name]);
+  await client.query({
+    name: "tidegate-add-notes",
+    text: ADD,
+    values: [
+      ...[scopeId, pick("kind"), pick("name"), pick("at"), pick("count"), pick("body")],
+      ...[addMs(time.now, time.retentionMs), time.now],
+    ],
+  });
+}
+
+interface NoteRow {
+  readonly kind: NoteKind;
+  readonly name: string;
+  readonly at: string;
+  readonly count: string;
+  readonly body: string;
+  readonly expires_at: string;
+}
+
+function fromRow({ kind, name, at, count, body, expires_at }: NoteRow): StoredNote {
+  const expiresAt = epochMs(Number(expires_at));
+  return { kind, name, at: epochMs(Number(at)), count: Number(count), body, expiresAt };
+}
+
+/** One statement is one transaction: what lost against another has written nothing. */
+async function untilWon(work: () => Promise<unknown>): Promise<void> {
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!isRetryable(error)) throw error;
+    }
+  }
+  const message = `notes lost ${TRIES_MAX} races for their rows`;
+  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
+}
+
+export interface NoteParts {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly retentionMs: DurationMs;
+  scopeIdOf(scope: LedgerScope): Promise<number>;
+  guard<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** The ledger's notes over their rows. */
+export function createNoteStore(parts: NoteParts): NoteStore {
+  const { pool, clock, retentionMs, scopeIdOf, guard } = parts;
+  return {
+    add: (scope, notes) =>
+      guard(async () => {
+        const scopeId = await scopeIdOf(scope);
+        const time = { now: clock.now(), retentionMs };
+        await untilWon(() => addNotes(pool, scopeId, notes, time));
+      }),
+    find: (scope, kind, name) =>
+      guard(async () => {
+        const { rows } = await pool.query<NoteRow>({
+          name: "tidegate-find-note",
+          text: `SELECT ${COLUMNS} FROM tidegate_ledger_note
+            WHERE scope = $1 AND kind = $2 AND name = $3 AND expires_at > $4`,
+          values: [await scopeIdOf(scope), kind, name, clock.now()],
+        });
+        return rows[0] === undefined ? null : fromRow(rows[0]);
+      }),
+    list: (scope, kind, { after, limit }) =>
+      guard(async () => {
+        // No name is empty, so that every one comes after the empty one.
+        const { rows } = await pool.query<NoteRow>({
+          name: "tidegate-list-notes",
+          text: `SELECT ${COLUMNS} FROM tidegate_ledger_note
+            WHERE scope = $1 AND kind = $2 AND name > $3 AND expires_at > $4
+            ORDER BY name LIMIT $5`,
+          values: [await scopeIdOf(scope), kind, after ?? "", clock.now(), limit],
+        });
+        return rows.map(fromRow);
+      }),
+    remove: (scope, kind, names) =>
+      guard(async () => {
+        const values = [await scopeIdOf(scope), kind, names];
+        await untilWon(() =>
+          pool.query({
+            name: "tidegate-remove-notes",
+            text: `DELETE FROM tidegate_ledger_note
+              WHERE scope = $1 AND kind = $2 AND name = ANY ($3::text[])`,
+            values,
+          }),
+        );
+      }),
+  };
+}
