@@ -54,10 +54,10 @@ export function objectArrival(
       }
     },
     async *bytes() {
-      yield* (await open()).stream();
+      yield* (await open()).stream(signal);
     },
     async text() {
-      const bytes = await readWhole(await open(), key);
+      const bytes = await readWhole(await open(), key, signal);
       return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     },
   };
@@ -86,7 +86,7 @@ async function withPayload(
   if (check === undefined) return envelope;
   const { bucket, key } = check;
   const pin = { bucket, key, versionId: null, etag: null };
-  const bytes = await readWhole(await openObject(ports.objects, pin, signal), key);
+  const bytes = await readWhole(await openObject(ports.objects, pin, signal), key, signal);
   return { ...envelope, payload: redeemClaimCheck(check, bytes) };
 }
 
@@ -113,10 +113,14 @@ async function openObject(
   }
 }
 
-async function readWhole(source: ByteSource, name: string): Promise<Uint8Array> {
+async function readWhole(
+  source: ByteSource,
+  name: string,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let total = 0;
-  for await (const part of source.stream()) {
+  for await (const part of source.stream(signal)) {
     total += part.byteLength;
     if (total > TEXT_BYTES_MAX) {
       throw new PermanentError(`${name} is over ${TEXT_BYTES_MAX} bytes; read it by rows()`, {

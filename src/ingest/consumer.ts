@@ -6,11 +6,10 @@
 //       what was committed is known as a duplicate then.
 
 import { createMask } from "../core/mask.ts";
-import { extractTrace } from "../core/trace-context.ts";
-import { durationMs, type DurationMs, type EpochMs, seconds } from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, seconds } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Ledger } from "../ports/ledger.ts";
 import type { LeaseKeeper } from "../ports/lease-keeper.ts";
+import type { Ledger } from "../ports/ledger.ts";
 import type { ObjectSource } from "../ports/object-source.ts";
 import type { Delivery, Queue } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
@@ -105,7 +104,7 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
   const deadlines = createDeadlines(clock, pipeline.timeoutMs);
   const settler = createSettler({ clock, queue, telemetry });
   const tally = createTally({ clock, telemetry }, { queue: queue.name, runId });
-  const breaker = createSinkBreaker({ clock, random, telemetry });
+  const breaker = createSinkBreaker({ clock, random, telemetry }, queue.name);
   const duplicates = createDuplicateNotes({ clock, ledger }, scope);
   const watermark = createWatermarkTracker({ clock, ledger, telemetry }, { pipeline, scope });
   const lanes = createLanes({
@@ -120,6 +119,8 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
       receivesMax: Math.min(RECEIVES_MAX, Math.ceil(total / PREFETCH)),
       room: () => Math.max(total, PREFETCH) + PREFETCH - inHand.size,
       pausedForMs: () => breaker.pausedForMs(),
+      onAsked: () => breaker.asked(),
+      onNothing: () => breaker.ended(),
       take,
     },
   );
@@ -128,8 +129,7 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
   function createStages(): Stages {
     const mask = createMask(pipeline.mask);
     const receiptIsEnough =
-      pipeline.lease === "receipt" ||
-      (pipeline.lease === "auto" && sink?.mode === "transactional");
+      pipeline.lease === "receipt" || (pipeline.lease === "auto" && sink?.mode === "transactional");
     const leaseMs = pipeline.visibilityMs;
     return {
       clock,
@@ -148,7 +148,7 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
       watermark,
       halting: queue.fifo,
       attemptsMax: pipeline.retry.attempts,
-      decode: (hold) => decodeDelivery(pipeline, hold.delivery, hold.trace),
+      decode: (hold) => decodeDelivery(pipeline, hold.delivery),
       laneOf: createLaneNames(pipeline, queue.fifo, telemetry),
       claim: createClaimStage(ports, { scope, owner, leaseMs, receiptIsEnough }),
       handle: createHandleStage({ ...ports, deadlines }, { pipeline, runId }),
@@ -158,8 +158,7 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
   }
 
   function take(delivery: Delivery, askedAt: EpochMs): void {
-    const trace = extractTrace(delivery);
-    const hold = holdDelivery(keeper, { delivery, receivedAt: askedAt, trace }, () => undefined);
+    const hold = holdDelivery(keeper, { delivery, receivedAt: askedAt });
     inHand.add(hold);
     tally.received(hold);
     if (draining) settle(hold, { kind: "return", delayMs: durationMs(0) });
@@ -171,6 +170,7 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
     settler.settle(hold.delivery, settlement);
     tally.settled(hold, settlement.kind === "delete");
     inHand.delete(hold);
+    if (inHand.size === 0) breaker.ended();
     receiver.wake();
     if (inHand.size > 0) return;
     const told = onEmpty;

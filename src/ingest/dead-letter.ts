@@ -7,13 +7,13 @@
 //   X3. The body is the original's, byte for byte. What is known of the failure is in attributes,
 //       masked, and the original's own attributes are kept beside it.
 
+import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
 import type { Fence, RecordKey } from "../core/record-state.ts";
 import { clampText } from "../core/text.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { OutgoingMessage, QueueSender } from "../ports/queue.ts";
 import type { Delivery } from "../ports/queue-receiver.ts";
-import { TidegateError } from "../core/errors.ts";
 import type { Dossier } from "./dossier.ts";
 
 /** Names of the attributes that a dead letter carries. */

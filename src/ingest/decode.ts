@@ -6,6 +6,7 @@
 //   D3. Objects outside the pipeline's bucket and prefix are none of its business: they are named
 //       "elsewhere" and acknowledged.
 
+import { unreachable } from "../core/assert.ts";
 import type { JsonValue } from "../core/canonical-json.ts";
 import { decodeBody } from "../core/decode/decode.ts";
 import type { DecodedRecord } from "../core/decode/s3-notification.ts";
@@ -16,10 +17,11 @@ import type { Problem } from "../core/problem.ts";
 import { recordKey as scopedKey } from "../core/record-key.ts";
 import { type ObjectRef, type RecordKey, recordKey } from "../core/record-state.ts";
 import { parseInstant } from "../core/rfc3339.ts";
+import { extractTrace } from "../core/trace-context.ts";
 import type { EpochMs } from "../core/units.ts";
 import type { Delivery } from "../ports/queue-receiver.ts";
-import type { TraceContext } from "../ports/telemetry.ts";
 import type { Pipeline } from "./define-pipeline.ts";
+import type { DeliveryTrace } from "./hold.ts";
 
 export type RecordContent =
   | { readonly kind: "object"; readonly event: ObjectEvent }
@@ -40,34 +42,37 @@ export interface WorkRecord {
 }
 
 export interface DecodedDelivery {
+  /** The trace that the delivery belongs to, wherever it was carried. */
+  readonly trace: DeliveryTrace;
   readonly records: readonly WorkRecord[];
   /** Records that were left out, and why: S3's test event, or objects of elsewhere (D3). */
   readonly ignored: readonly ("test-event" | "elsewhere")[];
 }
 
 /** Reads one delivery for one pipeline. */
-export function decodeDelivery(
-  pipeline: Pipeline,
-  delivery: Delivery,
-  trace: { readonly context: TraceContext | null; readonly traceId: string | null },
-): DecodedDelivery {
-  const decoded = decodeBody(delivery.body, { traceId: trace.traceId });
-  const site: Site = { pipeline, delivery };
+export function decodeDelivery(pipeline: Pipeline, delivery: Delivery): DecodedDelivery {
+  const decoded = decodeBody(delivery.body);
+  const { attributes, traceHeader } = delivery;
+  const trace = extractTrace({ attributes, layers: decoded.layers, traceHeader });
+  const site: Site = { pipeline, delivery, trace };
   switch (decoded.kind) {
     case "test-event":
-      return { records: [], ignored: ["test-event"] };
+      return { trace, records: [], ignored: ["test-event"] };
     case "envelope":
-      return { records: [messageRecord(site, decoded.envelope)], ignored: [] };
+      return { trace, records: [messageRecord(site, decoded.envelope)], ignored: [] };
     case "undecodable":
-      return { records: [bodyRecord(site, told(decoded.problems))], ignored: [] };
+      return { trace, records: [bodyRecord(site, told(decoded.problems))], ignored: [] };
     case "records":
       return objectRecords(site, decoded.records);
+    default:
+      return unreachable(decoded);
   }
 }
 
 interface Site {
   readonly pipeline: Pipeline;
   readonly delivery: Delivery;
+  readonly trace: DeliveryTrace;
 }
 
 function objectRecords(site: Site, decoded: readonly DecodedRecord[]): DecodedDelivery {
@@ -85,14 +90,16 @@ function objectRecords(site: Site, decoded: readonly DecodedRecord[]): DecodedDe
     if (outside || !event.key.startsWith(prefix)) ignored.push("elsewhere");
     else if (carries === "objects") records.push(objectRecord(site, event, original));
     else {
-      const reason = "the message tells of an object; say carries: \"objects\" to take them";
+      const reason = 'the message tells of an object; say carries: "objects" to take them';
       records.push(unusable(site, event.event_key, reason, original));
     }
   }
-  return { records, ignored };
+  return { trace: site.trace, records, ignored };
 }
 
-function objectRecord(site: Site, event: ObjectEvent, original: JsonValue): WorkRecord {
+function objectRecord(site: Site, told: ObjectEvent, original: JsonValue): WorkRecord {
+  const { traceId } = site.trace;
+  const event = traceId === null ? told : { ...told, trace_id: traceId };
   const { bucket, key, sequencer } = event;
   return {
     key: keyOf(site, event.event_key),
@@ -148,5 +155,7 @@ function instantOf(text: string): EpochMs {
 }
 
 function told(problems: readonly Problem[]): string {
-  return problems.map(({ path, reason }) => `${path === "" ? "the body" : path} ${reason}`).join("; ");
+  return problems
+    .map(({ path, reason }) => `${path === "" ? "the body" : path} ${reason}`)
+    .join("; ");
 }

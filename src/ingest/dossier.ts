@@ -4,7 +4,7 @@
 //       the other.
 //   F2. Everything in it has been masked; the one unmasked copy of a payload is the message itself.
 
-import { type JsonObject, type JsonValue } from "../core/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../core/canonical-json.ts";
 import { clampText } from "../core/text.ts";
 import type { EpochMs } from "../core/units.ts";
 

@@ -8,9 +8,9 @@
 //   F4. A record that is given up on in a FIFO queue keeps its group waiting behind it, unless the
 //       pipeline says to skip: what comes next may depend on it.
 
-import { durationMs, type DurationMs, minutes, msBetween } from "../core/units.ts";
 import type { Mask } from "../core/mask.ts";
 import type { Fence, LedgerScope } from "../core/record-state.ts";
+import { type DurationMs, durationMs, minutes, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { QueueSender } from "../ports/queue.ts";
@@ -22,7 +22,7 @@ import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
 import { PermanentError } from "./handler-errors.ts";
-import { LeaseLost, type Hold } from "./hold.ts";
+import { type Hold, LeaseLost } from "./hold.ts";
 import { NOT_RUN, type Outcome } from "./outcome.ts";
 import { classify, type Verdict } from "./policy/error-class.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
@@ -34,7 +34,12 @@ export const HALT_MS: DurationMs = minutes(15);
 
 export interface FailStage {
   /** The attempt failed with `error`. */
-  fail(record: WorkRecord, claim: Claim, error: unknown, hold: Hold): Promise<Outcome>;
+  fail(
+    record: WorkRecord,
+    claim: Claim,
+    failure: { readonly error: unknown; readonly stage: "handle" | "commit" },
+    hold: Hold,
+  ): Promise<Outcome>;
   /** It was tried too often, and the last tries did not even live to tell why. */
   exhausted(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome>;
   /** The record was given up on before: its dead letter is made sure of (F2). */
@@ -90,10 +95,17 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
     const at = clock.now();
     const note = { kind: "dossier", name: record.key, at, count: 1, body: encodeDossier(dossier) };
     const [result] = await ledger.fail(scope, [
-      { ...attemptOf(record, claim, failed, hold), permanent: true, note: { ...note, kind: "dossier" } },
+      {
+        ...attemptOf(record, claim, failed, hold),
+        permanent: true,
+        note: { ...note, kind: "dossier" },
+      },
     ]);
     if (result === undefined || result.kind === "fenced") return lost();
-    telemetry.count("dead_letters_total", 1, { queue: queue.name, class: failed.verdict.errorClass });
+    telemetry.count("dead_letters_total", 1, {
+      queue: queue.name,
+      class: failed.verdict.errorClass,
+    });
     telemetry.log("error", `given up on: ${failed.message}`, {
       ...logFieldsOf(record, hold, runId),
       error_class: failed.verdict.errorClass,
@@ -178,15 +190,16 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
     exhausted(record, claim, hold) {
       const tries = claim.attempt - 1;
       const message = `${tries} attempts were begun, and the last of them never came to an end`;
-      return stage.fail(record, claim, new PermanentError(message, { class: "crash" }), hold);
+      const error = new PermanentError(message, { class: "crash" });
+      return stage.fail(record, claim, { error, stage: "handle" }, hold);
     },
-    async fail(record, claim, error, hold) {
+    async fail(record, claim, { error, stage: at }, hold) {
       if (error instanceof LeaseLost) return lost();
       const failed = read(record, error);
       const { verdict } = failed;
       const { blames, errorClass } = verdict;
       try {
-        if (verdict.retry !== "never" && (blames === "sink" || blames === "ledger")) {
+        if (at === "commit" && verdict.retry !== "never" && blames !== "record") {
           await release(record, claim); // F3
           return unavailable(record, error, hold);
         }
@@ -205,7 +218,7 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
           error_class: errorClass,
           delay_ms: delayMs,
         });
-        return later(delayMs, "retry");
+        return { ...later(delayMs, "retry"), blames };
       } catch (trouble) {
         return unavailable(record, trouble, hold);
       }
@@ -246,6 +259,11 @@ function lost(): Outcome {
   return { kind: "lost" };
 }
 
-function later(delayMs: DurationMs, why: "retry" | "halted"): Outcome {
-  return { kind: "later", delayMs: durationMs(Math.max(0, delayMs)), why, blames: "record" };
+function later(delayMs: DurationMs, why: "retry" | "halted") {
+  return {
+    kind: "later",
+    delayMs: durationMs(Math.max(0, delayMs)),
+    why,
+    blames: "record",
+  } as const;
 }

@@ -34,7 +34,7 @@ export const EFFECTS_MAX = 100_000;
 /** The handler did not come to an end in time. */
 export class DeadlinePassed extends Error {
   override readonly name = "DeadlinePassed";
-  readonly code = "ETIMEDOUT";
+  readonly code = "ABORT_ERR";
 }
 
 export interface HandleStage {

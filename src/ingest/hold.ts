@@ -19,11 +19,19 @@ export class Stopping extends Error {
   override readonly name = "Stopping";
 }
 
+export interface DeliveryTrace {
+  readonly context: TraceContext | null;
+  readonly traceId: string | null;
+}
+
+const NO_TRACE: DeliveryTrace = { context: null, traceId: null };
+
 export interface Hold {
   readonly delivery: Delivery;
   readonly receivedAt: EpochMs;
   readonly signal: AbortSignal;
-  readonly trace: { readonly context: TraceContext | null; readonly traceId: string | null };
+  /** Known once the body was read. */
+  trace: DeliveryTrace;
   alive(): boolean;
   /** Ends all work for it; the first reason counts. */
   abort(reason: Error): void;
@@ -37,19 +45,17 @@ export function holdDelivery(
   received: {
     readonly delivery: Delivery;
     readonly receivedAt: EpochMs;
-    readonly trace: Hold["trace"];
   },
-  onLost: (reason: string) => void,
 ): Hold {
   const { delivery, receivedAt } = received;
   const { receipt } = delivery;
   const abort = new AbortController();
   keeper.hold({ receipt, since: receivedAt }, (reason) => {
     abort.abort(new LeaseLost(reason)); // H1
-    onLost(reason);
   });
   return {
     ...received,
+    trace: NO_TRACE,
     signal: abort.signal,
     alive: () => !abort.signal.aborted && keeper.alive(receipt), // H2
     abort: (reason) => abort.abort(reason),

@@ -4,7 +4,7 @@
 //   O3. Otherwise it comes back as soon as the first of its records may be tried again; those that
 //       are done are duplicates by then.
 
-import { durationMs, type DurationMs } from "../core/units.ts";
+import { type DurationMs, durationMs } from "../core/units.ts";
 import type { Blame } from "./policy/error-table.ts";
 import type { Settlement } from "./settle.ts";
 

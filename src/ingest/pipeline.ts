@@ -49,7 +49,8 @@ export interface Stages {
 
 /** Takes a delivery through all stages, to what the queue is to be told of it. */
 export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<Settlement> {
-  const { records, ignored } = stages.decode(hold);
+  const { records, ignored, trace } = stages.decode(hold);
+  hold.trace = trace;
   stages.tally.decoded(hold, records.length, ignored);
   if (records.length === 0) return Promise.resolve(settlementOf([]));
   return new Promise((resolve) => {
@@ -115,7 +116,7 @@ async function runClaimed(
       return outcome.kind === "done" ? { kind: "done", how: "dropped" } : outcome;
     }
     case "failed":
-      return fail.fail(record, claim, handled.error, hold);
+      return fail.fail(record, claim, { error: handled.error, stage: "handle" }, hold);
     case "stopped":
       return fail.giveBack(record, claim, hold);
     case "lost":
@@ -140,7 +141,7 @@ function sealedOutcome(
     case "lost":
       return { kind: "lost" };
     case "failed":
-      return stages.fail.fail(record, claim, sealed.error, hold);
+      return stages.fail.fail(record, claim, { error: sealed.error, stage: "commit" }, hold);
     default:
       return refused(stages, record, sealed, hold);
   }

@@ -29,6 +29,9 @@ export interface ReceiverOptions {
   readonly room: () => number;
   /** When receiving may go on: 0 for now, null for whenever `wake` is called. */
   readonly pausedForMs: () => DurationMs | null;
+  readonly onAsked: () => void;
+  /** A receive brought nothing. */
+  readonly onNothing: () => void;
   readonly take: (delivery: Delivery, askedAt: EpochMs) => void;
 }
 
@@ -71,13 +74,16 @@ export function createReceiver(
     const askedAt = clock.now();
     const max = SQS_BATCH_ENTRIES_MAX;
     const waitMs = SQS_RECEIVE_WAIT_MS_MAX;
+    options.onAsked();
     telemetry.count("sqs_requests_total", 1, { action: "ReceiveMessage" });
     try {
       const deliveries = await queue.receive({ max, waitMs, visibilityMs }, stopping.signal);
       failures = 0;
       plenty = deliveries.length === max;
       for (const delivery of deliveries) take(delivery, askedAt);
+      if (deliveries.length === 0) options.onNothing();
     } catch (error) {
+      options.onNothing();
       if (!stopping.signal.aborted) failed(error);
     }
     underWay -= 1;

@@ -7,7 +7,7 @@
 //   S4. Changes of visibility keep their order, so that a FIFO group goes back as it came.
 
 import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../core/limits.ts";
-import { durationMs, type DurationMs } from "../core/units.ts";
+import { type DurationMs, durationMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Delivery, QueueReceiver, SettleOutcome } from "../ports/queue-receiver.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
@@ -95,7 +95,10 @@ interface Outgoing<T> {
 }
 
 /** Gathers items into batches of ten (S2). */
-function createOutgoing<T>(clock: Clock, send: (items: readonly T[]) => Promise<void>): Outgoing<T> {
+function createOutgoing<T>(
+  clock: Clock,
+  send: (items: readonly T[]) => Promise<void>,
+): Outgoing<T> {
   let waiting: T[] = [];
   let lingering = false;
   let underWay = 0;

@@ -2,8 +2,8 @@
 // live on a thread of its own, so that a handler that keeps the event loop busy loses nothing.
 //   K1. From `hold` until `drop`, the delivery is renewed every third of its visibility, in batches.
 //   K2. A lease is lost when a renewal is refused, when four fifths of it have passed without a
-//       renewal that was answered, or when the delivery nears the twelve hours after which SQS takes
-//       it back whatever one says. `onLost` is called once, and no renewal follows.
+//       renewal that was answered, or when the delivery nears the twelve hours after which SQS
+//       takes it back whatever one says. `onLost` is called once, and no renewal follows.
 //   K3. `drop` never fails and may come late or twice.
 
 import type { Fence, RecordKey } from "../core/record-state.ts";
@@ -25,6 +25,7 @@ export interface LeaseKeeper {
   hold(lease: HeldLease, onLost: (reason: string) => void): void;
   /** Renews this claim together with the delivery from now on. */
   attach(receipt: string, claim: HeldClaim): void;
+  /** Before the claim is committed or given back: a renewal that came after it would be refused. */
   detach(receipt: string, claim: HeldClaim): void;
   drop(receipt: string): void;
   /** Whether the lease may still be relied on now, judged anew by the clock. */

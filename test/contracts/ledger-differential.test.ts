@@ -9,14 +9,14 @@ import { afterAll, describe, expect, test } from "vitest";
 import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
 import type { Fence, LedgerScope, ObjectRef } from "../../src/core/record-state.ts";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
-import { days, durationMs, epochMs, seconds } from "../../src/core/units.ts";
+import { days, durationMs, seconds } from "../../src/core/units.ts";
 import type { ClaimResult, Ledger } from "../../src/ports/ledger.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
 import { tellMissing } from "../requires.ts";
-import { createManualClock } from "./manual-clock.ts";
+import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 import { startPostgres } from "./postgres-server.ts";
 import { random, turn } from "./real-ports.ts";
 
@@ -26,7 +26,7 @@ const DYNAMO_SHARE = 1 / 4;
 const KEYS = ["a", "b", "c", "d"].map(recordKey);
 const OBJECTS = ["x", "y"];
 
-const clock = createManualClock(epochMs(1_700_000_000_000));
+const clock = createManualClock(FAR_AHEAD);
 const folder = mkdtempSync(join(tmpdir(), "tidegate-differential-"));
 const postgres = await startPostgres({ fsync: "off" });
 const dynamo = await startDynamoLocal();

@@ -14,10 +14,10 @@ import type {
 } from "../../src/ports/ledger.ts";
 import type { LedgerBinding } from "./ledger.ts";
 import type { ManualClock } from "./manual-clock.ts";
-import { createManualClock } from "./manual-clock.ts";
+import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
-const T0 = epochMs(1_700_000_000_000);
+const T0 = FAR_AHEAD;
 const FAILURE = { errorClass: "schema", fingerprint: "f00d", message: "no column named id" };
 const ALL: NotePage = { after: null, limit: 1_000 };
 

@@ -1,12 +1,14 @@
-import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { CreateTableCommand, DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, describe, expect, test } from "vitest";
 import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
-import { recordKey } from "../../src/core/record-state.ts";
-import { epochMs, seconds } from "../../src/core/units.ts";
+import { fenceOf, recordKey } from "../../src/core/record-state.ts";
+import { addMs, days, seconds } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
+import { ledger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
+import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
 import { tellMissing } from "../requires.ts";
 import { describeLedger } from "./ledger.ts";
-import { createManualClock } from "./manual-clock.ts";
+import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 import { random } from "./real-ports.ts";
 
 const local = await startDynamoLocal();
@@ -17,7 +19,7 @@ afterAll(() => {
 });
 
 const credentials = { accessKeyId: "local", secretAccessKey: "local" };
-const clock = createManualClock(epochMs(1_700_000_000_000));
+const clock = createManualClock(FAR_AHEAD);
 let tables = 0;
 const optionsFor = (table: string) => ({ table, region: "eu-west-1", endpoint, credentials });
 const freshTable = () => {
@@ -44,6 +46,37 @@ describe.skipIf("missing" in local)("DynamoDB", () => {
     client.destroy();
     const opening = createDynamoLedger({ clock, random }, options);
     await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
+  });
+
+  test("a table of the first schema keeps its records and gets notes", async () => {
+    const options = optionsFor(freshTable());
+    const client = new DynamoDBClient(options);
+    await client.send(new CreateTableCommand(ledger0001(options.table)));
+    const Item = { pk: { S: "meta#ledger" }, version: { N: "1" } };
+    await client.send(new PutItemCommand({ TableName: options.table, Item }));
+    const scope = { pipeline: "orders", generation: 1 };
+    const record = {
+      kind: "claimed",
+      ...{ fence: fenceOf(7), attempts: 1, seenAt: clock.now(), changedAt: clock.now() },
+      ...{ expiresAt: addMs(clock.now(), days(45)), owner: "w", leaseUntil: clock.now() },
+    } as const;
+    const key = recordKey("a");
+    const row = toRecordItem(recordPk(scope, key), record, "", { version: 1, by: "former" });
+    await client.send(new PutItemCommand({ TableName: options.table, Item: row }));
+
+    const careful = createDynamoLedger({ clock, random }, { ...options, migrate: false });
+    await expect(careful).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+    const opening = Array.from({ length: 3 }, () => createDynamoLedger({ clock, random }, options));
+    const [ledger, ...others] = await Promise.all(opening);
+    for (const other of others) await other.close();
+    expect((await ledger?.show(scope, key))?.record).toEqual(record);
+    const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
+    await ledger?.addNotes(scope, [note]);
+    expect(await ledger?.listNotes(scope, "dossier", { after: null, limit: 2 })).toEqual([note]);
+    const commit = { key, fence: record.fence, digest: "d" };
+    expect(await ledger?.commit(scope, [commit])).toEqual([{ kind: "committed" }]);
+    await ledger?.close();
+    client.destroy();
   });
 
   test("a table that was never made is told apart from an endpoint that is down", async () => {

@@ -10,7 +10,7 @@ import { days, durationMs, epochMs, minutes, seconds } from "../../src/core/unit
 import type { Ledger } from "../../src/ports/ledger.ts";
 import { describeLedgerNotes } from "./ledger-notes.ts";
 import type { ManualClock } from "./manual-clock.ts";
-import { createManualClock } from "./manual-clock.ts";
+import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 /** Opens an empty ledger on the given clock; `again` opens the same data a second time. */
 export interface LedgerBinding {
@@ -21,7 +21,7 @@ export interface LedgerBinding {
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "worker-1", leaseMs: seconds(30) };
 const OTHER = { owner: "worker-2", leaseMs: seconds(30) };
-const T0 = epochMs(1_700_000_000_000);
+const T0 = FAR_AHEAD;
 const FAILURE = { errorClass: "schema", fingerprint: "f00d", message: "no column named id" };
 
 const key = (name: string): RecordKey => recordKey(`k1:${name}`);

@@ -1,6 +1,6 @@
 // DynamoDB ledger: the law over one table, by conditional writes.
 //   D1. Every record is a request of its own, a bounded number at a time, but for those of one
-//       batch that share a key or an object: they follow one another.
+//       batch that share a key, an object or a note: they follow one another.
 //   D2. Reads that decide anything are consistent, or come with a refused write (T7's remedy).
 
 import type { DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
@@ -10,6 +10,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope, rounds } from "../../core/ledger-batch.ts";
 import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
+import { noteCalls } from "../../core/note-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { decodeEntries } from "../../core/record-log.ts";
 import type { LedgerScope } from "../../core/record-state.ts";
@@ -19,7 +20,9 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Random } from "../../ports/random.ts";
 import { ledgerFault } from "./faults.ts";
+import { inParallel, PARALLEL_MAX } from "./in-parallel.ts";
 import { createUpkeep } from "./ledger-upkeep.ts";
+import { createNoteStore } from "./note-writes.ts";
 import { fromObjectItem, fromRecordItem, objectPk, recordPk } from "./record-items.ts";
 import type { LedgerTable } from "./record-writes.ts";
 import { getItem, runRecord } from "./record-writes.ts";
@@ -36,8 +39,6 @@ export interface DynamoLedgerOptions {
   readonly migrate?: boolean;
 }
 
-/** Requests in flight per batch. */
-const PARALLEL_MAX = 32;
 /** Tries of the SDK per request; repeating a write is safe (I2). */
 const SDK_ATTEMPTS_MAX = 4;
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -65,7 +66,7 @@ async function prepare(client: DynamoDBClient, options: DynamoLedgerOptions): Pr
   const { table, migrate: mayMigrate = true } = options;
   if (mayMigrate) await migrate(client, table);
   else if (!(await checkSchema(client, table))) {
-    const message = `the table ${table} holds no ledger; run \`tidegate ledger init\` first`;
+    const message = `the table ${table} holds no ledger of this version; run \`tidegate ledger init\` first`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
 }
@@ -78,23 +79,12 @@ async function runBatch(
   items: readonly RecordItem[],
 ): Promise<RecordResult[]> {
   const results = new Array<RecordResult>(items.length);
-  for (const round of rounds(
-    items.map(({ key, object }) => ({ key, ...(object && { object }) })),
-  )) {
+  for (const round of rounds(items)) {
     const now = clock.now();
-    let next = 0;
-    const worker = async () => {
-      while (next < round.length) {
-        const at = present(round[next], "an index of the round");
-        next += 1;
-        const item = present(items[at], "an item of the round");
-        results[at] = await runRecord(table, scope, item, now);
-      }
-    };
-    const workers = Array.from({ length: Math.min(PARALLEL_MAX, round.length) }, worker);
-    // All are awaited, so that nothing is still being written when the call has failed.
-    const settled = await Promise.allSettled(workers);
-    for (const outcome of settled) if (outcome.status === "rejected") throw outcome.reason;
+    await inParallel(round, async (at) => {
+      const item = present(items[at], "an item of the round");
+      results[at] = await runRecord(table, scope, item, now);
+    });
   }
   return results;
 }
@@ -137,6 +127,7 @@ export async function createDynamoLedger(
   return {
     sinkDialect: null,
     ...ledgerCalls(run, { takesWrites: false }),
+    ...noteCalls(createNoteStore({ table: ledgerTable, clock, guard })),
     ...createUpkeep({ client, table, clock, guard }),
     show: (scope, key) =>
       guard(async () => {

@@ -3,7 +3,8 @@
 //       write unit each, and no read. A refusal brings the item along, so it is not read either.
 //   W2. Everything else reads consistently, asks the law, and writes on the condition that the
 //       item's version is the one the law was told of; losing that race starts over with what won.
-//   W3. Only a change of record and object together is a transaction, which costs twice.
+//   W3. Only a change of a record together with its object or a note is a transaction, which costs
+//       twice.
 
 import type { DynamoDBClient, Put } from "@aws-sdk/client-dynamodb";
 import {
@@ -14,6 +15,8 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
 import type { RecordItem } from "../../core/ledger-calls.ts";
+import type { NoteInput } from "../../core/ledger-requests.ts";
+import { mergeNote } from "../../core/note.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import { appendToLog, encodeEntries, logEntry } from "../../core/record-log.ts";
@@ -24,6 +27,7 @@ import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
 import type { Item } from "./faults.ts";
 import { conflictsIn } from "./faults.ts";
+import { fromNoteItem, notePk, toNoteItem } from "./note-items.ts";
 import {
   fromObjectItem,
   fromRecordItem,
@@ -49,6 +53,7 @@ export interface LedgerTable {
 interface Seen {
   record: { readonly item: Item | undefined } | undefined;
   object: { readonly item: Item | undefined } | undefined;
+  note: { readonly item: Item | undefined } | undefined;
 }
 
 export async function getItem(
@@ -67,7 +72,7 @@ export async function runRecord(
   item: RecordItem,
   now: EpochMs,
 ): Promise<RecordResult> {
-  const seen: Seen = { record: undefined, object: undefined };
+  const seen: Seen = { record: undefined, object: undefined, note: undefined };
   const { call, object } = item;
   if (call.call === "commit" && object === null) {
     const done = await commitClaim(table, scope, item, now, seen);
@@ -90,7 +95,7 @@ async function tryRecord(
   now: EpochMs,
   seen: Seen,
 ): Promise<RecordResult | "again"> {
-  const { key, object: ref, call } = item;
+  const { key, object: ref, note, call } = item;
   const pk = recordPk(scope, key);
   const objectKey = ref === null ? null : objectPk(scope, ref);
   if (objectKey !== null) seen.object ??= { item: await getItem(table, objectKey) };
@@ -117,6 +122,7 @@ async function tryRecord(
     const text = appendToLog(former, encodeEntries(step.entries));
     const row = toRecordItem(pk, step.record, text, { version: version + 1, by });
     puts.push(putIf(table, row, version));
+    if (note !== null) puts.push(await notePut(table, scope, note, { now, by, seen }));
   }
   if (step.object !== null && objectKey !== null) {
     const row = toObjectItem(objectKey, step.object, stored.version + 1, by);
@@ -125,7 +131,23 @@ async function tryRecord(
   return await write(table, puts, { step, by, seen });
 }
 
-function putIf({ table }: LedgerTable, Item: Item, version: number): Put {
+/** What writes a note with its record: the law was told of it, so nobody may have changed it. */
+async function notePut(
+  table: LedgerTable,
+  scope: LedgerScope,
+  note: NoteInput,
+  { now, by, seen }: { readonly now: EpochMs; readonly by: string; readonly seen: Seen },
+): Promise<Put> {
+  const { kind, name } = note;
+  seen.note ??= { item: await getItem(table, notePk(scope, kind, name)) };
+  const { note: stored, version } = fromNoteItem(kind, seen.note.item);
+  const { retentionMs } = table;
+  const merged = mergeNote(stored, note, { now, retentionMs });
+  return putIf(table, toNoteItem(scope, merged, { version: version + 1, by }), version);
+}
+
+/** A put on the condition that the item is still of that version; 0 means absent. */
+export function putIf({ table }: LedgerTable, Item: Item, version: number): Put {
   return {
     TableName: table,
     Item,
@@ -168,6 +190,7 @@ async function write(
     const recordFailed = step.record !== null;
     seen.record = recordFailed && found?.item !== undefined ? found : undefined;
     seen.object = !recordFailed && found?.item !== undefined ? found : undefined;
+    seen.note = undefined;
     return "again";
   }
 }

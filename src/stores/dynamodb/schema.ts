@@ -3,22 +3,29 @@
 //       every condition looks at, as expired items may be read for days.
 //   M2. A table of a newer version is refused with TG_STORE_NEWER and left as it is.
 
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CreateTableCommandInput, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
   CreateTableCommand,
+  DescribeTableCommand,
   DescribeTimeToLiveCommand,
   GetItemCommand,
   PutItemCommand,
+  UpdateTableCommand,
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
 import { nameOf } from "./faults.ts";
 import { ledger0001 } from "./migrations/0001-ledger.ts";
+import { ledger0002, NOTE_INDEX, noteAttributes, noteIndex } from "./migrations/0002-notes.ts";
 
-export const LEDGER_VERSION = 1;
+export const LEDGER_VERSION = 2;
 const META = { pk: { S: "meta#ledger" } };
 const TABLE_WAIT_S = 120;
+/** An index of a table that holds many items already is filled for minutes. */
+const INDEX_PAUSE_MS = 2_000;
+const INDEX_PAUSES_MAX = 450;
 
 /** The version of the ledger in this table; 0 when table or ledger are missing. */
 async function schemaVersion(client: DynamoDBClient, table: string): Promise<number> {
@@ -47,14 +54,49 @@ export async function checkSchema(client: DynamoDBClient, table: string): Promis
 export async function migrate(client: DynamoDBClient, table: string): Promise<void> {
   if (await checkSchema(client, table)) return;
   try {
-    await client.send(new CreateTableCommand(ledger0001(table)));
+    await client.send(new CreateTableCommand(wholeTable(table)));
   } catch (error) {
     if (nameOf(error) !== "ResourceInUseException") throw error; // It exists, or is being made.
   }
   await waitUntilTableExists({ client, maxWaitTime: TABLE_WAIT_S }, { TableName: table });
+  await makeIndex(client, table);
   await enableExpiry(client, table);
   const Item = { ...META, version: { N: String(LEDGER_VERSION) } };
   await client.send(new PutItemCommand({ TableName: table, Item }));
+}
+
+/** A new table gets the index of the second migration at once, which spares the wait for it. */
+function wholeTable(table: string): CreateTableCommandInput {
+  const { AttributeDefinitions = [], ...first } = ledger0001(table);
+  return {
+    ...first,
+    AttributeDefinitions: [...AttributeDefinitions, ...noteAttributes],
+    GlobalSecondaryIndexes: [noteIndex],
+  };
+}
+
+async function indexStatus(client: DynamoDBClient, table: string): Promise<string> {
+  const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
+  const index = Table?.GlobalSecondaryIndexes?.find(({ IndexName }) => IndexName === NOTE_INDEX);
+  return index === undefined ? "absent" : (index.IndexStatus ?? "unknown");
+}
+
+/** Brings a table of the first version to the second; the ledger stays in use meanwhile. */
+async function makeIndex(client: DynamoDBClient, table: string): Promise<void> {
+  if ((await indexStatus(client, table)) === "absent") {
+    try {
+      await client.send(new UpdateTableCommand(ledger0002(table)));
+    } catch (error) {
+      const raced = (await indexStatus(client, table)) !== "absent"; // Another process made it.
+      if (!raced && nameOf(error) !== "ResourceInUseException") throw error;
+    }
+  }
+  for (let pauses = 0; pauses < INDEX_PAUSES_MAX; pauses += 1) {
+    if ((await indexStatus(client, table)) === "ACTIVE") return;
+    await sleep(INDEX_PAUSE_MS);
+  }
+  const message = `the index ${NOTE_INDEX} of the table ${table} is still being filled`;
+  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
 }
 
 async function enableExpiry(client: DynamoDBClient, table: string): Promise<void> {

@@ -1,0 +1,90 @@
+// Breaker: stops pulling while what records need is down, so that they wait in the queue, where
+// waiting costs no attempt, rather than fail one after the other.
+//
+//   closed ──FAILURES_TO_OPEN in a row──> open ──pause is over──> half-open
+//     ^                                    ^                        │
+//     └───────────────success──────────────┼────────────────────────┤
+//                                          └──────failure───────────┘
+//
+//   K1. Only failures that blame sink or ledger count. Those that blame the record say nothing of
+//       the sink, for good or ill: bad records never open the breaker, nor do they close it.
+//   K2. Half-open lets one batch through; the next waits until that one has told something.
+//   K3. Each pause in a row is longer than the last, up to PAUSE_MS_MAX, and jittered, so that
+//       many processes do not knock at once.
+
+import { addMs, type DurationMs, durationMs, type EpochMs, seconds } from "../../core/units.ts";
+import type { Blame } from "./error-table.ts";
+
+export const FAILURES_TO_OPEN = 5;
+export const PAUSE_MS_MIN: DurationMs = seconds(1);
+export const PAUSE_MS_MAX: DurationMs = seconds(60);
+const PAUSES_COUNTED_MAX = 16;
+
+export type BreakerState =
+  | { readonly kind: "closed"; readonly failures: number }
+  /** `pauses` counts this one and those before it, since it was last closed. */
+  | { readonly kind: "open"; readonly until: EpochMs; readonly pauses: number }
+  | { readonly kind: "half-open"; readonly probing: boolean; readonly pauses: number };
+
+export type BreakerEvent =
+  /** A batch was asked for. */
+  | { readonly kind: "received" }
+  /** A record was committed. */
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly blames: Blame; readonly fraction: number }
+  /** A batch is over: it was empty, or all of it is settled. */
+  | { readonly kind: "ended" };
+
+export const CLOSED: BreakerState = { kind: "closed", failures: 0 };
+
+/** Whether a batch may be asked for at `now`. */
+export function mayReceive(state: BreakerState, now: EpochMs): boolean {
+  switch (state.kind) {
+    case "closed":
+      return true;
+    case "open":
+      return now >= state.until;
+    case "half-open":
+      return !state.probing; // K2
+  }
+}
+
+/** When time alone will change the answer of `mayReceive`; null if only an event can. */
+export function nextChangeAt(state: BreakerState): EpochMs | null {
+  return state.kind === "open" ? state.until : null;
+}
+
+export function stepBreaker(state: BreakerState, event: BreakerEvent, now: EpochMs): BreakerState {
+  switch (event.kind) {
+    case "received":
+      if (state.kind === "closed" || !mayReceive(state, now)) return state;
+      return { kind: "half-open", probing: true, pauses: state.pauses };
+    case "succeeded":
+      // While open, this is a straggler of before: the pause is still waited for.
+      return state.kind === "open" ? state : CLOSED;
+    case "failed":
+      return afterFailure(state, event, now);
+    case "ended":
+      return state.kind === "half-open" ? { ...state, probing: false } : state;
+  }
+}
+
+function afterFailure(
+  state: BreakerState,
+  { blames, fraction }: { readonly blames: Blame; readonly fraction: number },
+  now: EpochMs,
+): BreakerState {
+  if (blames !== "sink" && blames !== "ledger") return state; // K1
+  if (state.kind === "open") return state;
+  if (state.kind === "closed" && state.failures + 1 < FAILURES_TO_OPEN) {
+    return { kind: "closed", failures: state.failures + 1 };
+  }
+  const pauses = state.kind === "closed" ? 1 : Math.min(state.pauses + 1, PAUSES_COUNTED_MAX);
+  return { kind: "open", until: addMs(now, pauseMs(pauses, fraction)), pauses };
+}
+
+/** From half of a bound that doubles to all of it (K3). */
+export function pauseMs(pauses: number, fraction: number): DurationMs {
+  const bound = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** Math.min(pauses, PAUSES_COUNTED_MAX));
+  return durationMs(Math.floor((bound / 2) * (1 + fraction)));
+}

@@ -1,0 +1,33 @@
+// The index that finds notes by scope and kind in the order of their names. Only notes carry its
+// two attributes, so that records and objects neither are in it nor pay for it; it holds keys only,
+// so that a note pays for it when it is made and not when it changes.
+
+import type {
+  AttributeDefinition,
+  GlobalSecondaryIndex,
+  UpdateTableCommandInput,
+} from "@aws-sdk/client-dynamodb";
+
+export const NOTE_INDEX = "notes";
+
+export const noteAttributes: AttributeDefinition[] = [
+  { AttributeName: "np", AttributeType: "S" },
+  { AttributeName: "nm", AttributeType: "S" },
+];
+
+export const noteIndex: GlobalSecondaryIndex = {
+  IndexName: NOTE_INDEX,
+  KeySchema: [
+    { AttributeName: "np", KeyType: "HASH" },
+    { AttributeName: "nm", KeyType: "RANGE" },
+  ],
+  Projection: { ProjectionType: "KEYS_ONLY" },
+};
+
+export function ledger0002(table: string): UpdateTableCommandInput {
+  return {
+    TableName: table,
+    AttributeDefinitions: noteAttributes,
+    GlobalSecondaryIndexUpdates: [{ Create: noteIndex }],
+  };
+}

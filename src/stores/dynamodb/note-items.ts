@@ -1,0 +1,60 @@
+// Note items: notes as items of the table, and back. They carry `v` and `by` as records do (I1, I2
+// of record-items.ts), and `np` and `nm`, by which the index finds them.
+
+import { present } from "../../core/assert.ts";
+import type { NoteKind } from "../../core/ledger-requests.ts";
+import type { StoredNote } from "../../core/note.ts";
+import type { LedgerScope } from "../../core/record-state.ts";
+import { epochMs } from "../../core/units.ts";
+import type { Item } from "./faults.ts";
+import { ttlOf } from "./record-items.ts";
+
+export interface NoteItemState {
+  readonly note: StoredNote | null;
+  /** 0 when there is no item. */
+  readonly version: number;
+}
+
+/** The partition of the index: a scope's notes of one kind. */
+export function notePartition({ pipeline, generation }: LedgerScope, kind: NoteKind): string {
+  return `${pipeline}#${generation}#${kind}`;
+}
+
+// Neither pipelines nor kinds hold a "#"; the name, which may, comes last.
+export function notePk(scope: LedgerScope, kind: NoteKind, name: string): string {
+  return `n#${notePartition(scope, kind)}#${name}`;
+}
+
+export function toNoteItem(
+  scope: LedgerScope,
+  note: StoredNote,
+  write: { readonly version: number; readonly by: string },
+): Item {
+  const { kind, name, at, count, body, expiresAt } = note;
+  return {
+    pk: { S: notePk(scope, kind, name) },
+    v: { N: String(write.version) },
+    by: { S: write.by },
+    np: { S: notePartition(scope, kind) },
+    nm: { S: name },
+    nat: { N: String(at) },
+    cnt: { N: String(count) },
+    txt: { S: body },
+    exp: { N: String(expiresAt) },
+    ttl: ttlOf(expiresAt),
+  };
+}
+
+export function fromNoteItem(kind: NoteKind, item: Item | undefined): NoteItemState {
+  if (item === undefined) return { note: null, version: 0 };
+  const numberIn = (name: string) => Number(present(item[name]?.N, `the number ${name} of a note`));
+  const note = {
+    kind,
+    name: present(item.nm?.S, "the name of a note"),
+    at: epochMs(numberIn("nat")),
+    count: numberIn("cnt"),
+    body: present(item.txt?.S, "the body of a note"),
+    expiresAt: epochMs(numberIn("exp")),
+  };
+  return { note, version: numberIn("v") };
+}

@@ -1,0 +1,201 @@
+// Note writes: the rule of core/note.ts as conditional requests.
+//   O1. Adding is one update that counts up and replaces instant and body, on the condition that
+//       what is there is not newer; a refusal brings the item along, and with it what to ask next:
+//       to count up only, or to begin anew over an expired one. No read, and no lost count.
+//   O2. A request repeated by the SDK after a lost reply finds its own name (I2) and is not counted
+//       again, unless another has added to the note in between.
+//   O3. Lists come from the index, which may be a moment late; bodies and expiry are read from the
+//       items themselves, consistently.
+
+import {
+  BatchGetItemCommand,
+  DeleteItemCommand,
+  PutItemCommand,
+  paginateQuery,
+  UpdateItemCommand,
+  type UpdateItemCommandInput,
+} from "@aws-sdk/client-dynamodb";
+import { present } from "../../core/assert.ts";
+import { TidegateError } from "../../core/errors.ts";
+import type { NoteInput, NoteKind, NotePage } from "../../core/ledger-requests.ts";
+import { liveNote, mergeNote, type StoredNote } from "../../core/note.ts";
+import type { NoteStore } from "../../core/note-calls.ts";
+import type { LedgerScope } from "../../core/record-state.ts";
+import type { EpochMs } from "../../core/units.ts";
+import { addMs } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { conflictsIn, type Item } from "./faults.ts";
+import { inParallel } from "./in-parallel.ts";
+import { NOTE_INDEX } from "./migrations/0002-notes.ts";
+import { fromNoteItem, notePartition, notePk, toNoteItem } from "./note-items.ts";
+import { ttlOf } from "./record-items.ts";
+import { getItem, type LedgerTable, putIf } from "./record-writes.ts";
+
+/** Each further try needs another process to have written the same item meanwhile. */
+const TRIES_MAX = 32;
+/** DynamoDB's own limit. */
+const BATCH_GET_MAX = 100;
+
+interface Adding {
+  readonly scope: LedgerScope;
+  readonly note: NoteInput;
+  readonly now: EpochMs;
+  readonly by: string;
+}
+
+async function addNote(table: LedgerTable, adding: Adding): Promise<void> {
+  let seen: Item | undefined;
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    try {
+      await sendAddition(table, adding, seen);
+      return;
+    } catch (error) {
+      const conflict = conflictsIn(error, 1)?.[0];
+      if (conflict === undefined) throw error;
+      if (conflict.item?.by?.S === adding.by) return; // O2
+      seen = conflict.item;
+    }
+  }
+  const message = `a note lost ${TRIES_MAX} races for its item`;
+  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
+}
+
+/** The request that is right if the item is as it was last seen (O1). */
+async function sendAddition(
+  table: LedgerTable,
+  adding: Adding,
+  seen: Item | undefined,
+): Promise<void> {
+  const { scope, note, now, by } = adding;
+  const { note: stored, version } = fromNoteItem(note.kind, seen);
+  const live = liveNote(stored, now);
+  if (stored !== null && live === null) {
+    const { retentionMs } = table;
+    const fresh = mergeNote(null, note, { now, retentionMs });
+    const row = toNoteItem(scope, fresh, { version: version + 1, by });
+    await table.client.send(new PutItemCommand(putIf(table, row, version)));
+    return;
+  }
+  const replaces = live === null || live.at <= note.at;
+  await table.client.send(new UpdateItemCommand(additionOf(table, adding, replaces)));
+}
+
+function additionOf(
+  { table, retentionMs }: LedgerTable,
+  { scope, note, now, by }: Adding,
+  replaces: boolean,
+): UpdateItemCommandInput {
+  const { kind, name, at, count, body } = note;
+  const expiresAt = addMs(now, retentionMs);
+  const kept = "exp > :now AND #by <> :by AND nat";
+  return {
+    TableName: table,
+    Key: { pk: { S: notePk(scope, kind, name) } },
+    ConditionExpression: replaces
+      ? `attribute_not_exists(pk) OR (${kept} <= :at)`
+      : `${kept} > :at`,
+    UpdateExpression: `SET exp = :exp, #ttl = :ttl, #by = :by
+      ${replaces ? ", np = :np, nm = :nm, nat = :at, txt = :txt" : ""} ADD cnt :cnt, v :one`,
+    ExpressionAttributeNames: { "#ttl": "ttl", "#by": "by" },
+    ExpressionAttributeValues: {
+      ":now": { N: String(now) },
+      ":at": { N: String(at) },
+      ":exp": { N: String(expiresAt) },
+      ":ttl": ttlOf(expiresAt),
+      ":by": { S: by },
+      ":cnt": { N: String(count) },
+      ":one": { N: "1" },
+      ...(replaces && {
+        ":np": { S: notePartition(scope, kind) },
+        ":nm": { S: name },
+        ":txt": { S: body },
+      }),
+    },
+    ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+  };
+}
+
+/** The items of those keys, by key; those that are gone are left out. */
+async function getItems(
+  { client, table }: LedgerTable,
+  pks: readonly string[],
+): Promise<Map<string, Item>> {
+  const found = new Map<string, Item>();
+  let left: Item[] = pks.map((pk) => ({ pk: { S: pk } }));
+  // Every answer brings at least one item, or the SDK has waited and given up with an error.
+  for (let tries = 0; left.length > 0 && tries < BATCH_GET_MAX; tries += 1) {
+    const RequestItems = { [table]: { Keys: left, ConsistentRead: true } };
+    const { Responses, UnprocessedKeys } = await client.send(
+      new BatchGetItemCommand({ RequestItems }),
+    );
+    for (const item of Responses?.[table] ?? []) found.set(item.pk?.S ?? "", item);
+    left = UnprocessedKeys?.[table]?.Keys ?? [];
+  }
+  if (left.length === 0) return found;
+  const message = `the table ${table} left ${left.length} notes unread`;
+  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
+}
+
+async function listNotes(
+  table: LedgerTable,
+  wanted: { readonly scope: LedgerScope; readonly kind: NoteKind; readonly now: EpochMs },
+  { after, limit }: NotePage,
+): Promise<StoredNote[]> {
+  const { scope, kind, now } = wanted;
+  const notes: StoredNote[] = [];
+  const pages = paginateQuery(
+    { client: table.client, pageSize: Math.min(limit, BATCH_GET_MAX) },
+    {
+      TableName: table.table,
+      IndexName: NOTE_INDEX,
+      KeyConditionExpression: after === null ? "np = :np" : "np = :np AND nm > :after",
+      ExpressionAttributeValues: {
+        ":np": { S: notePartition(scope, kind) },
+        ...(after !== null && { ":after": { S: after } }),
+      },
+    },
+  );
+  for await (const { Items = [] } of pages) {
+    const pks = Items.map(({ pk }) => present(pk?.S, "the key of a note"));
+    const items = await getItems(table, pks); // O3
+    for (const pk of pks) {
+      const live = liveNote(fromNoteItem(kind, items.get(pk)).note, now);
+      if (live !== null) notes.push(live);
+      if (notes.length === limit) return notes;
+    }
+  }
+  return notes;
+}
+
+export interface NoteParts {
+  readonly table: LedgerTable;
+  readonly clock: Clock;
+  guard<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** The ledger's notes over their items. */
+export function createNoteStore({ table, clock, guard }: NoteParts): NoteStore {
+  return {
+    add: (scope, notes) =>
+      guard(async () => {
+        const now = clock.now();
+        await inParallel(notes, (note) =>
+          addNote(table, { scope, note, now, by: table.nextWrite() }),
+        );
+      }),
+    find: (scope, kind, name) =>
+      guard(async () => {
+        const item = await getItem(table, notePk(scope, kind, name));
+        return liveNote(fromNoteItem(kind, item).note, clock.now());
+      }),
+    list: (scope, kind, page) =>
+      guard(() => listNotes(table, { scope, kind, now: clock.now() }, page)),
+    remove: (scope, kind, names) =>
+      guard(() =>
+        inParallel(names, async (name) => {
+          const Key = { pk: { S: notePk(scope, kind, name) } };
+          await table.client.send(new DeleteItemCommand({ TableName: table.table, Key }));
+        }),
+      ),
+  };
+}
