@@ -34,6 +34,7 @@ export interface Argument {
   /** What stands for it in help texts. */
   readonly name: string;
   readonly doc: string;
+  readonly optional?: true;
 }
 
 export interface Command<F extends Flags = Flags> {
@@ -43,7 +44,7 @@ export interface Command<F extends Flags = Flags> {
   readonly argument?: Argument;
   readonly flags: F;
   run(call: {
-    /** Given if, and only if, the command has an `argument`. */
+    /** Given if the command has an `argument` that is not optional. */
     readonly argument: string | undefined;
     readonly flags: FlagValues<F>;
     readonly out: Output;

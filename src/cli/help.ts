@@ -27,7 +27,7 @@ export function helpOf(command: Command): string {
   rows.push(["--help", "Show this."]);
   const { name, summary, argument } = command;
   return [
-    `Usage: tidegate ${name} ${argument === undefined ? "" : `${argument.name} `}[flags]`,
+    `Usage: tidegate ${name} ${argumentOf(command)}[flags]`,
     "",
     summary,
     ...(argument === undefined ? [] : ["", ...columns([[argument.name, argument.doc]])]),
@@ -35,6 +35,11 @@ export function helpOf(command: Command): string {
     "Flags:",
     ...columns(rows),
   ].join("\n");
+}
+
+function argumentOf({ argument }: Command): string {
+  if (argument === undefined) return "";
+  return argument.optional ? `[${argument.name}] ` : `${argument.name} `;
 }
 
 /** What is used where the flag is not given. */

@@ -49,8 +49,9 @@ export function parseFlags(
     }
     given[token.name] = readFlag(command, token.name, token.rawName, token.value);
   }
-  if (command.argument !== undefined && argument === undefined && !help) {
-    throw new UsageError(`"${command.name}" needs ${command.argument.name}.`);
+  const wanted = command.argument?.optional ? undefined : command.argument;
+  if (wanted !== undefined && argument === undefined && !help) {
+    throw new UsageError(`"${command.name}" needs ${wanted.name}.`);
   }
   if (help) return { help, argument, flags: {} };
   const flags = { ...fallbacksOf(command), ...variablesOf(command, env, given), ...given };
