@@ -17,15 +17,17 @@ test("every message is handled once and acknowledged after its commit", async ()
 });
 
 test("a second copy of what is committed is acknowledged without running the handler", async () => {
-  let handled = 0;
-  await using world = await createConsumerWorld({ handler: () => void (handled += 1) });
+  const handled: string[] = [];
+  await using world = await createConsumerWorld({
+    handler: ({ envelope }) => void handled.push(envelope.dedupe_key),
+  });
   await world.send("same");
   const consumer = world.consumer();
   await consumer.start();
   await world.pass(1_000);
   await world.send("same");
   await world.pass(2_000);
-  expect(handled).toBe(1);
+  expect(handled).toEqual(["same"]);
   expect(await world.depth()).toBe(0);
   expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
 });
