@@ -1,0 +1,82 @@
+// AWS site: the queues and buckets of Amazon, or of any endpoint that speaks for them, as a site.
+//   A1. The SDK is loaded here and only here, since it is an optional package; without it, the
+//       refusal names what to install.
+//   A2. Credentials are found as the SDK finds them. An endpoint on this machine gets stand-ins
+//       where there are none, as it asks for a signature and looks at no key.
+
+import { TidegateError } from "../core/errors.ts";
+import type { Pipeline } from "../ingest/define-pipeline.ts";
+import { createLeaseKeeper } from "../ingest/lease-keeper.ts";
+import { systemPorts } from "../platform/index.ts";
+import type { Queue } from "../ports/queue-receiver.ts";
+import type { RunSettings } from "./config.ts";
+import type { Site } from "./run-on-site.ts";
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
+
+/** Finds the queue, its dead-letter queue and the bucket of a pipeline. */
+export async function openAwsSite(pipeline: Pipeline, settings: RunSettings): Promise<Site> {
+  const wanted = settings.queue ?? pipeline.source.queue;
+  if (wanted === null) {
+    const message =
+      "the pipeline names no queue to consume: give --queue, or source.queue in its file";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  const { SQSClient, S3Client, openSqsQueue, createS3ObjectSource } = await loadSdk();
+  const options = clientOptions(settings);
+  const sqs = new SQSClient(options);
+  const s3 = new S3Client({ ...options, forcePathStyle: settings.endpoint !== undefined });
+  const close = async () => {
+    sqs.destroy();
+    s3.destroy();
+  };
+  try {
+    const queue = await openSqsQueue({ client: sqs, queue: wanted });
+    const named = settings.deadLetterQueue ?? (await queue.facts()).redrive?.deadLetterArn;
+    const deadLetters: Queue | null =
+      named === undefined ? null : await openSqsQueue({ client: sqs, queue: named });
+    return {
+      queue,
+      deadLetters,
+      objects: createS3ObjectSource({ client: s3 }),
+      openKeeper(ledger, telemetry) {
+        const { name, generation, visibilityMs } = pipeline;
+        const scope = { pipeline: name, generation };
+        const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
+        return createLeaseKeeper(ports, { visibilityMs, leaseMs: visibilityMs });
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function loadSdk() {
+  try {
+    const [{ SQSClient }, { S3Client }, { openSqsQueue }, { createS3ObjectSource }] =
+      await Promise.all([
+        import("@aws-sdk/client-sqs"),
+        import("@aws-sdk/client-s3"),
+        import("../aws/open-sqs-queue.ts"),
+        import("../aws/s3-object-source.ts"),
+      ]);
+    return { SQSClient, S3Client, openSqsQueue, createS3ObjectSource };
+  } catch (error) {
+    if ((error as { code?: string }).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    const message = `running on SQS and S3 needs the AWS SDK: npm install ${PACKAGES}`;
+    throw new TidegateError("TG_CONFIG_INVALID", message, { cause: error }); // A1
+  }
+}
+
+function clientOptions({ endpoint, region }: RunSettings) {
+  const local = endpoint !== undefined && LOOPBACK.test(new URL(endpoint).hostname);
+  const bare = local && process.env.AWS_ACCESS_KEY_ID === undefined;
+  return {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined ? { region } : local && { region: "us-east-1" }),
+    ...(bare && { credentials: { accessKeyId: "local", secretAccessKey: "local" } }), // A2
+  };
+}
