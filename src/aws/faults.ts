@@ -1,5 +1,5 @@
-// Faults: what errors of the AWS SDK mean to whoever sends, receives or settles. They are told apart
-// by name, as two copies of the SDK in one process would not recognise each other's classes.
+// Faults: what errors of the AWS SDK mean to whoever sends, receives or settles. They are told
+// apart by name, as two copies of the SDK in one process would not know each other's classes.
 
 import { TidegateError } from "../core/errors.ts";
 import { settleFault } from "../core/settle-fault.ts";

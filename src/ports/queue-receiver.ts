@@ -1,7 +1,7 @@
 // QueueReceiver: where deliveries come from and where they are settled.
 //   V1. What `receive` hands over is hidden from all others for `visibilityMs`, counted from before
-//       the call returned. A receive that is aborted resolves at once, as a rule with nothing; it may
-//       have taken messages, which come back by themselves when that time is over.
+//       the call returned. A receive that is aborted resolves at once, as a rule with nothing; it
+//       may have taken messages, which come back by themselves when that time is over.
 //   V2. Answers to settlements come in the order asked, one each. "gone" says that the receipt
 //       means nothing any more: the message was deleted, or its time ran out and another has it.
 //   V3. A call that fails with TG_QUEUE_UNAVAILABLE may have been carried out, wholly or in part.

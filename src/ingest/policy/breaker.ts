@@ -12,6 +12,7 @@
 //   K3. Each pause in a row is longer than the last, up to PAUSE_MS_MAX, and jittered, so that
 //       many processes do not knock at once.
 
+import { unreachable } from "../../core/assert.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, seconds } from "../../core/units.ts";
 import type { Blame } from "./error-table.ts";
 
@@ -46,6 +47,8 @@ export function mayReceive(state: BreakerState, now: EpochMs): boolean {
       return now >= state.until;
     case "half-open":
       return !state.probing; // K2
+    default:
+      return unreachable(state);
   }
 }
 
@@ -66,6 +69,8 @@ export function stepBreaker(state: BreakerState, event: BreakerEvent, now: Epoch
       return afterFailure(state, event, now);
     case "ended":
       return state.kind === "half-open" ? { ...state, probing: false } : state;
+    default:
+      return unreachable(event);
   }
 }
 

@@ -1,10 +1,11 @@
 // Watermark: how far the stream's own time has come, and which records came too late for it.
 //   M1. W is the least, over the partitions that are active, of (latest event time - lateness), and
-//       it never goes back: not by an old record, not by a partition that returns, not by a restart.
+//       it never goes back: not for an old record, a partition that returns, or a restart.
 //   M2. A record is late if its time lies before W. One at W or after it is on time, however new.
 //   M3. A partition that was silent for IDLE_MS holds nobody up. When all are silent, W stays.
 //   M4. An event time more than FUTURE_MS_MAX ahead of our clock is not believed: it moves nothing,
-//       so that one wrong clock cannot make everybody else late.
+//       so that one wrong clock cannot make everybody else late. Nor does it count as a sign of
+//       life: a partition with a clock that stays wrong falls silent and holds nobody up.
 //   M5. Lanes depend on the order of arrival, so a decision is made once, kept with the record, and
 //       taken from there ever after: by retries, by duplicates, by replays.
 //   M6. Late is a matter of routing. Nothing is dropped for it.
@@ -65,6 +66,7 @@ export function observe(state: WatermarkState, seen: Observation): WatermarkStat
 
 /** As `observe` for each in turn, at the cost of one. */
 export function observeAll(state: WatermarkState, seen: readonly Observation[]): WatermarkState {
+  if (seen.length === 0) return state;
   const partitions = new Map(state.partitions);
   let latestNow = Number.NEGATIVE_INFINITY as EpochMs;
   for (const { partition, eventTime, now } of seen) {
@@ -73,7 +75,8 @@ export function observeAll(state: WatermarkState, seen: readonly Observation[]):
     const known = partitions.get(partition);
     const latest = Math.max(known?.latest ?? eventTime, eventTime) as EpochMs;
     partitions.delete(partition); // Told last, kept last: the map runs from the longest silent on.
-    partitions.set(partition, { latest, heardAt: now });
+    const heardAt = Math.max(known?.heardAt ?? now, now) as EpochMs;
+    partitions.set(partition, { latest, heardAt });
   }
   for (const name of partitions.keys()) {
     if (partitions.size <= PARTITIONS_MAX) break;

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { durationMs, epochMs, hours, minutes, seconds } from "../../core/units.ts";
+import {
+  ceilingOf,
+  dueAt,
+  endOf,
+  hasCome,
+  isOver,
+  isSoonDue,
+  LEASE_MS_MAX,
+  type Moment,
+  momentOf,
+  renewalSpan,
+} from "./lease-term.ts";
+
+const T0: Moment = { wall: epochMs(1_700_000_000_000), steady: durationMs(5_000) };
+const after = (ms: number, wallMs = ms): Moment => ({
+  wall: epochMs(T0.wall + wallMs),
+  steady: durationMs(T0.steady + ms),
+});
+const term = { from: T0, spanMs: seconds(60) };
+
+test("a term may be relied on for four fifths, and not a millisecond longer (T3)", () => {
+  expect(isOver(term, after(47_999))).toBe(false);
+  expect(isOver(term, after(48_000))).toBe(true);
+  expect(endOf(term)).toEqual(after(48_000));
+});
+
+test("a wall clock that is set back prolongs nothing; nor does a sleeping machine (T1)", () => {
+  expect(isOver(term, after(48_000, -hours(1)))).toBe(true);
+  expect(isOver(term, after(10, 48_000))).toBe(true);
+  expect(hasCome(ceilingOf(T0), after(0, LEASE_MS_MAX))).toBe(true);
+});
+
+test("a term is renewed after a third, along with others from a quarter on", () => {
+  expect(dueAt(term)).toBe(T0.steady + 20_000);
+  expect(isSoonDue(term, after(14_999))).toBe(false);
+  expect(isSoonDue(term, after(15_000))).toBe(true);
+});
+
+test("a delivery that was asked for some time ago counts from then on both clocks (T2)", () => {
+  expect(momentOf(T0.wall, after(700))).toEqual(T0);
+  expect(momentOf(epochMs(T0.wall + 9_999), after(700))).toEqual(after(700));
+});
+
+test("no renewal asks for more than SQS grants, and none comes to nothing (T4)", () => {
+  expect(renewalSpan(T0, after(seconds(20)), seconds(60))).toBe(seconds(60));
+  expect(renewalSpan(T0, after(hours(4)), hours(12))).toBe(hours(8) - minutes(5));
+  expect(renewalSpan(T0, after(LEASE_MS_MAX), hours(1))).toBe(minutes(25));
+  expect(renewalSpan(T0, after(hours(13)), hours(1))).toBe(0);
+});

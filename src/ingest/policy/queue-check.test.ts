@@ -1,0 +1,159 @@
+import { describe, expect, test } from "vitest";
+import { days, hours, minutes, seconds } from "../../core/units.ts";
+import type { QueueFacts } from "../../ports/queue-receiver.ts";
+import { DEFAULTS } from "../define-pipeline.ts";
+import {
+  QUEUE_RULES,
+  type QueueCheckInput,
+  type QueueSetup,
+  queueFindings,
+  receivesLeast,
+} from "./queue-check.ts";
+
+const PREFIX = "arn:aws:sqs:eu-west-1:000000000000:";
+const COUNTS = { visible: 0, hidden: 0, delayed: 0 };
+
+/** Facts as a QueueReceiver gives them, of a queue that nothing is wrong with. */
+const DEAD: QueueFacts = {
+  arn: `${PREFIX}orders-dead`,
+  visibilityMs: seconds(60),
+  retentionMs: days(14),
+  waitMs: seconds(20),
+  redrive: null,
+  ...COUNTS,
+};
+const GOOD = {
+  ...DEAD,
+  name: "orders",
+  fifo: false,
+  arn: `${PREFIX}orders`,
+  retentionMs: days(4),
+  redrive: { deadLetterArn: DEAD.arn, maxReceiveCount: 25 },
+};
+const DEAD_FIFO = { ...DEAD, arn: `${PREFIX}orders-dead.fifo` };
+const GOOD_FIFO = {
+  ...GOOD,
+  name: "orders.fifo",
+  fifo: true,
+  arn: `${PREFIX}orders.fifo`,
+  redrive: { deadLetterArn: DEAD_FIFO.arn, maxReceiveCount: 1_000 },
+};
+const PIPELINE = { attempts: 7, visibilityMs: DEFAULTS.visibilityMs, onPoison: "halt" } as const;
+
+type Queue = QueueCheckInput["queue"];
+
+const check = (
+  queue: Partial<Queue>,
+  dead: Partial<QueueSetup> | null = {},
+  pipeline: Partial<QueueCheckInput["pipeline"]> = {},
+) => {
+  const fifo = queue.fifo ?? false;
+  return queueFindings({
+    queue: { ...(fifo ? GOOD_FIFO : GOOD), ...queue },
+    deadLetters: dead === null ? null : { ...(fifo ? DEAD_FIFO : DEAD), ...dead },
+    pipeline: { ...PIPELINE, ...pipeline },
+  });
+};
+const ids = (...args: Parameters<typeof check>) => check(...args).map(({ id }) => id);
+const receives = (maxReceiveCount: number, deadLetterArn = DEAD.arn) => ({
+  redrive: { deadLetterArn, maxReceiveCount },
+});
+
+test("nothing is said of a queue that is set up well", () => {
+  expect(check({})).toEqual([]);
+  expect(check({ fifo: true })).toEqual([]);
+});
+
+describe("of the dead-letter queue it is said", () => {
+  test.each<[string, string[], Parameters<typeof check>]>([
+    ["that there is none", ["dead-letters-none"], [{ redrive: null }, null]],
+    ["that it cannot be looked at", ["dead-letters-unseen"], [{}, null]],
+    [
+      "that it is the queue itself",
+      ["dead-letters-same"],
+      [receives(25, GOOD.arn), { arn: GOOD.arn, retentionMs: days(4) }],
+    ],
+    [
+      "that it is FIFO where the queue is not",
+      ["dead-letters-type"],
+      [receives(25, DEAD_FIFO.arn), DEAD_FIFO],
+    ],
+    [
+      "that it is standard where the queue is FIFO",
+      ["dead-letters-type"],
+      [{ fifo: true, ...receives(1_000) }, DEAD],
+    ],
+    ["that it leads back", ["dead-letters-loop"], [{}, receives(3, GOOD.arn)]],
+    ["that it leads on", ["dead-letters-chained"], [{}, receives(3, `${PREFIX}third`)]],
+    ["that it keeps for no longer", ["dead-letters-retention"], [{}, { retentionMs: days(4) }]],
+    [
+      "that it keeps for no longer, though FIFO begins anew",
+      ["dead-letters-retention"],
+      [{ fifo: true }, { retentionMs: days(2) }],
+    ],
+    [
+      "that little may be left, as standard queues count from the first send",
+      ["dead-letters-time-left"],
+      [{ retentionMs: days(12) }],
+    ],
+    ["nothing where FIFO begins anew", [], [{ fifo: true, retentionMs: days(12) }]],
+  ])("%s", (_, expected, args) => {
+    expect(ids(...args)).toEqual(expected);
+  });
+});
+
+describe("of receives it is said", () => {
+  test("that as many as attempts are too few, and that some more leave little room", () => {
+    expect(ids(receives(3))).toEqual(["receives-below-attempts"]);
+    expect(ids(receives(7))).toEqual(["receives-below-attempts"]);
+    expect(ids(receives(8))).toEqual(["receives-too-few"]);
+    expect(ids(receives(24))).toEqual(["receives-too-few"]);
+    expect(ids(receives(25))).toEqual([]);
+  });
+
+  test("how many there should be, which grows with the attempts up to what SQS takes", () => {
+    expect([1, 7, 10, 100, 1_000].map(receivesLeast)).toEqual([4, 25, 35, 350, 1_000]);
+    expect(check(receives(25), {}, { attempts: 10 })[0]?.message).toContain("to 35.");
+  });
+
+  test("that a FIFO queue whose groups wait needs all that SQS grants", () => {
+    const queue = { fifo: true, ...receives(25, DEAD_FIFO.arn) };
+    expect(ids(queue)).toEqual(["receives-break-order"]);
+    expect(check(queue)[0]?.message).toContain("overtake");
+    expect(ids(queue, {}, { onPoison: "skip" })).toEqual([]);
+  });
+});
+
+describe("of the queue itself it is said", () => {
+  test.each<[string, string[], Partial<Queue>]>([
+    ["that it hides nothing", ["visibility-short"], { visibilityMs: seconds(0) }],
+    ["that it hides far too briefly", ["visibility-short"], { visibilityMs: seconds(29) }],
+    ["nothing if it hides about as long as we do", [], { visibilityMs: seconds(30) }],
+    ["that it is polled short", ["short-polling"], { waitMs: seconds(0) }],
+    ["that it forgets within a day", ["retention-short"], { retentionMs: hours(23) }],
+  ])("%s", (_, expected, queue) => {
+    expect(ids(queue)).toEqual(expected);
+  });
+});
+
+test("every rule can be broken, is one sentence, and names its fix", () => {
+  const broken = [
+    check({ redrive: null, waitMs: seconds(0), visibilityMs: seconds(0) }, null),
+    check({ retentionMs: minutes(90) }, null),
+    check(receives(25, GOOD.arn)),
+    check(receives(2, DEAD_FIFO.arn), DEAD_FIFO),
+    check(receives(9), { ...receives(3, GOOD.arn), retentionMs: days(1) }),
+    check({ retentionMs: days(11) }, receives(3, `${PREFIX}third`)),
+    check({ fifo: true, ...receives(9, DEAD_FIFO.arn) }),
+  ].flat();
+  expect(new Set(broken.map(({ id }) => id))).toEqual(new Set(QUEUE_RULES.map(({ id }) => id)));
+  for (const { message, id } of broken) {
+    expect(message, id).toMatch(/^[A-Z][^;]+; (set|make|name|remove|see) [^;]+\.$/);
+    expect(message, id).not.toMatch(/undefined|NaN|null|\. /);
+  }
+});
+
+test("spans are told as people say them", () => {
+  expect(check({ retentionMs: minutes(90) }).at(-1)?.message).toContain("after 90 minutes");
+  expect(check({ retentionMs: hours(1) }).at(-1)?.message).toContain("after 1 hour,");
+});

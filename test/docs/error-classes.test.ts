@@ -1,0 +1,44 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ERROR_TABLE, type ErrorRow, UNKNOWN_ROW } from "../../src/ingest/policy/error-table.ts";
+import { QUEUE_RULES } from "../../src/ingest/policy/queue-check.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const read = (path: string) => readFileSync(join(import.meta.dirname, "../../docs", path), "utf8");
+
+const code = (text: string | number) => `\`${text}\``;
+const RETRIES = { backoff: "with backoff", never: "never" };
+
+/** How the page tells by what a row's errors are recognised. */
+function toldBy(row: ErrorRow): string {
+  const statuses = (row.statuses ?? []).map(([from, to]) => (from === to ? from : `${from}-${to}`));
+  const parts = [
+    (row.words ?? []).map(code),
+    (row.sqlStates ?? []).map((state) => `SQLSTATE ${code(state.padEnd(5, "x"))}`),
+    statuses.map((status) => `HTTP ${code(status)}`),
+    (row.reasons ?? []).map((reason) => `reason ${code(reason)}`),
+    (row.messages ?? []).map((message) => `message ${code(`${message}...`)}`),
+  ].flat();
+  return parts.length === 0 ? "-" : parts.join(", ");
+}
+
+test("the page of error classes has the rows of the table, in its order", () => {
+  const rows: readonly ErrorRow[] = [...ERROR_TABLE, UNKNOWN_ROW];
+  const expected = rows.map((row) => [
+    code(row.errorClass),
+    RETRIES[row.retry],
+    row.blames,
+    row.about,
+    toldBy(row),
+  ]);
+  expect(rowsOf(read("reference/error-classes.md"), "class")).toEqual(expected);
+});
+
+test("the page on retries tells of every finding about a queue, with its severity", () => {
+  const told = rowsOf(read("concepts/retries.md"), "finding").map(([id, severity]) => [
+    id,
+    severity,
+  ]);
+  expect(told).toEqual(QUEUE_RULES.map(({ id, severity }) => [code(id), severity]));
+});

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { addMs, days, type EpochMs, epochMs, minutes, subtractMs } from "../../src/core/units.ts";
+import {
+  IDLE_MS,
+  laneOf,
+  observe,
+  startWatermark,
+  type WatermarkState,
+  windowClosed,
+} from "../../src/ingest/policy/watermark.ts";
+
+const NOON = epochMs(Date.UTC(2026, 0, 1, 12));
+const LATENESS = minutes(10);
+
+interface Step {
+  readonly partition?: string;
+  /** Minutes from noon, of the event and of our clock. */
+  readonly time: number;
+  readonly now?: number;
+}
+
+const at = (fromNoon: number): EpochMs => addMs(NOON, minutes(fromNoon));
+
+/** Feeds a stream to the watermark, each record judged before it is counted. */
+function run(steps: readonly Step[], start = startWatermark(LATENESS)) {
+  let state: WatermarkState = start;
+  const lanes = steps.map(({ partition = "a", time, now = Math.max(0, time) }) => {
+    const lane = laneOf(state.watermark, at(time));
+    state = observe(state, { partition, eventTime: at(time), now: at(now) });
+    return lane;
+  });
+  return { state, lanes };
+}
+
+test("T20: the newest record is never late, and one older than the lateness is", () => {
+  const { lanes } = run([{ time: 0 }, { time: 1 }, { time: 30 }, { time: 21 }, { time: 19 }]);
+  expect(lanes).toEqual(["live", "live", "live", "live", "late"]);
+});
+
+test("T20: a source that is behind is not late because another is ahead", () => {
+  const { lanes, state } = run([
+    { partition: "slow", time: -180, now: 0 },
+    { partition: "fast", time: 0, now: 0 },
+    { partition: "slow", time: -179, now: 1 },
+    { partition: "fast", time: 2, now: 2 },
+    { partition: "slow", time: -178, now: 3 },
+  ]);
+  expect(new Set(lanes)).toEqual(new Set(["live"]));
+  expect(state.watermark).toBe(at(-188));
+});
+
+test("T20: a source that fell silent does not hold the stream up for ever", () => {
+  const silence = IDLE_MS / minutes(1);
+  const { state } = run([
+    { partition: "gone", time: -60, now: 0 },
+    { partition: "here", time: silence, now: silence },
+  ]);
+  expect(state.watermark).toBe(at(silence - 10));
+});
+
+test("T20: one clock that is a year ahead makes nobody late", () => {
+  const year = days(365) / minutes(1);
+  const { lanes } = run([{ time: 0 }, { time: year, now: 1 }, { time: 1 }, { time: -8, now: 2 }]);
+  expect(lanes).toEqual(["live", "live", "live", "live"]);
+});
+
+test("T20: a window closes once, when the watermark reaches its end, and stays closed", () => {
+  const end = at(0);
+  const closed = [0, 9, 10, 11, -50].map((_, index, times) =>
+    windowClosed(run(times.slice(0, index + 1).map((time) => ({ time }))).state.watermark, end),
+  );
+  expect(closed).toEqual([false, false, true, true, true]);
+});
+
+test("T20: a restart forgets nothing of how far time had come", () => {
+  const { state } = run([{ time: 30 }]);
+  const restarted = startWatermark(LATENESS, state.watermark);
+  expect(run([{ time: 19, now: 31 }], restarted).lanes).toEqual(["late"]);
+  expect(restarted.watermark).toBe(subtractMs(at(30), LATENESS));
+});

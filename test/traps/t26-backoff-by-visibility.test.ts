@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { SQS_VISIBILITY_MS_MAX } from "../../src/core/limits.ts";
+import { createSeededRandom } from "../../src/core/seeded-random.ts";
+import { hours, seconds } from "../../src/core/units.ts";
+import { DEFAULTS, TIMEOUT_MS_MAX } from "../../src/ingest/define-pipeline.ts";
+import { grantedDelayMs, retryDelayMs } from "../../src/ingest/policy/retry.ts";
+import { claimOne, failOne, fenceIn, onEveryLedger } from "./ledgers.ts";
+
+const ALMOST_ONE = 1 - 2 ** -53;
+
+onEveryLedger("T26: a retry waits in the queue, by the count of the ledger", (fresh) => {
+  test("the wait after each attempt has the bound of the attempt that the ledger counted", async () => {
+    const world = fresh();
+    const bounds: number[] = [];
+    for (let n = 1; n <= DEFAULTS.attempts; n += 1) {
+      const fence = fenceIn(await claimOne(world, "a"));
+      // What others receive meanwhile is no attempt and lengthens no wait.
+      await claimOne(world, "a", { owner: "other" });
+      const failed = await failOne(world, "a", fence);
+      if (failed?.kind !== "failed") throw new Error(`it is ${failed?.kind}`);
+      bounds.push(retryDelayMs(DEFAULTS, failed.attempts, ALMOST_ONE) + 1);
+    }
+    expect(bounds).toEqual([1, 2, 4, 8, 16, 32, 64].map(seconds));
+  });
+});
+
+test("T26: records that failed together do not come back together", () => {
+  const random = createSeededRandom("t26");
+  const waits = Array.from({ length: 1_000 }, () => retryDelayMs(DEFAULTS, 5, random.fraction()));
+  const quarters = [0, 1, 2, 3].map(
+    (quarter) => waits.filter((wait) => Math.floor(wait / 4_000) === quarter).length,
+  );
+  expect(Math.min(...quarters)).toBeGreaterThan(150);
+});
+
+test("T26: a wait is a visibility that SQS grants, even after the longest of handlers", () => {
+  for (const heldMs of [seconds(1), hours(6), TIMEOUT_MS_MAX, SQS_VISIBILITY_MS_MAX]) {
+    const asked = retryDelayMs({ baseMs: hours(11), capMs: hours(11) }, 1, ALMOST_ONE);
+    const granted = grantedDelayMs(asked, heldMs);
+    expect(granted + heldMs).toBeLessThanOrEqual(SQS_VISIBILITY_MS_MAX);
+  }
+});

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { days, seconds } from "../../src/core/units.ts";
+import { DEFAULTS } from "../../src/ingest/define-pipeline.ts";
+import { queueFindings, receivesLeast } from "../../src/ingest/policy/queue-check.ts";
+import { claimOne, failOne, fenceIn, onEveryLedger } from "./ledgers.ts";
+
+const ARN = "arn:aws:sqs:eu-west-1:000000000000:orders";
+
+function findings(maxReceiveCount: number, type: "standard" | "fifo" = "standard") {
+  const suffix = type === "fifo" ? ".fifo" : "";
+  const facts = { visibilityMs: seconds(60), waitMs: seconds(20), redrive: null };
+  const dead = { ...facts, arn: `${ARN}-dead${suffix}`, retentionMs: days(14) };
+  return queueFindings({
+    queue: {
+      ...facts,
+      name: `orders${suffix}`,
+      fifo: type === "fifo",
+      arn: `${ARN}${suffix}`,
+      retentionMs: days(4),
+      redrive: { deadLetterArn: dead.arn, maxReceiveCount },
+    },
+    deadLetters: dead,
+    pipeline: { ...DEFAULTS, onPoison: "halt" },
+  });
+}
+
+onEveryLedger("T27: receives are not attempts", (fresh) => {
+  test("with a duplicate delivered at every attempt, receives are twice the attempts", async () => {
+    const world = fresh();
+    let receives = 0;
+    let attempts = 0;
+    while (attempts < DEFAULTS.attempts) {
+      const fence = fenceIn(await claimOne(world, "a"));
+      await claimOne(world, "a", { owner: "other" });
+      receives += 2;
+      const failed = await failOne(world, "a", fence);
+      if (failed?.kind !== "failed") throw new Error(`it is ${failed?.kind}`);
+      attempts = failed.attempts;
+    }
+    expect(receives).toBe(2 * DEFAULTS.attempts);
+    expect(receives).toBeLessThan(receivesLeast(DEFAULTS.attempts));
+  });
+});
+
+test.each([5, 7, 10, 14, 24])(
+  "T27: a queue that moves messages after %s receives is told of",
+  (n) => {
+    expect(findings(n)).toEqual([
+      expect.objectContaining({ message: expect.stringContaining("set maxReceiveCount to 25.") }),
+    ]);
+  },
+);
+
+test("T27: one that would move a message before its attempts are over is an error", () => {
+  expect(findings(5)[0]?.severity).toBe("error");
+  expect(findings(10)[0]?.severity).toBe("warn");
+  expect(findings(25)).toEqual([]);
+});
+
+test("T27: a FIFO queue must not move the record its group waits behind", () => {
+  expect(findings(25, "fifo").map(({ id }) => id)).toEqual(["receives-break-order"]);
+  expect(findings(1_000, "fifo")).toEqual([]);
+});
