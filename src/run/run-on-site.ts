@@ -42,6 +42,9 @@ export interface StartOptions {
 
 export interface RunningPipeline extends AsyncDisposable {
   readonly name: string;
+  readonly queueName: string;
+  /** Null where what was given up on stays in its own queue. */
+  readonly deadLetterQueueName: string | null;
   /** Where /metrics and /health are: `http://127.0.0.1:port`. */
   readonly metricsOrigin: string;
   /** What should be mended about the queues, each in a sentence with the fix. */
@@ -101,6 +104,8 @@ export async function runOnSite(
     });
     return {
       name: pipeline.name,
+      queueName: queue.name,
+      deadLetterQueueName: deadLetters?.name ?? null,
       metricsOrigin: listener.origin,
       findings,
       snapshot: () => consumer.snapshot(),
