@@ -6,7 +6,7 @@
 //       what was committed is known as a duplicate then.
 
 import { createMask } from "../core/mask.ts";
-import { type DurationMs, durationMs, type EpochMs, seconds } from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, msBetween, seconds } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LeaseKeeper } from "../ports/lease-keeper.ts";
 import type { Ledger } from "../ports/ledger.ts";
@@ -28,11 +28,14 @@ import { createHandleStage } from "./handle.ts";
 import { type Hold, holdDelivery, Stopping } from "./hold.ts";
 import { createLaneNames } from "./lane-names.ts";
 import { createLanes } from "./lanes.ts";
+import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
+import type { Counts } from "./outcome-counts.ts";
 import { runDelivery, type Stages } from "./pipeline.ts";
+import { grantedDelayMs } from "./policy/retry.ts";
 import { createReceiver } from "./receive.ts";
 import { createSettler, type Settlement } from "./settle.ts";
 import { createSinkBreaker } from "./sink-breaker.ts";
-import { type Counts, createTally } from "./tally.ts";
+import { createTally } from "./tally.ts";
 import { createWatermarkTracker } from "./watermark-tracker.ts";
 
 export interface ConsumerPorts {
@@ -167,7 +170,8 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
 
   function settle(hold: Hold, settlement: Settlement): void {
     hold.drop();
-    settler.settle(hold.delivery, settlement);
+    const heldMs = msBetween(hold.receivedAt, clock.now());
+    settler.settle(hold.delivery, withinGrant(settlement, heldMs));
     tally.settled(hold, settlement.kind === "delete");
     inHand.delete(hold);
     if (inHand.size === 0) breaker.ended();
@@ -176,6 +180,12 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
     const told = onEmpty;
     onEmpty = [];
     for (const tell of told) tell();
+  }
+
+  /** SQS hides a delivery for twelve hours from its receipt and no longer. */
+  function withinGrant(settlement: Settlement, heldMs: number): Settlement {
+    if (settlement.kind !== "return") return settlement;
+    return { kind: "return", delayMs: grantedDelayMs(settlement.delayMs, heldMs) };
   }
 
   function empty(): Promise<void> {
@@ -195,8 +205,8 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
     while (!closing.signal.aborted) {
       const oldest = tally.oldestUnsettledAt();
       const age = oldest === null ? 0 : Math.max(0, clock.now() - oldest) / 1_000;
-      telemetry.gauge("oldest_unsettled_event_seconds", age, { queue: queue.name });
-      telemetry.gauge("records_in_flight", lanes.running, { queue: queue.name });
+      telemetry.gauge(METRICS.oldestUnsettled.name, age, { queue: queue.name });
+      telemetry.gauge(METRICS.inFlight.name, lanes.running, { queue: queue.name });
       await watermark.save();
       await reportDeadLetters();
       await clock.sleep(REPORT_MS, closing.signal).catch(() => undefined);
@@ -208,8 +218,7 @@ export function createConsumer(ports: ConsumerPorts, options: ConsumerOptions): 
     const facts = await deadLetters?.facts().catch(() => undefined);
     if (deadLetters === null || facts === undefined) return;
     const depth = facts.visible + facts.hidden + facts.delayed;
-    telemetry.gauge("dead_letter_count", depth, { queue: deadLetters.name });
-    telemetry.gauge("dlq_messages", depth, { queue: deadLetters.name });
+    telemetry.gauge(METRICS.deadLetterDepth.name, depth, { queue: deadLetters.name });
   }
 
   async function finish(): Promise<void> {

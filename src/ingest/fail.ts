@@ -23,6 +23,7 @@ import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
 import { PermanentError } from "./handler-errors.ts";
 import { type Hold, LeaseLost } from "./hold.ts";
+import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import { NOT_RUN, type Outcome } from "./outcome.ts";
 import { classify, type Verdict } from "./policy/error-class.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
@@ -102,7 +103,7 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
       },
     ]);
     if (result === undefined || result.kind === "fenced") return lost();
-    telemetry.count("dead_letters_total", 1, {
+    telemetry.count(METRICS.deadLetters.name, 1, {
       queue: queue.name,
       class: failed.verdict.errorClass,
     });
@@ -210,7 +211,7 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
         const attempt = attemptOf(record, claim, failed, hold);
         const [result] = await ledger.fail(scope, [{ ...attempt, permanent: false }]); // F1
         if (result === undefined || result.kind === "fenced") return lost();
-        telemetry.count("retry_attempts_total", 1, { reason: errorClass });
+        telemetry.count(METRICS.retries.name, 1, { reason: errorClass });
         const delayMs =
           verdict.delayMs ?? retryDelayMs(pipeline.retry, result.attempts, random.fraction());
         telemetry.log("warn", `attempt ${result.attempts} failed: ${failed.message}`, {

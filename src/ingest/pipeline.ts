@@ -51,7 +51,7 @@ export interface Stages {
 export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<Settlement> {
   const { records, ignored, trace } = stages.decode(hold);
   hold.trace = trace;
-  stages.tally.decoded(hold, records.length, ignored);
+  stages.tally.decoded(hold, ignored);
   if (records.length === 0) return Promise.resolve(settlementOf([]));
   return new Promise((resolve) => {
     const outcomes: Outcome[] = [];
@@ -63,7 +63,9 @@ export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<S
     for (const record of records) {
       lanes.add(stages.laneOf(record, hold), {
         async run() {
+          const span = stages.tally.begin(record, hold);
           const outcome = await runRecord(stages, record, hold);
+          span.end(outcome.kind === "done" ? {} : { errorType: outcome.kind });
           tell(record, outcome);
           return stages.halting && outcome.kind !== "done" ? "halt" : "next";
         },
@@ -77,11 +79,13 @@ export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<S
 async function runRecord(stages: Stages, record: WorkRecord, hold: Hold): Promise<Outcome> {
   if (!hold.alive()) return { kind: "lost" };
   let claimed: Claimed;
+  const askedAt = stages.clock.now();
   try {
     claimed = await stages.claim.claim(record, hold);
   } catch (error) {
     return stages.fail.unavailable(record, error, hold);
   }
+  stages.tally.stage("claim", askedAt);
   if (claimed.kind !== "claimed") return refused(stages, record, claimed, hold);
   try {
     return await runClaimed(stages, record, claimed, hold);
@@ -106,7 +110,9 @@ async function runClaimed(
   switch (handled.kind) {
     case "handled": {
       const { effects } = handled;
+      const handledAt = stages.clock.now();
       const sealed = await stages.commit.commit(record, claim, { effects, decision }, hold);
+      tally.stage("commit", handledAt);
       return sealedOutcome(stages, record, claim, sealed, hold);
     }
     case "dropped": {

@@ -5,13 +5,16 @@
 //       queue is asked by one.
 //   V3. A queue that fails is asked again after a growing, jittered pause, never in a hot loop.
 //   V4. After `stop`, no receive begins, and what one under way still brings is handed on.
+//   V5. A lease begins when the queue hands over, which is somewhere between question and answer. Of
+//       a long poll most of that time was waiting, so no more than a share of the lease is given up.
 
 import { SQS_BATCH_ENTRIES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../core/limits.ts";
-import type { DurationMs, EpochMs } from "../core/units.ts";
+import { type DurationMs, type EpochMs, epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Delivery, QueueReceiver } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import { pollBackoffMs } from "./policy/retry.ts";
 
 export interface Receiver {
@@ -32,8 +35,11 @@ export interface ReceiverOptions {
   readonly onAsked: () => void;
   /** A receive brought nothing. */
   readonly onNothing: () => void;
-  readonly take: (delivery: Delivery, askedAt: EpochMs) => void;
+  readonly take: (delivery: Delivery, since: EpochMs) => void;
 }
+
+/** How much of a lease an answer may have been under way for. */
+const ANSWER_SHARE = 1 / 6;
 
 export function createReceiver(
   ports: {
@@ -75,12 +81,13 @@ export function createReceiver(
     const max = SQS_BATCH_ENTRIES_MAX;
     const waitMs = SQS_RECEIVE_WAIT_MS_MAX;
     options.onAsked();
-    telemetry.count("sqs_requests_total", 1, { action: "ReceiveMessage" });
+    telemetry.count(METRICS.sqsRequests.name, 1, { action: "ReceiveMessage" });
     try {
       const deliveries = await queue.receive({ max, waitMs, visibilityMs }, stopping.signal);
       failures = 0;
       plenty = deliveries.length === max;
-      for (const delivery of deliveries) take(delivery, askedAt);
+      const since = epochMs(Math.max(askedAt, clock.now() - visibilityMs * ANSWER_SHARE)); // V5
+      for (const delivery of deliveries) take(delivery, since);
       if (deliveries.length === 0) options.onNothing();
     } catch (error) {
       options.onNothing();

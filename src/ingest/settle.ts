@@ -11,6 +11,7 @@ import { type DurationMs, durationMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Delivery, QueueReceiver, SettleOutcome } from "../ports/queue-receiver.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 
 /** What becomes of a delivery. */
 export type Settlement =
@@ -58,7 +59,7 @@ export function createSettler(ports: {
     let left = items;
     let reason = "";
     for (let tries = 1; left.length > 0 && tries <= TRIES_MAX; tries += 1) {
-      telemetry.count("sqs_requests_total", 1, { action });
+      telemetry.count(METRICS.sqsRequests.name, 1, { action });
       try {
         const outcomes = await ask(left);
         const failed = outcomes.filter((outcome) => outcome.kind === "failed");
