@@ -136,12 +136,12 @@ async function openTelemetry(
   { name }: Pipeline,
   { logLevel: level }: FilledSettings,
   runId: string,
-  { onLogLine: to = 2 }: StartOptions,
+  { onLogLine }: StartOptions,
 ) {
   return createTelemetry({
     metrics: [CONSUMER_METRICS],
     clock: systemPorts.clock,
-    logs: { level, to, fields: { pipeline: name, run_id: runId } },
+    logs: { level, to: onLogLine ?? 2, fields: { pipeline: name, run_id: runId } },
     tracing: await loadTracing("tidegate"),
   });
 }

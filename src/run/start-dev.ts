@@ -4,7 +4,6 @@
 //       `tidegate ledger` and `tidegate why` may open meanwhile.
 //   V3. What is there already is not changed. A pipeline file that wants it otherwise is refused.
 
-import { createBrokerObjectSource } from "../cloud/broker-object-source.ts";
 import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../cloud/start-cloud.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -76,7 +75,7 @@ function siteOn(cloud: Cloud, pipeline: Pipeline, names: DevNames): Site {
   return {
     queue,
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
-    objects: createBrokerObjectSource(cloud),
+    objects: cloud.objects,
     openKeeper(ledger, telemetry) {
       const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
       return createLeaseKeeper(ports, { visibilityMs, leaseMs: visibilityMs });
