@@ -24,6 +24,7 @@ import {
   SQS_VISIBILITY_MS_MAX,
 } from "../core/limits.ts";
 import { QUEUE_FACT_ATTRIBUTES, queueFactsOf } from "../core/queue-facts.ts";
+import { traceHeaderOf } from "../core/trace-context.ts";
 import { type DurationMs, durationMs, epochMs, seconds } from "../core/units.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import type { Delivery, Queue, QueueReceiver } from "../ports/queue-receiver.ts";
@@ -149,6 +150,12 @@ function entryOf(message: OutgoingMessage, at: number): SendMessageBatchRequestE
     entry.MessageAttributes = Object.fromEntries(
       named.map(([name, value]) => [name, { DataType: "String", StringValue: value }]),
     );
+  }
+  const trace = traceHeaderOf(attributes);
+  if (trace !== null) {
+    entry.MessageSystemAttributes = {
+      AWSTraceHeader: { DataType: "String", StringValue: trace },
+    };
   }
   if (groupId !== null) entry.MessageGroupId = groupId;
   if (dedupId !== null) entry.MessageDeduplicationId = dedupId;

@@ -3,8 +3,8 @@
 //       superseded; whatever else is answered, none of them happened here.
 //   M2. A lease that may have been lost is not committed under, although the ledger would refuse an
 //       old fence by itself: a handler that was aborted must not win by luck.
-//   M3. A ledger that does not answer is asked again with the same words, which is safe; a sink that
-//       refuses one record's effects does not take the others of the batch along.
+//   M3. A ledger that does not answer is asked again with the same words, which is safe; a sink
+//       that refuses one record's effects does not take the others of the batch along.
 //   M4. What was decided about a record (its lane, the watermark of that moment) is written down
 //       with its outcome, so that a replay can take the same decision.
 

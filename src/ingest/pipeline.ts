@@ -3,9 +3,10 @@
 //   receive  ->  decode  ->  claim  ->  handle  ->  commit  ->  settle
 //   Delivery ->  Record[] -> Claim  ->  Effects ->  Commit  ->  Settlement
 //
-// Each stage has a file of its own beside this one and no stage calls back. Read them in that order.
-//   P1. Nothing is acknowledged before what came of it is durable. A crash between commit and settle
-//       is a duplicate delivery, which claim or commit answers with "already committed".
+// Each stage has a file of its own beside this one and no stage calls back. Read them in that
+// order.
+//   P1. Nothing is acknowledged before what came of it is durable. A crash between commit and
+//       settle is a duplicate delivery, which claim or commit answers with "already committed".
 //   P2. Effects happen in the commit or not at all, and the commit happens once per record key,
 //       however often the record is delivered and however many consumers work on it.
 //   P3. Every record comes to an outcome: done, later, or another's. There is no fourth way, and no

@@ -1,12 +1,13 @@
 // Receive: asks the queue for as much as there is room for, and no more.
-//   V1. A receive is asked for only when all that it may bring has a place: what is in hand, and what
-//       receives under way may bring, never exceeds the room.
+//   V1. A receive is asked for only when all that it may bring has a place: what is in hand, and
+//       what receives under way may bring, never exceeds the room.
 //   V2. Receives are long polls of ten. While they come back full, several run at once; an idle
 //       queue is asked by one.
 //   V3. A queue that fails is asked again after a growing, jittered pause, never in a hot loop.
 //   V4. After `stop`, no receive begins, and what one under way still brings is handed on.
-//   V5. A lease begins when the queue hands over, which is somewhere between question and answer. Of
-//       a long poll most of that time was waiting, so no more than a share of the lease is given up.
+//   V5. A lease begins when the queue hands over, which is somewhere between question and answer.
+//       Of a long poll most of that time was waiting, so no more than a share of the lease is given
+//       up.
 
 import { SQS_BATCH_ENTRIES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../core/limits.ts";
 import { type DurationMs, type EpochMs, epochMs } from "../core/units.ts";
