@@ -10,7 +10,7 @@ import { z } from "zod";
 /** CSV has only text, and an empty cell where nothing was measured; JSON Lines have numbers. */
 const measured = (low: number, high: number) =>
   z.preprocess(
-    (cell) => (cell === "" ? null : cell),
+    (cell) => (cell === "" || cell === undefined ? null : cell),
     z.coerce.number().min(low).max(high).nullable(),
   );
 

@@ -10,9 +10,10 @@ import { createLeaseKeeper } from "../ingest/lease-keeper.ts";
 import { systemPorts } from "../platform/index.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import type { RunSettings } from "./config.ts";
+import { startLeaseThread } from "./lease-thread.ts";
+import { localCredentials, parseLedgerUrl } from "./open-ledger.ts";
 import type { Site } from "./run-on-site.ts";
 
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
 
 /** Finds the queue, its dead-letter queue and the bucket of a pipeline. */
@@ -23,7 +24,7 @@ export async function openAwsSite(pipeline: Pipeline, settings: RunSettings): Pr
       "the pipeline names no queue to consume: give --queue, or source.queue in its file";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
-  const { SQSClient, S3Client, openSqsQueue, createS3ObjectSource } = await loadSdk();
+  const { SQSClient, S3Client, ...aws } = await loadSdk();
   const options = clientOptions(settings);
   const sqs = new SQSClient(options);
   const s3 = new S3Client({ ...options, forcePathStyle: settings.endpoint !== undefined });
@@ -32,21 +33,25 @@ export async function openAwsSite(pipeline: Pipeline, settings: RunSettings): Pr
     s3.destroy();
   };
   try {
-    const queue = await openSqsQueue({ client: sqs, queue: wanted });
+    const queueUrl = await aws.findQueueUrl({ client: sqs, queue: wanted });
+    const queue = aws.createSqsQueue({ client: sqs, queueUrl });
     const named = settings.deadLetterQueue ?? (await queue.facts()).redrive?.deadLetterArn;
     const deadLetters: Queue | null =
-      named === undefined ? null : await openSqsQueue({ client: sqs, queue: named });
+      named === undefined ? null : await aws.openSqsQueue({ client: sqs, queue: named });
+    const objects = aws.createS3ObjectSource({ client: s3 });
+    const { name, generation, visibilityMs } = pipeline;
+    const terms = { visibilityMs, leaseMs: visibilityMs };
+    const scope = { pipeline: name, generation };
     return {
-      queue,
-      deadLetters,
-      objects: createS3ObjectSource({ client: s3 }),
-      openKeeper(ledger, telemetry) {
-        const { name, generation, visibilityMs } = pipeline;
-        const scope = { pipeline: name, generation };
-        const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
-        return createLeaseKeeper(ports, { visibilityMs, leaseMs: visibilityMs });
+      ...{ queue, deadLetters, objects, close },
+      openKeeper(ledger, ledgerUrl, telemetry) {
+        if (parseLedgerUrl(ledgerUrl).store === "memory") {
+          const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
+          return createLeaseKeeper(ports, terms); // A thread has no way to this memory.
+        }
+        const config = { queue: { ...options, queueUrl }, ledgerUrl, scope, ...terms };
+        return startLeaseThread({ telemetry }, config);
       },
-      close,
     };
   } catch (error) {
     await close();
@@ -56,14 +61,14 @@ export async function openAwsSite(pipeline: Pipeline, settings: RunSettings): Pr
 
 async function loadSdk() {
   try {
-    const [{ SQSClient }, { S3Client }, { openSqsQueue }, { createS3ObjectSource }] =
-      await Promise.all([
-        import("@aws-sdk/client-sqs"),
-        import("@aws-sdk/client-s3"),
-        import("../aws/open-sqs-queue.ts"),
-        import("../aws/s3-object-source.ts"),
-      ]);
-    return { SQSClient, S3Client, openSqsQueue, createS3ObjectSource };
+    const [{ SQSClient }, { S3Client }, ...adapters] = await Promise.all([
+      import("@aws-sdk/client-sqs"),
+      import("@aws-sdk/client-s3"),
+      import("../aws/open-sqs-queue.ts"),
+      import("../aws/sqs-queue.ts"),
+      import("../aws/s3-object-source.ts"),
+    ]);
+    return { SQSClient, S3Client, ...adapters[0], ...adapters[1], ...adapters[2] };
   } catch (error) {
     if ((error as { code?: string }).code !== "ERR_MODULE_NOT_FOUND") throw error;
     const message = `running on SQS and S3 needs the AWS SDK: npm install ${PACKAGES}`;
@@ -72,11 +77,11 @@ async function loadSdk() {
 }
 
 function clientOptions({ endpoint, region }: RunSettings) {
-  const local = endpoint !== undefined && LOOPBACK.test(new URL(endpoint).hostname);
-  const bare = local && process.env.AWS_ACCESS_KEY_ID === undefined;
+  const credentials = localCredentials(endpoint); // A2
+  const local = "credentials" in credentials;
   return {
     ...(endpoint !== undefined && { endpoint }),
     ...(region !== undefined ? { region } : local && { region: "us-east-1" }),
-    ...(bare && { credentials: { accessKeyId: "local", secretAccessKey: "local" } }), // A2
+    ...credentials,
   };
 }

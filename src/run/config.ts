@@ -80,6 +80,14 @@ export const SETTINGS = {
     commands: ["run"],
     doc: "sqlite:path, postgres://… or dynamodb://table; without it, ledger.db in the data folder.",
   },
+  tablesDatabase: {
+    flag: "tables-database",
+    env: "TIDEGATE_TABLES_DATABASE",
+    takes: text("DATABASE"),
+    fallback: null,
+    commands: ["run"],
+    doc: "postgres://… or a SQLite file for tables(); without it, what the file says, or the ledger's.",
+  },
   data: {
     flag: "data",
     env: "TIDEGATE_DATA",
@@ -141,6 +149,7 @@ export interface RunSettings {
   readonly queue?: string | undefined;
   readonly deadLetterQueue?: string | undefined;
   readonly ledger?: string | undefined;
+  readonly tablesDatabase?: string | undefined;
   readonly data?: string | undefined;
   readonly port?: number | undefined;
   readonly metricsPort?: number | undefined;

@@ -12,6 +12,7 @@ export function createFunctionSink(write: SinkFunction): IdempotentSink {
     async prepare() {},
     async apply(effects, { key, fence, object }, signal) {
       if (closed) throw new TidegateError("TG_CLOSED", "the sink is closed");
+      if (effects.length === 0) return; // Rows of a former state are the affair of tables alone.
       const about = object === null ? null : { bucket: object.bucket, key: object.key };
       await write(effects.map(emitted), { key, fence, object: about, signal });
     },

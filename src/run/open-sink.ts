@@ -41,9 +41,9 @@ function sinkOf(
     return createTableSink(sink, { dialect: "postgres", url: place.url });
   }
   return refuse(
-    `tables() writes into the ledger's database, and a ${place.store} ledger is none; give the ` +
-      'tables one of their own, tables({ … }, { database: "postgres://…" }), or run on a SQLite or ' +
-      "PostgreSQL ledger",
+    `tables() writes into the ledger's database, and a ${place.store} ledger is none: name one for ` +
+      "them with --tables-database or tables({ … }, { database }), or run on a SQLite or PostgreSQL " +
+      "ledger",
   );
 }
 

@@ -29,7 +29,12 @@ export interface Site {
   readonly queue: Queue;
   readonly deadLetters: Queue | null;
   readonly objects: ObjectSource | null;
-  openKeeper(ledger: Ledger, telemetry: Telemetry): LeaseKeeper | Promise<LeaseKeeper>;
+  /** Keeps leases alive, the ledger's as well: on a thread of its own wherever that helps. */
+  openKeeper(
+    ledger: Ledger,
+    ledgerUrl: string,
+    telemetry: Telemetry,
+  ): LeaseKeeper | Promise<LeaseKeeper>;
   close(): Promise<void>;
 }
 
@@ -84,7 +89,7 @@ export async function runOnSite(
     if (sink !== null) closers.push(() => sink.close());
     const findings = await checkQueues(pipeline, site);
     for (const finding of findings) telemetry.log("warn", finding);
-    const keeper = await site.openKeeper(ledger, telemetry);
+    const keeper = await site.openKeeper(ledger, settings.ledger, telemetry);
     closers.push(() => keeper.close());
     const { queue, deadLetters, objects } = site;
     const rows = createRowReader();

@@ -76,7 +76,9 @@ function siteOn(cloud: Cloud, pipeline: Pipeline, names: DevNames): Site {
     queue,
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
     objects: cloud.objects,
-    openKeeper(ledger, telemetry) {
+    openKeeper(ledger, _url, telemetry) {
+      // Whatever keeps this event loop busy keeps the embedded cloud waiting as well, so that a
+      // thread could not renew anything meanwhile.
       const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
       return createLeaseKeeper(ports, { visibilityMs, leaseMs: visibilityMs });
     },

@@ -2,6 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { TidegateError } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/define-pipeline.ts";
 import { openAwsSite } from "./aws-site.ts";
 import { type FilledSettings, fillSettings, type RunSettings } from "./config.ts";
@@ -16,7 +17,7 @@ export async function startPipeline(
 ): Promise<RunningPipeline> {
   const filled = fillSettings("run", settings);
   const ledger = ledgerUrl(filled);
-  const running = withGeneration(pipeline, filled);
+  const running = withTablesAt(withGeneration(pipeline, filled), filled);
   return runOnSite(running, await openAwsSite(running, filled), { ...filled, ledger }, options);
 }
 
@@ -31,4 +32,15 @@ export function ledgerUrl({ ledger, data }: FilledSettings): string {
 /** The pipeline in the generation that whoever runs it has chosen. */
 export function withGeneration(pipeline: Pipeline, { generation }: RunSettings): Pipeline {
   return generation === undefined ? pipeline : { ...pipeline, generation };
+}
+
+/** The pipeline with its tables where whoever runs it has them. */
+function withTablesAt(pipeline: Pipeline, { tablesDatabase: database }: RunSettings): Pipeline {
+  const { sink } = pipeline;
+  if (database === undefined) return pipeline;
+  if (sink === null || typeof sink === "function") {
+    const message = "--tables-database is given, but the pipeline has no tables() as its sink";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  return { ...pipeline, sink: { ...sink, database } };
 }
