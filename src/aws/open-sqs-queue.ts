@@ -18,8 +18,13 @@ export interface OpenSqsQueueOptions {
 }
 
 /** Finds a queue; fails with TG_QUEUE_REFUSED if there is none. URLs are taken at their word. */
-export async function openSqsQueue({ client, queue }: OpenSqsQueueOptions): Promise<Queue> {
-  if (/^https?:\/\//.test(queue)) return createSqsQueue({ client, queueUrl: queue });
+export async function openSqsQueue(options: OpenSqsQueueOptions): Promise<Queue> {
+  return createSqsQueue({ client: options.client, queueUrl: await findQueueUrl(options) });
+}
+
+/** The URL by which a queue is asked for. */
+export async function findQueueUrl({ client, queue }: OpenSqsQueueOptions): Promise<string> {
+  if (/^https?:\/\//.test(queue)) return queue;
   const arn = parseQueueArn(queue);
   const name = arn?.name ?? queue;
   if (!QUEUE_NAME.test(name)) {
@@ -31,7 +36,7 @@ export async function openSqsQueue({ client, queue }: OpenSqsQueueOptions): Prom
     const command = new GetQueueUrlCommand({ QueueName: name, ...owner });
     const ask = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
     const { QueueUrl = "" } = await withDeadline(ask, REQUEST_MS_MAX);
-    return createSqsQueue({ client, queueUrl: QueueUrl });
+    return QueueUrl;
   } catch (error) {
     throw queueFault(error, name);
   }

@@ -9,6 +9,10 @@ export const ERROR_CODES = {
     retry: "never",
     hint: "Run the command with --help to see what it takes.",
   },
+  TG_PIPELINE_INVALID: {
+    retry: "never",
+    hint: "Mend the pipeline file and start again; nothing was opened.",
+  },
   TG_VALUE_INVALID: {
     retry: "never",
     hint: "Mend the value named in the message; nothing was written.",

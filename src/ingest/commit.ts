@@ -76,7 +76,8 @@ export function createCommitStage(
       const origin = originOf(record);
       if (!hold.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
       try {
-        if (sink?.mode === "idempotent" && effects.length > 0) {
+        // An object without effects may have had some before, which are to go.
+        if (sink?.mode === "idempotent" && (effects.length > 0 || origin.object !== null)) {
           const fence = claim.fence ?? fenceOf(claim.startedAt);
           await sink.apply(effects, { ...origin, fence }, hold.signal);
           if (!hold.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
