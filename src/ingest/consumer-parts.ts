@@ -107,7 +107,7 @@ function createStages(
     decode: (hold) => decodeDelivery(pipeline, hold.delivery),
     laneOf: createLaneNames(pipeline, queue.fifo, telemetry),
     claim: createClaimStage(ports, { ...options, leaseMs, receiptIsEnough }),
-    handle: createHandleStage({ ...ports, deadlines }, options),
+    handle: createHandleStage({ ...ports, deadlines, mask }, options),
     commit: createCommitStage(ports, options),
     fail: createFailStage({ ...ports, mask }, { ...options, queue }),
   };

@@ -38,6 +38,8 @@ export const HALT_MS: DurationMs = minutes(15);
 export interface StageFailure {
   readonly error: unknown;
   readonly stage: "handle" | "commit";
+  /** What the error may have quoted and nobody may see, beside what the message itself holds. */
+  readonly secrets?: readonly string[];
 }
 
 export interface FailStage {
@@ -95,9 +97,9 @@ class LedgerFailures implements FailStage {
   }
 
   async fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: Hold) {
-    const { error, stage } = failure;
+    const { error, stage, secrets } = failure;
     if (error instanceof LeaseLost) return LOST;
-    const failed = this.#read(record, error);
+    const failed = this.#read(record, error, secrets);
     const { retry, blames } = failed.verdict;
     try {
       if (stage === "commit" && retry !== "never" && blames !== "record") {
@@ -211,10 +213,10 @@ class LedgerFailures implements FailStage {
   }
 
   /** The error in words that may be shown to anybody. */
-  #read(record: WorkRecord, error: unknown): Failed {
+  #read(record: WorkRecord, error: unknown, quoted: readonly string[] = []): Failed {
     const { mask } = this.#ports;
     const verdict = classify(error, this.#options.pipeline.errors);
-    const secrets = mask.secretsOf(record.original);
+    const secrets = [...mask.secretsOf(record.original), ...quoted];
     const stack = stackOf(error);
     return {
       verdict,

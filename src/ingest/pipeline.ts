@@ -133,7 +133,7 @@ async function runClaimed(
     }
     case "failed":
       onSealing();
-      return fail.fail(record, claim, { error: handled.error, stage: "handle" }, hold);
+      return fail.fail(record, claim, { ...handled, stage: "handle" }, hold);
     case "stopped":
       onSealing();
       return fail.giveBack(record, claim, hold);
