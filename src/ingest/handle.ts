@@ -75,7 +75,10 @@ export function createHandleStage(
         signal: attempt.signal,
         ...effectMethods(effects, attempt.signal),
         log(level, message, fields) {
-          telemetry.log(level, message, { ...logFieldsOf(record, hold, runId), ...fields });
+          const secrets = [...mask.secretsOf(record.original), ...mask.secretsOf(row)];
+          const shown = scrubbed(mask, fields, secrets);
+          const ids = logFieldsOf(record, hold, runId);
+          telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
         },
       };
       try {
@@ -87,6 +90,18 @@ export function createHandleStage(
       }
     },
   };
+}
+
+function scrubbed(
+  mask: Mask,
+  fields: Readonly<Record<string, string | number>> = {},
+  secrets: readonly string[],
+): Record<string, string | number> {
+  const shown = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === "string" ? mask.text(value, secrets) : value,
+  ]);
+  return Object.fromEntries(shown);
 }
 
 async function callHandler(
