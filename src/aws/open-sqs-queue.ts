@@ -6,7 +6,8 @@ import { TidegateError } from "../core/errors.ts";
 import { parseQueueArn } from "../core/queue-arn.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import { queueFault } from "./faults.ts";
-import { createSqsQueue } from "./sqs-queue.ts";
+import { withDeadline } from "./request-deadline.ts";
+import { createSqsQueue, REQUEST_MS_MAX } from "./sqs-queue.ts";
 
 const QUEUE_NAME = /^[\w-]{1,80}(?:\.fifo)?$/;
 
@@ -32,9 +33,9 @@ export async function findQueueUrl({ client, queue }: OpenSqsQueueOptions): Prom
   }
   const owner = arn === null ? {} : { QueueOwnerAWSAccountId: arn.account };
   try {
-    const { QueueUrl = "" } = await client.send(
-      new GetQueueUrlCommand({ QueueName: name, ...owner }),
-    );
+    const command = new GetQueueUrlCommand({ QueueName: name, ...owner });
+    const ask = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
+    const { QueueUrl = "" } = await withDeadline(ask, REQUEST_MS_MAX);
     return QueueUrl;
   } catch (error) {
     throw queueFault(error, name);

@@ -90,7 +90,8 @@ function bytesOf(
         bytes.set(chunk, at);
         at += chunk.length;
       }
-      return at === wanted ? bytes : bytes.slice(0, at);
+      if (at < wanted && size !== null) throw unavailable(pin, "fewer bytes came than asked for");
+      return bytes.subarray(0, at);
     },
   };
 }

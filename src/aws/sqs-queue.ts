@@ -39,7 +39,7 @@ export interface SqsQueueOptions {
 }
 
 /** What a request may take, the SDK's own retries included; a receive may wait besides. A1 */
-const REQUEST_MS_MAX: DurationMs = seconds(10);
+export const REQUEST_MS_MAX: DurationMs = seconds(10);
 
 const SYSTEM_ATTRIBUTES = [
   "AWSTraceHeader",

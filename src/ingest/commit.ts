@@ -30,13 +30,16 @@ export type Sealed =
   | { readonly kind: "lost"; readonly reason: string }
   | { readonly kind: "failed"; readonly error: unknown };
 
+/** What a handler left to be sealed. */
+export interface Work {
+  readonly effects: readonly Effect[];
+  readonly decision: LaneDecision;
+  /** Called right before the ledger is asked: from then on the claim is not to be renewed. */
+  readonly onSealing: () => void;
+}
+
 export interface CommitStage {
-  commit(
-    record: WorkRecord,
-    claim: Claim,
-    work: { readonly effects: readonly Effect[]; readonly decision: LaneDecision },
-    hold: Hold,
-  ): Promise<Sealed>;
+  commit(record: WorkRecord, claim: Claim, work: Work, hold: Hold): Promise<Sealed>;
 }
 
 /** One ledger call takes so many commits. */
@@ -69,7 +72,7 @@ export function createCommitStage(
   });
 
   return {
-    async commit(record, claim, { effects, decision }, hold) {
+    async commit(record, claim, { effects, decision, onSealing }, hold) {
       const origin = originOf(record);
       if (!hold.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
       try {
@@ -87,6 +90,7 @@ export function createCommitStage(
           ...(record.object !== null && { object: record.object }),
           ...(writes.length > 0 && { writes }),
         };
+        onSealing();
         if (claim.fence !== null) return await commitOne({ ...sealed, fence: claim.fence });
         const { startedAt } = claim;
         const { receivedAt } = hold;
@@ -117,8 +121,10 @@ function isRefusedSink(error: unknown): boolean {
 }
 
 function originOf({ key, object, eventTime, content }: WorkRecord): EffectOrigin {
-  const removed = content.kind === "object" && content.event.kind === "removed";
-  return { key, eventTime, object: object === null ? null : { ...object, removed } };
+  // Only what changes an object's bytes says anything about the rows that came of them.
+  const kind = content.kind === "object" ? content.event.kind : null;
+  const changed = object !== null && (kind === "created" || kind === "removed");
+  return { key, eventTime, object: changed ? { ...object, removed: kind === "removed" } : null };
 }
 
 const NOTHING_DIGEST = sha256Hex("[]");

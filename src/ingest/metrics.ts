@@ -94,12 +94,6 @@ export const CONSUMER_METRICS = {
     help: "Messages that lie in the dead-letter queue now, however they came there.",
     labels: ["queue"],
   },
-  deadLetterMessages: {
-    name: "dlq_messages",
-    kind: "gauge",
-    help: "The same as dead_letter_count, under a name that no histogram could have.",
-    labels: ["queue"],
-  },
   watermark: {
     name: "watermark_event_time_seconds",
     kind: "gauge",

@@ -13,9 +13,12 @@ export interface ParquetFile {
   readonly buffer: AsyncBuffer;
   /** What the source threw first, if it did (PF3). */
   sourceFailure(): { readonly error: unknown } | null;
-  /** Drops what was fetched; called after each row group. */
-  forget(): void;
+  /** Drops what was fetched, and looks through what is fetched from now on by `inspect`. */
+  begin(inspect: Inspect): void;
 }
+
+/** Throws if the bytes of the object from `start` on must not be decoded. */
+export type Inspect = (bytes: ArrayBuffer, start: number) => void;
 
 export interface ParquetFileOptions {
   readonly name: string;
@@ -25,10 +28,11 @@ export interface ParquetFileOptions {
 }
 
 export function openParquetFile(source: ByteSource, options: ParquetFileOptions): ParquetFile {
-  const { name, size, limits, signal } = options;
+  const { name, size, signal } = options;
   const lanes: Promise<unknown>[] = Array.from({ length: PARQUET_RANGES_MAX }, async () => {});
   const fetched = new Map<string, Promise<ArrayBuffer>>();
   let failure: { readonly error: unknown } | null = null;
+  let inspect: Inspect = () => {};
   let turn = 0;
 
   async function fetchRange(start: number, end: number): Promise<ArrayBuffer> {
@@ -43,33 +47,47 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
   }
 
   function slice(start: number, end: number = size): Promise<ArrayBuffer> {
-    checkRange(start, end); // PF2
+    checkRange(start, end, options); // PF2
     const key = `${start}-${end}`;
     const known = fetched.get(key);
     if (known !== undefined) return known;
     const lane = turn++ % lanes.length;
-    const answer = (lanes[lane] ?? Promise.resolve()).then(() => fetchRange(start, end)); // PF1
+    const answer = (lanes[lane] ?? Promise.resolve()).then(async () => {
+      const bytes = await fetchRange(start, end); // PF1
+      inspect(bytes, start);
+      return bytes;
+    });
     lanes[lane] = answer.catch(() => undefined);
     fetched.set(key, answer);
     return answer;
   }
 
-  function checkRange(start: number, end: number): void {
-    const inside = Number.isSafeInteger(start) && Number.isSafeInteger(end);
-    if (!inside || start < 0 || end < start || end > size) {
-      throw unreadable(name, "its footer points outside the object");
-    }
-    if (end - start <= limits.parquetGroupBytesMax) return;
-    const max = describeBytes(limits.parquetGroupBytesMax);
-    throw unreadable(name, `a part of it that is read at once is longer than ${max}`);
-  }
-
   return {
-    // An async function, so that a refusal is a rejection here as well.
-    buffer: { byteLength: size, slice: async (start, end) => slice(start, end) },
+    buffer: {
+      byteLength: size,
+      slice(start, end) {
+        const answer = (async () => slice(start, end))();
+        // hyparquet drops the answers that it no longer needs once one of them has failed.
+        answer.catch(() => undefined);
+        return answer;
+      },
+    },
     sourceFailure: () => failure,
-    forget: () => fetched.clear(),
+    begin(next) {
+      fetched.clear();
+      inspect = next;
+    },
   };
+}
+
+function checkRange(start: number, end: number, { name, size, limits }: ParquetFileOptions): void {
+  const whole = Number.isSafeInteger(start) && Number.isSafeInteger(end);
+  if (!whole || start < 0 || end < start || end > size) {
+    throw unreadable(name, "its footer points outside the object");
+  }
+  if (end - start <= limits.parquetGroupBytesMax) return;
+  const max = describeBytes(limits.parquetGroupBytesMax);
+  throw unreadable(name, `a part of it that is read at once is longer than ${max}`);
 }
 
 /** The answer, or the signal's reason once it is aborted, even if the source does not heed it. */

@@ -172,7 +172,7 @@ describe("how it is read", () => {
     for await (const _ of read(source)) break;
     expect(source.rangeBytes()).toBeLessThan(FOOTER_FETCH_BYTES + 11 * 20_100);
     expect(bytes.length).toBeGreaterThan(4_000_000);
-    expect([source.opened(), source.closed()]).toEqual([1, 1]);
+    expect(source.opened()).toBe(0); // Its suffix told, so no stream was begun in vain.
   });
 
   test("many columns are fetched a few at a time", async () => {
@@ -229,6 +229,12 @@ describe("what cannot be read", () => {
     );
     bytes.writeUInt8(0xff, bytes.indexOf("abcdefgh"));
     expect(await refusalOf(bytes, { name: "a" })).toMatch(/^a: cannot be read as Parquet/);
+  });
+
+  test("what only calls itself Parquet is refused plainly", async () => {
+    expect(await refusalOf("station,at\n1,2\n", { name: "a.parquet" })).toBe(
+      "a.parquet: is no Parquet: it does not start with PAR1",
+    );
   });
 
   test("a source that does not tell its size cannot give Parquet", async () => {

@@ -4,13 +4,25 @@
 //        undefined, which would pass for a null.
 //   PQ3. What hyparquet or zlib throws on damaged bytes is about the content; what the source
 //        throws is not (RW3).
+//   PQ4. Pages are looked through before they are decoded, so that damage cannot hang the process.
 
-import { type FileMetaData, parquetMetadataAsync, parquetRead, parquetSchema } from "hyparquet";
+import {
+  type ColumnMetaData,
+  type Compressors,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetRead,
+  parquetSchema,
+  type SchemaTree,
+} from "hyparquet";
 import { TidegateError } from "../core/errors.ts";
 import type { ByteSource, NumberedRow, ReadRowsOptions, Row } from "../ports/rows.ts";
+import { type Compression, compressionOf, MAGIC_BYTES } from "./expand.ts";
 import { createCompressors, PARQUET_CODECS } from "./parquet-codecs.ts";
-import { openParquetFile, type ParquetFile } from "./parquet-file.ts";
+import { type Inspect, openParquetFile, type ParquetFile } from "./parquet-file.ts";
+import { checkPages } from "./parquet-pages.ts";
 import { type Convert, convertOf, RAW_PARSERS, withoutDecimals } from "./parquet-values.ts";
+import { isParquet } from "./row-format.ts";
 import {
   describeBytes,
   PARQUET_SLICE_BYTES,
@@ -30,9 +42,12 @@ interface OpenParquet {
   readonly file: ParquetFile;
   readonly metadata: FileMetaData;
   readonly columns: readonly Column[];
+  readonly compressors: Compressors;
   readonly name: string;
   readonly limits: RowLimits;
 }
+
+type RowGroup = FileMetaData["row_groups"][number];
 
 /** The smallest file has the magic at both ends and the length of its footer. */
 const FILE_BYTES_MIN = 12;
@@ -50,19 +65,30 @@ export async function* parquetRows(
   if (size < FILE_BYTES_MIN) throw unreadable(name, `is no Parquet: it has ${size} bytes`);
   const file = openParquetFile(source, { name, size, limits, signal });
   try {
+    checkHead(new Uint8Array(await file.buffer.slice(0, MAGIC_BYTES)), name);
     const parquet = await open(file, name, limits);
-    for (const [start, end] of slicesOf(parquet)) {
-      if (start.first) file.forget(); // PQ1
-      yield await readSlice(parquet, start.row, end);
+    for (const { group, firstOfGroup, rowStart, rowEnd } of slicesOf(parquet)) {
+      if (firstOfGroup) file.begin(inspectorOf(group, parquet)); // PQ1, PQ4
+      yield await readSlice(parquet, rowStart, rowEnd);
     }
   } catch (error) {
     const failure = file.sourceFailure();
     if (failure !== null) throw failure.error; // PQ3
     if (error instanceof TidegateError && error.code === "TG_OBJECT_UNREADABLE") throw error;
     throw unreadable(name, `cannot be read as Parquet (${reasonOf(error)})`, { cause: error });
-  } finally {
-    file.forget();
   }
+}
+
+/** Parquet has its compression inside; what was compressed once more has no ranges to read. */
+export function packedParquet(name: string, compression: Compression): TidegateError {
+  const reason = `is compressed with ${compression}; Parquet is read by ranges, so store it as it is`;
+  return unreadable(name, reason);
+}
+
+function checkHead(head: Uint8Array, name: string): void {
+  const compression = compressionOf(head);
+  if (compression !== null) throw packedParquet(name, compression);
+  if (!isParquet(head)) throw unreadable(name, "is no Parquet: it does not start with PAR1");
 }
 
 async function open(file: ParquetFile, name: string, limits: RowLimits): Promise<OpenParquet> {
@@ -73,7 +99,8 @@ async function open(file: ParquetFile, name: string, limits: RowLimits): Promise
     flat: node.children.length === 0 && node.element.repetition_type !== "REPEATED",
   }));
   const metadata = { ...stored, schema: stored.schema.map(withoutDecimals) };
-  const parquet = { file, metadata, columns, name, limits };
+  const compressors = createCompressors(name, limits.parquetGroupBytesMax);
+  const parquet = { file, metadata, columns, compressors, name, limits };
   checkMetadata(parquet);
   return parquet;
 }
@@ -98,12 +125,7 @@ function checkMetadata({ metadata, columns, name, limits }: OpenParquet): void {
   }
 }
 
-function checkGroup(
-  group: FileMetaData["row_groups"][number],
-  ordinal: number,
-  name: string,
-  limits: RowLimits,
-): void {
+function checkGroup(group: RowGroup, ordinal: number, name: string, limits: RowLimits): void {
   let storedBytes = 0n;
   for (const { meta_data: column } of group.columns) {
     if (column === undefined) throw unreadable(name, "has columns that are encrypted");
@@ -117,25 +139,58 @@ function checkGroup(
   throw unreadable(name, `row group ${ordinal} is longer than ${max}; write smaller groups`);
 }
 
+interface Slice {
+  readonly group: RowGroup;
+  readonly firstOfGroup: boolean;
+  readonly rowStart: number;
+  readonly rowEnd: number;
+}
+
 /** Ranges of rows, none of which spans two groups. */
-function* slicesOf({
-  metadata,
-}: OpenParquet): Generator<readonly [{ row: number; first: boolean }, number]> {
+function* slicesOf({ metadata }: OpenParquet): Generator<Slice> {
   let groupStart = 0;
   for (const group of metadata.row_groups) {
     const rows = Number(group.num_rows);
     const share = PARQUET_SLICE_BYTES / Math.max(1, Number(group.total_byte_size));
     const step = Math.max(1, Math.min(PARQUET_SLICE_ROWS_MAX, Math.floor(rows * share)));
     const groupEnd = groupStart + rows;
-    for (let row = groupStart; row < groupEnd; row += step) {
-      yield [{ row, first: row === groupStart }, Math.min(row + step, groupEnd)];
+    for (let rowStart = groupStart; rowStart < groupEnd; rowStart += step) {
+      const rowEnd = Math.min(rowStart + step, groupEnd);
+      yield { group, firstOfGroup: rowStart === groupStart, rowStart, rowEnd };
     }
     groupStart = groupEnd;
   }
 }
 
+/** Looks through each column of the group as it arrives; a range holds whole columns (PQ4). */
+function inspectorOf(group: RowGroup, { metadata, compressors }: OpenParquet): Inspect {
+  const root = parquetSchema(metadata);
+  const chunks = group.columns.flatMap(({ meta_data: column }) => {
+    return column === undefined ? [] : [{ metadata: column, path: pathOf(root, column) }];
+  });
+  return (bytes, rangeStart) => {
+    for (const chunk of chunks) {
+      const { dictionary_page_offset, data_page_offset, total_compressed_size } = chunk.metadata;
+      const start = Number(dictionary_page_offset || data_page_offset) - rangeStart;
+      const end = start + Number(total_compressed_size);
+      if (start < 0 || end > bytes.byteLength) continue;
+      checkPages(new Uint8Array(bytes, start, end - start), chunk, compressors);
+    }
+  };
+}
+
+function pathOf(root: SchemaTree, { path_in_schema: names }: ColumnMetaData): SchemaTree[] {
+  const path = [root];
+  for (const name of names) {
+    const child = path.at(-1)?.children.find(({ element }) => element.name === name);
+    if (child === undefined) throw new Error(`the schema has no column ${names.join(".")}`);
+    path.push(child);
+  }
+  return path;
+}
+
 async function readSlice(
-  { file, metadata, columns, name, limits }: OpenParquet,
+  { file, metadata, columns, compressors, name }: OpenParquet,
   rowStart: number,
   rowEnd: number,
 ): Promise<NumberedRow[]> {
@@ -150,7 +205,7 @@ async function readSlice(
     utf8: false,
     geoparquet: false,
     parsers: RAW_PARSERS,
-    compressors: createCompressors(name, limits.parquetGroupBytesMax),
+    compressors,
     onComplete: (rows) => {
       cells = rows;
     },

@@ -32,6 +32,8 @@ export const CHUNK_BYTES_MAX: Bytes = bytes(65_536);
 /** Rows of Parquet that are decoded at once, and the expanded bytes that they may stand for. */
 export const PARQUET_SLICE_ROWS_MAX = 65_536;
 export const PARQUET_SLICE_BYTES: Bytes = bytes(16 * MEBIBYTE);
+/** Values of one Parquet page, and of one run in it; a few bytes can declare any number of them. */
+export const PARQUET_PAGE_VALUES_MAX = 16_777_216;
 /** Requests for parts of one Parquet object under way at once. */
 export const PARQUET_RANGES_MAX = 4;
 

@@ -127,10 +127,11 @@ describe("which format an object has", () => {
   test("Parquet inside gzip is refused plainly, and so is what was compressed twice", async () => {
     const file = parquetWriteBuffer({ columnData: [{ name: "x", data: [1], type: "INT32" }] });
     const packed = gzipSync(new Uint8Array(file));
-    const reason = "is Parquet inside gzip; it is read by ranges, so store it as it is";
-    for (const format of ["auto", "parquet"] as const) {
-      expect(await refusalOf(packed, { format, name: "a.gz" })).toBe(`a.gz: ${reason}`);
+    const reason = "is compressed with gzip; Parquet is read by ranges, so store it as it is";
+    for (const name of ["a.gz", "a.parquet", "a.parquet.gz"]) {
+      expect(await refusalOf(packed, { name })).toBe(`${name}: ${reason}`);
     }
+    expect(await refusalOf(packed, { name: "a", format: "parquet" })).toBe(`a: ${reason}`);
     expect(await refusalOf(zstdCompressSync(gzipSync("x\n1\n")), { name: "a.csv" })).toBe(
       "a.csv: is compressed twice, gzip inside zstd",
     );

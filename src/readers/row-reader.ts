@@ -24,7 +24,7 @@ import { type Compression, compressionOf, expand, limitBytes, MAGIC_BYTES } from
 import { jsonRows } from "./json-rows.ts";
 import { jsonlRows } from "./jsonl-rows.ts";
 import { openSource } from "./open-source.ts";
-import { parquetRows } from "./parquet-rows.ts";
+import { packedParquet, parquetRows } from "./parquet-rows.ts";
 import { delimiterOfName, formatOfContent, formatOfName, HEAD_BYTES } from "./row-format.ts";
 import { ROW_LIMITS, type RowLimits } from "./row-limits.ts";
 import { unreadable } from "./unreadable.ts";
@@ -42,6 +42,26 @@ async function* readRows(
   options: ReadRowsOptions,
   limits: RowLimits,
 ): AsyncGenerator<NumberedRow> {
+  const { format, name, signal } = options;
+  const expected = format === "auto" ? formatOfName(name) : format;
+  const batches =
+    expected === "parquet"
+      ? parquetRows(source, options, limits)
+      : streamedRows(source, options, limits);
+  for await (const batch of batches) {
+    for (const row of batch) {
+      signal.throwIfAborted();
+      yield row; // RR2
+    }
+  }
+}
+
+/** Rows of an object whose bytes are to be seen before it is known what they are. */
+async function* streamedRows(
+  source: ByteSource,
+  options: ReadRowsOptions,
+  limits: RowLimits,
+): AsyncGenerator<readonly NumberedRow[]> {
   const { name, signal } = options;
   const opened = openSource(source, name, signal);
   const stored = new ByteCursor(opened.chunks);
@@ -51,16 +71,11 @@ async function* readRows(
     bytes = new ByteCursor(plainBytes(stored, compression, name, limits));
     const format = await formatOf(bytes, options);
     if (compression !== null) await checkPackedOnce(bytes, format, compression, name);
-    if (format === "parquet") await opened.close(); // From here on it is read by ranges.
-    const batches =
-      format === "parquet"
-        ? parquetRows(source, options, limits)
-        : textRows(format, checkText(bytes, name), name, limits);
-    for await (const batch of batches) {
-      for (const row of batch) {
-        signal.throwIfAborted();
-        yield row; // RR2
-      }
+    if (format === "parquet") {
+      await opened.close();
+      yield* parquetRows(source, options, limits);
+    } else {
+      yield* textRows(format, checkText(bytes, name), name, limits);
     }
   } finally {
     // RW4. The source goes first: what waits for it would hold up the stages above.
@@ -111,10 +126,7 @@ async function checkPackedOnce(
   compression: Compression,
   name: string,
 ): Promise<void> {
-  if (format === "parquet") {
-    const reason = `is Parquet inside ${compression}; it is read by ranges, so store it as it is`;
-    throw unreadable(name, reason); // RR3
-  }
+  if (format === "parquet") throw packedParquet(name, compression); // RR3
   const inner = compressionOf(await bytes.peek(MAGIC_BYTES));
   if (inner !== null) throw unreadable(name, `is compressed twice, ${inner} inside ${compression}`);
 }

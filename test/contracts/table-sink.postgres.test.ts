@@ -1,5 +1,6 @@
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
+import { fenceOf } from "../../src/core/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { tellMissing } from "../requires.ts";
 import { startPostgres } from "./postgres-server.ts";
@@ -9,6 +10,7 @@ import {
   type DatabaseRow,
   OBSERVATIONS,
   openSink,
+  originOf,
   specOf,
   type TestDatabase,
 } from "./table-sink-world.ts";
@@ -67,6 +69,28 @@ describe.skipIf("missing" in server)("PostgreSQL", () => {
     await openSink("direct", specOf({ t: { columns: more, key: ["id"] } }), address).prepare();
     expect(await ask("SELECT n FROM report")).toEqual([{ n: "0" }]);
     expect(await ask("SELECT id, note FROM t")).toEqual([]);
+  });
+
+  test("a connection that the server ends is replaced by another", async () => {
+    const { address, query: ask } = await freshDatabase();
+    const sink = openSink("idempotent", specOf(OBSERVATIONS), address);
+    if (sink.mode !== "idempotent") throw new Error("the wrong sink");
+    await sink.prepare();
+    const apply = async (at: number) => {
+      const row = { station: "a", at, celsius: 1 };
+      const origin = { ...originOf({ key: `k${at}`, at }), fence: fenceOf(1) };
+      const { signal } = new AbortController();
+      await sink.apply([{ kind: "upsert", table: "observations", row }], origin, signal);
+    };
+    await apply(1);
+    await ask(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+      WHERE application_name = 'tidegate-sink'`);
+    // Whether the loss is seen before the next call or by it is a matter of moments.
+    const unavailable = { code: "TG_SINK_UNAVAILABLE", retry: "later" };
+    await apply(2).catch((error) => expect(error).toMatchObject(unavailable));
+    await apply(2);
+    expect(await ask("SELECT at FROM observations ORDER BY at")).toEqual([{ at: 1 }, { at: 2 }]);
+    await sink.close();
   });
 
   test("a database that is down, absent or read-only is worth another try", async () => {

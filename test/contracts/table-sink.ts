@@ -204,6 +204,18 @@ function describeOrder(world: OpenWorld): void {
     expect(await query(ROWS)).toEqual([row("a", 1, 2)]);
   });
 
+  test("an event without a sequencer, as from a listing, does not let older ones in again", async () => {
+    const { deliver, query } = await world();
+    const say = (celsius: number) => ({ object: "a.csv", effects: [upsert("a", 1, celsius)] });
+    await deliver({ key: "k5", at: 5, sequencer: "5", ...say(5) });
+    await deliver({ key: "listed", at: 7, ...say(7) });
+    expect(await query(ROWS)).toEqual([row("a", 1, 7)]);
+    await deliver({ key: "k4", at: 8, sequencer: "4", ...say(4) });
+    expect(await query(ROWS)).toEqual([row("a", 1, 7)]);
+    await deliver({ key: "k6", at: 6, sequencer: "6", ...say(6) });
+    expect(await query(ROWS)).toEqual([row("a", 1, 6)]);
+  });
+
   test("of two objects with the same row the later by event time wins, whichever comes first", async () => {
     const early = {
       key: "z",

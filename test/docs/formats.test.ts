@@ -28,6 +28,8 @@ test("the page gives the limits that hold", () => {
   const expected = named.map((name) => [`\`${name}\``, limits.describeBytes(Number(all[name]))]);
   expect(written).toEqual(expected);
   expect(named.map((name) => all[name])).toEqual(Object.values(ROW_LIMITS));
+  const values = limits.PARQUET_PAGE_VALUES_MAX.toLocaleString("en-US");
+  expect(page).toContain(`may declare up to ${values} values`);
 });
 
 test("the page lists the codecs that are read", () => {

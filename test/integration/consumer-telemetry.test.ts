@@ -1,9 +1,21 @@
 // Consumer telemetry: what a consumer at work tells, by the telemetry that production has.
 
+import { trace } from "@opentelemetry/api";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
 import { expect, test } from "vitest";
 import { CONSUMER_METRICS } from "../../src/ingest/metrics.ts";
+import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
+import { createProducer } from "../../src/produce/producer.ts";
+import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createTelemetry, type ProcessTelemetry } from "../../src/telemetry/create-telemetry.ts";
+import { loadTracing } from "../../src/telemetry/tracing.ts";
+import { random, turn } from "../contracts/real-ports.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
+import { event } from "../support/producer-world.ts";
 
 /** A consumer that commits one message, meets a copy of it, and gives up on another. */
 async function work() {
@@ -53,8 +65,7 @@ test("the numbers of the contract are on /metrics, and they are right", () => {
     'retry_attempts_total{reason="unknown"}': 1,
     'dead_letters_total{queue="work",class="unknown"}': 1,
     'dead_letter_count{queue="work-dead"}': 1,
-    'dlq_messages{queue="work-dead"}': 1,
-    'processing_latency_seconds_count{stage="total"}': 1,
+    'processing_latency_seconds_count{stage="handle"}': 3,
     'oldest_unsettled_event_seconds{queue="work"}': 0,
     'records_in_flight{queue="work"}': 0,
   });
@@ -74,4 +85,36 @@ test("the lines about a message carry all that it is found by", () => {
       idempotency_key: expect.any(String),
     });
   }
+});
+
+test("a trace goes from the producer's span to the consumer's, and into its lines", async () => {
+  const exporter = new InMemorySpanExporter();
+  const spanProcessors = [new SimpleSpanProcessor(exporter)];
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
+  const told: Record<string, unknown>[] = [];
+  const tracing = await loadTracing("tidegate");
+  const logs = { to: (line: string) => told.push(JSON.parse(line)) };
+  await using world = await createConsumerWorld({
+    handler: (_event, { log }) => log("info", "at work"),
+    telemetry: ({ clock }) =>
+      createTelemetry({ metrics: [CONSUMER_METRICS], clock, logs, tracing, onMisuse: "assert" }),
+  });
+  const { clock } = world.cloud;
+  const telemetry = createTelemetry({ metrics: [PRODUCER_METRICS], clock, logs: null, tracing });
+  const outbox = createMemoryOutbox({ clock });
+  const ports = { target: world.queue, outbox, clock, random, turn, telemetry };
+  await createProducer(ports).send(event("a"));
+  await world.consumer().start();
+  await world.pass(2_000);
+  trace.disable();
+  const spans = exporter.getFinishedSpans();
+  const sent = spans.find(({ name }) => name === "send work");
+  const processed = spans.find(({ name }) => name === "process work");
+  expect(sent?.parentSpanContext).toBeUndefined();
+  expect(processed?.parentSpanContext).toMatchObject({
+    traceId: sent?.spanContext().traceId,
+    spanId: sent?.spanContext().spanId,
+  });
+  const line = told.find(({ msg }) => msg === "at work");
+  expect(line?.trace_id).toBe(sent?.spanContext().traceId);
 });

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
@@ -30,6 +31,7 @@ const credentials = { accessKeyId: "any", secretAccessKey: "any" };
 const region = "us-east-1";
 const never = new AbortController().signal;
 const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const freezeWorker = fileURLToPath(new URL("./lease-freeze-worker.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "tidegate-lease-thread-"));
 const ledgerUrl = `sqlite:${join(folder, "ledger.db")}`;
 
@@ -131,6 +133,24 @@ test("the same on the main thread loses it, and knows before anything else is do
   block();
   expect(keeper.alive(lease.receipt)).toBe(false);
   expect(await rivalCount(queue)).toBe(2);
+});
+
+test("a process that was stopped past its lease knows it when it goes on", async () => {
+  const { queue, queueUrl, lease } = await receiveOne();
+  const words = [freezeWorker, JSON.stringify({ config: configOf(queueUrl), lease })];
+  const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async () => (await lines.next()).value;
+  expect(await next()).toBe("held");
+  child.stdin.write("?\n");
+  expect(await next()).toBe("alive");
+  child.kill("SIGSTOP");
+  expect(await rivalCount(queue)).toBe(2); // So its visibility has run out by now.
+  child.stdin.write("?\n");
+  child.kill("SIGCONT");
+  expect([await next(), await next()].toSorted()).toEqual(["lost", "over"]);
+  child.kill("SIGKILL");
+  await once(child, "exit");
 });
 
 test("what the thread loses is told, once, and is no longer alive", async () => {

@@ -1,6 +1,7 @@
 // Row values: what may stand in a column. Databases disagree about the rest (SQLite keeps text in a
 // number's column, PostgreSQL refuses NUL in text), so it is refused before it is sent.
 
+import { unreachable } from "../../core/assert.ts";
 import type { ColumnType } from "../../core/table-spec.ts";
 import type { ColumnValue } from "../../ports/sink.ts";
 
@@ -18,6 +19,8 @@ export function valueProblem(type: ColumnType, value: unknown): string | null {
       return Number.isFinite(value) ? null : `is ${value}, which is no finite number`;
     case "boolean":
       return typeof value === "boolean" ? null : `is ${nameOf(value)}, not a boolean`;
+    default:
+      return unreachable(type);
   }
 }
 

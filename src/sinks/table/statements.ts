@@ -23,7 +23,10 @@ export function registerStatement(dialect: Dialect, tables: TablesSpec): string 
   ].join(", ");
   const values = Object.keys(tables).map((table) => `(${literal(table)}, ${params})`);
   const columns = ["sequencer", "event_time", "record_key", "fence"];
-  const set = columns.map((name) => `${name} = excluded.${name}`).join(", ");
+  // An event without a sequencer does not make us forget the one that was.
+  const sequencer = "CASE excluded.sequencer WHEN '' THEN o.sequencer ELSE excluded.sequencer END";
+  const others = columns.slice(1).map((name) => `${name} = excluded.${name}`);
+  const set = [`sequencer = ${sequencer}`, ...others].join(", ");
   return `INSERT INTO ${OBJECTS_TABLE} AS o (table_name, object, ${columns.join(", ")})
     VALUES ${values.join(", ")}
     ON CONFLICT (table_name, object) DO UPDATE SET ${set}
