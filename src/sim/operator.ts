@@ -71,8 +71,8 @@ export class Operator {
 
   async #peekPage({ name: queue }: Queue, afterSeq: number): Promise<Page | undefined> {
     const asked = this.#stage.broker.submit("peek", { queue, afterSeq, limit: PAGE_MAX });
-    const outcome: Outcome<Page> = await asked;
-    return outcome.ok ? outcome.value : undefined;
+    const outcome: Outcome<Page> | undefined = await asked.catch(() => undefined);
+    return outcome?.ok ? outcome.value : undefined;
   }
 
   async #reopen(): Promise<void> {

@@ -210,8 +210,9 @@ class RunningWorld implements World {
     if (this.cast.producers.some(({ unconfirmed }) => unconfirmed > 0)) return false;
     if (this.#notifier.untold > 0 || this.cast.operator.busy) return false;
     if ((await outbox.stats(queue.name)).pending > 0) return false;
-    const counted = await broker.submit("countQueues", { prefix: queue.name });
-    if (!counted.ok) return false;
+    const asked = broker.submit("countQueues", { prefix: queue.name });
+    const counted = await asked.catch(() => undefined);
+    if (!counted?.ok) return false;
     return counted.value.queues.every(({ visible, delayed, inFlight }) => {
       return visible + delayed + inFlight === 0;
     });
