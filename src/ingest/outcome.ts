@@ -2,7 +2,7 @@
 //   O1. A delivery is acknowledged when every record of it is done, and not before.
 //   O2. Once one of its records is another's, the delivery is another's too: it is left alone.
 //   O3. Otherwise it comes back as soon as the first of its records may be tried again; those that
-//       are done are duplicates by then.
+//       are done are duplicates by then. A record that never began asks for nothing of its own.
 
 import { type DurationMs, durationMs } from "../core/units.ts";
 import type { Blame } from "./policy/error-table.ts";
@@ -39,10 +39,13 @@ export const NOT_RUN: Outcome = {
 
 export function settlementOf(outcomes: readonly Outcome[]): Settlement {
   let delayMs: DurationMs | null = null;
+  let begun = true;
   for (const outcome of outcomes) {
     if (outcome.kind === "lost") return { kind: "leave" }; // O2
     if (outcome.kind === "done") continue;
-    delayMs = delayMs === null || outcome.delayMs < delayMs ? outcome.delayMs : delayMs; // O3
+    if (outcome.why === "not-run") begun = false;
+    else if (delayMs === null || outcome.delayMs < delayMs) delayMs = outcome.delayMs; // O3
   }
-  return delayMs === null ? { kind: "delete" } : { kind: "return", delayMs }; // O1
+  if (delayMs !== null) return { kind: "return", delayMs };
+  return begun ? { kind: "delete" } : { kind: "return", delayMs: durationMs(0) }; // O1
 }

@@ -1,6 +1,7 @@
 // Settle: tells the queue what became of a delivery. The last stage, and the only one after receive
 // that talks to the queue.
-//   S1. A delivery is settled after all of its records are decided, and what was decided is durable.
+//   S1. A delivery is settled after all of its records are decided, and what was decided is
+//       durable.
 //   S2. Deletes and changes of visibility go out in batches: full ones at once, others soon.
 //   S3. Settling may fail: the message then comes back by itself and is known as a duplicate. So
 //       nothing here is fatal, and what fails is tried a few times and then left.
@@ -11,6 +12,7 @@ import { type DurationMs, durationMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Delivery, QueueReceiver, SettleOutcome } from "../ports/queue-receiver.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 
 /** What becomes of a delivery. */
 export type Settlement =
@@ -58,7 +60,7 @@ export function createSettler(ports: {
     let left = items;
     let reason = "";
     for (let tries = 1; left.length > 0 && tries <= TRIES_MAX; tries += 1) {
-      telemetry.count("sqs_requests_total", 1, { action });
+      telemetry.count(METRICS.sqsRequests.name, 1, { action });
       try {
         const outcomes = await ask(left);
         const failed = outcomes.filter((outcome) => outcome.kind === "failed");

@@ -4,6 +4,7 @@ import { type DurationMs, durationMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
+import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import type { Outcome } from "./outcome.ts";
 import {
   type BreakerEvent,
@@ -36,7 +37,7 @@ export function createSinkBreaker(
     const former = state.kind;
     state = stepBreaker(state, event, clock.now());
     if (state.kind === former) return;
-    telemetry.gauge("sink_breaker_open", state.kind === "closed" ? 0 : 1, { queue });
+    telemetry.gauge(METRICS.breakerOpen.name, state.kind === "closed" ? 0 : 1, { queue });
     const message =
       state.kind === "closed"
         ? "the sink answers again; receiving goes on"

@@ -14,6 +14,7 @@ import type { Telemetry } from "../ports/telemetry.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import type { Hold } from "./hold.ts";
+import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import {
   type LaneDecision,
   laneFor,
@@ -60,6 +61,7 @@ export function createWatermarkTracker(
     decide({ eventTime, object }, { delivery }) {
       const now = clock.now();
       const decision = laneFor(null, state.watermark, eventTime);
+      if (decision.lane === "late") telemetry.count(METRICS.late.name, 1, { stream });
       const partition = delivery.groupId ?? object?.bucket ?? "";
       waiting.push({ partition, eventTime, now });
       const due = waiting.length >= OBSERVATIONS_MAX || msBetween(takenInAt, now) >= INTERVAL_MS;
@@ -74,7 +76,7 @@ export function createWatermarkTracker(
       takeIn();
       const at = state.watermark;
       if (at === null || at === saved || at < 0) return;
-      telemetry.gauge("watermark_event_time_seconds", at / 1_000, { stream });
+      telemetry.gauge(METRICS.watermark.name, at / 1_000, { stream });
       const note = { kind: "watermark", name: stream, at, count: 0, body: "" } as const;
       try {
         await ledger.addNotes(scope, [note]);

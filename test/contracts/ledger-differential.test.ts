@@ -1,5 +1,5 @@
 // Drives the same random history through every store there is and expects the same answers: claims,
-// renewals, expiries, commits, failures, purges, and crashes between calls.
+// renewals, expiries, commits, failures, notes, purges, and crashes between calls.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,8 +9,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
 import type { Fence, LedgerScope, ObjectRef } from "../../src/core/record-state.ts";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
-import { days, durationMs, seconds } from "../../src/core/units.ts";
-import type { ClaimResult, Ledger } from "../../src/ports/ledger.ts";
+import { days, durationMs, epochMs, seconds } from "../../src/core/units.ts";
+import type { ClaimResult, FailedAttempt, Ledger, NoteInput } from "../../src/ports/ledger.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
@@ -25,6 +25,7 @@ const HISTORIES = Number(process.env.TIDEGATE_HISTORIES ?? 40);
 const DYNAMO_SHARE = 1 / 4;
 const KEYS = ["a", "b", "c", "d"].map(recordKey);
 const OBJECTS = ["x", "y"];
+const NOTES = ["n", "n#", "\u{1f600}"];
 
 const clock = createManualClock(FAR_AHEAD);
 const folder = mkdtempSync(join(tmpdir(), "tidegate-differential-"));
@@ -65,6 +66,8 @@ type Happening =
       readonly flag: boolean;
     }
   | { readonly kind: "reopen"; readonly of: readonly Asked[] }
+  | { readonly kind: "note"; readonly notes: readonly NoteInput[] }
+  | { readonly kind: "forget"; readonly names: readonly string[] }
   | { readonly kind: "wait"; readonly ms: number }
   | { readonly kind: "purge" | "crash" };
 
@@ -73,16 +76,29 @@ interface Asked {
   readonly fencesBack: number;
   readonly object: number | null;
   readonly sequencer: string | null;
+  /** Goes with a failure. */
+  readonly note: NoteInput | null;
 }
 
+const anyNote = (): fc.Arbitrary<NoteInput> =>
+  fc.record({
+    kind: fc.constantFrom("dossier", "duplicates"),
+    name: fc.constantFrom(...NOTES),
+    at: fc.nat(3).map(epochMs),
+    count: fc.nat(5),
+    body: fc.constantFrom("", "one", "two", "three"),
+  });
 const anyAsked = (): fc.Arbitrary<Asked> =>
   fc.record({
     key: fc.nat(KEYS.length - 1),
     fencesBack: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(2)),
     object: fc.option(fc.nat(OBJECTS.length - 1)),
     sequencer: fc.option(fc.constantFrom("01", "02", "0200", "03", "04A"), { freq: 8 }),
+    note: fc.option(anyNote()),
   });
 const some = () => fc.array(anyAsked(), { minLength: 1, maxLength: 4 });
+const someNotes = () => fc.array(anyNote(), { minLength: 1, maxLength: 4 });
+const someNames = () => fc.array(fc.constantFrom(...NOTES), { minLength: 1, maxLength: 2 });
 const anyHappening = (): fc.Arbitrary<Happening> =>
   fc.oneof(
     { weight: 5, arbitrary: fc.record({ kind: fc.constant("claim"), of: some() }) },
@@ -96,6 +112,8 @@ const anyHappening = (): fc.Arbitrary<Happening> =>
       }),
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("reopen"), of: some() }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant("note"), notes: someNotes() }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("forget"), names: someNames() }) },
     {
       weight: 3,
       arbitrary: fc.record({
@@ -128,6 +146,15 @@ class Subject {
   async crash(): Promise<void> {
     this.ledger = await this.#opener();
     open.push(this.ledger);
+  }
+
+  #failures(of: readonly Asked[], permanent: boolean): FailedAttempt[] {
+    return of.map((asked) => ({
+      key: KEYS[asked.key] ?? recordKey("none"),
+      fence: asked.sequencer === "03" ? null : this.#fence(asked),
+      ...{ owner: "w", receivedAt: clock.now(), permanent, failure },
+      ...(asked.note && { note: asked.note }),
+    }));
   }
 
   async meet(happening: Happening): Promise<unknown> {
@@ -165,16 +192,8 @@ class Subject {
             ...(happening.flag && { effects: "some" }),
           })),
         );
-      case "fail": {
-        const permanent = happening.flag;
-        return await ledger.fail(
-          scope,
-          named.map(({ key, fence, owner, receivedAt }, at) => ({
-            ...{ key, owner, receivedAt, permanent, failure },
-            fence: of[at]?.sequencer === "03" ? null : fence,
-          })),
-        );
-      }
+      case "fail":
+        return await ledger.fail(scope, this.#failures(of, happening.flag));
       case "release":
         return await ledger.release(scope, without);
       case "reopen":
@@ -182,6 +201,10 @@ class Subject {
           scope,
           named.map(({ key }) => key),
         );
+      case "note":
+        return await ledger.addNotes(scope, happening.notes);
+      case "forget":
+        return await ledger.removeNotes(scope, "dossier", happening.names);
       case "crash":
         return await this.crash();
       case "purge":
@@ -204,6 +227,14 @@ class Subject {
     for (const key of KEYS) shown.push((await this.ledger.show(this.#scope, key)) ?? null);
     for (const key of OBJECTS) {
       shown.push((await this.ledger.showObject(this.#scope, "in", key)) ?? null);
+    }
+    for (const kind of ["dossier", "duplicates"] as const) {
+      for (const name of NOTES) {
+        shown.push((await this.ledger.findNote(this.#scope, kind, name)) ?? null);
+      }
+      for (const after of [null, "n"]) {
+        shown.push(await this.ledger.listNotes(this.#scope, kind, { after, limit: 2 }));
+      }
     }
     const stats = await this.ledger.stats();
     return [shown, stats.filter(({ generation }) => generation === this.#scope.generation)];

@@ -2,12 +2,13 @@ import { CreateTableCommand, DynamoDBClient, PutItemCommand } from "@aws-sdk/cli
 import { afterAll, describe, expect, test } from "vitest";
 import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
-import { addMs, days, seconds } from "../../src/core/units.ts";
+import { addMs, days, epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { ledger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
 import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
 import { tellMissing } from "../requires.ts";
 import { describeLedger } from "./ledger.ts";
+import { createLossyProxy } from "./lossy-proxy.ts";
 import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 import { random } from "./real-ports.ts";
 
@@ -28,26 +29,7 @@ const freshTable = () => {
 };
 
 describe.skipIf("missing" in local)("DynamoDB", () => {
-  describeLedger({
-    name: "DynamoDB Local",
-    async open(on) {
-      const options = optionsFor(freshTable());
-      const again = () => createDynamoLedger({ clock: on, random }, options);
-      return { ledger: await again(), again };
-    },
-  });
-
-  test("a table of a newer schema is refused", async () => {
-    const options = optionsFor(freshTable());
-    await (await createDynamoLedger({ clock, random }, options)).close();
-    const client = new DynamoDBClient(options);
-    const Item = { pk: { S: "meta#ledger" }, version: { N: "99" } };
-    await client.send(new PutItemCommand({ TableName: options.table, Item }));
-    client.destroy();
-    const opening = createDynamoLedger({ clock, random }, options);
-    await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
-  });
-
+  // First of all: DynamoDB Local makes an index the later the more tables it has.
   test("a table of the first schema keeps its records and gets notes", async () => {
     const options = optionsFor(freshTable());
     const client = new DynamoDBClient(options);
@@ -79,6 +61,26 @@ describe.skipIf("missing" in local)("DynamoDB", () => {
     client.destroy();
   });
 
+  describeLedger({
+    name: "DynamoDB Local",
+    async open(on) {
+      const options = optionsFor(freshTable());
+      const again = () => createDynamoLedger({ clock: on, random }, options);
+      return { ledger: await again(), again };
+    },
+  });
+
+  test("a table of a newer schema is refused", async () => {
+    const options = optionsFor(freshTable());
+    await (await createDynamoLedger({ clock, random }, options)).close();
+    const client = new DynamoDBClient(options);
+    const Item = { pk: { S: "meta#ledger" }, version: { N: "99" } };
+    await client.send(new PutItemCommand({ TableName: options.table, Item }));
+    client.destroy();
+    const opening = createDynamoLedger({ clock, random }, options);
+    await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
+  });
+
   test("a table that was never made is told apart from an endpoint that is down", async () => {
     const options = { ...optionsFor(freshTable()), migrate: false };
     const missing = createDynamoLedger({ clock, random }, options);
@@ -86,6 +88,35 @@ describe.skipIf("missing" in local)("DynamoDB", () => {
     const nowhere = { ...options, endpoint: "http://127.0.0.1:1" };
     const down = createDynamoLedger({ clock, random }, nowhere);
     await expect(down).rejects.toMatchObject({ code: "TG_LEDGER_UNAVAILABLE" });
+  });
+
+  test("a note whose reply was lost is counted once when the SDK asks again", async () => {
+    await using proxy = await createLossyProxy(endpoint);
+    const options = optionsFor(freshTable());
+    await (await createDynamoLedger({ clock, random }, options)).close();
+    const through = { ...options, endpoint: proxy.endpoint };
+    const ledger = await createDynamoLedger({ clock, random }, through);
+    const scope = { pipeline: "orders", generation: 1 };
+    const note = (at: number, body: string) =>
+      ({ kind: "dossier", name: "a", at: epochMs(at), count: 1, body }) as const;
+    const notes = [note(5, "first"), note(6, "newer"), note(4, "older")];
+    for (const [at, added] of notes.entries()) {
+      proxy.loseNext("UpdateItem");
+      await ledger.addNotes(scope, [added]);
+      expect(proxy.lost()).toBe(at + 1);
+    }
+    expect(await ledger.findNote(scope, "dossier", "a")).toEqual({ ...note(6, "newer"), count: 3 });
+    proxy.loseNext("TransactWriteItems");
+    const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
+    const attempt = { key: recordKey("a"), fence: null, owner: "w", receivedAt: clock.now() };
+    const last = { ...attempt, permanent: false, failure, note: note(7, "failed") };
+    expect(await ledger.fail(scope, [last])).toMatchObject([{ kind: "failed", attempts: 1 }]);
+    expect(proxy.lost()).toBe(4);
+    expect(await ledger.findNote(scope, "dossier", "a")).toEqual({
+      ...note(7, "failed"),
+      count: 4,
+    });
+    await ledger.close();
   });
 
   test("sink writes are refused, as the store cannot carry them", async () => {

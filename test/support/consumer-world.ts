@@ -30,6 +30,8 @@ export interface ConsumerWorldOptions {
   readonly sink?: Sink | null;
   readonly maxReceiveCount?: number;
   readonly drainMs?: number;
+  /** Instead of one that merely counts; `logs` and `counts` then stay empty. */
+  readonly telemetry?: (cloud: VirtualCloud) => Telemetry;
   /** Stands between the consumer and its queue. */
   readonly wrapQueue?: (queue: Queue) => Queue;
 }
@@ -69,7 +71,7 @@ export async function createConsumerWorld(
   });
   const logs: ConsumerWorld["logs"] = [];
   const counts = new Map<string, number>();
-  const telemetry: Telemetry = {
+  const telemetry: Telemetry = options.telemetry?.(cloud) ?? {
     ...SILENT,
     count: (metric, by = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + by),
     log: (level, message, fields = {}) => void logs.push({ level, message, fields }),

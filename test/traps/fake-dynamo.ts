@@ -4,6 +4,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { createServer } from "node:http";
+import { LEDGER_VERSION } from "../../src/stores/dynamodb/schema.ts";
 
 type Json = Record<string, unknown>;
 type Item = Record<string, { S?: string; N?: string }>;
@@ -23,7 +24,7 @@ async function bodyOf(request: IncomingMessage): Promise<Json> {
 
 export async function createFakeDynamo(): Promise<FakeDynamo> {
   const items = new Map<string, Item>([
-    ["meta#ledger", { pk: { S: "meta#ledger" }, version: { N: "1" } }],
+    ["meta#ledger", { pk: { S: "meta#ledger" }, version: { N: String(LEDGER_VERSION) } }],
   ]);
   const requests: { action: string; body: Json }[] = [];
   let losing = false;

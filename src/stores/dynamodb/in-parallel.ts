@@ -5,7 +5,7 @@ import { present } from "../../core/assert.ts";
 /** Requests in flight per batch. */
 export const PARALLEL_MAX = 32;
 
-/** Does the work of every item. When one fails, those under way are awaited and the rest is left. */
+/** Does the work of every item; after a failure, what is under way is awaited all the same. */
 export async function inParallel<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,

@@ -3,7 +3,6 @@
 //       every condition looks at, as expired items may be read for days.
 //   M2. A table of a newer version is refused with TG_STORE_NEWER and left as it is.
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { CreateTableCommandInput, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
   CreateTableCommand,
@@ -24,8 +23,8 @@ export const LEDGER_VERSION = 2;
 const META = { pk: { S: "meta#ledger" } };
 const TABLE_WAIT_S = 120;
 /** An index of a table that holds many items already is filled for minutes. */
-const INDEX_PAUSE_MS = 2_000;
-const INDEX_PAUSES_MAX = 450;
+const INDEX_PAUSE_MS = 1_000;
+const INDEX_PAUSES_MAX = 900;
 
 /** The version of the ledger in this table; 0 when table or ledger are missing. */
 async function schemaVersion(client: DynamoDBClient, table: string): Promise<number> {
@@ -53,16 +52,20 @@ export async function checkSchema(client: DynamoDBClient, table: string): Promis
 /** Makes what is missing; safe when several processes start at once. */
 export async function migrate(client: DynamoDBClient, table: string): Promise<void> {
   if (await checkSchema(client, table)) return;
+  if ((await schemaVersion(client, table)) === 0) await makeTable(client, table);
+  await makeIndex(client, table);
+  await enableExpiry(client, table);
+  const Item = { ...META, version: { N: String(LEDGER_VERSION) } };
+  await client.send(new PutItemCommand({ TableName: table, Item }));
+}
+
+async function makeTable(client: DynamoDBClient, table: string): Promise<void> {
   try {
     await client.send(new CreateTableCommand(wholeTable(table)));
   } catch (error) {
     if (nameOf(error) !== "ResourceInUseException") throw error; // It exists, or is being made.
   }
   await waitUntilTableExists({ client, maxWaitTime: TABLE_WAIT_S }, { TableName: table });
-  await makeIndex(client, table);
-  await enableExpiry(client, table);
-  const Item = { ...META, version: { N: String(LEDGER_VERSION) } };
-  await client.send(new PutItemCommand({ TableName: table, Item }));
 }
 
 /** A new table gets the index of the second migration at once, which spares the wait for it. */
@@ -83,20 +86,24 @@ async function indexStatus(client: DynamoDBClient, table: string): Promise<strin
 
 /** Brings a table of the first version to the second; the ledger stays in use meanwhile. */
 async function makeIndex(client: DynamoDBClient, table: string): Promise<void> {
-  if ((await indexStatus(client, table)) === "absent") {
-    try {
-      await client.send(new UpdateTableCommand(ledger0002(table)));
-    } catch (error) {
-      const raced = (await indexStatus(client, table)) !== "absent"; // Another process made it.
-      if (!raced && nameOf(error) !== "ResourceInUseException") throw error;
-    }
-  }
   for (let pauses = 0; pauses < INDEX_PAUSES_MAX; pauses += 1) {
-    if ((await indexStatus(client, table)) === "ACTIVE") return;
-    await sleep(INDEX_PAUSE_MS);
+    const status = await indexStatus(client, table);
+    if (status === "ACTIVE") return;
+    if (status === "absent") await askForIndex(client, table);
+    await new Promise((resolve) => setTimeout(resolve, INDEX_PAUSE_MS));
   }
   const message = `the index ${NOTE_INDEX} of the table ${table} is still being filled`;
   throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
+}
+
+async function askForIndex(client: DynamoDBClient, table: string): Promise<void> {
+  try {
+    await client.send(new UpdateTableCommand(ledger0002(table)));
+  } catch (error) {
+    // The table is being changed already, perhaps by another process that makes the same index.
+    if (nameOf(error) === "ResourceInUseException") return;
+    if ((await indexStatus(client, table)) === "absent") throw error;
+  }
 }
 
 async function enableExpiry(client: DynamoDBClient, table: string): Promise<void> {

@@ -4,8 +4,8 @@ import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
 import type { RecordItem } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
-import { liveNote, mergeNote, noteId, type StoredNote } from "../../core/note.ts";
-import { type NoteStore, noteCalls } from "../../core/note-calls.ts";
+import type { StoredNote } from "../../core/note.ts";
+import { noteCalls } from "../../core/note-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import type { LogEntry } from "../../core/record-log.ts";
@@ -19,9 +19,9 @@ import type {
 } from "../../core/record-state.ts";
 import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
-import { compareUtf8 } from "../../core/utf8-order.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Ledger, NoteInput, ScopeStats, SinkWrite } from "../../ports/ledger.ts";
+import type { Ledger, ScopeStats, SinkWrite } from "../../ports/ledger.ts";
+import { createNoteStore, keepNote } from "./note-rows.ts";
 
 interface Row {
   readonly record: StoredRecord;
@@ -62,13 +62,7 @@ export function createMemoryLedger(
     const name = `${scope.pipeline} ${scope.generation}`;
     const known = scopes.get(name);
     if (known !== undefined) return known;
-    const { pipeline, generation } = scope;
-    const fresh = {
-      scope: { pipeline, generation },
-      records: new Map(),
-      objects: new Map(),
-      notes: new Map(),
-    };
+    const fresh = freshRows(scope);
     scopes.set(name, fresh);
     return fresh;
   };
@@ -85,7 +79,7 @@ export function createMemoryLedger(
   return {
     sinkDialect: writes?.dialect ?? null,
     ...calls,
-    ...noteCalls(noteStore((scope) => rowsOf(scope).notes, clock, retentionMs)),
+    ...noteCalls(createNoteStore((scope) => rowsOf(scope).notes, clock, retentionMs)),
     async show(scope, key) {
       checkScope(scope);
       const row = rowsOf(scope).records.get(key);
@@ -114,6 +108,11 @@ export function createMemoryLedger(
   };
 }
 
+function freshRows({ pipeline, generation }: LedgerScope): ScopeRows {
+  const scope = { pipeline, generation };
+  return { scope, records: new Map(), objects: new Map(), notes: new Map() };
+}
+
 function runItem(
   { records, objects, notes }: ScopeRows,
   item: RecordItem,
@@ -139,41 +138,6 @@ function runItem(
   }
   if (step.object !== null) objects.set(objectName, step.object);
   return step.result;
-}
-
-function keepNote(
-  notes: Map<string, StoredNote>,
-  note: NoteInput,
-  time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
-): void {
-  const id = noteId(note);
-  notes.set(id, mergeNote(notes.get(id) ?? null, note, time));
-}
-
-function noteStore(
-  notesOf: (scope: LedgerScope) => Map<string, StoredNote>,
-  clock: Clock,
-  retentionMs: DurationMs,
-): NoteStore {
-  return {
-    async add(scope, added) {
-      const time = { now: clock.now(), retentionMs };
-      for (const note of added) keepNote(notesOf(scope), note, time);
-    },
-    find: async (scope, kind, name) =>
-      liveNote(notesOf(scope).get(noteId({ kind, name })) ?? null, clock.now()),
-    async list(scope, kind, { after, limit }) {
-      const now = clock.now();
-      return [...notesOf(scope).values()]
-        .filter((note) => note.kind === kind && liveNote(note, now) !== null)
-        .filter(({ name }) => after === null || compareUtf8(name, after) > 0)
-        .sort((a, b) => compareUtf8(a.name, b.name))
-        .slice(0, limit);
-    },
-    async remove(scope, kind, names) {
-      for (const name of names) notesOf(scope).delete(noteId({ kind, name }));
-    },
-  };
 }
 
 function purgeScopes(scopes: readonly ScopeRows[], now: EpochMs, limit: number): number {

@@ -1,0 +1,46 @@
+// Note rows: notes in a map, the rule itself.
+
+import type { NoteInput } from "../../core/ledger-requests.ts";
+import { liveNote, mergeNote, noteId, type StoredNote } from "../../core/note.ts";
+import type { NoteStore } from "../../core/note-calls.ts";
+import type { LedgerScope } from "../../core/record-state.ts";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { compareUtf8 } from "../../core/utf8-order.ts";
+import type { Clock } from "../../ports/clock.ts";
+
+/** Adds to a note by the rule of core/note.ts. */
+export function keepNote(
+  notes: Map<string, StoredNote>,
+  note: NoteInput,
+  time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
+): void {
+  const id = noteId(note);
+  notes.set(id, mergeNote(notes.get(id) ?? null, note, time));
+}
+
+/** The ledger's notes over a map per scope, by `noteId`. */
+export function createNoteStore(
+  notesOf: (scope: LedgerScope) => Map<string, StoredNote>,
+  clock: Clock,
+  retentionMs: DurationMs,
+): NoteStore {
+  return {
+    async add(scope, added) {
+      const time = { now: clock.now(), retentionMs };
+      for (const note of added) keepNote(notesOf(scope), note, time);
+    },
+    find: async (scope, kind, name) =>
+      liveNote(notesOf(scope).get(noteId({ kind, name })) ?? null, clock.now()),
+    async list(scope, kind, { after, limit }) {
+      const now = clock.now();
+      return [...notesOf(scope).values()]
+        .filter((note) => note.kind === kind && liveNote(note, now) !== null)
+        .filter(({ name }) => after === null || compareUtf8(name, after) > 0)
+        .sort((a, b) => compareUtf8(a.name, b.name))
+        .slice(0, limit);
+    },
+    async remove(scope, kind, names) {
+      for (const name of names) notesOf(scope).delete(noteId({ kind, name }));
+    },
+  };
+}
