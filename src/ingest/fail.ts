@@ -7,6 +7,9 @@
 //       and the delivery comes back later.
 //   F4. A record that is given up on in a FIFO queue keeps its group waiting behind it, unless the
 //       pipeline says to skip: what comes next may depend on it.
+//   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
+//       instance, is the only copy there is: its record is opened again and tried, never
+//       acknowledged as one that was given up on before.
 
 import type { Mask } from "../core/mask.ts";
 import type { Fence, LedgerScope } from "../core/record-state.ts";
@@ -17,7 +20,7 @@ import type { QueueSender } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import type { Claim } from "./claim.ts";
-import { deadLetterOf, sendDeadLetter } from "./dead-letter.ts";
+import { deadLetterOf, isDeadLetterOf, sendDeadLetter } from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
@@ -138,8 +141,12 @@ class LedgerFailures implements FailStage {
       const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
       const dossier = note === undefined ? null : decodeDossier(note.body);
       const buried = dossier === null || dossier.dead_letter !== null;
-      if (buried) return { kind: "done", how: "parked-before" };
-      return await this.#bury(record, dossier, fence, hold);
+      if (!buried) return await this.#bury(record, dossier, fence, hold);
+      if (!isDeadLetterOf(hold.delivery, record.key, fence)) {
+        return { kind: "done", how: "parked-before" };
+      }
+      await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+      return NOT_RUN;
     } catch (trouble) {
       return this.unavailable(record, trouble, hold);
     }
