@@ -87,7 +87,7 @@ export function isOurs(name: string): boolean {
 export async function sendDeadLetter(
   ports: { readonly clock: Clock; readonly deadLetters: QueueSender },
   message: OutgoingMessage,
-): Promise<NonNullable<Dossier["dead_letter"]>> {
+): Promise<Omit<NonNullable<Dossier["dead_letter"]>, "fence">> {
   const { clock, deadLetters } = ports;
   const [outcome] = await deadLetters.sendBatch([message]);
   if (outcome?.kind === "sent") {

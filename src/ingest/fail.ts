@@ -7,6 +7,8 @@
 //       and the delivery comes back later.
 //   F4. A record that is given up on in a FIFO queue keeps its group waiting behind it, unless the
 //       pipeline says to skip: what comes next may depend on it.
+//   F5. A parked record without a dossier was dropped by an operator, as both are written in one
+//       step: its message is acknowledged, and nobody waits for it any longer.
 
 import type { Mask } from "../core/mask.ts";
 import type { Fence, LedgerScope } from "../core/record-state.ts";
@@ -84,8 +86,8 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
   async function bury(record: WorkRecord, dossier: Dossier, fence: Fence, hold: Hold) {
     if (deadLetters === null) return later(HALT_MS, "halted");
     const letter = deadLetterOf(hold.delivery, dossier, fence, deadLetters.fifo);
-    const dead_letter = await sendDeadLetter({ clock, deadLetters }, letter);
-    const body = encodeDossier({ ...dossier, dead_letter });
+    const sent = await sendDeadLetter({ clock, deadLetters }, letter);
+    const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
     const note = { kind: "dossier", name: record.key, at: clock.now(), count: 0, body } as const;
     await ledger.addNotes(scope, [note]);
     return { kind: "done", how: "dead-lettered" } as const;
@@ -130,6 +132,8 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
 
   async function dossierOf(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold) {
     const { delivery } = hold;
+    const { object } = record;
+    const secrets = mask.secretsOf(record.original);
     const at = clock.now();
     const known = await ledger.show(scope, record.key);
     const first = known?.entries.find(({ status }) => status === "failed")?.at ?? at;
@@ -140,9 +144,9 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
       idempotency_key: record.identity,
       queue: queue.name,
       message_id: delivery.messageId,
-      group_id: delivery.groupId,
+      group_id: delivery.groupId === null ? null : mask.text(delivery.groupId, secrets),
       object:
-        record.object === null ? null : { bucket: record.object.bucket, key: record.object.key },
+        object === null ? null : { bucket: object.bucket, key: mask.text(object.key, secrets) },
       error_class: failed.verdict.errorClass,
       fingerprint: failed.fingerprint,
       message: failed.message,
@@ -233,14 +237,14 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
       }
     },
     async parked(record, fence, hold) {
-      if (deadLetters === null) return later(HALT_MS, "halted");
       try {
         const note = await ledger.findNote(scope, "dossier", record.key);
-        const dossier = note === undefined ? null : decodeDossier(note.body);
-        if (dossier === null || dossier.dead_letter !== null) {
-          return { kind: "done", how: "parked-before" };
-        }
-        return await bury(record, dossier, fence, hold);
+        if (note === undefined) return { kind: "done", how: "parked-before" }; // F5
+        const dossier = decodeDossier(note.body);
+        // A letter of an older failure is not the one that this failure asks for.
+        const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
+        if (sent) return { kind: "done", how: "parked-before" };
+        return await bury(record, { ...dossier, dead_letter: null }, fence, hold);
       } catch (trouble) {
         return unavailable(record, trouble, hold);
       }
