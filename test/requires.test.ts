@@ -34,6 +34,7 @@ describe("looking for a part", () => {
     ["java", "java", 'openjdk version "17.0.13" 2024-10-15'],
     ["chromium", "chromium", "Chromium 130.0.6723.91 built on Debian 12.7"],
     ["postgres", "/usr/lib/postgresql/15/bin/postgres", "postgres (PostgreSQL) 15.8 (Debian)"],
+    ["promtool", "/usr/bin/promtool", "promtool, version 2.42.0+ds (branch: debian/sid)"],
   ])("%s is known by what it prints, and by nothing else", (part, command, answer) => {
     expect(findPart(probes({})[part], machine({ [command]: answer }))).toBe(command);
     expect(findPart(probes({})[part], machine({ [command]: "command not found" }))).toBeUndefined();

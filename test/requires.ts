@@ -8,7 +8,7 @@
 import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "vitest";
 
-export type Part = "aws-cli" | "boto3" | "java" | "chromium" | "postgres";
+export type Part = "aws-cli" | "boto3" | "java" | "chromium" | "postgres" | "promtool";
 
 /** How to look for a part: the commands to try, and what a good answer looks like. */
 export interface Probe {
@@ -63,6 +63,12 @@ export function probes(given: Readonly<Record<string, string | undefined>>): Rec
       args: ["--version"],
       answer: /^postgres \(PostgreSQL\) \d/,
       advice: "install PostgreSQL (Debian: postgresql), or set TIDEGATE_POSTGRES to its server",
+    },
+    promtool: {
+      commands: [...chosen("TIDEGATE_PROMTOOL"), "promtool", "/usr/bin/promtool"],
+      args: ["--version"],
+      answer: /^promtool, version \d/,
+      advice: "install Prometheus (Debian: prometheus), or set TIDEGATE_PROMTOOL to its promtool",
     },
   };
 }

@@ -6,7 +6,8 @@ import { TidegateError } from "../core/errors.ts";
 import { parseQueueArn } from "../core/queue-arn.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import { queueFault } from "./faults.ts";
-import { createSqsQueue } from "./sqs-queue.ts";
+import { withDeadline } from "./request-deadline.ts";
+import { createSqsQueue, REQUEST_MS_MAX } from "./sqs-queue.ts";
 
 const QUEUE_NAME = /^[\w-]{1,80}(?:\.fifo)?$/;
 
@@ -17,8 +18,13 @@ export interface OpenSqsQueueOptions {
 }
 
 /** Finds a queue; fails with TG_QUEUE_REFUSED if there is none. URLs are taken at their word. */
-export async function openSqsQueue({ client, queue }: OpenSqsQueueOptions): Promise<Queue> {
-  if (/^https?:\/\//.test(queue)) return createSqsQueue({ client, queueUrl: queue });
+export async function openSqsQueue(options: OpenSqsQueueOptions): Promise<Queue> {
+  return createSqsQueue({ client: options.client, queueUrl: await findQueueUrl(options) });
+}
+
+/** The URL by which a queue is asked for. */
+export async function findQueueUrl({ client, queue }: OpenSqsQueueOptions): Promise<string> {
+  if (/^https?:\/\//.test(queue)) return queue;
   const arn = parseQueueArn(queue);
   const name = arn?.name ?? queue;
   if (!QUEUE_NAME.test(name)) {
@@ -27,10 +33,10 @@ export async function openSqsQueue({ client, queue }: OpenSqsQueueOptions): Prom
   }
   const owner = arn === null ? {} : { QueueOwnerAWSAccountId: arn.account };
   try {
-    const { QueueUrl = "" } = await client.send(
-      new GetQueueUrlCommand({ QueueName: name, ...owner }),
-    );
-    return createSqsQueue({ client, queueUrl: QueueUrl });
+    const command = new GetQueueUrlCommand({ QueueName: name, ...owner });
+    const ask = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
+    const { QueueUrl = "" } = await withDeadline(ask, REQUEST_MS_MAX);
+    return QueueUrl;
   } catch (error) {
     throw queueFault(error, name);
   }

@@ -24,6 +24,7 @@ import {
   SQS_VISIBILITY_MS_MAX,
 } from "../core/limits.ts";
 import { QUEUE_FACT_ATTRIBUTES, queueFactsOf } from "../core/queue-facts.ts";
+import { traceHeaderOf } from "../core/trace-context.ts";
 import { type DurationMs, durationMs, epochMs, seconds } from "../core/units.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import type { Delivery, Queue, QueueReceiver } from "../ports/queue-receiver.ts";
@@ -38,7 +39,7 @@ export interface SqsQueueOptions {
 }
 
 /** What a request may take, the SDK's own retries included; a receive may wait besides. A1 */
-const REQUEST_MS_MAX: DurationMs = seconds(10);
+export const REQUEST_MS_MAX: DurationMs = seconds(10);
 
 const SYSTEM_ATTRIBUTES = [
   "AWSTraceHeader",
@@ -149,6 +150,12 @@ function entryOf(message: OutgoingMessage, at: number): SendMessageBatchRequestE
     entry.MessageAttributes = Object.fromEntries(
       named.map(([name, value]) => [name, { DataType: "String", StringValue: value }]),
     );
+  }
+  const trace = traceHeaderOf(attributes);
+  if (trace !== null) {
+    entry.MessageSystemAttributes = {
+      AWSTraceHeader: { DataType: "String", StringValue: trace },
+    };
   }
   if (groupId !== null) entry.MessageGroupId = groupId;
   if (dedupId !== null) entry.MessageDeduplicationId = dedupId;

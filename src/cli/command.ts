@@ -15,6 +15,8 @@ export interface Flag<T> {
   /** What stands for the value in help texts; null for a flag that takes none. */
   readonly value: string | null;
   readonly fallback: string | null;
+  /** The variable that stands in for the flag where it is not given. */
+  readonly env?: string;
   readonly doc: string;
   /** Throws UsageError with a whole sentence if `text` will not do. */
   readonly parse: (text: string | boolean, name: string) => T;
@@ -32,6 +34,7 @@ export interface Argument {
   /** What stands for it in help texts. */
   readonly name: string;
   readonly doc: string;
+  readonly optional?: true;
 }
 
 export interface Command<F extends Flags = Flags> {
@@ -41,7 +44,7 @@ export interface Command<F extends Flags = Flags> {
   readonly argument?: Argument;
   readonly flags: F;
   run(call: {
-    /** Given if, and only if, the command has an `argument`. */
+    /** Given if the command has an `argument` that is not optional. */
     readonly argument: string | undefined;
     readonly flags: FlagValues<F>;
     readonly out: Output;

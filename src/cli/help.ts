@@ -22,13 +22,12 @@ export function helpOfAll(commands: readonly Command[]): string {
 
 export function helpOf(command: Command): string {
   const rows = Object.entries(command.flags).map(([name, flag]): [string, string] => {
-    const fallback = flag.fallback === null ? "" : ` (default: ${flag.fallback})`;
-    return [flag.value === null ? `--${name}` : `--${name} ${flag.value}`, flag.doc + fallback];
+    return [flag.value === null ? `--${name}` : `--${name} ${flag.value}`, flag.doc + usual(flag)];
   });
   rows.push(["--help", "Show this."]);
   const { name, summary, argument } = command;
   return [
-    `Usage: tidegate ${name} ${argument === undefined ? "" : `${argument.name} `}[flags]`,
+    `Usage: tidegate ${name} ${argumentOf(command)}[flags]`,
     "",
     summary,
     ...(argument === undefined ? [] : ["", ...columns([[argument.name, argument.doc]])]),
@@ -36,6 +35,20 @@ export function helpOf(command: Command): string {
     "Flags:",
     ...columns(rows),
   ].join("\n");
+}
+
+function argumentOf({ argument }: Command): string {
+  if (argument === undefined) return "";
+  return argument.optional ? `[${argument.name}] ` : `${argument.name} `;
+}
+
+/** What is used where the flag is not given. */
+function usual({ fallback, env }: Command["flags"][string]): string {
+  const parts = [
+    ...(fallback === null ? [] : [`default: ${fallback}`]),
+    ...(env === undefined ? [] : [`or ${env}`]),
+  ];
+  return parts.length === 0 ? "" : ` (${parts.join("; ")})`;
 }
 
 function columns(rows: readonly (readonly [string, string])[]): string[] {

@@ -6,8 +6,8 @@ import { createManualClock } from "../../test/contracts/manual-clock.ts";
 import { random, turn } from "../../test/contracts/real-ports.ts";
 import { recordKey } from "../core/record-state.ts";
 import { epochMs, seconds } from "../core/units.ts";
+import { openLedger } from "../run/open-ledger.ts";
 import { checkLedger, initLedger, ledgerStats, showRecord } from "./ledger-reports.ts";
-import { openLedger } from "./open-ledger.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tidegate-reports-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

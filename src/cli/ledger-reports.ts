@@ -7,8 +7,8 @@ import type { LedgerScope, StoredRecord } from "../core/record-state.ts";
 import { recordKey } from "../core/record-state.ts";
 import type { EpochMs } from "../core/units.ts";
 import type { Ledger, ScopeStats } from "../ports/ledger.ts";
-import type { LedgerPorts } from "./open-ledger.ts";
-import { openLedger, parseLedgerUrl } from "./open-ledger.ts";
+import type { LedgerPorts } from "../run/open-ledger.ts";
+import { openLedger, parseLedgerUrl } from "../run/open-ledger.ts";
 
 export interface LedgerReport {
   readonly lines: readonly string[];

@@ -10,7 +10,13 @@ export interface ParsedFlags {
   readonly flags: FlagValues<Flags>;
 }
 
-export function parseFlags(command: Command, words: readonly string[]): ParsedFlags {
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function parseFlags(
+  command: Command,
+  words: readonly string[],
+  env: Environment = process.env,
+): ParsedFlags {
   const options = Object.fromEntries(
     Object.entries({ ...command.flags, help: { value: null } }).map(([name, flag]) => [
       name,
@@ -43,10 +49,13 @@ export function parseFlags(command: Command, words: readonly string[]): ParsedFl
     }
     given[token.name] = readFlag(command, token.name, token.rawName, token.value);
   }
-  if (command.argument !== undefined && argument === undefined && !help) {
-    throw new UsageError(`"${command.name}" needs ${command.argument.name}.`);
+  const wanted = command.argument?.optional ? undefined : command.argument;
+  if (wanted !== undefined && argument === undefined && !help) {
+    throw new UsageError(`"${command.name}" needs ${wanted.name}.`);
   }
-  return { help, argument, flags: { ...fallbacksOf(command), ...given } as FlagValues<Flags> };
+  if (help) return { help, argument, flags: {} };
+  const flags = { ...fallbacksOf(command), ...variablesOf(command, env, given), ...given };
+  return { help, argument, flags: flags as FlagValues<Flags> };
 }
 
 function readFlag(
@@ -75,4 +84,24 @@ function fallbacksOf(command: Command): Record<string, unknown> {
   return Object.fromEntries(
     flags.map(([name, flag]) => [name, flag.parse(flag.fallback ?? "", name)]),
   );
+}
+
+/** What the environment says of flags that were not given; an empty variable says nothing. */
+function variablesOf(
+  command: Command,
+  env: Environment,
+  given: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [name, flag] of Object.entries(command.flags)) {
+    const value = flag.env === undefined ? undefined : env[flag.env];
+    if (value === undefined || value === "" || Object.hasOwn(given, name)) continue;
+    try {
+      values[name] = flag.parse(value, name);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      throw new UsageError(error.message.replace(`--${name}`, flag.env ?? name));
+    }
+  }
+  return values;
 }

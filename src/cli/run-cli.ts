@@ -12,8 +12,12 @@ import {
   UsageError,
 } from "./command.ts";
 import { comply } from "./commands/comply.ts";
+import { dev } from "./commands/dev.ts";
+import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
+import { run } from "./commands/run.ts";
 import { up } from "./commands/up.ts";
+import { why } from "./commands/why.ts";
 import { helpOf, helpOfAll } from "./help.ts";
 import { describeFailure, type Output, standardOutput } from "./output.ts";
 import { parseFlags } from "./parse-flags.ts";
@@ -23,6 +27,10 @@ import { version } from "./version.ts";
 /** Every command there is; docs/reference/cli.md is compared with it. */
 export const COMMANDS: readonly Command[] = [
   up,
+  init,
+  dev,
+  run,
+  why,
   comply,
   ledgerInit,
   ledgerCheck,
@@ -42,9 +50,13 @@ export async function runCli(
       return EXIT_USAGE; // X1
     }
     out.note(describeFailure(error));
-    const usage = error instanceof TidegateError && error.code === "TG_CONFIG_INVALID";
-    return usage ? EXIT_USAGE : EXIT_FAILED;
+    return isUsersFault(error) ? EXIT_USAGE : EXIT_FAILED;
   }
+}
+
+function isUsersFault(error: unknown): boolean {
+  if (!(error instanceof TidegateError)) return false;
+  return error.code === "TG_CONFIG_INVALID" || error.code === "TG_PIPELINE_INVALID";
 }
 
 async function dispatch(words: readonly string[], out: Output): Promise<ExitCode> {

@@ -24,6 +24,7 @@ import { messageBytes } from "../core/message-size.ts";
 import { parseQueueArn } from "../core/queue-arn.ts";
 import { QUEUE_FACT_ATTRIBUTES, queueFactsOf } from "../core/queue-facts.ts";
 import { settleFault } from "../core/settle-fault.ts";
+import { traceHeaderOf } from "../core/trace-context.ts";
 import { durationMs } from "../core/units.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import type {
@@ -136,7 +137,7 @@ function entryOf({ body, attributes, groupId, dedupId }: OutgoingMessage): SendE
     body,
     sizeBytes: messageBytes(body, attributes),
     attributes: named.length === 0 ? null : Object.fromEntries(named),
-    traceHeader: null,
+    traceHeader: traceHeaderOf(attributes),
     groupId,
     dedupId,
     delayMs: null,

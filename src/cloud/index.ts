@@ -2,6 +2,7 @@
 
 export type { FaultSpec } from "../broker/model/fault-plan.ts";
 export { TidegateError } from "../core/errors.ts";
+export { type BrokerQueueOptions, createBrokerQueue } from "./broker-queue.ts";
 export type { CloudInit } from "./init/cloud-init.ts";
 export { type Cloud, type CloudOptions, startCloud, type VirtualCloud } from "./start-cloud.ts";
 export type { VirtualClock } from "./virtual-clock.ts";

@@ -21,10 +21,12 @@ import { systemTurn } from "../platform/system-turn.ts";
 import type { BlobStore } from "../ports/blob-store.ts";
 import type { BrokerStore } from "../ports/broker-store.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { ObjectSource } from "../ports/object-source.ts";
 import { createFileBlobStore } from "../stores/files/blob-store.ts";
 import { createMemoryBlobStore } from "../stores/memory/blob-store.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createSqliteBrokerStore } from "../stores/sqlite/broker-store.ts";
+import { createBrokerObjects } from "./broker-objects.ts";
 import { applyInit } from "./init/apply-init.ts";
 import type { CloudInit } from "./init/cloud-init.ts";
 import { initSite, prepareInit } from "./init/prepare-init.ts";
@@ -77,6 +79,8 @@ export interface Cloud extends AsyncDisposable {
   readonly port: number;
   readonly clock: Clock;
   readonly broker: Broker;
+  /** Its objects, pinned to what events tell of them, without HTTP in between. */
+  readonly objects: ObjectSource;
   close(): Promise<void>;
 }
 
@@ -203,6 +207,7 @@ function assemble(
     port,
     clock,
     broker,
+    objects: createBrokerObjects({ broker, blobs }),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -9,6 +9,10 @@ export const ERROR_CODES = {
     retry: "never",
     hint: "Run the command with --help to see what it takes.",
   },
+  TG_PIPELINE_INVALID: {
+    retry: "never",
+    hint: "Mend the pipeline file and start again; nothing was opened.",
+  },
   TG_VALUE_INVALID: {
     retry: "never",
     hint: "Mend the value named in the message; nothing was written.",
@@ -57,9 +61,17 @@ export const ERROR_CODES = {
     retry: "later",
     hint: "Check that the bucket exists and may be used; nothing was sent or committed.",
   },
+  TG_OBJECT_UNREADABLE: {
+    retry: "never",
+    hint: "Mend the object and put it again; docs/reference/formats.md says what can be read.",
+  },
   TG_SINK_REFUSED: {
     retry: "never",
     hint: "Ledger and sink were left as they were; mend the statement or the row it writes.",
+  },
+  TG_SINK_UNAVAILABLE: {
+    retry: "later",
+    hint: "Deliveries stay queued; check that the sink's database runs and has room to write.",
   },
   TG_PORT_TAKEN: {
     retry: "later",

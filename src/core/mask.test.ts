@@ -102,6 +102,17 @@ describe("values", () => {
     );
   });
 
+  test("no leaf below a name survives that is named at any depth", () => {
+    fc.assert(
+      fc.property(anyTree(), fc.constantFrom("a", "b", "0"), (json, name) => {
+        const shown = JSON.stringify(createMask([`**.${name}`]).value(json));
+        const secrets = createMask([`**.${name}`]).secretsOf(json);
+        expect(secrets.toSorted()).toEqual(leavesBelow(json, name).toSorted());
+        for (const leaf of secrets) expect(shown).not.toContain(leaf);
+      }),
+    );
+  });
+
   test("what no path leads to is all still there", () => {
     fc.assert(
       fc.property(anyTree(), fc.infiniteStream(fc.nat()), (json, choices) => {
@@ -125,6 +136,11 @@ describe("text", () => {
     expect(mask.text(`bad: ${spelled}; Ada+%22A%22+Lovelace`, secrets)).toBe(
       `bad: ${MASKED}, "${MASKED}", ${MASKED}; ${MASKED}`,
     );
+  });
+
+  test("quotes of SQL and of JavaScript hide nothing from it", () => {
+    const said = mask.text("'O''Brien' and 'O\\'Brien' and (O'Brien)", ["O'Brien"]);
+    expect(said).toBe("'***' and '***' and (***)");
   });
 
   test("secrets are the hidden leaves as text; null and what is very short are none", () => {
@@ -193,6 +209,13 @@ function anyTree(): fc.Arbitrary<JsonValue> {
 function leavesOf(json: JsonValue): string[] {
   if (typeof json === "string") return [json];
   return Object.values(json as Record<string, JsonValue>).flatMap(leavesOf);
+}
+
+function leavesBelow(json: JsonValue, wanted: string): string[] {
+  if (typeof json === "string") return [];
+  return Object.entries(json as Record<string, JsonValue>).flatMap(([name, value]) =>
+    name === wanted ? leavesOf(value) : leavesBelow(value, wanted),
+  );
 }
 
 /** A walk down the tree as a path, each name spelled out or by an asterisk, and what it hides. */

@@ -4,8 +4,8 @@
 //       A dot, an asterisk or a backslash within a name has a backslash before it.
 //   K2. What a path names is hidden whole: of an object or array nothing is left, not even the
 //       names within it or how many there were.
-//   K3. Text that quotes a hidden value is scrubbed of it, as it stands or escaped for JSON or a
-//       URL. Values of fewer than three characters, and null, are too common to be looked for.
+//   K3. Text that quotes a hidden value is scrubbed of it, as it stands or escaped for JSON, SQL
+//       or a URL. Values of fewer than three characters, and null, are too common to be sought.
 //   K4. Hiding never fails. A value nested deeper than JSON_DEPTH_MAX is hidden from there on.
 
 import { JSON_DEPTH_MAX, type JsonObject, type JsonValue } from "./canonical-json.ts";
@@ -171,12 +171,14 @@ function scrub(message: string, secrets: readonly string[]): string {
   return text + message.slice(end);
 }
 
-/** As it stands, within a JSON text, and within a URL or a form (K3). */
+/** As it stands, within JSON, quotes, SQL, and a URL or a form (K3). */
 function spellingsOf(secret: string): Set<string> {
   const escaped = encodeURIComponent(secret.toWellFormed());
   return new Set([
     secret,
     JSON.stringify(secret).slice(1, -1),
+    secret.replaceAll("'", "\\'"),
+    secret.replaceAll("'", "''"),
     escaped,
     escaped.replaceAll("%20", "+"),
   ]);

@@ -4,7 +4,8 @@
 //       envelopes, the system attribute AWSTraceHeader, an id that the message's own words carry.
 //       That last one is an id without a span: it names the trace, and nothing goes on from it.
 //   X3. Written as attributes, two at the most, and never into the body, whose bytes are what a
-//       queue deduplicates by.
+//       queue deduplicates by. On SQS as AWSTraceHeader besides, which is what AWS's own services
+//       read; it weighs nothing.
 //   X4. A context handed out by this file is well-formed and of version 00.
 
 import type { JsonObject } from "./canonical-json.ts";
@@ -158,6 +159,12 @@ export function injectTrace(context: TraceContext | null | undefined): {
   if (read === null) return { attributes: {} };
   const { traceparent, tracestate } = read;
   return { attributes: { traceparent, ...(tracestate !== null && { tracestate }) } };
+}
+
+/** What the system attribute AWSTraceHeader says where the attributes carry a context. */
+export function traceHeaderOf(attributes: Readonly<Record<string, string>>): string | null {
+  const context = readTraceContext(ownText(attributes, TRACEPARENT));
+  return context === null ? null : formatTraceHeader(context);
 }
 
 function contextOf({ attributes }: SnsLayer): TraceContext | null {

@@ -4,6 +4,7 @@
 //       with its place and is not worth another try.
 //   A3. Nothing is read before it is asked for, and no more than is asked for.
 
+import type { JsonValue } from "../core/canonical-json.ts";
 import { readClaimCheck, redeemClaimCheck } from "../core/claim-check.ts";
 import type { MessageEnvelope } from "../core/envelope.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -39,6 +40,7 @@ export function objectArrival(
   event: ObjectEvent,
   ports: ArrivalPorts,
   signal: AbortSignal,
+  onRow: (row: JsonValue) => void = () => undefined,
 ): ObjectArrival<unknown> {
   const { bucket, key, version_id: versionId, etag } = event;
   const open = () => openObject(ports.objects, { bucket, key, versionId, etag }, signal);
@@ -50,6 +52,7 @@ export function objectArrival(
       if (reader === null) throw new TidegateError("TG_CONFIG_INVALID", "there is no row reader");
       const { format, schema } = pipeline;
       for await (const row of reader.read(await open(), { format, name: key, signal })) {
+        onRow(row.value);
         yield schema === null ? row.value : await checked(schema, row.value, `row ${row.line}`);
       }
     },

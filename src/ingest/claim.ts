@@ -1,8 +1,9 @@
 // Claim: turns records into work that only we may do, for a while.
-//   C1. A handler runs only under a live lease: a claim in the ledger, or, where that is enough, the
-//       queue's own receipt.
+//   C1. A handler runs only under a live lease: a claim in the ledger, or, where that is enough,
+//       the queue's own receipt.
 //   C2. Fences only grow; an old fence is refused by the ledger, never argued with here.
-//   C3. This and commit are the places that say "duplicate"; both ask the ledger in one atomic step.
+//   C3. This and commit are the places that say "duplicate"; both ask the ledger in one atomic
+//       step.
 //   C4. The receipt is enough for a first delivery whose effects all lie in the commit: whoever
 //       commits first wins, and the loser has done nothing. A delivery that came before may have
 //       crashed its consumer, so it is claimed, which counts the attempt before it begins.

@@ -3,8 +3,8 @@
 //       superseded; whatever else is answered, none of them happened here.
 //   M2. A lease that may have been lost is not committed under, although the ledger would refuse an
 //       old fence by itself: a handler that was aborted must not win by luck.
-//   M3. A ledger that does not answer is asked again with the same words, which is safe; a sink that
-//       refuses one record's effects does not take the others of the batch along.
+//   M3. A ledger that does not answer is asked again with the same words, which is safe; a sink
+//       that refuses one record's effects does not take the others of the batch along.
 //   M4. What was decided about a record (its lane, the watermark of that moment) is written down
 //       with its outcome, so that a replay can take the same decision.
 
@@ -30,13 +30,16 @@ export type Sealed =
   | { readonly kind: "lost"; readonly reason: string }
   | { readonly kind: "failed"; readonly error: unknown };
 
+/** What a handler left to be sealed. */
+export interface Work {
+  readonly effects: readonly Effect[];
+  readonly decision: LaneDecision;
+  /** Called right before the ledger is asked: from then on the claim is not to be renewed. */
+  readonly onSealing: () => void;
+}
+
 export interface CommitStage {
-  commit(
-    record: WorkRecord,
-    claim: Claim,
-    work: { readonly effects: readonly Effect[]; readonly decision: LaneDecision },
-    hold: Hold,
-  ): Promise<Sealed>;
+  commit(record: WorkRecord, claim: Claim, work: Work, hold: Hold): Promise<Sealed>;
 }
 
 /** One ledger call takes so many commits. */
@@ -69,11 +72,12 @@ export function createCommitStage(
   });
 
   return {
-    async commit(record, claim, { effects, decision }, hold) {
+    async commit(record, claim, { effects, decision, onSealing }, hold) {
       const origin = originOf(record);
       if (!hold.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
       try {
-        if (sink?.mode === "idempotent" && effects.length > 0) {
+        // An object without effects may have had some before, which are to go.
+        if (sink?.mode === "idempotent" && (effects.length > 0 || origin.object !== null)) {
           const fence = claim.fence ?? fenceOf(claim.startedAt);
           await sink.apply(effects, { ...origin, fence }, hold.signal);
           if (!hold.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
@@ -86,6 +90,7 @@ export function createCommitStage(
           ...(record.object !== null && { object: record.object }),
           ...(writes.length > 0 && { writes }),
         };
+        onSealing();
         if (claim.fence !== null) return await commitOne({ ...sealed, fence: claim.fence });
         const { startedAt } = claim;
         const { receivedAt } = hold;
@@ -116,8 +121,10 @@ function isRefusedSink(error: unknown): boolean {
 }
 
 function originOf({ key, object, eventTime, content }: WorkRecord): EffectOrigin {
-  const removed = content.kind === "object" && content.event.kind === "removed";
-  return { key, eventTime, object: object === null ? null : { ...object, removed } };
+  // Only what changes an object's bytes says anything about the rows that came of them.
+  const kind = content.kind === "object" ? content.event.kind : null;
+  const changed = object !== null && (kind === "created" || kind === "removed");
+  return { key, eventTime, object: changed ? { ...object, removed: kind === "removed" } : null };
 }
 
 const NOTHING_DIGEST = sha256Hex("[]");

@@ -1,9 +1,12 @@
 // Define pipeline: from what a pipeline file says to what the runtime works with.
-//   P1. Everything wrong with a file is told at once, each in a sentence, before anything is opened.
-//   P2. What was left out has the defaults of DEFAULTS, which docs/reference/configuration.md lists.
+//   P1. Everything wrong with a file is told at once, each in a sentence, before anything is
+//       opened.
+//   P2. What was left out has the defaults of DEFAULTS, which docs/reference/configuration.md
+//       lists.
 
 import { TidegateError } from "../core/errors.ts";
 import { checkScope } from "../core/ledger-batch.ts";
+import { tableProblems } from "../core/table-spec.ts";
 import { type DurationMs, durationMs, hours, minutes, seconds } from "../core/units.ts";
 import type {
   ConcurrencySpec,
@@ -230,9 +233,5 @@ function choiceProblems(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): st
 function sinkProblems(sink: TableSinkSpec | SinkFunction | undefined): string[] {
   if (sink === undefined || typeof sink === "function") return [];
   if (sink?.kind !== "tables") return ["sink must be tables({...}) or a function"];
-  return Object.entries(sink.tables).flatMap(([name, { columns, key }]) => {
-    const missing = key.filter((column) => columns[column] === undefined);
-    if (key.length === 0) return [`table ${name} needs a key: the columns that make a row one`];
-    return missing.map((column) => `table ${name} has the key column ${column} but no such column`);
-  });
+  return tableProblems(sink);
 }

@@ -7,12 +7,10 @@
 //       and the delivery comes back later.
 //   F4. A record that is given up on in a FIFO queue keeps its group waiting behind it, unless the
 //       pipeline says to skip: what comes next may depend on it.
-//   F5. A parked record without a dossier was dropped by an operator, as both are written in one
-//       step: its message is acknowledged, and nobody waits for it any longer.
 
 import type { Mask } from "../core/mask.ts";
 import type { Fence, LedgerScope } from "../core/record-state.ts";
-import { type DurationMs, durationMs, minutes, msBetween } from "../core/units.ts";
+import { type DurationMs, minutes } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { QueueSender } from "../ports/queue.ts";
@@ -25,9 +23,10 @@ import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
 import { PermanentError } from "./handler-errors.ts";
 import { type Hold, LeaseLost } from "./hold.ts";
+import { type Failed, makeDossier } from "./make-dossier.ts";
 import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import { NOT_RUN, type Outcome } from "./outcome.ts";
-import { classify, type Verdict } from "./policy/error-class.ts";
+import { classify } from "./policy/error-class.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
 import { retryDelayMs } from "./policy/retry.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
@@ -35,14 +34,17 @@ import { logFieldsOf } from "./record-log-fields.ts";
 /** How long a record that was given up on waits in its own queue before it is looked at again. */
 export const HALT_MS: DurationMs = minutes(15);
 
+/** What went wrong, and where. */
+export interface StageFailure {
+  readonly error: unknown;
+  readonly stage: "handle" | "commit";
+  /** What the error may have quoted and nobody may see, beside what the message itself holds. */
+  readonly secrets?: readonly string[];
+}
+
 export interface FailStage {
   /** The attempt failed with `error`. */
-  fail(
-    record: WorkRecord,
-    claim: Claim,
-    failure: { readonly error: unknown; readonly stage: "handle" | "commit" },
-    hold: Hold,
-  ): Promise<Outcome>;
+  fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: Hold): Promise<Outcome>;
   /** It was tried too often, and the last tries did not even live to tell why. */
   exhausted(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome>;
   /** The record was given up on before: its dead letter is made sure of (F2). */
@@ -72,103 +74,149 @@ export interface FailOptions {
 }
 
 export function createFailStage(ports: FailPorts, options: FailOptions): FailStage {
-  const { clock, random, ledger, telemetry, mask } = ports;
-  const { pipeline, scope, owner, runId, queue } = options;
-  const halts = queue.fifo && pipeline.onPoison === "halt"; // F4
-  const deadLetters = halts ? null : ports.deadLetters;
+  return new LedgerFailures(ports, options);
+}
 
-  /** Gives the claim back, so that the attempt does not count. */
-  async function release({ key }: WorkRecord, { fence }: Claim): Promise<void> {
-    if (fence !== null) await ledger.release(scope, [{ key, fence }]);
+class LedgerFailures implements FailStage {
+  readonly #ports: FailPorts;
+  readonly #options: FailOptions;
+  readonly #deadLetters: QueueSender | null;
+
+  constructor(ports: FailPorts, options: FailOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    const halts = options.queue.fifo && options.pipeline.onPoison === "halt"; // F4
+    this.#deadLetters = halts ? null : ports.deadLetters;
   }
 
-  /** Puts the dead letter where it belongs and writes down that it is there (F2). */
-  async function bury(record: WorkRecord, dossier: Dossier, fence: Fence, hold: Hold) {
-    if (deadLetters === null) return later(HALT_MS, "halted");
-    const letter = deadLetterOf(hold.delivery, dossier, fence, deadLetters.fifo);
-    const sent = await sendDeadLetter({ clock, deadLetters }, letter);
-    const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
-    const note = { kind: "dossier", name: record.key, at: clock.now(), count: 0, body } as const;
-    await ledger.addNotes(scope, [note]);
-    return { kind: "done", how: "dead-lettered" } as const;
+  exhausted(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome> {
+    const tries = claim.attempt - 1;
+    const message = `${tries} attempts were begun, and the last of them never came to an end`;
+    const error = new PermanentError(message, { class: "crash" });
+    return this.fail(record, claim, { error, stage: "handle" }, hold);
   }
 
-  async function park(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold) {
-    const dossier = await dossierOf(record, claim, failed, hold);
-    const at = clock.now();
-    const note = { kind: "dossier", name: record.key, at, count: 1, body: encodeDossier(dossier) };
-    const [result] = await ledger.fail(scope, [
-      {
-        ...attemptOf(record, claim, failed, hold),
-        permanent: true,
-        note: { ...note, kind: "dossier" },
-      },
-    ]);
-    if (result === undefined || result.kind === "fenced") return lost();
-    telemetry.count(METRICS.deadLetters.name, 1, {
-      queue: queue.name,
-      class: failed.verdict.errorClass,
-    });
+  async fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: Hold) {
+    const { error, stage, secrets } = failure;
+    if (error instanceof LeaseLost) return LOST;
+    const failed = this.#read(record, error, secrets);
+    const { retry, blames } = failed.verdict;
+    try {
+      if (stage === "commit" && retry !== "never" && blames !== "record") {
+        await this.#release(record, claim); // F3
+        return this.unavailable(record, error, hold);
+      }
+      const last = claim.attempt >= this.#options.pipeline.retry.attempts;
+      if (retry === "never" || last) return await this.#park(record, claim, failed, hold);
+      return await this.#retry(record, claim, failed, hold);
+    } catch (trouble) {
+      return this.unavailable(record, trouble, hold);
+    }
+  }
+
+  unavailable(record: WorkRecord, error: unknown, hold: Hold): Outcome {
+    const { random } = this.#ports;
+    const failed = this.#read(record, error);
+    const { receiveCount } = hold.delivery;
+    const delayMs = retryDelayMs(this.#options.pipeline.retry, receiveCount, random.fraction());
+    this.#warn(`comes back later: ${failed.message}`, record, failed, delayMs, hold);
+    return { kind: "later", delayMs, why: "unavailable", blames: failed.verdict.blames };
+  }
+
+  async giveBack(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome> {
+    try {
+      await this.#release(record, claim);
+      return NOT_RUN;
+    } catch (trouble) {
+      return this.unavailable(record, trouble, hold);
+    }
+  }
+
+  async parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome> {
+    if (this.#deadLetters === null) return HALTED;
+    try {
+      const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
+      const dossier = note === undefined ? null : decodeDossier(note.body);
+      const buried = dossier === null || dossier.dead_letter !== null;
+      if (buried) return { kind: "done", how: "parked-before" };
+      return await this.#bury(record, dossier, fence, hold);
+    } catch (trouble) {
+      return this.unavailable(record, trouble, hold);
+    }
+  }
+
+  /** Writes the failure down and sends the delivery back for a while (F1). */
+  async #retry(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
+    const { ledger, random, telemetry } = this.#ports;
+    const { scope, pipeline } = this.#options;
+    const attempt = this.#attemptOf(record, claim, failed, hold);
+    const [result] = await ledger.fail(scope, [{ ...attempt, permanent: false }]);
+    if (result === undefined || result.kind === "fenced") return LOST;
+    const { errorClass, blames } = failed.verdict;
+    telemetry.count(METRICS.retries.name, 1, { reason: errorClass });
+    const backoff = () => retryDelayMs(pipeline.retry, result.attempts, random.fraction());
+    const delayMs = failed.verdict.delayMs ?? backoff();
+    const told = `attempt ${result.attempts} failed: ${failed.message}`;
+    this.#warn(told, record, failed, delayMs, hold);
+    return { kind: "later", delayMs, why: "retry", blames };
+  }
+
+  /** Gives the record up: dossier and state in one write, then the dead letter (F2). */
+  async #park(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
+    const { clock, ledger, telemetry } = this.#ports;
+    const { scope, queue, runId } = this.#options;
+    const dossier = await makeDossier(this.#ports, this.#options, { record, claim, failed, hold });
+    const body = encodeDossier(dossier);
+    const note = { kind: "dossier", name: record.key, at: clock.now(), count: 1, body } as const;
+    const attempt = this.#attemptOf(record, claim, failed, hold);
+    const [result] = await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);
+    if (result === undefined || result.kind === "fenced") return LOST;
+    const { errorClass } = failed.verdict;
+    telemetry.count(METRICS.deadLetters.name, 1, { queue: queue.name, class: errorClass });
     telemetry.log("error", `given up on: ${failed.message}`, {
       ...logFieldsOf(record, hold, runId),
-      error_class: failed.verdict.errorClass,
+      error_class: errorClass,
       fingerprint: failed.fingerprint,
       attempts: result.attempts,
     });
-    return bury(record, dossier, result.fence, hold);
+    return this.#bury(record, dossier, result.fence, hold);
   }
 
-  function attemptOf(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold) {
+  /** Puts the dead letter where it belongs and writes down that it is there (F2). */
+  async #bury(record: WorkRecord, dossier: Dossier, fence: Fence, hold: Hold): Promise<Outcome> {
+    const { clock, ledger } = this.#ports;
+    const deadLetters = this.#deadLetters;
+    if (deadLetters === null) return HALTED;
+    const letter = deadLetterOf(hold.delivery, dossier, fence, deadLetters.fifo);
+    const dead_letter = await sendDeadLetter({ clock, deadLetters }, letter);
+    const body = encodeDossier({ ...dossier, dead_letter });
+    const note = { kind: "dossier", name: record.key, at: clock.now(), count: 0, body } as const;
+    await ledger.addNotes(this.#options.scope, [note]);
+    return { kind: "done", how: "dead-lettered" };
+  }
+
+  /** Gives the claim back, so that the attempt does not count. */
+  async #release({ key }: WorkRecord, { fence }: Claim): Promise<void> {
+    if (fence !== null) await this.#ports.ledger.release(this.#options.scope, [{ key, fence }]);
+  }
+
+  #attemptOf(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold) {
     const { errorClass } = failed.verdict;
     const { fingerprint, message } = failed;
     return {
       key: record.key,
       fence: claim.fence,
-      owner,
+      owner: this.#options.owner,
       receivedAt: hold.receivedAt,
       failure: { errorClass, fingerprint, message },
     };
   }
 
-  async function dossierOf(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold) {
-    const { delivery } = hold;
-    const { object } = record;
-    const secrets = mask.secretsOf(record.original);
-    const at = clock.now();
-    const known = await ledger.show(scope, record.key);
-    const first = known?.entries.find(({ status }) => status === "failed")?.at ?? at;
-    const dossier: Dossier = {
-      pipeline: scope.pipeline,
-      generation: scope.generation,
-      record_key: record.key,
-      idempotency_key: record.identity,
-      queue: queue.name,
-      message_id: delivery.messageId,
-      group_id: delivery.groupId === null ? null : mask.text(delivery.groupId, secrets),
-      object:
-        object === null ? null : { bucket: object.bucket, key: mask.text(object.key, secrets) },
-      error_class: failed.verdict.errorClass,
-      fingerprint: failed.fingerprint,
-      message: failed.message,
-      stack: failed.stack,
-      attempts: claim.attempt,
-      receive_count: delivery.receiveCount,
-      event_time: record.eventTime,
-      first_failed_at: first,
-      last_failed_at: at,
-      took_ms: msBetween(claim.startedAt, at),
-      run_id: runId,
-      trace_id: hold.trace.traceId,
-      payload: mask.value(record.original),
-      dead_letter: null,
-    };
-    return dossier;
-  }
-
   /** The error in words that may be shown to anybody. */
-  function read(record: WorkRecord, error: unknown): Failed {
-    const verdict = classify(error, pipeline.errors);
-    const secrets = mask.secretsOf(record.original);
+  #read(record: WorkRecord, error: unknown, quoted: readonly string[] = []): Failed {
+    const { mask } = this.#ports;
+    const verdict = classify(error, this.#options.pipeline.errors);
+    const secrets = [...mask.secretsOf(record.original), ...quoted];
     const stack = stackOf(error);
     return {
       verdict,
@@ -178,97 +226,15 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
     };
   }
 
-  function unavailable(record: WorkRecord, error: unknown, hold: Hold): Outcome {
-    const failed = read(record, error);
-    const { receiveCount } = hold.delivery;
-    const delayMs = retryDelayMs(pipeline.retry, receiveCount, random.fraction());
-    telemetry.log("warn", `comes back later: ${failed.message}`, {
-      ...logFieldsOf(record, hold, runId),
+  #warn(message: string, record: WorkRecord, failed: Failed, delayMs: number, hold: Hold): void {
+    this.#ports.telemetry.log("warn", message, {
+      ...logFieldsOf(record, hold, this.#options.runId),
       error_class: failed.verdict.errorClass,
       delay_ms: delayMs,
     });
-    return { kind: "later", delayMs, why: "unavailable", blames: failed.verdict.blames };
   }
-
-  const stage: FailStage = {
-    unavailable,
-    exhausted(record, claim, hold) {
-      const tries = claim.attempt - 1;
-      const message = `${tries} attempts were begun, and the last of them never came to an end`;
-      const error = new PermanentError(message, { class: "crash" });
-      return stage.fail(record, claim, { error, stage: "handle" }, hold);
-    },
-    async fail(record, claim, { error, stage: at }, hold) {
-      if (error instanceof LeaseLost) return lost();
-      const failed = read(record, error);
-      const { verdict } = failed;
-      const { blames, errorClass } = verdict;
-      try {
-        if (at === "commit" && verdict.retry !== "never" && blames !== "record") {
-          await release(record, claim); // F3
-          return unavailable(record, error, hold);
-        }
-        const { attempts } = pipeline.retry;
-        if (verdict.retry === "never" || claim.attempt >= attempts) {
-          return await park(record, claim, failed, hold);
-        }
-        const attempt = attemptOf(record, claim, failed, hold);
-        const [result] = await ledger.fail(scope, [{ ...attempt, permanent: false }]); // F1
-        if (result === undefined || result.kind === "fenced") return lost();
-        telemetry.count(METRICS.retries.name, 1, { reason: errorClass });
-        const delayMs =
-          verdict.delayMs ?? retryDelayMs(pipeline.retry, result.attempts, random.fraction());
-        telemetry.log("warn", `attempt ${result.attempts} failed: ${failed.message}`, {
-          ...logFieldsOf(record, hold, runId),
-          error_class: errorClass,
-          delay_ms: delayMs,
-        });
-        return { ...later(delayMs, "retry"), blames };
-      } catch (trouble) {
-        return unavailable(record, trouble, hold);
-      }
-    },
-    async giveBack(record, claim, hold) {
-      try {
-        await release(record, claim);
-        return NOT_RUN;
-      } catch (trouble) {
-        return unavailable(record, trouble, hold);
-      }
-    },
-    async parked(record, fence, hold) {
-      try {
-        const note = await ledger.findNote(scope, "dossier", record.key);
-        if (note === undefined) return { kind: "done", how: "parked-before" }; // F5
-        const dossier = decodeDossier(note.body);
-        // A letter of an older failure is not the one that this failure asks for.
-        const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
-        if (sent) return { kind: "done", how: "parked-before" };
-        return await bury(record, { ...dossier, dead_letter: null }, fence, hold);
-      } catch (trouble) {
-        return unavailable(record, trouble, hold);
-      }
-    },
-  };
-  return stage;
 }
 
-interface Failed {
-  readonly verdict: Verdict;
-  readonly fingerprint: string;
-  readonly message: string;
-  readonly stack: string | null;
-}
+const LOST: Outcome = { kind: "lost" };
 
-function lost(): Outcome {
-  return { kind: "lost" };
-}
-
-function later(delayMs: DurationMs, why: "retry" | "halted") {
-  return {
-    kind: "later",
-    delayMs: durationMs(Math.max(0, delayMs)),
-    why,
-    blames: "record",
-  } as const;
-}
+const HALTED: Outcome = { kind: "later", delayMs: HALT_MS, why: "halted", blames: "record" };

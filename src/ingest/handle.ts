@@ -5,6 +5,8 @@
 //   H3. Whatever a handler throws, at whatever time, is an outcome; nothing escapes.
 //   H4. Where tables are the sink, removed objects need no handler: their rows go by themselves.
 
+import type { JsonValue } from "../core/canonical-json.ts";
+import type { Mask } from "../core/mask.ts";
 import type { Effect, SinkRow } from "../ports/sink.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { type ArrivalPorts, messageArrival, ObjectGone, objectArrival } from "./arrival.ts";
@@ -22,7 +24,12 @@ export type Handled =
   | { readonly kind: "handled"; readonly effects: readonly Effect[] }
   /** The object is gone and the pipeline says that this is no matter. */
   | { readonly kind: "dropped"; readonly reason: string }
-  | { readonly kind: "failed"; readonly error: unknown }
+  | {
+      readonly kind: "failed";
+      readonly error: unknown;
+      /** What the record's content has that nobody may see, and an error may have quoted. */
+      readonly secrets: readonly string[];
+    }
   /** The delivery is another's by now. */
   | { readonly kind: "lost"; readonly reason: string }
   /** We were told to stop before it was done. */
@@ -42,16 +49,24 @@ export interface HandleStage {
 }
 
 export function createHandleStage(
-  ports: ArrivalPorts & { readonly telemetry: Telemetry; readonly deadlines: Deadlines },
+  ports: ArrivalPorts & {
+    readonly telemetry: Telemetry;
+    readonly deadlines: Deadlines;
+    readonly mask: Mask;
+  },
   options: { readonly pipeline: Pipeline; readonly runId: string },
 ): HandleStage {
-  const { telemetry, deadlines } = ports;
+  const { telemetry, deadlines, mask } = ports;
   const { pipeline, runId } = options;
 
   return {
     async handle(record, claim, lane, hold) {
       const attempt = beginAttempt(hold, deadlines, pipeline.timeoutMs);
       const effects: Effect[] = [];
+      let row: JsonValue = null;
+      const onRow = (next: JsonValue) => {
+        row = next;
+      };
       const context: HandlerContext = {
         key: record.identity,
         fence: claim.fence,
@@ -60,24 +75,39 @@ export function createHandleStage(
         signal: attempt.signal,
         ...effectMethods(effects, attempt.signal),
         log(level, message, fields) {
-          telemetry.log(level, message, { ...logFieldsOf(record, hold, runId), ...fields });
+          const secrets = [...mask.secretsOf(record.original), ...mask.secretsOf(row)];
+          const shown = scrubbed(mask, fields, secrets);
+          const ids = logFieldsOf(record, hold, runId);
+          telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
         },
       };
       try {
-        await attempt.run(() => callHandler(pipeline, record, ports, context));
+        await attempt.run(() => callHandler(pipeline, record, { ...ports, onRow }, context));
         return { kind: "handled", effects: attempt.close(effects) };
       } catch (error) {
         attempt.close([]);
-        return judge(pipeline, error);
+        return judge(pipeline, error, mask.secretsOf(row));
       }
     },
   };
 }
 
+function scrubbed(
+  mask: Mask,
+  fields: Readonly<Record<string, string | number>> = {},
+  secrets: readonly string[],
+): Record<string, string | number> {
+  const shown = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === "string" ? mask.text(value, secrets) : value,
+  ]);
+  return Object.fromEntries(shown);
+}
+
 async function callHandler(
   pipeline: Pipeline,
   { content }: WorkRecord,
-  ports: ArrivalPorts,
+  ports: ArrivalPorts & { readonly onRow: (row: JsonValue) => void },
   context: HandlerContext,
 ): Promise<void> {
   if (content.kind === "unusable") {
@@ -90,23 +120,23 @@ async function callHandler(
     const toTables = typeof pipeline.sink === "object" && pipeline.sink !== null;
     const hasBytes = content.event.kind === "created" || content.event.kind === "restored";
     if (toTables && !hasBytes) return; // H4
-    arrival = objectArrival(pipeline, content.event, ports, context.signal);
+    arrival = objectArrival(pipeline, content.event, ports, context.signal, ports.onRow);
   }
   await pipeline.handler(arrival, context);
 }
 
 /** What an error of the handler, or of reading for it, means. */
-function judge(pipeline: Pipeline, error: unknown): Handled {
+function judge(pipeline: Pipeline, error: unknown, secrets: readonly string[]): Handled {
   if (error instanceof LeaseLost) return { kind: "lost", reason: error.message };
   if (error instanceof Stopping) return { kind: "stopped" };
   if (error instanceof ObjectGone && error.how !== "forbidden") {
     if (pipeline.onMissing === "drop") return { kind: "dropped", reason: error.message };
     if (pipeline.onMissing === "dead-letter") {
       const options = { class: "missing-object", cause: error };
-      return { kind: "failed", error: new PermanentError(error.message, options) };
+      return { kind: "failed", error: new PermanentError(error.message, options), secrets };
     }
   }
-  return { kind: "failed", error };
+  return { kind: "failed", error, secrets };
 }
 
 function effectMethods(effects: Effect[], signal: AbortSignal) {

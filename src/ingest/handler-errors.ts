@@ -1,5 +1,5 @@
-// Handler errors: the two things a handler can say besides "it failed". Anything else that is thrown
-// is judged by the table of error classes (policy/error-class.ts).
+// Handler errors: the two things a handler can say besides "it failed". Anything else that is
+// thrown is judged by the table of error classes (policy/error-class.ts).
 
 import { type DurationMs, durationMs } from "../core/units.ts";
 import { HANDLER_VERDICT } from "./policy/error-facts.ts";

@@ -1,8 +1,8 @@
 // Hold: a delivery in hand, from its receipt to its settlement.
-//   H1. `signal` aborts when the delivery is lost or the consumer stops; nothing that is done for it
-//       afterwards may be committed.
-//   H2. It is alive only while its lease may be relied on, judged at the moment of asking: a process
-//       that was frozen finds out before it writes.
+//   H1. `signal` aborts when the delivery is lost or the consumer stops; nothing that is done for
+//       it afterwards may be committed.
+//   H2. It is alive only while its lease may be relied on, judged at the moment of asking: a
+//       process that was frozen finds out before it writes.
 
 import type { EpochMs } from "../core/units.ts";
 import type { LeaseKeeper } from "../ports/lease-keeper.ts";

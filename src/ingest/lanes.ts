@@ -28,80 +28,93 @@ export interface Lanes {
   skipWaiting(): void;
 }
 
-export function createLanes(options: {
+export interface LanesOptions {
   readonly total: number;
   readonly perLane: number;
   /** Called whenever a slot was freed. */
   readonly onFree: () => void;
-}): Lanes {
-  const { total, perLane, onFree } = options;
-  const lanes = new Map<string, Lane>();
-  const line: Lane[] = [];
-  let running = 0;
-  let waiting = 0;
+}
 
-  function enqueue(lane: Lane): void {
-    if (lane.queued || lane.waiting.length === 0 || lane.running >= perLane) return;
-    lane.queued = true;
-    line.push(lane); // N3
+export function createLanes(options: LanesOptions): Lanes {
+  return new SlotLanes(options);
+}
+
+class SlotLanes implements Lanes {
+  readonly #options: LanesOptions;
+  readonly #lanes = new Map<string, Lane>();
+  /** Lanes that could start something, in turn (N3). */
+  readonly #line: Lane[] = [];
+  #running = 0;
+  #waiting = 0;
+
+  constructor(options: LanesOptions) {
+    this.#options = options;
   }
 
-  function pump(): void {
-    while (running < total) {
-      const lane = line.shift();
+  get running(): number {
+    return this.#running;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  add(name: string, work: LaneWork): void {
+    let lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      lane = { name, waiting: [], running: 0, queued: false };
+      this.#lanes.set(name, lane);
+    }
+    lane.waiting.push(work);
+    this.#waiting += 1;
+    this.#enqueue(lane);
+    this.#pump();
+  }
+
+  skipWaiting(): void {
+    for (const lane of [...this.#lanes.values()]) {
+      this.#skipAll(lane);
+      if (lane.running === 0) this.#lanes.delete(lane.name);
+    }
+    this.#options.onFree();
+  }
+
+  #enqueue(lane: Lane): void {
+    const full = lane.running >= this.#options.perLane;
+    if (lane.queued || lane.waiting.length === 0 || full) return;
+    lane.queued = true;
+    this.#line.push(lane);
+  }
+
+  #pump(): void {
+    while (this.#running < this.#options.total) {
+      const lane = this.#line.shift();
       if (lane === undefined) return;
       lane.queued = false;
       const work = lane.waiting.shift(); // N2
       if (work === undefined) continue;
-      waiting -= 1;
-      running += 1;
+      this.#waiting -= 1;
+      this.#running += 1;
       lane.running += 1; // N1
-      enqueue(lane);
-      void finish(lane, work);
+      this.#enqueue(lane);
+      void this.#run(lane, work);
     }
   }
 
-  async function finish(lane: Lane, work: LaneWork): Promise<void> {
+  async #run(lane: Lane, work: LaneWork): Promise<void> {
     const then = await work.run();
-    running -= 1;
+    this.#running -= 1;
     lane.running -= 1;
-    if (then === "halt") skipAll(lane);
-    if (lane.running === 0 && lane.waiting.length === 0) lanes.delete(lane.name);
-    else enqueue(lane);
-    pump();
-    onFree();
+    if (then === "halt") this.#skipAll(lane);
+    if (lane.running === 0 && lane.waiting.length === 0) this.#lanes.delete(lane.name);
+    else this.#enqueue(lane);
+    this.#pump();
+    this.#options.onFree();
   }
 
-  function skipAll(lane: Lane): void {
+  #skipAll(lane: Lane): void {
     const skipped = lane.waiting.splice(0);
-    waiting -= skipped.length;
+    this.#waiting -= skipped.length;
     for (const work of skipped) work.skip(); // N4
   }
-
-  return {
-    add(name, work) {
-      let lane = lanes.get(name);
-      if (lane === undefined) {
-        lane = { name, waiting: [], running: 0, queued: false };
-        lanes.set(name, lane);
-      }
-      lane.waiting.push(work);
-      waiting += 1;
-      enqueue(lane);
-      pump();
-    },
-    get running() {
-      return running;
-    },
-    get waiting() {
-      return waiting;
-    },
-    skipWaiting() {
-      for (const lane of [...lanes.values()]) {
-        skipAll(lane);
-        if (lane.running === 0) lanes.delete(lane.name);
-      }
-      onFree();
-    },
-  };
 }

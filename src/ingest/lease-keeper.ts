@@ -1,8 +1,10 @@
-// Lease keeper: renews what is being worked on, on whatever event loop it runs (ports/lease-keeper.ts
-// has K1 to K3). When and for how long is policy/lease-term.ts; this file is the loop around it.
-//   H1. A renewal counts only if its answer is read while the lease may still be relied on. SQS hides
-//       a message again for an old receipt, too, even if another has got it in between: "done" said
-//       too late says nothing. So a process that was frozen past its lease never revives it.
+// Lease keeper: renews what is being worked on, on whatever event loop it runs (K1 to K3 are in
+// ports/lease-keeper.ts). When and for how long is policy/lease-term.ts; this file is the loop
+// around it.
+//   H1. A renewal counts only if its answer is read while the lease may still be relied on. SQS
+//       hides a message again for an old receipt, too, even if another has got it in between:
+//       "done" said too late says nothing. So a process that was frozen past its lease never
+//       revives it.
 //   H2. Requests are never waited for by the loop: one that hangs holds up no other, and leases are
 //       judged in time while it does.
 //   H3. What a queue or ledger fails to answer, or refuses without saying that the receipt is dead,

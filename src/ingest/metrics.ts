@@ -3,7 +3,8 @@
 //       actions. Never a key, an id or a message, each of which would be a series of its own.
 //   N2. A name, once published, keeps its meaning and its labels; docs/reference/metrics.md is
 //       checked against this table.
-//   N3. "queue" is the queue's name, that of the dead-letter queue where dead letters are meant.
+//   N3. "queue" is the name of the queue that the pipeline reads; only where the level of the
+//       dead-letter queue is told, it is that queue's.
 
 import type { MetricTable } from "../ports/telemetry.ts";
 

@@ -4,12 +4,14 @@
 import type { MessageEnvelope } from "../core/envelope.ts";
 import type { ObjectEvent } from "../core/object-event.ts";
 import type { ObjectEventKind } from "../core/object-identity.ts";
+import type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../core/table-spec.ts";
 import type { LogLevel } from "../ports/telemetry.ts";
 import type { ErrorRule, ErrorVerdict } from "./policy/error-class.ts";
 
+export type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../core/table-spec.ts";
 export type { ErrorRule, ErrorVerdict };
 
-/** The part of the Standard Schema interface that is used: zod, valibot, arktype and others have it. */
+/** What is used of the Standard Schema interface, which zod, valibot, arktype and others have. */
 export interface StandardSchema<Output> {
   readonly "~standard": {
     readonly version: 1;
@@ -61,28 +63,6 @@ export interface ConcurrencySpec<Event> {
   readonly perKey?: number;
   /** What records have in common that must not run together, e.g. bucket and prefix. */
   readonly key?: (event: Event) => string;
-}
-
-export type ColumnType = "text" | "integer" | "real" | "boolean";
-
-export interface TableSpec {
-  readonly columns: Readonly<Record<string, ColumnType>>;
-  /** The columns that make two rows the same row. */
-  readonly key: readonly string[];
-}
-
-export type TablesSpec = Readonly<Record<string, TableSpec>>;
-
-/** Tables in the ledger's database, or in one of their own; made by `tables()`. */
-export interface TableSinkSpec<T extends TablesSpec = TablesSpec> {
-  readonly kind: "tables";
-  readonly tables: T;
-  /** Null: the ledger's own, so that rows and ledger are one transaction. */
-  readonly database: string | null;
-  /** What becomes of an object's rows when the object is deleted. */
-  readonly onRemoved: "delete" | "keep";
-  /** What becomes of rows that an object's newer version no longer has. */
-  readonly onReplaced: "delete" | "keep";
 }
 
 /** A sink of the user's own; see K2 of ports/sink.ts for what it must bear. */

@@ -3,9 +3,10 @@
 //   receive  ->  decode  ->  claim  ->  handle  ->  commit  ->  settle
 //   Delivery ->  Record[] -> Claim  ->  Effects ->  Commit  ->  Settlement
 //
-// Each stage has a file of its own beside this one and no stage calls back. Read them in that order.
-//   P1. Nothing is acknowledged before what came of it is durable. A crash between commit and settle
-//       is a duplicate delivery, which claim or commit answers with "already committed".
+// Each stage has a file of its own beside this one and no stage calls back. Read them in that
+// order.
+//   P1. Nothing is acknowledged before what came of it is durable. A crash between commit and
+//       settle is a duplicate delivery, which claim or commit answers with "already committed".
 //   P2. Effects happen in the commit or not at all, and the commit happens once per record key,
 //       however often the record is delivered and however many consumers work on it.
 //   P3. Every record comes to an outcome: done, later, or another's. There is no fourth way, and no
@@ -45,6 +46,8 @@ export interface Stages {
   /** A lane halts at the first record that is not done (P4). */
   readonly halting: boolean;
   readonly attemptsMax: number;
+  /** Hears of every outcome, once. */
+  readonly onOutcome: (record: WorkRecord, outcome: Outcome, hold: Hold) => void;
 }
 
 /** Takes a delivery through all stages, to what the queue is to be told of it. */
@@ -57,6 +60,7 @@ export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<S
     const outcomes: Outcome[] = [];
     const tell = (record: WorkRecord, outcome: Outcome) => {
       stages.tally.outcome(record, outcome, hold);
+      stages.onOutcome(record, outcome, hold);
       outcomes.push(outcome);
       if (outcomes.length === records.length) resolve(settlementOf(outcomes));
     };
@@ -101,6 +105,7 @@ async function runClaimed(
   hold: Hold,
 ): Promise<Outcome> {
   const { fail, watermark, tally } = stages;
+  const onSealing = () => stages.claim.end(record, claim, hold);
   if (claim.attempt > stages.attemptsMax) {
     return fail.exhausted(record, claim, hold);
   }
@@ -111,19 +116,26 @@ async function runClaimed(
     case "handled": {
       const { effects } = handled;
       const handledAt = stages.clock.now();
-      const sealed = await stages.commit.commit(record, claim, { effects, decision }, hold);
+      const sealed = await stages.commit.commit(
+        record,
+        claim,
+        { effects, decision, onSealing },
+        hold,
+      );
       tally.stage("commit", handledAt);
       return sealedOutcome(stages, record, claim, sealed, hold);
     }
     case "dropped": {
-      const work = { effects: [], decision };
+      const work = { effects: [], decision, onSealing };
       const sealed = await stages.commit.commit(record, claim, work, hold);
       const outcome = await sealedOutcome(stages, record, claim, sealed, hold);
       return outcome.kind === "done" ? { kind: "done", how: "dropped" } : outcome;
     }
     case "failed":
-      return fail.fail(record, claim, { error: handled.error, stage: "handle" }, hold);
+      onSealing();
+      return fail.fail(record, claim, { ...handled, stage: "handle" }, hold);
     case "stopped":
+      onSealing();
       return fail.giveBack(record, claim, hold);
     case "lost":
       return { kind: "lost" };

@@ -1,12 +1,13 @@
 // Receive: asks the queue for as much as there is room for, and no more.
-//   V1. A receive is asked for only when all that it may bring has a place: what is in hand, and what
-//       receives under way may bring, never exceeds the room.
+//   V1. A receive is asked for only when all that it may bring has a place: what is in hand, and
+//       what receives under way may bring, never exceeds the room.
 //   V2. Receives are long polls of ten. While they come back full, several run at once; an idle
 //       queue is asked by one.
 //   V3. A queue that fails is asked again after a growing, jittered pause, never in a hot loop.
 //   V4. After `stop`, no receive begins, and what one under way still brings is handed on.
-//   V5. A lease begins when the queue hands over, which is somewhere between question and answer. Of
-//       a long poll most of that time was waiting, so no more than a share of the lease is given up.
+//   V5. A lease begins when the queue hands over, which is somewhere between question and answer.
+//       Of a long poll most of that time was waiting, so no more than a share of the lease is given
+//       up.
 
 import { SQS_BATCH_ENTRIES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../core/limits.ts";
 import { type DurationMs, type EpochMs, epochMs } from "../core/units.ts";
@@ -41,91 +42,107 @@ export interface ReceiverOptions {
 /** How much of a lease an answer may have been under way for. */
 const ANSWER_SHARE = 1 / 6;
 
-export function createReceiver(
-  ports: {
-    readonly clock: Clock;
-    readonly random: Random;
-    readonly queue: QueueReceiver;
-    readonly telemetry: Telemetry;
-  },
-  options: ReceiverOptions,
-): Receiver {
-  const { clock, random, queue, telemetry } = ports;
-  const { visibilityMs, receivesMax, room, pausedForMs, take } = options;
-  const stopping = new AbortController();
-  let underWay = 0;
-  let failures = 0;
-  let pausing = false;
-  /** Whether the last receive was full, so that more may be waiting (V2). */
-  let plenty = false;
-  let onQuiet: (() => void) | null = null;
+export interface ReceiverPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly queue: QueueReceiver;
+  readonly telemetry: Telemetry;
+}
 
-  function pump(): void {
-    while (!stopping.signal.aborted && !pausing) {
-      const allowed = plenty ? receivesMax : 1;
-      if (underWay >= allowed) return;
-      if (room() - underWay * SQS_BATCH_ENTRIES_MAX < SQS_BATCH_ENTRIES_MAX) return; // V1
+export function createReceiver(ports: ReceiverPorts, options: ReceiverOptions): Receiver {
+  return new LongPolls(ports, options);
+}
+
+class LongPolls implements Receiver {
+  readonly #ports: ReceiverPorts;
+  readonly #options: ReceiverOptions;
+  readonly #stopping = new AbortController();
+  #underWay = 0;
+  #failures = 0;
+  #pausing = false;
+  /** Whether the last receive was full, so that more may be waiting (V2). */
+  #plenty = false;
+  #onQuiet: (() => void) | null = null;
+
+  constructor(ports: ReceiverPorts, options: ReceiverOptions) {
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#pump();
+  }
+
+  wake(): void {
+    this.#pump();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("the consumer stops"));
+    if (this.#underWay === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onQuiet = resolve;
+    });
+  }
+
+  #pump(): void {
+    const { receivesMax, room, pausedForMs } = this.#options;
+    while (!this.#stopping.signal.aborted && !this.#pausing) {
+      if (this.#underWay >= (this.#plenty ? receivesMax : 1)) return;
+      const free = room() - this.#underWay * SQS_BATCH_ENTRIES_MAX;
+      if (free < SQS_BATCH_ENTRIES_MAX) return; // V1
       const pauseMs = pausedForMs();
       if (pauseMs === null) return;
       if (pauseMs > 0) {
-        void pause(pauseMs);
+        void this.#pause(pauseMs);
         return;
       }
-      underWay += 1;
-      void receive();
+      this.#underWay += 1;
+      void this.#receive();
     }
   }
 
-  async function receive(): Promise<void> {
+  async #receive(): Promise<void> {
+    const { clock, queue, telemetry } = this.#ports;
+    const { visibilityMs, onAsked, onNothing, take } = this.#options;
     const askedAt = clock.now();
     const max = SQS_BATCH_ENTRIES_MAX;
     const waitMs = SQS_RECEIVE_WAIT_MS_MAX;
-    options.onAsked();
+    onAsked();
     telemetry.count(METRICS.sqsRequests.name, 1, { action: "ReceiveMessage" });
     try {
-      const deliveries = await queue.receive({ max, waitMs, visibilityMs }, stopping.signal);
-      failures = 0;
-      plenty = deliveries.length === max;
+      const request = { max, waitMs, visibilityMs };
+      const deliveries = await queue.receive(request, this.#stopping.signal);
+      this.#failures = 0;
+      this.#plenty = deliveries.length === max;
       const since = epochMs(Math.max(askedAt, clock.now() - visibilityMs * ANSWER_SHARE)); // V5
       for (const delivery of deliveries) take(delivery, since);
-      if (deliveries.length === 0) options.onNothing();
+      if (deliveries.length === 0) onNothing();
     } catch (error) {
-      options.onNothing();
-      if (!stopping.signal.aborted) failed(error);
+      onNothing();
+      if (!this.#stopping.signal.aborted) this.#failed(error);
     }
-    underWay -= 1;
-    if (underWay === 0) onQuiet?.();
-    pump();
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#onQuiet?.();
+    this.#pump();
   }
 
-  function failed(error: unknown): void {
-    plenty = false;
-    failures += 1;
-    const delayMs = pollBackoffMs(failures, random.fraction());
+  #failed(error: unknown): void {
+    const { queue, random, telemetry } = this.#ports;
+    this.#plenty = false;
+    this.#failures += 1;
+    const delayMs = pollBackoffMs(this.#failures, random.fraction());
     const reason = error instanceof Error ? error.message : String(error);
-    const fields = { queue: queue.name, failures, delay_ms: delayMs, reason };
+    const fields = { queue: queue.name, failures: this.#failures, delay_ms: delayMs, reason };
     telemetry.log("warn", "the queue could not be asked", fields);
-    void pause(delayMs); // V3
+    void this.#pause(delayMs); // V3
   }
 
-  async function pause(delayMs: DurationMs): Promise<void> {
-    if (pausing) return;
-    pausing = true;
-    await clock.sleep(delayMs, stopping.signal).catch(() => undefined);
-    pausing = false;
-    pump();
+  async #pause(delayMs: DurationMs): Promise<void> {
+    if (this.#pausing) return;
+    this.#pausing = true;
+    await this.#ports.clock.sleep(delayMs, this.#stopping.signal).catch(() => undefined);
+    this.#pausing = false;
+    this.#pump();
   }
-
-  return {
-    start: pump,
-    wake: pump,
-    async stop() {
-      stopping.abort(new Error("the consumer stops"));
-      if (underWay > 0) {
-        await new Promise<void>((resolve) => {
-          onQuiet = resolve;
-        });
-      }
-    },
-  };
 }

@@ -1,6 +1,7 @@
 // Settle: tells the queue what became of a delivery. The last stage, and the only one after receive
 // that talks to the queue.
-//   S1. A delivery is settled after all of its records are decided, and what was decided is durable.
+//   S1. A delivery is settled after all of its records are decided, and what was decided is
+//       durable.
 //   S2. Deletes and changes of visibility go out in batches: full ones at once, others soon.
 //   S3. Settling may fail: the message then comes back by itself and is known as a duplicate. So
 //       nothing here is fatal, and what fails is tried a few times and then left.

@@ -6,7 +6,7 @@
 
 import { type EpochMs, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Span, Telemetry } from "../ports/telemetry.ts";
+import type { Labels, Span, Telemetry } from "../ports/telemetry.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Hold } from "./hold.ts";
 import { MESSAGING_SYSTEM, CONSUMER_METRICS as METRICS, type Stage } from "./metrics.ts";
@@ -31,84 +31,112 @@ export interface Tally {
 /** Messages remembered after they were sent back; beyond that the oldest are forgotten. */
 const UNSETTLED_MAX = 10_000;
 
-export function createTally(
-  ports: { readonly clock: Clock; readonly telemetry: Telemetry },
-  options: { readonly queue: string; readonly runId: string },
-): Tally {
-  const { clock, telemetry } = ports;
-  const { queue, runId } = options;
-  const labels = { queue };
-  const messaging = {
-    messaging_system: MESSAGING_SYSTEM,
-    messaging_operation_name: "process",
-    messaging_destination_name: queue,
-  };
-  const received = { ...messaging, messaging_operation_name: "receive" };
-  const processed = { ...messaging, error_type: "" };
-  const unsettled = new Map<string, EpochMs>();
-  const counts: Counts = { ...NO_COUNTS };
+export interface TallyPorts {
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
 
-  function stage(name: Stage, since: EpochMs): void {
+export interface TallyOptions {
+  readonly queue: string;
+  readonly runId: string;
+}
+
+export function createTally(ports: TallyPorts, options: TallyOptions): Tally {
+  return new QueueTally(ports, options);
+}
+
+class QueueTally implements Tally {
+  readonly counts: Counts = { ...NO_COUNTS };
+  readonly #ports: TallyPorts;
+  readonly #options: TallyOptions;
+  readonly #unsettled = new Map<string, EpochMs>();
+  readonly #labels: { readonly queue: string };
+  readonly #consumed: Labels;
+  readonly #processed: Labels;
+
+  constructor(ports: TallyPorts, options: TallyOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#labels = { queue: options.queue };
+    const place = {
+      messaging_system: MESSAGING_SYSTEM,
+      messaging_destination_name: options.queue,
+    };
+    this.#consumed = { ...place, messaging_operation_name: "receive" };
+    this.#processed = { ...place, messaging_operation_name: "process", error_type: "" };
+  }
+
+  oldestUnsettledAt(): EpochMs | null {
+    let oldest: EpochMs | null = null;
+    for (const at of this.#unsettled.values()) {
+      oldest = oldest === null || at < oldest ? at : oldest;
+    }
+    return oldest;
+  }
+
+  received({ delivery }: Hold): void {
+    const { telemetry } = this.#ports;
+    this.counts.received += 1;
+    telemetry.count(METRICS.received.name, 1, this.#labels);
+    telemetry.count(METRICS.messagingConsumed.name, 1, this.#consumed);
+    this.stage("receive", delivery.sentAt);
+    this.#unsettled.set(delivery.messageId, delivery.sentAt);
+    if (this.#unsettled.size <= UNSETTLED_MAX) return;
+    const [first] = this.#unsettled.keys();
+    if (first !== undefined) this.#unsettled.delete(first);
+  }
+
+  decoded({ receivedAt }: Hold, ignored: readonly string[]): void {
+    this.counts.ignored += ignored.length;
+    this.stage("decode", receivedAt);
+  }
+
+  begin({ identity }: WorkRecord, { delivery, trace }: Hold): Span {
+    const { queue } = this.#options;
+    return this.#ports.telemetry.span(`process ${queue}`, {
+      kind: "consumer",
+      parent: trace.context,
+      attributes: {
+        "messaging.operation.name": "process",
+        "messaging.operation.type": "process",
+        "messaging.system": MESSAGING_SYSTEM,
+        "messaging.destination.name": queue,
+        "messaging.message.id": delivery.messageId,
+        "tidegate.idempotency_key": identity,
+      },
+    });
+  }
+
+  stage(name: Stage, since: EpochMs): void {
+    const { clock, telemetry } = this.#ports;
     const seconds = Math.max(0, msBetween(since, clock.now())) / 1_000;
     telemetry.record(METRICS.latency.name, seconds, STAGE_LABELS[name]);
   }
 
-  return {
-    counts,
-    stage,
-    oldestUnsettledAt() {
-      let oldest: EpochMs | null = null;
-      for (const at of unsettled.values()) oldest = oldest === null || at < oldest ? at : oldest;
-      return oldest;
-    },
-    received({ delivery }) {
-      counts.received += 1;
-      telemetry.count(METRICS.received.name, 1, labels);
-      telemetry.count(METRICS.messagingConsumed.name, 1, received);
-      stage("receive", delivery.sentAt);
-      unsettled.set(delivery.messageId, delivery.sentAt);
-      if (unsettled.size <= UNSETTLED_MAX) return;
-      const [first] = unsettled.keys();
-      if (first !== undefined) unsettled.delete(first);
-    },
-    decoded({ receivedAt }, ignored) {
-      counts.ignored += ignored.length;
-      stage("decode", receivedAt);
-    },
-    begin: ({ identity }, { delivery, trace }) =>
-      telemetry.span(`process ${queue}`, {
-        kind: "consumer",
-        parent: trace.context,
-        attributes: {
-          "messaging.operation.name": "process",
-          "messaging.operation.type": "process",
-          "messaging.system": MESSAGING_SYSTEM,
-          "messaging.destination.name": queue,
-          "messaging.message.id": delivery.messageId,
-          "tidegate.idempotency_key": identity,
-        },
-      }),
-    outcome(record, outcome, hold) {
-      countOutcome(counts, outcome);
-      if (outcome.kind === "lost") {
-        telemetry.count(METRICS.leasesLost.name, 1, labels);
-        telemetry.log("warn", "the lease was lost", logFieldsOf(record, hold, runId));
-      } else if (outcome.kind === "later") {
-        if (outcome.why !== "retry") telemetry.count(METRICS.released.name, 1, labels);
-        if (outcome.why === "busy") telemetry.count(METRICS.duplicates.name, 1, labels);
-      } else if (outcome.how === "committed" || outcome.how === "superseded") {
-        telemetry.count(METRICS.committed.name, 1, labels);
-        const seconds = msBetween(hold.receivedAt, clock.now()) / 1_000;
-        telemetry.record(METRICS.messagingProcess.name, Math.max(0, seconds), processed);
-      } else if (outcome.how === "duplicate" || outcome.how === "parked-before") {
-        telemetry.count(METRICS.duplicates.name, 1, labels);
-      } else if (outcome.how === "stale") telemetry.count(METRICS.stale.name, 1, labels);
-    },
-    settled({ delivery, receivedAt }, forGood) {
-      stage("total", receivedAt);
-      if (forGood) unsettled.delete(delivery.messageId);
-    },
-  };
+  outcome(record: WorkRecord, outcome: Outcome, hold: Hold): void {
+    const { clock, telemetry } = this.#ports;
+    countOutcome(this.counts, outcome); // Y1
+    const count = (name: string) => telemetry.count(name, 1, this.#labels);
+    if (outcome.kind === "lost") {
+      count(METRICS.leasesLost.name);
+      const fields = logFieldsOf(record, hold, this.#options.runId);
+      telemetry.log("warn", "the lease was lost", fields);
+    } else if (outcome.kind === "later") {
+      if (outcome.why !== "retry") count(METRICS.released.name);
+      if (outcome.why === "busy") count(METRICS.duplicates.name);
+    } else if (outcome.how === "committed" || outcome.how === "superseded") {
+      count(METRICS.committed.name);
+      const seconds = Math.max(0, msBetween(hold.receivedAt, clock.now())) / 1_000;
+      telemetry.record(METRICS.messagingProcess.name, seconds, this.#processed);
+    } else if (outcome.how === "duplicate" || outcome.how === "parked-before") {
+      count(METRICS.duplicates.name);
+    } else if (outcome.how === "stale") count(METRICS.stale.name);
+  }
+
+  settled({ delivery, receivedAt }: Hold, forGood: boolean): void {
+    this.stage("total", receivedAt);
+    if (forGood) this.#unsettled.delete(delivery.messageId);
+  }
 }
 
 const STAGE_LABELS: Readonly<Record<Stage, { readonly stage: Stage }>> = {

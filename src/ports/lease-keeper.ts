@@ -1,6 +1,7 @@
 // LeaseKeeper: keeps deliveries hidden, and claims alive, for as long as they are worked on. It may
 // live on a thread of its own, so that a handler that keeps the event loop busy loses nothing.
-//   K1. From `hold` until `drop`, the delivery is renewed every third of its visibility, in batches.
+//   K1. From `hold` until `drop`, the delivery is renewed every third of its visibility, in
+//       batches.
 //   K2. A lease is lost when a renewal is refused, when four fifths of it have passed without a
 //       renewal that was answered, or when the delivery nears the twelve hours after which SQS
 //       takes it back whatever one says. `onLost` is called once, and no renewal follows.

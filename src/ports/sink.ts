@@ -22,7 +22,11 @@ export type Effect =
 /** What a sink must know of the record besides its effects. */
 export interface EffectOrigin {
   readonly key: RecordKey;
-  /** The object whose rows these are; null for messages that tell of none. */
+  /**
+   * The object whose rows these are. Null for messages that tell of none, and for events that
+   * neither make nor remove an object (tags, restores): as they are no version of it, a sink must
+   * not take the effects they lack for rows that are gone.
+   */
   readonly object: {
     readonly bucket: string;
     readonly key: string;

@@ -11,11 +11,11 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** What a log line is found by. Null or absent parts are left out of the line. */
 export interface LogFields {
-  readonly message_id?: string | null;
-  readonly object_key?: string | null;
-  readonly run_id?: string | null;
-  readonly idempotency_key?: string | null;
-  readonly trace_id?: string | null;
+  readonly message_id?: string | null | undefined;
+  readonly object_key?: string | null | undefined;
+  readonly run_id?: string | null | undefined;
+  readonly idempotency_key?: string | null | undefined;
+  readonly trace_id?: string | null | undefined;
   readonly [name: string]: string | number | boolean | null | undefined;
 }
 

@@ -10,10 +10,11 @@ export {
   validateEnvelope,
 } from "../core/envelope.ts";
 export { TidegateError } from "../core/errors.ts";
+export type { TraceContext } from "../core/trace-context.ts";
 export { withPayload } from "./claim-check.ts";
 export { fixedGroups, type GroupStrategy, perEntity, perTenant } from "./group-strategy.ts";
-export { METRICS } from "./metrics.ts";
-export type { SendContext } from "./prepare.ts";
+export { METRICS, PRODUCER_METRICS } from "./metrics.ts";
+export type { EventInput, SendContext } from "./prepare.ts";
 export {
   createProducer,
   type Producer,

@@ -2,6 +2,8 @@
 //   P1. Nothing volatile enters the body; trace context travels in attributes.
 //   P2. The digest that tells a replay from a reused key is that of the real payload, also when a
 //       claim check stands in for it.
+//   P3. Trace context takes what room is left, and never changes what is sent: not the body, not
+//       whether a claim check stands in for the payload, not whether the event is refused.
 
 import { mentionsClaimCheck, writeClaimCheck } from "../core/claim-check.ts";
 import {
@@ -16,13 +18,21 @@ import { SQS_ATTRIBUTE_NAME_CHARACTERS_MAX, SQS_MESSAGE_ATTRIBUTES_MAX } from ".
 import { messageBytes } from "../core/message-size.ts";
 import { type Checked, describeProblems, invalid } from "../core/problem.ts";
 import { hasInvalidXmlCharacter } from "../core/text.ts";
+import { injectTrace, type TraceContext } from "../core/trace-context.ts";
 import type { OutboxEntry } from "../ports/outbox.ts";
 import type { ClaimCheckPlace, PayloadObject } from "./claim-check.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import type { Target } from "./target.ts";
 
+/** An event as a producer takes it. */
+export interface EventInput extends EnvelopeInput {
+  /** The trace that the event belongs to; travels beside the body, and is no part of the event. */
+  readonly trace?: TraceContext | null;
+}
+
 /** What travels beside the body and has no part in the event's identity (P1). */
 export interface SendContext {
+  /** As it is to be sent; stands before the event's own `trace`. */
   readonly traceparent?: string;
   readonly tracestate?: string;
   /** For routing and filters; the contract's identity is never among them. */
@@ -45,7 +55,7 @@ export interface PrepareOptions {
 
 /** Builds the row of an event, or says what is wrong with it. */
 export function prepare(
-  event: EnvelopeInput,
+  event: EventInput,
   context: SendContext,
   options: PrepareOptions,
 ): Checked<Prepared> {
@@ -59,21 +69,23 @@ export function prepare(
   if (group.kind === "invalid") return group;
   const sized = sizeOf(event, built.value, attributes.value, options);
   if (sized.kind === "invalid") return sized;
-  const { body, bytes, object } = sized.value;
+  const { body, object } = sized.value;
+  const { messageBytesMax } = options.target.limits;
+  const traced = withTrace(attributes.value, traceOf(event, context), body, messageBytesMax);
   const entry = {
     key: envelopeKey(event.source, event.dedupeKey),
     groupId: group.value,
     dedupId: built.value.dedupId,
     payloadDigest: payloadDigest(event.payload), // P2
     body,
-    attributes: attributes.value,
+    attributes: traced,
   };
+  const bytes = messageBytes(body, traced);
   return { kind: "valid", value: { entry, bytes, object } };
 }
 
 interface Sized {
   readonly body: string;
-  readonly bytes: number;
   readonly object: PayloadObject | null;
 }
 
@@ -86,7 +98,7 @@ function sizeOf(
 ): Checked<Sized> {
   const { messageBytesMax } = target.limits;
   const bytes = messageBytes(body, attributes);
-  if (bytes <= messageBytesMax) return { kind: "valid", value: { body, bytes, object: null } };
+  if (bytes <= messageBytesMax) return { kind: "valid", value: { body, object: null } };
   const tooBig = `has ${bytes} bytes; ${target.name} takes ${messageBytesMax}`;
   if (claimCheck === null) return invalid("", `${tooBig}, and there is no bucket for the payload`);
   const { bucket, prefix = "" } = claimCheck;
@@ -97,7 +109,7 @@ function sizeOf(
   const lightBytes = messageBytes(light.value.body, attributes);
   if (lightBytes > messageBytesMax) return invalid("", `${tooBig}, even without its payload`);
   const object = { check: written.check, bytes: written.bytes };
-  return { kind: "valid", value: { body: light.value.body, bytes: lightBytes, object } };
+  return { kind: "valid", value: { body: light.value.body, object } };
 }
 
 function groupOf(event: EnvelopeInput, groups: GroupStrategy | null): Checked<string | null> {
@@ -113,17 +125,11 @@ function groupOf(event: EnvelopeInput, groups: GroupStrategy | null): Checked<st
 const NAME = /^(?!aws\.|amazon\.)[\w-]+(?:\.[\w-]+)*$/i;
 
 function attributesOf(context: SendContext): Checked<Record<string, string>> {
-  const { traceparent, tracestate } = context;
-  const all: Record<string, string> = {
-    ...context.attributes,
-    ...(traceparent !== undefined && { traceparent }),
-    ...(tracestate !== undefined && { tracestate }),
-  };
-  const entries = Object.entries(all);
-  if (entries.length > SQS_MESSAGE_ATTRIBUTES_MAX) {
+  const own = { ...context.attributes };
+  if (Object.keys(own).length > SQS_MESSAGE_ATTRIBUTES_MAX) {
     return invalid("", `has more than ${SQS_MESSAGE_ATTRIBUTES_MAX} attributes`);
   }
-  for (const [name, value] of entries) {
+  for (const [name, value] of Object.entries({ ...own, ...headersOf(context) })) {
     if (!NAME.test(name) || name.length > SQS_ATTRIBUTE_NAME_CHARACTERS_MAX) {
       return invalid("", `has an attribute that cannot be called ${JSON.stringify(name)}`);
     }
@@ -131,7 +137,37 @@ function attributesOf(context: SendContext): Checked<Record<string, string>> {
       return invalid("", `has the attribute ${name}, whose value is no text SQS takes`);
     }
   }
-  return { kind: "valid", value: all };
+  return { kind: "valid", value: own };
+}
+
+function headersOf({ traceparent, tracestate }: SendContext): Record<string, string> {
+  return {
+    ...(traceparent !== undefined && { traceparent }),
+    ...(tracestate !== undefined && { tracestate }),
+  };
+}
+
+function traceOf(event: EventInput, context: SendContext): Readonly<Record<string, string>> {
+  return context.traceparent === undefined
+    ? injectTrace(event.trace).attributes
+    : headersOf(context);
+}
+
+/** The attributes, with as much of the trace as there is room for (P3). */
+function withTrace(
+  own: Readonly<Record<string, string>>,
+  trace: Readonly<Record<string, string>>,
+  body: string,
+  messageBytesMax: number,
+): Readonly<Record<string, string>> {
+  let attributes = own;
+  for (const [name, value] of Object.entries(trace)) {
+    const more = { ...attributes, [name]: value };
+    const tooMany = Object.keys(more).length > SQS_MESSAGE_ATTRIBUTES_MAX;
+    if (tooMany || messageBytes(body, more) > messageBytesMax) break;
+    attributes = more;
+  }
+  return attributes;
 }
 
 /** Tells a producer's caller why an event was refused. */

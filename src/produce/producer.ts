@@ -6,22 +6,24 @@
 //   S3. Memory is bounded: `send` waits while as much is under way as the options allow.
 //   S4. Older first: rows that were left behind, by us or by a former life of ours, leave before
 //       newer ones.
+//   S5. A message carries the context of the span in which it was sent, or else the one that the
+//       event came with. Neither has a part in the body or the deduplication id.
 
 import { unreachable } from "../core/assert.ts";
-import type { EnvelopeInput } from "../core/envelope.ts";
 import { TidegateError } from "../core/errors.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
 import { utf8ByteLength } from "../core/text.ts";
+import { readTraceContext } from "../core/trace-context.ts";
 import { durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Objects } from "../ports/objects.ts";
 import type { OutboxLease, RegisterResult } from "../ports/outbox.ts";
-import type { Telemetry } from "../ports/telemetry.ts";
+import type { Span, Telemetry } from "../ports/telemetry.ts";
 import { type Backlog, carryBacklog } from "./backlog.ts";
 import { type ClaimCheckPlace, putPayload } from "./claim-check.ts";
 import { type Carried, Courier, type CourierOptions, type CourierPorts } from "./courier.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import { METRICS } from "./metrics.ts";
-import { type Prepared, prepare, type SendContext, violation } from "./prepare.ts";
+import { type EventInput, type Prepared, prepare, type SendContext, violation } from "./prepare.ts";
 import { Room } from "./room.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
@@ -52,7 +54,7 @@ export type SendResult =
 
 export interface Producer {
   /** Resolves once the event is on the queue and marked so; else throws a TidegateError. */
-  send(event: EnvelopeInput, context?: SendContext): Promise<SendResult>;
+  send(event: EventInput, context?: SendContext): Promise<SendResult>;
   /** Waits for what is under way; later sends are refused. Ports stay open. */
   close(): Promise<void>;
 }
@@ -98,11 +100,30 @@ class OutboxProducer implements Producer {
     this.#lease = { owner: options.owner ?? ports.random.uuid(), leaseMs: SEND_LEASE_MS };
   }
 
-  async send(event: EnvelopeInput, context: SendContext = {}): Promise<SendResult> {
+  async send(event: EventInput, context: SendContext = {}): Promise<SendResult> {
     if (this.#closed) throw new TidegateError("TG_CLOSED", "the producer is closed");
+    const span = this.#span(event, context);
+    try {
+      const result = await this.#sendWithin(span, event, context);
+      span?.end();
+      return result;
+    } catch (error) {
+      span?.end({ errorType: error instanceof TidegateError ? error.code : "unknown" });
+      throw error;
+    }
+  }
+
+  async #sendWithin(
+    span: Span | undefined,
+    event: EventInput,
+    context: SendContext,
+  ): Promise<SendResult> {
     const { target, telemetry } = this.#ports;
     const { groups = null, claimCheck = null } = this.#options;
-    const prepared = prepare(event, context, { target, groups, claimCheck });
+    const { attributes = {} } = context;
+    const traced = span?.context ? { ...event, trace: span.context } : event; // S5
+    const beside = span?.context ? { attributes } : context;
+    const prepared = prepare(traced, beside, { target, groups, claimCheck });
     if (prepared.kind === "invalid") {
       const field = prepared.problems[0]?.path || "message";
       telemetry?.count(METRICS.violations, 1, { field });
@@ -118,6 +139,21 @@ class OutboxProducer implements Producer {
     } finally {
       this.#room.leave(held);
     }
+  }
+
+  #span(event: EventInput, context: SendContext): Span | undefined {
+    const { target, telemetry } = this.#ports;
+    const operation = target.kind === "topic" ? "publish" : "send";
+    return telemetry?.span(`${operation} ${target.name}`, {
+      kind: "producer",
+      parent: readTraceContext(context.traceparent, context.tracestate) ?? event?.trace ?? null,
+      attributes: {
+        "messaging.system": target.kind === "topic" ? "aws.sns" : "aws_sqs",
+        "messaging.operation.name": operation,
+        "messaging.operation.type": "send",
+        "messaging.destination.name": target.name,
+      },
+    });
   }
 
   async close(): Promise<void> {

@@ -2,12 +2,12 @@
 //   A1. An event is asked for only when there is room for it; results come in the order of events.
 //   A2. An event that fails is a result, so that one does not end the others.
 
-import type { EnvelopeInput } from "../core/envelope.ts";
+import type { EventInput } from "./prepare.ts";
 import type { Producer, SendResult } from "./producer.ts";
 
 export interface SendFailure {
   readonly kind: "failed";
-  readonly event: EnvelopeInput;
+  readonly event: EventInput;
   readonly error: unknown;
 }
 
@@ -15,7 +15,7 @@ const OPEN_MAX_DEFAULT = 100;
 
 export async function* sendAll(
   producer: Producer,
-  events: Iterable<EnvelopeInput> | AsyncIterable<EnvelopeInput>,
+  events: Iterable<EventInput> | AsyncIterable<EventInput>,
   options: { readonly openMax?: number } = {},
 ): AsyncGenerator<SendResult | SendFailure, void, undefined> {
   const { openMax = OPEN_MAX_DEFAULT } = options;

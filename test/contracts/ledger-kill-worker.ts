@@ -1,9 +1,9 @@
 // Commits records for ever, by claim and directly in turns, and prints the number of each batch
 // once the ledger has answered. Its parent kills it.
 
-import { openLedger } from "../../src/cli/open-ledger.ts";
 import { recordKey } from "../../src/core/record-state.ts";
 import { seconds } from "../../src/core/units.ts";
+import { openLedger } from "../../src/run/open-ledger.ts";
 import { random, systemClock, turn } from "./real-ports.ts";
 
 export const KILL_SCOPE = { pipeline: "kill", generation: 1 };

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { openLedger } from "../../src/cli/open-ledger.ts";
+import { openLedger } from "../../src/run/open-ledger.ts";
 import { KILL_SCOPE, killKeys } from "./ledger-kill-worker.ts";
 import { random, systemClock, turn } from "./real-ports.ts";
 

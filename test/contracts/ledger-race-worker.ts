@@ -4,10 +4,10 @@
 
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openLedger } from "../../src/cli/open-ledger.ts";
 import type { Fence, RecordKey } from "../../src/core/record-state.ts";
 import { recordKey } from "../../src/core/record-state.ts";
 import { durationMs } from "../../src/core/units.ts";
+import { openLedger } from "../../src/run/open-ledger.ts";
 import { random, systemClock, turn } from "./real-ports.ts";
 
 /** What a worker saw: fences of its claims and of its accepted commits, by key's number. */

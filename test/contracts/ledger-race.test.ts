@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import { openLedger } from "../../src/cli/open-ledger.ts";
+import { openLedger } from "../../src/run/open-ledger.ts";
 import { tellMissing } from "../requires.ts";
 import type { RaceReport } from "./ledger-race-worker.ts";
 import { RACE_SCOPE, raceKey } from "./ledger-race-worker.ts";

@@ -12,6 +12,8 @@ test.each([
   ["docs/guides/faults.md", "examples/lost-answer.ts", "ts"],
   ["docs/guides/faults.md", "examples/faults.json", "json"],
   ["docs/guides/set-up-file.md", "examples/cloud.json", "json"],
+  ["docs/guides/sinks.md", "examples/order-tables.ts", "ts"],
+  ["docs/guides/sinks.md", "examples/own-sink.ts", "ts"],
 ])("%s shows %s, word for word", (page, example, language) => {
   expect(read(page)).toContain(`\`\`\`${language}\n${read(example)}\`\`\``);
 });

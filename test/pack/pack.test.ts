@@ -99,6 +99,27 @@ test("outboxes and the machine's ports come with the package; drivers do not", (
   expect(runCode(code)).toBe("0 ERR_MODULE_NOT_FOUND");
 });
 
+test("numbers, lines and contexts need no OpenTelemetry; it is asked for and may be missing", () => {
+  const code = `
+    import { systemPorts } from "tidegate/platform";
+    import { PRODUCER_METRICS } from "tidegate/produce";
+    import { createTelemetry, loadTracing } from "tidegate/telemetry";
+    const tracing = await loadTracing("test");
+    const telemetry = createTelemetry({ metrics: [PRODUCER_METRICS], ...systemPorts, tracing });
+    telemetry.count(PRODUCER_METRICS.windowHits.name);
+    const parent = { traceparent: "00-${"a".repeat(32)}-${"b".repeat(16)}-01", tracestate: null };
+    const handedOn = telemetry.span("send q", { kind: "producer", parent }).context === parent;
+    telemetry.log("info", "done", { handedOn, counted: /_hits_total 1/.test(telemetry.metricsText()) });
+    const absent = await import("@opentelemetry/api").catch(({ code }) => code);
+    telemetry.log("info", absent);
+  `;
+  const lines = runCode(code).split("\n");
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: "done", handedOn: true, counted: true },
+    { msg: "ERR_MODULE_NOT_FOUND" },
+  ]);
+});
+
 test("only the published paths can be imported", () => {
   const code = `
     import("tidegate/dist/core/errors.js").catch((error) => console.log(error.code));
@@ -110,7 +131,11 @@ test("a strict TypeScript project compiles against the package's types", () => {
   const code = `
     import { startCloud } from "tidegate/broker";
     import { createProducer, perEntity, type ProducerPorts } from "tidegate/produce";
+    import { createTelemetry, loadTracing, type Telemetry } from "tidegate/telemetry";
     import { complianceTests } from "tidegate/testkit";
+    import { systemPorts } from "tidegate/platform";
+    const tracing = await loadTracing("check");
+    export const told: Telemetry = createTelemetry({ metrics: [], ...systemPorts, tracing });
     export const producerOf = (ports: ProducerPorts) =>
       createProducer(ports, { groups: perEntity(({ source }) => source) });
     export const titles = complianceTests(() => undefined).map(({ title }) => title);

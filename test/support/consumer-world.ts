@@ -30,8 +30,12 @@ export interface ConsumerWorldOptions {
   readonly sink?: Sink | null;
   readonly maxReceiveCount?: number;
   readonly drainMs?: number;
+  /** Instead of one that merely counts; `logs` and `counts` then stay empty. */
+  readonly telemetry?: (cloud: VirtualCloud) => Telemetry;
   /** Stands between the consumer and its queue. */
   readonly wrapQueue?: (queue: Queue) => Queue;
+  /** Stands between the consumer and its dead-letter queue. */
+  readonly wrapDeadLetters?: (queue: Queue) => Queue;
 }
 
 export interface ConsumerWorld extends AsyncDisposable {
@@ -69,12 +73,13 @@ export async function createConsumerWorld(
   });
   const logs: ConsumerWorld["logs"] = [];
   const counts = new Map<string, number>();
-  const telemetry: Telemetry = {
+  const telemetry: Telemetry = options.telemetry?.(cloud) ?? {
     ...SILENT,
     count: (metric, by = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + by),
     log: (level, message, fields = {}) => void logs.push({ level, message, fields }),
   };
   const seen = options.wrapQueue?.(queue) ?? queue;
+  const buried = options.wrapDeadLetters?.(deadLetters) ?? deadLetters;
   const consumers: Consumer[] = [];
   const settle = async () => {
     for (let at = 0; at < TURNS; at += 1) {
@@ -94,7 +99,8 @@ export async function createConsumerWorld(
       );
       const made = createConsumer(
         {
-          ...{ clock, random: systemRandom, turn: systemTurn, queue: seen, deadLetters, ledger },
+          ...{ clock, random: systemRandom, turn: systemTurn, queue: seen, ledger },
+          deadLetters: buried,
           ...{ objects: null, rows: null, sink: options.sink ?? null, keeper, telemetry },
         },
         {

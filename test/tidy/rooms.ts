@@ -45,6 +45,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "ingest/policy": { imports: ["core"], packages: [] },
   ingest: { imports: [...SEAMS, "ingest/policy"], packages: [] },
   produce: { imports: SEAMS, packages: [] },
+  readers: {
+    imports: SEAMS,
+    // Bytes in, rows out: parsers and decompressors, and nothing that opens a file or a socket.
+    packages: ["csv-parse", "hyparquet", "node:buffer", "node:zlib"],
+  },
   lineage: { imports: ["core"], packages: [] },
   doctor: { imports: SEAMS, packages: [] },
   console: { imports: SEAMS, packages: [] },
@@ -102,6 +107,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
 export const FILES_MAX: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   core: { "node:crypto": 1 },
   "broker/wire": { "node:crypto": 1, "fast-xml-parser": 1 },
+  readers: { "csv-parse": 1 },
 };
 
 const NESTED = new Set(["broker", "ingest"]);

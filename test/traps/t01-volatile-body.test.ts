@@ -44,7 +44,9 @@ describe("T1: volatile data in the body", () => {
   });
 
   test("the builder has no place for volatile data: what is not the contract's is left out", () => {
-    const volatile = { ...INPUT, trace_id: "4bf92f3577b34da6a3ce929d0e0e4736", attempt: 3 };
+    const trace = { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: null };
+    const trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const volatile = { ...INPUT, trace, trace_id, attempt: 3 };
     expect(built(volatile)).toEqual(built(INPUT));
   });
 });

@@ -15,6 +15,7 @@ const ACTIONS: Partial<Record<OperationName, readonly [single: string, batch: st
   delete: ["DeleteMessage", "DeleteMessageBatch"],
   changeVisibility: ["ChangeMessageVisibility", "ChangeMessageVisibilityBatch"],
   publish: ["Publish", "PublishBatch"],
+  findObject: ["GetObject", "HeadObject"],
 };
 
 export function disturbedBroker(broker: Broker): Broker {

@@ -46,7 +46,7 @@ export interface ReadEntry {
 }
 
 /** The trace header of the HTTP request, which messages without their own inherit. */
-export function inheritedTraceHeader(call: Call): string | null {
+export function inheritedTraceHeader(call: Pick<Call, "request">): string | null {
   const header = call.request.headers["x-amzn-trace-id"];
   if (header === undefined || header === "" || hasInvalidXmlCharacter(header)) return null;
   return header;

@@ -4,8 +4,8 @@
 //   T2. A term counts from before it was asked for, so that it never outlives the real one.
 //   T3. Four fifths of a term may be relied on. The rest is for what happens between looking at the
 //       clock and acting.
-//   T4. SQS takes a message back twelve hours after its receive, and refuses to hide it beyond that.
-//       Leases end half an hour earlier, and no renewal asks for more than SQS grants.
+//   T4. SQS takes a message back twelve hours after its receive, and refuses to hide it beyond
+//       that. Leases end half an hour earlier, and no renewal asks for more than SQS grants.
 
 import { SQS_VISIBILITY_MS_MAX } from "../../core/limits.ts";
 import {

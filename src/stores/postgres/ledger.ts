@@ -77,7 +77,7 @@ export async function createPostgresLedger(
   const { retentionMs = RETENTION_MS_DEFAULT } = options;
   checkRetention(retentionMs);
   const pool = await openPool(options);
-  const tables: LedgerTables = { pool, retentionMs };
+  const tables: LedgerTables = { pool, retentionMs, sinkStatements: new Map() };
   const scopeIdOf = scopeNumbers(pool);
   let closed = false;
 

@@ -4,11 +4,11 @@ import type { PoolClient } from "pg";
 import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { RecordItem } from "../../core/ledger-calls.ts";
-import type { NoteInput } from "../../core/ledger-requests.ts";
+import { type NoteInput, sinkParams } from "../../core/ledger-requests.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import { appendToLog, encodeEntries } from "../../core/record-log.ts";
-import type { ObjectState } from "../../core/record-state.ts";
+import type { Fence, ObjectState } from "../../core/record-state.ts";
 import { ABSENT, liveRecord } from "../../core/record-state.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { isRetryable, sinkFault } from "./faults.ts";
@@ -25,6 +25,8 @@ import {
 
 /** Each further try needs another process to have won a race for the same rows meanwhile. */
 const TRIES_MAX = 16;
+/** Statements of sinks that stay prepared, on each connection. */
+const SINK_STATEMENTS_MAX = 256;
 
 /** Results in the order of `items`, none of which share a key, an object or a note. */
 export async function runLocked(
@@ -63,7 +65,7 @@ async function tryLocked(
 
 async function decide(
   client: PoolClient,
-  { retentionMs }: LedgerTables,
+  { retentionMs, sinkStatements }: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
   now: EpochMs,
@@ -75,8 +77,8 @@ async function decide(
   const fresh: KeyedRecord[] = [];
   const changed: KeyedRecord[] = [];
   const applied: KeyedObject[] = [];
-  const committed: RecordItem[] = [];
   const notes: NoteInput[] = [];
+  const committed: { item: RecordItem; fence: Fence }[] = [];
   const results = items.map((item): RecordResult => {
     const { key, object: ref, note, call } = item;
     const found = records.get(key);
@@ -89,8 +91,8 @@ async function decide(
       const former = found && liveRecord(found.record, now) === found.record ? found.log : "";
       const row = { key, record: step.record, log: appendToLog(former, added) };
       (found === undefined ? fresh : changed).push(row);
-      if (step.result.kind === "committed") committed.push(item);
       if (note !== null) notes.push(note);
+      if (step.result.kind === "committed") committed.push({ item, fence: step.record.fence });
     }
     if (step.object !== null) applied.push({ ref: present(ref, "object"), object: step.object });
     return step.result;
@@ -99,16 +101,31 @@ async function decide(
   await updateRecords(client, scopeId, changed);
   if (!(await saveObjects(client, scopeId, applied, objects))) return "again"; // P2
   await addNotes(client, scopeId, notes, { now, retentionMs });
-  for (const item of committed) await runWrites(client, item);
+  for (const one of committed) await runWrites(client, sinkStatements, one);
   return results;
 }
 
-async function runWrites(client: PoolClient, { writes }: RecordItem): Promise<void> {
-  for (const { statement, params } of writes) {
+async function runWrites(
+  client: PoolClient,
+  names: Map<string, string>,
+  { item, fence }: { readonly item: RecordItem; readonly fence: Fence },
+): Promise<void> {
+  for (const write of item.writes) {
+    const { statement: text } = write;
+    const name = statementName(names, text);
     try {
-      await client.query(statement, [...params]);
+      await client.query({ name, text, values: sinkParams(write, fence) });
     } catch (error) {
       throw sinkFault(error);
     }
   }
+}
+
+/** Named statements stay prepared on their connection; beyond the limit they are not named. */
+function statementName(names: Map<string, string>, text: string): string | undefined {
+  const known = names.get(text);
+  if (known !== undefined || names.size >= SINK_STATEMENTS_MAX) return known;
+  const name = `tidegate_sink_${names.size + 1}`;
+  names.set(text, name);
+  return name;
 }

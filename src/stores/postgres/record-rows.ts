@@ -11,6 +11,8 @@ import { epochMs } from "../../core/units.ts";
 
 /** What the paths of a batch share. */
 export interface LedgerTables {
+  /** The names under which statements of sinks stay prepared, by their text. */
+  readonly sinkStatements: Map<string, string>;
   readonly pool: Pool;
   readonly retentionMs: DurationMs;
 }

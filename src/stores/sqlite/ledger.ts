@@ -9,11 +9,12 @@ import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
 import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
+import { sinkParams } from "../../core/ledger-requests.ts";
 import { noteCalls } from "../../core/note-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import { appendToLog, decodeEntries, encodeEntries, logEntry } from "../../core/record-log.ts";
-import type { LedgerScope } from "../../core/record-state.ts";
+import type { Fence, LedgerScope } from "../../core/record-state.ts";
 import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
@@ -28,6 +29,7 @@ import { createUpkeep } from "./ledger-upkeep.ts";
 import { createNoteStore, NoteRows } from "./note-rows.ts";
 import { RecordRows } from "./record-rows.ts";
 import { LEDGER_MIGRATIONS, migrate, missingMigrations } from "./schema.ts";
+import { StatementCache } from "./statement-cache.ts";
 
 export interface SqliteLedgerOptions {
   readonly path: string;
@@ -47,6 +49,8 @@ const BUSY_MS_DEFAULT = 5_000;
 /** Pages in the write-ahead log before SQLite copies them back: fewer, larger copies. */
 const CHECKPOINT_PAGES = 8_192;
 const CACHE_KIB = 65_536;
+/** Statements of sinks that stay prepared. */
+const SINK_STATEMENTS_MAX = 256;
 
 function noLedger(path: string): TidegateError {
   const message = `${path} holds no ledger of this version; run \`tidegate ledger init\` first`;
@@ -84,7 +88,8 @@ export function createSqliteLedger(
   const rows = new RecordRows(db, index);
   const group = new GroupCommit(db, index, ports.turn, path);
   const notes = new NoteRows(db);
-  const context: Context = { db, rows, notes, retentionMs, path };
+  const statements = new StatementCache(db, SINK_STATEMENTS_MAX);
+  const context: Context = { statements, rows, notes, retentionMs, path };
   const run: RunBatch = (scope, items) => {
     const alone = items.some(({ writes }) => writes.length > 0);
     return group.submit(() => runItems(context, scope, items, clock.now()), { alone });
@@ -130,7 +135,8 @@ function openIndexed(options: SqliteLedgerOptions): { db: DatabaseSync; index: K
 }
 
 interface Context {
-  readonly db: DatabaseSync;
+  /** Of sinks; a sink has few, and uses them for every record. */
+  readonly statements: StatementCache;
   readonly rows: RecordRows;
   readonly notes: NoteRows;
   readonly retentionMs: DurationMs;
@@ -182,16 +188,16 @@ function runItem(context: Context, scopeId: number, item: RecordItem, now: Epoch
       rows.update(found.id, step.record, appendToLog(former, added));
     }
     if (note !== null) notes.add(scopeId, note, { now, retentionMs });
-    if (step.result.kind === "committed") runWrites(context, item);
+    if (step.result.kind === "committed") runWrites(context, item, step.record.fence);
   }
   if (step.object !== null && ref !== null) rows.putObject(scopeId, ref, step.object);
   return step.result;
 }
 
-function runWrites({ db, path }: Context, { writes }: RecordItem): void {
-  for (const { statement, params } of writes) {
+function runWrites({ statements, path }: Context, { writes }: RecordItem, fence: Fence): void {
+  for (const write of writes) {
     try {
-      db.prepare(statement).run(...params);
+      statements.get(write.statement).run(...sinkParams(write, fence));
     } catch (error) {
       throw sinkFault(error, path);
     }

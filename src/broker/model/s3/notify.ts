@@ -38,7 +38,7 @@ export function notify(
   const message = eventBridgeMessage(state, bucket, origin, event, step.newId(), step.now);
   const { copies, lateMs } = fateOf(state, bucket);
   for (let left = copies; left > 0; left -= 1) {
-    sendToQueue(state, step, origin.eventBridgeQueue, message, lateMs);
+    sendToQueue(state, step, origin, origin.eventBridgeQueue, message, lateMs);
   }
 }
 
@@ -84,12 +84,13 @@ function deliver(
   }
   const queue = state.queueByArn(target.arn);
   if (queue === undefined || !mayNotify(state, bucket.name, queue)) return; // Y2
-  sendToQueue(state, step, queue.record.name, message, lateMs);
+  sendToQueue(state, step, origin, queue.record.name, message, lateMs);
 }
 
 function sendToQueue(
   state: BrokerState,
   step: Step,
+  origin: Origin,
   queue: string,
   body: string,
   lateMs: DurationMs | undefined,
@@ -104,7 +105,7 @@ function sendToQueue(
         body,
         sizeBytes: utf8ByteLength(body),
         attributes: null,
-        traceHeader: null,
+        traceHeader: origin.traceHeader ?? null,
         groupId: null,
         dedupId: null,
         delayMs: null,

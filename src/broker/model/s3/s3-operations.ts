@@ -28,6 +28,8 @@ export interface Origin {
   readonly eventVersion: string;
   /** Name of the queue that stands for EventBridge, if there is one. */
   readonly eventBridgeQueue: string | null;
+  /** X-Amzn-Trace-Id of the request, which its events carry on; absent where nobody traces. */
+  readonly traceHeader?: string | null;
 }
 
 export interface WriteConditions {

@@ -30,7 +30,7 @@ export function deliverToTopic(
   const sizeBytes = utf8ByteLength(body);
   const entry = { body, sizeBytes, bodies: null, subject: SUBJECT, attributes: null };
   const entries = [{ ...entry, groupId: null, dedupId: null }];
-  const context = { origin: origin.url, traceHeader: null, lateMs };
+  const context = { origin: origin.url, traceHeader: origin.traceHeader ?? null, lateMs };
   publish(state, step, { topic, entries, batch: false, ...context }); // D1
 }
 

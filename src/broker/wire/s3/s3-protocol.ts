@@ -10,6 +10,7 @@ import type { Site } from "../call.ts";
 import { reportFailure } from "../failure.ts";
 import { isForeignPage } from "../query-protocol.ts";
 import { origin } from "../queue-url.ts";
+import { inheritedTraceHeader } from "../send-entry.ts";
 import { checkPresigned } from "./presigned.ts";
 import { readAddress } from "./s3-address.ts";
 import type { S3Call, S3Site } from "./s3-call.ts";
@@ -64,5 +65,6 @@ function originOf(site: Site, s3: S3Site, request: HttpRequest): Origin {
     ownerId: `A${sha256Hex(`owner/${account}`).slice(0, OWNER_ID_DIGITS).toUpperCase()}`,
     eventVersion: s3.eventVersion,
     eventBridgeQueue: s3.eventBridgeQueue,
+    traceHeader: inheritedTraceHeader({ request }),
   };
 }

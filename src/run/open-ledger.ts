@@ -92,7 +92,7 @@ async function loadDriver<T>(name: string, load: () => Promise<T>): Promise<T> {
 }
 
 /** Local stand-ins want signed requests, too, but look at no key. */
-function localCredentials(endpoint: string | undefined) {
+export function localCredentials(endpoint: string | undefined) {
   if (endpoint === undefined || process.env.AWS_ACCESS_KEY_ID !== undefined) return {};
   if (!LOOPBACK.test(new URL(endpoint).hostname)) return {};
   return { credentials: { accessKeyId: "local", secretAccessKey: "local" } };

@@ -1,0 +1,122 @@
+// tidegate dev: an embedded cloud and a pipeline on it, in one process, for whoever writes one.
+
+import { resolve } from "node:path";
+import type { FaultSpec } from "../../broker/model/fault-plan.ts";
+import { systemClock } from "../../platform/system-clock.ts";
+import type { RunningDev } from "../../run/start-dev.ts";
+import { command, EXIT_OK, type Flags, text, toggle, UsageError } from "../command.ts";
+import { readJsonFile } from "../json-file.ts";
+import { describeFailure } from "../output.ts";
+import { createReporter, type PipelineReporter } from "../pipeline-reporter.ts";
+import { runUntilStopped } from "../run-until-stopped.ts";
+import { settingFlags, settingsFrom } from "../setting-flags.ts";
+import { stopSignal } from "../stop-signals.ts";
+import { whatToTry } from "../what-to-try.ts";
+import { PIPELINE_FILE } from "./run.ts";
+
+const flags: Flags = {
+  ...settingFlags("dev"),
+  "watch-folder": text("FOLDER", null, "Folder whose files are put into the bucket, then moved."),
+  feed: text("FILE", null, "Module whose default export makes files to put, to see it work."),
+  faults: text("FILE", null, "Faults of the embedded cloud to begin with."),
+  json: toggle("Print lines of JSON."),
+};
+
+export const dev = command({
+  name: "dev",
+  summary: "Run a pipeline and an embedded cloud for it, in one process.",
+  argument: PIPELINE_FILE,
+  flags,
+  async run({ argument: file = "", flags, out }) {
+    const stopped = stopSignal();
+    // Loaded here, so that help and refusals need not wait for it.
+    const { loadPipeline } = await import("../../run/load-pipeline.ts");
+    const pipeline = await loadPipeline(file);
+    const folder: string | undefined = flags["watch-folder"];
+    if (folder !== undefined && pipeline.source.bucket === null) {
+      throw new UsageError("--watch-folder puts files into a bucket, and the pipeline has none.");
+    }
+    const [{ startDev }, { fillSettings }] = await Promise.all([
+      import("../../run/start-dev.ts"),
+      import("../../run/config.ts"),
+    ]);
+    const settings = fillSettings("dev", settingsFrom("dev", flags));
+    const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
+    const { onLogLine } = reporter;
+    const onError = (error: unknown) => reporter.tell("trouble", describeFailure(error));
+    const faults = faultsOf(flags.faults);
+    const options = { onError, faults, ...(onLogLine !== undefined && { onLogLine }) };
+    try {
+      const running = await startDev(pipeline, settings, options);
+      const { prefix } = pipeline.source;
+      tellReady(running, reporter, { data: settings.data, folder, prefix });
+      reporter.watch(running, sourceOf(running, prefix));
+      const sources = await startSources(running, reporter, { prefix, folder, feed: flags.feed });
+      await runUntilStopped(running, reporter, stopped.finally(sources.close), settings.drainMs);
+    } finally {
+      reporter.close();
+    }
+    return EXIT_OK;
+  },
+});
+
+function faultsOf(file: string | undefined): readonly FaultSpec[] {
+  const read = file === undefined ? [] : readJsonFile(file, "faults");
+  return (Array.isArray(read) ? read : [read]) as unknown as readonly FaultSpec[];
+}
+
+function sourceOf({ names, queueName }: RunningDev, prefix: string): string {
+  return names.bucket === null ? queueName : `s3://${names.bucket}/${prefix}`;
+}
+
+function tellReady(
+  running: RunningDev,
+  reporter: PipelineReporter,
+  at: { readonly data: string; readonly folder: string | undefined; readonly prefix: string },
+): void {
+  const { data, folder } = at;
+  const { name, endpoint, names, metricsOrigin: metrics, findings } = running;
+  const told = `tidegate dev is ready at ${endpoint} (pipeline ${name}, data in ${data})`;
+  const facts = { pipeline: name, endpoint, ...names, metrics, data, pid: process.pid };
+  reporter.ready(told, { ...facts, watchFolder: folder ?? null });
+  for (const finding of findings) reporter.tell("finding", finding);
+  reporter.hint(whatToTry(running, at));
+}
+
+/** Files that come by themselves: from the watched folder, and from a feed. */
+async function startSources(
+  running: RunningDev,
+  reporter: PipelineReporter,
+  from: {
+    readonly prefix: string;
+    readonly folder: string | undefined;
+    readonly feed: string | undefined;
+  },
+) {
+  const [{ createInbox }, { loadFeed, runFeed }] = await Promise.all([
+    import("../../run/inbox.ts"),
+    import("../../run/feed.ts"),
+  ]);
+  const ports = { clock: systemClock };
+  const stopping = new AbortController();
+  const trouble = (what: string) => (error: unknown) =>
+    reporter.tell("trouble", `${what}: ${describeFailure(error)}`);
+  const inbox =
+    from.folder === undefined
+      ? null
+      : createInbox(ports, {
+          folder: resolve(from.folder),
+          put: (name, path) => running.putFile(`${from.prefix}${name}`, path),
+          onTrouble: (name, error) => trouble(name)(error),
+        });
+  inbox?.start();
+  const feed = from.feed === undefined ? null : await loadFeed(from.feed);
+  const put = running.put;
+  const fed = feed && runFeed(ports, feed, { put, signal: stopping.signal }).catch(trouble("feed"));
+  return {
+    async close() {
+      stopping.abort();
+      await Promise.all([inbox?.close(), fed]);
+    },
+  };
+}

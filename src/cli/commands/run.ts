@@ -1,0 +1,49 @@
+// tidegate run: runs a pipeline on AWS, or on any endpoint that speaks for it.
+
+import { command, EXIT_OK, type Flags, toggle } from "../command.ts";
+import { createReporter } from "../pipeline-reporter.ts";
+import { runUntilStopped } from "../run-until-stopped.ts";
+import { settingFlags, settingsFrom } from "../setting-flags.ts";
+import { stopSignal } from "../stop-signals.ts";
+
+export const PIPELINE_FILE = {
+  name: "FILE",
+  doc: "A pipeline file, whose default export is pipeline({ ... }).",
+} as const;
+
+const flags: Flags = {
+  ...settingFlags("run"),
+  json: toggle("Print lines of JSON."),
+};
+
+export const run = command({
+  name: "run",
+  summary: "Run a pipeline on AWS, or on any endpoint that speaks for it.",
+  argument: PIPELINE_FILE,
+  flags,
+  async run({ argument: file = "", flags, out }) {
+    const stopped = stopSignal();
+    // Loaded here, so that help and refusals need not wait for it.
+    const { loadPipeline } = await import("../../run/load-pipeline.ts");
+    const pipeline = await loadPipeline(file);
+    const { startPipeline } = await import("../../run/start-pipeline.ts");
+    const { fillSettings } = await import("../../run/config.ts");
+    const settings = fillSettings("run", settingsFrom("run", flags));
+    const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
+    const { onLogLine } = reporter;
+    const onError = (error: unknown) => reporter.tell("trouble", String(error));
+    const options = { onError, ...(onLogLine !== undefined && { onLogLine }) };
+    try {
+      const running = await startPipeline(pipeline, settings, options);
+      const { name, queueName: queue, metricsOrigin: metrics, findings } = running;
+      const told = `tidegate runs ${name} from the queue ${queue} (metrics at ${metrics}/metrics)`;
+      reporter.ready(told, { pipeline: name, queue, metrics, pid: process.pid });
+      for (const finding of findings) reporter.tell("finding", finding);
+      reporter.watch(running, queue);
+      await runUntilStopped(running, reporter, stopped, settings.drainMs);
+    } finally {
+      reporter.close();
+    }
+    return EXIT_OK;
+  },
+});

@@ -1,0 +1,25 @@
+// Run until stopped: how a command that runs a pipeline ends.
+//   E1. The first signal drains, and one line says what is waited for. The second ends the process
+//       at once, which is safe: what was not acknowledged is delivered again (stop-signals.ts).
+
+import type { RunningPipeline } from "../run/run-on-site.ts";
+import type { PipelineReporter } from "./pipeline-reporter.ts";
+import { span } from "./pipeline-summary.ts";
+
+export async function runUntilStopped(
+  running: RunningPipeline,
+  reporter: PipelineReporter,
+  stopped: Promise<string>,
+  drainMs: number,
+): Promise<void> {
+  const signal = await stopped;
+  const { inFlight } = running.snapshot();
+  const work = inFlight === 1 ? "1 record" : `${inFlight} records`;
+  const waits =
+    inFlight === 0
+      ? "nothing is at work, what is in hand goes back to the queue"
+      : `waiting up to ${span(drainMs)} for ${work} at work`;
+  reporter.tell("draining", `${signal}: ${waits}; once more to stop at once.`); // E1
+  await running.drain();
+  reporter.close();
+}

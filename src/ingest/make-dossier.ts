@@ -1,0 +1,66 @@
+// Make dossier: gathers all that is known of a record at the moment it is given up on.
+
+import type { Mask } from "../core/mask.ts";
+import type { LedgerScope } from "../core/record-state.ts";
+import { msBetween } from "../core/units.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Ledger } from "../ports/ledger.ts";
+import type { Claim } from "./claim.ts";
+import type { WorkRecord } from "./decode.ts";
+import type { Dossier } from "./dossier.ts";
+import type { Hold } from "./hold.ts";
+import type { Verdict } from "./policy/error-class.ts";
+
+/** An attempt that ended badly, in words that may be shown to anybody. */
+export interface Failed {
+  readonly verdict: Verdict;
+  readonly fingerprint: string;
+  readonly message: string;
+  readonly stack: string | null;
+}
+
+export async function makeDossier(
+  ports: { readonly clock: Clock; readonly ledger: Ledger; readonly mask: Mask },
+  about: {
+    readonly scope: LedgerScope;
+    readonly queue: { readonly name: string };
+    readonly runId: string;
+  },
+  attempt: {
+    readonly record: WorkRecord;
+    readonly claim: Claim;
+    readonly failed: Failed;
+    readonly hold: Hold;
+  },
+): Promise<Dossier> {
+  const { record, claim, failed, hold } = attempt;
+  const { delivery, trace } = hold;
+  const at = ports.clock.now();
+  const known = await ports.ledger.show(about.scope, record.key);
+  const first = known?.entries.find(({ status }) => status === "failed");
+  const { object } = record;
+  return {
+    pipeline: about.scope.pipeline,
+    generation: about.scope.generation,
+    record_key: record.key,
+    idempotency_key: record.identity,
+    queue: about.queue.name,
+    message_id: delivery.messageId,
+    group_id: delivery.groupId,
+    object: object === null ? null : { bucket: object.bucket, key: object.key },
+    error_class: failed.verdict.errorClass,
+    fingerprint: failed.fingerprint,
+    message: failed.message,
+    stack: failed.stack,
+    attempts: claim.attempt,
+    receive_count: delivery.receiveCount,
+    event_time: record.eventTime,
+    first_failed_at: first?.at ?? at,
+    last_failed_at: at,
+    took_ms: msBetween(claim.startedAt, at),
+    run_id: about.runId,
+    trace_id: trace.traceId,
+    payload: ports.mask.value(record.original),
+    dead_letter: null,
+  };
+}

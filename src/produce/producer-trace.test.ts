@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import { createProducerWorld, event } from "../../test/support/producer-world.ts";
+import type { SpanOptions, Telemetry } from "../ports/telemetry.ts";
+import { perEntity } from "./group-strategy.ts";
+import { createProducer, type ProducerPorts } from "./producer.ts";
+import { createRelay } from "./relay.ts";
+import { sendAll } from "./send-all.ts";
+
+const groups = perEntity(({ source }) => source);
+const trace = { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: "v=1" };
+const inner = { traceparent: `00-${"a".repeat(32)}-${"c".repeat(16)}-01`, tracestate: null };
+
+/** Ports whose spans have a context of their own, and what was told of each. */
+function traced(ports: ProducerPorts & { readonly telemetry: Telemetry }) {
+  const spans: { name: string; options: SpanOptions; ended: unknown }[] = [];
+  const span: Telemetry["span"] = (name, options) => {
+    const told = { name, options, ended: "not yet" as unknown };
+    spans.push(told);
+    return {
+      context: inner,
+      end: (how) => {
+        told.ended = how ?? "well";
+      },
+    };
+  };
+  return { spans, ports: { ...ports, telemetry: { ...ports.telemetry, span } } };
+}
+
+describe("the trace of an event", () => {
+  test("travels in two attributes, and neither body nor deduplication id knows of it", async () => {
+    await using world = await createProducerWorld();
+    await using plain = await createProducerWorld();
+    await createProducer(world.ports, { groups }).send({ ...event("a"), trace });
+    await createProducer(plain.ports, { groups }).send(event("a"));
+    const [sent] = world.calls[0] ?? [];
+    expect(sent?.attributes).toEqual(trace);
+    expect({ ...sent, attributes: {} }).toEqual(plain.calls[0]?.[0]);
+  });
+
+  test("is carried by sendAll, and by a relay that sends what was left behind", async () => {
+    await using world = await createProducerWorld();
+    const producer = createProducer(world.ports, { groups, attemptsMax: 1 });
+    world.interfere = () => Promise.reject(new Error("cut"));
+    for await (const result of sendAll(producer, [{ ...event("a"), trace }])) {
+      expect(result.kind).toBe("failed");
+    }
+    world.interfere = (messages, send) => send(messages);
+    await world.cloud.clock.advance(180_000);
+    await createRelay(world.ports).drain();
+    expect(world.calls.at(-1)?.[0]?.attributes).toEqual(trace);
+  });
+
+  test("that is malformed is left out, and the event is sent", async () => {
+    await using world = await createProducerWorld();
+    const producer = createProducer(world.ports, { groups });
+    const bad = { traceparent: "nonsense\u0000", tracestate: "" };
+    expect(await producer.send({ ...event("a"), trace: bad })).toMatchObject({ kind: "sent" });
+    expect(world.calls[0]?.[0]?.attributes).toEqual({});
+  });
+
+  test("gives way to the attributes of the event, of which SQS takes ten", async () => {
+    await using world = await createProducerWorld();
+    const producer = createProducer(world.ports, { groups });
+    const many = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`a${n}`, "x"]));
+    await producer.send({ ...event("a"), trace }, { attributes: many(9) });
+    await producer.send({ ...event("b"), trace }, { attributes: many(10) });
+    const { traceparent } = trace;
+    expect(world.calls.flat().map(({ attributes }) => attributes)).toEqual([
+      { ...many(9), traceparent },
+      many(10),
+    ]);
+  });
+
+  test("gives way to a body that leaves no room, which is sent as it would be without", async () => {
+    await using plain = await createProducerWorld();
+    await createProducer(plain.ports, { groups }).send(event("a"));
+    const body = plain.calls[0]?.[0]?.body ?? "";
+    await using full = await createProducerWorld("orders.fifo", { messageBytesMax: body.length });
+    await createProducer(full.ports, { groups }).send({ ...event("a"), trace });
+    expect(full.calls[0]?.[0]).toMatchObject({ body, attributes: {} });
+  });
+});
+
+describe("with a tracer", () => {
+  test("a message carries the context of the span it was sent in", async () => {
+    await using world = await createProducerWorld();
+    const { spans, ports } = traced(world.ports);
+    const producer = createProducer(ports, { groups });
+    await producer.send({ ...event("a"), trace });
+    const { traceparent, tracestate } = trace;
+    await producer.send(event("b"), { traceparent, tracestate, attributes: { tenant: "t" } });
+    expect(world.calls.flat().map(({ attributes }) => attributes)).toEqual([
+      { traceparent: inner.traceparent },
+      { traceparent: inner.traceparent, tenant: "t" },
+    ]);
+    const options: SpanOptions = {
+      kind: "producer",
+      parent: trace,
+      attributes: {
+        "messaging.system": "aws_sqs",
+        "messaging.operation.name": "send",
+        "messaging.operation.type": "send",
+        "messaging.destination.name": "orders.fifo",
+      },
+    };
+    const told = { name: "send orders.fifo", options, ended: "well" };
+    expect(spans).toEqual([told, told]);
+  });
+
+  test("the span of a refused event ends with the code of its error", async () => {
+    await using world = await createProducerWorld();
+    const { spans, ports } = traced(world.ports);
+    const refused = createProducer(ports, { groups }).send(event("a", { dedupeKey: "" }));
+    await expect(refused).rejects.toThrow();
+    expect(spans).toMatchObject([{ ended: { errorType: "TG_VALUE_INVALID" } }]);
+  });
+});

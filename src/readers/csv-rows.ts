@@ -1,0 +1,136 @@
+// CSV: a header, then one record per row; csv-parse takes the text apart, this file makes rows.
+//   CV1. Cells are strings, as written. Numbers, dates and nulls are for the schema to see in them.
+//   CV2. Every record has as many cells as the header has names, and no name is there twice; what
+//        differs is refused with its line, since a shifted cell is worse than a missing file.
+//   CV3. Records end with LF, CRLF or CR; empty lines are skipped.
+//   CV4. A record longer than the limit is refused while it grows, so that a quote that was never
+//        closed does not fill the memory.
+
+import type { Buffer } from "node:buffer";
+import { CsvError, Parser } from "csv-parse";
+import type { NumberedRow, Row } from "../ports/rows.ts";
+import { CsvLines, type RecordExtent } from "./csv-lines.ts";
+import { describeBytes, type RowLimits } from "./row-limits.ts";
+import { reasonOf, unreadable } from "./unreadable.ts";
+
+interface CsvRecord {
+  readonly cells: readonly string[];
+  /** Bytes from the start of the text to the end of the record, its line end included. */
+  readonly end: number;
+}
+
+export interface CsvSettings {
+  readonly name: string;
+  readonly delimiter: string;
+  readonly limits: RowLimits;
+}
+
+/** The rows that end in each chunk of `text`, chunk by chunk. */
+export async function* csvRows(
+  text: AsyncIterable<Buffer>,
+  settings: CsvSettings,
+): AsyncGenerator<readonly NumberedRow[]> {
+  const records: CsvRecord[] = [];
+  const parser = createParser(settings.delimiter, records);
+  const lines = new CsvLines();
+  let names: readonly string[] | null = null;
+
+  async function parse(chunk: Buffer | null): Promise<NumberedRow[]> {
+    const failure = await write(parser, chunk);
+    const rows: NumberedRow[] = [];
+    for (const { cells, end } of records.splice(0)) {
+      const extent = lines.endRecord(end);
+      checkLength(extent, settings);
+      if (names === null) names = checkNames(cells, extent.line, settings);
+      else rows.push({ line: extent.line, value: rowOf(names, cells, extent.line, settings) });
+    }
+    if (failure === null) return rows;
+    const line = lines.openRecordLine();
+    throw unreadable(settings.name, reasonOfCsv(failure), { line, cause: failure });
+  }
+
+  try {
+    for await (const chunk of text) {
+      lines.feed(chunk);
+      yield await parse(chunk);
+      checkLength(lines.openRecord(), settings); // CV4
+    }
+    yield await parse(null);
+  } finally {
+    parser.destroy();
+  }
+}
+
+/** The parser puts what it finds into `records`, in the very call that gives it the bytes. */
+function createParser(delimiter: string, records: CsvRecord[]): Parser {
+  const parser = new Parser({
+    delimiter,
+    record_delimiter: ["\r\n", "\n", "\r"], // CV3
+    skip_empty_lines: true,
+    relax_column_count: true, // CV2 is checked here, where the line is known.
+    bom: false,
+    on_record(cells: string[], { bytes }: { readonly bytes: number }) {
+      records.push({ cells, end: bytes });
+      return null; // It goes no further, so that the parser's own queue stays empty.
+    },
+  });
+  parser.on("error", () => {}); // It is told to whoever wrote the chunk.
+  return parser;
+}
+
+/** Gives one chunk, or with null the end, to the parser; its failure or null when it is done. */
+function write(parser: Parser, chunk: Buffer | null): Promise<unknown> {
+  return new Promise((resolve) => {
+    const done = (failure?: Error | null) => resolve(failure ?? null);
+    if (chunk === null) parser.end(done);
+    else parser.write(chunk, done);
+  });
+}
+
+function checkNames(
+  names: readonly string[],
+  line: number,
+  { name }: CsvSettings,
+): readonly string[] {
+  const twice = names.find((text, index) => names.indexOf(text) !== index);
+  if (twice === undefined) return names;
+  throw unreadable(name, `the header names ${JSON.stringify(twice)} twice`, { line }); // CV2
+}
+
+function rowOf(
+  names: readonly string[],
+  cells: readonly string[],
+  line: number,
+  { name }: CsvSettings,
+): Row {
+  if (cells.length !== names.length) {
+    const counts = `has ${counted(cells.length)} where the header has ${names.length}`;
+    throw unreadable(name, `the row ${counts}`, { line }); // CV2
+  }
+  // Not by assignment: a column may be called __proto__.
+  return Object.fromEntries(names.map((key, index) => [key, cells[index] ?? ""]));
+}
+
+function counted(cells: number): string {
+  return cells === 1 ? "1 cell" : `${cells} cells`;
+}
+
+function checkLength({ line, bytes }: RecordExtent, { name, limits }: CsvSettings): void {
+  if (bytes <= limits.rowBytesMax) return;
+  const reason = `the row is longer than ${describeBytes(limits.rowBytesMax)}`;
+  throw unreadable(name, `${reason}; is a quote not closed?`, { line });
+}
+
+/** csv-parse's refusals in our words; its own name lines that we count otherwise. */
+function reasonOfCsv(failure: unknown): string {
+  switch (failure instanceof CsvError ? failure.code : null) {
+    case "CSV_QUOTE_NOT_CLOSED":
+      return "a quote is not closed before the object ends";
+    case "CSV_INVALID_CLOSING_QUOTE":
+      return "a quoted cell goes on after its closing quote";
+    case "INVALID_OPENING_QUOTE":
+      return "a quote stands in the middle of a cell that is not quoted";
+    default:
+      return `is no CSV: ${reasonOf(failure)}`;
+  }
+}

@@ -1,0 +1,108 @@
+// Parquet file: an object as hyparquet wants to see it, by ranges.
+//   PF1. Only what is asked for is fetched, a few ranges at a time, and each once per row group.
+//   PF2. A range outside the object, or too long to hold, is refused before it is fetched.
+//   PF3. What the source throws is remembered, so that it is told apart from what hyparquet throws.
+
+import type { AsyncBuffer } from "hyparquet";
+import type { ByteSource } from "../ports/rows.ts";
+import { cutShort } from "./open-source.ts";
+import { describeBytes, PARQUET_RANGES_MAX, type RowLimits } from "./row-limits.ts";
+import { unreadable } from "./unreadable.ts";
+
+export interface ParquetFile {
+  readonly buffer: AsyncBuffer;
+  /** What the source threw first, if it did (PF3). */
+  sourceFailure(): { readonly error: unknown } | null;
+  /** Drops what was fetched, and looks through what is fetched from now on by `inspect`. */
+  begin(inspect: Inspect): void;
+}
+
+/** Throws if the bytes of the object from `start` on must not be decoded. */
+export type Inspect = (bytes: ArrayBuffer, start: number) => void;
+
+export interface ParquetFileOptions {
+  readonly name: string;
+  readonly size: number;
+  readonly limits: RowLimits;
+  readonly signal: AbortSignal;
+}
+
+export function openParquetFile(source: ByteSource, options: ParquetFileOptions): ParquetFile {
+  const { name, size, signal } = options;
+  const lanes: Promise<unknown>[] = Array.from({ length: PARQUET_RANGES_MAX }, async () => {});
+  const fetched = new Map<string, Promise<ArrayBuffer>>();
+  let failure: { readonly error: unknown } | null = null;
+  let inspect: Inspect = () => {};
+  let turn = 0;
+
+  async function fetchRange(start: number, end: number): Promise<ArrayBuffer> {
+    try {
+      const bytes = await untilAborted(signal, () => source.range(start, end, signal));
+      if (bytes.length !== end - start) throw cutShort(name, bytes.length, end - start);
+      return exactBuffer(bytes);
+    } catch (error) {
+      failure ??= { error };
+      throw error;
+    }
+  }
+
+  function slice(start: number, end: number = size): Promise<ArrayBuffer> {
+    checkRange(start, end, options); // PF2
+    const key = `${start}-${end}`;
+    const known = fetched.get(key);
+    if (known !== undefined) return known;
+    const lane = turn++ % lanes.length;
+    const answer = (lanes[lane] ?? Promise.resolve()).then(async () => {
+      const bytes = await fetchRange(start, end); // PF1
+      inspect(bytes, start);
+      return bytes;
+    });
+    lanes[lane] = answer.catch(() => undefined);
+    fetched.set(key, answer);
+    return answer;
+  }
+
+  return {
+    buffer: {
+      byteLength: size,
+      slice(start, end) {
+        const answer = (async () => slice(start, end))();
+        // hyparquet drops the answers that it no longer needs once one of them has failed.
+        answer.catch(() => undefined);
+        return answer;
+      },
+    },
+    sourceFailure: () => failure,
+    begin(next) {
+      fetched.clear();
+      inspect = next;
+    },
+  };
+}
+
+function checkRange(start: number, end: number, { name, size, limits }: ParquetFileOptions): void {
+  const whole = Number.isSafeInteger(start) && Number.isSafeInteger(end);
+  if (!whole || start < 0 || end < start || end > size) {
+    throw unreadable(name, "its footer points outside the object");
+  }
+  if (end - start <= limits.parquetGroupBytesMax) return;
+  const max = describeBytes(limits.parquetGroupBytesMax);
+  throw unreadable(name, `a part of it that is read at once is longer than ${max}`);
+}
+
+/** The answer, or the signal's reason once it is aborted, even if the source does not heed it. */
+function untilAborted<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    const leave = () => signal.removeEventListener("abort", stop);
+    ask().then(resolve, reject).finally(leave);
+  });
+}
+
+function exactBuffer(bytes: Uint8Array): ArrayBuffer {
+  const { buffer, byteLength } = bytes;
+  if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength) return buffer;
+  return new Uint8Array(bytes).buffer;
+}

@@ -1,0 +1,35 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { projectName, writeProject } from "./new-project.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "tidegate-init-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a project is written into a folder that need not exist, named after it", () => {
+  const project = join(folder, "Daily Orders");
+  const files = writeProject(project, "1.2.3");
+  expect(readdirSync(project).toSorted()).toEqual([...files].toSorted());
+  const described = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
+  expect(described).toMatchObject({ name: "daily-orders", dependencies: { tidegate: "^1.2.3" } });
+  const text = readFileSync(join(project, "pipeline.ts"), "utf8");
+  expect(text).toContain(`source: { bucket: "daily-orders", prefix: "in/" }`);
+});
+
+test("where one of the files is there already, none is written", () => {
+  writeFileSync(join(folder, "README.md"), "mine");
+  expect(() => writeProject(folder, "1.2.3")).toThrow("has README.md already; nothing was written");
+  expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("mine");
+  expect(readdirSync(folder)).not.toContain("package.json");
+});
+
+test.each([
+  ["orders", "orders"],
+  ["a/b/My_Files 2", "my-files-2"],
+  ["42", "my-pipeline"],
+  ["x", "my-pipeline"],
+  ["y".repeat(80), "my-pipeline"],
+])("the folder %s makes the name %s, which a bucket may have", (path, name) => {
+  expect(projectName(path)).toBe(name);
+});

@@ -1,0 +1,166 @@
+// New project: the files that `tidegate init` writes: a pipeline that runs, and a test that shows it.
+//   N1. Nothing is overwritten. If one of the files is there, none is written.
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { TidegateError } from "../core/errors.ts";
+
+const NAME_USUAL = "my-pipeline";
+/** What a bucket may be called, which the pipeline's is called after. */
+const NAME = /^[a-z][a-z0-9-]{1,40}[a-z0-9]$/;
+
+/** Writes a project into `folder`, which is made if it is missing; tells the files (N1). */
+export function writeProject(folder: string, version: string): readonly string[] {
+  const files = projectFiles(projectName(folder), version);
+  const there = Object.keys(files).filter((name) => existsSync(join(folder, name)));
+  if (there.length > 0) {
+    const message = `${folder} has ${there.join(", ")} already; nothing was written`;
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(folder, name), text, { flag: "wx" });
+  }
+  return Object.keys(files);
+}
+
+/** The name of a project in that folder, in letters that all of its parts may have. */
+export function projectName(folder: string): string {
+  const name = basename(resolve(folder))
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "");
+  return NAME.test(name) ? name : NAME_USUAL;
+}
+
+function projectFiles(name: string, version: string): Readonly<Record<string, string>> {
+  return {
+    "package.json": packageJson(name, version),
+    "tsconfig.json": TSCONFIG,
+    "pipeline.ts": pipelineFile(name),
+    "pipeline.test.ts": TEST_FILE,
+    "README.md": readme(name),
+    ".gitignore": "node_modules/\n.tidegate/\n",
+  };
+}
+
+function packageJson(name: string, version: string): string {
+  const value = {
+    name,
+    private: true,
+    type: "module",
+    scripts: {
+      start: "tidegate dev pipeline.ts --watch-folder inbox",
+      test: "node --test",
+    },
+    dependencies: { tidegate: `^${version}` },
+    engines: { node: ">=22.18" },
+  };
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "es2024",
+    "module": "nodenext",
+    "strict": true,
+    "noEmit": true,
+    "skipLibCheck": true,
+    "allowImportingTsExtensions": true,
+    "erasableSyntaxOnly": true
+  }
+}
+`;
+
+function pipelineFile(name: string): string {
+  return `// Files of orders in, a table of orders out.
+
+import { PermanentError, pipeline, tables } from "tidegate";
+
+export default pipeline({
+  name: "${name}",
+  source: { bucket: "${name}", prefix: "in/" },
+
+  sink: tables({
+    orders: {
+      columns: { id: "text", customer: "text", amount: "real" },
+      key: ["id"],
+    },
+  }),
+
+  // Rows of CSV, JSON Lines, JSON or Parquet. What is upserted is written once the handler has
+  // returned, in one transaction with the ledger: all of a file, once, or nothing.
+  async handler(file, { upsert }) {
+    for await (const row of file.rows()) upsert("orders", orderOf(row));
+  },
+});
+
+/** Checks a row by hand; \`schema\` takes one of zod, valibot, arktype or the like instead. */
+function orderOf(row: unknown): { id: string; customer: string; amount: number } {
+  const { id, customer, amount } = row as Record<string, unknown>;
+  const value = Number(amount);
+  if (typeof id !== "string" || id === "" || Number.isNaN(value)) {
+    // Trying again would not help: this goes to the dead letters at once.
+    throw new PermanentError(\`no order: \${JSON.stringify(row)}\`, { class: "order" });
+  }
+  return { id, customer: String(customer ?? ""), amount: value };
+}
+`;
+}
+
+const TEST_FILE = `import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { startDev } from "tidegate/run";
+import orders from "./pipeline.ts";
+
+test("an order is there once, however often its file is put", async () => {
+  const data = mkdtempSync(join(tmpdir(), "orders-"));
+  // The embedded cloud and the pipeline, in this process, on a free port.
+  const dev = await startDev(orders, { data, port: 0 });
+  try {
+    const file = "id,customer,amount\\n1,Ada,9.50\\n2,Grace,12\\n";
+    await dev.put("in/monday.csv", file);
+    await dev.put("in/monday.csv", file);
+    await dev.put("in/broken.csv", "id,customer,amount\\n3,Alan,lots\\n");
+    await dev.settled();
+    const { deadLettered } = dev.snapshot();
+    assert.equal(deadLettered, 1);
+  } finally {
+    await dev.stop();
+  }
+  const database = new DatabaseSync(join(data, "ledger.db"), { readOnly: true });
+  const rows = database.prepare("SELECT id, amount FROM orders ORDER BY id").all();
+  database.close();
+  rmSync(data, { recursive: true });
+  assert.deepEqual(rows.map(({ id, amount }) => [id, amount]), [["1", 9.5], ["2", 12]]);
+});
+`;
+
+function readme(name: string): string {
+  return `# ${name}
+
+A pipeline of [Tidegate](https://www.npmjs.com/package/tidegate): files in, rows out, each once.
+
+\`\`\`sh
+npm install
+npm test       # the pipeline on an embedded cloud, in one process
+npm start      # the same, and it stays: it prints its endpoint and what to try
+\`\`\`
+
+While it runs, drop a file into \`inbox/\`, or put one with any S3 client:
+
+\`\`\`sh
+export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=us-east-1
+export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any
+printf 'id,customer,amount\\n1,Ada,9.50\\n' | aws s3 cp - s3://${name}/in/monday.csv
+npx tidegate why s3://${name}/in/monday.csv
+\`\`\`
+
+\`pipeline.ts\` is the whole of it. On AWS, run the same file:
+\`npx tidegate run pipeline.ts --queue QUEUE --ledger postgres://…\`.
+`;
+}

@@ -1,0 +1,94 @@
+// Dialect: where the SQL of SQLite and of PostgreSQL differs, as far as the sink needs it.
+
+import type { ColumnType } from "../../core/table-spec.ts";
+
+export interface Dialect {
+  readonly name: "sqlite" | "postgres";
+  /** The nth parameter, from 1. */
+  param(position: number, type: ColumnType | "json"): string;
+  /** A source `n` with one row per element of the JSON list in a parameter. */
+  elements(param: string): string;
+  /** What stands at an index of such an element, which is a list. */
+  member(index: number, type: ColumnType): string;
+  /** The declared type of a column; `describe` of the database tells it by the same word. */
+  readonly columnTypes: Readonly<Record<ColumnType, string>>;
+  /** Text that is compared by its bytes. */
+  readonly byteText: string;
+  /** Ends CREATE TABLE: rows are kept in the order of their key. */
+  readonly clustered: string;
+  /** The statements that put a view with more columns in the place of another. */
+  replaceView(name: string, create: string): string[];
+  /** Holds for a row whose key columns are not among those of the listed ones. */
+  absentFrom(list: KeyList): string;
+}
+
+export interface KeyList {
+  readonly param: string;
+  readonly columns: readonly { readonly name: string; readonly type: ColumnType }[];
+  /** The row in question. */
+  readonly alias: string;
+  /** All rows that may be in question, as a source. */
+  readonly own: string;
+}
+
+/** Names are checked before (B1 of core/table-spec.ts); the doubled quote is the second lock. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+const SQLITE_TYPES = {
+  text: "TEXT",
+  integer: "INTEGER",
+  real: "REAL",
+  boolean: "BOOLEAN",
+} as const;
+
+export const SQLITE: Dialect = {
+  name: "sqlite",
+  param: (position) => `?${position}`,
+  elements: (param) => `json_each(${param}) AS n`,
+  // BOOLEAN has numeric affinity, and JSON's true and false come as 1 and 0.
+  member: (index, type) => `CAST(n.value ->> ${index} AS ${SQLITE_TYPES[type]})`,
+  columnTypes: SQLITE_TYPES,
+  byteText: "TEXT",
+  clustered: " WITHOUT ROWID",
+  replaceView: (name, create) => [`DROP VIEW ${quoted(name)}`, create],
+  // NOT IN would go through the whole list for each row that is not in it, in search of a NULL.
+  absentFrom({ param, columns, alias, own }) {
+    const names = columns.map(({ name }) => quoted(name)).join(", ");
+    const named = columns.map(({ name }) => `${alias}.${quoted(name)}`).join(", ");
+    const members = columns.map(({ type }, index) => SQLITE.member(index, type)).join(", ");
+    return `EXISTS (SELECT 1 FROM ${own}) AND (${named}) IN (SELECT ${names} FROM ${own}
+      EXCEPT SELECT ${members} FROM ${SQLITE.elements(param)})`;
+  },
+};
+
+const POSTGRES_TYPES = {
+  text: "text",
+  integer: "bigint",
+  real: "double precision",
+  boolean: "boolean",
+} as const;
+
+export const POSTGRES: Dialect = {
+  name: "postgres",
+  param: (position, type) => `$${position}::${type === "json" ? "jsonb" : POSTGRES_TYPES[type]}`,
+  elements: (param) => `jsonb_array_elements(${param}) AS n(value)`,
+  member: (index, type) => `(n.value ->> ${index})::${POSTGRES_TYPES[type]}`,
+  columnTypes: POSTGRES_TYPES,
+  byteText: 'text COLLATE "C"',
+  clustered: "",
+  // Views that others have built upon it stay.
+  replaceView: (_, create) => [create.replace(/^CREATE VIEW/, "CREATE OR REPLACE VIEW")],
+  // NOT EXISTS becomes an anti-join; NOT IN would be tried row by row once it outgrows work_mem.
+  absentFrom({ param, columns, alias }) {
+    const same = columns.map(
+      ({ name, type }, index) => `${alias}.${quoted(name)} = ${POSTGRES.member(index, type)}`,
+    );
+    return `NOT EXISTS (SELECT 1 FROM ${POSTGRES.elements(param)} WHERE ${same.join(" AND ")})`;
+  },
+};

@@ -1,0 +1,178 @@
+// Plan: from the effects of one record to statements.
+//   N1. A row is named by its key columns, never by its content: a corrected row takes the place of
+//       the wrong one.
+//   N2. Of several effects of one record on one row the last counts, and the database hears of it
+//       only.
+//   N3. Rows are written in the order of their keys, so that two records lock shared rows in the
+//       same order.
+//   N4. Nothing is planned for a record with a wrong row: it is refused as a whole, with the place.
+
+import { TidegateError } from "../../core/errors.ts";
+import { sha256Hex } from "../../core/hash.ts";
+import { SINK_FENCE, type SinkWrite } from "../../core/ledger-requests.ts";
+import type { ColumnType, TableSinkSpec, TableSpec } from "../../core/table-spec.ts";
+import type { ColumnValue, Effect, EffectOrigin, SinkRow } from "../../ports/sink.ts";
+import type { Dialect } from "./dialect.ts";
+import { plainValue, valueProblem } from "./row-values.ts";
+import { registerStatement, type TableStatements, tableStatements } from "./statements.ts";
+
+/** Effects of one record. They are in memory at once, and in one transaction. */
+export const EFFECT_ROWS_MAX = 100_000;
+/** Bytes of all parameters of one record: each row, and once more its key. */
+export const EFFECT_BYTES_MAX = 67_108_864;
+/** Hexadecimal digits of a row's hash that are kept. */
+const HASH_CHARS = 32;
+
+interface PlannedTable {
+  readonly name: string;
+  readonly spec: TableSpec;
+  readonly columns: readonly (readonly [string, ColumnType])[];
+  /** Column names in the order in which they are hashed: that of the spec may change. */
+  readonly hashed: readonly string[];
+  readonly statements: TableStatements;
+}
+
+/** Rows of one table as JSON, by their key as JSON. */
+type PlannedRows = Map<string, string>;
+
+export type Plan = (effects: readonly Effect[], origin: EffectOrigin) => readonly SinkWrite[];
+
+export function createPlan(sink: TableSinkSpec, dialect: Dialect): Plan {
+  const tables = new Map<string, PlannedTable>();
+  for (const [name, spec] of Object.entries(sink.tables)) {
+    const columns = Object.entries(spec.columns);
+    const hashed = columns.map(([column]) => column).sort();
+    const statements = tableStatements(dialect, name, spec);
+    tables.set(name, { name, spec, columns, hashed, statements });
+  }
+  const register = registerStatement(dialect, sink.tables);
+  return (effects, origin) => {
+    const rows = gather(tables, effects);
+    const { object, key, eventTime } = origin;
+    if (object === null) return ofMessage(tables, rows, origin);
+    const name = `s3://${object.bucket}/${object.key}`;
+    const sequencer = plainSequencer(object.sequencer);
+    const sweeps = (object.removed ? sink.onRemoved : sink.onReplaced) === "delete";
+    const writes: SinkWrite[] = [
+      { statement: register, params: [name, sequencer, eventTime, key, SINK_FENCE] },
+    ];
+    for (const [table, { statements }] of tables) {
+      const list = sorted(rows.get(table));
+      // Before the new rows are there, so that an object's first version has nothing to compare.
+      if (sweeps) {
+        const keys = jsonList(list.map(([rowKey]) => rowKey));
+        writes.push({ statement: statements.sweep, params: [keys, name, key, SINK_FENCE] });
+      }
+      if (list.length === 0) continue;
+      const json = jsonList(list.map(([, row]) => row));
+      const params = [json, name, eventTime, key, SINK_FENCE] as const;
+      writes.push({ statement: statements.ofObject, params });
+    }
+    return writes;
+  };
+}
+
+function ofMessage(
+  tables: ReadonlyMap<string, PlannedTable>,
+  rows: ReadonlyMap<string, PlannedRows>,
+  { key, eventTime }: EffectOrigin,
+): SinkWrite[] {
+  return [...tables].flatMap(([table, { statements }]) => {
+    const list = sorted(rows.get(table));
+    if (list.length === 0) return [];
+    const json = jsonList(list.map(([, row]) => row));
+    const params = [json, "", eventTime, key, SINK_FENCE] as const;
+    return [{ statement: statements.ofMessage, params }];
+  });
+}
+
+/** Sequencers compare as text once what AWS says to pad with is cut off instead. */
+function plainSequencer(sequencer: string | null): string {
+  return (sequencer ?? "").toUpperCase().replace(/0+$/, "");
+}
+
+function sorted(rows: PlannedRows | undefined): (readonly [string, string])[] {
+  return [...(rows ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)); // N3
+}
+
+function jsonList(items: readonly string[]): string {
+  return `[${items.join(",")}]`;
+}
+
+/** The last effect on each row (N2), checked and as JSON. */
+function gather(
+  tables: ReadonlyMap<string, PlannedTable>,
+  effects: readonly Effect[],
+): Map<string, PlannedRows> {
+  if (effects.length > EFFECT_ROWS_MAX) {
+    refuse(`a record has ${effects.length} effects, over ${EFFECT_ROWS_MAX}; split the object`);
+  }
+  const all = new Map<string, PlannedRows>();
+  let bytes = 0;
+  for (const [index, effect] of effects.entries()) {
+    if (effect.kind === "custom") refuse("a table takes upserts and deletes, not what was emitted");
+    const place = `row ${index + 1}, for the table ${effect.table}`;
+    const table = tables.get(effect.table) ?? refuse(`${place}: the pipeline has no such table`);
+    const [key, row] =
+      effect.kind === "upsert"
+        ? upserted(table, effect.row, place)
+        : deleted(table, effect.key, place);
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(row) + 2;
+    if (bytes > EFFECT_BYTES_MAX) {
+      refuse(`a record's rows are over ${EFFECT_BYTES_MAX} bytes; split the object`);
+    }
+    const rows = all.get(effect.table) ?? new Map<string, string>();
+    rows.set(key, row); // N1
+    all.set(effect.table, rows);
+  }
+  return all;
+}
+
+function upserted(table: PlannedTable, row: SinkRow, place: string): [string, string] {
+  const value = reader(table, row, place);
+  const values = table.columns.map(([name]) => value(name));
+  return [keyOf(table, value), JSON.stringify([...values, hashOf(table, value), false])];
+}
+
+function deleted(table: PlannedTable, key: SinkRow, place: string): [string, string] {
+  const { spec } = table;
+  const value = reader(table, key, place);
+  const stray = Object.keys(key).find((name) => !spec.key.includes(name));
+  if (stray !== undefined) refuse(`${place}: ${stray} is no key column, which a delete names only`);
+  const values = table.columns.map(([name]) => (spec.key.includes(name) ? value(name) : null));
+  // No row has this hash, so that a delete and a row are never taken for equal.
+  return [keyOf(table, value), JSON.stringify([...values, "", true])];
+}
+
+type ReadValue = (column: string) => ColumnValue;
+
+/** Gives the checked values of a row by column; null for what was left out. */
+function reader({ spec }: PlannedTable, row: SinkRow, place: string): ReadValue {
+  if (typeof row !== "object" || row === null) refuse(`${place}: it is no object`);
+  for (const [name, value] of Object.entries(row)) {
+    const type = Object.hasOwn(spec.columns, name) ? spec.columns[name] : undefined;
+    if (type === undefined) refuse(`${place}: there is no column ${JSON.stringify(name)}`);
+    const problem = value === undefined ? null : valueProblem(type, value);
+    if (problem !== null) refuse(`${place}: the column ${name} ${problem}`); // N4
+  }
+  const value: ReadValue = (column) =>
+    plainValue((Object.hasOwn(row, column) ? row[column] : null) ?? null);
+  for (const name of spec.key) {
+    if (value(name) === null) refuse(`${place}: the key column ${name} is missing`);
+  }
+  return value;
+}
+
+function keyOf({ spec }: PlannedTable, value: ReadValue): string {
+  return JSON.stringify(spec.key.map(value));
+}
+
+/** Leaves out what is null, so that a column added to the table changes no hash. */
+function hashOf({ hashed }: PlannedTable, value: ReadValue): string {
+  const content = hashed.flatMap((name) => (value(name) === null ? [] : [name, value(name)]));
+  return sha256Hex(JSON.stringify(content)).slice(0, HASH_CHARS);
+}
+
+function refuse(message: string): never {
+  throw new TidegateError("TG_SINK_REFUSED", message);
+}

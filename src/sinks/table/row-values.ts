@@ -1,0 +1,42 @@
+// Row values: what may stand in a column. Databases disagree about the rest (SQLite keeps text in a
+// number's column, PostgreSQL refuses NUL in text), so it is refused before it is sent.
+
+import { unreachable } from "../../core/assert.ts";
+import type { ColumnType } from "../../core/table-spec.ts";
+import type { ColumnValue } from "../../ports/sink.ts";
+
+/** Why a value cannot stand in a column of that type, or null if it can. */
+export function valueProblem(type: ColumnType, value: unknown): string | null {
+  if (value === null) return null;
+  switch (type) {
+    case "text":
+      return textProblem(value);
+    case "integer":
+      if (typeof value !== "number") return `is ${nameOf(value)}, not an integer`;
+      return Number.isSafeInteger(value) ? null : `is ${value}, which is no safe integer`;
+    case "real":
+      if (typeof value !== "number") return `is ${nameOf(value)}, not a number`;
+      return Number.isFinite(value) ? null : `is ${value}, which is no finite number`;
+    case "boolean":
+      return typeof value === "boolean" ? null : `is ${nameOf(value)}, not a boolean`;
+    default:
+      return unreachable(type);
+  }
+}
+
+function textProblem(value: unknown): string | null {
+  if (typeof value !== "string") return `is ${nameOf(value)}, not a text`;
+  if (value.includes("\0")) return "holds a NUL character";
+  return value.isWellFormed() ? null : "is not well-formed Unicode";
+}
+
+function nameOf(value: unknown): string {
+  if (typeof value === "string") return "a text";
+  if (typeof value === "object") return "an object";
+  return `a ${typeof value}`;
+}
+
+/** A value as JSON carries it; the two zeros are one, as they are one key to every database. */
+export function plainValue(value: ColumnValue): ColumnValue {
+  return value === 0 ? 0 : value;
+}

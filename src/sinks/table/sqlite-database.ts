@@ -1,0 +1,113 @@
+// SQLite database of a sink.
+//   D1. What was answered is durable: write-ahead log, a sync per transaction.
+//   D2. A transaction runs within one turn of the event loop, so that two never meet on the
+//       connection; BEGIN IMMEDIATE keeps other processes out from its first statement on.
+
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { type ErrorCode, TidegateError } from "../../core/errors.ts";
+import type { TablesSpec } from "../../core/table-spec.ts";
+import type { BoundWrite, SinkDatabase } from "./database.ts";
+import { SQLITE } from "./dialect.ts";
+import { type FoundColumn, layoutSteps, type Relation } from "./layout.ts";
+
+/** The wait for another process blocks the event loop, so it must stay well under any lease. */
+const BUSY_MS = 5_000;
+/** PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN and PROTOCOL of SQLite. */
+const UNAVAILABLE: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 10, 13, 14, 15]);
+/** CORRUPT and NOTADB. */
+const CORRUPT: ReadonlySet<number> = new Set([11, 26]);
+
+export function openSqliteDatabase(path: string): SinkDatabase {
+  const db = guarded(path, () => openFile(path));
+  // A sink has a few statements per table, so none need ever be forgotten.
+  const statements = new Map<string, StatementSync>();
+  const prepared = (text: string): StatementSync => {
+    const statement = statements.get(text) ?? db.prepare(text);
+    statements.set(text, statement);
+    return statement;
+  };
+  return {
+    async prepare(tables) {
+      guarded(path, () => inTransaction(db, () => makeTables(db, tables)));
+    },
+    async transact(writes: readonly BoundWrite[], signal: AbortSignal) {
+      signal.throwIfAborted();
+      guarded(path, () =>
+        inTransaction(db, () => {
+          for (const { statement, params } of writes) prepared(statement).run(...params);
+        }),
+      );
+    },
+    async close() {
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+function openFile(path: string): DatabaseSync {
+  const db = new DatabaseSync(path, { timeout: BUSY_MS });
+  try {
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // D1
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** D2 */
+function inTransaction(db: DatabaseSync, work: () => void): void {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    work();
+    db.exec("COMMIT");
+  } catch (error) {
+    // SQLite has rolled back on its own after a full disk, for one.
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function makeTables(db: DatabaseSync, tables: TablesSpec): void {
+  for (const step of layoutSteps(SQLITE, tables, (name) => describe(db, name))) db.exec(step);
+}
+
+function describe(db: DatabaseSync, name: string): Relation | null {
+  const found = db
+    .prepare("SELECT type FROM sqlite_schema WHERE name = ? COLLATE NOCASE")
+    .get(name);
+  if (found === undefined) return null;
+  const kind = found.type === "table" || found.type === "view" ? found.type : "other";
+  const columns = db
+    .prepare("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid")
+    .all(name)
+    .map((row): FoundColumn => {
+      return { name: String(row.name), type: String(row.type), keyPlace: Number(row.pk) };
+    });
+  return { kind, columns };
+}
+
+function guarded<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw sqliteFault(error, path);
+  }
+}
+
+/** What an error of the driver means to a sink. */
+export function sqliteFault(error: unknown, path: string): unknown {
+  if (error instanceof TidegateError) return error;
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  if (typeof code !== "number") return error;
+  const told = (verdict: ErrorCode, what: string) =>
+    new TidegateError(verdict, `${what}: ${(error as Error).message}`, { cause: error });
+  const primary = code & 0xff;
+  if (UNAVAILABLE.has(primary)) {
+    return told("TG_SINK_UNAVAILABLE", `the sink's database ${path} cannot be used`);
+  }
+  if (CORRUPT.has(primary)) {
+    return told("TG_STORE_CORRUPT", `the sink's database ${path} is damaged or no SQLite file`);
+  }
+  return told("TG_SINK_REFUSED", `the sink's database ${path} refused a statement`);
+}

@@ -1,0 +1,55 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { sinkParams } from "../../core/ledger-requests.ts";
+import { fenceOf, recordKey } from "../../core/record-state.ts";
+import type { TableSinkSpec } from "../../core/table-spec.ts";
+import { epochMs } from "../../core/units.ts";
+import { databaseAddress } from "./database.ts";
+import { SQLITE } from "./dialect.ts";
+import { layoutSteps } from "./layout.ts";
+import { createPlan } from "./plan.ts";
+import { createIdempotentTableSink, createTableSink } from "./table-sink.ts";
+
+const HOSTILE = `x"; DROP TABLE victim; --`;
+
+function specOf(table: string, column: string, database: string | null = null): TableSinkSpec {
+  const tables = { [table]: { columns: { [column]: "text", v: "real" }, key: [column] } } as const;
+  return { kind: "tables", tables, database, onRemoved: "delete", onReplaced: "delete" };
+}
+
+describe("names that are more than names", () => {
+  test.each([specOf(HOSTILE, "id"), specOf("t", HOSTILE)])("are refused at once: %#", (spec) => {
+    const refused = expect.objectContaining({ code: "TG_CONFIG_INVALID" });
+    expect(() => createTableSink(spec, { dialect: "sqlite", path: "x.db" })).toThrow(refused);
+    expect(() => createIdempotentTableSink({ ...spec, database: "x.db" })).toThrow(refused);
+  });
+
+  test("would be names and nothing more, were they let through", () => {
+    const db = new DatabaseSync(":memory:");
+    db.exec("CREATE TABLE victim (id TEXT)");
+    const spec = specOf(HOSTILE, `${HOSTILE} '`);
+    for (const step of layoutSteps(SQLITE, spec.tables, () => null)) db.exec(step);
+    const row = { [`${HOSTILE} '`]: "a", v: 1 };
+    const object = { bucket: "b'", key: HOSTILE, sequencer: "1", removed: false };
+    const origin = { key: recordKey("k'"), object, eventTime: epochMs(1) };
+    const writes = createPlan(spec, SQLITE)([{ kind: "upsert", table: HOSTILE, row }], origin);
+    for (const write of writes) db.prepare(write.statement).run(...sinkParams(write, fenceOf(1)));
+    const view = `"${HOSTILE.replaceAll('"', '""')}"`;
+    expect({ ...db.prepare(`SELECT * FROM ${view}`).get() }).toEqual(row);
+    expect(db.prepare("SELECT * FROM victim").all()).toEqual([]);
+    db.close();
+  });
+});
+
+test("tables beside the ledger need a database of their own", () => {
+  const refused = expect.objectContaining({ code: "TG_CONFIG_INVALID" });
+  expect(() => createIdempotentTableSink(specOf("t", "id"))).toThrow(refused);
+});
+
+test.each([
+  ["postgres://host/db", { dialect: "postgres", url: "postgres://host/db" }],
+  ["postgresql://host/db", { dialect: "postgres", url: "postgresql://host/db" }],
+  ["rows/of orders.db", { dialect: "sqlite", path: "rows/of orders.db" }],
+])("%s names a database", (text, address) => {
+  expect(databaseAddress(text)).toEqual(address);
+});

@@ -1,0 +1,99 @@
+// Table sink: rows in tables of SQLite or PostgreSQL.
+//   A1. In the ledger's database the statements are part of the ledger's commit (K1 of the port):
+//       the sink plans them and never runs them.
+//   A2. In a database of its own the same statements are one transaction of the sink's. Run again,
+//       with the same fence or a higher one, they end in the same rows; a lower fence is refused by
+//       conditions in the statements (M1, M3 of statements.ts).
+
+import { TidegateError } from "../../core/errors.ts";
+import { sinkParams } from "../../core/ledger-requests.ts";
+import { type TableSinkSpec, tableProblems } from "../../core/table-spec.ts";
+import type { IdempotentSink, TransactionalSink } from "../../ports/sink.ts";
+import { type DatabaseAddress, databaseAddress, type SinkDatabase } from "./database.ts";
+import { type Dialect, POSTGRES, SQLITE } from "./dialect.ts";
+import { createPlan } from "./plan.ts";
+
+const DIALECTS: Readonly<Record<DatabaseAddress["dialect"], Dialect>> = {
+  sqlite: SQLITE,
+  postgres: POSTGRES,
+};
+
+/** Tables in the ledger's own database, which `database` names (A1). */
+export function createTableSink(spec: TableSinkSpec, database: DatabaseAddress): TransactionalSink {
+  checkSpec(spec);
+  return {
+    mode: "transactional",
+    dialect: database.dialect,
+    async prepare() {
+      const opened = await openDatabase(database);
+      try {
+        await opened.prepare(spec.tables);
+      } finally {
+        await opened.close();
+      }
+    },
+    plan: createPlan(spec, DIALECTS[database.dialect]),
+    async close() {},
+  };
+}
+
+/** Tables in a database of their own, `spec.database`, beside any ledger (A2). */
+export function createIdempotentTableSink(spec: TableSinkSpec): IdempotentSink {
+  checkSpec(spec);
+  if (spec.database === null) {
+    const message =
+      "tables beside the ledger need a database of their own: tables(..., { database })";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  const address = databaseAddress(spec.database);
+  const plan = createPlan(spec, DIALECTS[address.dialect]);
+  let opening: Promise<SinkDatabase> | null = null;
+  let closed = false;
+
+  /** The one connection, or pool; a failure to open it is told to this call and forgotten. */
+  async function open(): Promise<SinkDatabase> {
+    if (closed) throw new TidegateError("TG_CLOSED", "the sink is closed");
+    opening ??= openDatabase(address);
+    try {
+      return await opening;
+    } catch (error) {
+      opening = null;
+      throw error;
+    }
+  }
+
+  return {
+    mode: "idempotent",
+    async prepare() {
+      await (await open()).prepare(spec.tables);
+    },
+    async apply(effects, origin, signal) {
+      const writes = plan(effects, origin).map((write) => {
+        return { statement: write.statement, params: sinkParams(write, origin.fence) };
+      });
+      if (writes.length > 0) await (await open()).transact(writes, signal);
+    },
+    async close() {
+      closed = true;
+      await opening?.then(
+        (database) => database.close(),
+        () => {},
+      );
+    },
+  };
+}
+
+function checkSpec(spec: TableSinkSpec): void {
+  const problems = tableProblems(spec);
+  if (problems.length === 0) return;
+  const message = `the sink's tables cannot be made: ${problems.join("; ")}`;
+  throw new TidegateError("TG_CONFIG_INVALID", message);
+}
+
+/** Loads the driver that is needed, and no other. */
+async function openDatabase(address: DatabaseAddress): Promise<SinkDatabase> {
+  if (address.dialect === "sqlite") {
+    return (await import("./sqlite-database.ts")).openSqliteDatabase(address.path);
+  }
+  return (await import("./postgres-database.ts")).openPostgresDatabase(address.url);
+}

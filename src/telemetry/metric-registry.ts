@@ -1,0 +1,163 @@
+// Metric registry: the numbers of one process, by metric and labels.
+//   R1. Only what a table declares is kept, with exactly the labels it declares and values that
+//       mean something. Anything else is a mistake of the caller: told to `misuse`, and dropped.
+//   R2. Counting what was counted before allocates nothing: values are found by walking from label
+//       to label, without a key being built.
+//   R3. Memory is bounded: a metric has SERIES_MAX series, and what comes after them is counted
+//       together, under labels that all say "other".
+
+import { assert } from "../core/assert.ts";
+import type { Labels, MetricDefinition, MetricTable } from "../ports/telemetry.ts";
+
+/** Sets of label values that one metric may have (R3). */
+export const SERIES_MAX = 1_000;
+const OVERFLOW = "other";
+const NO_LABELS: Labels = {};
+
+/** The numbers of one metric under one set of label values. */
+export interface Series {
+  /** In the order of the definition's labels. */
+  readonly labelValues: readonly string[];
+  /** A counter's sum, a gauge's level, the sum of a histogram's values. */
+  value: number;
+  /** Upper bounds of the buckets but the last; empty unless it is a histogram's. */
+  readonly bounds: readonly number[];
+  /** How many values fell into each bucket, the one up to infinity last. */
+  readonly buckets: number[];
+}
+
+export interface MetricFamily {
+  readonly definition: MetricDefinition;
+  readonly series: readonly Series[];
+}
+
+export interface MetricRegistry {
+  count(name: string, by: number, labels?: Labels): void;
+  record(name: string, value: number, labels?: Labels): void;
+  gauge(name: string, value: number, labels?: Labels): void;
+  /** In the order of the tables; series in the order in which they first came. */
+  families(): readonly MetricFamily[];
+}
+
+/** A step of the walk from label to label; a series stands at the end (R2). */
+type Node = Map<string, Node> | Series;
+
+interface Family extends MetricFamily {
+  root: Node;
+  readonly series: Series[];
+}
+
+export function createMetricRegistry(
+  tables: readonly MetricTable[],
+  misuse: (message: string) => void,
+): MetricRegistry {
+  const families = new Map<string, Family>();
+  for (const definition of tables.flatMap((table) => Object.values(table))) {
+    assert(!families.has(definition.name), `the metric ${definition.name} is declared twice`);
+    families.set(definition.name, open(definition));
+  }
+
+  /** The series to write to, or undefined after a mistake (R1). */
+  function seriesOf(name: string, kind: MetricDefinition["kind"], value: number, labels: Labels) {
+    const family = families.get(name);
+    if (family === undefined || family.definition.kind !== kind) {
+      misuse(`there is no ${kind} called ${name}`);
+      return undefined;
+    }
+    if (!Number.isFinite(value) || (kind === "counter" && value < 0)) {
+      misuse(`the ${kind} ${name} does not take ${value}`);
+      return undefined;
+    }
+    const series = find(family, labels);
+    if (series === undefined) {
+      const wanted = family.definition.labels.join(", ") || "no labels";
+      misuse(`${name} comes with ${wanted}, each a text, not with ${Object.keys(labels)}`);
+    }
+    return series;
+  }
+
+  return {
+    count(name, by, labels = NO_LABELS) {
+      const series = seriesOf(name, "counter", by, labels);
+      if (series !== undefined) series.value += by;
+    },
+    record(name, value, labels = NO_LABELS) {
+      const series = seriesOf(name, "histogram", value, labels);
+      if (series === undefined) return;
+      series.value += value;
+      const { bounds } = series;
+      let at = 0;
+      while (at < bounds.length && value > (bounds[at] as number)) at++;
+      series.buckets[at] = (series.buckets[at] ?? 0) + 1;
+    },
+    gauge(name, value, labels = NO_LABELS) {
+      const series = seriesOf(name, "gauge", value, labels);
+      if (series !== undefined) series.value = value;
+    },
+    families: () => [...families.values()],
+  };
+}
+
+/** A metric without labels has its one series, at zero, from the start. */
+function open(definition: MetricDefinition): Family {
+  const { name, labels, kind, buckets = [] } = definition;
+  const ascending = buckets.every((bound, at) => at === 0 || bound > (buckets[at - 1] ?? 0));
+  assert((kind === "histogram") === buckets.length > 0, `${name} has buckets as its kind asks`);
+  assert(ascending, `the buckets of ${name} ascend`);
+  if (labels.length > 0) return { definition, root: new Map(), series: [] };
+  const series = newSeries(definition, []);
+  return { definition, root: series, series: [series] };
+}
+
+function newSeries({ kind, buckets = [] }: MetricDefinition, labelValues: string[]): Series {
+  const empty = kind === "histogram" ? [...buckets, 0].map(() => 0) : [];
+  return { labelValues, value: 0, bounds: buckets, buckets: empty };
+}
+
+/** Undefined where the labels are not those of the definition. */
+function find(family: Family, given: Labels): Series | undefined {
+  const { labels } = family.definition;
+  let count = 0;
+  for (const _ in given) count++;
+  if (count !== labels.length) return undefined;
+  let node: Node | undefined = family.root;
+  for (let at = 0; at < labels.length; at++) {
+    const value = given[labels[at] as string];
+    if (typeof value !== "string") return undefined;
+    node = (node as Map<string, Node>).get(value);
+    if (node === undefined) return add(family, given);
+  }
+  return node as Series;
+}
+
+function add(family: Family, given: Labels): Series | undefined {
+  const { labels } = family.definition;
+  const values: string[] = [];
+  for (const label of labels) {
+    const value = given[label];
+    if (typeof value !== "string") return undefined;
+    values.push(value);
+  }
+  const full = family.series.length >= SERIES_MAX;
+  return insert(family, full ? labels.map(() => OVERFLOW) : values); // R3
+}
+
+function insert(family: Family, values: string[]): Series {
+  const last = values.length - 1;
+  let node = family.root as Map<string, Node>;
+  for (const value of values.slice(0, last)) {
+    let next = node.get(value);
+    if (next === undefined) {
+      next = new Map();
+      node.set(value, next);
+    }
+    node = next as Map<string, Node>;
+  }
+  const name = values[last] ?? "";
+  const known = node.get(name);
+  if (known !== undefined) return known as Series; // The one for all that came too late.
+  const series = newSeries(family.definition, values);
+  node.set(name, series);
+  family.series.push(series);
+  return series;
+}

@@ -1,0 +1,109 @@
+// Tracing: spans through OpenTelemetry, if it is there.
+//   G1. @opentelemetry/api is an optional peer, loaded when somebody asks for tracing. Without it,
+//       or without an SDK behind it, nothing is recorded and contexts pass through unchanged: a
+//       span's context is its parent's.
+//   G2. Nothing throws: an SDK that fails costs its span and no more.
+
+import { parseTraceparent, readTraceContext } from "../core/trace-context.ts";
+import type { Span, SpanOptions, TraceContext } from "../ports/telemetry.ts";
+
+type OpenTelemetry = typeof import("@opentelemetry/api");
+type SpanContext = import("@opentelemetry/api").SpanContext;
+type Tracer = import("@opentelemetry/api").Tracer;
+type RecordedSpan = import("@opentelemetry/api").Span;
+
+export interface Tracing {
+  span(name: string, options: SpanOptions): Span;
+}
+
+/** Spans that record nothing and hand their parent's context on (G1). */
+export const PASSING_ON: Tracing = {
+  span: (_name, { parent = null }) => ({ context: parent, end() {} }),
+};
+
+/**
+ * Spans of the SDK that the process has set up, which may be none. Asked for by name and version,
+ * as OpenTelemetry calls the scope of what records.
+ */
+export async function loadTracing(scope: string, version?: string): Promise<Tracing> {
+  try {
+    return createTracing(await import("@opentelemetry/api"), scope, version);
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND") return PASSING_ON; // G1
+    throw error;
+  }
+}
+
+function createTracing(api: OpenTelemetry, scope: string, version: string | undefined): Tracing {
+  // A proxy: an SDK that is registered later is found all the same.
+  const tracer = api.trace.getTracer(scope, version);
+  return {
+    span(name, options) {
+      const parent = options.parent ?? null;
+      try {
+        const span = startSpan(api, tracer, name, options);
+        return { context: contextOf(api, span) ?? parent, end: (how) => endSpan(api, span, how) };
+      } catch {
+        return PASSING_ON.span(name, options); // G2
+      }
+    },
+  };
+}
+
+function startSpan(
+  api: OpenTelemetry,
+  tracer: Tracer,
+  name: string,
+  { kind, parent, links, attributes }: SpanOptions,
+): RecordedSpan {
+  const from = parent == null ? null : spanContextOf(api, parent);
+  const context =
+    from === null ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, from);
+  const options = {
+    kind: {
+      producer: api.SpanKind.PRODUCER,
+      consumer: api.SpanKind.CONSUMER,
+      client: api.SpanKind.CLIENT,
+      internal: api.SpanKind.INTERNAL,
+    }[kind],
+    links: (links ?? []).flatMap((link) => {
+      const linked = spanContextOf(api, link.context);
+      return linked === null ? [] : [{ context: linked, attributes: { ...link.attributes } }];
+    }),
+    attributes: { ...attributes },
+  };
+  return tracer.startSpan(name, options, context);
+}
+
+function endSpan(api: OpenTelemetry, span: RecordedSpan, how: { errorType?: string } = {}): void {
+  try {
+    if (how.errorType !== undefined) {
+      span.setAttribute("error.type", how.errorType);
+      span.setStatus({ code: api.SpanStatusCode.ERROR, message: how.errorType });
+    }
+    span.end();
+  } catch {
+    // G2: the work that the span was about is done.
+  }
+}
+
+function spanContextOf(api: OpenTelemetry, context: TraceContext): SpanContext | null {
+  const parent = parseTraceparent(context.traceparent);
+  if (parent === null) return null;
+  const { traceId, spanId, flags: traceFlags } = parent;
+  const state = context.tracestate === null ? {} : { traceState: stateOf(api, context.tracestate) };
+  return { traceId, spanId, traceFlags, isRemote: true, ...state };
+}
+
+const stateOf = (api: OpenTelemetry, tracestate: string) => api.createTraceState(tracestate);
+
+/** Null where nobody records and there was no parent. */
+function contextOf(api: OpenTelemetry, span: RecordedSpan): TraceContext | null {
+  const told = span.spanContext();
+  if (!api.isSpanContextValid(told)) return null;
+  const flags = told.traceFlags.toString(16).padStart(2, "0");
+  return readTraceContext(
+    `00-${told.traceId}-${told.spanId}-${flags}`,
+    told.traceState?.serialize() ?? null,
+  );
+}

@@ -1,0 +1,137 @@
+// Worlds in which a table sink is tested: each way to it (direct commit, claim and commit, a
+// database of its own) over one database, behind one `deliver`.
+
+import type { Fence, RecordKey } from "../../src/core/record-state.ts";
+import { fenceOf, recordKey } from "../../src/core/record-state.ts";
+import type { TableSinkSpec, TablesSpec } from "../../src/core/table-spec.ts";
+import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
+import type { Ledger } from "../../src/ports/ledger.ts";
+import type { Effect, EffectOrigin, Sink } from "../../src/ports/sink.ts";
+import {
+  createIdempotentTableSink,
+  createTableSink,
+  type DatabaseAddress,
+} from "../../src/sinks/table/index.ts";
+import { createManualClock, type ManualClock } from "./manual-clock.ts";
+
+export const SCOPE = { pipeline: "stations", generation: 0 };
+export const T0 = epochMs(1_700_000_000_000);
+
+export type SinkMode = "direct" | "claimed" | "idempotent";
+export const SINK_MODES: readonly SinkMode[] = ["direct", "claimed", "idempotent"];
+
+export const OBSERVATIONS = {
+  observations: {
+    columns: { station: "text", at: "integer", celsius: "real", valid: "boolean" },
+    key: ["station", "at"],
+  },
+} as const satisfies TablesSpec;
+
+export type DatabaseRow = Readonly<Record<string, unknown>>;
+
+/** A database that a test has for itself. */
+export interface TestDatabase {
+  readonly address: DatabaseAddress;
+  openLedger(clock: ManualClock): Promise<Ledger>;
+  query(sql: string): Promise<DatabaseRow[]>;
+}
+
+/** An event and what a handler made of it. */
+export interface Delivered {
+  readonly key: string;
+  /** Event time, after T0. */
+  readonly at: number;
+  readonly object?: string;
+  readonly sequencer?: string | null;
+  readonly removed?: boolean;
+  readonly effects?: readonly Effect[];
+  /** Only where no ledger draws it. */
+  readonly fence?: number;
+}
+
+export interface SinkWorld {
+  readonly database: TestDatabase;
+  readonly sink: Sink;
+  deliver(event: Delivered): Promise<void>;
+  query(sql: string): Promise<DatabaseRow[]>;
+  close(): Promise<void>;
+}
+
+export function specOf(tables: TablesSpec, more: Partial<TableSinkSpec> = {}): TableSinkSpec {
+  const given = { database: null, onRemoved: "delete", onReplaced: "delete", ...more } as const;
+  return { kind: "tables", tables, ...given };
+}
+
+export function openSink(mode: SinkMode, spec: TableSinkSpec, address: DatabaseAddress): Sink {
+  if (mode !== "idempotent") return createTableSink(spec, address);
+  const database = address.dialect === "sqlite" ? address.path : address.url;
+  return createIdempotentTableSink({ ...spec, database });
+}
+
+export function originOf(event: Delivered): EffectOrigin {
+  const { key, at, object, sequencer = null, removed = false } = event;
+  return {
+    key: recordKey(key),
+    object: object === undefined ? null : { bucket: "bucket", key: object, sequencer, removed },
+    eventTime: epochMs(T0 + at),
+  };
+}
+
+export async function openWorld(
+  mode: SinkMode,
+  spec: TableSinkSpec,
+  database: TestDatabase,
+): Promise<SinkWorld> {
+  const clock = createManualClock(T0);
+  const sink = openSink(mode, spec, database.address);
+  const ledger = mode === "idempotent" ? null : await database.openLedger(clock);
+  await sink.prepare();
+  return {
+    database,
+    sink,
+    query: database.query,
+    async deliver(event) {
+      clock.advance(durationMs(1));
+      const origin = originOf(event);
+      const effects = event.effects ?? [];
+      if (sink.mode === "idempotent") {
+        const fence = fenceOf(event.fence ?? clock.now());
+        await sink.apply(effects, { ...origin, fence }, new AbortController().signal);
+      } else if (ledger !== null) {
+        const { key, object } = origin;
+        const writes = sink.plan(effects, origin);
+        const commit = { key, digest: "d", ...(object !== null && { object }), writes };
+        if (mode === "direct") await commitDirect(ledger, clock, commit);
+        else await claimAndCommit(ledger, clock, commit);
+      }
+    },
+    async close() {
+      await sink.close();
+      await ledger?.close();
+    },
+  };
+}
+
+type Committed = Omit<Parameters<Ledger["commit"]>[1][number], "fence">;
+
+export async function commitDirect(ledger: Ledger, clock: ManualClock, commit: Committed) {
+  const times = { receivedAt: clock.now(), startedAt: clock.now() };
+  await ledger.commitDirect(SCOPE, [{ ...commit, owner: "w", ...times }]);
+}
+
+/** The fence of a claim, or null if there is none to be had. */
+export async function claim(
+  ledger: Ledger,
+  clock: ManualClock,
+  { key, object }: { readonly key: RecordKey; readonly object?: Committed["object"] },
+): Promise<Fence | null> {
+  const request = { key, receivedAt: clock.now(), ...(object !== undefined && { object }) };
+  const lease = { owner: "w", leaseMs: seconds(30) };
+  const [result] = await ledger.claim(SCOPE, [request], lease);
+  return result?.kind === "claimed" ? result.fence : null;
+}
+
+async function claimAndCommit(ledger: Ledger, clock: ManualClock, commit: Committed) {
+  const fence = await claim(ledger, clock, commit);
+  if (fence !== null) await ledger.commit(SCOPE, [{ ...commit, fence }]);
+}

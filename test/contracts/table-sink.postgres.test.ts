@@ -1,0 +1,109 @@
+import pg from "pg";
+import { afterAll, describe, expect, test } from "vitest";
+import { fenceOf } from "../../src/core/record-state.ts";
+import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { tellMissing } from "../requires.ts";
+import { startPostgres } from "./postgres-server.ts";
+import { describeTableSink } from "./table-sink.ts";
+import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
+import {
+  type DatabaseRow,
+  OBSERVATIONS,
+  openSink,
+  originOf,
+  specOf,
+  type TestDatabase,
+} from "./table-sink-world.ts";
+
+const server = await startPostgres({ fsync: "off" });
+if ("missing" in server) tellMissing("PostgreSQL", server.missing);
+const base = "url" in server ? server.url : "";
+afterAll(() => {
+  if ("url" in server) server.stop();
+});
+let schemas = 0;
+
+/** Numbers of eight bytes come as text, since not all of them fit; those of tests do. */
+function plain(row: DatabaseRow): DatabaseRow {
+  const entries = Object.entries(row).map(([name, value]) => {
+    return [name, name === "at" ? Number(value) : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+async function query(url: string, sql: string): Promise<DatabaseRow[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows.map(plain);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A schema of its own. */
+async function freshDatabase(): Promise<TestDatabase> {
+  schemas += 1;
+  await query(base, `CREATE SCHEMA s${schemas}`);
+  const url = `${base}?options=-csearch_path%3Ds${schemas}`;
+  return {
+    address: { dialect: "postgres", url },
+    openLedger: (clock) => createPostgresLedger({ clock }, { url }),
+    query: (sql) => query(url, sql),
+  };
+}
+
+describe.skipIf("missing" in server)("PostgreSQL", () => {
+  const subject = { name: "PostgreSQL", freshDatabase };
+  describeTableSink(subject);
+  describeWithLedger(subject);
+  describeAlone(subject);
+
+  test("views of others upon a table outlive a column that is added to it", async () => {
+    const { address, query: ask } = await freshDatabase();
+    const columns = { id: "text" } as const;
+    const narrow = openSink("direct", specOf({ t: { columns, key: ["id"] } }), address);
+    await narrow.prepare();
+    await ask("CREATE VIEW report AS SELECT count(*) AS n FROM t");
+    const more = { note: "text", ...columns } as const;
+    await openSink("direct", specOf({ t: { columns: more, key: ["id"] } }), address).prepare();
+    expect(await ask("SELECT n FROM report")).toEqual([{ n: "0" }]);
+    expect(await ask("SELECT id, note FROM t")).toEqual([]);
+  });
+
+  test("a connection that the server ends is replaced by another", async () => {
+    const { address, query: ask } = await freshDatabase();
+    const sink = openSink("idempotent", specOf(OBSERVATIONS), address);
+    if (sink.mode !== "idempotent") throw new Error("the wrong sink");
+    await sink.prepare();
+    const apply = async (at: number) => {
+      const row = { station: "a", at, celsius: 1 };
+      const origin = { ...originOf({ key: `k${at}`, at }), fence: fenceOf(1) };
+      const { signal } = new AbortController();
+      await sink.apply([{ kind: "upsert", table: "observations", row }], origin, signal);
+    };
+    await apply(1);
+    await ask(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+      WHERE application_name = 'tidegate-sink'`);
+    // Whether the loss is seen before the next call or by it is a matter of moments.
+    const unavailable = { code: "TG_SINK_UNAVAILABLE", retry: "later" };
+    await apply(2).catch((error) => expect(error).toMatchObject(unavailable));
+    await apply(2);
+    expect(await ask("SELECT at FROM observations ORDER BY at")).toEqual([{ at: 1 }, { at: 2 }]);
+    await sink.close();
+  });
+
+  test("a database that is down, absent or read-only is worth another try", async () => {
+    const unavailable = { code: "TG_SINK_UNAVAILABLE", retry: "later" };
+    const own = (await freshDatabase()).address;
+    const url = own.dialect === "postgres" ? own.url : "";
+    const readOnly = url.replace("options=", "options=-cdefault_transaction_read_only%3Don%20");
+    const absent = base.replace("/ledger", "/absent");
+    for (const at of ["postgres://127.0.0.1:1/none", absent, readOnly]) {
+      const address = { dialect: "postgres", url: at } as const;
+      const sink = openSink("idempotent", specOf(OBSERVATIONS), address);
+      await expect(sink.prepare()).rejects.toMatchObject(unavailable);
+      await sink.close();
+    }
+  });
+});

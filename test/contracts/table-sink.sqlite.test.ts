@@ -1,0 +1,56 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, test } from "vitest";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { turn } from "./real-ports.ts";
+import { describeTableSink } from "./table-sink.ts";
+import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
+import { OBSERVATIONS, openSink, specOf, type TestDatabase } from "./table-sink-world.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "tidegate-sink-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+
+function freshDatabase(): TestDatabase {
+  files += 1;
+  const path = join(folder, `${files}.db`);
+  return {
+    address: { dialect: "sqlite", path },
+    openLedger: async (clock) => createSqliteLedger({ clock, turn }, { path }),
+    async query(sql) {
+      const db = new DatabaseSync(path);
+      try {
+        return db
+          .prepare(sql)
+          .all()
+          .map((row) => ({ ...row }));
+      } finally {
+        db.close();
+      }
+    },
+  };
+}
+
+const subject = { name: "SQLite", freshDatabase: async () => freshDatabase() };
+describeTableSink(subject);
+describeWithLedger(subject);
+describeAlone(subject);
+
+test("a file that cannot be opened is worth another try, and is then opened", async () => {
+  const path = join(folder, "later", "sink.db");
+  const sink = openSink("idempotent", specOf(OBSERVATIONS), { dialect: "sqlite", path });
+  const unavailable = { code: "TG_SINK_UNAVAILABLE", retry: "later" };
+  await expect(sink.prepare()).rejects.toMatchObject(unavailable);
+  mkdirSync(join(folder, "later"));
+  await sink.prepare();
+  await sink.close();
+});
+
+test("a file that is no database is told as such, and left as it is", async () => {
+  const path = join(folder, "text.db");
+  writeFileSync(path, "these are not the pages of a database, however long one looks at them");
+  const sink = openSink("direct", specOf(OBSERVATIONS), { dialect: "sqlite", path });
+  await expect(sink.prepare()).rejects.toMatchObject({ code: "TG_STORE_CORRUPT" });
+});

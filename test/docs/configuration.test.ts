@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { DEFAULTS, pipeline, tables } from "../../src/ingest/define-pipeline.ts";
+import { SETTINGS, type Setting } from "../../src/run/config.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, "docs/reference/configuration.md"), "utf8");
+const source = readFileSync(join(root, "src/ingest/pipeline-spec.ts"), "utf8");
+const bare = (cell = "") => cell.replaceAll("`", "");
+
+/** The members of an interface of pipeline-spec.ts. */
+function membersOf(name: string): string[] {
+  const body = new RegExp(`^export interface ${name}\\b.*?^}`, "ms").exec(source)?.[0] ?? "";
+  return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member = ""]) => member);
+}
+
+/** Field and default of each row below a heading of the page. */
+function told(heading: string): Map<string, string> {
+  const section = page.slice(page.indexOf(heading));
+  return new Map(
+    rowsOf(section, "field").map(([field, fallback]) => [bare(field), bare(fallback)]),
+  );
+}
+
+test("the page lists every setting as the table in the code has it, and no other", () => {
+  const code = (text: string) => `\`${text}\``;
+  const expected = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
+    const { flag, env, fallback, devFallback, commands, doc } = setting;
+    const defaults = [
+      ...(fallback === null ? [] : [code(fallback)]),
+      ...(devFallback === undefined ? [] : [`dev: ${code(devFallback)}`]),
+    ];
+    return [
+      code(`--${flag}`),
+      code(env),
+      defaults.join(", "),
+      commands.join(", "),
+      doc,
+      code(name),
+    ];
+  });
+  expect(rowsOf(page, "flag")).toEqual(expected);
+});
+
+describe("the page on the pipeline file", () => {
+  const fields = told("## The pipeline file");
+  const inner = told("Within `retry`");
+
+  test("tells of every field that a file may have, in their order, and of no other", () => {
+    expect([...fields.keys()]).toEqual(membersOf("PipelineSpec"));
+  });
+
+  test("tells of every field within a field, and of no other", () => {
+    const within = (prefix: string, ...names: string[]) =>
+      [...new Set(names.flatMap(membersOf))].map((member) => `${prefix}.${member}`);
+    const options = Object.keys(tables({})).filter((name) => name !== "kind" && name !== "tables");
+    expect([...inner.keys()]).toEqual([
+      ...within("retry", "RetrySpec"),
+      ...within("concurrency", "ConcurrencySpec"),
+      ...within("source", "BucketSource", "QueueSource"),
+      ...within("table", "TableSpec"),
+      ...options.map((name) => `tables.${name}`),
+    ]);
+  });
+
+  test("tells the defaults that a file gets which leaves everything out", () => {
+    const made = pipeline({ name: "p", source: { queue: "q" }, handler() {} });
+    const { retry, concurrency, source: from, ...top } = made;
+    const values = new Map<string, unknown>([
+      ...Object.entries(top),
+      ...Object.entries(retry).map(([name, value]) => [`retry.${name}`, value] as const),
+      ["concurrency.total", concurrency.total],
+      ["source.carries", from.carries],
+      ["source.prefix", from.prefix],
+      ...Object.entries(tables({})).map(([name, value]) => [`tables.${name}`, value] as const),
+    ]);
+    const defaults = new Map([...fields, ...inner]);
+    const seen = [...values].filter(([name, value]) => defaults.has(name) && value !== null);
+    const own = new Set(["name", "handler"]); // These were given above.
+    for (const [name, value] of seen) {
+      if (own.has(name)) continue;
+      expect([name, defaults.get(name)]).toEqual([name, JSON.stringify(value)]);
+    }
+    expect(seen.length).toBeGreaterThan(Object.keys(DEFAULTS).length);
+  });
+
+  test("tells every value of DEFAULTS", () => {
+    for (const [name, value] of Object.entries(DEFAULTS)) {
+      const path = { concurrency: "concurrency.total" }[name] ?? name;
+      const shown = fields.get(path) ?? inner.get(path) ?? inner.get(`retry.${path}`);
+      expect([name, shown]).toEqual([name, String(value)]);
+    }
+  });
+});

@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { CONSUMER_METRICS, STAGES } from "../../src/ingest/metrics.ts";
+import type { MetricDefinition, MetricTable } from "../../src/ports/telemetry.ts";
+import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
+import { SERIES_MAX } from "../../src/telemetry/metric-registry.ts";
+import { prometheusName } from "../../src/telemetry/prometheus-text.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, "docs/reference/metrics.md"), "utf8");
+const [consumers = "", producers = ""] = page.split("## Producers");
+const ALL: MetricDefinition[] = [
+  ...Object.values(CONSUMER_METRICS),
+  ...Object.values(PRODUCER_METRICS),
+];
+const shown = (name: string) => `\`${name}\``;
+
+test.each<[string, string, MetricTable]>([
+  ["consumers", consumers, CONSUMER_METRICS],
+  ["producers", producers, PRODUCER_METRICS],
+])("the page on metrics tells of every metric of %s, and of no other", (_whose, part, table) => {
+  const expected = Object.values(table).map((metric) => [
+    shown(prometheusName(metric)),
+    metric.kind,
+    metric.labels.map(shown).join(", "),
+    shown(metric.name),
+    metric.help,
+  ]);
+  expect(rowsOf(part, "metric")).toEqual(expected);
+});
+
+test("it tells of the buckets of every histogram", () => {
+  const expected = ALL.filter(({ kind }) => kind === "histogram").map((metric) => [
+    shown(prometheusName(metric)),
+    metric.buckets?.join(" "),
+  ]);
+  expect(rowsOf(page, "histogram")).toEqual(expected);
+});
+
+test("it tells of the stages and the limit of label sets that the code has", () => {
+  const list = `${STAGES.slice(0, -1).join(", ")} and ${STAGES.at(-1)}`;
+  expect(page.replace(/\s+/g, " ")).toContain(`is one of ${list}.`);
+  expect(page).toContain(`at most ${SERIES_MAX.toLocaleString("en")} sets of labels`);
+});

@@ -1,0 +1,68 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { CONSUMER_METRICS } from "../../src/ingest/metrics.ts";
+import { logFieldsOf } from "../../src/ingest/record-log-fields.ts";
+import { prometheusName } from "../../src/telemetry/prometheus-text.ts";
+import { requirePart } from "../requires.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const root = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const page = read("docs/guides/observing.md");
+
+test.each([
+  ["examples/prometheus/prometheus.yml", "yaml"],
+  ["examples/prometheus/tidegate-rules.yml", "yaml"],
+  ["examples/observed-producer.ts", "ts"],
+])("the guide to observing shows %s, word for word", (example, language) => {
+  expect(page).toContain(`\`\`\`${language}\n${read(example)}\`\`\``);
+});
+
+test("its example carries a trace, writes a line and counts", () => {
+  const args = ["--conditions=tidegate-source", "examples/observed-producer.ts"];
+  const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+  const [line = "", number] = output.trimEnd().split("\n");
+  expect(JSON.parse(line)).toMatchObject({
+    ...{ level: "info", msg: "received", run_id: "run-7" },
+    trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+  });
+  expect(number).toBe("sqs_fifo_dedupe_window_hits_total 1");
+});
+
+test("its queries and rules ask for metrics and labels that exist", () => {
+  const queries = /```promql\n(.*?)```/s.exec(page)?.[1] ?? "";
+  const asked = `${queries} ${read("examples/prometheus/tidegate-rules.yml")}`;
+  const names = asked.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? [];
+  const known = Object.values(CONSUMER_METRICS).flatMap((metric) => {
+    const name = prometheusName(metric);
+    return metric.kind === "histogram" ? [`${name}_bucket`] : [name];
+  });
+  const foreign = names.filter((name) => !known.includes(name) && name !== "histogram_quantile");
+  expect(foreign).toEqual([]);
+  expect(new Set(names).size).toBeGreaterThan(8);
+  const labels = new Set<string>(Object.values(CONSUMER_METRICS).flatMap(({ labels }) => labels));
+  for (const [, label = ""] of asked.matchAll(/\bby \((\w+)\)/g)) {
+    expect([...labels, "le"]).toContain(label);
+  }
+});
+
+test("it tells of every field that lines about a record carry", () => {
+  const hold = { delivery: { messageId: "m" }, trace: { traceId: null } };
+  const record = { object: null, identity: "i" };
+  const fields = Object.keys(logFieldsOf(record as never, hold as never, "run"));
+  expect(rowsOf(page, "field").map(([name]) => name)).toEqual(fields.map((name) => `\`${name}\``));
+});
+
+describe("Prometheus", () => {
+  const commands = requirePart("promtool");
+
+  test.each([
+    ["rules", "examples/prometheus/tidegate-rules.yml"],
+    ["config", "examples/prometheus/prometheus.yml"],
+  ])("takes the %s that the guide shows", (kind, file) => {
+    const run = spawnSync(commands.promtool, ["check", kind, join(root, file)]);
+    expect({ status: run.status, said: String(run.stderr) }).toEqual({ status: 0, said: "" });
+  });
+});

@@ -1,0 +1,72 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, test } from "vitest";
+import { tables } from "../../src/ingest/define-pipeline.ts";
+import { POSTGRES, SQLITE } from "../../src/sinks/table/dialect.ts";
+import { EFFECT_BYTES_MAX, EFFECT_ROWS_MAX } from "../../src/sinks/table/index.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, "docs/guides/sinks.md"), "utf8");
+const folder = mkdtempSync(join(tmpdir(), "tidegate-docs-sinks-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs a program that has the default export of an example as `pipeline`. */
+function run(example: string, program: string): string {
+  const source = `import pipeline from ${JSON.stringify(join(root, example))};\n${program}`;
+  const args = ["--conditions=tidegate-source", "--input-type=module", "-e", source];
+  const env = { ...process.env, SEARCH_DB: join(folder, "search.db") };
+  return execFileSync(process.execPath, args, { cwd: root, env, encoding: "utf8" });
+}
+
+test("the pipeline of the guide upserts orders and their lines", () => {
+  const output = run(
+    "examples/order-tables.ts",
+    `const rows = [];
+    const order = { id: "1", customer: "c", total: 2.5, lines: [{ article: "a", pieces: 2 }] };
+    const event = { text: async () => JSON.stringify(order) };
+    await pipeline.handler(event, { upsert: (table, row) => rows.push([table, row]) });
+    console.log(JSON.stringify(rows));`,
+  );
+  expect(JSON.parse(output)).toEqual([
+    ["orders", { id: "1", customer: "c", total: 2.5 }],
+    ["order_lines", { order_id: "1", line: 0, article: "a", pieces: 2 }],
+  ]);
+});
+
+test("the sink function of the guide bears a second call and a late one", () => {
+  run(
+    "examples/own-sink.ts",
+    `const { signal } = new AbortController();
+    const call = (fence, text) => pipeline.sink([text], { key: "k", fence, object: null, signal });
+    call(5, "dead"); call(6, "alive"); call(6, "alive"); call(5, "zombie");`,
+  );
+  const db = new DatabaseSync(join(folder, "search.db"));
+  const rows = db.prepare("SELECT record, fence, text FROM found").all();
+  db.close();
+  expect(rows.map((row) => ({ ...row }))).toEqual([{ record: "k", fence: 6, text: "alive" }]);
+});
+
+test("the guide tells the options of tables, with their defaults", () => {
+  const spec: object = tables({ t: { columns: { id: "text" }, key: ["id"] } });
+  const { kind: _, tables: __, database: ___, ...choices } = spec as Record<string, unknown>;
+  const told = rowsOf(page, "option").map(([name, value]) => [name, value]);
+  expect(told[0]?.[0]).toBe("`database`");
+  expect(told.slice(1)).toEqual(
+    Object.entries(choices).map(([name, value]) => [`\`${name}\``, `\`"${value}"\``]),
+  );
+});
+
+test("the guide tells every type of column and what it becomes, and the limits", () => {
+  const told = rowsOf(page, "column").map(([name, , sqlite, postgres]) => [name, sqlite, postgres]);
+  const types = Object.entries(SQLITE.columnTypes).map(([name, type]) => {
+    const there = POSTGRES.columnTypes[name as keyof typeof POSTGRES.columnTypes];
+    return [name, type, there].map((word) => `\`${word}\``);
+  });
+  expect(told).toEqual(types);
+  const limits = `${EFFECT_ROWS_MAX.toLocaleString("en")} effects or ${EFFECT_BYTES_MAX / 2 ** 20} MiB`;
+  expect(page).toContain(limits);
+});

@@ -1,0 +1,120 @@
+// Consumer telemetry: what a consumer at work tells, by the telemetry that production has.
+
+import { trace } from "@opentelemetry/api";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { expect, test } from "vitest";
+import { CONSUMER_METRICS } from "../../src/ingest/metrics.ts";
+import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
+import { createProducer } from "../../src/produce/producer.ts";
+import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
+import { createTelemetry, type ProcessTelemetry } from "../../src/telemetry/create-telemetry.ts";
+import { loadTracing } from "../../src/telemetry/tracing.ts";
+import { random, turn } from "../contracts/real-ports.ts";
+import { createConsumerWorld } from "../support/consumer-world.ts";
+import { event } from "../support/producer-world.ts";
+
+/** A consumer that commits one message, meets a copy of it, and gives up on another. */
+async function work() {
+  const lines: Record<string, unknown>[] = [];
+  let telemetry: ProcessTelemetry | undefined;
+  await using world = await createConsumerWorld({
+    pipeline: { retry: { attempts: 2, baseMs: 10, capMs: 10 } },
+    handler({ envelope }, { log }) {
+      log("info", "at work", { rows: 3 });
+      if (envelope.dedupe_key === "bad") throw new Error("no such station");
+    },
+    telemetry({ clock }) {
+      telemetry = createTelemetry({
+        metrics: [CONSUMER_METRICS],
+        clock,
+        logs: { to: (line) => lines.push(JSON.parse(line)) },
+      });
+      return telemetry;
+    },
+  });
+  const consumer = world.consumer();
+  await consumer.start();
+  for (const key of ["good", "bad"]) await world.send(key);
+  await world.pass(10_000);
+  await world.send("good");
+  await world.pass(30_000);
+  return { lines, text: telemetry?.metricsText() ?? "" };
+}
+
+const { lines, text } = await work();
+
+test("every number that a consumer tells is declared, with the labels it comes with", () => {
+  expect(lines.filter(({ msg }) => String(msg).startsWith("a number was dropped"))).toEqual([]);
+});
+
+test("the numbers of the contract are on /metrics, and they are right", () => {
+  const samples = new Map(
+    text.split("\n").flatMap((line) => {
+      const at = line.lastIndexOf(" ");
+      return line.startsWith("#") ? [] : [[line.slice(0, at), Number(line.slice(at + 1))] as const];
+    }),
+  );
+  expect(Object.fromEntries(samples)).toMatchObject({
+    'messages_received_total{queue="work"}': 4,
+    'messages_committed_total{queue="work"}': 1,
+    'messages_duplicate_total{queue="work"}': 1,
+    'retry_attempts_total{reason="unknown"}': 1,
+    'dead_letters_total{queue="work",class="unknown"}': 1,
+    'dead_letter_count{queue="work-dead"}': 1,
+    'processing_latency_seconds_count{stage="handle"}': 3,
+    'oldest_unsettled_event_seconds{queue="work"}': 0,
+    'records_in_flight{queue="work"}': 0,
+  });
+  expect(samples.get('watermark_event_time_seconds{stream="test"}')).toBeGreaterThan(1e9);
+  const requests = [...samples.keys()].filter((name) => name.startsWith("sqs_requests_total"));
+  expect(requests).toContain('sqs_requests_total{action="ReceiveMessage"}');
+});
+
+test("the lines about a message carry all that it is found by", () => {
+  const about = lines.filter(({ msg }) => /at work|given up on/.test(String(msg)));
+  expect(about.length).toBeGreaterThanOrEqual(3);
+  for (const line of about) {
+    expect(line).toMatchObject({
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      message_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      run_id: "run-1",
+      idempotency_key: expect.any(String),
+    });
+  }
+});
+
+test("a trace goes from the producer's span to the consumer's, and into its lines", async () => {
+  const exporter = new InMemorySpanExporter();
+  const spanProcessors = [new SimpleSpanProcessor(exporter)];
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
+  const told: Record<string, unknown>[] = [];
+  const tracing = await loadTracing("tidegate");
+  const logs = { to: (line: string) => told.push(JSON.parse(line)) };
+  await using world = await createConsumerWorld({
+    handler: (_event, { log }) => log("info", "at work"),
+    telemetry: ({ clock }) =>
+      createTelemetry({ metrics: [CONSUMER_METRICS], clock, logs, tracing, onMisuse: "assert" }),
+  });
+  const { clock } = world.cloud;
+  const telemetry = createTelemetry({ metrics: [PRODUCER_METRICS], clock, logs: null, tracing });
+  const outbox = createMemoryOutbox({ clock });
+  const ports = { target: world.queue, outbox, clock, random, turn, telemetry };
+  await createProducer(ports).send(event("a"));
+  await world.consumer().start();
+  await world.pass(2_000);
+  trace.disable();
+  const spans = exporter.getFinishedSpans();
+  const sent = spans.find(({ name }) => name === "send work");
+  const processed = spans.find(({ name }) => name === "process work");
+  expect(sent?.parentSpanContext).toBeUndefined();
+  expect(processed?.parentSpanContext).toMatchObject({
+    traceId: sent?.spanContext().traceId,
+    spanId: sent?.spanContext().spanId,
+  });
+  const line = told.find(({ msg }) => msg === "at work");
+  expect(line?.trace_id).toBe(sent?.spanContext().traceId);
+});

@@ -1,0 +1,189 @@
+// One pipeline file, one test, everywhere it may run: in one process with the embedded cloud, over
+// HTTP with the AWS SDK, and on the ledgers of PostgreSQL and DynamoDB. The cloud delivers a third of
+// all messages twice.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { gzipSync } from "node:zlib";
+import pg from "pg";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import example from "../../examples/stations/pipeline.ts";
+import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
+import { startCloud } from "../../src/cloud/start-cloud.ts";
+import { seconds } from "../../src/core/units.ts";
+import { systemPorts } from "../../src/platform/index.ts";
+import type { RunSettings } from "../../src/run/config.ts";
+import { devSetUp } from "../../src/run/dev-set-up.ts";
+import { findLives } from "../../src/run/event-life.ts";
+import { openLedger } from "../../src/run/open-ledger.ts";
+import { putObject } from "../../src/run/put-object.ts";
+import type { RunningPipeline } from "../../src/run/run-on-site.ts";
+import { startDev } from "../../src/run/start-dev.ts";
+import { startPipeline } from "../../src/run/start-pipeline.ts";
+import { startPostgres } from "../contracts/postgres-server.ts";
+import { tellMissing } from "../requires.ts";
+
+/** A copy of what is at work waits for as long as a lease may last, which shall not be long here. */
+const stations = { ...example, visibilityMs: seconds(3) };
+
+/** A pipeline at work, whatever it runs on. */
+interface World {
+  readonly running: RunningPipeline;
+  readonly endpoint: string;
+  readonly ledger: string;
+  query(sql: string): Promise<unknown[][]>;
+}
+
+const faults = [
+  { kind: "duplicate", target: { queue: "stations-events" }, probability: 0.34, seed: 7 },
+] as const;
+const quiet = { onLogLine: () => {}, onError: () => {} };
+
+let data: string;
+const cleanUps: (() => Promise<unknown>)[] = [];
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), "tidegate-everywhere-"));
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+  rmSync(data, { recursive: true, force: true });
+});
+
+async function inProcess(): Promise<World> {
+  const running = await startDev(stations, { data, port: 0 }, { faults, ...quiet });
+  cleanUps.push(() => running.stop());
+  const file = join(data, "ledger.db");
+  const { endpoint } = running;
+  return { running, endpoint, ledger: `sqlite:${file}`, query: sqliteQuery(file) };
+}
+
+async function overHttp(settings: RunSettings & { readonly ledger: string }): Promise<World> {
+  const cloud = await startCloud({ data, init: devSetUp(stations), faults });
+  cleanUps.push(() => cloud.close());
+  const { endpoint } = cloud;
+  const at = { endpoint, queue: "stations-events", metricsPort: 0, ...settings };
+  const running = await startPipeline(stations, at, quiet);
+  cleanUps.push(() => running.stop());
+  const { ledger, tablesDatabase } = settings;
+  const query = ledger.startsWith("postgres:")
+    ? postgresQuery(ledger)
+    : sqliteQuery(tablesDatabase ?? ledger.replace("sqlite:", ""));
+  return { running, endpoint, ledger, query };
+}
+
+function sqliteQuery(file: string) {
+  return async (sql: string) => {
+    const database = new DatabaseSync(file, { readOnly: true });
+    const rows = database.prepare(sql).all();
+    database.close();
+    return rows.map((row) => Object.values(row));
+  };
+}
+
+function postgresQuery(url: string) {
+  return async (sql: string) => {
+    const client = new pg.Client(url);
+    await client.connect();
+    const { rows } = await client.query({ text: sql, rowMode: "array" });
+    await client.end();
+    return rows as unknown[][];
+  };
+}
+
+const HEAD = "station,time,temperature,humidity,wind\n";
+const row = (station: string, hour: string, temperature: string) =>
+  `${station},2026-03-01T${hour}:00:00Z,${temperature},50,3\n`;
+
+async function passes(open: () => Promise<World>): Promise<void> {
+  const { running, endpoint, ledger, query } = await open();
+  const target = { endpoint, bucket: "stations" };
+  const put = (name: string, body: string | Uint8Array) =>
+    putObject(target, `observations/${name}`, body);
+  const monday =
+    HEAD + row("BER01", "00", "3.5") + row("BER01", "01", "-1") + row("BER01", "02", "");
+
+  await Promise.all([
+    put("a.csv", monday),
+    put("b.jsonl", `{"station":"HAM03","time":"2026-03-01T00:00:00Z","temperature":8}\n`),
+    put("c.csv.gz", gzipSync(HEAD + row("SYL05", "00", "6"))),
+    put("broken.csv", HEAD + row("BRE02", "00", "3") + row("BRE02", "01", "n/a")),
+    put("gone.csv", HEAD + row("HEL04", "00", "1")),
+  ]);
+  await running.settled();
+  await put("a.csv", monday);
+  await put("b.jsonl", `{"station":"HAM03","time":"2026-03-01T00:00:00Z","temperature":9}\n`);
+  await fetch(`${endpoint}/stations/observations/gone.csv`, { method: "DELETE" });
+  await running.settled();
+
+  expect(
+    await query("SELECT station, time, temperature FROM observation ORDER BY station, time"),
+  ).toEqual([
+    ["BER01", "2026-03-01T00:00:00Z", 3.5],
+    ["BER01", "2026-03-01T01:00:00Z", -1],
+    ["BER01", "2026-03-01T02:00:00Z", null],
+    ["HAM03", "2026-03-01T00:00:00Z", 9],
+    ["SYL05", "2026-03-01T00:00:00Z", 6],
+  ]);
+  // PostgreSQL's driver tells big integers as text.
+  const days =
+    "SELECT station, day, CAST(count AS integer), low, high FROM station_day ORDER BY station";
+  expect(await query(days)).toEqual([
+    ["BER01", "2026-03-01", 2, -1, 3.5],
+    ["HAM03", "2026-03-01", 1, 9, 9],
+    ["SYL05", "2026-03-01", 1, 6, 6],
+  ]);
+  const { committed, deadLettered, received } = running.snapshot();
+  expect({ committed, deadLettered }).toEqual({ committed: 7, deadLettered: 1 });
+  expect(received).toBeGreaterThan(8);
+  expect(await running.deadLetterDepth()).toBe(1);
+  await running.drain();
+  expect(await tellLives(ledger)).toEqual(["committed", "parked"]);
+}
+
+/** The states in which the ledger has the file that was corrected and the one that is broken. */
+async function tellLives(url: string): Promise<string[]> {
+  const ledger = await openLedger(url, systemPorts);
+  const states: string[] = [];
+  for (const name of ["b.jsonl", "broken.csv"]) {
+    const lives = await findLives(ledger, { what: `s3://stations/observations/${name}` });
+    states.push(...lives.map(({ state }) => state));
+  }
+  await ledger.close();
+  return states;
+}
+
+test("the stations pipeline runs in one process with the embedded cloud", () => passes(inProcess));
+
+test("the same file runs over HTTP with the AWS SDK", () =>
+  passes(() => overHttp({ ledger: `sqlite:${join(data, "ledger.db")}` })));
+
+const postgres = await startPostgres();
+if ("missing" in postgres) tellMissing("PostgreSQL", postgres.missing);
+const dynamo = await startDynamoLocal();
+if ("missing" in dynamo) tellMissing("DynamoDB Local", dynamo.missing);
+afterAll(() => {
+  if ("stop" in postgres) postgres.stop();
+  if ("stop" in dynamo) dynamo.stop();
+});
+
+describe.skipIf("missing" in postgres)("PostgreSQL", () => {
+  test("the same file runs on a PostgreSQL ledger, with its tables there", () =>
+    passes(() => overHttp({ ledger: "url" in postgres ? postgres.url : "" })));
+});
+
+describe.skipIf("missing" in dynamo)("DynamoDB", () => {
+  const url = () =>
+    `dynamodb://everywhere?region=eu-west-1&endpoint=${"endpoint" in dynamo ? dynamo.endpoint : ""}`;
+
+  test("the same file runs on a DynamoDB ledger, with its tables elsewhere", () =>
+    passes(() => overHttp({ ledger: url(), tablesDatabase: join(data, "tables.db") })));
+
+  test("tables without a database of their own are refused at the start", async () => {
+    await expect(overHttp({ ledger: url() })).rejects.toMatchObject({
+      code: "TG_CONFIG_INVALID",
+      message: expect.stringContaining("a dynamodb ledger is none: name one for them with"),
+    });
+  });
+});

@@ -1,0 +1,47 @@
+// Promtool: Prometheus's own checker reads what /metrics answers with.
+
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { CONSUMER_METRICS } from "../../src/ingest/metrics.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
+import type { MetricDefinition, MetricTable } from "../../src/ports/telemetry.ts";
+import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
+import { createTelemetry } from "../../src/telemetry/create-telemetry.ts";
+import { requirePart } from "../requires.ts";
+
+const commands = requirePart("promtool");
+const TABLES: MetricTable[] = [CONSUMER_METRICS, PRODUCER_METRICS];
+
+function setUp(tables = TABLES) {
+  return createTelemetry({ metrics: tables, clock: systemClock, logs: null, onMisuse: "assert" });
+}
+
+/** What promtool has to say; nothing if it is content. */
+function check(input: string): { status: number | null; said: string } {
+  const run = spawnSync(commands.promtool, ["check", "metrics"], { input, encoding: "utf8" });
+  return { status: run.status, said: `${run.stdout}${run.stderr}` };
+}
+
+function fill(telemetry: ReturnType<typeof setUp>, definition: MetricDefinition): void {
+  for (const value of ["plain", 'a "quoted" \\ one\nof two lines', "größer\ud800", ""]) {
+    const labels = Object.fromEntries(definition.labels.map((label) => [label, value]));
+    if (definition.kind === "counter") telemetry.count(definition.name, 3, labels);
+    if (definition.kind === "gauge") telemetry.gauge(definition.name, 1_763_250_000.5, labels);
+    if (definition.kind === "histogram") telemetry.record(definition.name, 0.3, labels);
+  }
+}
+
+test("promtool takes all metrics, with numbers under every kind of label", () => {
+  const telemetry = setUp();
+  for (const table of TABLES) for (const each of Object.values(table)) fill(telemetry, each);
+  expect(check(telemetry.metricsText())).toEqual({ status: 0, said: "" });
+});
+
+test("promtool takes the metrics of a process that has done nothing yet", () => {
+  expect(check(setUp().metricsText())).toEqual({ status: 0, said: "" });
+});
+
+test("promtool would tell of a metric that breaks the rules", () => {
+  const bad = { name: "lag_milliseconds", kind: "gauge", help: "", labels: [] } as const;
+  expect(check(setUp([{ bad }]).metricsText())).toMatchObject({ status: 3 });
+});

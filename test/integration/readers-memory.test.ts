@@ -1,0 +1,23 @@
+// Memory of the readers: what streams through does not stay. The heap is kept small by a flag, and
+// what lies outside of it is counted by the child itself, after a collection.
+
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const WORKER = join(import.meta.dirname, "readers-memory-worker.ts");
+const CSV_BYTES = 200_000_000;
+/** Far below the stream; the code itself and one chunk in every stage take less than half of it. */
+const HELD_BYTES_MAX = 32 * 1_024 ** 2;
+
+test("a CSV stream far bigger than the heap is read to its last row in little memory", {
+  timeout: 300_000,
+}, async () => {
+  const args = ["--expose-gc", "--max-old-space-size=64", WORKER, String(CSV_BYTES)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const { rows, rowsSent, heldBytesMax } = JSON.parse(stdout);
+  expect(rows).toBe(rowsSent);
+  expect(rows).toBeGreaterThan(3_000_000);
+  expect(heldBytesMax).toBeLessThan(HELD_BYTES_MAX);
+});

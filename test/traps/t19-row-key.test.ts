@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, test } from "vitest";
+import { recordKey } from "../../src/core/record-state.ts";
+import type { TableSinkSpec } from "../../src/core/table-spec.ts";
+import { durationMs } from "../../src/core/units.ts";
+import type { SinkRow } from "../../src/ports/sink.ts";
+import { createTableSink } from "../../src/sinks/table/index.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { createManualClock } from "../contracts/manual-clock.ts";
+import { turn } from "../contracts/real-ports.ts";
+import { SCOPE, T0 } from "./ledgers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "tidegate-trap-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const SPEC: TableSinkSpec = {
+  kind: "tables",
+  tables: {
+    orders: { columns: { id: "text", total: "real", note: "text" }, key: ["id"] },
+  },
+  database: null,
+  onRemoved: "delete",
+  onReplaced: "delete",
+};
+
+/** Commits rows of an object's versions, one after the other, and tells what the table then has. */
+async function commitVersions(name: string, versions: readonly (readonly SinkRow[])[]) {
+  const path = join(folder, `${name}.db`);
+  const clock = createManualClock(T0);
+  const ledger = createSqliteLedger({ clock, turn }, { path });
+  const sink = createTableSink(SPEC, { dialect: "sqlite", path });
+  await sink.prepare();
+  for (const [index, rows] of versions.entries()) {
+    clock.advance(durationMs(1));
+    const key = recordKey(`k${index}`);
+    const object = { bucket: "b", key: "orders.csv", sequencer: `${index + 1}`, removed: false };
+    const effects = rows.map((row) => ({ kind: "upsert", table: "orders", row }) as const);
+    const writes = sink.plan(effects, { key, object, eventTime: clock.now() });
+    const times = { receivedAt: clock.now(), startedAt: clock.now() };
+    const commit = { key, object, writes, digest: "d", owner: "w", ...times };
+    const [result] = await ledger.commitDirect(SCOPE, [commit]);
+    expect(result).toMatchObject({ kind: "committed" });
+  }
+  await ledger.close();
+  const db = new DatabaseSync(path);
+  const all = (sql: string) =>
+    db
+      .prepare(sql)
+      .all()
+      .map((row) => ({ ...row }));
+  const found = {
+    rows: all("SELECT * FROM orders ORDER BY id"),
+    stored: all("SELECT id, _tg_key FROM _tg_orders ORDER BY id"),
+  };
+  db.close();
+  return found;
+}
+
+test("T19: a corrected row takes the place of the wrong one instead of standing beside it", async () => {
+  const { rows, stored } = await commitVersions("corrected", [
+    [{ id: "1", total: 10 }],
+    [{ id: "1", total: 12 }],
+  ]);
+  expect(rows).toEqual([{ id: "1", total: 12, note: null }]);
+  expect(stored).toEqual([{ id: "1", _tg_key: "k1" }]);
+});
+
+test("T19: a byte that differs with every run makes no second row", async () => {
+  const run = (at: number): SinkRow => ({ id: "1", total: 10, note: `loaded at ${at}` });
+  const { rows } = await commitVersions("volatile", [[run(1)], [run(2)], [run(3)]]);
+  expect(rows).toEqual([run(3)]);
+});
+
+test("T19: the hash of a row only saves a write that would change nothing", async () => {
+  const { stored } = await commitVersions("equal", [
+    [
+      { id: "1", total: 10 },
+      { id: "2", total: 20 },
+    ],
+    [
+      { id: "2", total: 21 },
+      { total: 10, id: "1", note: null },
+    ],
+  ]);
+  expect(stored).toEqual([
+    { id: "1", _tg_key: "k0" },
+    { id: "2", _tg_key: "k1" },
+  ]);
+});

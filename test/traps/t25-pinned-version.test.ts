@@ -1,0 +1,84 @@
+// T25: a run reads "the object" and not the version its event told of, so that an overwritten or
+// deleted object silently changes the result. Here the read is pinned: it gives the bytes of the
+// event, or says that they are gone.
+
+import { DeleteObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createS3ObjectSource } from "../../src/aws/s3-object-source.ts";
+import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
+import type { ObjectPin, ObjectSource } from "../../src/ports/object-source.ts";
+import { s3ClientOf } from "../contracts/object-source.ts";
+
+/** A signal that nobody aborts. */
+const OPEN_END = new AbortController().signal;
+
+const buckets = [{ name: "plain" }, { name: "kept", versioning: "Enabled" }] as const;
+let cloud: Cloud;
+let client: S3Client;
+beforeAll(async () => {
+  cloud = await startCloud({ init: { buckets: [...buckets] } });
+  client = s3ClientOf(cloud);
+});
+afterAll(async () => {
+  client.destroy();
+  await cloud.close();
+});
+
+const sources: readonly [name: string, open: () => ObjectSource][] = [
+  ["in process", () => cloud.objects],
+  ["through the AWS SDK", () => createS3ObjectSource({ client })],
+];
+
+/** Puts an object and gives what its event tells. */
+async function put(bucket: string, key: string, body: string): Promise<ObjectPin> {
+  const command = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body });
+  const { ETag = "", VersionId } = await client.send(command);
+  return { bucket, key, versionId: VersionId ?? null, etag: ETag.replaceAll('"', "") };
+}
+
+async function read(source: ObjectSource, pin: ObjectPin): Promise<string> {
+  const opened = await source.open(pin, new AbortController().signal);
+  if (opened.kind !== "opened") return opened.kind;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of opened.bytes.stream(OPEN_END)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+describe.each(sources)("T25: an object read %s", (name, open) => {
+  const key = `${name}.csv`;
+
+  test("is that of its event, though newer versions and a deletion came since", async () => {
+    const event = await put("kept", key, "as notified");
+    await put("kept", key, "newer");
+    expect(await read(open(), event)).toBe("as notified");
+    await client.send(new DeleteObjectCommand({ Bucket: "kept", Key: key }));
+    expect(await read(open(), event)).toBe("as notified");
+  });
+
+  test("is told as missing once its version was deleted, though others are there", async () => {
+    const event = await put("kept", key, "as notified");
+    await put("kept", key, "newer");
+    const VersionId = event.versionId ?? "";
+    await client.send(new DeleteObjectCommand({ Bucket: "kept", Key: key, VersionId }));
+    expect(await read(open(), event)).toBe("missing");
+  });
+
+  test("is told as replaced where no versions are kept", async () => {
+    const event = await put("plain", key, "as notified");
+    await put("plain", key, "newer");
+    expect(await read(open(), event)).toBe("replaced");
+    await client.send(new DeleteObjectCommand({ Bucket: "plain", Key: key }));
+    expect(await read(open(), event)).toBe("missing");
+  });
+
+  test("does not change between its opening and its reading", async () => {
+    const event = await put("plain", key, "as notified");
+    const opened = await open().open(event, new AbortController().signal);
+    await put("plain", key, "newer bytes");
+    if (opened.kind !== "opened") throw new Error(`it is ${opened.kind}`);
+    const unavailable = { code: "TG_OBJECTS_UNAVAILABLE" };
+    await expect(opened.bytes.range(0, 5, OPEN_END)).rejects.toMatchObject(unavailable);
+    const first = opened.bytes.stream(OPEN_END)[Symbol.asyncIterator]().next();
+    await expect(first).rejects.toMatchObject(unavailable);
+  });
+});
