@@ -54,7 +54,7 @@ export const SETTINGS = {
     fallback: null,
     devFallback: "us-east-1",
     commands: ["run", "dev"],
-    doc: "AWS region; without it, that of AWS_REGION or of the profile in use.",
+    doc: "AWS region; `run` finds one as the AWS SDK does if none is given.",
   },
   queue: {
     flag: "queue",

@@ -126,12 +126,12 @@ export async function runOnSite(
   }
 }
 
-/** The first way to end is taken; the second, if it is another, hurries the first along. */
+/** A stop hurries a drain along that has begun; once all is closed, neither does anything. */
 function endOnce(closeAll: () => Promise<void>, begin: () => void) {
   let closing: Promise<void> | null = null;
   return async (end: () => Promise<void>): Promise<void> => {
     begin();
-    await end();
+    if (closing === null) await end();
     closing ??= closeAll();
     await closing;
   };

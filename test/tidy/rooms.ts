@@ -95,7 +95,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: ["node:fs", "node:path", "node:http", "node:net"],
     machine: true,
   },
-  sim: { imports: [...SEAMS, ...BROKER, ...INGEST, ...EMBEDDED_STORES], packages: ["fast-check"] },
+  sim: {
+    imports: [...SEAMS, ...BROKER, ...INGEST, ...EMBEDDED_STORES],
+    // Both ends of a queue in process: the same adapter that `tidegate dev` consumes through.
+    files: ["src/cloud/broker-queue.ts"],
+    packages: ["fast-check"],
+  },
   testkit: {
     imports: [...SEAMS, ...BROKER, ...INGEST, ...EMBEDDED_STORES, "cloud"],
     packages: ["fast-check"],

@@ -10,11 +10,17 @@ import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import type { LogEntry } from "../../core/record-log.ts";
 import { appendToLog, decodeEntries, encodeEntries } from "../../core/record-log.ts";
-import type { LedgerScope, ObjectState, RecordKey, StoredRecord } from "../../core/record-state.ts";
+import type {
+  Fence,
+  LedgerScope,
+  ObjectState,
+  RecordKey,
+  StoredRecord,
+} from "../../core/record-state.ts";
 import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Ledger, ScopeStats } from "../../ports/ledger.ts";
+import type { Ledger, ScopeStats, SinkWrite } from "../../ports/ledger.ts";
 import { createNoteStore, keepNote } from "./note-rows.ts";
 
 interface Row {
@@ -31,7 +37,14 @@ interface ScopeRows {
 
 export interface MemoryLedgerOptions {
   readonly retentionMs?: DurationMs;
+  /** Carries out the writes of commits, in the same step; without it commits may carry none. */
+  readonly writes?: {
+    readonly dialect: "sqlite" | "postgres";
+    readonly run: (writes: readonly SinkWrite[], of: { key: RecordKey; fence: Fence }) => void;
+  };
 }
+
+type RunWrites = NonNullable<MemoryLedgerOptions["writes"]>["run"] | undefined;
 
 /** A ledger that lives as long as its process. */
 export function createMemoryLedger(
@@ -39,7 +52,7 @@ export function createMemoryLedger(
   options: MemoryLedgerOptions = {},
 ): Ledger {
   const { clock } = ports;
-  const { retentionMs = RETENTION_MS_DEFAULT } = options;
+  const { retentionMs = RETENTION_MS_DEFAULT, writes } = options;
   checkRetention(retentionMs);
   const scopes = new Map<string, ScopeRows>();
   let closed = false;
@@ -57,13 +70,14 @@ export function createMemoryLedger(
   const calls = ledgerCalls(
     async (scope, items) => {
       const rows = rowsOf(scope);
-      return items.map((item) => runItem(rows, item, clock.now(), retentionMs));
+      const time = { now: clock.now(), retentionMs };
+      return items.map((item) => runItem(rows, item, time, writes?.run));
     },
-    { takesWrites: false },
+    { takesWrites: writes !== undefined },
   );
 
   return {
-    sinkDialect: null,
+    sinkDialect: writes?.dialect ?? null,
     ...calls,
     ...noteCalls(createNoteStore((scope) => rowsOf(scope).notes, clock, retentionMs)),
     async show(scope, key) {
@@ -102,10 +116,11 @@ function freshRows({ pipeline, generation }: LedgerScope): ScopeRows {
 function runItem(
   { records, objects, notes }: ScopeRows,
   item: RecordItem,
-  now: EpochMs,
-  retentionMs: DurationMs,
+  time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
+  runWrites: RunWrites,
 ): RecordResult {
-  const { key, object: ref, note, call } = item;
+  const { now, retentionMs } = time;
+  const { key, object: ref, note, call, writes } = item;
   const row = records.get(key);
   const objectName = ref === null ? "" : JSON.stringify([ref.bucket, ref.key]);
   const object = ref === null ? null : (objects.get(objectName) ?? null);
@@ -116,7 +131,10 @@ function runItem(
     const former = row !== undefined && liveRecord(row.record, now) === row.record ? row.log : "";
     const log = appendToLog(former, encodeEntries(step.entries));
     records.set(key, { record: step.record, log });
-    if (note !== null) keepNote(notes, note, { now, retentionMs });
+    if (note !== null) keepNote(notes, note, time);
+    if (step.result.kind === "committed" && writes.length > 0) {
+      runWrites?.(writes, { key, fence: step.record.fence });
+    }
   }
   if (step.object !== null) objects.set(objectName, step.object);
   return step.result;

@@ -1,0 +1,50 @@
+// Ack after commit: a message is deleted only when all of its records are decided.
+//   A dead letter that was brought back is a new message: for it, the old decision counts no more.
+
+import { type Checker, findings } from "./checker.ts";
+
+const NAME = "ack-after-commit";
+
+export const ackAfterCommit: Checker = {
+  name: NAME,
+  promise:
+    "A message is acknowledged only after each of its records is committed or dead-lettered.",
+  check(events) {
+    const { found, add } = findings(NAME);
+    const committed = new Set<string>();
+    const letterAt = new Map<string, number>();
+    const backAt = new Map<string, number>();
+    const firstSeen = new Map<string, number>();
+    for (const [index, event] of events.entries()) {
+      switch (event.kind) {
+        case "committed":
+          committed.add(event.name);
+          break;
+        case "refused":
+          if (event.why === "stale") committed.add(event.name);
+          break;
+        case "dead-letter":
+          letterAt.set(event.name, index);
+          break;
+        case "moved-back":
+          for (const name of event.names) backAt.set(name, index);
+          break;
+        case "delivered":
+          if (!firstSeen.has(event.messageId)) firstSeen.set(event.messageId, index);
+          break;
+        case "acked":
+          for (const name of event.names) {
+            if (committed.has(name)) continue;
+            const letter = letterAt.get(name);
+            const back = backAt.get(name) ?? -1;
+            const isOld = (firstSeen.get(event.messageId) ?? index) < back;
+            if (letter !== undefined && (letter > back || isOld)) continue;
+            add(event.at, [name], `${event.actor} acknowledged ${name} before it was decided`);
+          }
+          break;
+        default:
+      }
+    }
+    return found;
+  },
+};

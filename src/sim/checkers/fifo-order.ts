@@ -1,0 +1,82 @@
+// FIFO order: within a message group, records are committed in the order the queue took them, and
+// none is passed by a later one unless it was given up on and the pipeline says to skip.
+//   The queue takes them in the order each producer registered them.
+
+import type { HistoryEvent } from "../history.ts";
+import { type Checker, findings } from "./checker.ts";
+
+const NAME = "fifo-order";
+
+interface Group {
+  readonly order: string[];
+  readonly places: Map<string, number>;
+}
+
+export const fifoOrder: Checker = {
+  name: NAME,
+  promise: "Within a message group, records are committed in the order in which they were sent.",
+  check(events, { fifo, halts }) {
+    const { found, add } = findings(NAME);
+    if (!fifo) return found;
+    const groups = new Map<string, Group>();
+    const groupOf = new Map<string, string>();
+    const settled = new Set<string>();
+    /** Brought back, purged or given up on: their place in the order is lost by right. */
+    const excused = new Set<string>();
+    for (const event of events) {
+      if (event.kind === "sent") enter(groups, groupOf, event);
+      else if (event.kind === "purged" || event.kind === "moved-back") {
+        for (const name of event.names) excused.add(name);
+      } else if (event.kind === "parked" && !halts) excused.add(event.name);
+      else if (event.kind === "committed") {
+        const { name, at } = event;
+        const group = groups.get(groupOf.get(name) ?? "");
+        const place = group?.places.get(name) ?? -1;
+        const passed = group?.order.slice(0, Math.max(0, place)).find((other) => {
+          return !settled.has(other) && !excused.has(other);
+        });
+        settled.add(name);
+        if (passed === undefined || excused.has(name)) continue;
+        add(at, [name, passed], `${name} was committed before ${passed}, which was sent before it`);
+      }
+    }
+    return [...found, ...sentInOrder(events)];
+  },
+};
+
+function enter(
+  groups: Map<string, Group>,
+  groupOf: Map<string, string>,
+  { name, group: groupName }: Extract<HistoryEvent, { kind: "sent" }>,
+): void {
+  if (groupName === null || groupOf.has(name)) return;
+  groupOf.set(name, groupName);
+  const group: Group = groups.get(groupName) ?? { order: [], places: new Map() };
+  groups.set(groupName, group);
+  group.places.set(name, group.order.length);
+  group.order.push(name);
+}
+
+/** Each producer's records of a group leave in the order in which it registered them. */
+function sentInOrder(events: readonly HistoryEvent[]) {
+  const { found, add } = findings(NAME);
+  const lines = new Map<string, string[]>();
+  const lineOf = new Map<string, string>();
+  const sent = new Set<string>();
+  for (const event of events) {
+    if (event.kind === "registered") {
+      if (event.group === null || lineOf.has(event.name)) continue;
+      const line = `${event.actor} ${event.group}`;
+      lineOf.set(event.name, line);
+      lines.set(line, [...(lines.get(line) ?? []), event.name]);
+    } else if (event.kind === "sent" && !sent.has(event.name)) {
+      const { name, at } = event;
+      sent.add(name);
+      const line = lines.get(lineOf.get(name) ?? "") ?? [];
+      const passed = line.slice(0, Math.max(0, line.indexOf(name))).find((each) => !sent.has(each));
+      if (passed === undefined) continue;
+      add(at, [name, passed], `${name} was sent before ${passed}, which was registered before it`);
+    }
+  }
+  return found;
+}

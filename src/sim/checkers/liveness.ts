@@ -1,0 +1,39 @@
+// Liveness: once the faults have stopped, everything drains within a bounded time, and a record
+// that comes then is done at its first attempt, however long it takes.
+
+import { type Checker, findings } from "./checker.ts";
+
+const NAME = "liveness";
+const TOLD_MAX = 5;
+
+export const liveness: Checker = {
+  name: NAME,
+  promise: "After the faults have stopped everything drains, and what is new is done at once.",
+  check(events) {
+    const { found, add } = findings(NAME);
+    const probes = new Set<string>();
+    const starts = new Map<string, number>();
+    const done = new Set<string>();
+    for (const event of events) {
+      if (event.kind === "quiet") for (const name of event.probes) probes.add(name);
+      else if (event.kind === "handling") {
+        starts.set(event.name, (starts.get(event.name) ?? 0) + 1);
+      } else if (event.kind === "committed") done.add(event.name);
+      else if (event.kind === "end") {
+        if (!event.drained) {
+          const stuck = event.waiting.filter(({ where }) => where === "queue");
+          const names = stuck.slice(0, TOLD_MAX).map(({ name }) => name);
+          const what = names.length === 0 ? "nothing in the queue" : names.join(", ");
+          add(event.at, names, `not everything drained after the faults: ${what} still waits`);
+        }
+        for (const name of probes) {
+          const count = starts.get(name) ?? 0;
+          if (!done.has(name)) add(event.at, [name], `${name}, sent after the faults, is not done`);
+          else if (count > 1)
+            add(event.at, [name], `${name}, sent after the faults, ran ${count} times`);
+        }
+      }
+    }
+    return found;
+  },
+};

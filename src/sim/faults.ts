@@ -1,0 +1,126 @@
+// Faults: which calls go wrong, and how. Drawn by name (word-hash.ts), so that every fault has an id
+// of its own and can be left out without moving the others.
+//   F1. A call is a crash point twice: before its effect, and after it with the answer lost.
+//   F2. Faults strike until the world turns quiet, and never after.
+//   F3. What struck is kept, with its id, for stories and for shrinking.
+
+import { fractionOf, hashText, mixWords } from "./word-hash.ts";
+
+export const CALL_FAULTS = [
+  "refused",
+  "answer-lost",
+  "crash-before",
+  "crash-after",
+  "slow-request",
+  "slow-answer",
+  "partial",
+  "duplicate",
+] as const;
+
+export type CallFaultKind = (typeof CALL_FAULTS)[number];
+
+/** How likely each kind is, per call. */
+export type CallRates = Readonly<Record<CallFaultKind, number>>;
+
+export interface CallFault {
+  readonly id: string;
+  readonly kind: CallFaultKind;
+  /** For whatever else is to be decided about it. */
+  readonly word: number;
+}
+
+export interface FiredFault {
+  readonly id: string;
+  readonly what: string;
+  readonly at: number;
+}
+
+export interface Faults {
+  /** The faults of one method of one port, as one process calls it. */
+  site(actor: string, method: string): FaultSite;
+  /** Whether the fault of that name is to strike; if so it has (F3). */
+  strikes(id: string, what: string): boolean;
+  readonly fired: readonly FiredFault[];
+}
+
+export interface FaultSite {
+  readonly label: number;
+  readonly name: string;
+  /** What happens to the next call, if anything. */
+  draw(): CallFault | null;
+  /** A word for the call that was drawn for last, for its latency. */
+  readonly word: number;
+}
+
+export interface FaultsOptions {
+  readonly seed: number;
+  readonly rates: CallRates;
+  readonly disabled: ReadonlySet<string>;
+  readonly clock: { readonly now: number };
+  readonly quietAt: () => number;
+  readonly onFired: (fault: FiredFault) => void;
+}
+
+export function createFaults(options: FaultsOptions): Faults {
+  const { seed, rates, disabled, clock, quietAt, onFired } = options;
+  const base = mixWords(hashText("faults", seed | 0), Math.floor(seed / 0x1_0000_0000));
+  const sites = new Map<string, FaultSite>();
+  const fired: FiredFault[] = [];
+  const total = CALL_FAULTS.reduce((sum, kind) => sum + rates[kind], 0);
+
+  function fire(id: string, what: string): boolean {
+    if (disabled.has(id) || clock.now >= quietAt()) return false; // F2
+    const fault = { id, what, at: clock.now };
+    fired.push(fault); // F3
+    onFired(fault);
+    return true;
+  }
+
+  function kindAt(fraction: number): CallFaultKind | null {
+    let left = fraction;
+    for (const kind of CALL_FAULTS) {
+      left -= rates[kind];
+      if (left < 0) return kind;
+    }
+    return null;
+  }
+
+  function createSite(name: string): FaultSite {
+    const label = hashText(name);
+    const own = mixWords(base, label);
+    let calls = 0;
+    let word = 0;
+    return {
+      label,
+      name,
+      get word() {
+        return word;
+      },
+      draw() {
+        calls += 1;
+        word = mixWords(own, calls);
+        const fraction = fractionOf(word);
+        if (fraction >= total) return null;
+        const kind = kindAt(fraction);
+        if (kind === null) return null;
+        const id = `${name}#${calls}`;
+        if (!fire(id, kind)) return null;
+        return { id, kind, word: mixWords(word, 1) };
+      },
+    };
+  }
+
+  return {
+    fired,
+    strikes: fire,
+    site(actor, method) {
+      const name = `${actor}/${method}`;
+      let site = sites.get(name);
+      if (site === undefined) {
+        site = createSite(name);
+        sites.set(name, site);
+      }
+      return site;
+    },
+  };
+}

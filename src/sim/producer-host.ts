@@ -1,0 +1,108 @@
+// Producer host: looks after one producer, and stands for the system it gets its events from: what
+// that system has not heard a success of, it hands over again.
+
+import { createSeededRandom } from "../core/seeded-random.ts";
+import { durationMs, epochMs } from "../core/units.ts";
+import { perEntity } from "../produce/group-strategy.ts";
+import type { Producer } from "../produce/producer.ts";
+import { SimProcess } from "./process.ts";
+import { EVENT_SOURCE, identityOf } from "./record-names.ts";
+import { createSimOutbox } from "./sim-outbox.ts";
+import { createSimQueue } from "./sim-queue.ts";
+import { START_AT, type Stage } from "./stage.ts";
+import type { Topology } from "./topology.ts";
+import { hashText, mixWords } from "./word-hash.ts";
+import type { Item } from "./workload.ts";
+import type { WorldParts } from "./world-parts.ts";
+
+const RESTART_MS_MIN = 500;
+const RESTART_MS_SPREAD = 30_000;
+const SEND_AGAIN_MS = durationMs(5_000);
+
+export interface ProducerHostOptions {
+  readonly name: string;
+  readonly seed: number;
+  readonly topology: Topology;
+  readonly parts: WorldParts;
+}
+
+export class ProducerHost {
+  readonly name: string;
+  readonly #stage: Stage;
+  readonly #options: ProducerHostOptions;
+  readonly #unconfirmed = new Map<string, Item>();
+  #life = 0;
+  #process: SimProcess | null = null;
+  #producer: Producer | null = null;
+
+  constructor(stage: Stage, options: ProducerHostOptions) {
+    this.#stage = stage;
+    this.#options = options;
+    this.name = options.name;
+  }
+
+  get process(): SimProcess | null {
+    return this.#process;
+  }
+
+  get unconfirmed(): number {
+    return this.#unconfirmed.size;
+  }
+
+  start(): void {
+    if (this.#process?.alive) return;
+    this.#life += 1;
+    const { scheduler, history, ports, services } = this.#stage;
+    const { seed, topology, parts } = this.#options;
+    history.add(this.name, { kind: "process", what: `starts (life ${this.#life})` });
+    const process = new SimProcess(this.name, scheduler, (_, word) => this.crashed(word));
+    this.#process = process;
+    this.#producer = parts.createProducer(
+      {
+        target: createSimQueue(ports, process, this.#stage.queue, {
+          service: services.queue,
+          role: "work",
+        }),
+        outbox: createSimOutbox(ports, process, this.#stage.outbox, services.outbox),
+        clock: process.clock,
+        turn: process.turn,
+        random: createSeededRandom(`${seed} ${this.name} ${this.#life}`),
+      },
+      {
+        owner: this.name,
+        ...(topology.fifo && { groups: perEntity(({ payload }) => String(payload.group)) }),
+      },
+    );
+    for (const item of this.#unconfirmed.values()) this.#send(process, item);
+  }
+
+  /** The source has an event for it. */
+  hand(item: Item): void {
+    this.#stage.ports.names.teach(identityOf(item.name), item.name);
+    this.#unconfirmed.set(item.name, item);
+    const process = this.#process;
+    process?.hear(() => this.#send(process, item));
+  }
+
+  kill(word: number): void {
+    this.#process?.kill();
+    this.crashed(word);
+  }
+
+  crashed(word: number): void {
+    const { scheduler, history } = this.#stage;
+    history.add(this.name, { kind: "process", what: "dies" });
+    const afterMs = RESTART_MS_MIN + (mixWords(word, 5) % RESTART_MS_SPREAD);
+    scheduler.after(afterMs, hashText(this.name), () => this.start());
+  }
+
+  #send(process: SimProcess, item: Item): void {
+    const { name: dedupeKey, atMs, group } = item;
+    const eventTime = epochMs(START_AT + atMs);
+    const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload: { group } };
+    this.#producer?.send(event).then(
+      () => void this.#unconfirmed.delete(item.name),
+      () => void process.clock.sleep(SEND_AGAIN_MS).then(() => this.#send(process, item)),
+    );
+  }
+}

@@ -1,0 +1,63 @@
+// Run seed: one seed, one world, one verdict.
+
+import { hours } from "../core/units.ts";
+import { CHECKERS } from "./checkers/all-checkers.ts";
+import type { Violation } from "./checkers/checker.ts";
+import type { FaultMix } from "./fault-mix.ts";
+import type { FiredFault } from "./faults.ts";
+import type { HistoryEvent } from "./history.ts";
+import type { Drain } from "./scheduler.ts";
+import { drawSwarm } from "./swarm.ts";
+import type { Topology } from "./topology.ts";
+import { createWorld } from "./world.ts";
+import type { WorldParts } from "./world-parts.ts";
+
+export interface RunSeedOptions {
+  readonly drain: Drain;
+  /** How long faults last, in hours of virtual time; 1 unless said. */
+  readonly hours?: number;
+  readonly disabled?: ReadonlySet<string>;
+  readonly skipped?: ReadonlySet<string>;
+  /** Instead of what the seed draws. */
+  readonly topology?: Partial<Topology>;
+  readonly mix?: Partial<FaultMix>;
+  readonly parts?: Partial<WorldParts>;
+}
+
+export interface SeedReport {
+  readonly seed: number;
+  readonly topology: Topology;
+  readonly mix: FaultMix;
+  readonly traceHash: string;
+  readonly violations: readonly Violation[];
+  readonly fired: readonly FiredFault[];
+  readonly events: readonly HistoryEvent[];
+  readonly deliveries: number;
+  readonly elapsedMs: number;
+  /** Events of the scheduler. */
+  readonly steps: number;
+}
+
+export async function runSeed(seed: number, options: RunSeedOptions): Promise<SeedReport> {
+  const drawn = drawSwarm(seed);
+  const topology = { ...drawn.topology, ...options.topology };
+  const mix = { ...drawn.mix, ...options.mix };
+  const { drain, disabled, skipped, parts } = options;
+  const world = await createWorld({
+    ...{ seed, topology, mix, drain },
+    faultyMs: hours(options.hours ?? 1),
+    ...(disabled !== undefined && { disabled }),
+    ...(skipped !== undefined && { skipped }),
+    ...(parts !== undefined && { parts }),
+  });
+  await world.run();
+  const { events, facts, fired } = world;
+  return {
+    ...{ seed, topology, mix, events, fired },
+    traceHash: world.traceHash(),
+    violations: CHECKERS.flatMap((checker) => checker.check(events, facts)),
+    deliveries: events.filter(({ kind }) => kind === "delivered").length,
+    elapsedMs: world.elapsedMs(),
+    steps: world.stage.scheduler.ran,
+  };
+}

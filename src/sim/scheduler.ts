@@ -1,0 +1,121 @@
+// Scheduler: virtual time, and the one order in which everything happens.
+//   S1. Events run by time, and those of one instant in the order they were asked for. One runs at a
+//       time, and all promise jobs it brought about have ended before the next (`drain`).
+//   S2. Nothing here, or in anything that runs on it, looks at real time: a run is a function of
+//       what was scheduled.
+//   S3. Every event that ran is part of the trace.
+
+import type { TraceHash } from "./trace-hash.ts";
+
+/** A real end of a turn: resolves once all promise jobs under way have run. */
+export type Drain = () => Promise<void>;
+
+export interface Scheduled {
+  readonly at: number;
+  readonly order: number;
+  readonly label: number;
+  /** Null once it ran or was called off. */
+  work: (() => void) | null;
+}
+
+export class Scheduler {
+  readonly #heap: Scheduled[] = [];
+  readonly #trace: TraceHash;
+  readonly #drain: Drain;
+  #order = 0;
+  #ran = 0;
+  #now: number;
+
+  constructor(options: {
+    readonly startAt: number;
+    readonly trace: TraceHash;
+    readonly drain: Drain;
+  }) {
+    this.#now = options.startAt;
+    this.#trace = options.trace;
+    this.#drain = options.drain;
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  /** How many events ran. */
+  get ran(): number {
+    return this.#ran;
+  }
+
+  /** Runs `work` at `at`, or now if that has passed; `label` is what the trace knows it by. */
+  at(at: number, label: number, work: () => void): Scheduled {
+    const event = { at: Math.max(at, this.#now), order: this.#order, label, work };
+    this.#order += 1;
+    this.#push(event);
+    return event;
+  }
+
+  after(span: number, label: number, work: () => void): Scheduled {
+    return this.at(this.#now + span, label, work);
+  }
+
+  /** Runs what is due up to `until`, or up to the first event after which `stop` says so. */
+  async run(until: number, stop: () => boolean = never): Promise<void> {
+    await this.#drain();
+    for (;;) {
+      const next = this.#heap[0];
+      if (next === undefined || next.at > until) break;
+      this.#pop();
+      const { work } = next;
+      if (work === null) continue;
+      next.work = null;
+      this.#now = next.at;
+      this.#ran += 1;
+      this.#trace.fold(next.at | 0); // S3
+      this.#trace.fold(next.label);
+      work();
+      await this.#drain(); // S1
+      if (stop()) return;
+    }
+    this.#now = Math.max(this.#now, until);
+  }
+
+  #push(event: Scheduled): void {
+    const heap = this.#heap;
+    let place = heap.length;
+    heap.push(event);
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      const above = heap[parent] as Scheduled;
+      if (isBefore(above, event)) break;
+      heap[place] = above;
+      place = parent;
+    }
+    heap[place] = event;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop() as Scheduled;
+    const { length } = heap;
+    if (length === 0) return;
+    let place = 0;
+    for (;;) {
+      let child = 2 * place + 1;
+      if (child >= length) break;
+      if (child + 1 < length && isBefore(heap[child + 1] as Scheduled, heap[child] as Scheduled)) {
+        child += 1;
+      }
+      if (isBefore(last, heap[child] as Scheduled)) break;
+      heap[place] = heap[child] as Scheduled;
+      place = child;
+    }
+    heap[place] = last;
+  }
+}
+
+function isBefore(one: Scheduled, two: Scheduled): boolean {
+  return one.at < two.at || (one.at === two.at && one.order < two.order);
+}
+
+function never(): boolean {
+  return false;
+}

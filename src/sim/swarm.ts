@@ -1,0 +1,111 @@
+// Swarm: from a seed to a world. The seed picks the topology and the mix of faults as well as their
+// instants, so that many seeds cover corners that no mix of everything would reach: a fault that is
+// always on hides those that need its absence.
+
+import { type FaultMix, NO_FAULTS, TIMELINE_FAULTS, type TimelineFaultKind } from "./fault-mix.ts";
+import { CALL_FAULTS, type CallFaultKind, type CallRates } from "./faults.ts";
+import type { Topology } from "./topology.ts";
+import { createNamedDice, type NamedDice } from "./word-hash.ts";
+
+export interface SwarmDraw {
+  readonly topology: Topology;
+  readonly mix: FaultMix;
+}
+
+export function drawSwarm(seed: number): SwarmDraw {
+  const dice = createNamedDice(seed, "swarm");
+  const topology = drawTopology(dice);
+  return { topology, mix: dice.chance("calm", 0.03) ? NO_FAULTS : drawMix(dice) };
+}
+
+function drawTopology(dice: NamedDice): Topology {
+  const carries = dice.pick("carries", ["messages", "messages", "objects"] as const);
+  const fifo = carries === "messages" && dice.chance("fifo", 0.45);
+  const sink = dice.pick("sink", ["transactional", "transactional", "idempotent"] as const);
+  return {
+    carries,
+    fifo,
+    sink,
+    groups: dice.scaled("groups", 1, 24),
+    producers: dice.whole("producers", 1, 3),
+    consumers: dice.whole("consumers", 1, 4),
+    concurrency: dice.pick("concurrency", [1, 3, 10, 30]),
+    visibilityMs: dice.pick("visibility", [3_000, 10_000, 30_000, 60_000]),
+    attempts: dice.whole("attempts", 2, 8),
+    retryBaseMs: dice.scaled("retry base", 50, 2_000),
+    retryCapMs: dice.scaled("retry cap", 2_000, 120_000),
+    lease: dice.pick("lease", ["auto", "auto", "ledger", "receipt"] as const),
+    onPoison: dice.pick("on poison", ["halt", "skip"] as const),
+    onMissing: dice.pick("on missing", ["dead-letter", "drop", "retry"] as const),
+    // FIFO groups would be overtaken by a move of SQS's own, which no checker could blame on us.
+    maxReceiveCount: fifo ? 1_000 : dice.pick("receives", [10, 30, 1_000]),
+    keeper: dice.pick("keeper", ["loop", "thread"] as const),
+    ledgerTime: dice.pick("ledger time", ["asked", "done"] as const),
+    versioned: dice.chance("versioned", 0.5),
+    latencyMsMax: dice.scaled("latency", 2, 200),
+    slowMsMax: dice.scaled("slow", 500, 240_000),
+    latenessMs: dice.scaled("lateness", 1_000, 600_000),
+    events: dice.scaled("events", 40, 600),
+    bursts: dice.whole("bursts", 1, 8),
+    burstMs: dice.scaled("burst", 50, 120_000),
+    handlerMsMax: dice.scaled("handler", 1, 2_000),
+    poison: dice.chance("poison", 0.5) ? 0.05 : 0,
+    flaky: dice.chance("flaky", 0.5) ? 0.15 : 0,
+    slow: dice.chance("slow", 0.5) ? 0.03 : 0,
+    hanging: dice.chance("hanging", 0.2) ? 0.01 : 0,
+    timeoutMs: dice.scaled("timeout", 200_000, 600_000),
+  };
+}
+
+/** The most of each kind, per call. */
+const RATES_MAX: CallRates = {
+  refused: 0.05,
+  "answer-lost": 0.05,
+  "crash-before": 0.01,
+  "crash-after": 0.01,
+  "slow-request": 0.02,
+  "slow-answer": 0.02,
+  partial: 0.04,
+  duplicate: 0.05,
+};
+
+/** The most of each kind in an hour. */
+const TIMELINE_MAX: Readonly<Record<TimelineFaultKind, number>> = {
+  kill: 10,
+  freeze: 10,
+  "loop-stall": 10,
+  skew: 6,
+  "ledger-down": 3,
+  "queue-down": 3,
+  "sink-down": 3,
+  "broker-restart": 4,
+  drain: 4,
+  redrive: 3,
+  "native-redrive": 2,
+  "ledger-purge": 6,
+  "queue-purge": 1,
+  "object-overwritten": 12,
+  "object-deleted": 6,
+};
+
+/** Purging a queue loses what is in it by right, so most worlds do without. */
+const TIMELINE_CHANCE = 0.4;
+const PURGE_CHANCE = 0.08;
+
+function drawMix(dice: NamedDice): FaultMix {
+  const rates = CALL_FAULTS.map((kind): [CallFaultKind, number] => {
+    const on = dice.chance(`rate ${kind}`, 0.45);
+    return [kind, on ? RATES_MAX[kind] * dice.fraction(`how much ${kind}`) : 0];
+  });
+  const timeline = TIMELINE_FAULTS.map((kind): [TimelineFaultKind, number] => {
+    const chance = kind === "queue-purge" ? PURGE_CHANCE : TIMELINE_CHANCE;
+    const on = dice.chance(`timeline ${kind}`, chance);
+    return [kind, on ? dice.whole(`how often ${kind}`, 1, TIMELINE_MAX[kind]) : 0];
+  });
+  return {
+    rates: Object.fromEntries(rates) as Record<CallFaultKind, number>,
+    timeline: Object.fromEntries(timeline) as Record<TimelineFaultKind, number>,
+    late: dice.chance("late", 0.4) ? 0.3 * dice.fraction("how much late") : 0,
+    lateMsMax: dice.scaled("late ms", 100, 300_000),
+  };
+}

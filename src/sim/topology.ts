@@ -1,0 +1,73 @@
+// Topology: who takes part in a simulated world, and how it is set up. The swarm draws one from the
+// seed; tests write their own.
+
+export interface Topology {
+  readonly carries: "messages" | "objects";
+  readonly fifo: boolean;
+  /** Message groups, or objects that are put again and again. */
+  readonly groups: number;
+  readonly producers: number;
+  readonly consumers: number;
+  readonly concurrency: number;
+  readonly visibilityMs: number;
+  readonly attempts: number;
+  readonly retryBaseMs: number;
+  readonly retryCapMs: number;
+  readonly lease: "auto" | "ledger" | "receipt";
+  readonly sink: "transactional" | "idempotent";
+  readonly onPoison: "halt" | "skip";
+  readonly onMissing: "dead-letter" | "drop" | "retry";
+  readonly maxReceiveCount: number;
+  /** Whether leases are kept on a thread of their own. */
+  readonly keeper: "loop" | "thread";
+  /** Whether the ledger judges by the caller's clock as the call began, or as it is carried out. */
+  readonly ledgerTime: "asked" | "done";
+  readonly versioned: boolean;
+  readonly latencyMsMax: number;
+  readonly slowMsMax: number;
+  readonly latenessMs: number;
+  readonly events: number;
+  readonly bursts: number;
+  readonly burstMs: number;
+  /** The longest an ordinary handler takes. */
+  readonly handlerMsMax: number;
+  /** Parts of the records: given up on, failing at first, slower than their lease, hanging. */
+  readonly poison: number;
+  readonly flaky: number;
+  readonly slow: number;
+  readonly hanging: number;
+  readonly timeoutMs: number;
+}
+
+export const PLAIN_TOPOLOGY: Topology = {
+  carries: "messages",
+  fifo: false,
+  groups: 4,
+  producers: 1,
+  consumers: 2,
+  concurrency: 10,
+  visibilityMs: 30_000,
+  attempts: 5,
+  retryBaseMs: 500,
+  retryCapMs: 30_000,
+  lease: "auto",
+  sink: "transactional",
+  onPoison: "halt",
+  onMissing: "dead-letter",
+  maxReceiveCount: 1_000,
+  keeper: "loop",
+  ledgerTime: "done",
+  versioned: false,
+  latencyMsMax: 10,
+  slowMsMax: 60_000,
+  latenessMs: 600_000,
+  events: 20,
+  bursts: 1,
+  burstMs: 1_000,
+  handlerMsMax: 50,
+  poison: 0,
+  flaky: 0,
+  slow: 0,
+  hanging: 0,
+  timeoutMs: 300_000,
+};

@@ -1,0 +1,85 @@
+// Workload: the records of a world, when they come and what their handler does with them.
+//   W1. Every record is drawn by its own name, so that leaving some out changes no other.
+//   W2. A probe comes after the faults have stopped: it has to be done at its first attempt.
+
+import type { Topology } from "./topology.ts";
+import { createNamedDice, type NamedDice } from "./word-hash.ts";
+
+/** What a record's handler does. */
+export interface HandlerPlan {
+  readonly durationMs: number;
+  /** Attempts that fail before one succeeds. */
+  readonly failures: number;
+  /** It fails for good, as long as nobody has mended the cause. */
+  readonly poison: boolean;
+  /** It never comes to an end by itself, as long as nobody has mended the cause. */
+  readonly hanging: boolean;
+}
+
+export interface Item {
+  readonly name: string;
+  /** From the beginning of the world. */
+  readonly atMs: number;
+  readonly producer: number;
+  /** The message group, or the object's key. */
+  readonly group: string;
+  readonly change: "put" | "removed";
+  readonly plan: HandlerPlan;
+  readonly lateMs: number;
+}
+
+const QUICK: HandlerPlan = { durationMs: 5, failures: 0, poison: false, hanging: false };
+/** How much longer than its lease a slow handler takes. */
+const SLOW_LEASES = 2.5;
+
+export function drawWorkload(
+  seed: number,
+  options: {
+    readonly topology: Topology;
+    readonly spanMs: number;
+    readonly skipped: ReadonlySet<string>;
+    readonly late: { readonly part: number; readonly msMax: number };
+  },
+): Item[] {
+  const { topology, spanMs, skipped, late } = options;
+  const dice = createNamedDice(seed, "workload");
+  const items: Item[] = [];
+  for (let at = 1; at <= topology.events; at += 1) {
+    const name = `e${at}`;
+    if (skipped.has(name)) continue; // W1
+    const burst = dice.whole(`${name} burst`, 1, topology.bursts);
+    const startMs = dice.fraction(`burst ${burst}`) * Math.max(0, spanMs - topology.burstMs);
+    const isLate = dice.chance(`${name} late`, late.part);
+    items.push({
+      name,
+      atMs: Math.floor(startMs + dice.fraction(`${name} at`) * topology.burstMs),
+      producer: dice.whole(`${name} producer`, 1, topology.producers),
+      group: `g${dice.whole(`${name} group`, 1, topology.groups)}`,
+      change: dice.chance(`${name} removed`, 0.1) ? "removed" : "put",
+      plan: drawPlan(dice, name, topology),
+      lateMs: isLate ? dice.scaled(`${name} late ms`, 10, Math.max(11, late.msMax)) : 0,
+    });
+  }
+  return items.sort((one, two) => one.atMs - two.atMs);
+}
+
+function drawPlan(dice: NamedDice, name: string, topology: Topology): HandlerPlan {
+  const slow = dice.chance(`${name} slow`, topology.slow);
+  const ordinaryMs = dice.fraction(`${name} ms`) * topology.handlerMsMax;
+  return {
+    durationMs: Math.floor(slow ? topology.visibilityMs * SLOW_LEASES : ordinaryMs),
+    failures: dice.chance(`${name} flaky`, topology.flaky) ? dice.whole(`${name} fails`, 1, 3) : 0,
+    poison: dice.chance(`${name} poison`, topology.poison),
+    hanging: dice.chance(`${name} hanging`, topology.hanging),
+  };
+}
+
+/** A quick one and one that outlives its lease, each in a group of its own (W2). */
+export function probesOf(topology: Topology, atMs: number): Item[] {
+  const common = { atMs, producer: 1, change: "put", lateMs: 0 } as const;
+  const slow = { ...QUICK, durationMs: Math.floor(topology.visibilityMs * SLOW_LEASES) };
+  return [
+    { ...common, name: "probe-quick", group: "probe-1", plan: QUICK },
+    { ...common, name: "probe-slow", group: "probe-2", plan: slow },
+  ];
+}

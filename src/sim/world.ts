@@ -1,0 +1,238 @@
+// World: the production code on simulated ports, from its first event to its last.
+//   W1. First come faults, for as long as asked. Then the world turns quiet: whoever is dead starts,
+//       whoever is frozen thaws, clocks are right again, and everything must drain.
+//   W2. The same options give the same run, step by step; the trace hash says so.
+
+import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
+import { ConsumerHost } from "./consumer-host.ts";
+import type { FaultMix } from "./fault-mix.ts";
+import type { FiredFault } from "./faults.ts";
+import type { HistoryEvent, Waiting, WorldFacts } from "./history.ts";
+import { Notifier } from "./notifier.ts";
+import { Operator } from "./operator.ts";
+import { ProducerHost } from "./producer-host.ts";
+import { RelayHost } from "./relay-host.ts";
+import type { Drain } from "./scheduler.ts";
+import { createStage, START_AT, type Stage } from "./stage.ts";
+import { type Cast, scheduleTimeline } from "./timeline.ts";
+import type { Topology } from "./topology.ts";
+import { hashText } from "./word-hash.ts";
+import { drawWorkload, type HandlerPlan, type Item, probesOf } from "./workload.ts";
+import { PRODUCTION_PARTS, type WorldParts } from "./world-parts.ts";
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly topology: Topology;
+  readonly mix: FaultMix;
+  /** How long faults last. */
+  readonly faultyMs: number;
+  /** Ids of faults that are left out. */
+  readonly disabled?: ReadonlySet<string>;
+  /** Names of records that are left out. */
+  readonly skipped?: ReadonlySet<string>;
+  /** Records instead of those that the seed draws. */
+  readonly items?: readonly Item[];
+  readonly parts?: Partial<WorldParts>;
+  readonly drain: Drain;
+}
+
+export interface World {
+  readonly stage: Stage;
+  readonly cast: Cast;
+  readonly facts: WorldFacts;
+  readonly events: readonly HistoryEvent[];
+  readonly fired: readonly FiredFault[];
+  /** Does something at an instant counted from the beginning. */
+  at(ms: number, work: () => void): void;
+  /** Runs the world to its end. */
+  run(): Promise<void>;
+  /** How much virtual time has passed. */
+  elapsedMs(): number;
+  traceHash(): string;
+}
+
+/** Everything must have drained by then, after the faults have stopped. */
+export const LIVENESS_MS_MAX = 3 * 3_600_000;
+const LOOK_EVERY_MS = 5_000;
+const PROBES_AFTER_MS = 1_000;
+/** Records come for this part of the faulty time, so that faults meet what is left of them, too. */
+const WORKLOAD_PART = 0.8;
+
+export async function createWorld(options: WorldOptions): Promise<World> {
+  const { seed, topology, mix, faultyMs, drain, skipped = new Set() } = options;
+  const parts = { ...PRODUCTION_PARTS, ...options.parts };
+  const late = { part: mix.late, msMax: mix.lateMsMax };
+  const spanMs = faultyMs * WORKLOAD_PART;
+  const items = options.items ?? drawWorkload(seed, { topology, spanMs, skipped, late });
+  const known = new Map(items.map((item) => [item.name, item]));
+  const stage = await createStage({
+    ...{ seed, topology, mix, parts, drain },
+    disabled: options.disabled ?? new Set(),
+    quietAt: START_AT + faultyMs,
+    lateMsOf: (name) => known.get(name)?.lateMs ?? 0,
+  });
+  return new RunningWorld(stage, { ...options, parts, items });
+}
+
+class RunningWorld implements World {
+  readonly stage: Stage;
+  readonly cast: Cast;
+  readonly facts: WorldFacts;
+  readonly #options: WorldOptions & { readonly items: readonly Item[]; readonly parts: WorldParts };
+  readonly #notifier: Notifier;
+  readonly #plans = new Map<string, HandlerPlan>();
+  /** What made records fail or hang for good has been seen to. */
+  #mended = false;
+  #drained = false;
+
+  constructor(
+    stage: Stage,
+    options: WorldOptions & { readonly items: readonly Item[]; readonly parts: WorldParts },
+  ) {
+    const { topology, seed, parts, items } = options;
+    this.stage = stage;
+    this.#options = options;
+    this.#notifier = new Notifier(stage);
+    const common = { seed, topology, parts };
+    const planOf = (name: string) => this.#planOf(name);
+    this.cast = {
+      consumers: named("consumer", topology.consumers).map(
+        (name) => new ConsumerHost(stage, { ...common, name, planOf }),
+      ),
+      producers: named("producer", topology.producers).map(
+        (name) => new ProducerHost(stage, { ...common, name }),
+      ),
+      relay: new RelayHost(stage, { seed, parts }),
+      operator: new Operator(stage),
+      objects: named("g", topology.groups).map((name) => name.replace("-", "")),
+    };
+    const { fifo, carries, sink, onPoison } = topology;
+    const halts = fifo && onPoison === "halt";
+    this.facts = { fifo, halts, carries, sink, dedupWindowMs: SQS_DEDUP_WINDOW_MS };
+    for (const item of items) this.#plans.set(item.name, item.plan);
+  }
+
+  get events(): readonly HistoryEvent[] {
+    return this.stage.history.events;
+  }
+
+  get fired(): readonly FiredFault[] {
+    return this.stage.ports.faults.fired;
+  }
+
+  at(ms: number, work: () => void): void {
+    this.stage.scheduler.at(START_AT + ms, hashText("script"), work);
+  }
+
+  elapsedMs(): number {
+    return this.stage.scheduler.now - START_AT;
+  }
+
+  traceHash(): string {
+    return this.stage.trace.digest();
+  }
+
+  async run(): Promise<void> {
+    const { seed, mix, faultyMs, items } = this.#options;
+    const { stage, cast } = this;
+    const { scheduler } = stage;
+    const quietAt = START_AT + faultyMs;
+    scheduleTimeline(seed, mix, quietAt, { stage, cast });
+    this.#schedule(items);
+    for (const consumer of cast.consumers) consumer.start();
+    if (this.#hasProducers) for (const each of [...cast.producers, cast.relay]) each.start();
+    await scheduler.run(quietAt);
+    this.#turnQuiet(); // W1
+    await scheduler.run(quietAt + LIVENESS_MS_MAX, () => this.#drained);
+    await this.#close();
+  }
+
+  get #hasProducers(): boolean {
+    return this.#options.topology.carries === "messages";
+  }
+
+  #schedule(items: readonly Item[]): void {
+    const { scheduler } = this.stage;
+    for (const item of items) {
+      const at = Math.max(scheduler.now, START_AT + item.atMs);
+      scheduler.at(at, hashText(item.name), () => this.#hand(item));
+    }
+  }
+
+  #hand(item: Item): void {
+    if (!this.#hasProducers) this.#notifier.hand(item);
+    else this.cast.producers[item.producer - 1]?.hand(item);
+  }
+
+  #planOf(name: string): HandlerPlan {
+    const plan = this.#plans.get(name) ?? {
+      durationMs: 0,
+      failures: 0,
+      poison: false,
+      hanging: false,
+    };
+    return this.#mended ? { ...plan, poison: false, hanging: false } : plan;
+  }
+
+  #turnQuiet(): void {
+    const { topology, faultyMs } = this.#options;
+    const { consumers, producers, relay, operator } = this.cast;
+    const { services, history, scheduler } = this.stage;
+    const probes = probesOf(topology, faultyMs + PROBES_AFTER_MS);
+    history.add("world", { kind: "quiet", probes: probes.map(({ name }) => name) });
+    for (const service of Object.values(services)) service.downUntil = 0;
+    for (const consumer of consumers) {
+      consumer.skew(0);
+      consumer.thaw();
+      consumer.start();
+    }
+    if (this.#hasProducers) for (const host of [...producers, relay]) host.start();
+    this.#mended = this.facts.halts;
+    if (this.facts.halts) operator.reopen();
+    for (const probe of probes) this.#plans.set(probe.name, probe.plan);
+    scheduler.after(PROBES_AFTER_MS, hashText("probes"), () => {
+      for (const probe of probes) this.#hand(probe);
+    });
+    scheduler.after(2 * PROBES_AFTER_MS, hashText("look"), () => this.#look());
+  }
+
+  /** Looks every few seconds whether everything has drained. */
+  #look(): void {
+    const { scheduler } = this.stage;
+    void this.#isDrained().then((drained) => {
+      this.#drained ||= drained;
+      if (!drained) scheduler.after(LOOK_EVERY_MS, hashText("look"), () => this.#look());
+    });
+  }
+
+  async #isDrained(): Promise<boolean> {
+    const { broker, queue, outbox } = this.stage;
+    if (this.cast.producers.some(({ unconfirmed }) => unconfirmed > 0)) return false;
+    if (this.#notifier.untold > 0 || this.cast.operator.busy) return false;
+    if ((await outbox.stats(queue.name)).pending > 0) return false;
+    const asked = broker.submit("countQueues", { prefix: queue.name });
+    const counted = await asked.catch(() => undefined);
+    if (!counted?.ok) return false;
+    return counted.value.queues.every(({ visible, delayed, inFlight }) => {
+      return visible + delayed + inFlight === 0;
+    });
+  }
+
+  async #close(): Promise<void> {
+    const { scheduler, history, queue, deadLetters, table } = this.stage;
+    const { operator } = this.cast;
+    const looking = Promise.all([operator.peek(queue), operator.peek(deadLetters)]);
+    await scheduler.run(scheduler.now + LOOK_EVERY_MS);
+    const [inQueue, dead] = await looking;
+    const waiting: Waiting[] = [
+      ...inQueue.map((name): Waiting => ({ name, where: "queue" })),
+      ...dead.map((name): Waiting => ({ name, where: "dead-letters" })),
+    ];
+    const drained = this.#drained;
+    history.add("world", { kind: "end", drained, waiting, rows: table.rows() });
+  }
+}
+
+function named(role: string, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `${role}-${at + 1}`);
+}
