@@ -3,9 +3,6 @@
 
 import { expect, test } from "vitest";
 import { PermanentError } from "../../src/ingest/handler-errors.ts";
-import type { Ledger } from "../../src/ports/ledger.ts";
-import type { Queue } from "../../src/ports/queue-receiver.ts";
-import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 import { listIn, runRedrive, SCOPE } from "../support/dead-letter-world.ts";
 
@@ -17,34 +14,26 @@ const CASES = ["work", "work.fifo"].flatMap((queue) =>
   ),
 );
 
-/** Dies once, at that step; the process that lives on afterwards is another one. */
+/** Ports of a process that dies at that step: nothing it asks for is answered from then on. */
 function createDeath(when: "before" | "after", step: Step) {
   let alive = true;
-  let dead = 0;
-  const around = <T extends object>(target: T, names: readonly string[]): T =>
+  const never = new Promise<never>(() => undefined);
+  const around = <T extends object>(target: T, mayDie: boolean): T =>
     new Proxy(target, {
       get(on, name) {
         const value = Reflect.get(on, name);
-        if (typeof value !== "function" || !names.includes(String(name))) return value;
+        if (typeof value !== "function") return value;
         return async (...args: unknown[]) => {
-          if (!alive) return new Promise(() => undefined); // Nothing comes from the dead.
-          const dies = name === step && dead === 0;
-          if (dies) dead += 1;
+          const dies = alive && mayDie && name === step;
           if (dies && when === "before") alive = false;
-          if (!alive) return new Promise(() => undefined);
+          if (!alive) return never;
           const result = await value.apply(on, args);
           if (dies) alive = false;
-          return alive ? result : new Promise(() => undefined);
+          return alive ? result : never;
         };
       },
     });
-  return {
-    around,
-    died: () => dead > 0,
-    reborn: () => {
-      alive = true;
-    },
-  };
+  return { around, died: () => !alive };
 }
 
 test.each(CASES)(
@@ -60,19 +49,19 @@ test.each(CASES)(
         handled += 1;
         if (broken) throw new PermanentError("no", { class: "schema" });
       },
-      ledger: ({ clock }): Ledger =>
-        death.around(createMemoryLedger({ clock }), ["fail", "addNotes", "claim", "renew"]),
-      wrapQueue: (each): Queue =>
-        death.around(each, ["deleteBatch", "receive", "changeVisibility"]),
-      wrapDeadLetters: (each): Queue => death.around(each, ["sendBatch"]),
     });
     await world.send("k", { a: 1 });
-    await world.consumer("first").start();
+    const { ledger, deadLetters } = world;
+    const mortal = {
+      ledger: death.around(ledger, true),
+      queue: death.around(world.queue, step === "deleteBatch"),
+      deadLetters: death.around(deadLetters, step === "sendBatch"),
+    };
+    await world.consumer("first", mortal).start();
     await world.pass(5_000);
     expect(death.died()).toBe(true);
-    death.reborn();
     await world.consumer("second").start();
-    await world.pass(120_000);
+    await world.pass(300_000);
     expect(await world.depth()).toBe(0);
 
     const listed = await listIn(world, {}, "peek");
