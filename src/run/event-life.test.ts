@@ -57,7 +57,7 @@ async function park(): Promise<void> {
     run_id: "r",
     trace_id: null,
     payload: null,
-    dead_letter: { queue: "stations-dead-letters", message_id: "d1", sent_at: START },
+    dead_letter: { queue: "stations-dead-letters", message_id: "d1", sent_at: START, fence: 1 },
   };
   await ledger.fail(scope, [
     {

@@ -36,6 +36,12 @@ export interface ConsumerWorldOptions {
   readonly wrapQueue?: (queue: Queue) => Queue;
 }
 
+export interface OwnPorts {
+  readonly queue?: Queue;
+  readonly deadLetters?: Queue;
+  readonly ledger?: Ledger;
+}
+
 export interface ConsumerWorld extends AsyncDisposable {
   readonly cloud: VirtualCloud;
   readonly ledger: Ledger;
@@ -44,7 +50,8 @@ export interface ConsumerWorld extends AsyncDisposable {
   readonly pipeline: Pipeline;
   readonly logs: { readonly level: string; readonly message: string; readonly fields: object }[];
   readonly counts: Map<string, number>;
-  consumer(owner?: string): Consumer;
+  /** A consumer, which may have ports of its own, to die with. */
+  consumer(owner?: string, own?: OwnPorts): Consumer;
   send(key: string, payload?: Record<string, unknown>, group?: string): Promise<void>;
   sendBody(body: string, group?: string): Promise<void>;
   depth(queue?: Queue): Promise<number>;
@@ -86,17 +93,18 @@ export async function createConsumerWorld(
   };
   return {
     ...{ cloud, ledger, queue, deadLetters, pipeline: spec, logs, counts, settle },
-    consumer(owner = `worker-${consumers.length + 1}`) {
+    consumer(owner = `worker-${consumers.length + 1}`, own = {}) {
+      const mine = { queue: seen, deadLetters, ledger, ...own };
       const scope = { pipeline: spec.name, generation: spec.generation };
       const { clock } = cloud;
       const { visibilityMs } = spec;
       const keeper = createLeaseKeeper(
-        { queue: seen, ledger, scope, clock, telemetry },
+        { queue: mine.queue, ledger: mine.ledger, scope, clock, telemetry },
         { visibilityMs, leaseMs: visibilityMs },
       );
       const made = createConsumer(
         {
-          ...{ clock, random: systemRandom, turn: systemTurn, queue: seen, deadLetters, ledger },
+          ...{ clock, random: systemRandom, turn: systemTurn, ...mine },
           ...{ objects: null, rows: null, sink: options.sink ?? null, keeper, telemetry },
         },
         {
