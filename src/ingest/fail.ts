@@ -7,6 +7,11 @@
 //       and the delivery comes back later.
 //   F4. A record that is given up on in a FIFO queue keeps its group waiting behind it, unless the
 //       pipeline says to skip: what comes next may depend on it.
+//   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
+//       instance, is the only copy there is: its record is opened again and tried, never
+//       acknowledged as one that was given up on before.
+//   F6. A parked record without a dossier was dropped by an operator, as both are written in one
+//       step: its message is acknowledged, and nobody waits for it any longer.
 
 import type { Mask } from "../core/mask.ts";
 import type { Fence, LedgerScope } from "../core/record-state.ts";
@@ -17,7 +22,7 @@ import type { QueueSender } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import type { Claim } from "./claim.ts";
-import { deadLetterOf, sendDeadLetter } from "./dead-letter.ts";
+import { deadLetterOf, isDeadLetterOf, sendDeadLetter } from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
@@ -135,13 +140,18 @@ class LedgerFailures implements FailStage {
   }
 
   async parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome> {
-    if (this.#deadLetters === null) return HALTED;
     try {
+      if (isDeadLetterOf(hold.delivery, record.key, fence)) {
+        await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+        return NOT_RUN;
+      }
       const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
-      const dossier = note === undefined ? null : decodeDossier(note.body);
-      const buried = dossier === null || dossier.dead_letter !== null;
-      if (buried) return { kind: "done", how: "parked-before" };
-      return await this.#bury(record, dossier, fence, hold);
+      if (note === undefined) return { kind: "done", how: "parked-before" }; // F6
+      const dossier = decodeDossier(note.body);
+      // A letter of an older failure is not the one that this failure asks for.
+      const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
+      if (sent) return { kind: "done", how: "parked-before" };
+      return await this.#bury(record, { ...dossier, dead_letter: null }, fence, hold);
     } catch (trouble) {
       return this.unavailable(record, trouble, hold);
     }
@@ -190,8 +200,8 @@ class LedgerFailures implements FailStage {
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
     const letter = deadLetterOf(hold.delivery, dossier, fence, deadLetters.fifo);
-    const dead_letter = await sendDeadLetter({ clock, deadLetters }, letter);
-    const body = encodeDossier({ ...dossier, dead_letter });
+    const sent = await sendDeadLetter({ clock, deadLetters }, letter);
+    const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
     const note = { kind: "dossier", name: record.key, at: clock.now(), count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);
     return { kind: "done", how: "dead-lettered" };

@@ -43,6 +43,12 @@ export interface ConsumerWorldOptions {
   readonly wrapObjects?: (objects: ObjectSource) => ObjectSource;
 }
 
+export interface OwnPorts {
+  readonly queue?: Queue;
+  readonly deadLetters?: Queue;
+  readonly ledger?: Ledger;
+}
+
 export interface ConsumerWorld extends AsyncDisposable {
   readonly cloud: VirtualCloud;
   readonly ledger: Ledger;
@@ -51,7 +57,8 @@ export interface ConsumerWorld extends AsyncDisposable {
   readonly pipeline: Pipeline;
   readonly logs: { readonly level: string; readonly message: string; readonly fields: object }[];
   readonly counts: Map<string, number>;
-  consumer(owner?: string): Consumer;
+  /** A consumer, which may have ports of its own, to die with. */
+  consumer(owner?: string, own?: OwnPorts): Consumer;
   send(key: string, payload?: Record<string, unknown>, group?: string): Promise<void>;
   sendBody(body: string, group?: string): Promise<void>;
   /** Puts an object into the bucket, or deletes it. */
@@ -92,8 +99,8 @@ export async function createConsumerWorld(
   const consumers: Consumer[] = [];
   return {
     ...{ cloud, ledger, queue, deadLetters, pipeline: spec, logs, counts },
-    consumer(owner = `worker-${consumers.length + 1}`) {
-      const made = consumerOf(site, owner);
+    consumer(owner = `worker-${consumers.length + 1}`, own = {}) {
+      const made = consumerOf(site, owner, own);
       consumers.push(made);
       return made;
     },
@@ -121,10 +128,13 @@ interface Site {
   readonly pipeline: Pipeline;
 }
 
-function consumerOf({ options, cloud, ledger, telemetry, ...site }: Site, owner: string): Consumer {
+function consumerOf(site: Site, owner: string, own: OwnPorts): Consumer {
+  const { options, cloud, telemetry } = site;
   const { clock } = cloud;
   const { visibilityMs, name, generation } = site.pipeline;
-  const queue = options.wrapQueue?.(site.queue) ?? site.queue;
+  const ledger = own.ledger ?? site.ledger;
+  const queue = own.queue ?? options.wrapQueue?.(site.queue) ?? site.queue;
+  const deadLetters = options.wrapDeadLetters?.(site.deadLetters) ?? site.deadLetters;
   const keeper = createLeaseKeeper(
     { queue, ledger, scope: { pipeline: name, generation }, clock, telemetry },
     { visibilityMs, leaseMs: visibilityMs },
@@ -133,7 +143,7 @@ function consumerOf({ options, cloud, ledger, telemetry, ...site }: Site, owner:
   return createConsumer(
     {
       ...{ clock, random: systemRandom, turn: systemTurn, queue, ledger, keeper, telemetry },
-      deadLetters: options.wrapDeadLetters?.(site.deadLetters) ?? site.deadLetters,
+      deadLetters: own.deadLetters ?? deadLetters,
       objects: hasObjects ? (options.wrapObjects?.(cloud.objects) ?? cloud.objects) : null,
       rows: hasObjects ? createRowReader() : null,
       sink: options.sink ?? null,
