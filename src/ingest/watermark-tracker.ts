@@ -47,22 +47,12 @@ export function createWatermarkTracker(
   let saved: EpochMs | null = null;
   let waiting: Observation[] = [];
   let takenInAt = clock.now();
-  let toldAt: EpochMs | null = null;
+  const tellFuture = createFutureTeller(ports, stream);
 
   function takeIn(): void {
     if (waiting.length > 0) state = observeAll(state, waiting);
     waiting = [];
     takenInAt = clock.now();
-  }
-
-  /** A clock that is wrong is wrong for every record: all are counted, one in a while is told. */
-  function tellFuture(aheadMs: number, identity: string): void {
-    telemetry.count(METRICS.future.name, 1, { stream });
-    const now = clock.now();
-    if (toldAt !== null && msBetween(toldAt, now) < TELL_AGAIN_MS) return;
-    toldAt = now;
-    const message = "an event time lies ahead of our clock and does not move the watermark";
-    telemetry.log("warn", message, { idempotency_key: identity, ahead_ms: aheadMs });
   }
 
   return {
@@ -99,5 +89,22 @@ export function createWatermarkTracker(
         // The next one is as good; a ledger that is down is told of by those who need it now.
       }
     },
+  };
+}
+
+/** A clock that is wrong is wrong for every record: all are counted, one in a while is told. */
+function createFutureTeller(
+  ports: { readonly clock: Clock; readonly telemetry: Telemetry },
+  stream: string,
+): (aheadMs: number, identity: string) => void {
+  const { clock, telemetry } = ports;
+  let toldAt: EpochMs | null = null;
+  return (aheadMs, identity) => {
+    telemetry.count(METRICS.future.name, 1, { stream });
+    const now = clock.now();
+    if (toldAt !== null && msBetween(toldAt, now) < TELL_AGAIN_MS) return;
+    toldAt = now;
+    const message = "an event time lies ahead of our clock and does not move the watermark";
+    telemetry.log("warn", message, { idempotency_key: identity, ahead_ms: aheadMs });
   };
 }
