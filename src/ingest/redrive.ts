@@ -42,6 +42,8 @@ export interface RedriveOptions {
   /** Tells what would be done and does nothing. */
   readonly dryRun?: boolean | undefined;
   readonly perSecond?: number | undefined;
+  /** There is no dead-letter queue: what was given up on waits in its own. */
+  readonly ownQueueOnly?: boolean | undefined;
   /** Items at most. */
   readonly limit?: number | undefined;
   /** Items that may be on their way at once. */
@@ -103,7 +105,10 @@ export async function* redrive(
   options: RedriveOptions,
 ): AsyncGenerator<RedriveEvent, RedriveSummary> {
   const run = createRun(ports, options);
-  const scan = startScan(ports.deadLetters, options.signal && { signal: options.signal });
+  const scan = startScan(
+    options.ownQueueOnly ? null : ports.deadLetters,
+    options.signal && { signal: options.signal },
+  );
   try {
     yield* fromQueue(run, scan);
     if (run.mayGoOn() && scan.complete) yield* fromLedger(run);

@@ -61,7 +61,7 @@ test.each(CASES)(
     await world.pass(5_000);
     expect(death.died()).toBe(true);
     await world.consumer("second").start();
-    await world.pass(300_000);
+    await world.pass(120_000);
     expect(await world.depth()).toBe(0);
 
     const listed = await listIn(world, {}, "peek");

@@ -223,7 +223,7 @@ export const dlqRedrive = command({
         { ...ports, ledger, source, deadLetters: deadLetters ?? source },
         {
           ...{ scope, filter: asked, dryRun: flags["dry-run"], perSecond: flags.rate },
-          ...{ limit: flags.limit, signal: interruption() },
+          ...{ limit: flags.limit, signal: interruption(), ownQueueOnly: deadLetters === null },
           followMs: durationMs((flags.follow ?? 0) * UNITS.s),
           stop: {
             failuresMin: flags["stop-after"] ?? 1,
