@@ -1,8 +1,8 @@
 // Dead-letter scan: looks through a dead-letter queue by receiving, as there is no other way.
-//   S1. Nothing is deleted here. What is received is hidden for SCAN_VISIBILITY_MS and comes back by
-//       itself, or at once when the scan ends; whoever dies in between loses nothing.
-//   S2. A scan ends: when the queue has nothing more to show, when it has shown again as many as were
-//       seen before and nothing new among them, or after `max` messages.
+//   S1. Nothing is deleted here. What is received is hidden for SCAN_VISIBILITY_MS and comes back
+//       by itself, or at once when the scan ends; whoever dies in between loses nothing.
+//   S2. A scan ends: when the queue has nothing more to show, when it has shown again as many as
+//       were seen before and nothing new among them, or after `max` messages.
 //   S3. Of one FIFO group a queue shows ten messages at most until they are dealt with, so a scan
 //       that leaves some where they are cannot see behind them.
 

@@ -2,8 +2,8 @@
 //   V1. Only what the filter names is touched; everything else is put back as it was found.
 //   V2. A key goes back once per run, under the same key and in the same generation: copies of its
 //       dead letter are taken for one. What fails again during the run is left for the next one.
-//   V3. A run may die at any point (redrive-step.ts says why), and the next one picks up what it left:
-//       letters not yet taken away, records on their way, dossiers of what was committed.
+//   V3. A run may die at any point (redrive-step.ts says why), and the next one picks up what it
+//       left: letters not yet taken away, records on their way, dossiers of what was committed.
 //   V4. Within a FIFO group, order is kept: when one cannot be sent, those behind it stay.
 //   V5. A run that makes matters worse stops by itself.
 
