@@ -7,7 +7,10 @@
 //       and the delivery comes back later.
 //   F4. A record that is given up on in a FIFO queue keeps its group waiting behind it, unless the
 //       pipeline says to skip: what comes next may depend on it.
-//   F5. A parked record without a dossier was dropped by an operator, as both are written in one
+//   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
+//       instance, is the only copy there is: its record is opened again and tried, never
+//       acknowledged as one that was given up on before.
+//   F6. A parked record without a dossier was dropped by an operator, as both are written in one
 //       step: its message is acknowledged, and nobody waits for it any longer.
 
 import type { Mask } from "../core/mask.ts";
@@ -19,7 +22,7 @@ import type { QueueSender } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import type { Claim } from "./claim.ts";
-import { deadLetterOf, sendDeadLetter } from "./dead-letter.ts";
+import { deadLetterOf, isDeadLetterOf, sendDeadLetter } from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
@@ -136,8 +139,12 @@ class LedgerFailures implements FailStage {
 
   async parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome> {
     try {
+      if (isDeadLetterOf(hold.delivery, record.key, fence)) {
+        await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+        return NOT_RUN;
+      }
       const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
-      if (note === undefined) return { kind: "done", how: "parked-before" }; // F5
+      if (note === undefined) return { kind: "done", how: "parked-before" }; // F6
       const dossier = decodeDossier(note.body);
       // A letter of an older failure is not the one that this failure asks for.
       const sent = (dossier.dead_letter?.fence ?? 0) >= fence;

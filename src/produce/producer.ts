@@ -193,6 +193,7 @@ class OutboxProducer implements Producer {
       const backlog = await this.#catchUp();
       for (const [at, item] of items.entries()) this.#answer(item, results[at], backlog);
     } catch (error) {
+      this.#behind = true; // The rows may have been written: they leave before newer ones (S4).
       for (const item of items) item.reject(error);
     }
   }
