@@ -75,6 +75,7 @@ function pointedQueue(queue: Queue, reach: Reach): Queue {
     async receive(request, signal) {
       say("receiving");
       const deliveries = await queue.receive(request, signal);
+      for (const { messageId } of deliveries) say(`brought ${messageId}`);
       if (deliveries.length > 0) reach("received");
       return deliveries;
     },

@@ -131,6 +131,7 @@ export class IngestSite {
       ...{ endpoint: this.endpoint, queueUrl, deadLetterUrl, folder },
       ...{ owner: `worker-${this.#processes.size + 1}`, lease: "auto", carries: "messages" },
       ...{ sink: "table", concurrency: 4, drainMs: 25_000, plan: null, holds: false },
+      thread: true,
       ...config,
     });
     this.#processes.add(worker);

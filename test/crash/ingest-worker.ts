@@ -16,6 +16,7 @@ import { durationMs } from "../../src/core/units.ts";
 import { type Consumer, createConsumer } from "../../src/ingest/consumer.ts";
 import { type Pipeline, pipeline, tables } from "../../src/ingest/define-pipeline.ts";
 import { PermanentError } from "../../src/ingest/handler-errors.ts";
+import { createLeaseKeeper } from "../../src/ingest/lease-keeper.ts";
 import type {
   HandlerContext,
   MessageArrival,
@@ -47,6 +48,8 @@ export interface WorkerConfig {
   readonly concurrency: number;
   readonly drainMs: number;
   readonly plan: PointPlan | null;
+  /** Renews leases on a thread of its own, as production does; else on the event loop. */
+  readonly thread: boolean;
   /** Handlers wait for `release N` or `release all` on the input. */
   readonly holds: boolean;
 }
@@ -156,16 +159,18 @@ async function startWorker(config: WorkerConfig): Promise<void> {
   const sink = await openSink(config, path);
   const scope = { pipeline: spec.name, generation: spec.generation };
   const leaseMs = spec.visibilityMs;
-  const keeper = await startLeaseThread(
-    { telemetry: SILENT },
-    {
-      queue: { queueUrl, endpoint, region: REGION, credentials },
-      ...{ ledgerUrl: `sqlite:${path}`, scope, visibilityMs: leaseMs, leaseMs },
-    },
-  );
+  const queue = createSqsQueue({ client, queueUrl });
+  const terms = { visibilityMs: leaseMs, leaseMs };
+  const place = { queueUrl, endpoint, region: REGION, credentials };
+  const keeper = config.thread
+    ? await startLeaseThread(
+        { telemetry: SILENT },
+        { queue: place, ledgerUrl: `sqlite:${path}`, scope, ...terms },
+      )
+    : createLeaseKeeper({ ...systemPorts, queue, ledger, scope, telemetry: SILENT }, terms);
   const ports = {
     ...systemPorts,
-    queue: createSqsQueue({ client, queueUrl }),
+    queue,
     deadLetters: createSqsQueue({ client, queueUrl: deadLetterUrl }),
     objects: createS3ObjectSource({ client: s3 }),
     rows: createRowReader(),
