@@ -1,7 +1,7 @@
 // Dead-letter reading: from a message in a dead-letter queue to what it is about, and back to the
 // message it once was.
-//   R1. Whose it is, is told by the body alone: the keys of its records within our scope. So a queue
-//       that two pipelines share is safe, and so is one whose ledger forgot.
+//   R1. Whose it is, is told by the body alone: the keys of its records within our scope. So a
+//       queue that two pipelines share is safe, and so is one whose ledger forgot.
 //   R2. What carries no word of ours was moved by the queue's own redrive policy, because processes
 //       died over it ("back-stop"), or was put there by somebody ("unknown"). It is read for its
 //       keys like any other.

@@ -1,8 +1,8 @@
 // Dead-letter scan: looks through a dead-letter queue by receiving, as there is no other way.
-//   S1. Nothing is deleted here. What is received is hidden for SCAN_VISIBILITY_MS and comes back by
-//       itself, or at once when the scan ends; whoever dies in between loses nothing.
-//   S2. A scan ends: when the queue has nothing more to show, when it has shown again as many as were
-//       seen before and nothing new among them, or after `max` messages.
+//   S1. Nothing is deleted here. What is received is hidden for SCAN_VISIBILITY_MS and comes back
+//       by itself, or at once when the scan ends; whoever dies in between loses nothing.
+//   S2. A scan ends: when the queue has nothing more to show, when it has shown again as many as
+//       were seen before and nothing new among them, or after `max` messages.
 //   S3. Of one FIFO group a queue shows ten messages at most until they are dealt with, so a scan
 //       that leaves some where they are cannot see behind them.
 
@@ -27,19 +27,20 @@ export interface DeadLetterScan {
   readonly complete: boolean;
 }
 
+/** Scans a queue; without one, there is nothing to see. */
 export function startScan(
-  queue: QueueReceiver,
+  queue: QueueReceiver | null,
   options: { readonly max?: number; readonly signal?: AbortSignal } = {},
 ): DeadLetterScan {
   const { max = SCAN_MESSAGES_MAX, signal = new AbortController().signal } = options;
   const seen = new Set<string>();
   const held = new Map<string, string>();
-  let complete = false;
+  let complete = queue === null;
 
   async function next(): Promise<readonly Delivery[]> {
     const request = { waitMs: SCAN_WAIT_MS, visibilityMs: SCAN_VISIBILITY_MS };
     let repeats = 0;
-    while (!complete && seen.size < max && !signal.aborted) {
+    while (queue !== null && !complete && seen.size < max && !signal.aborted) {
       const room = Math.min(SQS_BATCH_ENTRIES_MAX, max - seen.size);
       const deliveries = await queue.receive({ ...request, max: room }, signal);
       const fresh = deliveries.filter(({ messageId }) => !seen.has(messageId));
@@ -64,7 +65,7 @@ export function startScan(
         const some = receipts.slice(at, at + SQS_BATCH_ENTRIES_MAX);
         const changes = some.map((receipt) => ({ receipt, visibilityMs: durationMs(0) }));
         // Not worth failing for: what cannot be put back now comes back by itself (S1).
-        await queue.changeVisibility(changes).catch(() => undefined);
+        await queue?.changeVisibility(changes).catch(() => undefined);
       }
     },
     get complete() {

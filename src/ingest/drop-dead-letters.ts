@@ -2,10 +2,10 @@
 //   O1. Only what the filter names is touched; everything else is put back as it was found.
 //   O2. The message first, the dossier second: whoever dies in between leaves a dossier, by which
 //       the next run finds what is left to be done.
-//   O3. The record stays parked: copies of the message that still come are acknowledged and not run.
-//       Where the message waits in its own queue, removing the dossier is what lets it go.
-//   O4. A dossier whose letter the queue did not show is kept, unless the queue holds nothing at all:
-//       another reader may have it in hand.
+//   O3. The record stays parked: copies of the message that still come are acknowledged and not
+//       run. Where the message waits in its own queue, removing the dossier is what lets it go.
+//   O4. A dossier whose letter the queue did not show is kept, unless the queue holds nothing at
+//       all: another reader may have it in hand.
 
 import { type LedgerScope, recordKey } from "../core/record-state.ts";
 import type { QueueReceiver } from "../ports/queue-receiver.ts";

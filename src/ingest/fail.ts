@@ -27,11 +27,12 @@ import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
 import { PermanentError } from "./handler-errors.ts";
-import { type Hold, LeaseLost } from "./hold.ts";
+import { type Hold, LeaseLost, Stopping } from "./hold.ts";
 import { type Failed, makeDossier } from "./make-dossier.ts";
 import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import { NOT_RUN, type Outcome } from "./outcome.ts";
 import { classify } from "./policy/error-class.ts";
+import { isOf } from "./policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
 import { retryDelayMs } from "./policy/retry.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
@@ -103,7 +104,8 @@ class LedgerFailures implements FailStage {
 
   async fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: Hold) {
     const { error, stage, secrets } = failure;
-    if (error instanceof LeaseLost) return LOST;
+    if (isOf(error, LeaseLost)) return LOST;
+    if (isOf(error, Stopping)) return this.giveBack(record, claim, hold);
     const failed = this.#read(record, error, secrets);
     const { retry, blames } = failed.verdict;
     try {

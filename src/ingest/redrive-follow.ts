@@ -46,25 +46,15 @@ export function createFollower<T>(
     if (kind === "parked") {
       return (view?.record.fence ?? 0) > record.fence ? "failed-again" : "waiting"; // W1
     }
-    return (await isOvertaken(record)) ? "overtaken" : "waiting";
-  }
-
-  async function isOvertaken({ object }: LetterRecord): Promise<boolean> {
-    if (object === null || object.sequencer === null) return false;
-    const state = await ledger.showObject(scope, object.bucket, object.key);
-    return state !== undefined && compareSequencers(object.sequencer, state.sequencer) < 0;
+    return (await isOvertaken(ledger, scope, record)) ? "overtaken" : "waiting";
   }
 
   async function endOfAll({ records }: Followed<T>): Promise<RedriveEnd> {
     const ends = await Promise.all(records.map(endOf));
     if (ends.includes("waiting")) return "waiting";
     const done = records.filter((_, at) => ends[at] !== "failed-again");
-    if (done.length > 0)
-      await ledger.removeNotes(
-        scope,
-        "dossier",
-        done.map(({ key }) => key),
-      ); // W3
+    const names = done.map(({ key }) => key);
+    if (names.length > 0) await ledger.removeNotes(scope, "dossier", names); // W3
     if (ends.includes("failed-again")) return "failed-again";
     return ends.includes("committed") ? "committed" : "overtaken";
   }
@@ -93,6 +83,13 @@ export function createFollower<T>(
       return items;
     },
   };
+}
+
+/** Whether a newer event of the record's object was applied, so that this one never will be. */
+async function isOvertaken(ledger: Ledger, scope: LedgerScope, { object }: LetterRecord) {
+  if (object === null || object.sequencer === null) return false;
+  const state = await ledger.showObject(scope, object.bucket, object.key);
+  return state !== undefined && compareSequencers(object.sequencer, state.sequencer) < 0;
 }
 
 /** The fence that a record has now; 0 if the ledger does not know it. */

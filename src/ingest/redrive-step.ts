@@ -1,10 +1,10 @@
 // Redrive step: takes one dead letter back to its queue.
 //   B1. The ledger first, the source queue second, the dead-letter queue last. Dying in between
-//       leaves the dead letter where it is, and the next run does the same again; a message that was
-//       sent twice is applied once, as its key is the same.
+//       leaves the dead letter where it is, and the next run does the same again; a message that
+//       was sent twice is applied once, as its key is the same.
 //   B2. A record that was committed meanwhile is not sent again: its dead letter is taken away.
-//   B3. A FIFO queue drops what has the dedup id of something sent within five minutes. So the id is
-//       new in every redrive, and the same when one redrive has to ask twice.
+//   B3. A FIFO queue drops what has the dedup id of something sent within five minutes. So the id
+//       is new in every redrive, and the same when one redrive has to ask twice.
 
 import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";

@@ -2,8 +2,8 @@
 //   V1. Only what the filter names is touched; everything else is put back as it was found.
 //   V2. A key goes back once per run, under the same key and in the same generation: copies of its
 //       dead letter are taken for one. What fails again during the run is left for the next one.
-//   V3. A run may die at any point (redrive-step.ts says why), and the next one picks up what it left:
-//       letters not yet taken away, records on their way, dossiers of what was committed.
+//   V3. A run may die at any point (redrive-step.ts says why), and the next one picks up what it
+//       left: letters not yet taken away, records on their way, dossiers of what was committed.
 //   V4. Within a FIFO group, order is kept: when one cannot be sent, those behind it stay.
 //   V5. A run that makes matters worse stops by itself.
 
@@ -42,6 +42,8 @@ export interface RedriveOptions {
   /** Tells what would be done and does nothing. */
   readonly dryRun?: boolean | undefined;
   readonly perSecond?: number | undefined;
+  /** There is no dead-letter queue: what was given up on waits in its own. */
+  readonly ownQueueOnly?: boolean | undefined;
   /** Items at most. */
   readonly limit?: number | undefined;
   /** Items that may be on their way at once. */
@@ -103,7 +105,10 @@ export async function* redrive(
   options: RedriveOptions,
 ): AsyncGenerator<RedriveEvent, RedriveSummary> {
   const run = createRun(ports, options);
-  const scan = startScan(ports.deadLetters, options.signal && { signal: options.signal });
+  const scan = startScan(
+    options.ownQueueOnly ? null : ports.deadLetters,
+    options.signal && { signal: options.signal },
+  );
   try {
     yield* fromQueue(run, scan);
     if (run.mayGoOn() && scan.complete) yield* fromLedger(run);

@@ -1,4 +1,4 @@
-// What tests of dead letters share: records that are given up on, and generators run in virtual time.
+// What tests of dead letters share: listing and redriving in virtual time.
 
 import { listDeadLetters } from "../../src/ingest/dead-letter-list.ts";
 import type { DeadLetterFilter } from "../../src/ingest/policy/dead-letter-filter.ts";
