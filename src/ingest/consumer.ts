@@ -161,9 +161,9 @@ class QueueConsumer implements Consumer {
     hold.drop();
     const heldMs = msBetween(hold.receivedAt, this.#ports.clock.now());
     settler.settle(hold.delivery, withinGrant(settlement, heldMs));
-    stages.tally.settled(hold, settlement.kind === "delete");
+    stages.tally.settled(hold, settlement);
     this.#inHand.delete(hold);
-    if (this.#inHand.size === 0) breaker.ended();
+    breaker.ended(); // Whatever it was, a probe has told all it can; the next may follow.
     this.#receiver.wake();
     if (this.#inHand.size > 0) return;
     const told = this.#onEmpty;
