@@ -29,7 +29,8 @@ export function whatToTry(
     ...(folder === undefined
       ? []
       : [["drop a file into the watched folder", `cp FILE ${folder}/`]]),
-    ["look at the dead letters, mend the cause, redrive them", `${COMMAND} dlq list${where}`],
+    ["look at the dead letters", `${COMMAND} dlq list${where}`],
+    ["mend the cause, then have them tried again", `${COMMAND} dlq redrive${where}`],
     ["the numbers", `curl -s ${metricsOrigin}/metrics`],
   ];
   return [

@@ -1,4 +1,5 @@
-// New project: the files that `tidegate init` writes: a pipeline that runs, and a test that shows it.
+// New project: the files that `tidegate init` writes: a pipeline that runs, and a test that shows
+// it.
 //   N1. Nothing is overwritten. If one of the files is there, none is written.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";

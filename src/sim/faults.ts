@@ -1,5 +1,5 @@
-// Faults: which calls go wrong, and how. Drawn by name (word-hash.ts), so that every fault has an id
-// of its own and can be left out without moving the others.
+// Faults: which calls go wrong, and how. Drawn by name (word-hash.ts), so that every fault has an
+// id of its own and can be left out without moving the others.
 //   F1. A call is a crash point twice: before its effect, and after it with the answer lost.
 //   F2. Faults strike until the world turns quiet, and never after.
 //   F3. What struck is kept, with its id, for stories and for shrinking.
