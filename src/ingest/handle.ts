@@ -126,6 +126,9 @@ function effectMethods(effects: Effect[], signal: AbortSignal) {
   };
 }
 
+/** The same for all: an error of its own for each record would cost more than the record. */
+const OVER = new Error("the attempt is over");
+
 interface Attempt {
   readonly signal: AbortSignal;
   /** Runs `work`, or gives up on it as soon as the signal aborts (H1). */
@@ -139,6 +142,7 @@ function beginAttempt(hold: Hold, deadlines: Deadlines, timeoutMs: number): Atte
   const follow = () => own.abort(hold.signal.reason);
   if (hold.signal.aborted) follow();
   hold.signal.addEventListener("abort", follow, { once: true });
+  let giveUp: (() => void) | null = null;
   const end = deadlines.begin(() => {
     own.abort(new DeadlinePassed(`the handler took longer than ${timeoutMs} ms`));
   });
@@ -146,7 +150,7 @@ function beginAttempt(hold: Hold, deadlines: Deadlines, timeoutMs: number): Atte
     signal: own.signal,
     run: (work) =>
       new Promise<void>((resolve, reject) => {
-        const giveUp = () => reject(own.signal.reason);
+        giveUp = () => reject(own.signal.reason);
         if (own.signal.aborted) return giveUp();
         own.signal.addEventListener("abort", giveUp, { once: true });
         work().then(resolve, reject);
@@ -154,8 +158,9 @@ function beginAttempt(hold: Hold, deadlines: Deadlines, timeoutMs: number): Atte
     close(result) {
       end();
       hold.signal.removeEventListener("abort", follow);
+      if (giveUp !== null) own.signal.removeEventListener("abort", giveUp);
       const all = result.slice();
-      own.abort(new Error("the attempt is over"));
+      own.abort(OVER);
       return all;
     },
   };
