@@ -204,7 +204,9 @@ class RunningWorld implements World {
     const { scheduler } = this.stage;
     void this.#isDrained().then((drained) => {
       this.#drained ||= drained;
-      if (!drained) scheduler.after(LOOK_EVERY_MS, hashText("look"), () => this.#look());
+      if (drained) return;
+      if (this.facts.halts) this.cast.operator.reopen(); // Work of the faulty time may still fail.
+      scheduler.after(LOOK_EVERY_MS, hashText("look"), () => this.#look());
     });
   }
 
