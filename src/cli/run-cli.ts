@@ -16,6 +16,7 @@ import { dev } from "./commands/dev.ts";
 import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
 import { run } from "./commands/run.ts";
+import { sim } from "./commands/sim.ts";
 import { up } from "./commands/up.ts";
 import { why } from "./commands/why.ts";
 import { helpOf, helpOfAll } from "./help.ts";
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   ledgerCheck,
   ledgerShow,
   ledgerStatsCommand,
+  sim,
 ].map((each) => each as Command);
 
 export async function runCli(

@@ -43,7 +43,7 @@ export interface StageOptions {
   readonly seed: number;
   readonly topology: Topology;
   readonly mix: FaultMix;
-  readonly disabled: ReadonlySet<string>;
+  readonly only: ReadonlySet<string> | null;
   readonly quietAt: number;
   readonly parts: WorldParts;
   readonly drain: Drain;
@@ -77,14 +77,14 @@ export interface Stage {
 export type ServiceName = "queue" | "dead-letters" | "ledger" | "sink" | "objects" | "outbox";
 
 export async function createStage(options: StageOptions): Promise<Stage> {
-  const { seed, topology, mix, disabled, quietAt, parts } = options;
+  const { seed, topology, mix, only, quietAt, parts } = options;
   const trace = new TraceHash();
   const scheduler = new Scheduler({ startAt: START_AT, trace, drain: options.drain });
   const history = tracedHistory(createHistory(scheduler), trace);
   const faults = createFaults({
     seed,
     rates: mix.rates,
-    disabled,
+    only,
     clock: scheduler,
     quietAt: () => quietAt,
     onFired: ({ id, what }) => history.add("world", { kind: "fault", id, what }),

@@ -26,8 +26,8 @@ export interface WorldOptions {
   readonly mix: FaultMix;
   /** How long faults last. */
   readonly faultyMs: number;
-  /** Ids of faults that are left out. */
-  readonly disabled?: ReadonlySet<string>;
+  /** Ids of the only faults that may strike; all may unless said. */
+  readonly only?: ReadonlySet<string>;
   /** Names of records that are left out. */
   readonly skipped?: ReadonlySet<string>;
   /** Records instead of those that the seed draws. */
@@ -68,7 +68,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const known = new Map(items.map((item) => [item.name, item]));
   const stage = await createStage({
     ...{ seed, topology, mix, parts, drain },
-    disabled: options.disabled ?? new Set(),
+    only: options.only ?? null,
     quietAt: START_AT + faultyMs,
     lateMsOf: (name) => known.get(name)?.lateMs ?? 0,
   });
