@@ -190,10 +190,11 @@ function tellLost(changes: readonly Change[], history: History, names: SimPorts[
   for (const change of changes) {
     if (change.kind !== "put-message") continue;
     const { id: messageId, body, detail } = change.content;
-    const { dedupId } = parseDetail(detail);
-    const isDeadLetter = detail?.includes(DEAD_LETTER_ATTRIBUTES.key) ?? false;
+    const { dedupId, attributes } = parseDetail(detail);
+    const facts = attributes?.[DEAD_LETTER_ATTRIBUTES.failure]?.value;
+    const fence = facts === undefined ? null : (JSON.parse(facts) as { fence: number }).fence;
     for (const name of names.ofBody(body)) {
-      if (isDeadLetter) history.add("broker", { kind: "dead-letter", name, messageId });
+      if (fence !== null) history.add("broker", { kind: "dead-letter", name, messageId, fence });
       else {
         const { group } = change.head;
         history.add("broker", { kind: "sent", name, messageId, dedupId, group });
