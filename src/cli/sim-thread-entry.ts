@@ -2,14 +2,13 @@
 
 import { parentPort } from "node:worker_threads";
 import { present } from "../core/assert.ts";
-import { systemTurn } from "../platform/system-turn.ts";
+import { afterPromiseJobs as drain } from "../platform/system-turn.ts";
 import { runSeed } from "../sim/run-seed.ts";
 import { shrinkSeed } from "../sim/shrink.ts";
 import { tellStory } from "../sim/story.ts";
 import type { SeedOrder, SeedVerdict } from "./sim-threads.ts";
 
 const port = present(parentPort, "the port of a worker thread");
-const drain = () => new Promise<void>((resolve) => systemTurn.afterTurn(resolve));
 
 async function judge({ seed, hours, shrinks }: SeedOrder): Promise<SeedVerdict> {
   const report = await runSeed(seed, { drain, hours });
