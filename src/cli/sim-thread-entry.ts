@@ -19,7 +19,7 @@ async function judge({ seed, hours, shrinks }: SeedOrder): Promise<SeedVerdict> 
   return {
     ...counts,
     violations: violations.map(({ checker, message }) => ({ checker, message })),
-    story: tellStory(told, hours),
+    story: tellStory(told, `tidegate sim --seed ${seed}${hours === 1 ? "" : ` --hours ${hours}`}`),
   };
 }
 

@@ -16,7 +16,7 @@ import type { Outbox } from "../ports/outbox.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import { createEffectTable, type EffectTable } from "./effect-table.ts";
 import type { FaultMix } from "./fault-mix.ts";
-import { createFaults } from "./faults.ts";
+import { type CallFaultKind, createFaults } from "./faults.ts";
 import { createHistory, type History } from "./history.ts";
 import { Network, type Service } from "./network.ts";
 import { SimProcess } from "./process.ts";
@@ -44,6 +44,7 @@ export interface StageOptions {
   readonly topology: Topology;
   readonly mix: FaultMix;
   readonly only: ReadonlySet<string> | null;
+  readonly planned: ReadonlyMap<string, CallFaultKind>;
   readonly quietAt: number;
   readonly parts: WorldParts;
   readonly drain: Drain;
@@ -77,7 +78,7 @@ export interface Stage {
 export type ServiceName = "queue" | "dead-letters" | "ledger" | "sink" | "objects" | "outbox";
 
 export async function createStage(options: StageOptions): Promise<Stage> {
-  const { seed, topology, mix, only, quietAt, parts } = options;
+  const { seed, topology, mix, only, planned, quietAt, parts } = options;
   const trace = new TraceHash();
   const scheduler = new Scheduler({ startAt: START_AT, trace, drain: options.drain });
   const history = tracedHistory(createHistory(scheduler), trace);
@@ -85,6 +86,7 @@ export async function createStage(options: StageOptions): Promise<Stage> {
     seed,
     rates: mix.rates,
     only,
+    planned,
     clock: scheduler,
     quietAt: () => quietAt,
     onFired: ({ id, what }) => history.add("world", { kind: "fault", id, what }),

@@ -7,8 +7,8 @@ import { START_AT } from "./stage.ts";
 
 const STEPS_MAX = 80;
 
-/** The first violation of a report as lines of text, with the command that shows it again. */
-export function tellStory(report: SeedReport, hours: number): string[] {
+/** The first violation of a report as lines of text; `replay` is the command that shows it again. */
+export function tellStory(report: SeedReport, replay: string): string[] {
   const [violation] = report.violations;
   if (violation === undefined) return [`Seed ${report.seed}: every promise was kept.`];
   const names = new Set(violation.names);
@@ -26,7 +26,7 @@ export function tellStory(report: SeedReport, hours: number): string[] {
     }),
     `     ${timeOf(violation.at)}  => ${violation.message}`,
     "",
-    `  Replay: tidegate sim --seed ${report.seed}${hours === 1 ? "" : ` --hours ${hours}`}`,
+    `  Replay: ${replay}`,
   ];
 }
 

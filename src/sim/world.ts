@@ -6,7 +6,7 @@
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
 import { ConsumerHost } from "./consumer-host.ts";
 import type { FaultMix } from "./fault-mix.ts";
-import type { FiredFault } from "./faults.ts";
+import type { CallFaultKind, FiredFault } from "./faults.ts";
 import type { HistoryEvent, Waiting, WorldFacts } from "./history.ts";
 import { Notifier } from "./notifier.ts";
 import { Operator } from "./operator.ts";
@@ -28,6 +28,8 @@ export interface WorldOptions {
   readonly faultyMs: number;
   /** Ids of the only faults that may strike; all may unless said. */
   readonly only?: ReadonlySet<string>;
+  /** Faults that strike for certain, by their ids. */
+  readonly planned?: ReadonlyMap<string, CallFaultKind>;
   /** Names of records that are left out. */
   readonly skipped?: ReadonlySet<string>;
   /** Records instead of those that the seed draws. */
@@ -72,6 +74,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const stage = await createStage({
     ...{ seed, topology, mix, parts, drain },
     only: options.only ?? null,
+    planned: options.planned ?? new Map(),
     quietAt: START_AT + faultyMs,
     lateMsOf: (name) => known.get(name)?.lateMs ?? 0,
   });
