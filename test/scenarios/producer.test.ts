@@ -13,11 +13,11 @@ function sent(events: readonly HistoryEvent[]): string[] {
 test("a row whose registration got no answer leaves before the next of its group", async () => {
   const { violations, events } = await play({
     topology: FIFO,
-    items: [item("e1", 1_000), item("e2", 1_500)],
-    faults: { "producer-1/outbox.register#1": "answer-lost" },
+    items: [item("e1", 100, { group: "g2" }), item("e2", 1_000), item("e3", 1_500)],
+    faults: { "producer-1/outbox.register#2": "answer-lost" },
   });
   expect(violations).toEqual([]);
-  expect(sent(events)).toEqual(["e1", "e2"]);
+  expect(sent(events)).toEqual(["e1", "e2", "e3"]);
 });
 
 test("a row that waits behind another producer's is not overtaken by our own newer one", async () => {
