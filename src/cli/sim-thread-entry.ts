@@ -8,6 +8,9 @@ import { shrinkSeed } from "../sim/shrink.ts";
 import { tellStory } from "../sim/story.ts";
 import type { SeedOrder, SeedVerdict } from "./sim-threads.ts";
 
+// Simulated errors are made by the thousand, and nobody reads their stacks.
+Error.stackTraceLimit = 0;
+
 const port = present(parentPort, "the port of a worker thread");
 
 async function judge({ seed, hours, shrinks }: SeedOrder): Promise<SeedVerdict> {

@@ -25,7 +25,7 @@ function drawTopology(dice: NamedDice): Topology {
   const carries = dice.pick("carries", ["messages", "messages", "objects"] as const);
   const fifo = carries === "messages" && dice.chance("fifo", 0.45);
   const sink = dice.pick("sink", ["transactional", "transactional", "idempotent"] as const);
-  const events = dice.scaled("events", 60, 2_500);
+  const events = dice.scaled("events", 60, 1_200);
   return {
     carries,
     fifo,
