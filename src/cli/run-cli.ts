@@ -17,6 +17,7 @@ import { dlqDrop, dlqList, dlqRedrive, dlqShow } from "./commands/dlq.ts";
 import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
 import { run } from "./commands/run.ts";
+import { sim } from "./commands/sim.ts";
 import { up } from "./commands/up.ts";
 import { why } from "./commands/why.ts";
 import { helpOf, helpOfAll } from "./help.ts";
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   ledgerCheck,
   ledgerShow,
   ledgerStatsCommand,
+  sim,
 ].map((each) => each as Command);
 
 export async function runCli(

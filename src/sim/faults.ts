@@ -55,21 +55,24 @@ export interface FaultSite {
 export interface FaultsOptions {
   readonly seed: number;
   readonly rates: CallRates;
-  readonly disabled: ReadonlySet<string>;
+  /** Faults that strike for certain, by their ids: `consumer-1/ledger.commit#2`. */
+  readonly planned: ReadonlyMap<string, CallFaultKind>;
+  /** The only ones that may strike; null lets all. */
+  readonly only: ReadonlySet<string> | null;
   readonly clock: { readonly now: number };
   readonly quietAt: () => number;
   readonly onFired: (fault: FiredFault) => void;
 }
 
 export function createFaults(options: FaultsOptions): Faults {
-  const { seed, rates, disabled, clock, quietAt, onFired } = options;
+  const { seed, rates, planned, only, clock, quietAt, onFired } = options;
   const base = mixWords(hashText("faults", seed | 0), Math.floor(seed / 0x1_0000_0000));
   const sites = new Map<string, FaultSite>();
   const fired: FiredFault[] = [];
   const total = CALL_FAULTS.reduce((sum, kind) => sum + rates[kind], 0);
 
   function fire(id: string, what: string): boolean {
-    if (disabled.has(id) || clock.now >= quietAt()) return false; // F2
+    if (clock.now >= quietAt() || only?.has(id) === false) return false; // F2
     const fault = { id, what, at: clock.now };
     fired.push(fault); // F3
     onFired(fault);
@@ -100,10 +103,10 @@ export function createFaults(options: FaultsOptions): Faults {
         calls += 1;
         word = mixWords(own, calls);
         const fraction = fractionOf(word);
-        if (fraction >= total) return null;
-        const kind = kindAt(fraction);
-        if (kind === null) return null;
+        if (fraction >= total && planned.size === 0) return null;
         const id = `${name}#${calls}`;
+        const kind = planned.get(id) ?? kindAt(fraction);
+        if (kind === null) return null;
         if (!fire(id, kind)) return null;
         return { id, kind, word: mixWords(word, 1) };
       },

@@ -4,6 +4,7 @@
 //   Q3. An entry of a batch may fail alone, with or without having been carried out.
 
 import { durationMs } from "../core/units.ts";
+import { DEAD_LETTER_ATTRIBUTES } from "../ingest/dead-letter.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import type { Delivery, Queue, SettleOutcome } from "../ports/queue-receiver.ts";
 import type { Service } from "./network.ts";
@@ -48,10 +49,12 @@ export function createSimQueue(
     return outcomes;
   }
 
-  function wasSent({ body, dedupId, groupId: group }: OutgoingMessage, messageId: string): void {
+  function wasSent(message: OutgoingMessage, messageId: string): void {
+    const { body, dedupId, groupId: group } = message;
+    const fence = letterFenceOf(message.attributes) ?? 0;
     for (const name of names.ofBody(body)) {
       if (role === "dead-letters")
-        history.add(process.name, { kind: "dead-letter", name, messageId });
+        history.add(process.name, { kind: "dead-letter", name, messageId, fence });
       else history.add(process.name, { kind: "sent", name, messageId, dedupId, group });
     }
   }
@@ -60,8 +63,9 @@ export function createSimQueue(
     const { messageId, receipt, receiveCount } = delivery;
     const told = names.ofBody(delivery.body);
     receipts.set(receipt, { messageId, names: told });
-    const event = { kind: "delivered", names: told, messageId, receipt, receiveCount } as const;
-    history.add(process.name, event);
+    const letter = letterFenceOf(delivery.attributes);
+    const event = { names: told, messageId, receipt, receiveCount, letter };
+    history.add(process.name, { kind: "delivered", ...event });
   }
 
   async function remove(some: readonly string[]): Promise<readonly SettleOutcome[]> {
@@ -114,6 +118,12 @@ export function createSimQueue(
       }),
     facts: () => call("facts", () => inner.facts()),
   };
+}
+
+/** The fence that a dead letter tells of itself; null for anything else. */
+export function letterFenceOf(attributes: Readonly<Record<string, string>>): number | null {
+  const facts = attributes[DEAD_LETTER_ATTRIBUTES.failure];
+  return facts === undefined ? null : (JSON.parse(facts) as { fence: number }).fence;
 }
 
 /** Carries out some entries, and tells of some of those that they failed (Q3). */
