@@ -30,11 +30,9 @@ export function createCaller(
   ports: Pick<SimPorts, "network" | "faults">,
   process: SimProcess,
   service: Service,
-  code: ConstructorParameters<typeof TidegateError>[0] | ((message: string) => Error),
+  code: ConstructorParameters<typeof TidegateError>[0],
 ): Caller {
-  const errorOf =
-    typeof code === "function" ? code : (text: string) => new TidegateError(code, text);
-  const unavailable = (reason: string) => errorOf(`${service.name}: ${reason}`);
+  const unavailable = (reason: string) => new TidegateError(code, `${service.name}: ${reason}`);
   const sites = new Map<string, ReturnType<Faults["site"]>>();
   return (method, run, other) => {
     let site = sites.get(method);

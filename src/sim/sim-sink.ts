@@ -38,7 +38,7 @@ export function createSimIdempotentSink(
   table: EffectTable,
   service: Service,
 ): IdempotentSink {
-  const call = createCaller(ports, process, service, sinkError);
+  const call = createCaller(ports, process, service, "TG_SINK_UNAVAILABLE");
   return {
     mode: "idempotent",
     prepare: nothing,
@@ -61,9 +61,4 @@ export function createSimIdempotentSink(
 
 function valueOf(effect: Effect): string {
   return effect.kind === "custom" ? String(effect.value) : JSON.stringify(effect);
-}
-
-/** What a driver throws whose database cannot be reached. */
-function sinkError(message: string): Error {
-  return Object.assign(new Error(message), { code: "ECONNREFUSED" });
 }
