@@ -94,7 +94,8 @@ function createStages(
   const { queue, sink, telemetry } = ports;
   const { pipeline, runId, deadlines } = options;
   const auto = pipeline.lease === "auto" && sink?.mode === "transactional";
-  const receiptIsEnough = pipeline.lease === "receipt" || auto;
+  // An idempotent sink is told before the commit, so it needs a fence that the ledger gave (C4).
+  const receiptIsEnough = auto || (pipeline.lease === "receipt" && sink?.mode !== "idempotent");
   const leaseMs = pipeline.visibilityMs;
   const mask = createMask(pipeline.mask);
   return {

@@ -83,6 +83,18 @@ export function isOurs(name: string): boolean {
   return (Object.values(DEAD_LETTER_ATTRIBUTES) as string[]).includes(name);
 }
 
+/** Whether a delivery is the dead letter of that key and fence, come back (X2). */
+export function isDeadLetterOf(delivery: Delivery, key: RecordKey, fence: Fence): boolean {
+  const { key: keyName, failure } = DEAD_LETTER_ATTRIBUTES;
+  if (delivery.attributes[keyName] !== key) return false;
+  try {
+    const facts = JSON.parse(delivery.attributes[failure] ?? "null") as FailureFacts | null;
+    return facts?.fence === fence;
+  } catch {
+    return false; // Somebody else's attribute of that name.
+  }
+}
+
 /** Puts a dead letter into its queue and tells what to write down about it. */
 export async function sendDeadLetter(
   ports: { readonly clock: Clock; readonly deadLetters: QueueSender },

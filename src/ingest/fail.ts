@@ -7,17 +7,22 @@
 //       and the delivery comes back later.
 //   F4. A record that is given up on in a FIFO queue keeps its group waiting behind it, unless the
 //       pipeline says to skip: what comes next may depend on it.
+//   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
+//       instance, is the only copy there is: its record is opened again and tried, never
+//       acknowledged as one that was given up on before.
+//   F6. A dossier replaces the one before it even where our clock is behind that of whoever wrote
+//       it: an older note would be dropped, and its dead letter be taken for the one of today.
 
 import type { Mask } from "../core/mask.ts";
 import type { Fence, LedgerScope } from "../core/record-state.ts";
-import { type DurationMs, minutes } from "../core/units.ts";
+import { type DurationMs, type EpochMs, minutes } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { QueueSender } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import type { Claim } from "./claim.ts";
-import { deadLetterOf, sendDeadLetter } from "./dead-letter.ts";
+import { deadLetterOf, isDeadLetterOf, sendDeadLetter } from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
@@ -138,8 +143,12 @@ class LedgerFailures implements FailStage {
       const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
       const dossier = note === undefined ? null : decodeDossier(note.body);
       const buried = dossier === null || dossier.dead_letter !== null;
-      if (buried) return { kind: "done", how: "parked-before" };
-      return await this.#bury(record, dossier, fence, hold);
+      if (!buried) return await this.#bury(record, { dossier, at: note?.at }, fence, hold);
+      if (!isDeadLetterOf(hold.delivery, record.key, fence)) {
+        return { kind: "done", how: "parked-before" };
+      }
+      await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+      return NOT_RUN;
     } catch (trouble) {
       return this.unavailable(record, trouble, hold);
     }
@@ -167,7 +176,9 @@ class LedgerFailures implements FailStage {
     const { scope, queue, runId } = this.#options;
     const dossier = await makeDossier(this.#ports, this.#options, { record, claim, failed, hold });
     const body = encodeDossier(dossier);
-    const note = { kind: "dossier", name: record.key, at: clock.now(), count: 1, body } as const;
+    const former = await ledger.findNote(scope, "dossier", record.key);
+    const at = laterOf(clock.now(), former?.at); // F6
+    const note = { kind: "dossier", name: record.key, at, count: 1, body } as const;
     const attempt = this.#attemptOf(record, claim, failed, hold);
     const [result] = await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);
     if (result === undefined || result.kind === "fenced") return LOST;
@@ -179,18 +190,24 @@ class LedgerFailures implements FailStage {
       fingerprint: failed.fingerprint,
       attempts: result.attempts,
     });
-    return this.#bury(record, dossier, result.fence, hold);
+    return this.#bury(record, { dossier, at }, result.fence, hold);
   }
 
   /** Puts the dead letter where it belongs and writes down that it is there (F2). */
-  async #bury(record: WorkRecord, dossier: Dossier, fence: Fence, hold: Hold): Promise<Outcome> {
+  async #bury(
+    record: WorkRecord,
+    { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs | undefined },
+    fence: Fence,
+    hold: Hold,
+  ): Promise<Outcome> {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
     const letter = deadLetterOf(hold.delivery, dossier, fence, deadLetters.fifo);
     const dead_letter = await sendDeadLetter({ clock, deadLetters }, letter);
     const body = encodeDossier({ ...dossier, dead_letter });
-    const note = { kind: "dossier", name: record.key, at: clock.now(), count: 0, body } as const;
+    const at = laterOf(clock.now(), writtenAt); // F6
+    const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);
     return { kind: "done", how: "dead-lettered" };
   }
@@ -233,6 +250,10 @@ class LedgerFailures implements FailStage {
       delay_ms: delayMs,
     });
   }
+}
+
+function laterOf(now: EpochMs, former: EpochMs | undefined): EpochMs {
+  return former !== undefined && former > now ? former : now;
 }
 
 const LOST: Outcome = { kind: "lost" };

@@ -155,7 +155,10 @@ export interface PipelineSpec<S extends SourceSpec, Out, T extends TablesSpec> {
   readonly onMissing?: "dead-letter" | "drop" | "retry";
   /** FIFO queues: whether a group waits behind a record that was given up on. */
   readonly onPoison?: "halt" | "skip";
-  /** "receipt" saves a write per record; "auto" takes it wherever it is safe. */
+  /**
+   * "receipt" saves a write per record; "auto" takes it wherever it is safe. A sink outside the
+   * ledger needs a fence, so that there the ledger is asked whatever is said here.
+   */
   readonly lease?: "auto" | "receipt" | "ledger";
   /** 0 for live work; a replay has another. */
   readonly generation?: number;

@@ -115,7 +115,8 @@ class LongPolls implements Receiver {
       const deliveries = await queue.receive(request, this.#stopping.signal);
       this.#failures = 0;
       this.#plenty = deliveries.length === max;
-      const since = epochMs(Math.max(askedAt, clock.now() - visibilityMs * ANSWER_SHARE)); // V5
+      const shareMs = Math.floor(visibilityMs * ANSWER_SHARE); // Instants are whole (U1 of units.ts).
+      const since = epochMs(Math.max(askedAt, clock.now() - shareMs)); // V5
       for (const delivery of deliveries) take(delivery, since);
       if (deliveries.length === 0) onNothing();
     } catch (error) {

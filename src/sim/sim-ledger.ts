@@ -150,26 +150,34 @@ function createTeller({ history, names }: SimPorts, actor: string) {
     add,
     claimed({ key }: { key: string }, result: ClaimResult): void {
       const name = names.ofKey(key);
-      if (result.kind !== "claimed") return refused(name, result.kind);
-      const { fence, attempt } = result;
-      add({ kind: "claimed", name, fence, attempt });
+      if (result.kind !== "claimed") refused(name, result.kind);
+      else {
+        const { fence, attempt } = result;
+        add({ kind: "claimed", name, fence, attempt });
+      }
     },
     committed({ key, fence }: { key: string; fence: number }, result: CommitResult): void {
       const name = names.ofKey(key);
-      if (result.kind === "fenced") return refused(name, result.kind);
-      add({ kind: "committed", name, fence, superseded: result.kind === "superseded" });
+      if (result.kind === "fenced") refused(name, result.kind);
+      else {
+        add({ kind: "committed", name, fence, superseded: result.kind === "superseded" });
+      }
     },
     direct({ key }: { key: string }, result: DirectResult): void {
       const name = names.ofKey(key);
-      if (result.kind !== "committed") return refused(name, result.kind);
-      add({ kind: "committed", name, fence: result.fence, superseded: false });
+      if (result.kind !== "committed") refused(name, result.kind);
+      else {
+        add({ kind: "committed", name, fence: result.fence, superseded: false });
+      }
     },
     failed({ key, note }: FailedAttempt & { note?: NoteInput }, result: FailResult): void {
       const name = names.ofKey(key);
-      if (result.kind === "fenced") return refused(name, result.kind);
-      const { kind, attempts } = result;
-      if (kind === "failed") add({ kind, name, attempts });
-      else add({ kind, name, attempts, dossier: note?.kind === "dossier" });
+      if (result.kind === "fenced") refused(name, result.kind);
+      else {
+        const { kind, attempts } = result;
+        if (kind === "failed") add({ kind, name, attempts });
+        else add({ kind, name, attempts, dossier: note?.kind === "dossier" });
+      }
     },
   };
 }

@@ -3,11 +3,13 @@
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
+import { parseDetail } from "../broker/model/message-detail.ts";
 import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
-import { days, durationMs, epochMs } from "../core/units.ts";
-import type { BrokerStore } from "../ports/broker-store.ts";
+import { days, durationMs } from "../core/units.ts";
+import { DEAD_LETTER_ATTRIBUTES } from "../ingest/dead-letter.ts";
+import type { BrokerStore, Change } from "../ports/broker-store.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { Outbox } from "../ports/outbox.ts";
@@ -95,7 +97,8 @@ export async function createStage(options: StageOptions): Promise<Stage> {
   const brokerProcess = new SimProcess("broker", scheduler, () => {});
   const random = createSeededRandom(`${seed} broker`);
   const { clock, turn } = brokerProcess;
-  const store = failingStore(parts.createBrokerStore(), storeTrouble);
+  const onLost = (changes: readonly Change[]) => tellLost(changes, history, names);
+  const store = failingStore(parts.createBrokerStore(), storeTrouble, onLost);
   const starting = createBroker(
     { store, clock, turn, random },
     { account: ACCOUNT, region: REGION },
@@ -162,7 +165,11 @@ function createLedger(
 }
 
 /** A store whose next commit may fail, with or without having been written. */
-function failingStore(inner: BrokerStore, trouble: StoreTrouble): BrokerStore {
+function failingStore(
+  inner: BrokerStore,
+  trouble: StoreTrouble,
+  onLost: (changes: readonly Change[]) => void,
+): BrokerStore {
   return {
     load: () => inner.load(),
     read: (seq) => inner.read(seq),
@@ -172,9 +179,27 @@ function failingStore(inner: BrokerStore, trouble: StoreTrouble): BrokerStore {
       const how = trouble.next;
       trouble.next = null;
       if (how !== "fails") await inner.commit(changes);
+      if (how === "is-lost") onLost(changes);
       if (how !== null) throw new TidegateError("TG_STORE_UNAVAILABLE", "the disk is gone");
     },
   };
+}
+
+/** Messages that the broker's store has and that no answer will ever tell of (Y1 of history.ts). */
+function tellLost(changes: readonly Change[], history: History, names: SimPorts["names"]): void {
+  for (const change of changes) {
+    if (change.kind !== "put-message") continue;
+    const { id: messageId, body, detail } = change.content;
+    const { dedupId } = parseDetail(detail);
+    const isDeadLetter = detail?.includes(DEAD_LETTER_ATTRIBUTES.key) ?? false;
+    for (const name of names.ofBody(body)) {
+      if (isDeadLetter) history.add("broker", { kind: "dead-letter", name, messageId });
+      else {
+        const { group } = change.head;
+        history.add("broker", { kind: "sent", name, messageId, dedupId, group });
+      }
+    }
+  }
 }
 
 /** A broker in which some messages become visible later than they were sent. */
@@ -212,8 +237,4 @@ async function makeQueues(
     queue: createBrokerQueue(broker, { queue: work }),
     deadLetters: createBrokerQueue(broker, { queue: dead }),
   };
-}
-
-export function startOfWorld(): ReturnType<typeof epochMs> {
-  return epochMs(START_AT);
 }

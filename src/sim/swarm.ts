@@ -45,7 +45,7 @@ function drawTopology(dice: NamedDice): Topology {
     latencyMsMax: dice.scaled("latency", 2, 200),
     slowMsMax: dice.scaled("slow", 500, 240_000),
     latenessMs: dice.scaled("lateness", 1_000, 600_000),
-    events: dice.scaled("events", 40, 600),
+    events: dice.scaled("events", 60, 2_500),
     bursts: dice.whole("bursts", 1, 8),
     burstMs: dice.scaled("burst", 50, 120_000),
     handlerMsMax: dice.scaled("handler", 1, 2_000),

@@ -54,7 +54,8 @@ export interface World {
 /** Everything must have drained by then, after the faults have stopped. */
 export const LIVENESS_MS_MAX = 3 * 3_600_000;
 const LOOK_EVERY_MS = 5_000;
-const PROBES_AFTER_MS = 1_000;
+/** Long polls and slow answers of the faulty time are over by then, so that no probe meets them. */
+const PROBES_AFTER_MS = 30_000;
 /** Records come for this part of the faulty time, so that faults meet what is left of them, too. */
 const WORKLOAD_PART = 0.8;
 
@@ -171,14 +172,16 @@ class RunningWorld implements World {
       poison: false,
       hanging: false,
     };
-    return this.#mended ? { ...plan, poison: false, hanging: false } : plan;
+    return this.#mended ? { ...plan, failures: 0, poison: false, hanging: false } : plan;
   }
 
   #turnQuiet(): void {
     const { topology, faultyMs } = this.#options;
     const { consumers, producers, relay, operator } = this.cast;
-    const { services, history, scheduler } = this.stage;
-    const probes = probesOf(topology, faultyMs + PROBES_AFTER_MS);
+    const { services, history, scheduler, storeTrouble } = this.stage;
+    const probesAfterMs = PROBES_AFTER_MS + topology.slowMsMax;
+    const probes = probesOf(topology, faultyMs + probesAfterMs);
+    storeTrouble.next = null;
     history.add("world", { kind: "quiet", probes: probes.map(({ name }) => name) });
     for (const service of Object.values(services)) service.downUntil = 0;
     for (const consumer of consumers) {
@@ -190,10 +193,10 @@ class RunningWorld implements World {
     this.#mended = this.facts.halts;
     if (this.facts.halts) operator.reopen();
     for (const probe of probes) this.#plans.set(probe.name, probe.plan);
-    scheduler.after(PROBES_AFTER_MS, hashText("probes"), () => {
+    scheduler.after(probesAfterMs, hashText("probes"), () => {
       for (const probe of probes) this.#hand(probe);
     });
-    scheduler.after(2 * PROBES_AFTER_MS, hashText("look"), () => this.#look());
+    scheduler.after(probesAfterMs + LOOK_EVERY_MS, hashText("look"), () => this.#look());
   }
 
   /** Looks every few seconds whether everything has drained. */
@@ -201,7 +204,9 @@ class RunningWorld implements World {
     const { scheduler } = this.stage;
     void this.#isDrained().then((drained) => {
       this.#drained ||= drained;
-      if (!drained) scheduler.after(LOOK_EVERY_MS, hashText("look"), () => this.#look());
+      if (drained) return;
+      if (this.facts.halts) this.cast.operator.reopen(); // Work of the faulty time may still fail.
+      scheduler.after(LOOK_EVERY_MS, hashText("look"), () => this.#look());
     });
   }
 
