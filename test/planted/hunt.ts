@@ -3,8 +3,8 @@
 //   node test/planted/hunt.ts <bug> 1..2000              stops at the first that its checker sees
 // Tells what it saw as one line of JSON.
 
-import { PLANTED_BUGS } from "./planted-bugs.ts";
 import { plant } from "./planted-bug.ts";
+import { PLANTED_BUGS } from "./planted-bugs.ts";
 
 export interface Hunted {
   /** Whether the file with the mistake was loaded at all. */

@@ -35,7 +35,9 @@ export function plant(bug: PlantedBug): { readonly planted: () => boolean } {
       const loaded = nextLoad(url, context);
       if (url !== target) return loaded;
       const source = String(
-        typeof loaded.source === "string" ? loaded.source : Buffer.from(loaded.source as Uint8Array),
+        typeof loaded.source === "string"
+          ? loaded.source
+          : Buffer.from(loaded.source as Uint8Array),
       );
       const parts = source.split(bug.find);
       if (parts.length !== 2) {
