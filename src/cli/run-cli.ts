@@ -13,6 +13,7 @@ import {
 } from "./command.ts";
 import { comply } from "./commands/comply.ts";
 import { dev } from "./commands/dev.ts";
+import { dlqDrop, dlqList, dlqRedrive, dlqShow } from "./commands/dlq.ts";
 import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
 import { run } from "./commands/run.ts";
@@ -32,6 +33,10 @@ export const COMMANDS: readonly Command[] = [
   dev,
   run,
   why,
+  dlqList,
+  dlqShow,
+  dlqRedrive,
+  dlqDrop,
   comply,
   ledgerInit,
   ledgerCheck,

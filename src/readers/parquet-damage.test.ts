@@ -79,6 +79,24 @@ test.each([
   }
 });
 
+test("a cell that went missing is refused, never read as null", async () => {
+  const data = Array.from({ length: 40 }, (_, index) => ["north", "south", "west"][index % 3]);
+  const columnData = [{ name: "x", data, type: "STRING" as const, nullable: false }];
+  const file = new Uint8Array(parquetWriteBuffer({ columnData, codec: "UNCOMPRESSED" }));
+  const footerStart = file.length - 8 - new DataView(file.buffer).getUint32(file.length - 8, true);
+  let refused = 0;
+  for (let at = 4; at < footerStart; at++) {
+    const damaged = file.slice();
+    damaged[at] = (damaged[at] ?? 0) ^ 0xff;
+    const rows = await readValues(damaged).catch((error: Error) => {
+      if (error.message.includes('column "x" has no value')) refused++;
+      return [];
+    });
+    expect(rows.filter(({ x }) => typeof x !== "string")).toEqual([]);
+  }
+  expect(refused).toBeGreaterThan(0);
+});
+
 describe("pages of version 1", () => {
   /** A page of optional dictionary indexes: header, levels with their length, width, runs. */
   function pageOf(valueRun: readonly number[], values = 8): Uint8Array {

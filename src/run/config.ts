@@ -1,4 +1,4 @@
-// Config: the one table of what can be set when a pipeline is run, as opposed to what its file says.
+// Config: the one table of what can be set when a pipeline is run; the rest is said by its file.
 //   C1. The flags and help of `tidegate run` and `tidegate dev`, the variables TIDEGATE_*, the
 //       settings of the library and docs/reference/configuration.md all come from this table.
 //   C2. A flag outdoes a variable, a variable outdoes the fallback. Only commands read variables:
@@ -54,7 +54,7 @@ export const SETTINGS = {
     fallback: null,
     devFallback: "us-east-1",
     commands: ["run", "dev"],
-    doc: "AWS region; without it, that of AWS_REGION or of the profile in use.",
+    doc: "AWS region; `run` finds one as the AWS SDK does if none is given.",
   },
   queue: {
     flag: "queue",

@@ -2,6 +2,8 @@
 //   D1. It is what one would make on AWS: bucket -> topic -> queue, with a dead-letter queue behind
 //       it as the back-stop for crashes, where the runtime puts its own dead letters as well.
 //   D2. Names follow from the pipeline's name, so that the next start finds everything again.
+//   D3. The bucket keeps versions. Without them, an object that is overwritten before its event was
+//       worked off can no longer be read as the event tells of it.
 
 import type { CloudInit, QueueInit } from "../cloud/init/cloud-init.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -66,6 +68,7 @@ export function devSetUp(pipeline: Pipeline): CloudInit {
     buckets: [
       {
         name: bucket,
+        versioning: "Enabled", // D3
         notifications: [
           {
             id: "tidegate-dev",

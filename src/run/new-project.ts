@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { TidegateError } from "../core/errors.ts";
 
+const PIPELINE = "pipeline.ts";
 const NAME_USUAL = "my-pipeline";
 /** What a bucket may be called, which the pipeline's is called after. */
 const NAME = /^[a-z][a-z0-9-]{1,40}[a-z0-9]$/;
@@ -37,7 +38,7 @@ function projectFiles(name: string, version: string): Readonly<Record<string, st
   return {
     "package.json": packageJson(name, version),
     "tsconfig.json": TSCONFIG,
-    "pipeline.ts": pipelineFile(name),
+    [PIPELINE]: pipelineFile(name),
     "pipeline.test.ts": TEST_FILE,
     "README.md": readme(name),
     ".gitignore": "node_modules/\n.tidegate/\n",
@@ -50,7 +51,7 @@ function packageJson(name: string, version: string): string {
     private: true,
     type: "module",
     scripts: {
-      start: "tidegate dev pipeline.ts --watch-folder inbox",
+      start: `tidegate dev ${PIPELINE} --watch-folder inbox`,
       test: "node --test",
     },
     dependencies: { tidegate: `^${version}` },
@@ -115,7 +116,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { startDev } from "tidegate/run";
-import orders from "./pipeline.ts";
+import orders from "./${PIPELINE}";
 
 test("an order is there once, however often its file is put", async () => {
   const data = mkdtempSync(join(tmpdir(), "orders-"));

@@ -88,7 +88,6 @@ export async function runOnSite(
     const sink = await openSink(pipeline, ledger, parseLedgerUrl(settings.ledger));
     if (sink !== null) closers.push(() => sink.close());
     const findings = await checkQueues(pipeline, site);
-    for (const finding of findings) telemetry.log("warn", finding);
     const keeper = await site.openKeeper(ledger, settings.ledger, telemetry);
     closers.push(() => keeper.close());
     const { queue, deadLetters, objects } = site;
@@ -126,12 +125,12 @@ export async function runOnSite(
   }
 }
 
-/** The first way to end is taken; the second, if it is another, hurries the first along. */
+/** A stop hurries a drain along that has begun; once all is closed, neither does anything. */
 function endOnce(closeAll: () => Promise<void>, begin: () => void) {
   let closing: Promise<void> | null = null;
   return async (end: () => Promise<void>): Promise<void> => {
     begin();
-    await end();
+    if (closing === null) await end();
     closing ??= closeAll();
     await closing;
   };

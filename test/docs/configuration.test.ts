@@ -7,10 +7,12 @@ import { rowsOf } from "./markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/configuration.md"), "utf8");
-const source = readFileSync(join(root, "src/ingest/pipeline-spec.ts"), "utf8");
+const source = ["src/ingest/pipeline-spec.ts", "src/core/table-spec.ts"]
+  .map((path) => readFileSync(join(root, path), "utf8"))
+  .join("\n");
 const bare = (cell = "") => cell.replaceAll("`", "");
 
-/** The members of an interface of pipeline-spec.ts. */
+/** The members of an interface that a pipeline file is made of. */
 function membersOf(name: string): string[] {
   const body = new RegExp(`^export interface ${name}\\b.*?^}`, "ms").exec(source)?.[0] ?? "";
   return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member = ""]) => member);

@@ -1,7 +1,7 @@
 // Pack: the npm package as a stranger meets it: packed, installed without a registry into a
 // project that knows nothing of this repository, imported, typed and run.
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -120,6 +120,28 @@ test("numbers, lines and contexts need no OpenTelemetry; it is asked for and may
   ]);
 });
 
+test("a project written by `tidegate init` passes its own test, without the AWS SDK", () => {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  run("npx", ["--no-install", "tidegate", "init", "shop"]);
+  const shop = join(project, "shop");
+  const written = JSON.parse(readFileSync(join(shop, "package.json"), "utf8"));
+  expect(written.dependencies).toEqual({ tidegate: `^${version}` });
+  expect(run(process.execPath, ["--test", "--test-reporter=tap"], shop)).toContain("# pass 1\n");
+});
+
+test("running on AWS without its SDK says what to install", () => {
+  const args = ["--no-install", "tidegate", "run", "shop/pipeline.ts", "--queue", "q"];
+  const { status, stderr } = spawnSync("npx", args, {
+    cwd: project,
+    env: environment,
+    encoding: "utf8",
+  });
+  expect([status, stderr]).toEqual([
+    2,
+    expect.stringContaining("npm install @aws-sdk/client-sqs @aws-sdk/client-s3"),
+  ]);
+});
+
 test("only the published paths can be imported", () => {
   const code = `
     import("tidegate/dist/core/errors.js").catch((error) => console.log(error.code));
@@ -129,7 +151,9 @@ test("only the published paths can be imported", () => {
 
 test("a strict TypeScript project compiles against the package's types", () => {
   const code = `
+    import { pipeline, tables } from "tidegate";
     import { startCloud } from "tidegate/broker";
+    import { type RunningDev, startDev } from "tidegate/run";
     import { createProducer, perEntity, type ProducerPorts } from "tidegate/produce";
     import { createTelemetry, loadTracing, type Telemetry } from "tidegate/telemetry";
     import { complianceTests } from "tidegate/testkit";
@@ -141,6 +165,18 @@ test("a strict TypeScript project compiles against the package's types", () => {
     export const titles = complianceTests(() => undefined).map(({ title }) => title);
     const cloud = await startCloud({ memory: true, clock: "virtual" });
     export const endpoint: string = cloud.endpoint;
+    const sink = tables({ line: { columns: { id: "text", n: "integer" }, key: ["id"] } });
+    export const lines = pipeline({
+      name: "lines",
+      source: { bucket: "files" },
+      sink,
+      async handler(file, { upsert }) {
+        upsert("line", { id: file.object.key, n: file.object.size });
+        // @ts-expect-error A column of another type is refused, so rows are typed by their table.
+        upsert("line", { id: 1 });
+      },
+    });
+    export const dev: RunningDev = await startDev(lines, { port: 0 });
     // @ts-expect-error A wrong option is refused, so the types are really there.
     await startCloud({ clock: "sundial" });
   `;

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
 import { systemClock } from "../../platform/system-clock.ts";
+import type { Feed } from "../../run/feed.ts";
 import type { RunningDev } from "../../run/start-dev.ts";
 import { command, EXIT_OK, type Flags, text, toggle, UsageError } from "../command.ts";
 import { readJsonFile } from "../json-file.ts";
@@ -33,32 +34,42 @@ export const dev = command({
     const { loadPipeline } = await import("../../run/load-pipeline.ts");
     const pipeline = await loadPipeline(file);
     const folder: string | undefined = flags["watch-folder"];
-    if (folder !== undefined && pipeline.source.bucket === null) {
-      throw new UsageError("--watch-folder puts files into a bucket, and the pipeline has none.");
-    }
-    const [{ startDev }, { fillSettings }] = await Promise.all([
+    checkBucket(pipeline.source.bucket, { "watch-folder": folder, feed: flags.feed });
+    const faults = faultsOf(flags.faults);
+    const [{ startDev }, { fillSettings }, { loadFeed }] = await Promise.all([
       import("../../run/start-dev.ts"),
       import("../../run/config.ts"),
+      import("../../run/feed.ts"),
     ]);
+    const feed = flags.feed === undefined ? null : await loadFeed(flags.feed);
     const settings = fillSettings("dev", settingsFrom("dev", flags));
     const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
     const { onLogLine } = reporter;
     const onError = (error: unknown) => reporter.tell("trouble", describeFailure(error));
-    const faults = faultsOf(flags.faults);
     const options = { onError, faults, ...(onLogLine !== undefined && { onLogLine }) };
+    let running: RunningDev | null = null;
     try {
-      const running = await startDev(pipeline, settings, options);
+      running = await startDev(pipeline, settings, options);
       const { prefix } = pipeline.source;
       tellReady(running, reporter, { data: settings.data, folder, prefix });
       reporter.watch(running, sourceOf(running, prefix));
-      const sources = await startSources(running, reporter, { prefix, folder, feed: flags.feed });
+      const sources = await startSources(running, reporter, { prefix, folder, feed });
       await runUntilStopped(running, reporter, stopped.finally(sources.close), settings.drainMs);
     } finally {
+      await running?.stop();
       reporter.close();
     }
     return EXIT_OK;
   },
 });
+
+function checkBucket(bucket: string | null, given: Readonly<Record<string, unknown>>): void {
+  if (bucket !== null) return;
+  for (const [flag, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    throw new UsageError(`--${flag} puts files into a bucket, and the pipeline has none.`);
+  }
+}
 
 function faultsOf(file: string | undefined): readonly FaultSpec[] {
   const read = file === undefined ? [] : readJsonFile(file, "faults");
@@ -90,10 +101,10 @@ async function startSources(
   from: {
     readonly prefix: string;
     readonly folder: string | undefined;
-    readonly feed: string | undefined;
+    readonly feed: Feed | null;
   },
 ) {
-  const [{ createInbox }, { loadFeed, runFeed }] = await Promise.all([
+  const [{ createInbox }, { runFeed }] = await Promise.all([
     import("../../run/inbox.ts"),
     import("../../run/feed.ts"),
   ]);
@@ -110,9 +121,9 @@ async function startSources(
           onTrouble: (name, error) => trouble(name)(error),
         });
   inbox?.start();
-  const feed = from.feed === undefined ? null : await loadFeed(from.feed);
-  const put = running.put;
-  const fed = feed && runFeed(ports, feed, { put, signal: stopping.signal }).catch(trouble("feed"));
+  const { put } = running;
+  const { signal } = stopping;
+  const fed = from.feed && runFeed(ports, from.feed, { put, signal }).catch(trouble("feed"));
   return {
     async close() {
       stopping.abort();

@@ -1,6 +1,8 @@
 // tidegate run: runs a pipeline on AWS, or on any endpoint that speaks for it.
 
+import type { RunningPipeline } from "../../run/run-on-site.ts";
 import { command, EXIT_OK, type Flags, toggle } from "../command.ts";
+import { describeFailure } from "../output.ts";
 import { createReporter } from "../pipeline-reporter.ts";
 import { runUntilStopped } from "../run-until-stopped.ts";
 import { settingFlags, settingsFrom } from "../setting-flags.ts";
@@ -31,10 +33,11 @@ export const run = command({
     const settings = fillSettings("run", settingsFrom("run", flags));
     const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
     const { onLogLine } = reporter;
-    const onError = (error: unknown) => reporter.tell("trouble", String(error));
+    const onError = (error: unknown) => reporter.tell("trouble", describeFailure(error));
     const options = { onError, ...(onLogLine !== undefined && { onLogLine }) };
+    let running: RunningPipeline | null = null;
     try {
-      const running = await startPipeline(pipeline, settings, options);
+      running = await startPipeline(pipeline, settings, options);
       const { name, queueName: queue, metricsOrigin: metrics, findings } = running;
       const told = `tidegate runs ${name} from the queue ${queue} (metrics at ${metrics}/metrics)`;
       reporter.ready(told, { pipeline: name, queue, metrics, pid: process.pid });
@@ -42,6 +45,7 @@ export const run = command({
       reporter.watch(running, queue);
       await runUntilStopped(running, reporter, stopped, settings.drainMs);
     } finally {
+      await running?.stop();
       reporter.close();
     }
     return EXIT_OK;

@@ -1,0 +1,343 @@
+// The commands that run a pipeline, as real processes: what they print, how they drain and stop.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startCloud } from "../../src/cloud/start-cloud.ts";
+
+const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
+
+/** Waits for a file named "go" if it is told to be slow, and says when it has begun. */
+const PIPELINE = `
+import { existsSync, writeFileSync } from "node:fs";
+import { pipeline, tables } from "tidegate";
+export default pipeline({
+  name: "files",
+  source: { bucket: "files" },
+  visibilityMs: 3_000,
+  sink: tables({ line: { columns: { id: "text" }, key: ["id"] } }),
+  async handler(file, { upsert, signal }) {
+    writeFileSync("at-work", "");
+    while (process.env.SLOW && !existsSync("go") && !signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    for await (const row of file.rows()) upsert("line", { id: String((row as { id: string }).id) });
+  },
+});
+`;
+
+let folder: string;
+const children: ChildProcess[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tidegate-commands-"));
+  writeFileSync(join(folder, "pipeline.ts"), PIPELINE);
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly printed: { out: string; err: string };
+  readonly ended: Promise<number | null>;
+}
+
+function start(words: readonly string[], env: Record<string, string> = {}): Run {
+  const options = { cwd: folder, env: { ...process.env, ...env }, stdio: "pipe" as const };
+  const child = spawn(process.execPath, [MAIN, ...words], options);
+  children.push(child);
+  const printed = { out: "", err: "" };
+  child.stdout.on("data", (chunk) => {
+    printed.out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    printed.err += chunk;
+  });
+  return { child, printed, ended: once(child, "close").then(([code]) => code) };
+}
+
+async function end(words: readonly string[], env?: Record<string, string>) {
+  const { printed, ended } = start(words, env);
+  const code = await ended;
+  return { code, ...printed };
+}
+
+interface Ready {
+  readonly endpoint: string;
+  readonly metrics: string;
+}
+
+function eventsOf({ printed }: Run): Record<string, unknown>[] {
+  const whole = printed.out.slice(0, printed.out.lastIndexOf("\n") + 1);
+  return whole
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
+
+/** Starts `tidegate dev` and waits for its ready line. */
+async function dev(words: readonly string[] = [], env: Record<string, string> = {}) {
+  const run = start(["dev", "pipeline.ts", "--json", "--port", "0", "--data", "d", ...words], env);
+  await until(run, () => eventsOf(run).length > 0);
+  const [ready] = eventsOf(run);
+  return { ...run, ready: ready as unknown as Ready };
+}
+
+/** Looks until `holds`; a process that ended will never make it so. */
+async function until(run: Run, holds: () => boolean | Promise<boolean>): Promise<void> {
+  let exited = false;
+  void run.ended.then(() => {
+    exited = true;
+  });
+  while (!(await holds())) {
+    if (exited) throw new Error(`ended early: ${run.printed.out}${run.printed.err}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function committed({ metrics }: Ready): Promise<number> {
+  const text = await (await fetch(`${metrics}/metrics`)).text();
+  return Number(/^messages_committed_total\{[^}]*\} (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+async function put({ endpoint }: Ready, key: string, body: string): Promise<void> {
+  expect((await fetch(`${endpoint}/files/${key}`, { method: "PUT", body })).status).toBe(200);
+}
+
+function lines(): unknown[] {
+  const database = new DatabaseSync(join(folder, "d", "ledger.db"), { readOnly: true });
+  const rows = database.prepare("SELECT id FROM line ORDER BY id").all();
+  database.close();
+  return rows.map(({ id }) => id);
+}
+
+describe("tidegate dev", () => {
+  test("tells its endpoint, works off what is put there, and ends cleanly upon SIGTERM", async () => {
+    const run = await dev();
+    expect(run.ready).toMatchObject({
+      event: "ready",
+      pipeline: "files",
+      bucket: "files",
+      queue: "files-events",
+      deadLetterQueue: "files-dead-letters",
+      data: "d",
+    });
+    await put(run.ready, "a.csv", "id\n1\n2\n");
+    await until(run, async () => (await committed(run.ready)) === 1);
+    run.child.kill("SIGTERM");
+    expect(await run.ended).toBe(0);
+    expect(lines()).toEqual(["1", "2"]);
+    const [draining, progress] = eventsOf(run).slice(-2);
+    expect(draining).toEqual({
+      event: "draining",
+      message:
+        "SIGTERM: nothing is at work, what is in hand goes back to the queue; " +
+        "once more to stop at once.",
+    });
+    expect(progress).toMatchObject({ event: "progress", committed: 1, deadLettered: 0 });
+    expect(run.printed.err).toBe("");
+  });
+
+  test("waits upon a signal for what has begun, and commits it", async () => {
+    const run = await dev([], { SLOW: "1" });
+    await put(run.ready, "a.csv", "id\n1\n");
+    await until(run, () => existsSync(join(folder, "at-work")));
+    run.child.kill("SIGINT");
+    await until(run, () => run.printed.out.includes("draining"));
+    expect(run.printed.out).toContain("SIGINT: waiting up to 25 s for 1 record at work;");
+    expect((await fetch(`${run.ready.metrics}/health`)).status).toBe(503);
+    writeFileSync(join(folder, "go"), "");
+    expect(await run.ended).toBe(0);
+    expect(lines()).toEqual(["1"]);
+  });
+
+  test("ends at once upon a second signal; what had begun is done by the next process", async () => {
+    const run = await dev([], { SLOW: "1" });
+    await put(run.ready, "a.csv", "id\n1\n");
+    await until(run, () => existsSync(join(folder, "at-work")));
+    run.child.kill("SIGTERM");
+    await until(run, () => run.printed.out.includes("draining"));
+    run.child.kill("SIGTERM");
+    expect(await run.ended).toBe(143);
+    expect(lines()).toEqual([]);
+    const next = await dev();
+    await until(next, async () => (await committed(next.ready)) === 1);
+    expect(lines()).toEqual(["1"]);
+  });
+
+  test("puts what is dropped into the watched folder, and moves it to done", async () => {
+    const run = await dev(["--watch-folder", "inbox"]);
+    writeFileSync(join(folder, "inbox", "b.csv"), "id\n7\n");
+    await until(run, async () => (await committed(run.ready)) === 1);
+    await until(run, () => readdirSync(join(folder, "inbox", "done")).length === 1);
+    expect(lines()).toEqual(["7"]);
+  });
+
+  test("puts what a feed makes up, and goes on when it ends", async () => {
+    const feed = `export default function* () { yield { key: "f.csv", body: "id\\n9\\n" }; }`;
+    writeFileSync(join(folder, "feed.mjs"), feed);
+    const run = await dev(["--feed", "feed.mjs"]);
+    await until(run, async () => (await committed(run.ready)) === 1);
+    expect(lines()).toEqual(["9"]);
+  });
+
+  test("prints plain lines and what to try into a pipe", async () => {
+    const run = start(["dev", "pipeline.ts", "--port", "0", "--data", "d"]);
+    await until(run, () => run.printed.err.includes("/metrics"));
+    expect(run.printed.out).toMatch(
+      /^tidegate dev is ready at http:\/\/127\.0\.0\.1:\d+ \(pipeline files, data in d\)\n$/,
+    );
+    expect(run.printed.err).toContain("What to try");
+    expect(run.printed.err).toContain("why s3://files/broken.csv --data d");
+    run.child.kill("SIGTERM");
+    expect(await run.ended).toBe(0);
+    expect(run.printed.out).toContain("received 1, committed 0, duplicates 0");
+  });
+
+  test("refuses a port that is taken, and a data folder that is in use", async () => {
+    const { ready } = await dev();
+    const { port } = new URL(ready.endpoint);
+    const taken = await end(["dev", "pipeline.ts", "--port", port, "--data", "other"]);
+    expect(taken).toMatchObject({ code: 1, out: "" });
+    expect(taken.err).toContain(`Port ${port} on 127.0.0.1 is in use by another program.`);
+    const locked = await end(["dev", "pipeline.ts", "--port", "0", "--data", "d"]);
+    expect(locked.code).toBe(1);
+    expect(locked.err).toContain("TG_STORE_LOCKED");
+  });
+
+  test("says what to do when the pipeline file no longer fits the data folder", async () => {
+    const first = await dev();
+    first.child.kill("SIGTERM");
+    await first.ended;
+    const moved = PIPELINE.replace('bucket: "files"', 'bucket: "files", prefix: "in/"');
+    writeFileSync(join(folder, "pipeline.ts"), moved);
+    const { code, err } = await end(["dev", "pipeline.ts", "--port", "0", "--data", "d"]);
+    expect(code).toBe(1);
+    expect(err).toContain("The pipeline file has changed since d was made");
+  });
+});
+
+describe("a command that was asked for wrongly", () => {
+  const write = (text: string) => writeFileSync(join(folder, "bad.ts"), text);
+
+  test.each([
+    ["does not compile", "export default (;", "bad.ts:1:17 does not compile: Expression expected."],
+    ["has no default export", "export const a = 1;", "bad.ts has no default export"],
+    ["throws", `throw new Error("no");`, "bad.ts:1:7: the file throws while it is loaded"],
+  ])("a pipeline file that %s: one paragraph, exit code 2", async (_, text, told) => {
+    write(text);
+    for (const command of ["dev", "run"]) {
+      const { code, out, err } = await end([command, "bad.ts"]);
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toContain(told);
+      expect(err).toContain("nothing was opened. (TG_PIPELINE_INVALID)");
+      expect(err).not.toContain("    at ");
+    }
+    expect(existsSync(join(folder, ".tidegate"))).toBe(false);
+  });
+
+  test.each([
+    [["dev"], '"dev" needs FILE.'],
+    [["dev", "pipeline.ts", "--prot", "1"], '"dev" has no flag --prot. Did you mean --port?'],
+    [["run", "pipeline.ts", "--drain-ms", "soon"], "--drain-ms must be a whole number from 0 to"],
+    [["run", "pipeline.ts", "--port", "1"], '"run" has no flag --port.'],
+    [["run", "pipeline.ts"], "the pipeline names no queue to consume: give --queue"],
+    [["run", "pipeline.ts", "--queue", "q", "--ledger", "mysql://x"], "is of no known store"],
+    [["why"], '"why" needs WHAT.'],
+    [["why", "s3://files/a.csv"], "holds no ledger of this version"],
+    [["dev", "pipeline.ts", "--feed", "none.mjs", "--port", "0"], "the feed none.mjs cannot be"],
+  ])("%j is refused with exit code 2", async (words, told) => {
+    const { code, out, err } = await end(words);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(told) });
+    expect(out).toBe("");
+  });
+
+  test("a variable that will not do is told by its name", async () => {
+    const { code, err } = await end(["run", "pipeline.ts"], { TIDEGATE_LOG_LEVEL: "loud" });
+    expect([code, err]).toEqual([
+      2,
+      'TIDEGATE_LOG_LEVEL must be debug or info or warn or error, not "loud".\n',
+    ]);
+  });
+});
+
+describe("tidegate run", () => {
+  test("works on any endpoint, and tells what should be mended about the queue", async () => {
+    await using cloud = await startCloud({
+      init: {
+        queues: [{ name: "tidings" }],
+        buckets: [
+          { name: "files", notifications: [{ queue: "tidings", events: ["s3:ObjectCreated:*"] }] },
+        ],
+      },
+    });
+    const flags = ["--endpoint", cloud.endpoint, "--queue", "tidings", "--metrics-port", "0"];
+    const run = start(["run", "pipeline.ts", "--json", "--data", "d", ...flags]);
+    await until(run, () => eventsOf(run).length > 0);
+    const [ready] = eventsOf(run) as unknown as Ready[];
+    expect(ready).toMatchObject({ event: "ready", pipeline: "files", queue: "tidings" });
+    await put({ endpoint: cloud.endpoint, metrics: "" }, "a.csv", "id\n5\n");
+    await until(run, async () => (await committed(ready as Ready)) === 1);
+    run.child.kill("SIGTERM");
+    expect(await run.ended).toBe(0);
+    expect(lines()).toEqual(["5"]);
+    const findings = eventsOf(run).filter(({ event }) => event === "finding");
+    expect(findings.map(({ message }) => message).join(" ")).toMatch(/dead-letter queue/);
+  });
+
+  test("says so, with exit code 1, when there is no such queue", async () => {
+    await using cloud = await startCloud();
+    const flags = ["--endpoint", cloud.endpoint, "--queue", "none", "--metrics-port", "0"];
+    const { code, err } = await end(["run", "pipeline.ts", ...flags]);
+    expect(code).toBe(1);
+    expect(err).toContain("TG_QUEUE_REFUSED");
+  });
+});
+
+describe("tidegate why", () => {
+  test("tells an event's life while the pipeline runs, as text and as JSON", async () => {
+    const run = await dev();
+    await put(run.ready, "a b.csv", "id\n1\n");
+    await put(run.ready, "broken.csv", "");
+    await until(run, async () => (await committed(run.ready)) === 2);
+    const told = await end(["why", "s3://files/a b.csv", "--data", "d"]);
+    expect(told).toMatchObject({ code: 0, err: "" });
+    expect(told.out).toContain("effects     upsert line × 1");
+    const json = await end([
+      "why",
+      "a b.csv",
+      "--pipeline",
+      "pipeline.ts",
+      "--data",
+      "d",
+      "--json",
+    ]);
+    expect(JSON.parse(json.out)).toMatchObject({ pipeline: "files", state: "committed" });
+    const none = await end(["why", "s3://files/none", "--data", "d"]);
+    expect(none).toMatchObject({ code: 1, out: "" });
+    expect(none.err).toContain("The ledger knows of no event of s3://files/none");
+  });
+});
+
+describe("tidegate init", () => {
+  test("writes a project whose pipeline runs, and overwrites nothing", async () => {
+    const { code, out, err } = await end(["init", "shop"]);
+    expect([code, out.split("\n")]).toEqual([0, expect.arrayContaining(["pipeline.ts"])]);
+    expect(err).toBe("Next: cd shop && npm install && npm test && npm start\n");
+    const again = await end(["init", "shop"]);
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining("nothing was written")]);
+    const run = start(["dev", "shop/pipeline.ts", "--json", "--port", "0", "--data", "d"]);
+    await until(run, () => eventsOf(run).length > 0);
+    expect(eventsOf(run)[0]).toMatchObject({ event: "ready", pipeline: "shop", bucket: "shop" });
+  });
+});
