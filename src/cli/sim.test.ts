@@ -34,6 +34,7 @@ test("every seed is judged once, on as many threads as asked for, and the totals
 test("a seed that was run again takes the same steps in another thread", async () => {
   const one = await run("--seed", "4", "--json");
   const two = await run("--seed", "4", "--json");
+  expect(JSON.parse(one.lines[0] ?? "").traceHash).toMatch(/^[0-9a-f]{16}$/);
   expect(two.lines[0]).toBe(one.lines[0]);
 });
 

@@ -13,7 +13,7 @@
 //   F6. A parked record without a dossier was dropped by an operator, as both are written in one
 //       step: its message is acknowledged, and nobody waits for it any longer.
 //   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
-//       it: an older note would be dropped, and its dead letter be taken for the one of today.
+//       it: an older note would be dropped, and tell of a failure that is long over.
 
 import type { Mask } from "../core/mask.ts";
 import type { Fence, LedgerScope } from "../core/record-state.ts";
@@ -153,8 +153,8 @@ class LedgerFailures implements FailStage {
       // A letter of an older failure is not the one that this failure asks for.
       const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
       if (sent) return { kind: "done", how: "parked-before" };
-      const failed = { ...dossier, dead_letter: null };
-      return await this.#bury(record, { dossier: failed, at: note.at }, fence, hold);
+      const unsent = { dossier: { ...dossier, dead_letter: null }, at: note.at };
+      return await this.#bury(record, unsent, fence, hold);
     } catch (trouble) {
       return this.unavailable(record, trouble, hold);
     }
@@ -202,7 +202,7 @@ class LedgerFailures implements FailStage {
   /** Puts the dead letter where it belongs and writes down that it is there (F2). */
   async #bury(
     record: WorkRecord,
-    { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs | undefined },
+    { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs },
     fence: Fence,
     hold: Hold,
   ): Promise<Outcome> {

@@ -7,8 +7,9 @@ export const systemTurn: Turn = {
 };
 
 /**
- * Resolves once all promise jobs under way have run: ticks asked for by a promise job come after the
- * last of them. Unlike a turn of the event loop it costs next to nothing, and lets nothing else in.
+ * Resolves once all promise jobs under way have run: ticks asked for by a promise job come after
+ * the last of them. It costs next to nothing, unlike a turn of the event loop, and lets nothing
+ * else in.
  */
 export function afterPromiseJobs(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));

@@ -1,5 +1,5 @@
-// Faults: which calls go wrong, and how. Drawn by name (word-hash.ts), so that every fault has an
-// id of its own and can be left out without moving the others.
+// Faults: which calls go wrong, and how. Drawn by name (word-hash.ts), so that each fault has an id
+// of its own and can be left out without moving the others.
 //   F1. A call is a crash point twice: before its effect, and after it with the answer lost.
 //   F2. Faults strike until the world turns quiet, and never after.
 //   F3. What struck is kept, with its id, for stories and for shrinking.
@@ -69,7 +69,6 @@ export function createFaults(options: FaultsOptions): Faults {
   const base = mixWords(hashText("faults", seed | 0), Math.floor(seed / 0x1_0000_0000));
   const sites = new Map<string, FaultSite>();
   const fired: FiredFault[] = [];
-  const total = CALL_FAULTS.reduce((sum, kind) => sum + rates[kind], 0);
 
   function fire(id: string, what: string): boolean {
     if (clock.now >= quietAt() || only?.has(id) === false) return false; // F2
@@ -79,40 +78,6 @@ export function createFaults(options: FaultsOptions): Faults {
     return true;
   }
 
-  function kindAt(fraction: number): CallFaultKind | null {
-    let left = fraction;
-    for (const kind of CALL_FAULTS) {
-      left -= rates[kind];
-      if (left < 0) return kind;
-    }
-    return null;
-  }
-
-  function createSite(name: string): FaultSite {
-    const label = hashText(name);
-    const own = mixWords(base, label);
-    let calls = 0;
-    let word = 0;
-    return {
-      label,
-      name,
-      get word() {
-        return word;
-      },
-      draw() {
-        calls += 1;
-        word = mixWords(own, calls);
-        const fraction = fractionOf(word);
-        if (fraction >= total && planned.size === 0) return null;
-        const id = `${name}#${calls}`;
-        const kind = planned.get(id) ?? kindAt(fraction);
-        if (kind === null) return null;
-        if (!fire(id, kind)) return null;
-        return { id, kind, word: mixWords(word, 1) };
-      },
-    };
-  }
-
   return {
     fired,
     strikes: fire,
@@ -120,10 +85,56 @@ export function createFaults(options: FaultsOptions): Faults {
       const name = `${actor}/${method}`;
       let site = sites.get(name);
       if (site === undefined) {
-        site = createSite(name);
+        site = new CallSite(name, { base, rates, planned, fire });
         sites.set(name, site);
       }
       return site;
     },
   };
+}
+
+class CallSite implements FaultSite {
+  readonly label: number;
+  readonly name: string;
+  word = 0;
+  readonly #own: number;
+  readonly #total: number;
+  readonly #options: SiteOptions;
+  #calls = 0;
+
+  constructor(name: string, options: SiteOptions) {
+    this.name = name;
+    this.label = hashText(name);
+    this.#own = mixWords(options.base, this.label);
+    this.#total = CALL_FAULTS.reduce((sum, kind) => sum + options.rates[kind], 0);
+    this.#options = options;
+  }
+
+  draw(): CallFault | null {
+    const { planned, rates, fire } = this.#options;
+    this.#calls += 1;
+    this.word = mixWords(this.#own, this.#calls);
+    const fraction = fractionOf(this.word);
+    if (fraction >= this.#total && planned.size === 0) return null;
+    const id = `${this.name}#${this.#calls}`;
+    const kind = planned.get(id) ?? kindAt(rates, fraction);
+    if (kind === null || !fire(id, kind)) return null;
+    return { id, kind, word: mixWords(this.word, 1) };
+  }
+}
+
+interface SiteOptions {
+  readonly base: number;
+  readonly rates: CallRates;
+  readonly planned: ReadonlyMap<string, CallFaultKind>;
+  readonly fire: (id: string, what: string) => boolean;
+}
+
+function kindAt(rates: CallRates, fraction: number): CallFaultKind | null {
+  let left = fraction;
+  for (const kind of CALL_FAULTS) {
+    left -= rates[kind];
+    if (left < 0) return kind;
+  }
+  return null;
 }

@@ -1,6 +1,7 @@
 // World: the production code on simulated ports, from its first event to its last.
 //   W1. First come faults, for as long as asked. Then the world turns quiet: whoever is dead
-//       starts, whoever is frozen thaws, clocks are right again, and everything must drain.
+//       starts,
+//       whoever is frozen thaws, clocks are right again, and everything must drain.
 //   W2. The same options give the same run, step by step; the trace hash says so.
 
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
