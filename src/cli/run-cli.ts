@@ -15,6 +15,7 @@ import { comply } from "./commands/comply.ts";
 import { dev } from "./commands/dev.ts";
 import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
+import { prove } from "./commands/prove.ts";
 import { run } from "./commands/run.ts";
 import { up } from "./commands/up.ts";
 import { why } from "./commands/why.ts";
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   run,
   why,
   comply,
+  prove,
   ledgerInit,
   ledgerCheck,
   ledgerShow,
