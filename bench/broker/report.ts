@@ -11,7 +11,7 @@ const MIB = 1_024 ** 2;
 const GENERATOR_SHARE_WARN = 0.9;
 
 /** Columns padded to their widest cell; the first is flush left, the others flush right. */
-function table(rows: readonly (readonly string[])[]): string {
+export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? "").length)),
   );

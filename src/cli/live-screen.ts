@@ -33,6 +33,7 @@ export function createLiveScreen(stream: ScreenStream): LiveScreen {
   let drawn = "";
   let height = 0;
   let drawnAt = Number.NEGATIVE_INFINITY;
+  let closed = false;
   let timer: ReturnType<typeof setTimeout> | null = null;
   const restore = () => void stream.write(SHOW_CURSOR);
   process.on("exit", restore); // V2
@@ -71,6 +72,8 @@ export function createLiveScreen(stream: ScreenStream): LiveScreen {
       draw();
     },
     close() {
+      if (closed) return;
+      closed = true;
       if (timer !== null) clearTimeout(timer);
       draw();
       process.off("exit", restore);

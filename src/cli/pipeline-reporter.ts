@@ -1,6 +1,7 @@
 // Pipeline reporter: what `tidegate run` and `tidegate dev` say while they run: a screen for a
 // terminal, plain lines for a pipe, lines of JSON for a program.
-//   R1. In a pipe, a line is printed when counts changed, at most one in LINE_MS, and one at the end.
+//   R1. In a pipe, a line is printed when counts changed, at most one in LINE_MS, and one at
+//       the end.
 //   R2. Every line of JSON has `event`; stdout holds nothing else then.
 //   R3. Lines of the log go to stderr as they are, unless that is the terminal with the screen on
 //       it: then their message is printed above the screen.

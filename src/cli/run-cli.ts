@@ -13,10 +13,12 @@ import {
 } from "./command.ts";
 import { comply } from "./commands/comply.ts";
 import { dev } from "./commands/dev.ts";
+import { dlqDrop, dlqList, dlqRedrive, dlqShow } from "./commands/dlq.ts";
 import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
 import { prove } from "./commands/prove.ts";
 import { run } from "./commands/run.ts";
+import { sim } from "./commands/sim.ts";
 import { up } from "./commands/up.ts";
 import { why } from "./commands/why.ts";
 import { helpOf, helpOfAll } from "./help.ts";
@@ -32,12 +34,17 @@ export const COMMANDS: readonly Command[] = [
   dev,
   run,
   why,
+  dlqList,
+  dlqShow,
+  dlqRedrive,
+  dlqDrop,
   comply,
   prove,
   ledgerInit,
   ledgerCheck,
   ledgerShow,
   ledgerStatsCommand,
+  sim,
 ].map((each) => each as Command);
 
 export async function runCli(

@@ -4,6 +4,7 @@
 //       with its place and is not worth another try.
 //   A3. Nothing is read before it is asked for, and no more than is asked for.
 
+import { unreachable } from "../core/assert.ts";
 import type { JsonValue } from "../core/canonical-json.ts";
 import { readClaimCheck, redeemClaimCheck } from "../core/claim-check.ts";
 import type { MessageEnvelope } from "../core/envelope.ts";
@@ -61,7 +62,7 @@ export function objectArrival(
     },
     async text() {
       const bytes = await readWhole(await open(), key, signal);
-      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      return decodeText(bytes, key);
     },
   };
 }
@@ -113,6 +114,17 @@ async function openObject(
       const hint = "; S3 says so of missing objects, too, to whoever lacks s3:ListBucket";
       throw new ObjectGone(pin, "forbidden", `may not be read: ${opened.reason}${hint}`);
     }
+    default:
+      return unreachable(opened);
+  }
+}
+
+/** Other bytes than UTF-8 will not become text by being read again. */
+function decodeText(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new PermanentError(`${name} is no UTF-8 text`, { class: "unreadable", cause });
   }
 }
 

@@ -19,7 +19,7 @@ import type { Effect, EffectOrigin, Sink } from "../ports/sink.ts";
 import type { Turn } from "../ports/turn.ts";
 import type { Claim } from "./claim.ts";
 import type { WorkRecord } from "./decode.ts";
-import type { Hold } from "./hold.ts";
+import { type Hold, untilAborted } from "./hold.ts";
 import type { LaneDecision } from "./policy/watermark.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
@@ -79,7 +79,8 @@ export function createCommitStage(
         // An object without effects may have had some before, which are to go.
         if (sink?.mode === "idempotent" && (effects.length > 0 || origin.object !== null)) {
           const fence = claim.fence ?? fenceOf(claim.startedAt);
-          await sink.apply(effects, { ...origin, fence }, hold.signal);
+          const { signal } = hold;
+          await untilAborted(signal, async () => sink.apply(effects, { ...origin, fence }, signal));
           if (!hold.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
         }
         const writes = sink?.mode === "transactional" ? sink.plan(effects, origin) : [];

@@ -9,10 +9,12 @@ import { type DurationMs, durationMs, type EpochMs, msBetween, seconds } from ".
 import type { Delivery } from "../ports/queue-receiver.ts";
 import { type ConsumerParts, type ConsumerPorts, createParts } from "./consumer-parts.ts";
 import type { Pipeline } from "./define-pipeline.ts";
+import { guardTelemetry } from "./guard-telemetry.ts";
 import { type Hold, holdDelivery, Stopping } from "./hold.ts";
 import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import type { Counts } from "./outcome-counts.ts";
 import { runDelivery } from "./pipeline.ts";
+import { messageOf } from "./policy/error-text.ts";
 import { grantedDelayMs } from "./policy/retry.ts";
 import { createReceiver, type Receiver } from "./receive.ts";
 import type { Settlement } from "./settle.ts";
@@ -77,11 +79,12 @@ class QueueConsumer implements Consumer {
   constructor(ports: ConsumerPorts, options: ConsumerOptions) {
     const { pipeline, drainMs = DRAIN_MS_DEFAULT } = options;
     const { total } = pipeline.concurrency;
-    this.#ports = ports;
+    const guarded = { ...ports, telemetry: guardTelemetry(ports.telemetry) };
+    this.#ports = guarded;
     this.#drainMs = drainMs;
-    this.#parts = createParts(ports, options, () => this.#receiver.wake());
+    this.#parts = createParts(guarded, options, () => this.#receiver.wake());
     const { breaker } = this.#parts;
-    this.#receiver = createReceiver(ports, {
+    this.#receiver = createReceiver(guarded, {
       visibilityMs: pipeline.visibilityMs,
       receivesMax: Math.min(RECEIVES_MAX, Math.ceil(total / PREFETCH)),
       room: () => Math.max(total, PREFETCH) + PREFETCH - this.#inHand.size, // U1
@@ -134,11 +137,23 @@ class QueueConsumer implements Consumer {
 
   #take(delivery: Delivery, since: EpochMs): void {
     const hold = holdDelivery(this.#ports.keeper, { delivery, receivedAt: since });
-    const { stages, lanes } = this.#parts;
+    const { stages } = this.#parts;
     this.#inHand.add(hold);
     stages.tally.received(hold);
     if (this.#draining) this.#settle(hold, { kind: "return", delayMs: durationMs(0) });
-    else void runDelivery(stages, lanes, hold).then((settlement) => this.#settle(hold, settlement));
+    else void this.#run(hold).then((settlement) => this.#settle(hold, settlement));
+  }
+
+  /** What cannot even be decoded goes back; the queue's own redrive policy has the last word. */
+  async #run(hold: Hold): Promise<Settlement> {
+    const { stages, lanes } = this.#parts;
+    try {
+      return await runDelivery(stages, lanes, hold);
+    } catch (error) {
+      const fields = { message_id: hold.delivery.messageId, reason: messageOf(error) };
+      this.#ports.telemetry.log("error", "a delivery could not be taken in hand", fields);
+      return { kind: "return", delayMs: REPORT_MS };
+    }
   }
 
   #settle(hold: Hold, settlement: Settlement): void {
@@ -146,9 +161,9 @@ class QueueConsumer implements Consumer {
     hold.drop();
     const heldMs = msBetween(hold.receivedAt, this.#ports.clock.now());
     settler.settle(hold.delivery, withinGrant(settlement, heldMs));
-    stages.tally.settled(hold, settlement.kind === "delete");
+    stages.tally.settled(hold, settlement);
     this.#inHand.delete(hold);
-    if (this.#inHand.size === 0) breaker.ended();
+    breaker.ended(); // Whatever it was, a probe has told all it can; the next may follow.
     this.#receiver.wake();
     if (this.#inHand.size > 0) return;
     const told = this.#onEmpty;

@@ -99,7 +99,7 @@ export function isDeadLetterOf(delivery: Delivery, key: RecordKey, fence: Fence)
 export async function sendDeadLetter(
   ports: { readonly clock: Clock; readonly deadLetters: QueueSender },
   message: OutgoingMessage,
-): Promise<NonNullable<Dossier["dead_letter"]>> {
+): Promise<Omit<NonNullable<Dossier["dead_letter"]>, "fence">> {
   const { clock, deadLetters } = ports;
   const [outcome] = await deadLetters.sendBatch([message]);
   if (outcome?.kind === "sent") {

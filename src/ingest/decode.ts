@@ -49,8 +49,11 @@ export interface DecodedDelivery {
   readonly ignored: readonly ("test-event" | "elsewhere")[];
 }
 
+/** What decoding depends on. */
+export type DecodingPipeline = Pick<Pipeline, "name" | "generation" | "source">;
+
 /** Reads one delivery for one pipeline. */
-export function decodeDelivery(pipeline: Pipeline, delivery: Delivery): DecodedDelivery {
+export function decodeDelivery(pipeline: DecodingPipeline, delivery: Delivery): DecodedDelivery {
   const decoded = decodeBody(delivery.body);
   const { attributes, traceHeader } = delivery;
   const trace = extractTrace({ attributes, layers: decoded.layers, traceHeader });
@@ -70,7 +73,7 @@ export function decodeDelivery(pipeline: Pipeline, delivery: Delivery): DecodedD
 }
 
 interface Site {
-  readonly pipeline: Pipeline;
+  readonly pipeline: DecodingPipeline;
   readonly delivery: Delivery;
   readonly trace: DeliveryTrace;
 }

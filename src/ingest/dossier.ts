@@ -38,6 +38,8 @@ export interface Dossier {
     readonly queue: string;
     readonly message_id: string;
     readonly sent_at: EpochMs;
+    /** Of the failure that it tells of. */
+    readonly fence: number;
   } | null;
 }
 

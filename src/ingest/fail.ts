@@ -10,8 +10,10 @@
 //   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
 //       instance, is the only copy there is: its record is opened again and tried, never
 //       acknowledged as one that was given up on before.
-//   F6. A dossier replaces the one before it even where our clock is behind that of whoever wrote
-//       it: an older note would be dropped, and its dead letter be taken for the one of today.
+//   F6. A parked record without a dossier was dropped by an operator, as both are written in one
+//       step: its message is acknowledged, and nobody waits for it any longer.
+//   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
+//       it: an older note would be dropped, and tell of a failure that is long over.
 
 import type { Mask } from "../core/mask.ts";
 import type { Fence, LedgerScope } from "../core/record-state.ts";
@@ -27,11 +29,12 @@ import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
 import { PermanentError } from "./handler-errors.ts";
-import { type Hold, LeaseLost } from "./hold.ts";
+import { type Hold, LeaseLost, Stopping } from "./hold.ts";
 import { type Failed, makeDossier } from "./make-dossier.ts";
 import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import { NOT_RUN, type Outcome } from "./outcome.ts";
 import { classify } from "./policy/error-class.ts";
+import { isOf } from "./policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
 import { retryDelayMs } from "./policy/retry.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
@@ -103,7 +106,8 @@ class LedgerFailures implements FailStage {
 
   async fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: Hold) {
     const { error, stage, secrets } = failure;
-    if (error instanceof LeaseLost) return LOST;
+    if (isOf(error, LeaseLost)) return LOST;
+    if (isOf(error, Stopping)) return this.giveBack(record, claim, hold);
     const failed = this.#read(record, error, secrets);
     const { retry, blames } = failed.verdict;
     try {
@@ -138,17 +142,19 @@ class LedgerFailures implements FailStage {
   }
 
   async parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome> {
-    if (this.#deadLetters === null) return HALTED;
     try {
-      const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
-      const dossier = note === undefined ? null : decodeDossier(note.body);
-      const buried = dossier === null || dossier.dead_letter !== null;
-      if (!buried) return await this.#bury(record, { dossier, at: note?.at }, fence, hold);
-      if (!isDeadLetterOf(hold.delivery, record.key, fence)) {
-        return { kind: "done", how: "parked-before" };
+      if (isDeadLetterOf(hold.delivery, record.key, fence)) {
+        await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+        return NOT_RUN;
       }
-      await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
-      return NOT_RUN;
+      const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
+      if (note === undefined) return { kind: "done", how: "parked-before" }; // F6
+      const dossier = decodeDossier(note.body);
+      // A letter of an older failure is not the one that this failure asks for.
+      const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
+      if (sent) return { kind: "done", how: "parked-before" };
+      const unsent = { dossier: { ...dossier, dead_letter: null }, at: note.at };
+      return await this.#bury(record, unsent, fence, hold);
     } catch (trouble) {
       return this.unavailable(record, trouble, hold);
     }
@@ -177,7 +183,7 @@ class LedgerFailures implements FailStage {
     const dossier = await makeDossier(this.#ports, this.#options, { record, claim, failed, hold });
     const body = encodeDossier(dossier);
     const former = await ledger.findNote(scope, "dossier", record.key);
-    const at = laterOf(clock.now(), former?.at); // F6
+    const at = laterOf(clock.now(), former?.at); // F7
     const note = { kind: "dossier", name: record.key, at, count: 1, body } as const;
     const attempt = this.#attemptOf(record, claim, failed, hold);
     const [result] = await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);
@@ -196,7 +202,7 @@ class LedgerFailures implements FailStage {
   /** Puts the dead letter where it belongs and writes down that it is there (F2). */
   async #bury(
     record: WorkRecord,
-    { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs | undefined },
+    { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs },
     fence: Fence,
     hold: Hold,
   ): Promise<Outcome> {
@@ -204,9 +210,9 @@ class LedgerFailures implements FailStage {
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
     const letter = deadLetterOf(hold.delivery, dossier, fence, deadLetters.fifo);
-    const dead_letter = await sendDeadLetter({ clock, deadLetters }, letter);
-    const body = encodeDossier({ ...dossier, dead_letter });
-    const at = laterOf(clock.now(), writtenAt); // F6
+    const sent = await sendDeadLetter({ clock, deadLetters }, letter);
+    const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
+    const at = laterOf(clock.now(), writtenAt); // F7
     const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);
     return { kind: "done", how: "dead-lettered" };

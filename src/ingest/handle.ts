@@ -15,8 +15,9 @@ import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Arrival, Pipeline } from "./define-pipeline.ts";
 import { PermanentError } from "./handler-errors.ts";
-import { type Hold, LeaseLost, Stopping } from "./hold.ts";
+import { type Hold, LeaseLost, Stopping, untilAborted } from "./hold.ts";
 import type { HandlerContext } from "./pipeline-spec.ts";
+import { isOf } from "./policy/error-facts.ts";
 import type { Lane } from "./policy/watermark.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
 
@@ -127,16 +128,15 @@ async function callHandler(
 
 /** What an error of the handler, or of reading for it, means. */
 function judge(pipeline: Pipeline, error: unknown, secrets: readonly string[]): Handled {
-  if (error instanceof LeaseLost) return { kind: "lost", reason: error.message };
-  if (error instanceof Stopping) return { kind: "stopped" };
-  if (error instanceof ObjectGone && error.how !== "forbidden") {
-    if (pipeline.onMissing === "drop") return { kind: "dropped", reason: error.message };
-    if (pipeline.onMissing === "dead-letter") {
-      const options = { class: "missing-object", cause: error };
-      return { kind: "failed", error: new PermanentError(error.message, options), secrets };
-    }
-  }
-  return { kind: "failed", error, secrets };
+  if (isOf(error, LeaseLost)) return { kind: "lost", reason: error.message };
+  if (isOf(error, Stopping)) return { kind: "stopped" };
+  const { onMissing } = pipeline;
+  if (!isOf(error, ObjectGone) || onMissing === "retry") return { kind: "failed", error, secrets };
+  // What we may not read may well be there: it is never dropped.
+  const forbidden = error.how === "forbidden";
+  if (onMissing === "drop" && !forbidden) return { kind: "dropped", reason: error.message };
+  const options = { class: forbidden ? "permission" : "missing-object", cause: error };
+  return { kind: "failed", error: new PermanentError(error.message, options), secrets };
 }
 
 function effectMethods(effects: Effect[], signal: AbortSignal) {
@@ -174,13 +174,7 @@ function beginAttempt(hold: Hold, deadlines: Deadlines, timeoutMs: number): Atte
   });
   return {
     signal: own.signal,
-    run: (work) =>
-      new Promise<void>((resolve, reject) => {
-        const giveUp = () => reject(own.signal.reason);
-        if (own.signal.aborted) return giveUp();
-        own.signal.addEventListener("abort", giveUp, { once: true });
-        work().then(resolve, reject);
-      }),
+    run: (work) => untilAborted(own.signal, work),
     close(result) {
       end();
       hold.signal.removeEventListener("abort", follow);

@@ -39,6 +39,17 @@ export interface Hold {
   drop(): void;
 }
 
+/** Waits for `work`, but not beyond the abort of `signal`: what ignores it keeps no slot. */
+export function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const giveUp = () => reject(signal.reason);
+    if (signal.aborted) return giveUp();
+    signal.addEventListener("abort", giveUp, { once: true });
+    const over = () => signal.removeEventListener("abort", giveUp);
+    work().then(resolve, reject).finally(over);
+  });
+}
+
 /** Takes a delivery in hand: it is renewed from here on, whether or not its work has begun. */
 export function holdDelivery(
   keeper: LeaseKeeper,

@@ -9,6 +9,7 @@ import { objectArrival } from "./arrival.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Arrival, Pipeline } from "./define-pipeline.ts";
 import type { Hold } from "./hold.ts";
+import { messageOf } from "./policy/error-text.ts";
 
 const ONE_FOR_ALL = "";
 const NOWHERE = { objects: null, rows: null };
@@ -25,13 +26,20 @@ export function createLaneNames(
     const arrival = glimpse(pipeline, record, hold);
     if (arrival === null) return record.key;
     try {
-      return `key ${key(arrival)}`;
+      return `key ${textOf(key(arrival))}`;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       telemetry.log("warn", "concurrency.key threw", { reason }); // G2
       return record.key;
     }
   };
+}
+
+/** A promise would be the same text for every record, and its rejection nobody's to hear (G2). */
+function textOf(key: unknown): string {
+  if (typeof key === "string" || typeof key === "number") return String(key);
+  if (key instanceof Promise) key.catch(() => undefined);
+  throw new TypeError("it answered with something else than text");
 }
 
 /** The event as a key function sees it: what it tells, but nothing to read. */

@@ -39,6 +39,8 @@ export async function makeDossier(
   const known = await ports.ledger.show(about.scope, record.key);
   const first = known?.entries.find(({ status }) => status === "failed");
   const { object } = record;
+  const secrets = ports.mask.secretsOf(record.original);
+  const scrub = (text: string) => ports.mask.text(text, secrets);
   return {
     pipeline: about.scope.pipeline,
     generation: about.scope.generation,
@@ -46,8 +48,8 @@ export async function makeDossier(
     idempotency_key: record.identity,
     queue: about.queue.name,
     message_id: delivery.messageId,
-    group_id: delivery.groupId,
-    object: object === null ? null : { bucket: object.bucket, key: object.key },
+    group_id: delivery.groupId === null ? null : scrub(delivery.groupId),
+    object: object === null ? null : { bucket: object.bucket, key: scrub(object.key) },
     error_class: failed.verdict.errorClass,
     fingerprint: failed.fingerprint,
     message: failed.message,

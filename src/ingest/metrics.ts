@@ -106,6 +106,12 @@ export const CONSUMER_METRICS = {
     help: "Records whose event time lay before the watermark when they came.",
     labels: ["stream"],
   },
+  future: {
+    name: "future_events_total",
+    kind: "counter",
+    help: "Records whose event time lay more than five minutes ahead; they move no watermark.",
+    labels: ["stream"],
+  },
   oldestUnsettled: {
     name: "oldest_unsettled_event_seconds",
     kind: "gauge",

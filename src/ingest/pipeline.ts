@@ -68,7 +68,9 @@ export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<S
       lanes.add(stages.laneOf(record, hold), {
         async run() {
           const span = stages.tally.begin(record, hold);
-          const outcome = await runRecord(stages, record, hold);
+          const outcome = await runRecord(stages, record, hold).catch(
+            (error: unknown) => stages.fail.unavailable(record, error, hold), // P3
+          );
           span.end(outcome.kind === "done" ? {} : { errorType: outcome.kind });
           tell(record, outcome);
           return stages.halting && outcome.kind !== "done" ? "halt" : "next";

@@ -62,7 +62,7 @@ class LongPolls implements Receiver {
   #pausing = false;
   /** Whether the last receive was full, so that more may be waiting (V2). */
   #plenty = false;
-  #onQuiet: (() => void) | null = null;
+  #onQuiet: (() => void)[] = [];
 
   constructor(ports: ReceiverPorts, options: ReceiverOptions) {
     this.#ports = ports;
@@ -80,9 +80,8 @@ class LongPolls implements Receiver {
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the consumer stops"));
     if (this.#underWay === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#onQuiet = resolve;
-    });
+    // Whoever drains and whoever stops meanwhile are both told.
+    await new Promise<void>((resolve) => void this.#onQuiet.push(resolve));
   }
 
   #pump(): void {
@@ -115,7 +114,7 @@ class LongPolls implements Receiver {
       const deliveries = await queue.receive(request, this.#stopping.signal);
       this.#failures = 0;
       this.#plenty = deliveries.length === max;
-      const shareMs = Math.floor(visibilityMs * ANSWER_SHARE); // Instants are whole (U1 of units.ts).
+      const shareMs = Math.floor(visibilityMs * ANSWER_SHARE); // Instants are whole (U1).
       const since = epochMs(Math.max(askedAt, clock.now() - shareMs)); // V5
       for (const delivery of deliveries) take(delivery, since);
       if (deliveries.length === 0) onNothing();
@@ -124,7 +123,7 @@ class LongPolls implements Receiver {
       if (!this.#stopping.signal.aborted) this.#failed(error);
     }
     this.#underWay -= 1;
-    if (this.#underWay === 0) this.#onQuiet?.();
+    if (this.#underWay === 0) for (const tell of this.#onQuiet.splice(0)) tell();
     this.#pump();
   }
 

@@ -21,7 +21,7 @@ export interface SinkBreaker {
   pausedForMs(): DurationMs | null;
   /** A batch was asked for. */
   asked(): void;
-  /** Nothing is in hand any more. */
+  /** A delivery was settled, or a receive brought nothing. */
   ended(): void;
   heard(outcome: Outcome): void;
 }

@@ -1,10 +1,18 @@
 // Tally: counts what happens, for whoever looks at the consumer and for telemetry.
 //   Y1. Every outcome is counted once, when it is known.
-//   Y2. The oldest unsettled event is known exactly, not approximately: it is the first of those in
-//       hand or sent back. What SQS says of it leaves out messages that fail again and again.
+//   Y2. The oldest unsettled event is the first of those in hand or sent back. What SQS says of it
+//       leaves out messages that fail again and again. One that was sent back and does not return
+//       within its delay and a while is in another consumer's hands and forgotten here.
 //   Y3. A record's span ends with its outcome and tells what went wrong, if anything did.
 
-import { type EpochMs, msBetween } from "../core/units.ts";
+import {
+  addMs,
+  type DurationMs,
+  durationMs,
+  type EpochMs,
+  minutes,
+  msBetween,
+} from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Labels, Span, Telemetry } from "../ports/telemetry.ts";
 import type { WorkRecord } from "./decode.ts";
@@ -13,6 +21,7 @@ import { MESSAGING_SYSTEM, CONSUMER_METRICS as METRICS, type Stage } from "./met
 import type { Outcome } from "./outcome.ts";
 import { type Counts, countOutcome, NO_COUNTS } from "./outcome-counts.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
+import type { Settlement } from "./settle.ts";
 
 export interface Tally {
   readonly counts: Readonly<Counts>;
@@ -25,9 +34,17 @@ export interface Tally {
   stage(stage: Stage, since: EpochMs): void;
   outcome(record: WorkRecord, outcome: Outcome, hold: Hold): void;
   /** The delivery left our hands: settled for good, or to come back. */
-  settled(hold: Hold, forGood: boolean): void;
+  settled(hold: Hold, settlement: Settlement): void;
 }
 
+interface Unsettled {
+  readonly sentAt: EpochMs;
+  /** Null while it is in hand. */
+  readonly forgetAt: EpochMs | null;
+}
+
+/** How long after its delay a message that was sent back may stay away. */
+const RETURN_MS_MAX: DurationMs = minutes(5);
 /** Messages remembered after they were sent back; beyond that the oldest are forgotten. */
 const UNSETTLED_MAX = 10_000;
 
@@ -49,7 +66,7 @@ class QueueTally implements Tally {
   readonly counts: Counts = { ...NO_COUNTS };
   readonly #ports: TallyPorts;
   readonly #options: TallyOptions;
-  readonly #unsettled = new Map<string, EpochMs>();
+  readonly #unsettled = new Map<string, Unsettled>();
   readonly #labels: { readonly queue: string };
   readonly #consumed: Labels;
   readonly #processed: Labels;
@@ -67,9 +84,12 @@ class QueueTally implements Tally {
   }
 
   oldestUnsettledAt(): EpochMs | null {
+    const now = this.#ports.clock.now();
     let oldest: EpochMs | null = null;
-    for (const at of this.#unsettled.values()) {
-      oldest = oldest === null || at < oldest ? at : oldest;
+    for (const [messageId, { sentAt, forgetAt }] of this.#unsettled) {
+      if (forgetAt !== null && forgetAt <= now)
+        this.#unsettled.delete(messageId); // Y2
+      else oldest = oldest === null || sentAt < oldest ? sentAt : oldest;
     }
     return oldest;
   }
@@ -80,7 +100,7 @@ class QueueTally implements Tally {
     telemetry.count(METRICS.received.name, 1, this.#labels);
     telemetry.count(METRICS.messagingConsumed.name, 1, this.#consumed);
     this.stage("receive", delivery.sentAt);
-    this.#unsettled.set(delivery.messageId, delivery.sentAt);
+    this.#unsettled.set(delivery.messageId, { sentAt: delivery.sentAt, forgetAt: null });
     if (this.#unsettled.size <= UNSETTLED_MAX) return;
     const [first] = this.#unsettled.keys();
     if (first !== undefined) this.#unsettled.delete(first);
@@ -133,9 +153,16 @@ class QueueTally implements Tally {
     } else if (outcome.how === "stale") count(METRICS.stale.name);
   }
 
-  settled({ delivery, receivedAt }: Hold, forGood: boolean): void {
+  settled({ delivery, receivedAt }: Hold, settlement: Settlement): void {
     this.stage("total", receivedAt);
-    if (forGood) this.#unsettled.delete(delivery.messageId);
+    const { messageId, sentAt } = delivery;
+    if (settlement.kind === "delete") {
+      this.#unsettled.delete(messageId);
+      return;
+    }
+    const awayMs = settlement.kind === "return" ? settlement.delayMs : durationMs(0);
+    const forgetAt = addMs(this.#ports.clock.now(), durationMs(awayMs + RETURN_MS_MAX));
+    this.#unsettled.set(messageId, { sentAt, forgetAt });
   }
 }
 

@@ -7,7 +7,7 @@
 //       at the last of them.
 
 import type { LedgerScope } from "../core/record-state.ts";
-import { type DurationMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, minutes, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
@@ -16,6 +16,7 @@ import type { Pipeline } from "./define-pipeline.ts";
 import type { Hold } from "./hold.ts";
 import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import {
+  isBelievable,
   type LaneDecision,
   laneFor,
   type Observation,
@@ -25,6 +26,7 @@ import {
 
 const OBSERVATIONS_MAX = 1_000;
 const INTERVAL_MS: DurationMs = durationMs(100);
+const TELL_AGAIN_MS: DurationMs = minutes(1);
 
 export interface WatermarkTracker {
   restore(): Promise<void>;
@@ -45,6 +47,7 @@ export function createWatermarkTracker(
   let saved: EpochMs | null = null;
   let waiting: Observation[] = [];
   let takenInAt = clock.now();
+  const tellFuture = createFutureTeller(ports, stream);
 
   function takeIn(): void {
     if (waiting.length > 0) state = observeAll(state, waiting);
@@ -58,10 +61,11 @@ export function createWatermarkTracker(
       saved = note?.at ?? null;
       state = startWatermark(pipeline.latenessMs, saved); // W1
     },
-    decide({ eventTime, object }, { delivery }) {
+    decide({ eventTime, object, identity }, { delivery }) {
       const now = clock.now();
       const decision = laneFor(null, state.watermark, eventTime);
       if (decision.lane === "late") telemetry.count(METRICS.late.name, 1, { stream });
+      if (!isBelievable(eventTime, now)) tellFuture(msBetween(now, eventTime), identity);
       const partition = delivery.groupId ?? object?.bucket ?? "";
       waiting.push({ partition, eventTime, now });
       const due = waiting.length >= OBSERVATIONS_MAX || msBetween(takenInAt, now) >= INTERVAL_MS;
@@ -85,5 +89,22 @@ export function createWatermarkTracker(
         // The next one is as good; a ledger that is down is told of by those who need it now.
       }
     },
+  };
+}
+
+/** A clock that is wrong is wrong for every record: all are counted, one in a while is told. */
+function createFutureTeller(
+  ports: { readonly clock: Clock; readonly telemetry: Telemetry },
+  stream: string,
+): (aheadMs: number, identity: string) => void {
+  const { clock, telemetry } = ports;
+  let toldAt: EpochMs | null = null;
+  return (aheadMs, identity) => {
+    telemetry.count(METRICS.future.name, 1, { stream });
+    const now = clock.now();
+    if (toldAt !== null && msBetween(toldAt, now) < TELL_AGAIN_MS) return;
+    toldAt = now;
+    const message = "an event time lies ahead of our clock and does not move the watermark";
+    telemetry.log("warn", message, { idempotency_key: identity, ahead_ms: aheadMs });
   };
 }

@@ -94,10 +94,13 @@ class OutboxProducer implements Producer {
   /** Keys whose rows are, or may be, in the outbox unsent: nothing newer leaves before them. */
   readonly #left = new Set<string>();
   #closed = false;
+  /** Null once all that is older was seen to be sent. */
+  #bornAt: EpochMs | null;
 
   constructor(ports: ProducerPorts, options: ProducerOptions) {
     this.#ports = ports;
     this.#options = options;
+    this.#bornAt = ports.clock.now();
     this.#courier = new Courier(ports, options);
     this.#room = new Room({
       countMax: options.underWayMax ?? UNDER_WAY_MAX_DEFAULT,
@@ -228,9 +231,19 @@ class OutboxProducer implements Producer {
   async #catchUp(): Promise<Backlog | null> {
     if (!this.#behind && !this.#courier.behind && this.#left.size === 0) return null;
     const backlog = await carryBacklog(this.#ports, this.#courier, this.#lease);
-    this.#behind = backlog.failed !== null;
+    this.#behind = backlog.failed !== null || (await this.#mayHaveFormerRows());
     await this.#forgetSent();
     return backlog;
+  }
+
+  /** Whether rows from before our time are unsent: some may be ours, waiting behind another's. */
+  async #mayHaveFormerRows(): Promise<boolean> {
+    if (this.#bornAt === null) return false;
+    const { outbox, target } = this.#ports;
+    const { oldestPendingAt } = await outbox.stats(target.name);
+    if (oldestPendingAt !== null && oldestPendingAt <= this.#bornAt) return true;
+    this.#bornAt = null;
+    return false;
   }
 
   /** Forgets of what was left whatever has been sent since, by us or by a relay. */

@@ -16,8 +16,11 @@ import type { Site } from "./run-on-site.ts";
 
 const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
 
+/** What of a pipeline its site depends on. */
+export type SitePipeline = Pick<Pipeline, "name" | "generation" | "source" | "visibilityMs">;
+
 /** Finds the queue, its dead-letter queue and the bucket of a pipeline. */
-export async function openAwsSite(pipeline: Pipeline, settings: RunSettings): Promise<Site> {
+export async function openAwsSite(pipeline: SitePipeline, settings: RunSettings): Promise<Site> {
   const wanted = settings.queue ?? pipeline.source.queue;
   if (wanted === null) {
     const message =

@@ -1,4 +1,4 @@
-// Config: the one table of what can be set when a pipeline is run, as opposed to what its file says.
+// Config: the one table of what can be set when a pipeline is run; the rest is said by its file.
 //   C1. The flags and help of `tidegate run` and `tidegate dev`, the variables TIDEGATE_*, the
 //       settings of the library and docs/reference/configuration.md all come from this table.
 //   C2. A flag outdoes a variable, a variable outdoes the fallback. Only commands read variables:

@@ -11,6 +11,7 @@ export function describeLife(life: EventLife, what: string): string[] {
     `${named} in pipeline ${pipeline}, generation ${generation}`,
     row("key", key),
     row("outcome", outcomeOf(life)),
+    row("deliveries", deliveriesOf(life)),
     row("attempts", `${attempts}, fence ${fence}`),
     ...(life.lane === null ? [] : [row("lane", laneOf(life))]),
     ...(life.effects === null ? [] : [row("effects", effectsOf(life))]),
@@ -44,6 +45,12 @@ function outcomeOf({ state, heldBy, superseded, dossier, tookMs }: EventLife): s
     case "released":
       return "waiting to be tried when the queue delivers it";
   }
+}
+
+/** Those that the log still has; a copy that came while another was worked on is not in it. */
+function deliveriesOf({ entries, duplicates }: EventLife): string {
+  const begun = entries.filter(({ status }) => status === "received").length;
+  return `${begun} worked on, ${duplicates?.count ?? 0} known as duplicates`;
 }
 
 function laneOf({ lane, watermark }: EventLife): string {

@@ -57,7 +57,7 @@ async function park(): Promise<void> {
     run_id: "r",
     trace_id: null,
     payload: null,
-    dead_letter: { queue: "stations-dead-letters", message_id: "d1", sent_at: START },
+    dead_letter: { queue: "stations-dead-letters", message_id: "d1", sent_at: START, fence: 1 },
   };
   await ledger.fail(scope, [
     {
@@ -92,6 +92,7 @@ test("an object that was committed is found by its URL, with lane, effects and d
     "s3://stations/in/a b.csv in pipeline stations, generation 0",
     `  key         ${good}`,
     "  outcome     committed, in 12 ms",
+    "  deliveries  1 worked on, 3 known as duplicates",
     `  attempts    1, fence ${fence}`,
     "  lane        late, at watermark 2023-11-14T22:13:20.000Z",
     "  effects     upsert observation × 24, upsert station_day × 1",

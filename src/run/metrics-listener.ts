@@ -1,7 +1,7 @@
 // Metrics listener: /metrics for Prometheus and /health for whoever restarts processes.
 //   L1. Loopback only: numbers tell of business, and nobody is asked who they are.
-//   L2. Health is 200 while deliveries are taken, and 503 from the moment draining begins, so that a
-//       load balancer or an orchestrator looks elsewhere.
+//   L2. Health is 200 while deliveries are taken, and 503 from the moment draining begins, so that
+//       a load balancer or an orchestrator looks elsewhere.
 
 import { TidegateError } from "../core/errors.ts";
 import { createHttpListener } from "../platform/http-listener.ts";

@@ -88,7 +88,6 @@ export async function runOnSite(
     const sink = await openSink(pipeline, ledger, parseLedgerUrl(settings.ledger));
     if (sink !== null) closers.push(() => sink.close());
     const findings = await checkQueues(pipeline, site);
-    for (const finding of findings) telemetry.log("warn", finding);
     const keeper = await site.openKeeper(ledger, settings.ledger, telemetry);
     closers.push(() => keeper.close());
     const { queue, deadLetters, objects } = site;

@@ -1,6 +1,6 @@
 // Scheduler: virtual time, and the one order in which everything happens.
-//   S1. Events run by time, and those of one instant in the order they were asked for. One runs at a
-//       time, and all promise jobs it brought about have ended before the next (`drain`).
+//   S1. Events run by time, and those of one instant in the order they were asked for. One runs at
+//       a time, and all promise jobs it brought about have ended before the next (`drain`).
 //   S2. Nothing here, or in anything that runs on it, looks at real time: a run is a function of
 //       what was scheduled.
 //   S3. Every event that ran is part of the trace.

@@ -16,7 +16,7 @@ import type { Outbox } from "../ports/outbox.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import { createEffectTable, type EffectTable } from "./effect-table.ts";
 import type { FaultMix } from "./fault-mix.ts";
-import { createFaults } from "./faults.ts";
+import { type CallFaultKind, createFaults } from "./faults.ts";
 import { createHistory, type History } from "./history.ts";
 import { Network, type Service } from "./network.ts";
 import { SimProcess } from "./process.ts";
@@ -43,7 +43,8 @@ export interface StageOptions {
   readonly seed: number;
   readonly topology: Topology;
   readonly mix: FaultMix;
-  readonly disabled: ReadonlySet<string>;
+  readonly only: ReadonlySet<string> | null;
+  readonly planned: ReadonlyMap<string, CallFaultKind>;
   readonly quietAt: number;
   readonly parts: WorldParts;
   readonly drain: Drain;
@@ -77,14 +78,15 @@ export interface Stage {
 export type ServiceName = "queue" | "dead-letters" | "ledger" | "sink" | "objects" | "outbox";
 
 export async function createStage(options: StageOptions): Promise<Stage> {
-  const { seed, topology, mix, disabled, quietAt, parts } = options;
+  const { seed, topology, mix, only, planned, quietAt, parts } = options;
   const trace = new TraceHash();
   const scheduler = new Scheduler({ startAt: START_AT, trace, drain: options.drain });
   const history = tracedHistory(createHistory(scheduler), trace);
   const faults = createFaults({
     seed,
     rates: mix.rates,
-    disabled,
+    only,
+    planned,
     clock: scheduler,
     quietAt: () => quietAt,
     onFired: ({ id, what }) => history.add("world", { kind: "fault", id, what }),
@@ -190,10 +192,11 @@ function tellLost(changes: readonly Change[], history: History, names: SimPorts[
   for (const change of changes) {
     if (change.kind !== "put-message") continue;
     const { id: messageId, body, detail } = change.content;
-    const { dedupId } = parseDetail(detail);
-    const isDeadLetter = detail?.includes(DEAD_LETTER_ATTRIBUTES.key) ?? false;
+    const { dedupId, attributes } = parseDetail(detail);
+    const facts = attributes?.[DEAD_LETTER_ATTRIBUTES.failure]?.value;
+    const fence = facts === undefined ? null : (JSON.parse(facts) as { fence: number }).fence;
     for (const name of names.ofBody(body)) {
-      if (isDeadLetter) history.add("broker", { kind: "dead-letter", name, messageId });
+      if (fence !== null) history.add("broker", { kind: "dead-letter", name, messageId, fence });
       else {
         const { group } = change.head;
         history.add("broker", { kind: "sent", name, messageId, dedupId, group });

@@ -5,9 +5,11 @@ import { rowsOf } from "./markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/library.md"), "utf8");
-const source = readFileSync(join(root, "src/cloud/start-cloud.ts"), "utf8");
+const source = ["src/cloud/start-cloud.ts", "src/run/run-on-site.ts", "src/run/start-dev.ts"]
+  .map((path) => readFileSync(join(root, path), "utf8"))
+  .join("\n");
 
-/** The members of an interface in start-cloud.ts, in their order. */
+/** The members of an interface, in their order. */
 function membersOf(name: string): string[] {
   const body = new RegExp(`^export interface ${name}\\b.*?^}`, "ms").exec(source)?.[0] ?? "";
   return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(
@@ -21,4 +23,19 @@ test("the page on the library tells of every option of startCloud, and of no oth
 
 test("it tells of everything that a started cloud has", () => {
   expect(rowsOf(page, "member").map(([member]) => member)).toEqual(membersOf("Cloud"));
+});
+
+test.each([
+  ["start option", ["StartOptions", "DevOptions"]],
+  ["running", ["RunningPipeline"]],
+  ["in dev", ["RunningDev"]],
+])("it tells of every %s that tidegate/run has, and of no other", (heading, interfaces) => {
+  expect(rowsOf(page, heading).map(([cell]) => cell)).toEqual(interfaces.flatMap(membersOf));
+});
+
+test("it tells of every function that tidegate/run exports", async () => {
+  const exported = Object.entries(await import("../../src/run/index.ts"));
+  const functions = exported.filter(([name]) => name !== "TidegateError").map(([name]) => name);
+  const told = rowsOf(page, "function").map(([cell = ""]) => /^`(\w+)\(/.exec(cell)?.[1]);
+  expect(told.toSorted()).toEqual(functions.toSorted());
 });

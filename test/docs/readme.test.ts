@@ -1,14 +1,39 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import orders from "../../examples/orders.ts";
+import { startDev } from "../../src/run/start-dev.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-test("the README shows examples/first-taste.ts, word for word", () => {
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  const example = readFileSync(join(root, "examples/first-taste.ts"), "utf8");
-  expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
+test.each(["first-taste.ts", "orders.ts"])(
+  "the README shows examples/%s, word for word",
+  (name) => {
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    const example = readFileSync(join(root, "examples", name), "utf8");
+    expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
+  },
+);
+
+test("the pipeline it shows works off a file", async () => {
+  const data = mkdtempSync(join(tmpdir(), "tidegate-readme-"));
+  const dev = await startDev(orders, { data, port: 0 });
+  try {
+    await dev.put("orders/1.csv", "id,amount\n7,9.50\n");
+    await dev.settled();
+    expect(dev.snapshot()).toMatchObject({ committed: 1, deadLettered: 0 });
+  } finally {
+    await dev.stop();
+  }
+  const database = new DatabaseSync(join(data, "ledger.db"), { readOnly: true });
+  expect(database.prepare("SELECT id, amount FROM orders").all()).toEqual([
+    { id: "7", amount: 9.5 },
+  ]);
+  database.close();
+  rmSync(data, { recursive: true });
 });
 
 test("the first taste runs, and does what its comments say", () => {

@@ -1,6 +1,6 @@
 // One pipeline file, one test, everywhere it may run: in one process with the embedded cloud, over
-// HTTP with the AWS SDK, and on the ledgers of PostgreSQL and DynamoDB. The cloud delivers a third of
-// all messages twice.
+// HTTP with the AWS SDK, and on the ledgers of PostgreSQL and DynamoDB. The cloud delivers a third
+// of all messages twice.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ import { startPipeline } from "../../src/run/start-pipeline.ts";
 import { startPostgres } from "../contracts/postgres-server.ts";
 import { tellMissing } from "../requires.ts";
 
-/** A copy of what is at work waits for as long as a lease may last, which shall not be long here. */
+/** A copy of what is at work waits for as long as a lease may last: not long, in a test. */
 const stations = { ...example, visibilityMs: seconds(3) };
 
 /** A pipeline at work, whatever it runs on. */

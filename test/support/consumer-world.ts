@@ -1,4 +1,5 @@
 // A world for consumers: the embedded cloud with virtual time, a ledger, and a consumer in process.
+// With `bucket`, a bucket of that name tells the queue of its objects.
 
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
 import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
@@ -12,9 +13,11 @@ import { SILENT } from "../../src/ingest/silent-telemetry.ts";
 import { systemRandom } from "../../src/platform/system-random.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
+import type { ObjectSource } from "../../src/ports/object-source.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import type { Sink } from "../../src/ports/sink.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";
+import { createRowReader } from "../../src/readers/row-reader.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 
 export type Handler = (
@@ -24,6 +27,8 @@ export type Handler = (
 
 export interface ConsumerWorldOptions {
   readonly queue?: string;
+  /** Makes a bucket whose events go to the queue. */
+  readonly bucket?: string;
   readonly handler?: Handler;
   readonly pipeline?: Partial<Parameters<typeof pipeline>[0]>;
   readonly ledger?: (cloud: VirtualCloud) => Ledger;
@@ -34,6 +39,14 @@ export interface ConsumerWorldOptions {
   readonly telemetry?: (cloud: VirtualCloud) => Telemetry;
   /** Stands between the consumer and its queue. */
   readonly wrapQueue?: (queue: Queue) => Queue;
+  readonly wrapDeadLetters?: (queue: Queue) => Queue;
+  readonly wrapObjects?: (objects: ObjectSource) => ObjectSource;
+}
+
+export interface OwnPorts {
+  readonly queue?: Queue;
+  readonly deadLetters?: Queue;
+  readonly ledger?: Ledger;
 }
 
 export interface ConsumerWorld extends AsyncDisposable {
@@ -44,9 +57,13 @@ export interface ConsumerWorld extends AsyncDisposable {
   readonly pipeline: Pipeline;
   readonly logs: { readonly level: string; readonly message: string; readonly fields: object }[];
   readonly counts: Map<string, number>;
-  consumer(owner?: string): Consumer;
+  /** A consumer, which may have ports of its own, to die with. */
+  consumer(owner?: string, own?: OwnPorts): Consumer;
   send(key: string, payload?: Record<string, unknown>, group?: string): Promise<void>;
   sendBody(body: string, group?: string): Promise<void>;
+  /** Puts an object into the bucket, or deletes it. */
+  put(key: string, body: string | Uint8Array): Promise<void>;
+  remove(key: string): Promise<void>;
   depth(queue?: Queue): Promise<number>;
   /** Lets everything that is due now come to rest. */
   settle(): Promise<void>;
@@ -55,20 +72,16 @@ export interface ConsumerWorld extends AsyncDisposable {
 }
 
 const TURNS = 50;
+const STEP_MS = 1_000;
 
 export async function createConsumerWorld(
   options: ConsumerWorldOptions = {},
 ): Promise<ConsumerWorld> {
-  const { queue: name = "work", handler = () => undefined, maxReceiveCount = 100 } = options;
+  const { queue: name = "work", maxReceiveCount = 100, bucket } = options;
   const cloud = await startCloud({ memory: true, clock: "virtual" });
   const { queue, deadLetters } = await makeQueues(cloud, name, maxReceiveCount);
+  if (bucket !== undefined) await makeBucket(cloud, bucket, name);
   const ledger = options.ledger?.(cloud) ?? createMemoryLedger({ clock: cloud.clock });
-  const spec = pipeline({
-    name: "test",
-    source: { queue: name },
-    handler: handler as never,
-    ...(options.pipeline as object),
-  });
   const logs: ConsumerWorld["logs"] = [];
   const counts = new Map<string, number>();
   const telemetry: Telemetry = options.telemetry?.(cloud) ?? {
@@ -76,54 +89,26 @@ export async function createConsumerWorld(
     count: (metric, by = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + by),
     log: (level, message, fields = {}) => void logs.push({ level, message, fields }),
   };
-  const seen = options.wrapQueue?.(queue) ?? queue;
+  const spec = pipeline({
+    name: "test",
+    source: bucket === undefined ? { queue: name } : { bucket, queue: name },
+    handler: (options.handler ?? (() => undefined)) as never,
+    ...(options.pipeline as object),
+  });
+  const site = { options, cloud, ledger, queue, deadLetters, telemetry, pipeline: spec };
   const consumers: Consumer[] = [];
-  const settle = async () => {
-    for (let at = 0; at < TURNS; at += 1) {
-      await new Promise<void>((resolve) => systemTurn.afterTurn(resolve));
-    }
-    await cloud.broker.idle();
-  };
   return {
-    ...{ cloud, ledger, queue, deadLetters, pipeline: spec, logs, counts, settle },
-    consumer(owner = `worker-${consumers.length + 1}`) {
-      const scope = { pipeline: spec.name, generation: spec.generation };
-      const { clock } = cloud;
-      const { visibilityMs } = spec;
-      const keeper = createLeaseKeeper(
-        { queue: seen, ledger, scope, clock, telemetry },
-        { visibilityMs, leaseMs: visibilityMs },
-      );
-      const made = createConsumer(
-        {
-          ...{ clock, random: systemRandom, turn: systemTurn, queue: seen, deadLetters, ledger },
-          ...{ objects: null, rows: null, sink: options.sink ?? null, keeper, telemetry },
-        },
-        {
-          ...{ pipeline: spec, owner, runId: "run-1" },
-          ...(options.drainMs !== undefined && { drainMs: durationMs(options.drainMs) }),
-        },
-      );
+    ...{ cloud, ledger, queue, deadLetters, pipeline: spec, logs, counts },
+    consumer(owner = `worker-${consumers.length + 1}`, own = {}) {
+      const made = consumerOf(site, owner, own);
       consumers.push(made);
       return made;
     },
-    async send(key, payload = {}, group) {
-      const input = { source: "test.unit.world", dedupeKey: key, eventTime: cloud.clock.now() };
-      const built = buildEnvelope({ ...input, payload: payload as never });
-      if (built.kind === "invalid") throw new Error(JSON.stringify(built.problems));
-      await sendOne(queue, built.value.body, group, built.value.dedupId);
-    },
-    sendBody: (body, group) => sendOne(queue, body, group, String(body.length)),
+    ...sendersOf(site),
+    ...timeOf(cloud),
     async depth(of = queue) {
       const { visible, hidden, delayed } = await of.facts();
       return visible + hidden + delayed;
-    },
-    async pass(ms) {
-      const step = 1_000;
-      for (let left = ms; left > 0; left -= step) {
-        await cloud.clock.advance(Math.min(step, left));
-        await settle();
-      }
     },
     async [Symbol.asyncDispose]() {
       for (const each of consumers) void each.stop();
@@ -131,6 +116,92 @@ export async function createConsumerWorld(
       await cloud.close();
     },
   };
+}
+
+interface Site {
+  readonly options: ConsumerWorldOptions;
+  readonly cloud: VirtualCloud;
+  readonly ledger: Ledger;
+  readonly queue: Queue;
+  readonly deadLetters: Queue;
+  readonly telemetry: Telemetry;
+  readonly pipeline: Pipeline;
+}
+
+function consumerOf(site: Site, owner: string, own: OwnPorts): Consumer {
+  const { options, cloud, telemetry } = site;
+  const { clock } = cloud;
+  const { visibilityMs, name, generation } = site.pipeline;
+  const ledger = own.ledger ?? site.ledger;
+  const queue = own.queue ?? options.wrapQueue?.(site.queue) ?? site.queue;
+  const deadLetters = options.wrapDeadLetters?.(site.deadLetters) ?? site.deadLetters;
+  const keeper = createLeaseKeeper(
+    { queue, ledger, scope: { pipeline: name, generation }, clock, telemetry },
+    { visibilityMs, leaseMs: visibilityMs },
+  );
+  const hasObjects = options.bucket !== undefined;
+  return createConsumer(
+    {
+      ...{ clock, random: systemRandom, turn: systemTurn, queue, ledger, keeper, telemetry },
+      deadLetters: own.deadLetters ?? deadLetters,
+      objects: hasObjects ? (options.wrapObjects?.(cloud.objects) ?? cloud.objects) : null,
+      rows: hasObjects ? createRowReader() : null,
+      sink: options.sink ?? null,
+    },
+    {
+      ...{ pipeline: site.pipeline, owner, runId: "run-1" },
+      ...(options.drainMs !== undefined && { drainMs: durationMs(options.drainMs) }),
+    },
+  );
+}
+
+function sendersOf({ cloud, queue, options: { bucket } }: Site) {
+  const http = async (method: string, key: string, body?: string | Uint8Array) => {
+    const url = `${cloud.endpoint}/${bucket}/${key}`;
+    const answer = await fetch(url, { method, ...(body !== undefined && { body: body as never }) });
+    if (!answer.ok) throw new Error(`${method} ${key}: ${answer.status} ${await answer.text()}`);
+  };
+  return {
+    async send(key: string, payload: Record<string, unknown> = {}, group?: string) {
+      const input = { source: "test.unit.world", dedupeKey: key, eventTime: cloud.clock.now() };
+      const built = buildEnvelope({ ...input, payload: payload as never });
+      if (built.kind === "invalid") throw new Error(JSON.stringify(built.problems));
+      await sendOne(queue, built.value.body, group, built.value.dedupId);
+    },
+    sendBody: (body: string, group?: string) => sendOne(queue, body, group, String(body.length)),
+    put: (key: string, body: string | Uint8Array) => http("PUT", key, body),
+    remove: (key: string) => http("DELETE", key),
+  };
+}
+
+function timeOf(cloud: VirtualCloud) {
+  const settle = async () => {
+    for (let at = 0; at < TURNS; at += 1) {
+      await new Promise<void>((resolve) => systemTurn.afterTurn(resolve));
+    }
+    await cloud.broker.idle();
+  };
+  return {
+    settle,
+    async pass(ms: number) {
+      for (let left = ms; left > 0; left -= STEP_MS) {
+        await cloud.clock.advance(Math.min(STEP_MS, left));
+        await settle();
+      }
+    },
+  };
+}
+
+async function makeBucket(cloud: VirtualCloud, bucket: string, queue: string): Promise<void> {
+  const { account, region } = cloud.broker;
+  const arn = `arn:aws:sqs:${region}:${account}:${queue}`;
+  const target = `<QueueConfiguration><Queue>${arn}</Queue><Event>s3:ObjectCreated:*</Event>`;
+  const told = `<NotificationConfiguration>${target}</QueueConfiguration></NotificationConfiguration>`;
+  const steps = { [bucket]: "", [`${bucket}?notification`]: told };
+  for (const [path, body] of Object.entries(steps)) {
+    const answer = await fetch(`${cloud.endpoint}/${path}`, { method: "PUT", body });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  }
 }
 
 async function makeQueues(cloud: VirtualCloud, name: string, maxReceiveCount: number) {

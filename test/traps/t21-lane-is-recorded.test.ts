@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { recordKey } from "../../src/core/record-state.ts";
 import { addMs, durationMs, epochMs, minutes } from "../../src/core/units.ts";
 import {
   type LaneDecision,
@@ -7,6 +8,8 @@ import {
   observe,
   startWatermark,
 } from "../../src/ingest/policy/watermark.ts";
+import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
+import { createConsumerWorld } from "../support/consumer-world.ts";
 
 const NOON = epochMs(Date.UTC(2026, 0, 1, 12));
 const LATENESS = minutes(10);
@@ -62,4 +65,39 @@ test("T21: a decision says by which watermark it was taken", () => {
     lane: "late",
     watermark: addMs(NOON, durationMs(-LATENESS)),
   });
+});
+
+test("T21: the consumer writes lane and watermark down with the commit", async () => {
+  const lanes: string[] = [];
+  const keys: string[] = [];
+  await using world = await createConsumerWorld({
+    handler: ({ envelope }, { lane }) => void lanes.push(`${envelope.dedupe_key} ${lane}`),
+    ledger: ({ clock }) => {
+      const ledger = createMemoryLedger({ clock });
+      return {
+        ...ledger,
+        commit(scope, commits) {
+          keys.push(...commits.map(({ key }) => key));
+          return ledger.commit(scope, commits);
+        },
+      };
+    },
+  });
+  await world.send("old");
+  const request = { max: 1, waitMs: durationMs(0), visibilityMs: durationMs(0) };
+  const [held] = await world.queue.receive(request, new AbortController().signal);
+  await world.queue.deleteBatch([held?.receipt ?? ""]);
+  await world.pass(minutes(30));
+  await world.send("new");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(1_000);
+  const { watermark } = consumer.snapshot();
+  await world.sendBody(held?.body ?? "");
+  await world.pass(1_000);
+  expect(lanes).toEqual(["new live", "old late"]);
+  const scope = { pipeline: "test", generation: 0 };
+  const view = await world.ledger.show(scope, recordKey(keys[1] ?? ""));
+  expect(JSON.stringify(view)).toContain(`\\"lane\\":\\"late\\"`);
+  expect(JSON.stringify(view)).toContain(`\\"watermark\\":${watermark}`);
 });

@@ -4,6 +4,7 @@ import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { hours, seconds } from "../../src/core/units.ts";
 import { DEFAULTS, TIMEOUT_MS_MAX } from "../../src/ingest/define-pipeline.ts";
 import { grantedDelayMs, retryDelayMs } from "../../src/ingest/policy/retry.ts";
+import { createConsumerWorld } from "../support/consumer-world.ts";
 import { claimOne, failOne, fenceIn, onEveryLedger } from "./ledgers.ts";
 
 const ALMOST_ONE = 1 - 2 ** -53;
@@ -39,4 +40,24 @@ test("T26: a wait is a visibility that SQS grants, even after the longest of han
     const granted = grantedDelayMs(asked, heldMs);
     expect(granted + heldMs).toBeLessThanOrEqual(SQS_VISIBILITY_MS_MAX);
   }
+});
+
+test("T26: a consumer holds nothing while a record waits, and works on others meanwhile", async () => {
+  const done: string[] = [];
+  await using world = await createConsumerWorld({
+    pipeline: { concurrency: 1, retry: { attempts: 2, baseMs: 60_000, capMs: 60_000 } },
+    handler: ({ envelope }, { attempt }) => {
+      if (envelope.dedupe_key === "bad" && attempt === 1) throw new Error("not now");
+      done.push(envelope.dedupe_key);
+    },
+  });
+  await world.send("bad");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.settle();
+  await world.cloud.clock.advance(100);
+  expect(consumer.snapshot()).toMatchObject({ retried: 1, inFlight: 0, waiting: 0 });
+  await world.send("good");
+  await world.pass(61_000);
+  expect(done.toSorted()).toEqual(["bad", "good"]);
 });

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { days, seconds } from "../../src/core/units.ts";
+import { days, durationMs, seconds } from "../../src/core/units.ts";
 import { DEFAULTS } from "../../src/ingest/define-pipeline.ts";
 import { queueFindings, receivesLeast } from "../../src/ingest/policy/queue-check.ts";
+import { createConsumerWorld } from "../support/consumer-world.ts";
 import { claimOne, failOne, fenceIn, onEveryLedger } from "./ledgers.ts";
 
 const ARN = "arn:aws:sqs:eu-west-1:000000000000:orders";
@@ -60,4 +61,23 @@ test("T27: one that would move a message before its attempts are over is an erro
 test("T27: a FIFO queue must not move the record its group waits behind", () => {
   expect(findings(25, "fifo").map(({ id }) => id)).toEqual(["receives-break-order"]);
   expect(findings(1_000, "fifo")).toEqual([]);
+});
+
+test("T27: receives that end without an attempt leave all attempts to the consumer", async () => {
+  const attempts: number[] = [];
+  await using world = await createConsumerWorld({
+    pipeline: { retry: { attempts: 3, baseMs: 10, capMs: 10 } },
+    handler: (_event, { attempt }) => {
+      attempts.push(attempt);
+      throw new Error("never");
+    },
+  });
+  await world.send("k");
+  const request = { max: 1, waitMs: durationMs(0), visibilityMs: durationMs(0) };
+  for (let n = 0; n < 20; n += 1) await world.queue.receive(request, new AbortController().signal);
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(5_000);
+  expect(attempts).toEqual([1, 2, 3]);
+  expect(consumer.snapshot()).toMatchObject({ retried: 2, deadLettered: 1 });
 });

@@ -2,6 +2,7 @@
 
 import type { RunningPipeline } from "../../run/run-on-site.ts";
 import { command, EXIT_OK, type Flags, toggle } from "../command.ts";
+import { describeFailure } from "../output.ts";
 import { createReporter } from "../pipeline-reporter.ts";
 import { runUntilStopped } from "../run-until-stopped.ts";
 import { settingFlags, settingsFrom } from "../setting-flags.ts";
@@ -32,7 +33,7 @@ export const run = command({
     const settings = fillSettings("run", settingsFrom("run", flags));
     const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
     const { onLogLine } = reporter;
-    const onError = (error: unknown) => reporter.tell("trouble", String(error));
+    const onError = (error: unknown) => reporter.tell("trouble", describeFailure(error));
     const options = { onError, ...(onLogLine !== undefined && { onLogLine }) };
     let running: RunningPipeline | null = null;
     try {

@@ -44,6 +44,15 @@ export function memberOf(value: unknown, name: PropertyKey): unknown {
   }
 }
 
+/** `instanceof` for a value that may refuse even to tell its prototype (F1). */
+export function isOf<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
+  try {
+    return value instanceof type;
+  } catch {
+    return false;
+  }
+}
+
 export function textOf(value: unknown, name: PropertyKey): string | null {
   const text = memberOf(value, name);
   return typeof text === "string" && text !== "" ? text : null;

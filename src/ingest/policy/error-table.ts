@@ -117,6 +117,13 @@ export const ERROR_TABLE = [
   }),
   row({
     errorClass: "missing-object",
+    retry: "backoff",
+    blames: "objects",
+    words: ["ObjectGone"],
+    about: 'an object that cannot be read as its event tells, where `onMissing` is "retry"',
+  }),
+  row({
+    errorClass: "missing-object",
     retry: "never",
     blames: "objects",
     words: ["NoSuchKey", "NoSuchVersion", "NotFound", "NoSuchBucket"],

@@ -6,8 +6,8 @@
 //   M4. An event time more than FUTURE_MS_MAX ahead of our clock is not believed: it moves nothing,
 //       so that one wrong clock cannot make everybody else late. Nor does it count as a sign of
 //       life: a partition with a clock that stays wrong falls silent and holds nobody up.
-//   M5. Lanes depend on the order of arrival, so a decision is made once, kept with the record, and
-//       taken from there ever after: by retries, by duplicates, by replays.
+//   M5. Lanes depend on the order of arrival, so the decision of the attempt that was committed is
+//       kept with the commit, and taken from there ever after, by replays for one.
 //   M6. Late is a matter of routing. Nothing is dropped for it.
 
 import {

@@ -1,0 +1,86 @@
+// Embedded site: the embedded cloud with one queue, as `tidegate dev` has it, but for the gate.
+
+import { join } from "node:path";
+import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
+import { startCloud } from "../../src/cloud/start-cloud.ts";
+import { createLeaseKeeper } from "../../src/ingest/lease-keeper.ts";
+import { systemPorts } from "../../src/platform/index.ts";
+import type { Queue } from "../../src/ports/queue-receiver.ts";
+import { fillSettings } from "../../src/run/config.ts";
+import { runOnSite, type Site } from "../../src/run/run-on-site.ts";
+import { GatedQueue } from "./gated-queue.ts";
+import { bodyOf, pipelineOf, type Workload } from "./workload.ts";
+
+export interface EmbeddedConfig {
+  readonly workload: Workload;
+  readonly concurrency: number;
+  readonly folder: string;
+  /** The ledger's URL; a file beside the cloud unless said. */
+  readonly ledger?: string;
+}
+
+export interface Embedded extends Pick<GatedQueue, "round"> {
+  readonly handled: () => number;
+  /** Puts the next `count` messages of the workload into the queue. */
+  fill(count: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const QUEUE = "bench";
+const BATCH = 10;
+const FILLERS = 16;
+
+export async function openEmbedded(config: EmbeddedConfig): Promise<Embedded> {
+  const { workload, concurrency, folder } = config;
+  const cloud = await startCloud({ data: join(folder, "cloud"), port: 0 });
+  await cloud.broker.submit("createQueue", { name: QUEUE, attributes: {}, tags: {} });
+  const queue = createBrokerQueue(cloud.broker, { queue: QUEUE });
+  const gated = new GatedQueue(queue);
+  let handled = 0;
+  let sent = 0;
+  const onHandled = () => {
+    handled += 1;
+  };
+  const pipeline = pipelineOf(workload, { queue: QUEUE, concurrency, onHandled });
+  const { name, generation, visibilityMs } = pipeline;
+  const site: Site = {
+    ...{ queue: gated.queue, deadLetters: null, objects: cloud.objects },
+    openKeeper(ledger, _url, telemetry) {
+      const scope = { pipeline: name, generation };
+      const ports = { queue: gated.queue, ledger, scope, clock: systemPorts.clock, telemetry };
+      return createLeaseKeeper(ports, { visibilityMs, leaseMs: visibilityMs });
+    },
+    close: () => cloud.close(),
+  };
+  const ledger = config.ledger ?? `sqlite:${join(folder, "ledger.db")}`;
+  const settings = { ...fillSettings("dev", { data: folder }), metricsPort: 0, ledger };
+  const running = await runOnSite(pipeline, site, settings, { onLogLine: () => {} });
+  return {
+    handled: () => handled,
+    round: (count) => gated.round(count),
+    async fill(count) {
+      const from = sent;
+      sent += count;
+      await fillQueue(queue, workload, from, count);
+    },
+    close: () => running.drain(),
+  };
+}
+
+async function fillQueue(queue: Queue, workload: Workload, from: number, count: number) {
+  let next = from;
+  const end = from + count;
+  const filler = async () => {
+    while (next < end) {
+      const first = next;
+      next = Math.min(end, next + BATCH);
+      const messages = Array.from({ length: next - first }, (_, at) => {
+        return { body: bodyOf(workload, first + at), attributes: {}, groupId: null, dedupId: null };
+      });
+      const outcomes = await queue.sendBatch(messages);
+      const refused = outcomes.find(({ kind }) => kind !== "sent");
+      if (refused !== undefined) throw new Error(JSON.stringify(refused));
+    }
+  };
+  await Promise.all(Array.from({ length: FILLERS }, filler));
+}

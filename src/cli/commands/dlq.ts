@@ -1,0 +1,295 @@
+// tidegate dlq: lists, shows, redrives and drops dead letters.
+//   Q1. Nothing is changed by list and show, nor by --dry-run; drop asks for --yes.
+//   Q2. The exit code is 1 if a redrive stopped by itself, or anything failed again, is missing or
+//       was refused.
+
+import { type DurationMs, durationMs } from "../../core/units.ts";
+import { SETTINGS } from "../../run/config.ts";
+import {
+  command,
+  EXIT_FAILED,
+  EXIT_OK,
+  type Flag,
+  text,
+  toggle,
+  UsageError,
+  wholeNumber,
+} from "../command.ts";
+import { createLiveScreen } from "../live-screen.ts";
+import { stopSignal } from "../stop-signals.ts";
+
+const GENERATION_MAX = 1_000_000;
+const RATE_MAX = 1_000;
+const LIMIT_MAX = 100_000;
+const FOLLOW_S_MAX = 86_400;
+const PERCENT_MAX = 100;
+const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+function age(doc: string): Flag<DurationMs> {
+  return {
+    value: "AGE",
+    fallback: null,
+    doc,
+    parse(given, name) {
+      const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(String(given)) ?? [];
+      if (count !== undefined) return durationMs(Number(count) * UNITS[unit as keyof typeof UNITS]);
+      throw new UsageError(`--${name} must be an age such as 30s, 15m, 2h or 7d, not "${given}".`);
+    },
+  };
+}
+
+const place = {
+  pipeline: text("FILE|NAME", null, "The pipeline's file or name; needed if there are several."),
+  generation: wholeNumber(
+    "NUMBER",
+    { min: 0, max: GENERATION_MAX },
+    null,
+    "0 for live work; every replay counts one up.",
+  ),
+  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
+  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+};
+
+const queues = {
+  endpoint: { ...text("URL", null, SETTINGS.endpoint.doc), env: SETTINGS.endpoint.env },
+  region: { ...text("REGION", null, SETTINGS.region.doc), env: SETTINGS.region.env },
+  queue: {
+    ...text("QUEUE", null, "The source queue; without it, the one that the dossiers name."),
+    env: SETTINGS.queue.env,
+  },
+  "dead-letter-queue": {
+    ...text("QUEUE", null, SETTINGS.deadLetterQueue.doc),
+    env: SETTINGS.deadLetterQueue.env,
+  },
+};
+
+const filter = {
+  class: text("CLASS", null, "Only this error class; back-stop for what SQS moved by itself."),
+  fingerprint: text("TEXT", null, "Only this fingerprint, or what begins with it."),
+  key: text("TEXT", null, "Only this record or event key, or any part of s3://bucket/key."),
+  older: age("Only what failed longer ago than this: 30s, 15m, 2h, 7d."),
+  newer: age("Only what failed no longer ago than this."),
+};
+
+const json = toggle("Print lines of JSON.");
+const limit = wholeNumber("NUMBER", { min: 1, max: LIMIT_MAX }, null, "At most so many.");
+const dryRun = toggle("Tell what would be done and change nothing.");
+
+interface FilterFlags {
+  readonly class?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  readonly key?: string | undefined;
+  readonly older?: DurationMs | undefined;
+  readonly newer?: DurationMs | undefined;
+}
+
+function filterOf(flags: FilterFlags) {
+  const { class: errorClass, fingerprint, key, older, newer } = flags;
+  return { errorClass, fingerprint, key, olderThanMs: older, newerThanMs: newer };
+}
+
+/** Loaded here, so that other commands need not wait for it. */
+async function load() {
+  const [site, list, words, { systemPorts }] = await Promise.all([
+    import("../dead-letter-site.ts"),
+    import("../../ingest/dead-letter-list.ts"),
+    import("../dead-letter-text.ts"),
+    import("../../platform/index.ts"),
+  ]);
+  return { ...site, ...list, words, ports: systemPorts };
+}
+
+/** Aborted by the first signal, so that a run ends after the item in hand. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  void stopSignal().then(() => controller.abort());
+  return controller.signal;
+}
+
+export const dlqList = command({
+  name: "dlq list",
+  summary: "List dead letters, from the ledger.",
+  flags: {
+    ...place,
+    ...filter,
+    limit,
+    group: toggle("Count by fingerprint, the most frequent first."),
+    peek: toggle("Look into the dead-letter queue as well; its messages are hidden meanwhile."),
+    ...queues,
+    json,
+  },
+  async run({ flags, out }) {
+    const { openDeadLetterSite, listDeadLetters, words, ports } = await load();
+    const site = await openDeadLetterSite(flags);
+    try {
+      const { ledger } = site;
+      const peeked = flags.peek ? await site.openQueues(site.theScope()) : null;
+      const queue = peeked?.deadLetters ?? undefined;
+      const listed = [];
+      for (const scope of site.scopes) {
+        const request = { scope, filter: filterOf(flags) };
+        listed.push(...(await listDeadLetters({ clock: ports.clock, ledger, queue }, request)));
+      }
+      if (flags.group) {
+        for (const group of words.groupsOf(listed).slice(0, flags.limit)) {
+          const lines = flags.json ? [words.groupJson(group)] : words.groupLines(group);
+          for (const line of lines) out.line(line);
+        }
+      } else {
+        for (const letter of listed.slice(0, flags.limit)) {
+          const lines = flags.json ? [words.letterJson(letter)] : words.letterLines(letter);
+          for (const line of lines) out.line(line);
+        }
+      }
+      if (listed.length === 0) out.note("There are no such dead letters.");
+      return EXIT_OK;
+    } finally {
+      await site.close();
+    }
+  },
+});
+
+export const dlqShow = command({
+  name: "dlq show",
+  summary: "Show the dossier of a dead letter: failures, attempts, stack, masked payload.",
+  argument: { name: "KEY", doc: "A record or event key, or any part of s3://bucket/key." },
+  flags: { ...place, json },
+  async run({ argument: key = "", flags, out }) {
+    const { openDeadLetterSite, listDeadLetters, words, ports } = await load();
+    const site = await openDeadLetterSite(flags);
+    try {
+      let shown = 0;
+      for (const scope of site.scopes) {
+        const { ledger } = site;
+        const request = { scope, filter: { key } };
+        for (const letter of await listDeadLetters({ clock: ports.clock, ledger }, request)) {
+          const { dossier, state } = letter;
+          if (dossier === null) continue;
+          if (flags.json) out.line(JSON.stringify({ ...dossier, state }));
+          else {
+            if (shown > 0) out.line("");
+            for (const line of words.dossierLines(dossier, state)) out.line(line);
+          }
+          shown += 1;
+        }
+      }
+      if (shown === 0) out.note(`There is no dead letter of ${key}.`);
+      return shown > 0 ? EXIT_OK : EXIT_FAILED;
+    } finally {
+      await site.close();
+    }
+  },
+});
+
+export const dlqRedrive = command({
+  name: "dlq redrive",
+  summary: "Send dead letters back to their queue and follow each to its end.",
+  flags: {
+    ...place,
+    ...filter,
+    limit,
+    rate: wholeNumber("NUMBER", { min: 1, max: RATE_MAX }, "10", "At most so many per second."),
+    follow: wholeNumber("S", { min: 0, max: FOLLOW_S_MAX }, "120", "Seconds to follow each for."),
+    "stop-after": wholeNumber(
+      "NUMBER",
+      { min: 1, max: LIMIT_MAX },
+      "5",
+      "Failures again before the run may stop by itself.",
+    ),
+    "stop-percent": wholeNumber(
+      "PERCENT",
+      { min: 0, max: PERCENT_MAX },
+      "50",
+      "The share of failures again above which it stops.",
+    ),
+    "dry-run": dryRun,
+    ...queues,
+    json,
+  },
+  async run({ flags, out }) {
+    const { openDeadLetterSite, listDeadLetters, words, ports } = await load();
+    const { redrive } = await import("../../ingest/redrive.ts");
+    const site = await openDeadLetterSite(flags);
+    const live = out.terminal && !flags.json && !flags["dry-run"];
+    const screen = live ? createLiveScreen(process.stdout) : null;
+    try {
+      const scope = site.theScope();
+      const { ledger } = site;
+      const asked = filterOf(flags);
+      const known = await listDeadLetters({ clock: ports.clock, ledger }, { scope, filter: asked });
+      const total = Math.min(known.length, flags.limit ?? known.length);
+      const { queue: source, deadLetters } = await site.openQueues(scope);
+      const run = redrive(
+        { ...ports, ledger, source, deadLetters: deadLetters ?? source },
+        {
+          ...{ scope, filter: asked, dryRun: flags["dry-run"], perSecond: flags.rate },
+          ...{ limit: flags.limit, signal: interruption(), ownQueueOnly: deadLetters === null },
+          followMs: durationMs((flags.follow ?? 0) * UNITS.s),
+          stop: {
+            failuresMin: flags["stop-after"] ?? 1,
+            failedShareMax: (flags["stop-percent"] ?? 0) / PERCENT_MAX,
+          },
+        },
+      );
+      const progress = words.createProgress(total);
+      for (;;) {
+        const step = await run.next();
+        if (step.done) {
+          const summary = step.value;
+          if (flags.json) out.line(JSON.stringify({ event: "summary", ...summary }));
+          else if (screen !== null) screen.print(words.summaryLine(summary));
+          else out.line(words.summaryLine(summary));
+          const { stopped, failedAgain, missing, refused } = summary;
+          const well = stopped === null && failedAgain + missing + refused === 0;
+          return well ? EXIT_OK : EXIT_FAILED; // Q2
+        }
+        if (screen !== null) screen.show([progress(step.value)]);
+        else out.line(flags.json ? words.eventJson(step.value) : words.eventLine(step.value));
+      }
+    } finally {
+      screen?.close();
+      await site.close();
+    }
+  },
+});
+
+export const dlqDrop = command({
+  name: "dlq drop",
+  summary: "Delete dead letters and their dossiers for good.",
+  flags: {
+    ...place,
+    ...filter,
+    limit,
+    "dry-run": dryRun,
+    yes: toggle("Yes, delete them; without it, nothing is done."),
+    ...queues,
+    json,
+  },
+  async run({ flags, out }) {
+    if (!flags.yes && !flags["dry-run"]) {
+      throw new UsageError("dlq drop deletes for good: see with --dry-run what, then say --yes.");
+    }
+    const { openDeadLetterSite, words, ports } = await load();
+    const { dropDeadLetters } = await import("../../ingest/drop-dead-letters.ts");
+    const site = await openDeadLetterSite(flags);
+    try {
+      const scope = site.theScope();
+      const { deadLetters } = await site.openQueues(scope);
+      const events = dropDeadLetters(
+        { clock: ports.clock, ledger: site.ledger, deadLetters },
+        {
+          ...{ scope, filter: filterOf(flags), dryRun: flags["dry-run"] },
+          ...{ limit: flags.limit, signal: interruption() },
+        },
+      );
+      let kept = 0;
+      for await (const event of events) {
+        if (event.kind === "kept") kept += 1;
+        out.line(flags.json ? words.eventJson(event) : words.eventLine(event));
+      }
+      return kept === 0 ? EXIT_OK : EXIT_FAILED;
+    } finally {
+      await site.close();
+    }
+  },
+});

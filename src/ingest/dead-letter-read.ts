@@ -1,0 +1,133 @@
+// Dead-letter reading: from a message in a dead-letter queue to what it is about, and back to the
+// message it once was.
+//   R1. Whose it is, is told by the body alone: the keys of its records within our scope. So a
+//       queue that two pipelines share is safe, and so is one whose ledger forgot.
+//   R2. What carries no word of ours was moved by the queue's own redrive policy, because processes
+//       died over it ("back-stop"), or was put there by somebody ("unknown"). It is read for its
+//       keys like any other.
+//   R3. What goes back is what came: the same body, the same attributes, ours taken off.
+
+import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../core/record-state.ts";
+import { fenceOf } from "../core/record-state.ts";
+import { epochMs } from "../core/units.ts";
+import type { OutgoingMessage } from "../ports/queue.ts";
+import type { Delivery } from "../ports/queue-receiver.ts";
+import { DEAD_LETTER_ATTRIBUTES, type FailureFacts, isOurs } from "./dead-letter.ts";
+import { decodeDelivery } from "./decode.ts";
+import {
+  BACK_STOP_CLASS,
+  type DeadLetterFacts,
+  UNKNOWN_CLASS,
+} from "./policy/dead-letter-filter.ts";
+
+/** One record that a dead letter stands for. */
+export interface LetterRecord {
+  readonly key: RecordKey;
+  readonly identity: string;
+  readonly object: ObjectRef | null;
+}
+
+export interface Letter extends DeadLetterFacts {
+  readonly delivery: Delivery;
+  readonly scope: LedgerScope;
+  /** The one that was given up on; of what has no word of ours, all that are in the body. */
+  readonly records: readonly LetterRecord[];
+  /** Null where no runtime gave up on it. */
+  readonly failure: FailureFacts | null;
+  /** Of the failure; 0 where there is none. */
+  readonly fence: Fence;
+  readonly message: string;
+}
+
+const NO_FENCE = fenceOf(0);
+
+/** Reads a dead letter; null if it belongs to another pipeline or generation (R1). */
+export function readLetter(delivery: Delivery, scope: LedgerScope): Letter | null {
+  const { attributes } = delivery;
+  const key = attributes[DEAD_LETTER_ATTRIBUTES.key];
+  const all = recordsOf(delivery, scope);
+  if (key === undefined) return backStop(delivery, scope, all);
+  const records = all.filter((record) => record.key === key);
+  if (records.length === 0) return null; // R1
+  const failure = readFailure(attributes[DEAD_LETTER_ATTRIBUTES.failure]);
+  return {
+    ...about(records),
+    delivery,
+    scope,
+    records,
+    failure,
+    fence: failure === null ? NO_FENCE : fenceOf(failure.fence),
+    errorClass: attributes[DEAD_LETTER_ATTRIBUTES.errorClass] ?? UNKNOWN_CLASS,
+    fingerprint: attributes[DEAD_LETTER_ATTRIBUTES.fingerprint] ?? UNKNOWN_CLASS,
+    failedAt: failure === null ? delivery.sentAt : epochMs(failure.failed_at),
+    message: failure?.message ?? "",
+  };
+}
+
+/** R2 */
+function backStop(
+  delivery: Delivery,
+  scope: LedgerScope,
+  records: readonly LetterRecord[],
+): Letter | null {
+  if (records.length === 0) return null;
+  const moved = delivery.movedFrom !== null;
+  const word = moved ? BACK_STOP_CLASS : UNKNOWN_CLASS;
+  return {
+    ...about(records),
+    delivery,
+    scope,
+    records,
+    failure: null,
+    fence: NO_FENCE,
+    errorClass: word,
+    fingerprint: word,
+    failedAt: delivery.sentAt,
+    message: moved
+      ? `moved here by the redrive policy of ${delivery.movedFrom}`
+      : "put here by somebody else",
+  };
+}
+
+function about(records: readonly LetterRecord[]) {
+  return {
+    keys: records.flatMap(({ key, identity }) => [key, identity]),
+    objects: records.flatMap(({ object }) => (object === null ? [] : [objectUrl(object)])),
+  };
+}
+
+/** The records of a body within a scope, whatever bucket or prefix the pipeline takes. */
+function recordsOf(delivery: Delivery, { pipeline, generation }: LedgerScope): LetterRecord[] {
+  const source = { bucket: null, prefix: "", queue: null, carries: "objects" } as const;
+  const { records } = decodeDelivery({ name: pipeline, generation, source }, delivery);
+  return records.map(({ key, identity, object }) => ({ key, identity, object }));
+}
+
+function readFailure(text: string | undefined): FailureFacts | null {
+  if (text === undefined) return null;
+  try {
+    const facts = JSON.parse(text) as FailureFacts;
+    const known = Number.isSafeInteger(facts.fence) && Number.isSafeInteger(facts.failed_at);
+    return known ? facts : null;
+  } catch {
+    return null; // Somebody tampered with it; the key and the body are still good.
+  }
+}
+
+/** The message as it was before it became a dead letter (R3). */
+export function originalOf(
+  { delivery, failure, records }: Letter,
+  to: { readonly fifo: boolean; readonly dedupId: string },
+): OutgoingMessage {
+  const kept = Object.entries(delivery.attributes).filter(([name]) => !isOurs(name));
+  return {
+    body: delivery.body,
+    attributes: { ...Object.fromEntries(kept), ...failure?.attributes },
+    groupId: to.fifo ? (delivery.groupId ?? records[0]?.key ?? delivery.messageId) : null,
+    dedupId: to.fifo ? to.dedupId : null,
+  };
+}
+
+export function objectUrl(object: { readonly bucket: string; readonly key: string }): string {
+  return `s3://${object.bucket}/${object.key}`;
+}

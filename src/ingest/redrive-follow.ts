@@ -1,0 +1,98 @@
+// Redrive follow: watches redriven records in the ledger until each has come to its end.
+//   W1. An item ends once, and it ends by what the ledger says: committed, overtaken by a newer
+//       event of its object, or given up on again, which is a fence above the one it was sent with.
+//   W2. Nobody waits for ever: after `followMs` an item is told as still waiting, which is no end
+//       but the truth.
+//   W3. A committed record needs no dossier: it is removed as soon as the commit is seen. One that
+//       was given up on again keeps the dossier that its new failure wrote.
+
+import type { Fence, LedgerScope } from "../core/record-state.ts";
+import { fenceOf } from "../core/record-state.ts";
+import { compareSequencers } from "../core/sequencer.ts";
+import { addMs, type DurationMs, type EpochMs } from "../core/units.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Ledger, RecordView } from "../ports/ledger.ts";
+import type { LetterRecord } from "./dead-letter-read.ts";
+
+export type RedriveEnd = "committed" | "overtaken" | "failed-again" | "waiting";
+
+/** Records that went back together, and the fence each of them had then. */
+export interface Followed<T> {
+  readonly item: T;
+  readonly records: readonly (LetterRecord & { readonly fence: Fence })[];
+}
+
+export interface Follower<T> {
+  readonly size: number;
+  add(followed: Followed<T>): void;
+  /** Asks the ledger about all and tells which have ended since. */
+  look(): Promise<{ readonly item: T; readonly end: RedriveEnd }[]>;
+  /** Those that are watched, as still waiting; from then on they are not (W2). */
+  letGo(): T[];
+}
+
+export function createFollower<T>(
+  ports: { readonly clock: Clock; readonly ledger: Ledger },
+  options: { readonly scope: LedgerScope; readonly followMs: DurationMs },
+): Follower<T> {
+  const { clock, ledger } = ports;
+  const { scope, followMs } = options;
+  let watched: (Followed<T> & { readonly until: EpochMs })[] = [];
+
+  async function endOf(record: LetterRecord & { readonly fence: Fence }): Promise<RedriveEnd> {
+    const view = await ledger.show(scope, record.key);
+    const kind = view?.record.kind;
+    if (kind === "committed") return "committed";
+    if (kind === "parked") {
+      return (view?.record.fence ?? 0) > record.fence ? "failed-again" : "waiting"; // W1
+    }
+    return (await isOvertaken(ledger, scope, record)) ? "overtaken" : "waiting";
+  }
+
+  async function endOfAll({ records }: Followed<T>): Promise<RedriveEnd> {
+    const ends = await Promise.all(records.map(endOf));
+    if (ends.includes("waiting")) return "waiting";
+    const done = records.filter((_, at) => ends[at] !== "failed-again");
+    const names = done.map(({ key }) => key);
+    if (names.length > 0) await ledger.removeNotes(scope, "dossier", names); // W3
+    if (ends.includes("failed-again")) return "failed-again";
+    return ends.includes("committed") ? "committed" : "overtaken";
+  }
+
+  return {
+    get size() {
+      return watched.length;
+    },
+    add(followed) {
+      watched.push({ ...followed, until: addMs(clock.now(), followMs) });
+    },
+    async look() {
+      const ended: { item: T; end: RedriveEnd }[] = [];
+      const left: typeof watched = [];
+      for (const each of watched) {
+        const end = await endOfAll(each);
+        if (end === "waiting" && clock.now() < each.until) left.push(each);
+        else ended.push({ item: each.item, end });
+      }
+      watched = left;
+      return ended;
+    },
+    letGo() {
+      const items = watched.map(({ item }) => item);
+      watched = [];
+      return items;
+    },
+  };
+}
+
+/** Whether a newer event of the record's object was applied, so that this one never will be. */
+async function isOvertaken(ledger: Ledger, scope: LedgerScope, { object }: LetterRecord) {
+  if (object === null || object.sequencer === null) return false;
+  const state = await ledger.showObject(scope, object.bucket, object.key);
+  return state !== undefined && compareSequencers(object.sequencer, state.sequencer) < 0;
+}
+
+/** The fence that a record has now; 0 if the ledger does not know it. */
+export function fenceNow(view: RecordView | undefined): Fence {
+  return view?.record.fence ?? fenceOf(0);
+}

@@ -1,0 +1,319 @@
+// Redrive: takes dead letters back to the queue they came from, and watches what becomes of them.
+//   V1. Only what the filter names is touched; everything else is put back as it was found.
+//   V2. A key goes back once per run, under the same key and in the same generation: copies of its
+//       dead letter are taken for one. What fails again during the run is left for the next one.
+//   V3. A run may die at any point (redrive-step.ts says why), and the next one picks up what it
+//       left: letters not yet taken away, records on their way, dossiers of what was committed.
+//   V4. Within a FIFO group, order is kept: when one cannot be sent, those behind it stay.
+//   V5. A run that makes matters worse stops by itself.
+
+import { parseQueueArn } from "../core/queue-arn.ts";
+import { type Fence, fenceOf, type LedgerScope, recordKey } from "../core/record-state.ts";
+import {
+  addMs,
+  type DurationMs,
+  durationMs,
+  type EpochMs,
+  minutes,
+  seconds,
+} from "../core/units.ts";
+import type { Random } from "../ports/random.ts";
+import { dossiersOf, factsOf } from "./dead-letter-list.ts";
+import { type Letter, objectUrl, readLetter } from "./dead-letter-read.ts";
+import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
+import type { Dossier } from "./dossier.ts";
+import { HALT_MS } from "./fail.ts";
+import { type DeadLetterFilter, matchesFilter } from "./policy/dead-letter-filter.ts";
+import {
+  REDRIVE_STOP_DEFAULT,
+  type RedriveStopRule,
+  tooManyFailAgain,
+} from "./policy/redrive-stop.ts";
+import { createFollower, fenceNow, type RedriveEnd } from "./redrive-follow.ts";
+import { type RedriveStepPorts, reopenRecords, sendBack, takeAway } from "./redrive-step.ts";
+
+export interface RedrivePorts extends RedriveStepPorts {
+  readonly random: Random;
+}
+
+export interface RedriveOptions {
+  readonly scope: LedgerScope;
+  readonly filter?: DeadLetterFilter | undefined;
+  /** Tells what would be done and does nothing. */
+  readonly dryRun?: boolean | undefined;
+  readonly perSecond?: number | undefined;
+  /** There is no dead-letter queue: what was given up on waits in its own. */
+  readonly ownQueueOnly?: boolean | undefined;
+  /** Items at most. */
+  readonly limit?: number | undefined;
+  /** Items that may be on their way at once. */
+  readonly onTheirWayMax?: number | undefined;
+  /** How long each item is followed. */
+  readonly followMs?: DurationMs | undefined;
+  readonly stop?: RedriveStopRule | undefined;
+  /** Ends the run after the item in hand. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export const REDRIVE_DEFAULTS = {
+  perSecond: 10,
+  limit: 100_000,
+  onTheirWayMax: 100,
+  followMs: minutes(2),
+} as const;
+
+/** How often the ledger is asked about what is on its way. */
+const LOOK_MS: DurationMs = seconds(1);
+
+export interface RedriveItem {
+  readonly key: string;
+  readonly object: string | null;
+  readonly errorClass: string;
+  readonly fingerprint: string;
+  readonly failedAt: EpochMs;
+}
+
+export type RedriveEvent =
+  | { readonly kind: "planned" | "sent" | "committed-before"; readonly item: RedriveItem }
+  /** It waits in its own queue, which delivers it again by then. */
+  | { readonly kind: "reopened"; readonly item: RedriveItem; readonly deliveredBy: EpochMs }
+  /** A former run sent it. */
+  | { readonly kind: "on-its-way"; readonly item: RedriveItem }
+  /** Its dossier names a dead letter that the queue did not show. */
+  | { readonly kind: "missing"; readonly item: RedriveItem }
+  | { readonly kind: "refused"; readonly item: RedriveItem; readonly reason: string }
+  | { readonly kind: "ended"; readonly item: RedriveItem; readonly end: RedriveEnd };
+
+export interface RedriveSummary {
+  planned: number;
+  sent: number;
+  reopened: number;
+  committedBefore: number;
+  refused: number;
+  missing: number;
+  committed: number;
+  overtaken: number;
+  failedAgain: number;
+  waiting: number;
+  /** Why the run ended before its work was done; null if it did not. */
+  stopped: "too-many-failed" | "interrupted" | null;
+}
+
+/** Redrives what the filter names; the last value is the summary. */
+export async function* redrive(
+  ports: RedrivePorts,
+  options: RedriveOptions,
+): AsyncGenerator<RedriveEvent, RedriveSummary> {
+  const run = createRun(ports, options);
+  const scan = startScan(
+    options.ownQueueOnly ? null : ports.deadLetters,
+    options.signal && { signal: options.signal },
+  );
+  try {
+    yield* fromQueue(run, scan);
+    if (run.mayGoOn() && scan.complete) yield* fromLedger(run);
+  } finally {
+    await scan.close(); // V1
+  }
+  while (run.follower.size > 0 && run.summary.stopped !== "interrupted") {
+    yield* run.look();
+    if (run.follower.size > 0) await run.rest(LOOK_MS);
+  }
+  for (const item of run.follower.letGo()) yield run.tell({ kind: "ended", item, end: "waiting" });
+  return run.summary;
+}
+
+type Run = ReturnType<typeof createRun>;
+
+function createRun(ports: RedrivePorts, options: RedriveOptions) {
+  const { clock, ledger, random } = ports;
+  const { scope, filter = {}, dryRun = false, signal, stop = REDRIVE_STOP_DEFAULT } = options;
+  const { followMs = REDRIVE_DEFAULTS.followMs, limit = REDRIVE_DEFAULTS.limit } = options;
+  const { perSecond = REDRIVE_DEFAULTS.perSecond } = options;
+  const { onTheirWayMax = REDRIVE_DEFAULTS.onTheirWayMax } = options;
+  const follower = createFollower<RedriveItem>({ clock, ledger }, { scope, followMs });
+  const summary: RedriveSummary = {
+    ...{ planned: 0, sent: 0, reopened: 0, committedBefore: 0, refused: 0, missing: 0 },
+    ...{ committed: 0, overtaken: 0, failedAgain: 0, waiting: 0, stopped: null },
+  };
+  let nextAt = clock.monotonic();
+
+  async function rest(spanMs: DurationMs): Promise<void> {
+    await clock.sleep(spanMs, signal).catch(() => undefined);
+    if (signal?.aborted) summary.stopped = "interrupted";
+  }
+
+  function tell(event: RedriveEvent): RedriveEvent {
+    count(summary, event);
+    return event;
+  }
+
+  return {
+    ...{ ports, scope, dryRun, summary, follower, rest, tell, onTheirWayMax },
+    runId: random.uuid(),
+    /** Highest fence of each key that was dealt with (V2). */
+    handled: new Map<string, Fence>(),
+    blockedGroups: new Set<string>(),
+    wanted: (facts: Parameters<typeof matchesFilter>[0]) =>
+      matchesFilter(facts, filter, clock.now()),
+    mayGoOn(): boolean {
+      if (signal?.aborted) summary.stopped ??= "interrupted";
+      const { planned, sent, reopened } = summary;
+      return summary.stopped === null && planned + sent + reopened < limit;
+    },
+    /** Waits for its turn at the rate asked for. */
+    async pace(): Promise<void> {
+      const waitMs = nextAt - clock.monotonic();
+      if (waitMs > 0) await rest(durationMs(Math.ceil(waitMs)));
+      nextAt = durationMs(Math.max(nextAt, clock.monotonic()) + 1_000 / perSecond);
+    },
+    async *look(): AsyncGenerator<RedriveEvent> {
+      for (const { item, end } of await follower.look()) {
+        yield tell({ kind: "ended", item, end });
+      }
+      const { committed, overtaken, failedAgain } = summary;
+      const ends = { committed: committed + overtaken, failedAgain };
+      if (tooManyFailAgain(ends, stop)) summary.stopped ??= "too-many-failed"; // V5
+    },
+  };
+}
+
+function count(summary: RedriveSummary, event: RedriveEvent): void {
+  switch (event.kind) {
+    case "ended":
+      if (event.end === "failed-again") summary.failedAgain += 1;
+      else summary[event.end] += 1;
+      break;
+    case "committed-before":
+      summary.committedBefore += 1;
+      break;
+    case "on-its-way":
+      break;
+    default:
+      summary[event.kind] += 1;
+  }
+}
+
+/** What lies in the dead-letter queue, as it comes. */
+async function* fromQueue(run: Run, scan: DeadLetterScan): AsyncGenerator<RedriveEvent> {
+  while (run.mayGoOn()) {
+    // Waits before it receives, so that nothing is hidden for longer than it takes to send ten.
+    yield* run.look();
+    if (run.follower.size > run.onTheirWayMax) {
+      await run.rest(LOOK_MS);
+      continue;
+    }
+    const deliveries = await scan.next();
+    if (deliveries.length === 0) return;
+    for (const delivery of deliveries) {
+      const letter = readLetter(delivery, run.scope);
+      if (letter === null || !isFrom(letter, run.ports.source.name)) continue;
+      if (!run.wanted(letter)) continue; // V1
+      if (!run.mayGoOn()) return;
+      yield* takeLetter(run, scan, letter);
+      yield* run.look();
+    }
+  }
+}
+
+/** Whether a letter came from that queue, as far as it tells. */
+function isFrom({ failure, delivery }: Letter, queue: string): boolean {
+  const from = failure?.queue ?? parseQueueArn(delivery.movedFrom ?? "")?.name ?? queue;
+  return from === queue;
+}
+
+async function* takeLetter(
+  run: Run,
+  scan: DeadLetterScan,
+  letter: Letter,
+): AsyncGenerator<RedriveEvent> {
+  const item = itemOfLetter(letter);
+  const id = letter.failure === null ? letter.delivery.messageId : item.key;
+  const former = run.handled.get(id);
+  if (former !== undefined) {
+    // A copy; or what came back, which has a higher fence and stays (V2).
+    if (letter.fence > former || run.dryRun) return;
+    if (await takeAway(run.ports, letter)) scan.settled(letter.delivery);
+    return;
+  }
+  const group = letter.delivery.groupId;
+  if (group !== null && run.blockedGroups.has(group)) return; // V4
+  if (run.dryRun) {
+    run.handled.set(id, letter.fence);
+    yield run.tell({ kind: "planned", item });
+    return;
+  }
+  await run.pace();
+  if (!run.mayGoOn()) return;
+  const outcome = await sendBack(run.ports, letter, run.runId);
+  if (outcome.kind === "refused") {
+    if (group !== null) run.blockedGroups.add(group);
+    yield run.tell({ kind: "refused", item, reason: outcome.reason });
+    return;
+  }
+  scan.settled(letter.delivery);
+  if (outcome.kind === "committed-before") {
+    run.handled.set(id, letter.fence);
+    yield run.tell({ kind: "committed-before", item });
+    return;
+  }
+  run.handled.set(id, letter.fence);
+  for (const { key, fence } of outcome.records) {
+    run.handled.set(key, fenceOf(Math.max(letter.fence, fence)));
+  }
+  run.follower.add({ item, records: outcome.records });
+  yield run.tell({ kind: "sent", item });
+}
+
+/** What the ledger knows of and the queue did not show. */
+async function* fromLedger(run: Run): AsyncGenerator<RedriveEvent> {
+  for await (const dossier of dossiersOf(run.ports.ledger, run.scope)) {
+    if (run.handled.has(dossier.record_key) || !run.wanted(factsOf(dossier))) continue;
+    if (!run.mayGoOn()) return;
+    yield* takeDossier(run, dossier);
+    yield* run.look();
+  }
+}
+
+async function* takeDossier(run: Run, dossier: Dossier): AsyncGenerator<RedriveEvent> {
+  const { ledger, clock } = run.ports;
+  const item = itemOfDossier(dossier);
+  const key = recordKey(dossier.record_key);
+  const view = await ledger.show(run.scope, key);
+  const state = view?.record.kind;
+  const record = { key, identity: dossier.idempotency_key, object: null };
+  if (state === "committed") {
+    if (!run.dryRun) await ledger.removeNotes(run.scope, "dossier", [key]); // V3
+    return;
+  }
+  if (state !== "parked") {
+    if (run.dryRun) return;
+    run.follower.add({ item, records: [{ ...record, fence: fenceNow(view) }] }); // V3
+    yield run.tell({ kind: "on-its-way", item });
+    return;
+  }
+  if (dossier.dead_letter !== null) {
+    yield run.tell({ kind: "missing", item });
+    return;
+  }
+  if (run.dryRun) {
+    yield run.tell({ kind: "planned", item });
+    return;
+  }
+  await run.pace();
+  if (!run.mayGoOn()) return;
+  const { records } = await reopenRecords(ledger, run.scope, [record]);
+  run.follower.add({ item, records });
+  yield run.tell({ kind: "reopened", item, deliveredBy: addMs(clock.now(), HALT_MS) });
+}
+
+function itemOfLetter({ records, objects, errorClass, fingerprint, failedAt }: Letter) {
+  const key: string = records[0]?.key ?? "";
+  return { key, object: objects[0] ?? null, errorClass, fingerprint, failedAt };
+}
+
+function itemOfDossier(dossier: Dossier): RedriveItem {
+  const { errorClass, fingerprint, failedAt } = factsOf(dossier);
+  const object = dossier.object === null ? null : objectUrl(dossier.object);
+  return { key: dossier.record_key, object, errorClass, fingerprint, failedAt };
+}

@@ -1,0 +1,52 @@
+// The ingest benchmark runs from end to end on small counts. Its rates are not looked at; what it
+// counts is.
+
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { writesOf } from "../../bench/ingest/dynamodb.ts";
+import { growthOf } from "../../bench/ingest/memory.ts";
+import { judgeIngest } from "../../bench/ingest/targets.ts";
+
+const bench = join(import.meta.dirname, "..", "..", "bench", "ingest.ts");
+const rate = { medianPerSecond: 100, bestPerSecond: 100, cpuMicros: 1, requestsPerMessage: 0.2 };
+
+test("a quick run measures every part and handles each message once", {
+  timeout: 180_000,
+}, async () => {
+  const flags = ["--quick", "--json", "--million"];
+  const { stdout } = await promisify(execFile)(process.execPath, [bench, ...flags]);
+  const { durability, results } = JSON.parse(stdout);
+  expect(durability).toBe("synchronous=FULL");
+  const contestants = ["ours", "ours-receipt", "ours-ten", "batch", "default"];
+  expect(Object.keys(results.http)).toEqual(contestants);
+  expect(results.http.default.requestsPerMessage).toBeGreaterThanOrEqual(2);
+  expect(results.http.ours.requestsPerMessage).toBeLessThan(0.5);
+  expect(Object.keys(results.inProcess)).toEqual(["claim", "receipt", "table", "objects"]);
+  expect(results.memory.rssMib).toHaveLength(100);
+  if ("missing" in results.dynamodb) return;
+  expect(results.dynamodb.writesPerMessage).toBeGreaterThanOrEqual(1);
+});
+
+test("what was not measured is not met", () => {
+  const verdicts = judgeIngest({ dynamodb: { missing: "no Java" } });
+  expect(new Set(verdicts.map(({ verdict }) => verdict))).toEqual(new Set(["not measured"]));
+});
+
+test("a rate over HTTP is judged by its ratio to the peer in the same run", () => {
+  const http = (medianPerSecond: number) => ({ ours: { ...rate, medianPerSecond }, batch: rate });
+  expect(judgeIngest({ http: http(149) })[0]?.verdict).toBe("missed");
+  expect(judgeIngest({ http: http(150) })[0]?.verdict).toBe("met");
+});
+
+test("a transaction counts twice for each of its items, and reads do not count", () => {
+  expect(writesOf("UpdateItem", "{}")).toBe(1);
+  expect(writesOf("GetItem", "{}")).toBe(0);
+  expect(writesOf("TransactWriteItems", '{"TransactItems":[{},{}]}')).toBe(4);
+  expect(writesOf("BatchWriteItem", '{"RequestItems":{"t":[{},{},{}]}}')).toBe(3);
+});
+
+test("growth leaves out what fills up at first", () => {
+  expect(growthOf([1, 1, 10, 10, 10, 10, 11, 11])).toBe(1.1);
+});

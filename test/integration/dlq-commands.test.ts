@@ -1,0 +1,182 @@
+// tidegate dlq over HTTP: an embedded cloud, the AWS SDK, a ledger in a file, and the commands as
+// processes of their own.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SQSClient } from "@aws-sdk/client-sqs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openSqsQueue } from "../../src/aws/open-sqs-queue.ts";
+import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
+import { buildEnvelope } from "../../src/core/envelope.ts";
+import { createConsumer } from "../../src/ingest/consumer.ts";
+import { pipeline } from "../../src/ingest/define-pipeline.ts";
+import { PermanentError } from "../../src/ingest/handler-errors.ts";
+import { createLeaseKeeper } from "../../src/ingest/lease-keeper.ts";
+import { SILENT } from "../../src/ingest/silent-telemetry.ts";
+import { systemPorts } from "../../src/platform/index.ts";
+import type { Ledger } from "../../src/ports/ledger.ts";
+import type { Queue } from "../../src/ports/queue-receiver.ts";
+import { openLedger } from "../../src/run/open-ledger.ts";
+
+const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+const SECRET = "Ada-Lovelace-1815";
+const folder = mkdtempSync(join(tmpdir(), "tidegate-dlq-"));
+const url = `sqlite:${join(folder, "ledger.db")}`;
+const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+let cloud: Cloud;
+let ledger: Ledger;
+let queue: Queue;
+let deadLetters: Queue;
+let client: SQSClient;
+let broken = true;
+const applied: string[] = [];
+
+const spec = pipeline({
+  name: "orders",
+  source: { queue: "orders" },
+  mask: ["payload.person"],
+  handler: (event: { envelope: { dedupe_key: string; payload: unknown } }) => {
+    if (broken) throw new PermanentError(`no room for ${SECRET}`, { class: "schema" });
+    applied.push(event.envelope.dedupe_key);
+  },
+} as never);
+
+beforeAll(async () => {
+  cloud = await startCloud({
+    data: join(folder, "cloud"),
+    init: {
+      queues: [
+        { name: "orders-dead" },
+        { name: "orders", deadLetter: { queue: "orders-dead", maxReceiveCount: 25 } },
+      ],
+    },
+  });
+  client = new SQSClient({ endpoint: cloud.endpoint, region: "us-east-1", credentials });
+  queue = await openSqsQueue({ client, queue: "orders" });
+  deadLetters = await openSqsQueue({ client, queue: "orders-dead" });
+  ledger = await openLedger(url, systemPorts);
+});
+
+afterAll(async () => {
+  await ledger.close();
+  client.destroy();
+  await cloud.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function cli(...words: string[]) {
+  const place = ["--ledger", url, "--pipeline", "orders"];
+  const child = spawn(process.execPath, [MAIN, "dlq", ...words, ...place], {
+    env: { ...process.env, TIDEGATE_ENDPOINT: cloud.endpoint },
+  });
+  const ended = once(child, "close");
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  const [code] = await ended;
+  expect(out + err).not.toContain(SECRET);
+  return { code, out, err, lines: out.split("\n").filter((line) => line !== "") };
+}
+
+async function consuming<T>(work: () => Promise<T>): Promise<T> {
+  const { clock } = systemPorts;
+  const scope = { pipeline: spec.name, generation: spec.generation };
+  const { visibilityMs } = spec;
+  const keeper = createLeaseKeeper(
+    { queue, ledger, scope, clock, telemetry: SILENT },
+    { visibilityMs, leaseMs: visibilityMs },
+  );
+  const ports = { queue, deadLetters, ledger, objects: null, rows: null, sink: null, keeper };
+  const consumer = createConsumer(
+    { ...systemPorts, ...ports, telemetry: SILENT },
+    { pipeline: spec, owner: systemPorts.random.uuid(), runId: "run-1" },
+  );
+  await consumer.start();
+  try {
+    return await work();
+  } finally {
+    await consumer.stop();
+  }
+}
+
+async function deadLettersAre(count: number): Promise<void> {
+  await expect
+    .poll(async () => (await deadLetters.facts()).visible, { timeout: 20_000 })
+    .toBe(count);
+}
+
+async function send(key: string): Promise<void> {
+  const payload = { person: SECRET, at: key };
+  const input = { source: "test.unit.dlq", dedupeKey: key, eventTime: systemPorts.clock.now() };
+  const built = buildEnvelope({ ...input, payload });
+  if (built.kind === "invalid") throw new Error(JSON.stringify(built.problems));
+  const { body } = built.value;
+  await queue.sendBatch([{ body, attributes: {}, groupId: null, dedupId: null }]);
+}
+
+test("dead letters are listed, shown, redriven to their end and dropped, by the command line", async () => {
+  for (const key of ["a", "b", "c"]) await send(key);
+  await consuming(() => deadLettersAre(3));
+
+  const listed = (await cli("list", "--json")).lines.map((line) => JSON.parse(line));
+  expect(listed.map(({ class: of, state }) => [of, state])).toEqual(
+    Array.from({ length: 3 }, () => ["schema", "parked"]),
+  );
+  expect((await cli("list", "--group", "--json")).lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ class: "schema", count: 3 }),
+  ]);
+  const [first, second] = listed;
+  const shown = await cli("show", first.key);
+  expect(shown).toMatchObject({ code: 0 });
+  expect(shown.out).toContain("schema");
+  expect(shown.out).toContain('"person": "***"');
+  expect((await cli("show", "k1:nobody-has-this")).code).toBe(1);
+
+  expect((await cli("redrive", "--dry-run")).out).toContain("3 would be redriven");
+  await deadLettersAre(3);
+  expect((await cli("drop", "--key", first.key)).code).toBe(2);
+  expect(await cli("drop", "--key", first.key, "--yes")).toMatchObject({ code: 0 });
+  await deadLettersAre(2);
+
+  const failing = () => cli("redrive", "--key", second.key, "--json");
+  const again = await consuming(failing);
+  expect(again.code).toBe(1);
+  expect(JSON.parse(again.lines.at(-1) ?? "")).toMatchObject({ sent: 1, failedAgain: 1 });
+
+  broken = false;
+  const last = await consuming(() => cli("redrive"));
+  expect(last).toMatchObject({ code: 0 });
+  expect(last.out).toContain("2 redriven: 2 committed, 0 failed again, 0 still waiting.");
+  expect(applied).toHaveLength(2);
+  expect((await cli("list")).err).toContain("There are no such dead letters.");
+  await deadLettersAre(0);
+}, 120_000);
+
+test("what SQS moved by itself is recognised, listed as back-stop and redriven", async () => {
+  broken = false;
+  await send("poison");
+  for (let receives = 0; receives < 26; receives += 1) {
+    const request = { max: 1, waitMs: 0 as never, visibilityMs: 0 as never };
+    await queue.receive(request, new AbortController().signal);
+  }
+  await deadLettersAre(1);
+  const [line] = (await cli("list", "--peek", "--json", "--queue", "orders")).lines;
+  expect(JSON.parse(line ?? "{}")).toMatchObject({
+    class: "back-stop",
+    state: "unknown",
+    copies: 1,
+  });
+  const { code, out } = await consuming(() =>
+    cli("redrive", "--class", "back-stop", "--queue", "orders"),
+  );
+  expect({ code, out }).toMatchObject({ code: 0 });
+  expect(applied).toContain("poison");
+}, 60_000);
