@@ -5,6 +5,7 @@
 //       else in the process sees the globals as they are.
 //   W2. Sockets are refused: there is no world in which they could be answered from.
 //   W3. When the last watcher is gone, every global is what it was.
+//   W4. A watched handler is run a thousand times: what it prints by `console` is not shown.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire, syncBuiltinESMExports } from "node:module";
@@ -94,6 +95,10 @@ function patchGlobals(): () => void {
   patch(timers, "setTimeout", watchedPause(timers.setTimeout));
   const { Socket } = builtin("node:net") as unknown as typeof net;
   patch(Socket.prototype, "connect", watchedConnect(Socket.prototype.connect as never) as never);
+  for (const name of ["debug", "log", "info", "warn", "error"] as const) {
+    const write = console[name];
+    patch(console, name, (...all) => worlds.getStore() === undefined && write(...all)); // W4
+  }
   syncBuiltinESMExports();
   return () => {
     for (const back of undo.reverse()) back();
@@ -184,6 +189,7 @@ function watchedFetch(inner: typeof fetch): typeof fetch {
     const world = worlds.getStore();
     if (world === undefined) return inner(input, init);
     const request = new Request(input, init);
+    request.signal.throwIfAborted();
     const { method, url } = request;
     const headers = Object.fromEntries(request.headers);
     const body = request.body === null ? "" : await request.text();

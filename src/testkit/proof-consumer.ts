@@ -92,7 +92,8 @@ export class ProofConsumer {
     const pipeline = probedPipeline(setup.pipeline, process, {
       ...{ run, fetch, random: random.fork("handler") },
       onUse: (use) => void uses.push(use),
-      nameOf: (key) => ports.names.ofOutboxKey(key),
+      // Handlers are told a record's identity, sinks its key in the ledger.
+      nameOf: (key) => ports.names.ofOutboxKey(ports.names.ofKey(key)),
     });
     const { visibilityMs } = pipeline;
     const ledger = this.#ledger(process);
@@ -128,11 +129,10 @@ export class ProofConsumer {
     const { failures, ports } = this.#stage;
     return {
       ...SILENT,
-      log(level, message, fields = {}) {
-        const key = String(fields.idempotency_key ?? "");
-        if (level === "error" || level === "warn") {
-          failures.set(ports.names.ofOutboxKey(key), message.replace(/^[^:]*: /, ""));
-        }
+      log(_level, message, fields = {}) {
+        if (fields.error_class === undefined) return;
+        const name = ports.names.ofOutboxKey(String(fields.idempotency_key ?? ""));
+        failures.set(name, message.replace(/^[^:]*: /, ""));
       },
     };
   }

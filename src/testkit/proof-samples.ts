@@ -6,6 +6,7 @@ import { decodeS3Record } from "../core/decode/s3-notification.ts";
 import { buildEnvelope, envelopeKey } from "../core/envelope.ts";
 import { TidegateError } from "../core/errors.ts";
 import { md5Hex } from "../core/hash.ts";
+import { recordKey } from "../core/record-key.ts";
 import type { Pipeline } from "../ingest/define-pipeline.ts";
 import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/object-source.ts";
 
@@ -65,7 +66,12 @@ export function proofInput(pipeline: Pipeline, samples: readonly ProofSample[]):
     objects.set(`${key} v${at + 1}`, bytes); // A1
     return record;
   });
-  return { records, objects: objectsOf(objects) };
+  const scope = { pipeline: pipeline.name, generation: pipeline.generation };
+  const known = records.map((record) => {
+    const { otherKeys, identity } = record;
+    return { ...record, otherKeys: [...otherKeys, recordKey(scope, identity)] };
+  });
+  return { records: known, objects: objectsOf(objects) };
 }
 
 function refuse(reason: string): never {
@@ -84,9 +90,16 @@ function messageRecord(sample: MessageSample, at: number): ProofRecord {
     title: dedupeKey,
     body: built.value.body,
     identity: envelopeKey(source, dedupeKey),
-    otherKeys: [dedupeKey, built.value.envelope.event_id],
+    otherKeys: [built.value.envelope.event_id, ...(isTelling(dedupeKey) ? [dedupeKey] : [])],
     group: "samples",
   };
+}
+
+/** A key such as "7" is in many texts that are not about it. */
+const TELLING_CHARS_MIN = 6;
+
+function isTelling(key: string): boolean {
+  return key.length >= TELLING_CHARS_MIN;
 }
 
 interface SampleObject {

@@ -61,41 +61,51 @@ export function judge(
 
 /** V2 */
 function repeatedCall(run: RunResult, baseline: RunResult, record: ProofRecord): Problem | null {
-  const before = baseline.calls.filter((call) => call.record === record.name);
-  const isBare = (call: OutsideCall) => isChange(call) && !carriesKey(call, record, before);
-  const allowed = before.filter(isBare).length;
-  let seen = 0;
-  for (const call of run.calls) {
-    if (call.record !== record.name || !isBare(call)) continue;
-    seen += 1;
-    if (seen <= allowed) continue;
-    const times = allowed === 0 ? "" : ` ${seen} times`;
-    const what =
-      `${call.method} ${call.url} was sent${times} for ${record.title}, ` +
-      "and nothing in it tells the repetition from new work";
-    const told = toldUpTo(run.told, `sends ${call.method} ${call.url}`, record.name, seen);
-    return { kind: "outside-call", record: record.name, what, hint: HINTS["outside-call"], told };
-  }
-  return null;
-}
-
-function isChange({ method }: OutsideCall): boolean {
-  return method !== "GET" && method !== "HEAD";
+  const allowed = worksOf(baseline.calls, record).size;
+  const works = worksOf(run.calls, record);
+  if (works.size <= allowed) return null;
+  const { name, title } = record;
+  const [call, seen] = [...works.values()][allowed] as [OutsideCall, number];
+  const what =
+    `${call.method} ${call.url} was sent ${seen} times for ${title}, ` +
+    "and nothing in it tells the repetition from new work";
+  const told = toldUpTo(run.told, `sends ${call.method} ${call.url}`, name, seen);
+  return { kind: "outside-call", record: name, what, hint: HINTS["outside-call"], told };
 }
 
 const IDEMPOTENCY_HEADERS = ["idempotency-key", "x-idempotency-key"];
 
+/**
+ * What the other end would take for work of its own: each request that changes something and does
+ * not carry the record's key, but for those that share an Idempotency-Key. Each comes with how many
+ * requests to its address there had been.
+ */
+function worksOf(
+  calls: readonly OutsideCall[],
+  record: ProofRecord,
+): Map<string, [OutsideCall, number]> {
+  const works = new Map<string, [OutsideCall, number]>();
+  const sent = new Map<string, number>();
+  for (const [at, call] of calls.entries()) {
+    const { method, url, headers } = call;
+    if (call.record !== record.name || method === "GET" || method === "HEAD") continue;
+    const place = `${method} ${url}`;
+    const times = (sent.get(place) ?? 0) + 1;
+    sent.set(place, times);
+    if (carriesKey(call, record)) continue;
+    const token = IDEMPOTENCY_HEADERS.map((name) => headers[name]).find((value) => value);
+    const work = token === undefined ? `call ${at}` : `key ${token}`;
+    if (!works.has(work)) works.set(work, [call, times]);
+  }
+  return works;
+}
+
 function carriesKey(
   { url, headers, body }: OutsideCall,
   { identity, otherKeys }: ProofRecord,
-  before: readonly OutsideCall[],
 ): boolean {
   const texts = [url, decoded(url), body, ...Object.values(headers)];
-  if ([identity, ...otherKeys].some((key) => texts.some((text) => text.includes(key)))) return true;
-  return IDEMPOTENCY_HEADERS.some((name) => {
-    const value = headers[name];
-    return value !== undefined && before.some((call) => call.headers[name] === value);
-  });
+  return [identity, ...otherKeys].some((key) => texts.some((text) => text.includes(key)));
 }
 
 function decoded(url: string): string {

@@ -126,11 +126,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "counter-not-durable",
-    mistake: "A broker that starts again counts its messages from the beginning.",
+    mistake: "A broker that starts again counts on from the newest message that is still there.",
     file: "src/broker/engine/recovery.ts",
     find: "state.resumeAt(snapshot.sequence,",
-    replace: "state.resumeAt(0,",
-    checker: "liveness",
+    replace: "state.resumeAt(Math.max(0, ...[...snapshot.messages].map(({ seq }) => seq)),",
+    checker: "no-loss",
   },
   {
     name: "fence-from-the-clock-alone",
