@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { createConsumerWorld } from "../../test/support/consumer-world.ts";
+import { recordKey } from "../core/record-key.ts";
+import { recordKey as ledgerKey } from "../core/record-state.ts";
 import { PermanentError, RetryLater } from "./handler-errors.ts";
 
 test("every message is handled once and acknowledged after its commit", async () => {
@@ -14,6 +16,25 @@ test("every message is handled once and acknowledged after its commit", async ()
   expect(handled.toSorted()).toEqual(Array.from({ length: 25 }, (_, at) => `k${at}`).toSorted());
   expect(await world.depth()).toBe(0);
   expect(consumer.snapshot()).toMatchObject({ received: 25, committed: 25, inFlight: 0 });
+});
+
+test("a delivery is told to be received when it came, not when the queue was asked", async () => {
+  let key = "";
+  await using world = await createConsumerWorld({
+    handler: (_event, context) => {
+      key = context.key;
+    },
+  });
+  await world.consumer().start();
+  await world.pass(10_000);
+  const sentAt = world.cloud.clock.now();
+  await world.send("k");
+  await world.pass(1_000);
+  const { name, generation } = world.pipeline;
+  const scope = { pipeline: name, generation };
+  const view = await world.ledger.show(scope, ledgerKey(recordKey(scope, key)));
+  const received = view?.entries.find(({ status }) => status === "received");
+  expect(received?.at).toBeGreaterThanOrEqual(sentAt);
 });
 
 test("a second copy of what is committed is acknowledged without running the handler", async () => {
