@@ -29,6 +29,7 @@ export class HttpExchange implements HttpRequest {
   bodyStream?: AsyncIterable<Uint8Array>;
   /** A reading of performance.now(), or null while nobody waits (E1). */
   waitingSince: number | null = null;
+  place = -1;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   /** The client waits to be told to go on (E2). */

@@ -13,6 +13,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { TidegateError } from "../core/errors.ts";
 import type { HttpHandler, HttpHead, HttpReply } from "../ports/http.ts";
 import { HttpExchange } from "./http-exchange.ts";
+import { OpenExchanges } from "./open-exchanges.ts";
 
 const HEADER_BYTES_MAX = 16 * 1_024;
 /**
@@ -58,7 +59,7 @@ export function createHttpListener(
   options: HttpListenerOptions,
 ): HttpListener {
   const bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_MAX;
-  const exchanges = new Set<HttpExchange>();
+  const exchanges = new OpenExchanges<HttpExchange>();
   let closing = false;
 
   const answer = async (exchange: HttpExchange, response: ServerResponse) => {
@@ -122,7 +123,7 @@ function createLimitedServer(options: HttpListenerOptions): Server {
 }
 
 /** Cuts off whoever keeps us waiting beyond the limits (N2). */
-function watchSlow(exchanges: ReadonlySet<HttpExchange>, options: HttpListenerOptions) {
+function watchSlow(exchanges: Iterable<HttpExchange>, options: HttpListenerOptions) {
   const wholeMsMax = options.requestMsMax ?? REQUEST_MS_MAX;
   const stallMsMax = options.stallMsMax ?? STALL_MS_MAX;
   const check = () => {
