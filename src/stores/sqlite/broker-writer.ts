@@ -8,8 +8,9 @@
 
 import { assert, present, unreachable } from "../../core/assert.ts";
 import type { Change, DedupEntry, MessageContent, MessageHead } from "../../ports/broker-store.ts";
-import type { BrokerReads, ContentRow, Write } from "./broker-statements.ts";
-import { BlockBuilder, contentIn, headsIn } from "./message-block.ts";
+import type { BrokerReads, Write } from "./broker-statements.ts";
+import { ContentBlocks } from "./content-blocks.ts";
+import { BlockBuilder, contentIn, headsIn, openContents } from "./message-block.ts";
 import { ReceiptPage, ReceiptPages } from "./receipt-pages.ts";
 
 type MoveMessage = Extract<Change, { kind: "move-message" }>;
@@ -27,8 +28,8 @@ export class BrokerWriter {
   readonly #block = new BlockBuilder();
   readonly #pages = new ReceiptPages((number) => this.#loadPage(number));
   readonly #dedups = new Map<number, DedupRun>();
-  /** The block read last: its neighbours are likely to be read next. */
-  #lastRead: ContentRow | undefined;
+  /** Read lately: their neighbours are likely to be read next. */
+  readonly #blocks = new ContentBlocks();
   #writes: Write[] = [];
   #changes: readonly Change[] = [];
   #fresh: Map<number, MessageContent> | null = null;
@@ -61,10 +62,14 @@ export class BrokerWriter {
 
   #read(seq: number): MessageContent | null | undefined {
     if (!this.#pages.of(seq).isAlive(seq)) return undefined;
-    const known = this.#lastRead === undefined ? undefined : contentIn(this.#lastRead, seq);
+    const known = this.#blocks.find(seq);
     if (known !== undefined) return known;
-    this.#lastRead = this.#reads().contentFor(seq);
-    return (this.#lastRead === undefined ? undefined : contentIn(this.#lastRead, seq)) ?? null;
+    const row = this.#reads().contentFor(seq);
+    if (row === undefined) return null;
+    const block = openContents(row);
+    const content = contentIn(block, seq);
+    if (content !== undefined) this.#blocks.add(block);
+    return content ?? null;
   }
 
   #apply(change: Change): void {
@@ -153,7 +158,6 @@ export class BrokerWriter {
   }
 
   #writePage(page: ReceiptPage): void {
-    this.#lastRead = undefined;
     if (page.alive === 0) {
       this.#writes.push(["deletePage", page.number]);
       return;
