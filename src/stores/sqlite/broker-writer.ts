@@ -14,6 +14,7 @@ import type { BrokerReads, Write } from "./broker-statements.ts";
 import { ContentBlocks } from "./content-blocks.ts";
 import { BlockBuilder, contentIn, headsIn, openContents } from "./message-block.ts";
 import { ReceiptPage, ReceiptPages } from "./receipt-pages.ts";
+import { RecentBlocks } from "./recent-blocks.ts";
 
 type MoveMessage = Extract<Change, { kind: "move-message" }>;
 
@@ -40,6 +41,8 @@ export class BrokerWriter {
   readonly #block = new BlockBuilder();
   readonly #pages = new ReceiptPages((number) => this.#loadPage(number));
   readonly #dedups = new Map<number, DedupRun>();
+  /** Written lately: their messages are likely to be received soon. */
+  readonly #recent = new RecentBlocks();
   /** Read lately: their neighbours are likely to be read next. */
   readonly #blocks = new ContentBlocks();
   /** Oldest first; the last one may still be being made. */
@@ -83,7 +86,7 @@ export class BrokerWriter {
 
   #read(seq: number): MessageContent | null | undefined {
     if (!this.#pages.of(seq).isAlive(seq)) return undefined;
-    const known = this.#onItsWay(seq) ?? this.#blocks.find(seq);
+    const known = this.#recent.find(seq) ?? this.#onItsWay(seq) ?? this.#blocks.find(seq);
     if (known !== undefined) return known;
     const row = this.#reads().contentFor(seq);
     if (row === undefined) return null;
@@ -187,6 +190,7 @@ export class BrokerWriter {
 
   #writePage(page: ReceiptPage): void {
     if (page.alive === 0) {
+      this.#recent.dropPage(page.number);
       this.#writes.push(["deletePage", page.number]);
       return;
     }
@@ -207,7 +211,10 @@ export class BrokerWriter {
   }
 
   #flushBlock(): void {
-    if (!this.#block.isEmpty) this.#writes.push(["insertBlock", this.#block.take()]);
+    if (this.#block.isEmpty) return;
+    const rows = this.#block.take();
+    this.#writes.push(["insertBlock", rows]);
+    this.#recent.add(rows);
   }
 
   #remember({ queue, acceptedAt, digest, messageId, seq }: DedupEntry): void {
