@@ -8,8 +8,10 @@
 //      query protocol, which tells SQS and SNS apart by itself;
 //   5. anything else: S3, whose requests name nothing but their address.
 //   Without S3, the query protocol answers the rest, and refuses what names no action.
+//   H1. S3 is loaded by the first request for it. It is a fifth of all code, and who runs a queue
+//       should not wait for it at the start.
 
-import type { HttpHandler, HttpHead } from "../ports/http.ts";
+import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { brokerOfActions } from "./engine/disturbed-broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
@@ -18,7 +20,6 @@ import { answerCertificate, isCertificatePath } from "./wire/certificate.ts";
 import { answerJson } from "./wire/json-protocol.ts";
 import { answerQuery } from "./wire/query-protocol.ts";
 import type { S3Site } from "./wire/s3/s3-call.ts";
-import { answerS3 } from "./wire/s3/s3-protocol.ts";
 import { senderIdOf } from "./wire/sender-id.ts";
 
 export interface BrokerHttpOptions extends AdminOptions {
@@ -37,15 +38,22 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
     hostFallback: options.hostFallback ?? "localhost",
     onError: options.onError,
   };
+  const answerS3 = options.s3 === undefined ? null : createS3Door(site, options.s3);
   return (request) => {
     const target = request.headers["x-amz-target"];
     if (target !== undefined) return answerJson(site, request, target);
     if (isAdminPath(request.path)) return answerAdmin(site, options, request);
     if (isCertificatePath(request.path)) return answerCertificate(site, request);
-    if (options.s3 !== undefined && isForS3(request, broker.account)) {
-      return answerS3(site, options.s3, request);
-    }
+    if (answerS3 !== null && isForS3(request, broker.account)) return answerS3(request);
     return answerQuery(site, request);
+  };
+}
+
+function createS3Door(site: Site, s3: S3Site): HttpHandler {
+  let answer: ((site: Site, s3: S3Site, request: HttpRequest) => Promise<HttpReply>) | null = null;
+  return async (request) => {
+    answer ??= (await import("./wire/s3/s3-protocol.ts")).answerS3; // H1
+    return answer(site, s3, request);
   };
 }
 
