@@ -169,6 +169,7 @@ export class ReceiptPages {
   /** Forgets what is over or too much. To be called when all that was handed out is on disk. */
   forget(): void {
     assert(this.#dirty.size === 0, "a page that changed is not forgotten"); // R5
+    if (this.#ended.length === 0 && this.#pages.size <= PAGES_KEPT_MAX) return;
     for (const page of this.#ended.splice(0)) this.#pages.delete(page.number);
     for (const page of this.#pages.values()) {
       if (this.#pages.size <= PAGES_KEPT_MAX) break;
