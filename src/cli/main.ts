@@ -14,7 +14,8 @@ if (tooOld) {
 } else {
   // Keeps compiled modules in the system's folder for temporary files: later starts are quicker.
   const { enableCompileCache } = await import("node:module");
-  enableCompileCache();
+  const { directory } = enableCompileCache();
+  if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory; // For threads.
   const { runCli } = await import("./run-cli.ts");
   process.exitCode = await runCli(process.argv.slice(2));
 }

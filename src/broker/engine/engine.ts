@@ -16,8 +16,8 @@
 //   W6. What lists objects reads the store alone, so it waits for the batch that changes some.
 //   W7. The next commit is begun before the answers of the former are written: the disk works while
 //       the answers go out.
-//   W8. A failure throws away the models that it is about, and no others: one that is told late does
-//       not touch what was read anew since. Nothing is read anew while a commit is under way.
+//   W8. A failure throws away the models that it is about, and no others: one that is told late
+//       leaves alone what was read anew since. Nothing is read anew while a commit is under way.
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";

@@ -1,5 +1,6 @@
 // Content blocks: those read lately, opened. Whoever receives from a FIFO queue of many groups goes
-// back and forth between blocks that lie far apart; each is read from disk once, not once a message.
+// back and forth between blocks that lie far apart; each is read from disk once, and not once for
+// every message.
 //   K1. A block never changes, and its numbers are never given again: one that is kept tells the
 //       truth for as long as its messages live, which is not asked here.
 //   K2. What is kept is bounded by count and by text; the one added last is kept in any case.

@@ -7,7 +7,6 @@
 //       has closed it or has ended: nobody can mistake a thread that is still starting for one
 //       that has no file.
 
-import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
 import type { Write } from "./broker-statements.ts";
 
@@ -47,7 +46,7 @@ export class DiskThread {
 
   /** Another `entry` serves tests that need a thread which misbehaves. */
   constructor(entry = new URL(ENTRY, import.meta.url)) {
-    this.#worker = new Worker(entry, { env: environment() });
+    this.#worker = new Worker(entry);
     this.#worker.on("message", (answer: DiskAnswer) => this.#settle(answer));
     this.#worker.on("error", (error: Error) => this.#end(error));
     this.#worker.on("exit", () => this.#end(new DiskThreadEnded()));
@@ -104,12 +103,6 @@ export class DiskThread {
     Atomics.store(this.#isOpen, 0, 0); // D4: what a thread had open is closed as it ends.
     for (const waiter of this.#waiters.splice(0)) waiter.reject(this.#ended);
   }
-}
-
-/** Compiled modules are kept for a thread where they are for the program, if at all. */
-function environment(): NodeJS.ProcessEnv {
-  const folder = getCompileCacheDir();
-  return folder === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: folder };
 }
 
 /** Has a code, as every failure of the machine has; a broken invariant of ours has none. */
