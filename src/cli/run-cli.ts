@@ -16,6 +16,7 @@ import { dev } from "./commands/dev.ts";
 import { dlqDrop, dlqList, dlqRedrive, dlqShow } from "./commands/dlq.ts";
 import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
+import { prove } from "./commands/prove.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { up } from "./commands/up.ts";
@@ -38,6 +39,7 @@ export const COMMANDS: readonly Command[] = [
   dlqRedrive,
   dlqDrop,
   comply,
+  prove,
   ledgerInit,
   ledgerCheck,
   ledgerShow,
