@@ -108,7 +108,7 @@ async function createStage(
   const history = toldHistory(createHistory(scheduler), run);
   const names = createRecordNames(pipeline.name, pipeline.generation);
   const faults = createFaults({
-    ...{ seed: 1, rates: NO_RATES, disabled: new Set<string>(), clock: scheduler },
+    ...{ seed: 1, rates: NO_RATES, planned: new Map(), only: null, clock: scheduler },
     quietAt: () => 0,
     onFired: () => {},
   });
