@@ -1,4 +1,5 @@
-// Ensure: makes `npm start` and `npm test` work on a fresh clone. npm runs it before each of them.
+// Ensure: makes `npm start`, `npm test` and `npm run tidegate` work on a fresh clone. npm runs it
+// before each of them. What it says goes to stderr, so that it never mixes with a command's output.
 //   N1. It runs on the machine's own Node (20 or later), so it is plain JavaScript and needs no
 //       package. The commands that follow run on the Node pinned in devDependencies.
 //   N2. node_modules carries a stamp of the lock and platform it was installed for. As long as the
@@ -20,7 +21,7 @@ const stamp = stampOfLock();
 if (readIfPresent(stampFile) !== stamp || !existsSync(pinnedNode)) install(); // N2
 
 function install() {
-  console.log("tidegate: installing dependencies from package-lock.json (npm ci) ...");
+  console.error("tidegate: installing dependencies from package-lock.json (npm ci) ...");
   const flags = ["--include=dev", "--no-audit", "--no-fund", "--loglevel=error"];
   const run = spawnSync("npm", ["ci", ...flags], {
     cwd: root,

@@ -1,8 +1,8 @@
 // Weather stations: files of observations in, two tables out.
 //
-// A station uploads one file per day, as CSV or as JSON Lines, to s3://stations/observations/. Every
-// row becomes a row of `observation`, and every day a row of `station_day`. Files come twice, come
-// late, are corrected, and some are broken; the tables stay right all the same.
+// A station uploads one file per day, as CSV or as JSON Lines, to s3://stations/observations/.
+// Every row becomes a row of `observation`, and every day a row of `station_day`. Files come twice,
+// come late, are corrected, and some are broken; the tables stay right all the same.
 
 import { PermanentError, pipeline, tables } from "tidegate";
 import { z } from "zod";

@@ -30,7 +30,8 @@ export interface DeadLetterSite {
   readonly scopes: readonly LedgerScope[];
   /** The one pipeline meant; refuses where there are several. */
   theScope(): LedgerScope;
-  openQueues(scope: LedgerScope): Promise<{ queue: Queue; deadLetters: Queue | null }>;
+  /** Null where nobody knows of a queue: it was not named, and there is no dossier to name it. */
+  openQueues(scope: LedgerScope): Promise<{ queue: Queue; deadLetters: Queue | null } | null>;
   close(): Promise<void>;
 }
 
@@ -58,6 +59,7 @@ export async function openDeadLetterSite(place: DeadLetterPlace): Promise<DeadLe
     },
     async openQueues(scope) {
       const queue = place.queue ?? named?.queue ?? (await queueInDossiers(ledger, scope));
+      if (queue === null) return null;
       const source = { bucket: null, prefix: "", carries: "messages", queue } as const;
       const site = await openAwsSite(
         { name: scope.pipeline, generation: scope.generation, source, visibilityMs: VISIBILITY_MS },
@@ -92,12 +94,15 @@ async function allScopes(ledger: Ledger, generation: number | undefined): Promis
     .map((scope) => ({ pipeline: scope.pipeline, generation: scope.generation }));
 }
 
-/** The queue that the dossiers came from, if they agree. */
-async function queueInDossiers(ledger: Ledger, scope: LedgerScope): Promise<string> {
+/** The queue that the dossiers came from, if they agree; null if there are none. */
+async function queueInDossiers(ledger: Ledger, scope: LedgerScope): Promise<string | null> {
   const queues = new Set<string>();
   for await (const { queue } of dossiersOf(ledger, scope)) queues.add(queue);
   const [queue, ...others] = queues;
-  if (queue !== undefined && others.length === 0) return queue;
-  const why = queue === undefined ? "no dossier names one" : `there are ${[...queues].join(", ")}`;
-  throw new TidegateError("TG_CONFIG_INVALID", `say which queue is meant with --queue: ${why}`);
+  if (others.length === 0) return queue ?? null;
+  const known = [...queues].join(", ");
+  throw new TidegateError(
+    "TG_CONFIG_INVALID",
+    `say which queue is meant with --queue: there are ${known}`,
+  );
 }

@@ -66,3 +66,12 @@ test("what is printed stays above, and the screen is drawn again below it", () =
   screen.print("a note");
   expect(stream.writes.slice(-2)).toEqual(["\u001b[1A\r\u001b[Ja note\n", "\r\u001b[Jscreen\n"]);
 });
+
+test("a terminal that does not know its size gets all lines, as if it were of the usual one", () => {
+  const stream = terminal(0, 0);
+  const screen = createLiveScreen(stream);
+  screen.show(["received 1", "at work 0"]);
+  screen.close();
+  expect(stream.writes.join("")).toContain("received 1\nat work 0\n");
+  expect(screen.columns).toBe(80);
+});

@@ -39,11 +39,12 @@ export function createLiveScreen(stream: ScreenStream): LiveScreen {
   process.on("exit", restore); // V2
   stream.write(HIDE_CURSOR);
 
-  const columns = () => Math.max(1, stream.columns ?? COLUMNS_USUAL);
+  // A terminal that does not know its size says that it is zero.
+  const columns = () => stream.columns || COLUMNS_USUAL;
   const home = () => `${height === 0 ? "" : `${ESCAPE}${height}A`}\r${CLEAR_BELOW}`;
 
   function draw(): void {
-    const rowsMax = Math.max(1, (stream.rows ?? ROWS_USUAL) - 1);
+    const rowsMax = Math.max(1, (stream.rows || ROWS_USUAL) - 1);
     const lines = wanted.slice(0, rowsMax).map((line) => cut(line, columns())); // V3
     const text = lines.map((line) => `${line}\n`).join("");
     timer = null;

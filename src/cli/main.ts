@@ -15,6 +15,12 @@ if (tooOld) {
   // Keeps compiled modules in the system's folder for temporary files: later starts are quicker.
   const { enableCompileCache } = await import("node:module");
   enableCompileCache();
+  // Whoever read us may have seen enough, as in `tidegate why … | head`: that ends no command.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
   const { runCli } = await import("./run-cli.ts");
   process.exitCode = await runCli(process.argv.slice(2));
 }

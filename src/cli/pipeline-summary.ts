@@ -1,6 +1,8 @@
 // Pipeline summary: the counts of a running pipeline, as a screen or as a line.
 //   S1. Pure: what is shown follows from what is given, the time and the width included.
-//   S2. A narrow terminal gets more lines, not lines that are cut.
+//   S2. No outcome goes untold, so that the counts add up for whoever looks; what is out of the
+//       ordinary is shown once there is any.
+//   S3. A narrow terminal gets more lines, not lines that are cut.
 
 import type { ConsumerSnapshot } from "../ingest/consumer.ts";
 
@@ -33,8 +35,7 @@ export function summaryScreen(
         `received ${snapshot.received}`,
         `committed ${snapshot.committed}`,
         `duplicates ${snapshot.duplicates}`,
-        ...(snapshot.stale > 0 ? [`stale ${snapshot.stale}`] : []),
-        ...(snapshot.dropped > 0 ? [`dropped ${snapshot.dropped}`] : []),
+        ...unusual(snapshot), // S2
         `retried ${snapshot.retried}`,
         `dead letters ${snapshot.deadLettered}${waiting}`,
       ],
@@ -56,16 +57,28 @@ export function summaryScreen(
 
 /** The same in one line, for pipes. */
 export function summaryLine(snapshot: ConsumerSnapshot): string {
-  const { received, committed, duplicates, stale, dropped, retried, deadLettered } = snapshot;
+  const { received, committed, duplicates, retried, deadLettered } = snapshot;
   const { inFlight, waiting, breaker } = snapshot;
-  const counts = { received, committed, duplicates, stale, dropped, retried };
-  const told = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
-  const state = breaker === "closed" ? "" : `, breaker ${breaker}`;
-  const rest = `dead letters ${deadLettered}, at work ${inFlight}, waiting ${waiting}${state}`;
-  return `${told.join(", ")}, ${rest}`;
+  return [
+    `received ${received}`,
+    `committed ${committed}`,
+    `duplicates ${duplicates}`,
+    ...unusual(snapshot), // S2
+    `retried ${retried}`,
+    `dead letters ${deadLettered}`,
+    `at work ${inFlight}`,
+    `waiting ${waiting}`,
+    ...(breaker === "closed" ? [] : [`breaker ${breaker}`]),
+  ].join(", ");
 }
 
-/** As many items to a line as fit (S2). */
+/** What most runs have none of. */
+function unusual({ ignored, stale, dropped, released, lost }: ConsumerSnapshot): string[] {
+  const counts = { ignored, stale, dropped, "put back": released, "leases lost": lost };
+  return Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []));
+}
+
+/** As many items to a line as fit (S3). */
 export function wrap(items: readonly string[], columns: number): string[] {
   const lines: string[] = [];
   for (const item of items) {

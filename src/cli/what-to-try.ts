@@ -2,9 +2,7 @@
 
 import { SETTINGS } from "../run/config.ts";
 import type { RunningDev } from "../run/start-dev.ts";
-
-/** In the repository the command is run from its sources. */
-const COMMAND = import.meta.url.endsWith(".ts") ? "npm run -s tidegate --" : "npx tidegate";
+import { ownCommand } from "./own-command.ts";
 
 type Started = Pick<RunningDev, "endpoint" | "names" | "queueName" | "metricsOrigin">;
 
@@ -13,12 +11,13 @@ export function whatToTry(
   at: { readonly data: string; readonly folder: string | undefined; readonly prefix: string },
 ): string[] {
   const { data, folder, prefix } = at;
+  const own = ownCommand(process.cwd());
   const where = data === SETTINGS.data.fallback ? "" : ` --data ${data}`;
   const base = `s3://${names.bucket}/${prefix}`;
   const files: [remark: string, command: string][] = [
     ["put a file, then put it again: nothing changes", `aws s3 cp FILE ${base}`],
     ["put a broken one", `echo broken | aws s3 cp - ${base}broken.csv`],
-    ["what became of it?", `${COMMAND} why ${base}broken.csv${where}`],
+    ["what became of it?", `${own} why ${base}broken.csv${where}`],
   ];
   const url = `${endpoint}/000000000000/${queueName}`;
   const messages: [remark: string, command: string][] = [
@@ -29,7 +28,8 @@ export function whatToTry(
     ...(folder === undefined
       ? []
       : [["drop a file into the watched folder", `cp FILE ${folder}/`]]),
-    ["look at the dead letters, mend the cause, redrive them", `${COMMAND} dlq list${where}`],
+    ["look at the dead letters", `${own} dlq list${where}`],
+    ["mend the cause, then have them tried again", `${own} dlq redrive${where}`],
     ["the numbers", `curl -s ${metricsOrigin}/metrics`],
   ];
   return [

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { createConsumerWorld } from "../../test/support/consumer-world.ts";
+import { recordKey } from "../core/record-key.ts";
+import { recordKey as ledgerKey } from "../core/record-state.ts";
 import { PermanentError, RetryLater } from "./handler-errors.ts";
 
 test("every message is handled once and acknowledged after its commit", async () => {
@@ -14,6 +16,25 @@ test("every message is handled once and acknowledged after its commit", async ()
   expect(handled.toSorted()).toEqual(Array.from({ length: 25 }, (_, at) => `k${at}`).toSorted());
   expect(await world.depth()).toBe(0);
   expect(consumer.snapshot()).toMatchObject({ received: 25, committed: 25, inFlight: 0 });
+});
+
+test("a delivery is told to be received when it came, not when the queue was asked", async () => {
+  let key = "";
+  await using world = await createConsumerWorld({
+    handler: (_event, context) => {
+      key = context.key;
+    },
+  });
+  await world.consumer().start();
+  await world.pass(10_000);
+  const sentAt = world.cloud.clock.now();
+  await world.send("k");
+  await world.pass(1_000);
+  const { name, generation } = world.pipeline;
+  const scope = { pipeline: name, generation };
+  const view = await world.ledger.show(scope, ledgerKey(recordKey(scope, key)));
+  const received = view?.entries.find(({ status }) => status === "received");
+  expect(received?.at).toBeGreaterThanOrEqual(sentAt);
 });
 
 test("a second copy of what is committed is acknowledged without running the handler", async () => {
@@ -215,4 +236,26 @@ test("what does not end within the drain is given back uncounted", async () => {
   expect((await world.queue.facts()).visible).toBe(1);
   const stats = await world.ledger.stats();
   expect(stats).toMatchObject([{ released: 1 }]);
+});
+
+test("a first delivery needs no claim, but one that was redriven does (C4)", async () => {
+  const fences: (number | null)[] = [];
+  await using world = await createConsumerWorld({
+    pipeline: { lease: "receipt" },
+    handler: (_event, { fence }) => void fences.push(fence),
+  });
+  await world.send("fresh");
+  const [template] = await world.queue.receive(
+    { max: 1, waitMs: 0 as never, visibilityMs: 0 as never },
+    new AbortController().signal,
+  );
+  const body = (template?.body ?? "").replace("fresh", "again");
+  const attributes = { "tidegate.redriven": "1" };
+  await world.queue.sendBatch([{ body, attributes, groupId: null, dedupId: null }]);
+  await world.queue.deleteBatch([template?.receipt ?? ""]);
+  await world.send("fresh");
+  await world.consumer().start();
+  await world.pass(2_000);
+  expect(fences).toContain(null);
+  expect(fences.filter((fence) => fence !== null)).toHaveLength(1);
 });

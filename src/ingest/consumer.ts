@@ -135,8 +135,9 @@ class QueueConsumer implements Consumer {
     };
   }
 
-  #take(delivery: Delivery, since: EpochMs): void {
-    const hold = holdDelivery(this.#ports.keeper, { delivery, receivedAt: since });
+  #take(delivery: Delivery, leaseSince: EpochMs): void {
+    const { clock, keeper } = this.#ports;
+    const hold = holdDelivery(keeper, { delivery, leaseSince, receivedAt: clock.now() });
     const { stages } = this.#parts;
     this.#inHand.add(hold);
     stages.tally.received(hold);
@@ -159,7 +160,7 @@ class QueueConsumer implements Consumer {
   #settle(hold: Hold, settlement: Settlement): void {
     const { stages, settler, breaker } = this.#parts;
     hold.drop();
-    const heldMs = msBetween(hold.receivedAt, this.#ports.clock.now());
+    const heldMs = msBetween(hold.leaseSince, this.#ports.clock.now());
     settler.settle(hold.delivery, withinGrant(settlement, heldMs));
     stages.tally.settled(hold, settlement);
     this.#inHand.delete(hold);

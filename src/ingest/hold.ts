@@ -3,6 +3,8 @@
 //       it afterwards may be committed.
 //   H2. It is alive only while its lease may be relied on, judged at the moment of asking: a
 //       process that was frozen finds out before it writes.
+//   H3. The lease is reckoned from when the queue was asked, which may be a whole long poll before
+//       the delivery came. What is told of it, in logs, metrics and the ledger, is when it came.
 
 import type { EpochMs } from "../core/units.ts";
 import type { LeaseKeeper } from "../ports/lease-keeper.ts";
@@ -28,6 +30,8 @@ const NO_TRACE: DeliveryTrace = { context: null, traceId: null };
 
 export interface Hold {
   readonly delivery: Delivery;
+  /** The earliest moment at which the queue may have hidden it (H3). */
+  readonly leaseSince: EpochMs;
   readonly receivedAt: EpochMs;
   readonly signal: AbortSignal;
   /** Known once the body was read. */
@@ -55,13 +59,14 @@ export function holdDelivery(
   keeper: LeaseKeeper,
   received: {
     readonly delivery: Delivery;
+    readonly leaseSince: EpochMs;
     readonly receivedAt: EpochMs;
   },
 ): Hold {
-  const { delivery, receivedAt } = received;
+  const { delivery, leaseSince } = received;
   const { receipt } = delivery;
   const abort = new AbortController();
-  keeper.hold({ receipt, since: receivedAt }, (reason) => {
+  keeper.hold({ receipt, since: leaseSince }, (reason) => {
     abort.abort(new LeaseLost(reason)); // H1
   });
   return {

@@ -9,7 +9,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test("a project is written into a folder that need not exist, named after it", () => {
   const project = join(folder, "Daily Orders");
-  const files = writeProject(project, "1.2.3");
+  const files = writeProject(project, "^1.2.3");
   expect(readdirSync(project).toSorted()).toEqual([...files].toSorted());
   const described = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
   expect(described).toMatchObject({ name: "daily-orders", dependencies: { tidegate: "^1.2.3" } });
@@ -19,7 +19,9 @@ test("a project is written into a folder that need not exist, named after it", (
 
 test("where one of the files is there already, none is written", () => {
   writeFileSync(join(folder, "README.md"), "mine");
-  expect(() => writeProject(folder, "1.2.3")).toThrow("has README.md already; nothing was written");
+  expect(() => writeProject(folder, "^1.2.3")).toThrow(
+    "has README.md already; nothing was written",
+  );
   expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("mine");
   expect(readdirSync(folder)).not.toContain("package.json");
 });

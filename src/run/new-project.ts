@@ -1,4 +1,5 @@
-// New project: the files that `tidegate init` writes: a pipeline that runs, and a test that shows it.
+// New project: the files that `tidegate init` writes: a pipeline that runs, and a test that shows
+// it.
 //   N1. Nothing is overwritten. If one of the files is there, none is written.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -10,9 +11,12 @@ const NAME_USUAL = "my-pipeline";
 /** What a bucket may be called, which the pipeline's is called after. */
 const NAME = /^[a-z][a-z0-9-]{1,40}[a-z0-9]$/;
 
-/** Writes a project into `folder`, which is made if it is missing; tells the files (N1). */
-export function writeProject(folder: string, version: string): readonly string[] {
-  const files = projectFiles(projectName(folder), version);
+/**
+ * Writes a project into `folder`, which is made if it is missing; tells the files (N1). `dependency`
+ * is where its package.json finds Tidegate.
+ */
+export function writeProject(folder: string, dependency: string): readonly string[] {
+  const files = projectFiles(projectName(folder), dependency);
   const there = Object.keys(files).filter((name) => existsSync(join(folder, name)));
   if (there.length > 0) {
     const message = `${folder} has ${there.join(", ")} already; nothing was written`;
@@ -34,9 +38,9 @@ export function projectName(folder: string): string {
   return NAME.test(name) ? name : NAME_USUAL;
 }
 
-function projectFiles(name: string, version: string): Readonly<Record<string, string>> {
+function projectFiles(name: string, dependency: string): Readonly<Record<string, string>> {
   return {
-    "package.json": packageJson(name, version),
+    "package.json": packageJson(name, dependency),
     "tsconfig.json": TSCONFIG,
     [PIPELINE]: pipelineFile(name),
     "pipeline.test.ts": TEST_FILE,
@@ -45,7 +49,7 @@ function projectFiles(name: string, version: string): Readonly<Record<string, st
   };
 }
 
-function packageJson(name: string, version: string): string {
+function packageJson(name: string, dependency: string): string {
   const value = {
     name,
     private: true,
@@ -54,7 +58,7 @@ function packageJson(name: string, version: string): string {
       start: `tidegate dev ${PIPELINE} --watch-folder inbox`,
       test: "node --test",
     },
-    dependencies: { tidegate: `^${version}` },
+    dependencies: { tidegate: dependency },
     engines: { node: ">=22.18" },
   };
   return `${JSON.stringify(value, null, 2)}\n`;

@@ -72,9 +72,11 @@ test("every command of the stations' README does what the page says", async () =
   }
   const answer = (start: string) =>
     [...answers].find(([line]) => line.startsWith(start))?.[1] ?? `no line ${start}`;
-  expect(typed).toHaveLength(9);
+  expect(typed).toHaveLength(12);
   expect(answer("tidegate why s3://stations/observations/kie")).toContain("observation × 1");
   expect(answer("tidegate why s3://stations/observations/warm")).toContain("given up on: schema");
   // Put twice, dropped once, and one of the two objects deleted: the row has one left to stand on.
-  expect(dev.snapshot()).toMatchObject({ committed: 4, deadLettered: 1 });
+  expect(dev.snapshot()).toMatchObject({ committed: 5, deadLettered: 1 });
+  expect(answer("tidegate dlq list")).toContain("warm.csv");
+  expect(await dev.deadLetterDepth()).toBe(0);
 });

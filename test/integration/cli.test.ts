@@ -122,6 +122,13 @@ describe("tidegate", () => {
   });
 });
 
+test("a command whose reader has seen enough ends without a stack trace", async () => {
+  const { child, printed, ended } = start("--help");
+  child.stdout?.destroy();
+  expect(await ended).toEqual({ code: 0, signal: null });
+  expect(printed.err).toBe("");
+});
+
 describe("tidegate up", () => {
   test("prints one ready line with its endpoint, and answers there", async () => {
     const run = start("up", "--memory", "--port", "0");

@@ -157,6 +157,11 @@ test("dead letters are listed, shown, redriven to their end and dropped, by the 
   expect(last.out).toContain("2 redriven: 2 committed, 0 failed again, 0 still waiting.");
   expect(applied).toHaveLength(2);
   expect((await cli("list")).err).toContain("There are no such dead letters.");
+  for (const words of [["redrive"], ["drop", "--yes"]]) {
+    const none = await cli(...words);
+    expect(none).toMatchObject({ code: 0, out: "" });
+    expect(none.err).toContain("no dead letter of orders; nothing was changed");
+  }
   await deadLettersAre(0);
 }, 120_000);
 

@@ -333,7 +333,9 @@ describe("tidegate init", () => {
   test("writes a project whose pipeline runs, and overwrites nothing", async () => {
     const { code, out, err } = await end(["init", "shop"]);
     expect([code, out.split("\n")]).toEqual([0, expect.arrayContaining(["pipeline.ts"])]);
-    expect(err).toBe("Next: cd shop && npm install && npm test && npm start\n");
+    expect(err).toMatch(
+      /^Next: cd shop && node .*main\.ts'? dev pipeline\.ts --watch-folder inbox\n/,
+    );
     const again = await end(["init", "shop"]);
     expect([again.code, again.err]).toEqual([2, expect.stringContaining("nothing was written")]);
     const run = start(["dev", "shop/pipeline.ts", "--json", "--port", "0", "--data", "d"]);

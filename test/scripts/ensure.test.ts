@@ -57,8 +57,8 @@ afterEach(() => rmSync(dirname(root), { recursive: true, force: true }));
 test("a fresh clone is installed once, with one line, and then left alone in silence", () => {
   givenNpm(...INSTALLS_NODE_24, "echo added 1 package");
   const first = ensure();
-  expect(first.stderr).toBe("");
-  expect(first.stdout).toMatch(/^tidegate: installing dependencies .*\n$/);
+  expect(first.stdout).toBe("");
+  expect(first.stderr).toMatch(/^tidegate: installing dependencies .*\n$/);
   expect(ensure()).toMatchObject({ status: 0, stdout: "", stderr: "" });
   expect(calls()).toHaveLength(1);
   expect(calls()[0]).toMatch(/^ci --include=dev /);

@@ -51,9 +51,10 @@ export const dev = command({
     try {
       running = await startDev(pipeline, settings, options);
       const { prefix } = pipeline.source;
+      // First, so that the watched folder is there for whoever reads the ready line.
+      const sources = await startSources(running, reporter, { prefix, folder, feed });
       tellReady(running, reporter, { data: settings.data, folder, prefix });
       reporter.watch(running, sourceOf(running, prefix));
-      const sources = await startSources(running, reporter, { prefix, folder, feed });
       await runUntilStopped(running, reporter, stopped.finally(sources.close), settings.drainMs);
     } finally {
       await running?.stop();

@@ -99,6 +99,14 @@ async function load() {
   return { ...site, ...list, words, ports: systemPorts };
 }
 
+/** For whoever asks for more than listing where there is nothing to work on. */
+function nothingIn({ pipeline }: { readonly pipeline: string }): string {
+  return (
+    `The ledger knows of no dead letter of ${pipeline}; nothing was changed. For what SQS moved ` +
+    "by itself, name the queue with --queue."
+  );
+}
+
 /** Aborted by the first signal, so that a run ends after the item in hand. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
@@ -218,7 +226,12 @@ export const dlqRedrive = command({
       const asked = filterOf(flags);
       const known = await listDeadLetters({ clock: ports.clock, ledger }, { scope, filter: asked });
       const total = Math.min(known.length, flags.limit ?? known.length);
-      const { queue: source, deadLetters } = await site.openQueues(scope);
+      const opened = await site.openQueues(scope);
+      if (opened === null) {
+        out.note(nothingIn(scope));
+        return EXIT_OK;
+      }
+      const { queue: source, deadLetters } = opened;
       const run = redrive(
         { ...ports, ledger, source, deadLetters: deadLetters ?? source },
         {
@@ -274,7 +287,12 @@ export const dlqDrop = command({
     const site = await openDeadLetterSite(flags);
     try {
       const scope = site.theScope();
-      const { deadLetters } = await site.openQueues(scope);
+      const opened = await site.openQueues(scope);
+      if (opened === null) {
+        out.note(nothingIn(scope));
+        return EXIT_OK;
+      }
+      const { deadLetters } = opened;
       const events = dropDeadLetters(
         { clock: ports.clock, ledger: site.ledger, deadLetters },
         {

@@ -1,0 +1,29 @@
+// The index of the documentation: whatever is there is listed, under its kind.
+
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const docs = join(import.meta.dirname, "../../docs");
+const index = readFileSync(join(docs, "README.md"), "utf8");
+
+/** The pages that a list names, each with the heading above it, as a folder's name. */
+function listed(): string[] {
+  return index.split(/^## /m).flatMap((section) => {
+    const [heading = "", ...lines] = section.split("\n");
+    return lines.flatMap((line) => {
+      const [, target = ""] = /^- \[.+?\]\(([^)]+)\)/.exec(line) ?? [];
+      return target === "" || target.startsWith("..") ? [] : [`${heading.toLowerCase()}: ${target}`];
+    });
+  });
+}
+
+test("every page is listed once, under the heading of its folder", () => {
+  const pages = globSync("**/*.md", { cwd: docs })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => path !== "README.md")
+    // The decisions have a list of their own, with their status, which is checked elsewhere.
+    .filter((path) => !path.startsWith("decisions/") || path === "decisions/README.md")
+    .map((path) => `${path.split("/")[0]}: ${path}`);
+  expect(listed().toSorted()).toEqual(pages.toSorted());
+});

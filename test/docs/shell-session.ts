@@ -1,0 +1,69 @@
+// A shell session for pages: one bash that lives from the first command of a page to the last, as a
+// reader's does, so that folders, variables, aliases and background jobs are kept.
+//   S1. What a block prints, on both streams, is gathered up to a mark that only we print.
+//   S2. A command that fails is told, even in the middle of a block; conditions may fail.
+//   S3. Whatever the page started ends with the session, also when the test is cut short: bash
+//       reads its commands from us, and ends its jobs when it hears no more.
+
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+
+export interface ShellAnswer {
+  readonly output: string;
+  /** The commands that failed, each with its exit code before it (S2). */
+  readonly failed: readonly string[];
+}
+
+export interface ShellSession {
+  run(commands: string): Promise<ShellAnswer>;
+  close(): Promise<void>;
+}
+
+export interface ShellOptions {
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Lines to begin with; they may define functions in the place of commands. */
+  readonly prelude: readonly string[];
+}
+
+export function startShell({ folder, env, prelude }: ShellOptions): ShellSession {
+  const mark = randomUUID();
+  const bash = spawn("bash", ["--norc", "--noprofile", "-s"], {
+    ...{ cwd: folder, env },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const closed = once(bash, "close");
+  const lines = createInterface({ input: bash.stdout })[Symbol.asyncIterator]();
+  const begin = [
+    "exec 2>&1", // S1
+    "shopt -s expand_aliases",
+    "set -m",
+    `trap 'kill -9 $(jobs -p) 2>/dev/null' EXIT`, // S3
+    "trap 'exit 1' TERM",
+    ...prelude,
+    `trap 'echo "${mark} failed $? $BASH_COMMAND"' ERR`, // S2
+  ];
+  bash.stdin.write(`${begin.join("\n")}\n`);
+  return {
+    async run(commands) {
+      bash.stdin.write(`${commands}\necho; echo ${mark} end\n`);
+      const output: string[] = [];
+      const failed: string[] = [];
+      for (;;) {
+        const { done, value: line } = await lines.next();
+        if (done) throw new Error(`the shell ended in the middle of:\n${commands}`);
+        if (line === `${mark} end`) break;
+        if (line.startsWith(mark)) failed.push(line.slice(`${mark} failed `.length));
+        else output.push(line);
+      }
+      return { output: output.join("\n").trim(), failed };
+    },
+    async close() {
+      bash.stdin.end();
+      bash.kill("SIGTERM");
+      await closed;
+    },
+  };
+}

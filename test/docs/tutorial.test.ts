@@ -1,0 +1,132 @@
+// The tutorial: every command of the page, run from its top to its end in an empty folder, and what
+// it prints held against what the page shows.
+//   T1. Commands run as they are written, but for the port, which is a free one, and for the two
+//       that would need a network: cloning and installing find this repository instead.
+//   T2. `…` in what is shown stands for anything within a line, and alone in a line for any lines.
+//       All else must be printed, word for word and in this order.
+//   T3. What only looks is looked at again until it shows what the page shows, within a limit, as
+//       a reader would do. What changes something is run once and must be right at once.
+
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { durationMs } from "../../src/core/units.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
+import { requirePart } from "../requires.ts";
+import { type ShellSession, startShell } from "./shell-session.ts";
+
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, "docs/start/tutorial.md"), "utf8");
+const commands = requirePart("aws-cli");
+
+const PAGE_PORT = "4566";
+const LOOKS_ONLY = /^(head|grep|sqlite3|tidegate why|tidegate dlq (list|show)) /;
+/** Longer than a killed consumer's messages stay hidden. */
+const LOOK_FOR_MS = 150_000;
+const LOOK_AGAIN_MS = durationMs(250);
+
+let folder = "";
+let shell: ShellSession;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tidegate-tutorial-"));
+});
+afterEach(async () => {
+  await shell?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Step {
+  readonly typed: string;
+  /** What the page shows below; null if it shows nothing. */
+  readonly shown: string | null;
+}
+
+/** The blocks of a page: what is typed, each with what is shown below it. */
+function stepsOf(text: string): Step[] {
+  const steps: Step[] = [];
+  for (const [, language, block = ""] of text.matchAll(/^```(\w*)\n(.*?)^```$/gms)) {
+    const last = steps.at(-1);
+    if (language === "sh") steps.push({ typed: block.trimEnd(), shown: null });
+    else if (language === "text" && last?.shown === null) {
+      steps[steps.length - 1] = { ...last, shown: block.trim() };
+    } else throw new Error(`the page has a block that is neither typed nor shown:\n${block}`);
+  }
+  return steps;
+}
+
+/** What is shown, as a pattern for all of what is printed (T2). */
+function patternOf(shown: string): RegExp {
+  const lines = shown.split("\n").map((line) => {
+    if (line.trim() === "…") return "(?:.*\n)*?";
+    const words = line
+      .trimEnd()
+      .split("…")
+      .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    return `${words.join(".*")}[ ]*\n`;
+  });
+  return new RegExp(`^${lines.join("")}$`);
+}
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" ? String(address?.port) : "";
+}
+
+function open(port: string): ShellSession {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(AWS|TIDEGATE)_/.test(name));
+  const read = `const [file, sql] = process.argv.slice(1);
+    const query = new (require("node:sqlite").DatabaseSync)(file, { readOnly: true }).prepare(sql);
+    for (const row of query.all()) console.log(Object.values(row).map((value, at) =>
+      /amount/.test(query.columns()[at].name) ? value.toFixed(1) : value).join("|"));`;
+  return startShell({
+    folder,
+    env: { ...Object.fromEntries(inherited), TIDEGATE_PORT: port, AWS_CONFIG_FILE: "/dev/null" },
+    prelude: [
+      // T1
+      `git() { [ "$*" = "clone REPOSITORY tidegate" ] && ln -s '${root}' tidegate; }`,
+      `npm() { [ "$*" = "--prefix tidegate ci" ] && [ -d tidegate/node_modules ]; }`,
+      `aws() { '${commands["aws-cli"]}' "$@"; }`,
+      `sqlite3() { '${process.execPath}' -e '${read}' "$@"; }`,
+    ],
+  });
+}
+
+async function follow({ typed, shown }: Step): Promise<void> {
+  const looks = typed.split("\n").every((line) => LOOKS_ONLY.test(`${line} `));
+  const pattern = shown === null ? null : patternOf(shown);
+  const until = systemClock.now() + LOOK_FOR_MS;
+  let answer = await shell.run(typed);
+  while (looks && pattern !== null && !pattern.test(`${answer.output}\n`)) {
+    if (systemClock.now() > until) break;
+    await systemClock.sleep(LOOK_AGAIN_MS);
+    answer = await shell.run(typed); // T3
+  }
+  if (pattern !== null) expect(`${answer.output}\n`, typed).toMatch(pattern);
+  // diff fails where there is a difference, which is what the page wants to show.
+  const failed = answer.failed.filter((told) => !told.startsWith("1 diff "));
+  expect(failed, `${typed}\n${answer.output}`).toEqual([]);
+}
+
+test("every command of the tutorial does what the page shows", async () => {
+  const port = await freePort();
+  const steps = stepsOf(page.replaceAll(`:${PAGE_PORT}`, `:${port}`));
+  expect(steps.filter(({ shown }) => shown !== null).length).toBeGreaterThan(15);
+  shell = open(port);
+  for (const step of steps) await follow(step);
+}, 400_000);
+
+test("what differs from the page is found", () => {
+  const pattern = patternOf("a …\n  b\n…\nz");
+  expect("a 1\n  b\nx\ny\nz\n").toMatch(pattern);
+  expect("a 1\n  b\nz\n").toMatch(pattern);
+  for (const other of ["a 1\nb\nz\n", "a\n  b\nz\n", "a 1\n  b\nz\nmore\n", "a 1\n  c\nz\n"]) {
+    expect(other).not.toMatch(pattern);
+  }
+});
