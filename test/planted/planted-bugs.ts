@@ -50,13 +50,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "dead-letter-noted-before-sent",
     mistake: "The dossier says that the dead letter is in its queue before it is.",
     file: "src/ingest/fail.ts",
-    find: "const dead_letter = await sendDeadLetter({ clock, deadLetters }, letter);",
+    find: "const sent = await sendDeadLetter({ clock, deadLetters }, letter);",
     replace:
       'const early = { queue: deadLetters.name, message_id: "", sent_at: clock.now() };\n' +
-      "    const told = encodeDossier({ ...dossier, dead_letter: early });\n" +
-      '    const noted = { kind: "dossier", name: record.key, at: clock.now(), count: 0 } as const;\n' +
+      "    const told = encodeDossier({ ...dossier, dead_letter: { ...early, fence } });\n" +
+      '    const noted = { kind: "dossier", name: record.key, at: writtenAt, count: 0 } as const;\n' +
       "    await ledger.addNotes(this.#options.scope, [{ ...noted, body: told }]);\n" +
-      "    const dead_letter = await sendDeadLetter({ clock, deadLetters }, letter);",
+      "    const sent = await sendDeadLetter({ clock, deadLetters }, letter);",
     checker: "no-loss",
   },
   {
@@ -126,11 +126,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "counter-not-durable",
-    mistake: "A broker that starts again counts on from the newest message that is still there.",
-    file: "src/broker/engine/recovery.ts",
-    find: "state.resumeAt(snapshot.sequence,",
-    replace: "state.resumeAt(Math.max(0, ...[...snapshot.messages].map(({ seq }) => seq)),",
-    checker: "no-loss",
+    mistake: "The broker's count of messages is kept as it stands, not as far as it may be used.",
+    file: "src/broker/engine/engine.ts",
+    find: 'changes.push({ kind: "set-sequence", seq: this.#reservedThrough });',
+    replace: 'changes.push({ kind: "set-sequence", seq: state.sequence });',
+    checker: "fifo-order",
   },
   {
     name: "fence-from-the-clock-alone",
