@@ -21,6 +21,8 @@ const progress = (line: string): void => console.error(line);
 async function run(options: IngestOptions): Promise<IngestResults> {
   const results: IngestResults = {};
   const folder = freshFolder(options.dir);
+  process.once("exit", () => removeFolder(folder)); // I1
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
   const has = (part: Part): boolean => options.parts.includes(part);
   const place = (part: Part): string => {
     const made = join(folder, part);

@@ -16,7 +16,9 @@ import { dev } from "./commands/dev.ts";
 import { dlqDrop, dlqList, dlqRedrive, dlqShow } from "./commands/dlq.ts";
 import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
+import { prove } from "./commands/prove.ts";
 import { run } from "./commands/run.ts";
+import { sim } from "./commands/sim.ts";
 import { up } from "./commands/up.ts";
 import { why } from "./commands/why.ts";
 import { helpOf, helpOfAll } from "./help.ts";
@@ -37,10 +39,12 @@ export const COMMANDS: readonly Command[] = [
   dlqRedrive,
   dlqDrop,
   comply,
+  prove,
   ledgerInit,
   ledgerCheck,
   ledgerShow,
   ledgerStatsCommand,
+  sim,
 ].map((each) => each as Command);
 
 export async function runCli(

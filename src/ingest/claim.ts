@@ -6,7 +6,8 @@
 //       step.
 //   C4. The receipt is enough for a first delivery whose effects all lie in the commit: whoever
 //       commits first wins, and the loser has done nothing. A delivery that came before may have
-//       crashed its consumer, so it is claimed, which counts the attempt before it begins.
+//       crashed its consumer, so it is claimed, which counts the attempt before it begins. So is
+//       a dead letter that came back: its object may have gone on without it.
 
 import { LEDGER_BATCH_MAX } from "../core/ledger-batch.ts";
 import type { LedgerScope } from "../core/record-state.ts";
@@ -14,7 +15,9 @@ import type { DurationMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LeaseKeeper } from "../ports/lease-keeper.ts";
 import type { ClaimRequest, ClaimResult, Ledger } from "../ports/ledger.ts";
+import type { Delivery } from "../ports/queue-receiver.ts";
 import type { Turn } from "../ports/turn.ts";
+import { isOurs } from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Hold } from "./hold.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
@@ -63,7 +66,7 @@ export function createClaimStage(
     async claim({ key, object, content }, hold) {
       const { delivery, receivedAt } = hold;
       const startedAt = clock.now();
-      if (receiptIsEnough && delivery.receiveCount === 1 && content.kind !== "unusable") {
+      if (receiptIsEnough && isFresh(delivery) && content.kind !== "unusable") {
         return { kind: "claimed", fence: null, attempt: 1, startedAt }; // C4
       }
       const answer = await ask({ key, receivedAt, ...(object !== null && { object }) });
@@ -76,4 +79,9 @@ export function createClaimStage(
       if (fence !== null) keeper.detach(delivery.receipt, { key, fence });
     },
   };
+}
+
+/** Whether nobody has had it before, as a message or as a dead letter. */
+function isFresh({ receiveCount, attributes }: Delivery): boolean {
+  return receiveCount === 1 && !Object.keys(attributes).some(isOurs);
 }

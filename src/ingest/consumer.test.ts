@@ -237,3 +237,25 @@ test("what does not end within the drain is given back uncounted", async () => {
   const stats = await world.ledger.stats();
   expect(stats).toMatchObject([{ released: 1 }]);
 });
+
+test("a first delivery needs no claim, but one that was redriven does (C4)", async () => {
+  const fences: (number | null)[] = [];
+  await using world = await createConsumerWorld({
+    pipeline: { lease: "receipt" },
+    handler: (_event, { fence }) => void fences.push(fence),
+  });
+  await world.send("fresh");
+  const [template] = await world.queue.receive(
+    { max: 1, waitMs: 0 as never, visibilityMs: 0 as never },
+    new AbortController().signal,
+  );
+  const body = (template?.body ?? "").replace("fresh", "again");
+  const attributes = { "tidegate.redriven": "1" };
+  await world.queue.sendBatch([{ body, attributes, groupId: null, dedupId: null }]);
+  await world.queue.deleteBatch([template?.receipt ?? ""]);
+  await world.send("fresh");
+  await world.consumer().start();
+  await world.pass(2_000);
+  expect(fences).toContain(null);
+  expect(fences.filter((fence) => fence !== null)).toHaveLength(1);
+});

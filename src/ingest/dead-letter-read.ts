@@ -5,14 +5,21 @@
 //   R2. What carries no word of ours was moved by the queue's own redrive policy, because processes
 //       died over it ("back-stop"), or was put there by somebody ("unknown"). It is read for its
 //       keys like any other.
-//   R3. What goes back is what came: the same body, the same attributes, ours taken off.
+//   R3. What goes back is what came: the same body, the same attributes, ours taken off,
+//       and one that says that it was sent again.
 
 import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../core/record-state.ts";
 import { fenceOf } from "../core/record-state.ts";
 import { epochMs } from "../core/units.ts";
 import type { OutgoingMessage } from "../ports/queue.ts";
 import type { Delivery } from "../ports/queue-receiver.ts";
-import { DEAD_LETTER_ATTRIBUTES, type FailureFacts, isOurs } from "./dead-letter.ts";
+import {
+  ATTRIBUTES_MAX,
+  DEAD_LETTER_ATTRIBUTES,
+  type FailureFacts,
+  isOurs,
+  REDRIVEN_ATTRIBUTE,
+} from "./dead-letter.ts";
 import { decodeDelivery } from "./decode.ts";
 import {
   BACK_STOP_CLASS,
@@ -122,7 +129,7 @@ export function originalOf(
   const kept = Object.entries(delivery.attributes).filter(([name]) => !isOurs(name));
   return {
     body: delivery.body,
-    attributes: { ...Object.fromEntries(kept), ...failure?.attributes },
+    attributes: marked({ ...Object.fromEntries(kept), ...failure?.attributes }),
     groupId: to.fifo ? (delivery.groupId ?? records[0]?.key ?? delivery.messageId) : null,
     dedupId: to.fifo ? to.dedupId : null,
   };
@@ -130,4 +137,10 @@ export function originalOf(
 
 export function objectUrl(object: { readonly bucket: string; readonly key: string }): string {
   return `s3://${object.bucket}/${object.key}`;
+}
+
+/** Says that this was sent again, where there is room to say so. */
+function marked(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  if (Object.keys(attributes).length >= ATTRIBUTES_MAX) return attributes;
+  return { ...attributes, [REDRIVEN_ATTRIBUTE]: "1" };
 }

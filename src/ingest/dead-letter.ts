@@ -25,8 +25,11 @@ export const DEAD_LETTER_ATTRIBUTES = {
   failure: "tidegate.failure",
 } as const;
 
+/** On what was sent again: it is claimed before it runs, as much may have happened since. */
+export const REDRIVEN_ATTRIBUTE = "tidegate.redriven";
+
 /** SQS takes ten; four are ours. */
-const ATTRIBUTES_MAX = 10;
+export const ATTRIBUTES_MAX = 10;
 const OWN_ATTRIBUTES = Object.keys(DEAD_LETTER_ATTRIBUTES).length;
 const MESSAGE_CHARS_MAX = 512;
 
@@ -78,9 +81,10 @@ export function deadLetterDedupId(key: RecordKey | string, fence: Fence): string
   return sha256Hex(`dead-letter ${key} ${fence}`);
 }
 
-/** Whether an attribute is one that we put on dead letters. */
+/** Whether an attribute is one that we put on dead letters, or on what was sent again. */
 export function isOurs(name: string): boolean {
-  return (Object.values(DEAD_LETTER_ATTRIBUTES) as string[]).includes(name);
+  const own: readonly string[] = Object.values(DEAD_LETTER_ATTRIBUTES);
+  return name === REDRIVEN_ATTRIBUTE || own.includes(name);
 }
 
 /** Whether a delivery is the dead letter of that key and fence, come back (X2). */

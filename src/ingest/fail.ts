@@ -12,10 +12,12 @@
 //       acknowledged as one that was given up on before.
 //   F6. A parked record without a dossier was dropped by an operator, as both are written in one
 //       step: its message is acknowledged, and nobody waits for it any longer.
+//   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
+//       it: an older note would be dropped, and tell of a failure that is long over.
 
 import type { Mask } from "../core/mask.ts";
 import type { Fence, LedgerScope } from "../core/record-state.ts";
-import { type DurationMs, minutes } from "../core/units.ts";
+import { type DurationMs, type EpochMs, minutes } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { QueueSender } from "../ports/queue.ts";
@@ -151,7 +153,8 @@ class LedgerFailures implements FailStage {
       // A letter of an older failure is not the one that this failure asks for.
       const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
       if (sent) return { kind: "done", how: "parked-before" };
-      return await this.#bury(record, { ...dossier, dead_letter: null }, fence, hold);
+      const unsent = { dossier: { ...dossier, dead_letter: null }, at: note.at };
+      return await this.#bury(record, unsent, fence, hold);
     } catch (trouble) {
       return this.unavailable(record, trouble, hold);
     }
@@ -179,7 +182,9 @@ class LedgerFailures implements FailStage {
     const { scope, queue, runId } = this.#options;
     const dossier = await makeDossier(this.#ports, this.#options, { record, claim, failed, hold });
     const body = encodeDossier(dossier);
-    const note = { kind: "dossier", name: record.key, at: clock.now(), count: 1, body } as const;
+    const former = await ledger.findNote(scope, "dossier", record.key);
+    const at = laterOf(clock.now(), former?.at); // F7
+    const note = { kind: "dossier", name: record.key, at, count: 1, body } as const;
     const attempt = this.#attemptOf(record, claim, failed, hold);
     const [result] = await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);
     if (result === undefined || result.kind === "fenced") return LOST;
@@ -191,18 +196,24 @@ class LedgerFailures implements FailStage {
       fingerprint: failed.fingerprint,
       attempts: result.attempts,
     });
-    return this.#bury(record, dossier, result.fence, hold);
+    return this.#bury(record, { dossier, at }, result.fence, hold);
   }
 
   /** Puts the dead letter where it belongs and writes down that it is there (F2). */
-  async #bury(record: WorkRecord, dossier: Dossier, fence: Fence, hold: Hold): Promise<Outcome> {
+  async #bury(
+    record: WorkRecord,
+    { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs },
+    fence: Fence,
+    hold: Hold,
+  ): Promise<Outcome> {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
     const letter = deadLetterOf(hold.delivery, dossier, fence, deadLetters.fifo);
     const sent = await sendDeadLetter({ clock, deadLetters }, letter);
     const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
-    const note = { kind: "dossier", name: record.key, at: clock.now(), count: 0, body } as const;
+    const at = laterOf(clock.now(), writtenAt); // F7
+    const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);
     return { kind: "done", how: "dead-lettered" };
   }
@@ -245,6 +256,10 @@ class LedgerFailures implements FailStage {
       delay_ms: delayMs,
     });
   }
+}
+
+function laterOf(now: EpochMs, former: EpochMs | undefined): EpochMs {
+  return former !== undefined && former > now ? former : now;
 }
 
 const LOST: Outcome = { kind: "lost" };

@@ -156,6 +156,9 @@ function effectMethods(effects: Effect[], signal: AbortSignal) {
   };
 }
 
+/** The same for all: an error of its own for each record would cost more than the record. */
+const OVER = new Error("the attempt is over");
+
 interface Attempt {
   readonly signal: AbortSignal;
   /** Runs `work`, or gives up on it as soon as the signal aborts (H1). */
@@ -179,7 +182,7 @@ function beginAttempt(hold: Hold, deadlines: Deadlines, timeoutMs: number): Atte
       end();
       hold.signal.removeEventListener("abort", follow);
       const all = result.slice();
-      own.abort(new Error("the attempt is over"));
+      own.abort(OVER);
       return all;
     },
   };

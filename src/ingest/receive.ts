@@ -8,9 +8,11 @@
 //   V5. A lease begins when the queue hands over, which is somewhere between question and answer.
 //       Of a long poll most of that time was waiting, so no more than a share of the lease is given
 //       up.
+//   V6. A poll that is aborted while its answer is on the way leaves what it took hidden until its
+//       visibility ends; so answers on the way get a moment to arrive.
 
 import { SQS_BATCH_ENTRIES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../core/limits.ts";
-import { type DurationMs, type EpochMs, epochMs } from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Delivery, QueueReceiver } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
@@ -39,6 +41,8 @@ export interface ReceiverOptions {
   readonly take: (delivery: Delivery, since: EpochMs) => void;
 }
 
+/** How long a poll under way may still bring something after `stop`. */
+const GRACE_MS: DurationMs = durationMs(250);
 /** How much of a lease an answer may have been under way for. */
 const ANSWER_SHARE = 1 / 6;
 
@@ -62,6 +66,7 @@ class LongPolls implements Receiver {
   #pausing = false;
   /** Whether the last receive was full, so that more may be waiting (V2). */
   #plenty = false;
+  #stopped = false;
   #onQuiet: (() => void)[] = [];
 
   constructor(ports: ReceiverPorts, options: ReceiverOptions) {
@@ -78,15 +83,20 @@ class LongPolls implements Receiver {
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#underWay > 0) {
+      // Whoever drains and whoever stops meanwhile are both told.
+      const quiet = new Promise<void>((resolve) => void this.#onQuiet.push(resolve));
+      await Promise.race([quiet, this.#ports.clock.sleep(GRACE_MS)]); // V6
+      this.#stopping.abort(new Error("the consumer stops"));
+      if (this.#underWay > 0) await quiet;
+    }
     this.#stopping.abort(new Error("the consumer stops"));
-    if (this.#underWay === 0) return;
-    // Whoever drains and whoever stops meanwhile are both told.
-    await new Promise<void>((resolve) => void this.#onQuiet.push(resolve));
   }
 
   #pump(): void {
     const { receivesMax, room, pausedForMs } = this.#options;
-    while (!this.#stopping.signal.aborted && !this.#pausing) {
+    while (!this.#stopped && !this.#pausing) {
       if (this.#underWay >= (this.#plenty ? receivesMax : 1)) return;
       const free = room() - this.#underWay * SQS_BATCH_ENTRIES_MAX;
       if (free < SQS_BATCH_ENTRIES_MAX) return; // V1
@@ -120,7 +130,7 @@ class LongPolls implements Receiver {
       if (deliveries.length === 0) onNothing();
     } catch (error) {
       onNothing();
-      if (!this.#stopping.signal.aborted) this.#failed(error);
+      if (!this.#stopped) this.#failed(error);
     }
     this.#underWay -= 1;
     if (this.#underWay === 0) for (const tell of this.#onQuiet.splice(0)) tell();

@@ -219,7 +219,8 @@ test("attributes that had no room beside ours are put back, and ours are taken o
     },
   };
   await runRedrive(world, {}, { ...ports, source });
-  expect(seen).toEqual([{ body, attributes, groupId: null, dedupId: null }]);
+  const marked = { ...attributes, "tidegate.redriven": "1" };
+  expect(seen).toEqual([{ body, attributes: marked, groupId: null, dedupId: null }]);
 });
 
 test("a dead letter that the queue does not show is told as missing and left parked", async () => {

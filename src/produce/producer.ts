@@ -14,7 +14,7 @@ import { TidegateError } from "../core/errors.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
 import { utf8ByteLength } from "../core/text.ts";
 import { readTraceContext } from "../core/trace-context.ts";
-import { durationMs, type EpochMs, msBetween } from "../core/units.ts";
+import { addMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Objects } from "../ports/objects.ts";
 import type { OutboxLease, RegisterResult } from "../ports/outbox.ts";
 import type { Span, Telemetry } from "../ports/telemetry.ts";
@@ -72,6 +72,10 @@ const UNDER_WAY_BYTES_MAX_DEFAULT = 16 * 1_048_576;
 const REGISTER_MAX = 100;
 /** How often to wait for another process that is sending the same event. */
 const BUSY_WAITS_MAX = 10;
+/** Rows left behind that one round looks after. */
+const LEFT_CHECKED_MAX = 100;
+/** How long to wait for an older row of the same group that another process is sending. */
+const GROUP_WAIT_MS = durationMs(1_000);
 
 export function createProducer(ports: ProducerPorts, options: ProducerOptions = {}): Producer {
   checkOptions(ports, options);
@@ -87,11 +91,16 @@ class OutboxProducer implements Producer {
   #intake: Item[] = [];
   #working: Promise<void> | null = null;
   #behind = true; // Until we have looked, there may be rows of a former life (S4).
+  /** Keys whose rows are, or may be, in the outbox unsent: nothing newer leaves before them. */
+  readonly #left = new Set<string>();
   #closed = false;
+  /** Null once all that is older was seen to be sent. */
+  #bornAt: EpochMs | null;
 
   constructor(ports: ProducerPorts, options: ProducerOptions) {
     this.#ports = ports;
     this.#options = options;
+    this.#bornAt = ports.clock.now();
     this.#courier = new Courier(ports, options);
     this.#room = new Room({
       countMax: options.underWayMax ?? UNDER_WAY_MAX_DEFAULT,
@@ -193,8 +202,7 @@ class OutboxProducer implements Producer {
       const backlog = await this.#catchUp();
       for (const [at, item] of items.entries()) this.#answer(item, results[at], backlog);
     } catch (error) {
-      this.#behind = true; // The rows may have been written: they leave before newer ones (S4).
-      for (const item of items) item.reject(error);
+      for (const item of items) this.#leave(item, error); // The rows may have been written (S4).
     }
   }
 
@@ -221,10 +229,35 @@ class OutboxProducer implements Producer {
 
   /** Carries what was left behind, the newly registered rows at its end included (S4). */
   async #catchUp(): Promise<Backlog | null> {
-    if (!this.#behind && !this.#courier.behind) return null;
+    if (!this.#behind && !this.#courier.behind && this.#left.size === 0) return null;
     const backlog = await carryBacklog(this.#ports, this.#courier, this.#lease);
-    this.#behind = backlog.failed !== null;
+    this.#behind = backlog.failed !== null || (await this.#mayHaveFormerRows());
+    await this.#forgetSent();
     return backlog;
+  }
+
+  /** Whether rows from before our time are unsent: some may be ours, waiting behind another's. */
+  async #mayHaveFormerRows(): Promise<boolean> {
+    if (this.#bornAt === null) return false;
+    const { outbox, target } = this.#ports;
+    const { oldestPendingAt } = await outbox.stats(target.name);
+    if (oldestPendingAt !== null && oldestPendingAt <= this.#bornAt) return true;
+    this.#bornAt = null;
+    return false;
+  }
+
+  /** Forgets of what was left whatever has been sent since, by us or by a relay. */
+  async #forgetSent(): Promise<void> {
+    const { outbox, target } = this.#ports;
+    for (const key of [...this.#left].slice(0, LEFT_CHECKED_MAX)) {
+      const row = await outbox.find(target.name, key);
+      if (row?.state !== "pending") this.#left.delete(key);
+    }
+  }
+
+  #leave({ prepared, reject }: Item, error: unknown): void {
+    this.#left.add(prepared.entry.key);
+    reject(error);
   }
 
   #answer(item: Item, result: RegisterResult | undefined, backlog: Backlog | null): void {
@@ -232,6 +265,7 @@ class OutboxProducer implements Producer {
       case "taken": {
         const carried = backlog?.carried.get(result.row.key) ?? backlog?.failed;
         if (carried) this.#settle(item, carried);
+        else if (backlog !== null) void this.#waitForGroup(item);
         else void this.#courier.carry(result.row).then((each) => this.#settle(item, each));
         return;
       }
@@ -259,7 +293,7 @@ class OutboxProducer implements Producer {
         return;
       case "unsent":
         this.#behind = true;
-        item.reject(carried.error);
+        this.#leave(item, carried.error);
         return;
       case "refused":
         item.reject(carried.error);
@@ -284,6 +318,12 @@ class OutboxProducer implements Producer {
     telemetry?.count(METRICS.violations, 1, { field: "/dedupe_key" });
     const message = `the dedupe_key of ${prepared.entry.key} was used before with another payload`;
     return new TidegateError("TG_DEDUPE_KEY_REUSED", message);
+  }
+
+  /** Another producer's row is older and of the same group: ours may not leave before it. */
+  async #waitForGroup(item: Item): Promise<void> {
+    this.#left.add(item.prepared.entry.key);
+    await this.#waitFor(item, addMs(this.#ports.clock.now(), GROUP_WAIT_MS));
   }
 
   /** Another process is sending the event: asks again when its time is over. */

@@ -1,5 +1,5 @@
-// Faults: which calls go wrong, and how. Drawn by name (word-hash.ts), so that every fault has an
-// id of its own and can be left out without moving the others.
+// Faults: which calls go wrong, and how. Drawn by name (word-hash.ts), so that each fault has an id
+// of its own and can be left out without moving the others.
 //   F1. A call is a crash point twice: before its effect, and after it with the answer lost.
 //   F2. Faults strike until the world turns quiet, and never after.
 //   F3. What struck is kept, with its id, for stories and for shrinking.
@@ -55,59 +55,27 @@ export interface FaultSite {
 export interface FaultsOptions {
   readonly seed: number;
   readonly rates: CallRates;
-  readonly disabled: ReadonlySet<string>;
+  /** Faults that strike for certain, by their ids: `consumer-1/ledger.commit#2`. */
+  readonly planned: ReadonlyMap<string, CallFaultKind>;
+  /** The only ones that may strike; null lets all. */
+  readonly only: ReadonlySet<string> | null;
   readonly clock: { readonly now: number };
   readonly quietAt: () => number;
   readonly onFired: (fault: FiredFault) => void;
 }
 
 export function createFaults(options: FaultsOptions): Faults {
-  const { seed, rates, disabled, clock, quietAt, onFired } = options;
+  const { seed, rates, planned, only, clock, quietAt, onFired } = options;
   const base = mixWords(hashText("faults", seed | 0), Math.floor(seed / 0x1_0000_0000));
   const sites = new Map<string, FaultSite>();
   const fired: FiredFault[] = [];
-  const total = CALL_FAULTS.reduce((sum, kind) => sum + rates[kind], 0);
 
   function fire(id: string, what: string): boolean {
-    if (disabled.has(id) || clock.now >= quietAt()) return false; // F2
+    if (clock.now >= quietAt() || only?.has(id) === false) return false; // F2
     const fault = { id, what, at: clock.now };
     fired.push(fault); // F3
     onFired(fault);
     return true;
-  }
-
-  function kindAt(fraction: number): CallFaultKind | null {
-    let left = fraction;
-    for (const kind of CALL_FAULTS) {
-      left -= rates[kind];
-      if (left < 0) return kind;
-    }
-    return null;
-  }
-
-  function createSite(name: string): FaultSite {
-    const label = hashText(name);
-    const own = mixWords(base, label);
-    let calls = 0;
-    let word = 0;
-    return {
-      label,
-      name,
-      get word() {
-        return word;
-      },
-      draw() {
-        calls += 1;
-        word = mixWords(own, calls);
-        const fraction = fractionOf(word);
-        if (fraction >= total) return null;
-        const kind = kindAt(fraction);
-        if (kind === null) return null;
-        const id = `${name}#${calls}`;
-        if (!fire(id, kind)) return null;
-        return { id, kind, word: mixWords(word, 1) };
-      },
-    };
   }
 
   return {
@@ -117,10 +85,56 @@ export function createFaults(options: FaultsOptions): Faults {
       const name = `${actor}/${method}`;
       let site = sites.get(name);
       if (site === undefined) {
-        site = createSite(name);
+        site = new CallSite(name, { base, rates, planned, fire });
         sites.set(name, site);
       }
       return site;
     },
   };
+}
+
+class CallSite implements FaultSite {
+  readonly label: number;
+  readonly name: string;
+  word = 0;
+  readonly #own: number;
+  readonly #total: number;
+  readonly #options: SiteOptions;
+  #calls = 0;
+
+  constructor(name: string, options: SiteOptions) {
+    this.name = name;
+    this.label = hashText(name);
+    this.#own = mixWords(options.base, this.label);
+    this.#total = CALL_FAULTS.reduce((sum, kind) => sum + options.rates[kind], 0);
+    this.#options = options;
+  }
+
+  draw(): CallFault | null {
+    const { planned, rates, fire } = this.#options;
+    this.#calls += 1;
+    this.word = mixWords(this.#own, this.#calls);
+    const fraction = fractionOf(this.word);
+    if (fraction >= this.#total && planned.size === 0) return null;
+    const id = `${this.name}#${this.#calls}`;
+    const kind = planned.get(id) ?? kindAt(rates, fraction);
+    if (kind === null || !fire(id, kind)) return null;
+    return { id, kind, word: mixWords(this.word, 1) };
+  }
+}
+
+interface SiteOptions {
+  readonly base: number;
+  readonly rates: CallRates;
+  readonly planned: ReadonlyMap<string, CallFaultKind>;
+  readonly fire: (id: string, what: string) => boolean;
+}
+
+function kindAt(rates: CallRates, fraction: number): CallFaultKind | null {
+  let left = fraction;
+  for (const kind of CALL_FAULTS) {
+    left -= rates[kind];
+    if (left < 0) return kind;
+  }
+  return null;
 }

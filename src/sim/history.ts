@@ -19,13 +19,21 @@ type Event =
       readonly dedupId: string | null;
       readonly group: string | null;
     }
-  | { readonly kind: "dead-letter"; readonly name: string; readonly messageId: string }
+  | {
+      readonly kind: "dead-letter";
+      readonly name: string;
+      readonly messageId: string;
+      /** Of the attempt it was given up with. */
+      readonly fence: number;
+    }
   | {
       readonly kind: "delivered";
       readonly names: readonly string[];
       readonly messageId: string;
       readonly receipt: string;
       readonly receiveCount: number;
+      /** The fence of the dead letter it is, come back; null for all others. */
+      readonly letter: number | null;
     }
   | {
       readonly kind: "claimed";

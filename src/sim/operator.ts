@@ -10,7 +10,9 @@ import type { Queue } from "../ports/queue-receiver.ts";
 import { SCOPE, type Stage } from "./stage.ts";
 
 const NAME = "operator";
-const PAGE_MAX = 1_000;
+/** More than a world has messages, so that one look sees all of a queue at one instant. */
+const PEEKED_MAX = 100_000;
+const NOTES_MAX = 1_000;
 const PURGED_PER_CALL_MAX = 1_000;
 
 export class Operator {
@@ -70,14 +72,14 @@ export class Operator {
   }
 
   async #peekPage({ name: queue }: Queue, afterSeq: number): Promise<Page | undefined> {
-    const asked = this.#stage.broker.submit("peek", { queue, afterSeq, limit: PAGE_MAX });
+    const asked = this.#stage.broker.submit("peek", { queue, afterSeq, limit: PEEKED_MAX });
     const outcome: Outcome<Page> | undefined = await asked.catch(() => undefined);
     return outcome?.ok ? outcome.value : undefined;
   }
 
   async #reopen(): Promise<void> {
     const { ledger, history, ports } = this.#stage;
-    const notes = await ledger.listNotes(SCOPE, "dossier", { after: null, limit: PAGE_MAX });
+    const notes = await ledger.listNotes(SCOPE, "dossier", { after: null, limit: NOTES_MAX });
     const keys = notes.map(({ name }) => recordKey(name));
     if (keys.length === 0) return;
     const results = await ledger.reopen(SCOPE, keys);

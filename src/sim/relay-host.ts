@@ -1,5 +1,4 @@
-// Relay host: looks after the relay, which sends what producers registered and did not live to
-// send.
+// Relay host: looks after the relay, which sends what producers registered and never sent.
 
 import { createSeededRandom } from "../core/seeded-random.ts";
 import { SimProcess } from "./process.ts";

@@ -16,7 +16,9 @@ export interface RunSeedOptions {
   readonly drain: Drain;
   /** How long faults last, in hours of virtual time; 1 unless said. */
   readonly hours?: number;
-  readonly disabled?: ReadonlySet<string>;
+  /** Ids of the only faults that may strike; all may unless said. */
+  readonly only?: ReadonlySet<string>;
+  /** Names of records that are left out. */
   readonly skipped?: ReadonlySet<string>;
   /** Instead of what the seed draws. */
   readonly topology?: Partial<Topology>;
@@ -42,11 +44,11 @@ export async function runSeed(seed: number, options: RunSeedOptions): Promise<Se
   const drawn = drawSwarm(seed);
   const topology = { ...drawn.topology, ...options.topology };
   const mix = { ...drawn.mix, ...options.mix };
-  const { drain, disabled, skipped, parts } = options;
+  const { drain, only, skipped, parts } = options;
   const world = await createWorld({
     ...{ seed, topology, mix, drain },
     faultyMs: hours(options.hours ?? 1),
-    ...(disabled !== undefined && { disabled }),
+    ...(only !== undefined && { only }),
     ...(skipped !== undefined && { skipped }),
     ...(parts !== undefined && { parts }),
   });

@@ -1,7 +1,6 @@
 // Sim bucket: objects and their versions, and the tidings that S3 sends of them.
 //   B1. Each change has a sequencer above the one before.
-//   B2. An unversioned object that was put again, or deleted, is gone for whoever comes for it
-//       late.
+//   B2. An unversioned object that was put again, or deleted, is gone for whoever comes late.
 
 import { decodeS3Record } from "../core/decode/s3-notification.ts";
 import { formatInstant } from "../core/rfc3339.ts";

@@ -47,9 +47,38 @@ export function createSimLedger(
   inner: Ledger,
   options: SimLedgerOptions,
 ): Ledger {
+  const asks = createAsks(ports, process, options);
+  return {
+    sinkDialect: inner.sinkDialect,
+    ...recordCalls(ports, process, inner, asks),
+    ...plainCalls(inner, asks),
+    addNotes: (scope, notes) =>
+      asks.plain("addNotes", async () => {
+        await inner.addNotes(scope, notes);
+        for (const note of notes) {
+          if (note.kind !== "watermark") continue;
+          const stored = await inner.findNote(scope, note.kind, note.name);
+          const at = { value: note.at, stored: stored?.at ?? note.at };
+          ports.history.add(process.name, { kind: "watermark", ...at });
+        }
+      }),
+    close: async () => {},
+  };
+}
+
+interface Asks {
+  batch<I, O>(
+    method: string,
+    items: readonly I[],
+    run: (items: readonly I[]) => Promise<O[]>,
+    note?: (item: I, result: O) => void,
+  ): Promise<O[]>;
+  plain<T>(method: string, run: () => Promise<T>): Promise<T>;
+}
+
+function createAsks(ports: SimPorts, process: SimProcess, options: SimLedgerOptions): Asks {
   const { service, time, caller } = options;
   const call = createCaller(ports, process, service, SERVICE_CODE);
-  const tell = createTeller(ports, process.name);
 
   /** Runs `work` under the caller's clock; the memory ledger acts before it first waits. */
   function as<T>(askedAt: number, work: () => Promise<T>): Promise<T> {
@@ -62,34 +91,37 @@ export function createSimLedger(
     }
   }
 
-  function batch<I, O>(
-    method: string,
-    items: readonly I[],
-    run: (items: readonly I[]) => Promise<O[]>,
-    note: (item: I, result: O) => void = () => {},
-  ): Promise<O[]> {
-    const askedAt = process.clock.now();
-    const runAll = async (some: readonly I[]) => {
-      const results = await as(askedAt, () => run(some));
-      for (const [at, result] of results.entries()) note(some[at] as I, result);
-      return results;
-    };
-    return call(method, () => runAll(items), {
-      runPart: async (word) => {
-        const some = items.filter((_, at) => !fails(word, at));
-        if (some.length > 0) await runAll(some); // L2
-        throw new TidegateError(SERVICE_CODE, `${service.name}: the answer was lost`);
-      },
-    });
-  }
-
-  function plain<T>(method: string, run: () => Promise<T>): Promise<T> {
-    const askedAt = process.clock.now();
-    return call(method, () => as(askedAt, run));
-  }
-
   return {
-    sinkDialect: inner.sinkDialect,
+    batch(method, items, run, note = () => {}) {
+      const askedAt = process.clock.now();
+      const runAll = async (some: typeof items) => {
+        const results = await as(askedAt, () => run(some));
+        for (const [at, result] of results.entries()) note(some[at] as (typeof items)[0], result);
+        return results;
+      };
+      return call(method, () => runAll(items), {
+        runPart: async (word) => {
+          const some = items.filter((_, at) => !fails(word, at));
+          if (some.length > 0) await runAll(some); // L2
+          throw new TidegateError(SERVICE_CODE, `${service.name}: the answer was lost`);
+        },
+      });
+    },
+    plain(method, run) {
+      const askedAt = process.clock.now();
+      return call(method, () => as(askedAt, run));
+    },
+  };
+}
+
+/** The calls that change records, each in a batch. */
+function recordCalls(ports: SimPorts, process: SimProcess, inner: Ledger, { batch }: Asks) {
+  const tell = createTeller(ports, process.name);
+  const { names } = ports;
+  const calls: Pick<
+    Ledger,
+    "claim" | "renew" | "commit" | "commitDirect" | "fail" | "release" | "reopen"
+  > = {
     claim: (scope, requests, lease) =>
       batch("claim", requests, (some) => inner.claim(scope, some, lease), tell.claimed),
     renew: (scope, held, leaseMs) =>
@@ -106,7 +138,7 @@ export function createSimLedger(
         held,
         (some) => inner.release(scope, some),
         ({ key }, { kind }) => {
-          if (kind === "released") tell.add({ kind, name: ports.names.ofKey(key) });
+          if (kind === "released") tell.add({ kind, name: names.ofKey(key) });
         },
       ),
     reopen: (scope, keys) =>
@@ -115,21 +147,22 @@ export function createSimLedger(
         keys,
         (some) => inner.reopen(scope, some),
         (key, { kind }) => {
-          if (kind === "reopened") tell.add({ kind, name: ports.names.ofKey(key) });
+          if (kind === "reopened") tell.add({ kind, name: names.ofKey(key) });
         },
       ),
+  };
+  return calls;
+}
+
+/** The calls that only look, or tidy up. */
+function plainCalls(inner: Ledger, { plain }: Asks) {
+  const calls: Pick<
+    Ledger,
+    "show" | "showObject" | "findNote" | "listNotes" | "removeNotes" | "stats" | "purge" | "check"
+  > = {
     show: (scope, key) => plain("show", () => inner.show(scope, key)),
     showObject: (scope, bucket, key) =>
       plain("showObject", () => inner.showObject(scope, bucket, key)),
-    addNotes: (scope, notes) =>
-      plain("addNotes", async () => {
-        await inner.addNotes(scope, notes);
-        for (const note of notes) {
-          if (note.kind !== "watermark") continue;
-          const stored = await inner.findNote(scope, note.kind, note.name);
-          tell.add({ kind: "watermark", value: note.at, stored: stored?.at ?? note.at });
-        }
-      }),
     findNote: (scope, kind, name) => plain("findNote", () => inner.findNote(scope, kind, name)),
     listNotes: (scope, kind, page) => plain("listNotes", () => inner.listNotes(scope, kind, page)),
     removeNotes: (scope, kind, names) =>
@@ -137,8 +170,8 @@ export function createSimLedger(
     stats: () => plain("stats", () => inner.stats()),
     purge: (limit) => plain("purge", () => inner.purge(limit)),
     check: () => plain("check", () => inner.check()),
-    close: async () => {},
   };
+  return calls;
 }
 
 /** Writes down what the ledger decided. */
@@ -150,26 +183,34 @@ function createTeller({ history, names }: SimPorts, actor: string) {
     add,
     claimed({ key }: { key: string }, result: ClaimResult): void {
       const name = names.ofKey(key);
-      if (result.kind !== "claimed") return refused(name, result.kind);
-      const { fence, attempt } = result;
-      add({ kind: "claimed", name, fence, attempt });
+      if (result.kind !== "claimed") refused(name, result.kind);
+      else {
+        const { fence, attempt } = result;
+        add({ kind: "claimed", name, fence, attempt });
+      }
     },
     committed({ key, fence }: { key: string; fence: number }, result: CommitResult): void {
       const name = names.ofKey(key);
-      if (result.kind === "fenced") return refused(name, result.kind);
-      add({ kind: "committed", name, fence, superseded: result.kind === "superseded" });
+      if (result.kind === "fenced") refused(name, result.kind);
+      else {
+        add({ kind: "committed", name, fence, superseded: result.kind === "superseded" });
+      }
     },
     direct({ key }: { key: string }, result: DirectResult): void {
       const name = names.ofKey(key);
-      if (result.kind !== "committed") return refused(name, result.kind);
-      add({ kind: "committed", name, fence: result.fence, superseded: false });
+      if (result.kind !== "committed") refused(name, result.kind);
+      else {
+        add({ kind: "committed", name, fence: result.fence, superseded: false });
+      }
     },
     failed({ key, note }: FailedAttempt & { note?: NoteInput }, result: FailResult): void {
       const name = names.ofKey(key);
-      if (result.kind === "fenced") return refused(name, result.kind);
-      const { kind, attempts } = result;
-      if (kind === "failed") add({ kind, name, attempts });
-      else add({ kind, name, attempts, dossier: note?.kind === "dossier" });
+      if (result.kind === "fenced") refused(name, result.kind);
+      else {
+        const { kind, attempts } = result;
+        if (kind === "failed") add({ kind, name, attempts });
+        else add({ kind, name, attempts, dossier: note?.kind === "dossier" });
+      }
     },
   };
 }

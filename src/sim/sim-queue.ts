@@ -4,8 +4,9 @@
 //   Q3. An entry of a batch may fail alone, with or without having been carried out.
 
 import { durationMs } from "../core/units.ts";
+import { DEAD_LETTER_ATTRIBUTES } from "../ingest/dead-letter.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
-import type { Delivery, Queue, SettleOutcome } from "../ports/queue-receiver.ts";
+import type { Delivery, Queue, ReceiveRequest, SettleOutcome } from "../ports/queue-receiver.ts";
 import type { Service } from "./network.ts";
 import type { SimProcess } from "./process.ts";
 import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
@@ -36,74 +37,34 @@ export function createSimQueue(
   inner: Queue,
   options: SimQueueOptions,
 ): Queue {
-  const { history, names, receipts } = ports;
   const { service, role } = options;
+  const { fifo } = inner;
   const call = createCaller(ports, process, service, "TG_QUEUE_UNAVAILABLE");
-
-  async function send(messages: readonly OutgoingMessage[]): Promise<readonly SendOutcome[]> {
-    const outcomes = await inner.sendBatch(messages);
-    for (const [at, outcome] of outcomes.entries()) {
-      if (outcome.kind === "sent") wasSent(messages[at] as OutgoingMessage, outcome.messageId);
-    }
-    return outcomes;
-  }
-
-  function wasSent({ body, dedupId, groupId: group }: OutgoingMessage, messageId: string): void {
-    for (const name of names.ofBody(body)) {
-      if (role === "dead-letters")
-        history.add(process.name, { kind: "dead-letter", name, messageId });
-      else history.add(process.name, { kind: "sent", name, messageId, dedupId, group });
-    }
-  }
-
-  function wasDelivered(delivery: Delivery): void {
-    const { messageId, receipt, receiveCount } = delivery;
-    const told = names.ofBody(delivery.body);
-    receipts.set(receipt, { messageId, names: told });
-    const event = { kind: "delivered", names: told, messageId, receipt, receiveCount } as const;
-    history.add(process.name, event);
-  }
-
-  async function remove(some: readonly string[]): Promise<readonly SettleOutcome[]> {
-    const outcomes = await inner.deleteBatch(some);
-    for (const [at, outcome] of outcomes.entries()) {
-      const known = receipts.get(some[at] ?? "");
-      if (outcome.kind !== "done" || known === undefined || role === "dead-letters") continue;
-      history.add(process.name, { kind: "acked", ...known }); // Q1
-    }
-    return outcomes;
-  }
-
+  const { send, receive, remove } = witness(ports, process.name, inner, role);
   return {
     kind: "queue",
     name: inner.name,
-    fifo: inner.fifo,
+    fifo,
     limits: inner.limits,
     sendBatch: (messages) =>
       call("send", () => send(messages), {
         runPart: (word) => inPart(messages, word, send, REFUSED),
         runTwice: async (word) => {
           const outcomes = await send(messages);
-          if (!inner.fifo && word % 2 === 0) await send(messages); // Q2
+          if (!fifo && word % 2 === 0) await send(messages); // Q2
           return outcomes;
         },
       }),
-    receive(request, signal) {
-      const receive = async () => {
-        const deliveries = await inner.receive(request, signal);
-        for (const delivery of deliveries) wasDelivered(delivery);
-        return deliveries;
-      };
-      return call("receive", receive, {
+    receive: (request, signal) =>
+      call("receive", () => receive(request, signal), {
         runTwice: async (word) => {
-          const deliveries = await receive();
-          const again = deliveries.filter((_, at) => !inner.fifo && mixWords(word, at) % 4 === 0);
+          const deliveries = await receive(request, signal);
+          const again = deliveries.filter((_, at) => !fifo && mixWords(word, at) % 4 === 0);
           const changes = again.map(({ receipt }) => ({ receipt, visibilityMs: durationMs(0) }));
           if (changes.length > 0) await inner.changeVisibility(changes); // Q2
           return deliveries;
         },
-      });
-    },
+      }),
     deleteBatch: (some) =>
       call("delete", () => remove(some), {
         runPart: (word) => inPart(some, word, remove, FAILED),
@@ -114,6 +75,59 @@ export function createSimQueue(
       }),
     facts: () => call("facts", () => inner.facts()),
   };
+}
+
+/** The queue's operations as the broker sees them, written down as they happen (Q1). */
+function witness(
+  { history, names, receipts }: SimPorts & { readonly receipts: Receipts },
+  actor: string,
+  inner: Queue,
+  role: SimQueueOptions["role"],
+) {
+  function wasSent(message: OutgoingMessage, messageId: string): void {
+    const { body, dedupId, groupId: group } = message;
+    const fence = letterFenceOf(message.attributes) ?? 0;
+    for (const name of names.ofBody(body)) {
+      if (role === "dead-letters") {
+        history.add(actor, { kind: "dead-letter", name, messageId, fence });
+      } else history.add(actor, { kind: "sent", name, messageId, dedupId, group });
+    }
+  }
+
+  return {
+    async send(messages: readonly OutgoingMessage[]): Promise<readonly SendOutcome[]> {
+      const outcomes = await inner.sendBatch(messages);
+      for (const [at, outcome] of outcomes.entries()) {
+        if (outcome.kind === "sent") wasSent(messages[at] as OutgoingMessage, outcome.messageId);
+      }
+      return outcomes;
+    },
+    async receive(request: ReceiveRequest, signal: AbortSignal): Promise<readonly Delivery[]> {
+      const deliveries = await inner.receive(request, signal);
+      for (const { messageId, receipt, receiveCount, body, attributes } of deliveries) {
+        const told = names.ofBody(body);
+        receipts.set(receipt, { messageId, names: told });
+        const event = { names: told, messageId, receipt, receiveCount };
+        history.add(actor, { kind: "delivered", ...event, letter: letterFenceOf(attributes) });
+      }
+      return deliveries;
+    },
+    async remove(some: readonly string[]): Promise<readonly SettleOutcome[]> {
+      const outcomes = await inner.deleteBatch(some);
+      for (const [at, outcome] of outcomes.entries()) {
+        const known = receipts.get(some[at] ?? "");
+        if (outcome.kind !== "done" || known === undefined || role === "dead-letters") continue;
+        history.add(actor, { kind: "acked", ...known });
+      }
+      return outcomes;
+    },
+  };
+}
+
+/** The fence that a dead letter tells of itself; null for anything else. */
+export function letterFenceOf(attributes: Readonly<Record<string, string>>): number | null {
+  const facts = attributes[DEAD_LETTER_ATTRIBUTES.failure];
+  return facts === undefined ? null : (JSON.parse(facts) as { fence: number }).fence;
 }
 
 /** Carries out some entries, and tells of some of those that they failed (Q3). */

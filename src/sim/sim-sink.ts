@@ -23,7 +23,7 @@ export function createSimTransactionalSink(): TransactionalSink {
 
 function writeOf(effect: Effect, { object }: EffectOrigin): SinkWrite {
   const params = [object?.key ?? null, object?.sequencer ?? null];
-  return { statement: valueOf(effect), params };
+  return { statement: textOf(effect), params };
 }
 
 /** What a write made by the transactional sink does. */
@@ -49,7 +49,7 @@ export function createSimIdempotentSink(
           table.apply(process.name, {
             name: ports.names.ofKey(key),
             fence,
-            value: valueOf(effect),
+            value: textOf(effect),
             object: object?.key ?? null,
             sequencer: object?.sequencer ?? null,
           });
@@ -59,6 +59,6 @@ export function createSimIdempotentSink(
   };
 }
 
-function valueOf(effect: Effect): string {
+function textOf(effect: Effect): string {
   return effect.kind === "custom" ? String(effect.value) : JSON.stringify(effect);
 }

@@ -3,18 +3,20 @@
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
+import { parseDetail } from "../broker/model/message-detail.ts";
 import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
-import { days, durationMs, epochMs } from "../core/units.ts";
-import type { BrokerStore } from "../ports/broker-store.ts";
+import { days, durationMs } from "../core/units.ts";
+import { DEAD_LETTER_ATTRIBUTES } from "../ingest/dead-letter.ts";
+import type { BrokerStore, Change } from "../ports/broker-store.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { Outbox } from "../ports/outbox.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import { createEffectTable, type EffectTable } from "./effect-table.ts";
 import type { FaultMix } from "./fault-mix.ts";
-import { createFaults } from "./faults.ts";
+import { type CallFaultKind, createFaults } from "./faults.ts";
 import { createHistory, type History } from "./history.ts";
 import { Network, type Service } from "./network.ts";
 import { SimProcess } from "./process.ts";
@@ -41,7 +43,8 @@ export interface StageOptions {
   readonly seed: number;
   readonly topology: Topology;
   readonly mix: FaultMix;
-  readonly disabled: ReadonlySet<string>;
+  readonly only: ReadonlySet<string> | null;
+  readonly planned: ReadonlyMap<string, CallFaultKind>;
   readonly quietAt: number;
   readonly parts: WorldParts;
   readonly drain: Drain;
@@ -75,14 +78,15 @@ export interface Stage {
 export type ServiceName = "queue" | "dead-letters" | "ledger" | "sink" | "objects" | "outbox";
 
 export async function createStage(options: StageOptions): Promise<Stage> {
-  const { seed, topology, mix, disabled, quietAt, parts } = options;
+  const { seed, topology, mix, only, planned, quietAt, parts } = options;
   const trace = new TraceHash();
   const scheduler = new Scheduler({ startAt: START_AT, trace, drain: options.drain });
   const history = tracedHistory(createHistory(scheduler), trace);
   const faults = createFaults({
     seed,
     rates: mix.rates,
-    disabled,
+    only,
+    planned,
     clock: scheduler,
     quietAt: () => quietAt,
     onFired: ({ id, what }) => history.add("world", { kind: "fault", id, what }),
@@ -95,7 +99,8 @@ export async function createStage(options: StageOptions): Promise<Stage> {
   const brokerProcess = new SimProcess("broker", scheduler, () => {});
   const random = createSeededRandom(`${seed} broker`);
   const { clock, turn } = brokerProcess;
-  const store = failingStore(parts.createBrokerStore(), storeTrouble);
+  const onLost = (changes: readonly Change[]) => tellLost(changes, history, names);
+  const store = failingStore(parts.createBrokerStore(), storeTrouble, onLost);
   const starting = createBroker(
     { store, clock, turn, random },
     { account: ACCOUNT, region: REGION },
@@ -162,7 +167,11 @@ function createLedger(
 }
 
 /** A store whose next commit may fail, with or without having been written. */
-function failingStore(inner: BrokerStore, trouble: StoreTrouble): BrokerStore {
+function failingStore(
+  inner: BrokerStore,
+  trouble: StoreTrouble,
+  onLost: (changes: readonly Change[]) => void,
+): BrokerStore {
   return {
     load: () => inner.load(),
     read: (seq) => inner.read(seq),
@@ -172,9 +181,28 @@ function failingStore(inner: BrokerStore, trouble: StoreTrouble): BrokerStore {
       const how = trouble.next;
       trouble.next = null;
       if (how !== "fails") await inner.commit(changes);
+      if (how === "is-lost") onLost(changes);
       if (how !== null) throw new TidegateError("TG_STORE_UNAVAILABLE", "the disk is gone");
     },
   };
+}
+
+/** Messages that the broker's store has and that no answer will ever tell of (Y1 of history.ts). */
+function tellLost(changes: readonly Change[], history: History, names: SimPorts["names"]): void {
+  for (const change of changes) {
+    if (change.kind !== "put-message") continue;
+    const { id: messageId, body, detail } = change.content;
+    const { dedupId, attributes } = parseDetail(detail);
+    const facts = attributes?.[DEAD_LETTER_ATTRIBUTES.failure]?.value;
+    const fence = facts === undefined ? null : (JSON.parse(facts) as { fence: number }).fence;
+    for (const name of names.ofBody(body)) {
+      if (fence !== null) history.add("broker", { kind: "dead-letter", name, messageId, fence });
+      else {
+        const { group } = change.head;
+        history.add("broker", { kind: "sent", name, messageId, dedupId, group });
+      }
+    }
+  }
 }
 
 /** A broker in which some messages become visible later than they were sent. */
@@ -212,8 +240,4 @@ async function makeQueues(
     queue: createBrokerQueue(broker, { queue: work }),
     deadLetters: createBrokerQueue(broker, { queue: dead }),
   };
-}
-
-export function startOfWorld(): ReturnType<typeof epochMs> {
-  return epochMs(START_AT);
 }

@@ -18,10 +18,14 @@ export function drawSwarm(seed: number): SwarmDraw {
   return { topology, mix: dice.chance("calm", 0.03) ? NO_FAULTS : drawMix(dice) };
 }
 
+/** About so many handlers of a world outlive their lease, or hang. */
+const SLOW_MAX = 8;
+
 function drawTopology(dice: NamedDice): Topology {
   const carries = dice.pick("carries", ["messages", "messages", "objects"] as const);
   const fifo = carries === "messages" && dice.chance("fifo", 0.45);
   const sink = dice.pick("sink", ["transactional", "transactional", "idempotent"] as const);
+  const events = dice.scaled("events", 60, 1_200);
   return {
     carries,
     fifo,
@@ -45,14 +49,14 @@ function drawTopology(dice: NamedDice): Topology {
     latencyMsMax: dice.scaled("latency", 2, 200),
     slowMsMax: dice.scaled("slow", 500, 240_000),
     latenessMs: dice.scaled("lateness", 1_000, 600_000),
-    events: dice.scaled("events", 40, 600),
+    events,
     bursts: dice.whole("bursts", 1, 8),
     burstMs: dice.scaled("burst", 50, 120_000),
     handlerMsMax: dice.scaled("handler", 1, 2_000),
     poison: dice.chance("poison", 0.5) ? 0.05 : 0,
     flaky: dice.chance("flaky", 0.5) ? 0.15 : 0,
-    slow: dice.chance("slow", 0.5) ? 0.03 : 0,
-    hanging: dice.chance("hanging", 0.2) ? 0.01 : 0,
+    slow: dice.chance("slow", 0.5) ? Math.min(0.03, SLOW_MAX / events) : 0,
+    hanging: dice.chance("hanging", 0.2) ? Math.min(0.01, SLOW_MAX / events) : 0,
     timeoutMs: dice.scaled("timeout", 200_000, 600_000),
   };
 }

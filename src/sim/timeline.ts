@@ -82,7 +82,8 @@ function strike({ id, kind, dice }: Blow, world: { stage: Stage; cast: Cast }): 
   const down = () => scheduler.now + downMs(dice, id);
   switch (kind) {
     case "kill":
-      return victimOf(dice, id, cast).kill(dice.word(id));
+      victimOf(dice, id, cast).kill(dice.word(id));
+      return;
     case "freeze":
     case "loop-stall":
       if (kind === "freeze") consumer.freeze();
@@ -90,7 +91,8 @@ function strike({ id, kind, dice }: Blow, world: { stage: Stage; cast: Cast }): 
       scheduler.after(freezeMs(dice, id), hashText(id), () => consumer.thaw());
       return;
     case "skew":
-      return consumer.skew(skewMs(dice, id));
+      consumer.skew(skewMs(dice, id));
+      return;
     case "ledger-down":
       services.ledger.downUntil = down();
       services.outbox.downUntil = down();
@@ -109,17 +111,23 @@ function strike({ id, kind, dice }: Blow, world: { stage: Stage; cast: Cast }): 
       void consumer.drain();
       return;
     case "redrive":
-      return cast.operator.redrive();
+      cast.operator.redrive();
+      return;
     case "native-redrive":
-      return cast.operator.redriveNatively();
+      cast.operator.redriveNatively();
+      return;
     case "ledger-purge":
-      return cast.operator.purgeLedger();
+      cast.operator.purgeLedger();
+      return;
     case "queue-purge":
-      return cast.operator.purgeQueue();
+      cast.operator.purgeQueue();
+      return;
     case "object-overwritten":
-      return stage.bucket.overwrite(objectOf(dice, id, cast));
+      stage.bucket.overwrite(objectOf(dice, id, cast));
+      return;
     case "object-deleted":
-      return stage.bucket.destroy(objectOf(dice, id, cast));
+      stage.bucket.destroy(objectOf(dice, id, cast));
+      return;
   }
 }
 

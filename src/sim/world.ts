@@ -1,12 +1,13 @@
 // World: the production code on simulated ports, from its first event to its last.
 //   W1. First come faults, for as long as asked. Then the world turns quiet: whoever is dead
-//       starts, whoever is frozen thaws, clocks are right again, and everything must drain.
+//       starts,
+//       whoever is frozen thaws, clocks are right again, and everything must drain.
 //   W2. The same options give the same run, step by step; the trace hash says so.
 
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
 import { ConsumerHost } from "./consumer-host.ts";
 import type { FaultMix } from "./fault-mix.ts";
-import type { FiredFault } from "./faults.ts";
+import type { CallFaultKind, FiredFault } from "./faults.ts";
 import type { HistoryEvent, Waiting, WorldFacts } from "./history.ts";
 import { Notifier } from "./notifier.ts";
 import { Operator } from "./operator.ts";
@@ -26,8 +27,10 @@ export interface WorldOptions {
   readonly mix: FaultMix;
   /** How long faults last. */
   readonly faultyMs: number;
-  /** Ids of faults that are left out. */
-  readonly disabled?: ReadonlySet<string>;
+  /** Ids of the only faults that may strike; all may unless said. */
+  readonly only?: ReadonlySet<string>;
+  /** Faults that strike for certain, by their ids. */
+  readonly planned?: ReadonlyMap<string, CallFaultKind>;
   /** Names of records that are left out. */
   readonly skipped?: ReadonlySet<string>;
   /** Records instead of those that the seed draws. */
@@ -51,10 +54,14 @@ export interface World {
   traceHash(): string;
 }
 
-/** Everything must have drained by then, after the faults have stopped. */
+/**
+ * Everything must have drained by then after the faults have stopped, not counting the time that
+ * handlers need if all of them run one after the other, twice.
+ */
 export const LIVENESS_MS_MAX = 3 * 3_600_000;
 const LOOK_EVERY_MS = 5_000;
-const PROBES_AFTER_MS = 1_000;
+/** Long polls and slow answers of the faulty time are over by then, so that no probe meets them. */
+const PROBES_AFTER_MS = 30_000;
 /** Records come for this part of the faulty time, so that faults meet what is left of them, too. */
 const WORKLOAD_PART = 0.8;
 
@@ -67,7 +74,8 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const known = new Map(items.map((item) => [item.name, item]));
   const stage = await createStage({
     ...{ seed, topology, mix, parts, drain },
-    disabled: options.disabled ?? new Set(),
+    only: options.only ?? null,
+    planned: options.planned ?? new Map(),
     quietAt: START_AT + faultyMs,
     lateMsOf: (name) => known.get(name)?.lateMs ?? 0,
   });
@@ -83,6 +91,8 @@ class RunningWorld implements World {
   readonly #plans = new Map<string, HandlerPlan>();
   /** What made records fail or hang for good has been seen to. */
   #mended = false;
+  /** Nothing hangs any more. */
+  #quiet = false;
   #drained = false;
 
   constructor(
@@ -143,7 +153,8 @@ class RunningWorld implements World {
     if (this.#hasProducers) for (const each of [...cast.producers, cast.relay]) each.start();
     await scheduler.run(quietAt);
     this.#turnQuiet(); // W1
-    await scheduler.run(quietAt + LIVENESS_MS_MAX, () => this.#drained);
+    const workMs = items.reduce((sum, { plan }) => sum + plan.durationMs * (1 + plan.failures), 0);
+    await scheduler.run(quietAt + LIVENESS_MS_MAX + 2 * workMs, () => this.#drained);
     await this.#close();
   }
 
@@ -171,14 +182,18 @@ class RunningWorld implements World {
       poison: false,
       hanging: false,
     };
-    return this.#mended ? { ...plan, poison: false, hanging: false } : plan;
+    if (this.#mended) return { ...plan, failures: 0, poison: false, hanging: false };
+    return this.#quiet ? { ...plan, hanging: false } : plan;
   }
 
   #turnQuiet(): void {
     const { topology, faultyMs } = this.#options;
     const { consumers, producers, relay, operator } = this.cast;
-    const { services, history, scheduler } = this.stage;
-    const probes = probesOf(topology, faultyMs + PROBES_AFTER_MS);
+    const { services, history, scheduler, storeTrouble } = this.stage;
+    const probesAfterMs = PROBES_AFTER_MS + topology.slowMsMax;
+    const probes = probesOf(topology, faultyMs + probesAfterMs);
+    storeTrouble.next = null;
+    this.#quiet = true;
     history.add("world", { kind: "quiet", probes: probes.map(({ name }) => name) });
     for (const service of Object.values(services)) service.downUntil = 0;
     for (const consumer of consumers) {
@@ -190,10 +205,10 @@ class RunningWorld implements World {
     this.#mended = this.facts.halts;
     if (this.facts.halts) operator.reopen();
     for (const probe of probes) this.#plans.set(probe.name, probe.plan);
-    scheduler.after(PROBES_AFTER_MS, hashText("probes"), () => {
+    scheduler.after(probesAfterMs, hashText("probes"), () => {
       for (const probe of probes) this.#hand(probe);
     });
-    scheduler.after(2 * PROBES_AFTER_MS, hashText("look"), () => this.#look());
+    scheduler.after(probesAfterMs + LOOK_EVERY_MS, hashText("look"), () => this.#look());
   }
 
   /** Looks every few seconds whether everything has drained. */
@@ -201,7 +216,9 @@ class RunningWorld implements World {
     const { scheduler } = this.stage;
     void this.#isDrained().then((drained) => {
       this.#drained ||= drained;
-      if (!drained) scheduler.after(LOOK_EVERY_MS, hashText("look"), () => this.#look());
+      if (drained) return;
+      if (this.facts.halts) this.cast.operator.reopen(); // Work of the faulty time may still fail.
+      scheduler.after(LOOK_EVERY_MS, hashText("look"), () => this.#look());
     });
   }
 

@@ -15,3 +15,15 @@ export type {
   ProducerTools,
   ProducerUnderTest,
 } from "./compliance-world.ts";
+export type { MessageSample, ObjectSample, ProofSample } from "./proof-samples.ts";
+export {
+  type FetchStub,
+  handlerProof,
+  ProofError,
+  type ProofFailure,
+  type ProofProgress,
+  type ProofReport,
+  type ProveOptions,
+  proofText,
+  proveHandler,
+} from "./prove-handler.ts";

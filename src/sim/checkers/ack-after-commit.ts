@@ -1,5 +1,6 @@
 // Ack after commit: a message is deleted only when all of its records are decided.
-//   A dead letter that was brought back is a new message: for it, the old decision counts no more.
+//   A dead letter that was brought back is a new message: for it, the old decision counts no more,
+//   unless the record has another dead letter since, which speaks for itself.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -15,6 +16,8 @@ export const ackAfterCommit: Checker = {
     const letterAt = new Map<string, number>();
     const backAt = new Map<string, number>();
     const firstSeen = new Map<string, number>();
+    const newestLetter = new Map<string, number>();
+    const letters = new Map<string, number | null>();
     for (const [index, event] of events.entries()) {
       switch (event.kind) {
         case "committed":
@@ -25,12 +28,14 @@ export const ackAfterCommit: Checker = {
           break;
         case "dead-letter":
           letterAt.set(event.name, index);
+          newestLetter.set(event.name, Math.max(newestLetter.get(event.name) ?? 0, event.fence));
           break;
         case "moved-back":
           for (const name of event.names) backAt.set(name, index);
           break;
         case "delivered":
           if (!firstSeen.has(event.messageId)) firstSeen.set(event.messageId, index);
+          letters.set(event.messageId, event.letter);
           break;
         case "acked":
           for (const name of event.names) {
@@ -39,6 +44,8 @@ export const ackAfterCommit: Checker = {
             const back = backAt.get(name) ?? -1;
             const isOld = (firstSeen.get(event.messageId) ?? index) < back;
             if (letter !== undefined && (letter > back || isOld)) continue;
+            const own = letters.get(event.messageId) ?? null;
+            if (own !== null && (newestLetter.get(name) ?? 0) > own) continue;
             add(event.at, [name], `${event.actor} acknowledged ${name} before it was decided`);
           }
           break;

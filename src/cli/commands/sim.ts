@@ -1,0 +1,104 @@
+// tidegate sim: runs seeds of the simulated world and tells what broke, if anything did.
+
+import { availableParallelism } from "node:os";
+import { command, EXIT_FAILED, EXIT_OK, toggle, wholeNumber } from "../command.ts";
+import { createLiveScreen } from "../live-screen.ts";
+import type { Output } from "../output.ts";
+import { runSeeds, type SeedVerdict } from "../sim-threads.ts";
+
+const SEED_MAX = 999_999_999_999;
+const BAR_CELLS = 30;
+/** In a pipe, a line about every so many seeds. */
+const LINES_MAX = 20;
+
+interface Totals {
+  seeds: number;
+  failing: number;
+  deliveries: number;
+  days: number;
+  faults: number;
+}
+
+export const sim = command({
+  name: "sim",
+  summary: "Run the whole system in a simulated world of faults, seed after seed.",
+  flags: {
+    seeds: wholeNumber("COUNT", { min: 1, max: 100_000_000 }, "1000", "How many seeds to run."),
+    seed: wholeNumber("NUMBER", { min: 0, max: SEED_MAX }, null, "Run this one seed only."),
+    hours: wholeNumber(
+      "HOURS",
+      { min: 1, max: 168 },
+      "1",
+      "How long faults last, in virtual time.",
+    ),
+    jobs: wholeNumber("COUNT", { min: 1, max: 256 }, null, "Threads (default: one per core)."),
+    json: toggle("Print every verdict, and the totals, as lines of JSON."),
+  },
+  async run({ flags, out }) {
+    const single = flags.seed !== undefined;
+    const count = single ? 1 : (flags.seeds ?? 1);
+    const hours = flags.hours ?? 1;
+    const jobs = flags.jobs ?? availableParallelism();
+    const totals: Totals = { seeds: 0, failing: 0, deliveries: 0, days: 0, faults: 0 };
+    const failed: SeedVerdict[] = [];
+    const progress = createProgress(out, count, flags.json === true);
+    await runSeeds({ first: flags.seed ?? 1, count, hours, jobs }, (verdict) => {
+      add(totals, verdict);
+      if (verdict.violations.length > 0) failed.push(verdict);
+      if (flags.json) out.line(JSON.stringify(verdict));
+      progress.tell(totals);
+    });
+    progress.close();
+    if (flags.json) out.line(JSON.stringify({ totals }));
+    else report(out, totals, failed, single);
+    return failed.length === 0 ? EXIT_OK : EXIT_FAILED;
+  },
+});
+
+function add(totals: Totals, verdict: SeedVerdict): void {
+  totals.seeds += 1;
+  totals.failing += verdict.violations.length > 0 ? 1 : 0;
+  totals.deliveries += verdict.deliveries;
+  totals.days += verdict.elapsedMs / 86_400_000;
+  totals.faults += verdict.faults;
+}
+
+function describe({ seeds, deliveries, days, faults, failing }: Totals): string {
+  const what = `${deliveries} deliveries, ${faults} faults, ${days.toFixed(1)} simulated days`;
+  return `${seeds} seeds, ${what}, ${failing} failing`;
+}
+
+function report(
+  out: Output,
+  totals: Totals,
+  failed: readonly SeedVerdict[],
+  single: boolean,
+): void {
+  for (const { story } of failed) for (const line of [...story, ""]) out.line(line);
+  out.line(describe(totals));
+  const [only] = failed;
+  if (single && only === undefined) out.line("Every promise was kept.");
+}
+
+/** A bar for people, a line now and then for pipes, nothing beside JSON. */
+function createProgress(out: Output, count: number, silent: boolean) {
+  if (silent) return { tell() {}, close() {} };
+  if (!out.terminal) {
+    const every = Math.max(1, Math.ceil(count / LINES_MAX));
+    return {
+      tell(totals: Totals) {
+        if (count > 1 && totals.seeds % every === 0) out.note(describe(totals));
+      },
+      close() {},
+    };
+  }
+  const screen = createLiveScreen(process.stdout);
+  return {
+    tell(totals: Totals) {
+      const full = Math.floor((totals.seeds / count) * BAR_CELLS);
+      const bar = `${"█".repeat(full)}${"░".repeat(BAR_CELLS - full)}`;
+      screen.show([`${bar} ${totals.seeds}/${count}`, describe(totals)]);
+    },
+    close: () => screen.close(),
+  };
+}

@@ -1,0 +1,64 @@
+// Sim threads: seeds on all cores. Each thread runs one seed at a time and asks for the next.
+//   J1. Verdicts come as they are found, in no order; every seed is run once.
+//   J2. After as many failing seeds as are worth reading, no new ones are begun.
+
+import { Worker } from "node:worker_threads";
+
+export interface SeedOrder {
+  readonly seed: number;
+  readonly hours: number;
+  readonly shrinks: boolean;
+}
+
+export interface SeedVerdict {
+  readonly seed: number;
+  readonly traceHash: string;
+  readonly deliveries: number;
+  readonly elapsedMs: number;
+  readonly steps: number;
+  readonly faults: number;
+  readonly violations: readonly { readonly checker: string; readonly message: string }[];
+  /** The shortest failing schedule found, in words; empty if all was well. */
+  readonly story: readonly string[];
+}
+
+const ENTRY = `./sim-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
+/** Failing seeds that are shrunk and told; the first few say what is wrong. */
+const FAILURES_MAX = 3;
+
+export interface SeedRun {
+  readonly first: number;
+  readonly count: number;
+  readonly hours: number;
+  readonly jobs: number;
+}
+
+/** Resolves when all seeds are judged, or enough of them failed (J2). */
+export async function runSeeds(
+  run: SeedRun,
+  onVerdict: (verdict: SeedVerdict) => void,
+): Promise<void> {
+  const end = run.first + run.count;
+  let next = run.first;
+  let failures = 0;
+  const worker = () =>
+    new Promise<void>((resolve, reject) => {
+      const thread = new Worker(new URL(ENTRY, import.meta.url));
+      const order = () => {
+        if (next >= end || failures >= FAILURES_MAX) {
+          void thread.terminate().then(() => resolve());
+          return;
+        }
+        thread.postMessage({ seed: next, hours: run.hours, shrinks: true } satisfies SeedOrder);
+        next += 1;
+      };
+      thread.on("error", reject);
+      thread.on("message", (verdict: SeedVerdict) => {
+        if (verdict.violations.length > 0) failures += 1;
+        onVerdict(verdict);
+        order();
+      });
+      order();
+    });
+  await Promise.all(Array.from({ length: Math.min(run.jobs, run.count) }, worker));
+}

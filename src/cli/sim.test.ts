@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { EXIT_OK, EXIT_USAGE } from "./command.ts";
+import { runCli } from "./run-cli.ts";
+
+async function run(...words: string[]) {
+  const lines: string[] = [];
+  const notes: string[] = [];
+  const out = {
+    terminal: false,
+    line: (text: string) => void lines.push(text),
+    note: (text: string) => void notes.push(text),
+  };
+  return { exit: await runCli(["sim", ...words], out), lines, notes };
+}
+
+test("a seed that is no number is one sentence and exit code 2", async () => {
+  const { exit, lines, notes } = await run("--seed", "seven");
+  expect(exit).toBe(EXIT_USAGE);
+  expect(lines).toEqual([]);
+  expect(notes).toHaveLength(1);
+  expect(notes[0]).toMatch(/^--seed must be a whole number .*, not "seven"\.$/);
+});
+
+test("every seed is judged once, on as many threads as asked for, and the totals add up", async () => {
+  const { exit, lines } = await run("--seeds", "3", "--jobs", "2", "--json");
+  expect(exit).toBe(EXIT_OK);
+  const told = lines.map((line) => JSON.parse(line));
+  const { totals } = told.pop();
+  expect(told.map(({ seed }) => seed).sort()).toEqual([1, 2, 3]);
+  expect(totals.seeds).toBe(3);
+  expect(totals.deliveries).toBe(told.reduce((sum, { deliveries }) => sum + deliveries, 0));
+});
+
+test("a seed that was run again takes the same steps in another thread", async () => {
+  const one = await run("--seed", "4", "--json");
+  const two = await run("--seed", "4", "--json");
+  expect(JSON.parse(one.lines[0] ?? "").traceHash).toMatch(/^[0-9a-f]{16}$/);
+  expect(two.lines[0]).toBe(one.lines[0]);
+});
+
+test("a single seed that keeps every promise says so", async () => {
+  const { exit, lines } = await run("--seed", "4");
+  expect(exit).toBe(EXIT_OK);
+  expect(lines.at(-1)).toBe("Every promise was kept.");
+});

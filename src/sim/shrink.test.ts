@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { createConsumer } from "../ingest/consumer.ts";
+import { afterPromiseJobs as drain } from "../platform/system-turn.ts";
+import type { Queue } from "../ports/queue-receiver.ts";
+import { type RunSeedOptions, runSeed } from "./run-seed.ts";
+import { shrinkSeed } from "./shrink.ts";
+import { tellStory } from "./story.ts";
+
+/** A queue that acknowledges what it hands over, before anything was done with it. */
+function eager(queue: Queue): Queue {
+  return {
+    ...queue,
+    async receive(request, signal) {
+      const deliveries = await queue.receive(request, signal);
+      const receipts = deliveries.map(({ receipt }) => receipt);
+      if (receipts.length > 0) await queue.deleteBatch(receipts).catch(() => undefined);
+      return deliveries;
+    },
+  };
+}
+
+const BROKEN: RunSeedOptions = {
+  drain,
+  hours: 0.25,
+  topology: { events: 40, fifo: false, carries: "messages", consumers: 1 },
+  parts: {
+    createConsumer: (ports, options) =>
+      createConsumer({ ...ports, queue: eager(ports.queue) }, options),
+  },
+};
+
+test("a failing run is made small and told, with the command that shows it again", async () => {
+  const failed = await runSeed(3, BROKEN);
+  expect(failed.violations.map(({ checker }) => checker)).toContain("ack-after-commit");
+  const { report, runs } = await shrinkSeed(failed, { ...BROKEN, runsMax: 60 });
+  const names = new Set(
+    report.events.flatMap((event) => (event.kind === "sent" ? [event.name] : [])),
+  );
+  expect(runs).toBeLessThanOrEqual(60);
+  expect([...names].filter((name) => name.startsWith("e")).length).toBeLessThan(5);
+  expect(report.fired.length).toBeLessThanOrEqual(failed.fired.length);
+  expect(report.violations[0]?.checker).toBe(failed.violations[0]?.checker);
+  const story = tellStory(report, "tidegate sim --seed 3");
+  expect(story[0]).toContain("Seed 3 breaks");
+  expect(story.join("\n")).toContain("acknowledges message");
+  expect(story.at(-1)).toBe("  Replay: tidegate sim --seed 3");
+});

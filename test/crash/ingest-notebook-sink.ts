@@ -1,0 +1,30 @@
+// Notebook sink: an idempotent sink with a file of its own, as a user would write one (K2 of
+// ports/sink.ts), that also notes every call.
+//   N1. A row is replaced by a call whose fence is as high or higher; a lower one changes nothing.
+
+import { DatabaseSync } from "node:sqlite";
+import type { SinkFunction } from "../../src/ingest/pipeline-spec.ts";
+
+const BUSY_MS = 5_000;
+
+export function openNotebook(path: string): DatabaseSync {
+  const db = new DatabaseSync(path, { timeout: BUSY_MS });
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    CREATE TABLE IF NOT EXISTS notes (key TEXT PRIMARY KEY, fence INTEGER, rows TEXT);
+    CREATE TABLE IF NOT EXISTS calls (key TEXT, fence INTEGER, owner TEXT, taken INTEGER)`);
+  return db;
+}
+
+/** The sink as a pipeline file would name it. */
+export function createNotebookSink(path: string, owner: string): SinkFunction {
+  const db = openNotebook(path);
+  const put = db.prepare(`INSERT INTO notes VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE
+    SET fence = excluded.fence, rows = excluded.rows WHERE excluded.fence >= notes.fence`);
+  const note = db.prepare("INSERT INTO calls VALUES (?, ?, ?, ?)");
+  return (effects, { key, fence }) => {
+    db.exec("BEGIN IMMEDIATE");
+    const { changes } = put.run(key, fence, JSON.stringify(effects)); // N1
+    note.run(key, fence, owner, changes);
+    db.exec("COMMIT");
+  };
+}

@@ -1,0 +1,267 @@
+// Ingest site: an embedded cloud in a process of its own, consumer processes beside it, and what a
+// test looks at afterwards. Tests wait for lines that a process has written and for what the queues
+// count, never for time.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { S3Client } from "@aws-sdk/client-s3";
+import { CreateQueueCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
+import { present } from "../../src/core/assert.ts";
+import { buildEnvelope } from "../../src/core/envelope.ts";
+import type { WorkerConfig } from "./ingest-worker.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+const WORKER = fileURLToPath(new URL("./ingest-worker.ts", import.meta.url));
+const REGION = "us-east-1";
+const PLACE = `${REGION}:000000000000`;
+/** Far above what a test's kills add up to: the runtime alone writes dead letters here. */
+const RECEIVES_MAX = 1_000;
+const LOOK_MS = 50;
+const BUSY_MS = 5_000;
+const LOG_CHARS_MAX = 4_000;
+
+export interface QueueCounts {
+  readonly visible: number;
+  readonly inFlight: number;
+  readonly delayed: number;
+}
+
+/** A queue with its dead letters, and the folder of the ledger that its consumers share. */
+export interface Stream {
+  readonly name: string;
+  readonly arn: string;
+  readonly queueUrl: string;
+  readonly deadLetterUrl: string;
+  readonly deadLetterName: string;
+  readonly folder: string;
+}
+
+export class IngestSite {
+  readonly folder = mkdtempSync(join(tmpdir(), "tidegate-ingest-"));
+  readonly #processes = new Set<WorkerProcess>();
+  #server: ChildServer | null = null;
+  #port = 0;
+
+  /** Starts the cloud, or starts it again where it was. */
+  async up(): Promise<void> {
+    const place = ["--port", String(this.#port), "--data", join(this.folder, "cloud")];
+    this.#server = await startChild({ args: [MAIN, "up", ...place] });
+    this.#port = this.#server.port;
+  }
+
+  /** Ends the cloud by SIGKILL. */
+  async crash(): Promise<void> {
+    await this.#server?.kill();
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  sqs(): SQSClient {
+    return new SQSClient(this.#clientOptions());
+  }
+
+  s3(): S3Client {
+    return new S3Client({ ...this.#clientOptions(), forcePathStyle: true });
+  }
+
+  #clientOptions() {
+    const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+    return { endpoint: this.endpoint, region: REGION, credentials };
+  }
+
+  /** Makes a queue, its dead-letter queue and a folder with the table that counts commits. */
+  async createStream(title: string, fifo: boolean): Promise<Stream> {
+    const [suffix, base] = fifo ? [".fifo", { FifoQueue: "true" }] : ["", {}];
+    const name = `${title}${suffix}`;
+    const deadLetterName = `${title}-dead${suffix}`;
+    const client = this.sqs();
+    await client.send(new CreateQueueCommand({ QueueName: deadLetterName, Attributes: base }));
+    const deadLetterTargetArn = `arn:aws:sqs:${PLACE}:${deadLetterName}`;
+    const policy = { deadLetterTargetArn, maxReceiveCount: RECEIVES_MAX };
+    const Attributes = { ...base, RedrivePolicy: JSON.stringify(policy) };
+    await client.send(new CreateQueueCommand({ QueueName: name, Attributes }));
+    client.destroy();
+    const folder = join(this.folder, title);
+    mkdirSync(folder);
+    using db = openLedgerFile(folder);
+    db.exec("PRAGMA journal_mode = WAL");
+    db.exec("CREATE TABLE commits (key TEXT NOT NULL, owner TEXT NOT NULL, fence INTEGER)");
+    const url = (of: string) => `${this.endpoint}/000000000000/${of}`;
+    const arn = `arn:aws:sqs:${PLACE}:${name}`;
+    const urls = { queueUrl: url(name), deadLetterUrl: url(deadLetterName) };
+    return { name, arn, ...urls, deadLetterName, folder };
+  }
+
+  async send(stream: Stream, n: number, temper = "good", group = "g"): Promise<void> {
+    const client = this.sqs();
+    await client.send(new SendMessageCommand(readingMessage(stream, n, temper, group)));
+    client.destroy();
+  }
+
+  async counts(name: string): Promise<QueueCounts> {
+    const reply = await fetch(`${this.endpoint}/_tidegate/queues?prefix=${name}`);
+    const { queues } = (await reply.json()) as { queues: (QueueCounts & { name: string })[] };
+    return present(
+      queues.find((queue) => queue.name === name),
+      `the queue ${name}`,
+    );
+  }
+
+  /** Looks at a queue until it holds nothing, hidden or not. */
+  async empty(name: string): Promise<void> {
+    for (;;) {
+      const { visible, inFlight, delayed } = await this.counts(name);
+      if (visible + inFlight + delayed === 0) return;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  worker(stream: Stream, config: Partial<WorkerConfig>): WorkerProcess {
+    const { queueUrl, deadLetterUrl, folder } = stream;
+    const worker = new WorkerProcess({
+      ...{ endpoint: this.endpoint, queueUrl, deadLetterUrl, folder },
+      ...{ owner: `worker-${this.#processes.size + 1}`, lease: "auto", carries: "messages" },
+      ...{ sink: "table", concurrency: 4, drainMs: 25_000, plan: null, holds: false },
+      thread: true,
+      ...config,
+    });
+    this.#processes.add(worker);
+    return worker;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const worker of this.#processes) await worker.end("SIGKILL");
+    await this.crash();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export function readingMessage(stream: Stream, n: number, temper: string, group: string) {
+  const eventTime = "2026-11-15T08:00:00Z";
+  const input = { source: "test.crash.ingest", dedupeKey: `reading-${n}`, eventTime };
+  const built = buildEnvelope({ ...input, payload: { n, temper } });
+  if (built.kind === "invalid") throw new Error(JSON.stringify(built.problems));
+  const { body, dedupId } = built.value;
+  const fifo = stream.name.endsWith(".fifo");
+  return {
+    QueueUrl: stream.queueUrl,
+    MessageBody: body,
+    ...(fifo && { MessageGroupId: group, MessageDeduplicationId: dedupId }),
+  };
+}
+
+export function openLedgerFile(folder: string): DatabaseSync {
+  return new DatabaseSync(join(folder, "ledger.db"), { timeout: BUSY_MS });
+}
+
+/** A consumer process and the lines it has written. */
+export class WorkerProcess {
+  readonly owner: string;
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  #log = "";
+  #onLine: (() => void)[] = [];
+
+  constructor(config: WorkerConfig) {
+    this.owner = config.owner;
+    const words = [WORKER, JSON.stringify(config)];
+    this.#child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "pipe"] });
+    this.#ended = once(this.#child, "close").finally(() => this.#wake());
+    const { stdout, stderr } = this.#child;
+    let rest = "";
+    stdout?.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      this.lines.push(...lines);
+      this.#wake();
+    });
+    stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#log = (this.#log + text).slice(-LOG_CHARS_MAX);
+    });
+  }
+
+  /** Waits until so many of its lines match; fails if it ends before. */
+  async told(pattern: RegExp, times = 1): Promise<void> {
+    while (this.lines.filter((line) => pattern.test(line)).length < times) {
+      const { exitCode, signalCode } = this.#child;
+      if (exitCode !== null || signalCode !== null) {
+        await this.#ended;
+        if (this.lines.filter((line) => pattern.test(line)).length >= times) return;
+        const how = `${this.owner} ended with ${exitCode ?? signalCode}`;
+        throw new Error(`${how} without ${pattern}: ${this.lines.join(", ")}\n${this.#log}`);
+      }
+      await new Promise<void>((resolve) => this.#onLine.push(resolve));
+    }
+  }
+
+  /** Calls back for every line that is written from now on. */
+  onLines(heard: (line: string) => void): void {
+    let from = this.lines.length;
+    const follow = () => {
+      for (; from < this.lines.length; from += 1) heard(this.lines[from] ?? "");
+      this.#onLine.push(follow);
+    };
+    this.#onLine.push(follow);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  say(line: string): void {
+    this.#child.stdin?.write(`${line}\n`);
+  }
+
+  /** Waits for its end and tells how it ended: an exit code, or the name of a signal. */
+  async ended(): Promise<number | string | null> {
+    await this.#ended;
+    return this.#child.exitCode ?? this.#child.signalCode;
+  }
+
+  async end(signal: NodeJS.Signals): Promise<number | string | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.signal(signal);
+    return this.ended();
+  }
+
+  get log(): string {
+    return this.#log;
+  }
+
+  #wake(): void {
+    const told = this.#onLine;
+    this.#onLine = [];
+    for (const tell of told) tell();
+  }
+}
+
+export interface Ledgered {
+  readonly readings: { readonly n: number; readonly part: number; readonly owner: string }[];
+  readonly commits: { readonly key: string; readonly owner: string; readonly fence: number }[];
+  readonly records: { readonly key: string; readonly state: string; readonly fence: number }[];
+}
+
+/** All that the file of a stream's ledger holds, ours and the sink's. */
+export function readLedger({ folder }: Stream, sink: "table" | "function" = "table"): Ledgered {
+  using db = openLedgerFile(folder);
+  const all = (sql: string) =>
+    db
+      .prepare(sql)
+      .all()
+      .map((row) => ({ ...row })) as never;
+  const rows = sink === "table" ? "SELECT n, part, owner FROM readings ORDER BY n, part" : null;
+  return {
+    readings: rows === null ? [] : all(rows),
+    commits: all("SELECT key, owner, fence FROM commits"),
+    records: all("SELECT key, state, fence FROM ledger_record ORDER BY key"),
+  };
+}

@@ -1,0 +1,205 @@
+// Ingest worker: one consumer process, put together from the parts that production uses, with
+// points at which it dies or freezes. What it does is told line by line on its output.
+//   W1. Every commit leaves a row in `commits`, written by the same transaction: a record that was
+//       committed twice has two.
+//   W2. Rows carry the name of the process that wrote them.
+//   W3. The first SIGTERM drains, the second stops at once.
+
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { S3Client } from "@aws-sdk/client-s3";
+import { SQSClient } from "@aws-sdk/client-sqs";
+import { createS3ObjectSource } from "../../src/aws/s3-object-source.ts";
+import { createSqsQueue } from "../../src/aws/sqs-queue.ts";
+import { SINK_FENCE } from "../../src/core/ledger-requests.ts";
+import { durationMs } from "../../src/core/units.ts";
+import { type Consumer, createConsumer } from "../../src/ingest/consumer.ts";
+import { type Pipeline, pipeline, tables } from "../../src/ingest/define-pipeline.ts";
+import { PermanentError } from "../../src/ingest/handler-errors.ts";
+import { createLeaseKeeper } from "../../src/ingest/lease-keeper.ts";
+import type {
+  HandlerContext,
+  MessageArrival,
+  ObjectArrival,
+  TableSinkSpec,
+} from "../../src/ingest/pipeline-spec.ts";
+import { SILENT } from "../../src/ingest/silent-telemetry.ts";
+import { systemPorts } from "../../src/platform/index.ts";
+import type { Ledger } from "../../src/ports/ledger.ts";
+import type { Sink } from "../../src/ports/sink.ts";
+import { createRowReader } from "../../src/readers/row-reader.ts";
+import { createFunctionSink } from "../../src/run/function-sink.ts";
+import { startLeaseThread } from "../../src/run/lease-thread.ts";
+import { createTableSink } from "../../src/sinks/table/index.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { createNotebookSink } from "./ingest-notebook-sink.ts";
+import { createReach, type PointPlan, type Reach, say, withPoints } from "./ingest-points.ts";
+
+export interface WorkerConfig {
+  readonly endpoint: string;
+  readonly queueUrl: string;
+  readonly deadLetterUrl: string;
+  /** Holds ledger.db, and sink.db for sinks of their own. */
+  readonly folder: string;
+  readonly owner: string;
+  readonly lease: "auto" | "receipt" | "ledger";
+  readonly carries: "messages" | "objects";
+  readonly sink: "table" | "function";
+  readonly concurrency: number;
+  readonly drainMs: number;
+  readonly plan: PointPlan | null;
+  /** Renews leases on a thread of its own, as production does; else on the event loop. */
+  readonly thread: boolean;
+  /** Handlers wait for `release N` or `release all` on the input. */
+  readonly holds: boolean;
+}
+
+export interface ReadingPayload {
+  readonly n: number;
+  /** A poison can never be handled; the flaky fail once. */
+  readonly temper: "good" | "poison" | "flaky";
+}
+
+/** The least that a pipeline may say, so that what the dead held comes back soon. */
+export const VISIBILITY_MS = 3_000;
+export const PARTS = 4;
+const REGION = "us-east-1";
+const ATTEMPTS_MAX = 50;
+const RETRY_CAP_MS = 200;
+const COLUMNS = { n: "integer", part: "integer", owner: "text" } as const;
+
+export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHandlers): Pipeline {
+  const { carries, owner, sink } = config;
+  const write = ({ upsert, emit }: HandlerContext, n: number, part: number) => {
+    const row = { n, part, owner };
+    if (sink === "table") upsert("readings", row as never);
+    else emit(row);
+    if (part === 1) reach("in-handler");
+  };
+  return pipeline({
+    name: "ingest",
+    source: { queue: config.queueUrl, carries },
+    lease: config.lease,
+    concurrency: config.concurrency,
+    visibilityMs: VISIBILITY_MS,
+    retry: { attempts: ATTEMPTS_MAX, baseMs: 1, capMs: RETRY_CAP_MS },
+    onPoison: "skip",
+    ...(sink === "table" && { sink: readings() }),
+    async handler(
+      event: MessageArrival<unknown> | ObjectArrival<unknown>,
+      context: HandlerContext,
+    ) {
+      if ("object" in event) {
+        for await (const row of event.rows()) {
+          const { n, part } = row as { n: string; part: string };
+          write(context, Number(n), Number(part));
+        }
+        return;
+      }
+      const { n, temper } = event.payload as ReadingPayload;
+      say(`begun ${n}`);
+      if (temper === "poison") throw new PermanentError(`reading ${n} is poison`);
+      if (temper === "flaky" && context.attempt === 1) throw new Error("once is not enough");
+      for (let part = 0; part < PARTS / 2; part += 1) write(context, n, part);
+      if (config.holds) await held.release(n);
+      for (let part = PARTS / 2; part < PARTS; part += 1) write(context, n, part);
+    },
+  } as never);
+}
+
+function readings(): TableSinkSpec {
+  return tables({ readings: { columns: COLUMNS, key: ["n", "part"] } });
+}
+
+/** Handlers that wait to be released. */
+export class HeldHandlers {
+  readonly #waiting = new Map<number, () => void>();
+
+  release(n: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.set(n, resolve);
+      say(`holding ${n}`);
+    });
+  }
+
+  hear(line: string): void {
+    const [, which = ""] = line.split(" ");
+    const chosen = which === "all" ? [...this.#waiting.keys()] : [Number(which)];
+    for (const n of chosen) this.#waiting.get(n)?.();
+  }
+}
+
+async function openSink(config: WorkerConfig, path: string): Promise<Sink> {
+  const { owner } = config;
+  if (config.sink === "function") {
+    return createFunctionSink(createNotebookSink(join(config.folder, "sink.db"), owner));
+  }
+  const sink = createTableSink(readings(), { dialect: "sqlite", path });
+  await sink.prepare();
+  const statement = "INSERT INTO commits (key, owner, fence) VALUES (?, ?, ?)";
+  return {
+    ...sink,
+    plan(effects, origin) {
+      const params = [origin.key, owner, SINK_FENCE] as const;
+      return [...sink.plan(effects, origin), { statement, params }]; // W1
+    },
+  };
+}
+
+async function startWorker(config: WorkerConfig): Promise<void> {
+  const { endpoint, queueUrl, deadLetterUrl, owner } = config;
+  const reach = createReach(config.plan);
+  const held = new HeldHandlers();
+  const spec = ingestPipeline(config, reach, held);
+  const path = join(config.folder, "ledger.db");
+  const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+  const client = new SQSClient({ endpoint, region: REGION, credentials });
+  const s3 = new S3Client({ endpoint, region: REGION, credentials, forcePathStyle: true });
+  const ledger = createSqliteLedger(systemPorts, { path });
+  const sink = await openSink(config, path);
+  const scope = { pipeline: spec.name, generation: spec.generation };
+  const leaseMs = spec.visibilityMs;
+  const queue = createSqsQueue({ client, queueUrl });
+  const terms = { visibilityMs: leaseMs, leaseMs };
+  const place = { queueUrl, endpoint, region: REGION, credentials };
+  const keeper = config.thread
+    ? await startLeaseThread(
+        { telemetry: SILENT },
+        { queue: place, ledgerUrl: `sqlite:${path}`, scope, ...terms },
+      )
+    : createLeaseKeeper({ ...systemPorts, queue, ledger, scope, telemetry: SILENT }, terms);
+  const ports = {
+    ...systemPorts,
+    queue,
+    deadLetters: createSqsQueue({ client, queueUrl: deadLetterUrl }),
+    objects: createS3ObjectSource({ client: s3 }),
+    rows: createRowReader(),
+    ...{ ledger, sink, keeper, telemetry: SILENT },
+  };
+  const drainMs = durationMs(config.drainMs);
+  const consumer = createConsumer(withPoints(ports, reach), {
+    ...{ pipeline: spec, owner, runId: owner, drainMs },
+  });
+  endOnSignals(consumer, ledger);
+  createInterface({ input: process.stdin }).on("line", (line) => held.hear(line));
+  await consumer.start();
+  say("ready");
+}
+
+/** W3 */
+function endOnSignals(consumer: Consumer, ledger: Ledger): void {
+  let signals = 0;
+  const end = async (how: "drain" | "stop") => {
+    say(how);
+    await consumer[how]();
+    await ledger.close();
+    say("ended");
+    process.exit(0);
+  };
+  process.on("SIGTERM", () => {
+    signals += 1;
+    void end(signals === 1 ? "drain" : "stop");
+  });
+}
+
+if (import.meta.main) await startWorker(JSON.parse(process.argv[2] ?? "{}") as WorkerConfig);

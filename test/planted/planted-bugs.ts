@@ -1,0 +1,151 @@
+// The planted bugs: mistakes that systems of this kind have made, each in one place of ours.
+
+import type { PlantedBug } from "./planted-bug.ts";
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  {
+    name: "ack-before-commit",
+    mistake: "The record counts as done while its commit is still under way.",
+    file: "src/ingest/pipeline.ts",
+    find: "const sealed = await stages.commit.commit(\n        record,",
+    replace:
+      'const sealed: Sealed = { kind: "committed" };\n      void stages.commit.commit(\n        record,',
+    checker: "ack-after-commit",
+  },
+  {
+    name: "no-fence-check",
+    mistake: "Whoever once held a claim may commit under it, even if another has taken over.",
+    file: "src/core/record-step.ts",
+    find: 'return record.kind === "claimed" && record.fence === fence ? record : null;',
+    replace: 'return record.kind === "claimed" ? record : null;',
+    checker: "no-effect-under-older-fence",
+  },
+  {
+    name: "claim-without-expiry",
+    mistake: "A claim whose owner died is held for ever.",
+    file: "src/core/record-step.ts",
+    find: 'if (from.kind === "claimed" && from.leaseUntil > now) {',
+    replace: 'if (from.kind === "claimed") {',
+    checker: "liveness",
+  },
+  {
+    name: "dedup-forgotten-on-restart",
+    mistake: "A broker that starts again knows no deduplication ids.",
+    file: "src/broker/engine/recovery.ts",
+    find: 'window?.dedup.add(Buffer.from(entry.digest, "hex"), entry.acceptedAt, entry);',
+    replace: "window?.dedup.oldest();",
+    checker: "dedup-window",
+  },
+  {
+    name: "dead-letter-move-in-two-steps",
+    mistake: "A record is given up on in one write and its dossier comes in another.",
+    file: "src/ingest/fail.ts",
+    find: "await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);",
+    replace:
+      "await ledger.fail(scope, [{ ...attempt, permanent: true }]);\n" +
+      "    await ledger.addNotes(scope, [note]);",
+    checker: "no-loss",
+  },
+  {
+    name: "dead-letter-noted-before-sent",
+    mistake: "The dossier says that the dead letter is in its queue before it is.",
+    file: "src/ingest/fail.ts",
+    find: "const dead_letter = await sendDeadLetter({ clock, deadLetters }, letter);",
+    replace:
+      'const early = { queue: deadLetters.name, message_id: "", sent_at: clock.now() };\n' +
+      "    const told = encodeDossier({ ...dossier, dead_letter: early });\n" +
+      '    const noted = { kind: "dossier", name: record.key, at: clock.now(), count: 0 } as const;\n' +
+      "    await ledger.addNotes(this.#options.scope, [{ ...noted, body: told }]);\n" +
+      "    const dead_letter = await sendDeadLetter({ clock, deadLetters }, letter);",
+    checker: "no-loss",
+  },
+  {
+    name: "heartbeat-missing",
+    mistake: "Nothing renews the lease of a record whose handler takes its time.",
+    file: "src/ingest/lease-keeper.ts",
+    find: "return !renewing && now.steady >= waitUntil && isSoonDue(term, now);",
+    replace: "return renewing && now.steady >= waitUntil && isSoonDue(term, now);",
+    checker: "liveness",
+  },
+  {
+    name: "group-not-halted",
+    mistake: "What waits behind a record that failed goes on without it.",
+    file: "src/ingest/consumer-parts.ts",
+    find: "halting: queue.fifo,",
+    replace: "halting: false,",
+    checker: "fifo-order",
+  },
+  {
+    name: "sequencer-ignored",
+    mistake: "Changes of an object are applied in the order in which they are heard of.",
+    file: "src/core/sequencer.ts",
+    find: "return left < right ? -1 : 1;",
+    replace: "return 1;",
+    checker: "last-writer-wins",
+  },
+  {
+    name: "outbox-marked-before-sent",
+    mistake: "A row is marked sent before the queue has answered for it.",
+    file: "src/produce/courier.ts",
+    find: 'this.#onPoint("before-send");\n',
+    replace:
+      'this.#onPoint("before-send");\n' +
+      "    const early = batch.map(({ row: { key, epoch } }) => {\n" +
+      '      return { key, epoch, messageId: "" };\n' +
+      "    });\n" +
+      "    await this.#ports.outbox.markSent(target.name, early).catch(() => undefined);\n",
+    checker: "no-loss",
+  },
+  {
+    name: "retry-without-cap",
+    mistake: "A record that always fails is tried for ever.",
+    file: "src/ingest/define-pipeline.ts",
+    find: "attempts: retry.attempts ?? DEFAULTS.attempts,",
+    replace: "attempts: Number.MAX_SAFE_INTEGER,",
+    checker: "liveness",
+  },
+  {
+    name: "backoff-without-cap",
+    mistake: "The wait between two tries doubles without end.",
+    file: "src/ingest/policy/retry.ts",
+    find: "return Math.min(Math.max(0, cap), Math.max(0, base) * 2 ** times);",
+    replace: "return Math.max(0, cap) * 0 + Math.max(0, base) * 2 ** times;",
+    checker: "liveness",
+  },
+  {
+    name: "watermark-free-late-drop",
+    mistake: "What is older than a minute by our own clock is dropped as late.",
+    file: "src/ingest/pipeline.ts",
+    find: "const decision = watermark.decide(record, hold);",
+    replace:
+      "if (msBetween(record.eventTime, stages.clock.now()) > 60_000) {\n" +
+      '    return { kind: "done", how: "dropped" };\n' +
+      "  }\n" +
+      "  const decision = watermark.decide(record, hold);",
+    checker: "no-loss",
+  },
+  {
+    name: "counter-not-durable",
+    mistake: "A broker that starts again counts on from the newest message that is still there.",
+    file: "src/broker/engine/recovery.ts",
+    find: "state.resumeAt(snapshot.sequence,",
+    replace: "state.resumeAt(Math.max(0, ...[...snapshot.messages].map(({ seq }) => seq)),",
+    checker: "no-loss",
+  },
+  {
+    name: "fence-from-the-clock-alone",
+    mistake: "A fence is the time of day, which may stand still or go back.",
+    file: "src/core/record-step.ts",
+    find: 'return fenceOf(record.kind === "absent" ? now : Math.max(record.fence + 1, now));',
+    replace: "return fenceOf(now);",
+    checker: "no-effect-under-older-fence",
+  },
+  {
+    name: "watermark-forgotten-on-restart",
+    mistake: "A note that is older than the one that is kept takes its place.",
+    file: "src/core/note.ts",
+    find: "const { at, body } = added.at >= former.at ? added : former;",
+    replace: "const { at, body } = added;",
+    checker: "watermark-monotone",
+  },
+];
