@@ -2,8 +2,8 @@
 // reader's does, so that folders, variables, aliases and background jobs are kept.
 //   S1. What a block prints, on both streams, is gathered up to a mark that only we print.
 //   S2. A command that fails is told, even in the middle of a block; conditions may fail.
-//   S3. Whatever the page started ends with the session, also when the test is cut short: bash
-//       reads its commands from us, and ends its jobs when it hears no more.
+//   S3. Whatever the page started ends with the session. We know the jobs and kill them by their
+//       ids; and if we are cut short ourselves, bash hears no more from us and kills them.
 
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -41,29 +41,42 @@ export function startShell({ folder, env, prelude }: ShellOptions): ShellSession
     "shopt -s expand_aliases",
     "set -m",
     `trap 'kill -9 $(jobs -p) 2>/dev/null' EXIT`, // S3
-    "trap 'exit 1' TERM",
     ...prelude,
     `trap 'echo "${mark} failed $? $BASH_COMMAND"' ERR`, // S2
   ];
   bash.stdin.write(`${begin.join("\n")}\n`);
+  let jobs: number[] = [];
   return {
     async run(commands) {
-      bash.stdin.write(`${commands}\necho; echo ${mark} end\n`);
+      bash.stdin.write(`${commands}\necho; echo ${mark} end $(jobs -p)\n`);
       const output: string[] = [];
       const failed: string[] = [];
       for (;;) {
         const { done, value: line } = await lines.next();
         if (done) throw new Error(`the shell ended in the middle of:\n${commands}`);
-        if (line === `${mark} end`) break;
+        if (line.startsWith(`${mark} end`)) {
+          jobs = line.split(" ").slice(2).filter(Boolean).map(Number);
+          break;
+        }
         if (line.startsWith(mark)) failed.push(line.slice(`${mark} failed `.length));
         else output.push(line);
       }
       return { output: output.join("\n").trim(), failed };
     },
     async close() {
+      for (const pid of jobs) killGroup(pid); // S3
       bash.stdin.end();
-      bash.kill("SIGTERM");
+      bash.kill("SIGKILL"); // It may be waiting for a command that never ends.
       await closed;
     },
   };
+}
+
+/** Job control gives every job a group of its own, named after its first process. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }

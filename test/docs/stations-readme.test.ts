@@ -53,7 +53,7 @@ function prelude(lines: readonly string[]): string {
     ...lines.map((line) => line.replace("http://127.0.0.1:4566", dev.endpoint)),
     "unalias -a",
     `tidegate() { '${process.execPath}' '${main}' "$@"; }`,
-    `aws() { '${commands["aws-cli"]}' --endpoint-url "$AWS_ENDPOINT_URL" "$@"; }`,
+    `aws() { command '${commands["aws-cli"]}' --endpoint-url "$AWS_ENDPOINT_URL" "$@"; }`,
     `sqlite3() { '${process.execPath}' -p "JSON.stringify(${read}.all())" "$@"; }`,
   ].join("\n");
 }

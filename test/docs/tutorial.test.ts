@@ -93,7 +93,7 @@ function open(port: string): ShellSession {
       // T1
       `git() { [ "$*" = "clone REPOSITORY tidegate" ] && ln -s '${root}' tidegate; }`,
       `npm() { [ "$*" = '--prefix tidegate run -s tidegate -- --version' ] && ${version}; }`,
-      `aws() { '${commands["aws-cli"]}' "$@"; }`,
+      `aws() { command '${commands["aws-cli"]}' "$@"; }`,
       `sqlite3() { '${process.execPath}' -e '${read}' "$@"; }`,
     ],
   });
