@@ -13,7 +13,9 @@ function listed(): string[] {
     const [heading = "", ...lines] = section.split("\n");
     return lines.flatMap((line) => {
       const [, target = ""] = /^- \[.+?\]\(([^)]+)\)/.exec(line) ?? [];
-      return target === "" || target.startsWith("..") ? [] : [`${heading.toLowerCase()}: ${target}`];
+      return target === "" || target.startsWith("..")
+        ? []
+        : [`${heading.toLowerCase()}: ${target}`];
     });
   });
 }
