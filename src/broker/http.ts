@@ -8,7 +8,10 @@
 //      query protocol, which tells SQS and SNS apart by itself;
 //   5. anything else: S3, whose requests name nothing but their address.
 //   Without S3, the query protocol answers the rest, and refuses what names no action.
+//   H1. S3 and the query protocol are loaded by the first request for them. They are a third of all
+//       code, and whoever speaks JSON to a queue should not wait for them at the start.
 
+import { present } from "../core/assert.ts";
 import type { HttpHandler, HttpHead } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { brokerOfActions } from "./engine/disturbed-broker.ts";
@@ -16,9 +19,7 @@ import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.
 import type { Site } from "./wire/call.ts";
 import { answerCertificate, isCertificatePath } from "./wire/certificate.ts";
 import { answerJson } from "./wire/json-protocol.ts";
-import { answerQuery } from "./wire/query-protocol.ts";
 import type { S3Site } from "./wire/s3/s3-call.ts";
-import { answerS3 } from "./wire/s3/s3-protocol.ts";
 import { senderIdOf } from "./wire/sender-id.ts";
 
 export interface BrokerHttpOptions extends AdminOptions {
@@ -37,15 +38,31 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
     hostFallback: options.hostFallback ?? "localhost",
     onError: options.onError,
   };
+  const { s3 } = options;
+  const answerQuery = loadedFirst(async () => {
+    const wire = await import("./wire/query-protocol.ts");
+    return (request) => wire.answerQuery(site, request);
+  });
+  const answerS3 = loadedFirst(async () => {
+    const wire = await import("./wire/s3/s3-protocol.ts");
+    return (request) => wire.answerS3(site, present(s3, "buckets"), request);
+  });
   return (request) => {
     const target = request.headers["x-amz-target"];
     if (target !== undefined) return answerJson(site, request, target);
     if (isAdminPath(request.path)) return answerAdmin(site, options, request);
     if (isCertificatePath(request.path)) return answerCertificate(site, request);
-    if (options.s3 !== undefined && isForS3(request, broker.account)) {
-      return answerS3(site, options.s3, request);
-    }
-    return answerQuery(site, request);
+    if (s3 !== undefined && isForS3(request, broker.account)) return answerS3(request);
+    return answerQuery(request);
+  };
+}
+
+/** A handler whose code is loaded when there is something to handle (H1). */
+function loadedFirst(load: () => Promise<HttpHandler>): HttpHandler {
+  let handler: HttpHandler | null = null;
+  return async (request) => {
+    handler ??= await load();
+    return handler(request);
   };
 }
 

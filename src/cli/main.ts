@@ -14,7 +14,8 @@ if (tooOld) {
 } else {
   // Keeps compiled modules in the system's folder for temporary files: later starts are quicker.
   const { enableCompileCache } = await import("node:module");
-  enableCompileCache();
+  const { directory } = enableCompileCache();
+  if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory; // For threads.
   // Whoever read us may have seen enough, as in `tidegate why … | head`: that ends no command.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

@@ -8,6 +8,8 @@ test("the command is told as it can be called: from the package, the repository,
   expect(sourceFolder).toBe(root);
   expect(ownCommand(root, null)).toBe("npx tidegate");
   expect(ownCommand(root)).toBe("npm run -s tidegate --");
-  expect(ownCommand("/elsewhere", "/a/clone")).toBe("node /a/clone/src/cli/main.ts");
-  expect(ownCommand("/elsewhere", "/my clone")).toBe("node '/my clone/src/cli/main.ts'");
+  const elsewhere = (clone: string, node: string) => ownCommand("/elsewhere", clone, node);
+  expect(elsewhere("/a/clone", "/bin/node")).toBe("node /a/clone/src/cli/main.ts");
+  expect(elsewhere("/a/clone", "/a/clone/node")).toBe("/a/clone/node /a/clone/src/cli/main.ts");
+  expect(elsewhere("/my clone", "/bin/node")).toBe("node '/my clone/src/cli/main.ts'");
 });

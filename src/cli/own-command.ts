@@ -13,10 +13,16 @@ export const sourceFolder: string | null = import.meta.url.endsWith(".ts")
   : null;
 
 /** What to type before a command's name, in that folder (O1). */
-export function ownCommand(folder: string, repository: string | null = sourceFolder): string {
+export function ownCommand(
+  folder: string,
+  repository: string | null = sourceFolder,
+  node: string = process.execPath,
+): string {
   if (repository === null) return "npx tidegate";
   if (relative(repository, folder) === "") return "npm run -s tidegate --";
-  return `node ${quoted(join(repository, "src/cli/main.ts"))}`;
+  // The machine's own Node may be too old for the sources; the one that the clone brings is not.
+  const runner = node.startsWith(repository) ? quoted(node) : "node";
+  return `${runner} ${quoted(join(repository, "src/cli/main.ts"))}`;
 }
 
 /** A path as one word of a shell. */

@@ -10,7 +10,6 @@ import { createBroker } from "../broker/engine/create-broker.ts";
 import { disturbedBroker } from "../broker/engine/disturbed-broker.ts";
 import { createBrokerHttp, wantsStream } from "../broker/http.ts";
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
-import { readFaultSpecs } from "../broker/wire/fault-specs.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createHttpListener } from "../platform/http-listener.ts";
 import { createHttpClient } from "../platform/node-http-client.ts";
@@ -27,9 +26,7 @@ import { createMemoryBlobStore } from "../stores/memory/blob-store.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createSqliteBrokerStore } from "../stores/sqlite/broker-store.ts";
 import { createBrokerObjects } from "./broker-objects.ts";
-import { applyInit } from "./init/apply-init.ts";
 import type { CloudInit } from "./init/cloud-init.ts";
-import { initSite, prepareInit } from "./init/prepare-init.ts";
 import { createGate } from "./request-gate.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
@@ -94,9 +91,8 @@ export function startCloud(
 export function startCloud(options?: CloudOptions): Promise<Cloud>;
 export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   checkOptions(options);
-  const faults = faultsOf(options);
-  const init =
-    options.init === undefined ? null : await prepareInit(options.init, settingsOf(options));
+  const faults = await faultsOf(options);
+  const setUp = options.init === undefined ? null : await prepareSetUp(options.init, options);
   const { host = "127.0.0.1", port = 0 } = options;
   const onError = options.onError ?? ((error: unknown) => console.error(error));
   const store = openStore(options);
@@ -117,7 +113,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     closeListener = listener.close;
     const chosenPort = await listener.listen(port, host);
     const endpoint = endpointOf(host, chosenPort);
-    if (init !== null) await applyInit(init, initSite(settingsOf(options), endpoint), broker); // G3
+    await setUp?.(endpoint, broker); // G3
     for (const spec of faults) broker.faults.put(spec);
     gate.open();
     void blobs.sweep((blob) => store.objects.hasBlob(blob)).catch(onError);
@@ -128,6 +124,15 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     await (broker ?? store).close(); // G1
     throw error;
   }
+}
+
+/** Checks a set-up and gives what does it. Its code is loaded only where there is one. */
+async function prepareSetUp(given: CloudInit, options: CloudOptions) {
+  const { initSite, prepareInit } = await import("./init/prepare-init.ts");
+  const { applyInit } = await import("./init/apply-init.ts");
+  const init = await prepareInit(given, settingsOf(options));
+  return (endpoint: string, broker: Broker) =>
+    applyInit(init, initSite(settingsOf(options), endpoint), broker);
 }
 
 function openBlobs(
@@ -243,7 +248,9 @@ function checkOptions(options: CloudOptions): void {
   }
 }
 
-function faultsOf({ faults = [] }: CloudOptions): readonly FaultSpec[] {
+async function faultsOf({ faults = [] }: CloudOptions): Promise<readonly FaultSpec[]> {
+  if (Array.isArray(faults) && faults.length === 0) return []; // Their code is not needed then.
+  const { readFaultSpecs } = await import("../broker/wire/fault-specs.ts");
   const read = readFaultSpecs(faults);
   return read.ok ? read.specs : refuse(read.problems.join("\n"));
 }

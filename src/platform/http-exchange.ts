@@ -29,6 +29,7 @@ export class HttpExchange implements HttpRequest {
   bodyStream?: AsyncIterable<Uint8Array>;
   /** A reading of performance.now(), or null while nobody waits (E1). */
   waitingSince: number | null = null;
+  place = -1;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   /** The client waits to be told to go on (E2). */
@@ -136,14 +137,22 @@ export class HttpExchange implements HttpRequest {
     this.waitingSince = null;
   }
 
-  /** Sends the last of the reply; the connection is closed after it if the request is not over. */
-  async end(last: string | Uint8Array): Promise<void> {
+  /**
+   * Sends the last of the reply; the connection is closed after it if the request is not over. Null
+   * when there is nothing to wait for.
+   */
+  end(last: string | Uint8Array): Promise<void> | null {
     const request = this.#request;
     const response = this.#response;
     if (request.complete || this.#asks || response.destroyed) {
       response.end(last);
-      return;
+      return null;
     }
+    return this.#endEarly(last);
+  }
+
+  async #endEarly(last: string | Uint8Array): Promise<void> {
+    const response = this.#response;
     response.flushHeaders();
     response.write(last);
     await this.#linger();

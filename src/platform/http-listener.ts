@@ -13,6 +13,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { TidegateError } from "../core/errors.ts";
 import type { HttpHandler, HttpHead, HttpReply } from "../ports/http.ts";
 import { HttpExchange } from "./http-exchange.ts";
+import { OpenExchanges } from "./open-exchanges.ts";
 
 const HEADER_BYTES_MAX = 16 * 1_024;
 /**
@@ -58,7 +59,7 @@ export function createHttpListener(
   options: HttpListenerOptions,
 ): HttpListener {
   const bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_MAX;
-  const exchanges = new Set<HttpExchange>();
+  const exchanges = new OpenExchanges<HttpExchange>();
   let closing = false;
 
   const answer = async (exchange: HttpExchange, response: ServerResponse) => {
@@ -66,7 +67,9 @@ export function createHttpListener(
     try {
       const reply = await handler(exchange);
       if (exchange.bodyStream !== undefined) await exchange.dropRest();
-      await sendReply(exchange, response, reply, closing);
+      // Most replies are whole, and need nobody to wait for them.
+      const sending = sendReply(exchange, response, reply, closing);
+      if (sending !== null) await sending;
     } catch (error) {
       options.onError(error);
       if (response.headersSent) response.destroy();
@@ -122,7 +125,7 @@ function createLimitedServer(options: HttpListenerOptions): Server {
 }
 
 /** Cuts off whoever keeps us waiting beyond the limits (N2). */
-function watchSlow(exchanges: ReadonlySet<HttpExchange>, options: HttpListenerOptions) {
+function watchSlow(exchanges: Iterable<HttpExchange>, options: HttpListenerOptions) {
   const wholeMsMax = options.requestMsMax ?? REQUEST_MS_MAX;
   const stallMsMax = options.stallMsMax ?? STALL_MS_MAX;
   const check = () => {
@@ -141,28 +144,30 @@ const INTERNAL_ERROR: HttpReply = { status: 500, headers: [], body: "" };
 /** Statuses that have no body, and so no length of one. */
 const BODILESS = new Set([204, 304]);
 
-async function sendReply(
+/** Null when all has been handed to the system. */
+function sendReply(
   exchange: HttpExchange,
   response: ServerResponse,
   reply: HttpReply,
   last: boolean,
-): Promise<void> {
+): Promise<void> | null {
   const { status, headers, body } = reply;
   const streamed = typeof body !== "string" && !(body instanceof Uint8Array);
   if (reply.dropped) response.destroy();
-  if (response.destroyed) {
-    if (streamed) await giveUp(body);
-    return; // N3
-  }
+  if (response.destroyed) return streamed ? giveUp(body) : null; // N3
   const sent = [...headers];
   const length = reply.bodyBytes ?? (streamed ? null : byteLength(body));
   if (length !== null && !BODILESS.has(status)) sent.push("content-length", String(length));
   if (last || !response.req.complete) sent.push("connection", "close");
   response.writeHead(status, sent);
-  if (!streamed) {
-    await exchange.end(body);
-    return;
-  }
+  return streamed ? sendStream(exchange, response, body) : exchange.end(body);
+}
+
+async function sendStream(
+  exchange: HttpExchange,
+  response: ServerResponse,
+  body: AsyncIterable<Uint8Array>,
+): Promise<void> {
   for await (const chunk of body) {
     await exchange.send(chunk); // Whoever gives chunks may use one's memory again after it.
     if (response.destroyed) return; // N3

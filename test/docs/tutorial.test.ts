@@ -85,13 +85,14 @@ function open(port: string): ShellSession {
     const query = new (require("node:sqlite").DatabaseSync)(file, { readOnly: true }).prepare(sql);
     for (const row of query.all()) console.log(Object.values(row).map((value, at) =>
       /amount/.test(query.columns()[at].name) ? value.toFixed(1) : value).join("|"));`;
+  const version = `'${process.execPath}' tidegate/src/cli/main.ts --version`;
   return startShell({
     folder,
     env: { ...Object.fromEntries(inherited), TIDEGATE_PORT: port, AWS_CONFIG_FILE: "/dev/null" },
     prelude: [
       // T1
       `git() { [ "$*" = "clone REPOSITORY tidegate" ] && ln -s '${root}' tidegate; }`,
-      `npm() { [ "$*" = "--prefix tidegate ci" ] && [ -d tidegate/node_modules ]; }`,
+      `npm() { [ "$*" = '--prefix tidegate run -s tidegate -- --version' ] && ${version}; }`,
       `aws() { '${commands["aws-cli"]}' "$@"; }`,
       `sqlite3() { '${process.execPath}' -e '${read}' "$@"; }`,
     ],

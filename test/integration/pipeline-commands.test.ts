@@ -334,7 +334,7 @@ describe("tidegate init", () => {
     const { code, out, err } = await end(["init", "shop"]);
     expect([code, out.split("\n")]).toEqual([0, expect.arrayContaining(["pipeline.ts"])]);
     expect(err).toMatch(
-      /^Next: cd shop && node .*main\.ts'? dev pipeline\.ts --watch-folder inbox\n/,
+      /^Next: cd shop && .*node'? .*main\.ts'? dev pipeline\.ts --watch-folder inbox\n/,
     );
     const again = await end(["init", "shop"]);
     expect([again.code, again.err]).toEqual([2, expect.stringContaining("nothing was written")]);

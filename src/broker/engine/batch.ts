@@ -45,6 +45,8 @@ export class Batch implements Step {
       case "delete-message":
         this.#cache.delete(change.seq);
         break;
+      case "update-receipt":
+        break;
       default:
         this.objects.note(change);
     }

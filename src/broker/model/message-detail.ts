@@ -27,13 +27,14 @@ export function formatDetail(detail: MessageDetail): string | null {
   const { attributes, traceHeader, dedupId, sourceArn, unsigned, purpose } = detail;
   const text = traceHeader ?? dedupId ?? sourceArn ?? unsigned ?? purpose ?? null;
   if (attributes === null && text === null) return null;
+  // What is undefined is left out.
   return JSON.stringify({
-    ...(attributes === null ? {} : { attributes }),
-    ...(traceHeader === null ? {} : { traceHeader }),
-    ...(dedupId === null ? {} : { dedupId }),
-    ...(sourceArn === null ? {} : { sourceArn }),
-    ...(unsigned === undefined ? {} : { unsigned }),
-    ...(purpose === undefined ? {} : { purpose }),
+    attributes: attributes ?? undefined,
+    traceHeader: traceHeader ?? undefined,
+    dedupId: dedupId ?? undefined,
+    sourceArn: sourceArn ?? undefined,
+    unsigned,
+    purpose,
   });
 }
 

@@ -41,6 +41,21 @@ test("garbage is no handle (R2)", () => {
   );
 });
 
+test("text that stands for the same bytes in another way is no handle (R2)", () => {
+  const text = handles.encode(0xffffffff, Number.MAX_SAFE_INTEGER, 0xfbefbefb);
+  expect(text).toMatch(/[+/]/);
+  const others = [
+    text.replaceAll("+", "-").replaceAll("/", "_"),
+    `${text}=`,
+    `${text.slice(0, 16)}\n${text.slice(16)}`,
+    `${text.slice(0, -1)}=`,
+    `${text.slice(0, -1)}\u0141`,
+    `${text.slice(0, -1)}\u{1f600}`.slice(0, 32),
+  ];
+  for (const other of others) expect(handles.decode(other)).toBe(null);
+  expect(handles.decode(text)).not.toBe(null);
+});
+
 test("a handle with one bit turned is no handle (R2)", () => {
   fc.assert(
     fc.property(anyHandle, fc.nat(24 * 8 - 1), ({ queue, seq, receiveCount }, bit) => {

@@ -106,7 +106,7 @@ function deliver(
     const content = step.read(seq);
     const detail = parseDetail(content.detail);
     const { attributes, traceHeader, dedupId, sourceArn, unsigned } = detail;
-    return {
+    const delivery = {
       messageId: content.id,
       receiptHandle: state.handles.encode(queue.record.number, seq, receiveCount),
       body: content.body,
@@ -119,7 +119,7 @@ function deliver(
       firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
       receiveCount,
       sourceArn,
-      ...(unsigned === undefined ? {} : { unsigned }),
     };
+    return unsigned === undefined ? delivery : { ...delivery, unsigned };
   });
 }

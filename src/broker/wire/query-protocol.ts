@@ -12,6 +12,7 @@ import { isDropped } from "../engine/disturbance.ts";
 import type { Fault } from "../model/fault.ts";
 import type { Action, Call, Site } from "./call.ts";
 import { reportFailure } from "./failure.ts";
+import { isForeignPage } from "./foreign-page.ts";
 import { NO_ANSWER, runAction } from "./injection.ts";
 import { decodeInput, type ParameterNode, readParameters } from "./query-input.ts";
 import {
@@ -50,12 +51,6 @@ export async function answerQuery(site: Site, request: HttpRequest): Promise<Htt
     return faultReply(service, request, invalidAction(name)); // Y1
   }
   return run(service, { site, request, protocol: "query" }, action, root, onQueue);
-}
-
-/** Whether a browser sent this on behalf of a page that is not ours (Y3). */
-export function isForeignPage(request: HttpRequest): boolean {
-  const from = request.headers["sec-fetch-site"];
-  return from !== undefined && from !== "same-origin" && from !== "none";
 }
 
 async function run(

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { epochMs } from "../../core/units.ts";
 import type { MessageContent, MessageHead } from "../../ports/broker-store.ts";
-import { BlockBuilder, type BlockRows, contentIn, headsIn } from "./message-block.ts";
+import { BlockBuilder, type BlockRows, contentIn, headsIn, openContents } from "./message-block.ts";
 import { PAGE_MESSAGES } from "./receipt-pages.ts";
 
 const anyTime = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }).map(epochMs);
@@ -75,7 +75,9 @@ test("whatever is packed is read back, message by message, from the block that h
       const blocks = pack(messages);
       expect(blocks.flatMap((rows) => [...headsIn(rows)])).toEqual(messages.map((m) => m.head));
       for (const { head, content } of messages) {
-        const holders = blocks.map((rows) => contentIn(rows, head.seq)).filter(Boolean);
+        const holders = blocks
+          .map((rows) => contentIn(openContents(rows), head.seq))
+          .filter(Boolean);
         expect(holders).toEqual([content]);
       }
       expect(blocks.reduce((sum, rows) => sum + rows.count, 0)).toBe(messages.length);
@@ -103,12 +105,12 @@ test("a megabyte of astral characters keeps its lengths and its neighbours", () 
   const [rows] = pack([plain(1, body)]) as [BlockRows];
   // What comes back from UTF-8 has the same units again.
   const text = Buffer.from(rows.text).toString();
-  expect(contentIn({ ...rows, text }, 1)?.body === body).toBe(true);
+  expect(contentIn(openContents({ ...rows, text }), 1)?.body === body).toBe(true);
 });
 
 test("a number outside of the block has no content", () => {
   const [rows] = pack([plain(5), plain(6)]) as [BlockRows];
-  expect([4, 7].map((seq) => contentIn(rows, seq))).toEqual([undefined, undefined]);
+  expect([4, 7].map((seq) => contentIn(openContents(rows), seq))).toEqual([undefined, undefined]);
 });
 
 test("a builder that was emptied remembers nothing of the last block", () => {
@@ -121,7 +123,7 @@ test("a builder that was emptied remembers nothing of the last block", () => {
   const rows = builder.take();
   expect([...headsIn(rows)]).toEqual([head]);
   expect(rows.groups).toBeNull();
-  expect(contentIn(rows, 9)).toEqual(content);
+  expect(contentIn(openContents(rows), 9)).toEqual(content);
 });
 
 test("a message that does not follow is refused, not misplaced", () => {

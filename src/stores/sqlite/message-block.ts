@@ -119,28 +119,44 @@ export function* headsIn(
   }
 }
 
-/** The content of one message of a block, or undefined if it has none of that number. */
-export function contentIn(
-  rows: Pick<BlockRows, "first" | "lengths" | "text">,
-  seq: number,
-): MessageContent | undefined {
+/** The contents of a block, ready to be taken out one by one. */
+export interface BlockContents {
+  readonly first: number;
+  readonly text: string;
+  /** LENGTHS numbers a message, as they were written. */
+  readonly lengths: Uint32Array;
+  /** Where the text of each message begins. */
+  readonly starts: Uint32Array;
+}
+
+export function openContents(rows: Pick<BlockRows, "first" | "lengths" | "text">): BlockContents {
   const lengths = new Uint32Array(aligned(rows.lengths));
-  const index = seq - rows.first;
-  if (index < 0 || index >= lengths.length / LENGTHS) return undefined;
+  const starts = new Uint32Array(lengths.length / LENGTHS);
   let start = 0;
-  for (let before = 0; before < index * LENGTHS; before += LENGTHS) {
-    const detail = lengths[before + 2] as number;
-    start += (lengths[before] as number) + (lengths[before + 1] as number);
+  for (let index = 0; index < starts.length; index += 1) {
+    starts[index] = start;
+    const detail = lengths[index * LENGTHS + 2] as number;
+    start += (lengths[index * LENGTHS] as number) + (lengths[index * LENGTHS + 1] as number);
     start += detail === 0 ? 0 : detail - 1;
   }
-  const [id, body, detail] = lengths.subarray(index * LENGTHS) as unknown as number[];
-  const bodyStart = start + (id as number);
-  const detailStart = bodyStart + (body as number);
+  return { first: rows.first, text: rows.text, lengths, starts };
+}
+
+/** The content of one message of a block, or undefined if it has none of that number. */
+export function contentIn(
+  { first, text, lengths, starts }: BlockContents,
+  seq: number,
+): MessageContent | undefined {
+  const index = seq - first;
+  const start = starts[index];
+  if (start === undefined) return undefined;
+  const bodyStart = start + (lengths[index * LENGTHS] as number);
+  const detailStart = bodyStart + (lengths[index * LENGTHS + 1] as number);
+  const detail = lengths[index * LENGTHS + 2] as number;
   return {
-    id: rows.text.slice(start, bodyStart),
-    body: rows.text.slice(bodyStart, detailStart),
-    detail:
-      detail === 0 ? null : rows.text.slice(detailStart, detailStart + (detail as number) - 1),
+    id: text.slice(start, bodyStart),
+    body: text.slice(bodyStart, detailStart),
+    detail: detail === 0 ? null : text.slice(detailStart, detailStart + detail - 1),
   };
 }
 

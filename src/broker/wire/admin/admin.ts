@@ -6,7 +6,7 @@
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import type { Site } from "../call.ts";
 import { reportFailure } from "../failure.ts";
-import { isForeignPage } from "../query-protocol.ts";
+import { isForeignPage } from "../foreign-page.ts";
 import { adminError, adminFault } from "./admin-reply.ts";
 import type { AdminOptions, AdminRoute } from "./admin-route.ts";
 import { clock } from "./clock.ts";

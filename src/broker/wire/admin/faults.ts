@@ -6,7 +6,6 @@
 import type { Broker } from "../../engine/broker.ts";
 import type { FaultSpec } from "../../model/fault-plan.ts";
 import type { Site } from "../call.ts";
-import { FAULTS_MAX, readFaultSpecs } from "../fault-specs.ts";
 import { decodeUtf8 } from "../utf8.ts";
 import { adminError, adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
@@ -25,6 +24,8 @@ export const faults = adminRoute({
 });
 
 async function addFaults({ site, request }: AdminCall) {
+  // Knows the names of all actions there are, S3's included, which are not loaded before need.
+  const { FAULTS_MAX, readFaultSpecs } = await import("../fault-specs.ts");
   const read = readFaultSpecs(parse(decodeUtf8(request.body)));
   if (!read.ok) return refused(read.problems);
   const plan = site.broker.faults;

@@ -8,7 +8,7 @@ import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import type { Origin } from "../../model/s3/s3-operations.ts";
 import type { Site } from "../call.ts";
 import { reportFailure } from "../failure.ts";
-import { isForeignPage } from "../query-protocol.ts";
+import { isForeignPage } from "../foreign-page.ts";
 import { origin } from "../queue-url.ts";
 import { inheritedTraceHeader } from "../send-entry.ts";
 import { checkPresigned } from "./presigned.ts";

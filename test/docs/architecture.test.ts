@@ -1,0 +1,33 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ROOMS } from "../tidy/rooms.ts";
+import { readRepository } from "../tidy/source-file.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const root = join(import.meta.dirname, "../..");
+const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+/** src/broker and src/index.ts: told of by name in the rows of what they put together. */
+const TOLD_OTHERWISE = ["broker", "index"];
+
+test("every room of the import table is told of, with a ring if and only if it has no code", () => {
+  const told = rowsOf(page, "room").flatMap(([cell = ""]) =>
+    [...cell.matchAll(/`([a-z/]+)`/g)].map(([, name = ""]) => [name, !cell.startsWith("○")]),
+  );
+  const rooms = Object.keys(ROOMS)
+    .filter((name) => !TOLD_OTHERWISE.includes(name))
+    .map((name) => [name, existsSync(join(root, "src", name))]);
+  expect(told.toSorted()).toEqual(rooms.toSorted());
+});
+
+test("every word of the glossary is told once, and is a word of the code unless a ring says planned", () => {
+  const words = rowsOf(page, "word").map(([word = ""]) => word);
+  expect(new Set(words).size).toBe(words.length);
+  const source = readRepository(root)
+    .filter(({ path }) => path.startsWith("src/"))
+    .map(({ text }) => text.toLowerCase())
+    .join("\n");
+  const planned = words.filter((word) => word.startsWith("○"));
+  const unused = words.filter((word) => !new RegExp(`\\b${word.replace("○ ", "")}`).test(source));
+  expect(unused).toEqual(planned);
+});
