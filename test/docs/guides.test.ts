@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -14,6 +14,8 @@ test.each([
   ["docs/guides/set-up-file.md", "examples/cloud.json", "json"],
   ["docs/guides/sinks.md", "examples/order-tables.ts", "ts"],
   ["docs/guides/sinks.md", "examples/own-sink.ts", "ts"],
+  ["docs/guides/proving-handlers.md", "examples/unsafe/pipeline.ts", "ts"],
+  ["docs/guides/proving-handlers.md", "examples/unsafe/proof.test.ts", "ts"],
 ])("%s shows %s, word for word", (page, example, language) => {
   expect(read(page)).toContain(`\`\`\`${language}\n${read(example)}\`\`\``);
 });
@@ -65,4 +67,22 @@ test("the guide to set-ups tells of every field that the schema has", () => {
   for (const field of Object.keys(schema.$defs.notification?.properties ?? {})) {
     expect(told.bucket, `notification.${field}`).toContain(field);
   }
+});
+
+describe("the guide to proving handlers", () => {
+  const page = read("docs/guides/proving-handlers.md");
+
+  test("shows the story of the unsafe example, word for word", () => {
+    const args = ["src/cli/main.ts", "prove", "examples/unsafe/pipeline.ts"];
+    const { stdout, status } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+    expect(page).toContain(`\`\`\`text\n${stdout}\`\`\``);
+    expect(status).toBe(1);
+  });
+
+  test("shows a proof that runs under node:test", () => {
+    const flags = ["--conditions=tidegate-source", "--test", "--test-reporter=tap"];
+    const args = [...flags, "examples/unsafe/proof.test.ts"];
+    const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+    expect(output).toMatch(/^# pass 1$/m);
+  });
 });

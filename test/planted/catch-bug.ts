@@ -58,7 +58,11 @@ export async function catchBug(bug: PlantedBug): Promise<Caught | null> {
   return searchFor(bug);
 }
 
-async function isClean(seed: number): Promise<boolean> {
-  const { seen } = await hunt("none", String(seed));
-  return seen.length === 0;
+const clean = new Map<number, Promise<boolean>>();
+
+/** Whether nothing is seen at a seed without any bug; asked once per seed. */
+function isClean(seed: number): Promise<boolean> {
+  const known = clean.get(seed) ?? hunt("none", String(seed)).then(({ seen }) => seen.length === 0);
+  clean.set(seed, known);
+  return known;
 }

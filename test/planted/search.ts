@@ -6,13 +6,16 @@ import { firstSeeds, searchFor } from "./catch-bug.ts";
 import { PLANTED_BUGS } from "./planted-bugs.ts";
 
 const wanted = process.argv.slice(2);
-const seeds: Record<string, number> = { ...firstSeeds() };
 for (const bug of PLANTED_BUGS) {
   if (wanted.length > 0 && !wanted.includes(bug.name)) continue;
   const caught = await searchFor(bug);
-  if (caught !== null) seeds[bug.name] = caught.seed;
+  if (caught !== null) remember(bug.name, caught.seed);
   const told = caught === null ? "not seen" : `seed ${caught.seed}: ${caught.first}`;
   process.stdout.write(`${bug.name} (${bug.checker}): ${told}\n`);
 }
-const text = `${JSON.stringify(seeds, null, 2)}\n`;
-writeFileSync(new URL("first-seeds.json", import.meta.url), text);
+
+/** At once: a search may take long, and others may run beside it. */
+function remember(name: string, seed: number): void {
+  const text = JSON.stringify({ ...firstSeeds(), [name]: seed }, null, 2);
+  writeFileSync(new URL("first-seeds.json", import.meta.url), `${text}\n`);
+}

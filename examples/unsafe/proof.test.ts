@@ -1,0 +1,10 @@
+import { test } from "node:test";
+import { proveHandler } from "tidegate/testkit";
+import orders from "./mended.ts";
+
+test("orders are told once, whatever happens on the way", async () => {
+  await proveHandler(orders, {
+    samples: [{ payload: { order: "A-1", amount: 12.5 } }],
+    fetch: () => Response.json({ accepted: true }, { status: 201 }),
+  });
+});

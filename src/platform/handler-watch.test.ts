@@ -1,0 +1,124 @@
+import { createConnection } from "node:net";
+import { expect, test } from "vitest";
+import {
+  type HandlerWorld,
+  installHandlerWatch,
+  type OutsideRequest,
+  SocketRefused,
+  watchHandler,
+} from "./handler-watch.ts";
+
+function createHandlerWorld() {
+  const used: string[] = [];
+  const requests: OutsideRequest[] = [];
+  const world: HandlerWorld = {
+    now: () => 1_000,
+    fraction: () => 0.25,
+    sleep: async () => {},
+    used: (use, call) => void used.push(`${use}: ${call}`),
+    fetch: async (request) => {
+      requests.push(request);
+      return Response.json({ answered: true });
+    },
+  };
+  return { world, used, requests };
+}
+
+async function watching<T>(world: HandlerWorld, work: () => T): Promise<Awaited<T>> {
+  const uninstall = installHandlerWatch();
+  try {
+    return await watchHandler(world, work);
+  } finally {
+    uninstall();
+  }
+}
+
+test("a watched handler reads the time and draws chance from its world, after awaits, too", async () => {
+  const { world, used } = createHandlerWorld();
+  const seen = await watching(world, async () => {
+    await Promise.resolve();
+    return [Date.now(), new Date().toISOString(), Math.random(), crypto.randomUUID()];
+  });
+  expect(seen).toEqual([
+    1_000,
+    "1970-01-01T00:00:01.000Z",
+    0.25,
+    "40000000-4000-4000-8000-000040000000",
+  ]);
+  expect(used).toEqual([
+    "time: Date.now()",
+    "time: new Date()",
+    "chance: Math.random()",
+    "chance: randomUUID()",
+  ]);
+});
+
+test("dates that are given are dates as ever, and are no use of the time", async () => {
+  const { world, used } = createHandlerWorld();
+  const given = await watching(world, () => [new Date(5), new Date("2026-01-01"), Date.UTC(2026)]);
+  expect(given).toEqual([new Date(5), new Date("2026-01-01"), Date.UTC(2026)]);
+  expect(given[0]).toBeInstanceOf(Date);
+  expect(used).toEqual([]);
+});
+
+test("code that nobody watches sees the globals as they are, while another is watched (W1)", async () => {
+  const { world, used } = createHandlerWorld();
+  const uninstall = installHandlerWatch();
+  const outside = Date.now();
+  await watchHandler(world, async () => Date.now());
+  uninstall();
+  expect(outside).toBeGreaterThan(1_000_000);
+  expect(used).toHaveLength(1);
+});
+
+test("outside calls go to the world, with method, headers and body", async () => {
+  const { world, requests } = createHandlerWorld();
+  const answer = await watching(world, async () => {
+    const init = { method: "POST", headers: { "X-Key": "k" }, body: "hello" };
+    return (await fetch("https://shop.example/orders", init)).json();
+  });
+  expect(answer).toEqual({ answered: true });
+  expect(requests).toMatchObject([
+    { method: "POST", url: "https://shop.example/orders", body: "hello" },
+  ]);
+  expect(requests[0]?.headers["x-key"]).toBe("k");
+});
+
+test("an outside call that was called off is not made", async () => {
+  const { world, requests } = createHandlerWorld();
+  const signal = AbortSignal.abort(new Error("the lease is lost"));
+  const calling = watching(world, () => fetch("https://shop.example/orders", { signal }));
+  await expect(calling).rejects.toThrow("the lease is lost");
+  expect(requests).toEqual([]);
+});
+
+test("sockets are refused (W2)", async () => {
+  const { world, used } = createHandlerWorld();
+  const opening = watching(world, () => createConnection(9, "127.0.0.1"));
+  await expect(opening).rejects.toBeInstanceOf(SocketRefused);
+  expect(used).toEqual(["socket: a socket"]);
+});
+
+test("timers that are called off do not run", async () => {
+  const { world } = createHandlerWorld();
+  const ran: string[] = [];
+  await watching(world, async () => {
+    setTimeout(() => ran.push("kept"), 60_000);
+    clearTimeout(setTimeout(() => ran.push("called off"), 60_000));
+    await Promise.resolve();
+    await Promise.resolve();
+  });
+  expect(ran).toEqual(["kept"]);
+});
+
+test("when the last watcher is gone, every global is what it was (W3)", () => {
+  const globals = () => [Date, Math.random, fetch, setTimeout, clearTimeout, console.log];
+  const before = globals();
+  const [first, second] = [installHandlerWatch(), installHandlerWatch()];
+  expect(globals()).not.toEqual(before);
+  first();
+  first();
+  expect(Date).not.toBe(before[0]);
+  second();
+  for (const [at, each] of globals().entries()) expect(each).toBe(before[at]);
+});

@@ -1,0 +1,135 @@
+// `tidegate prove` as it is called: a real Node, real pipeline files, real exit codes.
+
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "../..");
+const folder = mkdtempSync(join(tmpdir(), "tidegate-prove-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function prove(...words: string[]) {
+  const args = [join(root, "src/cli/main.ts"), "prove", ...words];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return { status, stdout, stderr };
+}
+
+function writePipeline(name: string, handler: string, source = '{ queue: "orders" }'): string {
+  const file = join(folder, `${name}.ts`);
+  const spec = `name: "${name}", source: ${source}, handler: ${handler}`;
+  const imports = 'import { pipeline } from "tidegate";\nimport { connect } from "node:net";\n';
+  writeFileSync(file, `${imports}void connect;\nexport default pipeline({ ${spec} });\n`);
+  return file;
+}
+
+function writeFileIn(name: string, text: string): string {
+  const file = join(folder, name);
+  mkdirSync(join(file, ".."), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+test("the stations survive, on the files of their generator", () => {
+  const { status, stdout } = prove("examples/stations/pipeline.ts", "--seeds", "10");
+  expect(stdout).toMatch(/^stations survived all \d+ schedules \(6 records, \d+ points\)\.$/m);
+  expect(status).toBe(0);
+});
+
+test("the unsafe example breaks in ten steps at the most, and its mended form survives", () => {
+  const broken = prove("examples/unsafe/pipeline.ts");
+  expect(broken.status).toBe(1);
+  expect(broken.stdout).toMatch(/^unsafe-orders breaks with one fault: POST /);
+  const steps = broken.stdout.split("\n").filter((line) => /^ {2}\d+\. /.test(line));
+  expect(steps.length).toBeGreaterThan(2);
+  expect(steps.length).toBeLessThanOrEqual(10);
+  expect(prove("examples/unsafe/mended.ts", "--seeds", "10").status).toBe(0);
+});
+
+test("--json tells the same as one object", () => {
+  const { status, stdout } = prove("examples/unsafe/pipeline.ts", "--json");
+  expect(status).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    file: "examples/unsafe/pipeline.ts",
+    samples: "examples/unsafe/samples.jsonl",
+    verdict: "broken",
+    failure: { record: "sample-1", faults: 1 },
+  });
+});
+
+test("a pipeline that does not load is told as by tidegate run", () => {
+  expect(prove("none.ts")).toMatchObject({
+    status: 2,
+    stdout: "",
+    stderr: expect.stringContaining("There is no file none.ts."),
+  });
+});
+
+test("seeds that are no number and samples that are not there are a sentence and exit code 2", () => {
+  const file = writePipeline("plain", "() => {}");
+  const wrong = prove(file, "--seeds", "many");
+  expect(wrong.stderr).toMatch(/^--seeds must be a whole number .*, not "many"\.\n$/);
+  expect(wrong.status).toBe(2);
+  const missing = prove(file, "--samples", join(folder, "nowhere"));
+  expect(missing.stderr).toContain("--samples: there is no ");
+  expect(missing.status).toBe(2);
+});
+
+test("where there is nothing to run on, that is said, with what to do", () => {
+  const file = writePipeline("bare", "() => {}");
+  const { status, stderr } = prove(file);
+  expect(stderr).toMatch(
+    /^There is nothing to run the handler on; name a file with a JSON payload/,
+  );
+  expect(status).toBe(2);
+  mkdirSync(join(folder, "empty"));
+  const empty = prove(file, "--samples", join(folder, "empty"));
+  expect(empty.stderr).toMatch(/^There is nothing to run the handler on in /);
+});
+
+test("a line that is no payload is named", () => {
+  const file = writePipeline("lines", "() => {}");
+  const samples = writeFileIn("bad.jsonl", '{"a":1}\n[1]\n');
+  const { status, stderr } = prove(file, "--samples", samples);
+  expect(stderr).toBe(`${samples}:2 is no JSON object; each line is a payload.\n`);
+  expect(status).toBe(2);
+});
+
+test("files of a folder are objects of the bucket, under its prefix", () => {
+  const handler = "async (file, { emit }) => emit(file.object.key + await file.text())";
+  const file = writePipeline("files", handler, '{ bucket: "b", prefix: "in/" }');
+  writeFileIn("objects/deep/a.txt", "hello");
+  writeFileIn("objects/b.txt", "world");
+  const { status, stdout } = prove(file, "--samples", join(folder, "objects"), "--seeds", "5");
+  expect(stdout).toMatch(/^files survived all \d+ schedules \(2 records, /);
+  expect(status).toBe(0);
+});
+
+test("a handler that opens a socket is refused, with its place", () => {
+  const file = writePipeline("sockets", "() => { connect(9, '127.0.0.1'); }");
+  const samples = writeFileIn("one.jsonl", "{}\n");
+  const { status, stdout } = prove(file, "--samples", samples);
+  expect(stdout).toContain(`the handler opens a socket at ${file}:4`);
+  expect(status).toBe(1);
+});
+
+test("a handler that tells the time in a row breaks, with its place", () => {
+  const withSink = join(folder, "clocks.ts");
+  writeFileSync(
+    withSink,
+    'import { pipeline, tables } from "tidegate";\nexport default pipeline({ name: "clocks",\n' +
+      '  source: { queue: "q" },\n' +
+      '  sink: tables({ t: { columns: { id: "text", at: "integer" }, key: ["id"] } }),\n' +
+      "  handler: ({ envelope }, { upsert }) =>\n" +
+      '    upsert("t", { id: envelope.dedupe_key, at: Date.now() }) });\n',
+  );
+  const samples = writeFileIn("one.jsonl", "{}\n");
+  const { status, stdout } = prove(withSink, "--samples", samples);
+  expect(stdout).toMatch(/^clocks breaks even without a fault: the effects are not those /);
+  expect(stdout).toContain(`Date.now() at ${withSink}:6`);
+  expect(status).toBe(1);
+});
