@@ -106,7 +106,7 @@ function createStages(
     halting: queue.fifo,
     attemptsMax: pipeline.retry.attempts,
     decode: (hold) => decodeDelivery(pipeline, hold.delivery),
-    laneOf: createLaneNames(pipeline, queue.fifo, telemetry),
+    laneOf: createLaneNames({ telemetry, mask }, pipeline, queue.fifo),
     claim: createClaimStage(ports, { ...options, leaseMs, receiptIsEnough }),
     handle: createHandleStage({ ...ports, deadlines, mask }, options),
     commit: createCommitStage(ports, options),

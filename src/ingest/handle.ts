@@ -64,9 +64,9 @@ export function createHandleStage(
     async handle(record, claim, lane, hold) {
       const attempt = beginAttempt(hold, deadlines, pipeline.timeoutMs);
       const effects: Effect[] = [];
-      let row: JsonValue = null;
-      const onRow = (next: JsonValue) => {
-        row = next;
+      let read: JsonValue = null;
+      const onRead = (content: JsonValue) => {
+        read = content;
       };
       const context: HandlerContext = {
         key: record.identity,
@@ -76,18 +76,18 @@ export function createHandleStage(
         signal: attempt.signal,
         ...effectMethods(effects, attempt.signal),
         log(level, message, fields) {
-          const secrets = [...mask.secretsOf(record.original), ...mask.secretsOf(row)];
+          const secrets = [...mask.secretsOf(record.original), ...mask.secretsOf(read)];
           const shown = scrubbed(mask, fields, secrets);
           const ids = logFieldsOf(record, hold, runId);
           telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
         },
       };
       try {
-        await attempt.run(() => callHandler(pipeline, record, { ...ports, onRow }, context));
+        await attempt.run(() => callHandler(pipeline, record, { ...ports, onRead }, context));
         return { kind: "handled", effects: attempt.close(effects) };
       } catch (error) {
         attempt.close([]);
-        return judge(pipeline, error, mask.secretsOf(row));
+        return judge(pipeline, error, mask.secretsOf(read));
       }
     },
   };
@@ -108,7 +108,7 @@ function scrubbed(
 async function callHandler(
   pipeline: Pipeline,
   { content }: WorkRecord,
-  ports: ArrivalPorts & { readonly onRow: (row: JsonValue) => void },
+  ports: ArrivalPorts & { readonly onRead: (content: JsonValue) => void },
   context: HandlerContext,
 ): Promise<void> {
   if (content.kind === "unusable") {
@@ -116,12 +116,12 @@ async function callHandler(
   }
   let arrival: Arrival;
   if (content.kind === "message") {
-    arrival = await messageArrival(pipeline, content.envelope, ports, context.signal);
+    arrival = await messageArrival(pipeline, content.envelope, ports, context.signal, ports.onRead);
   } else {
     const toTables = typeof pipeline.sink === "object" && pipeline.sink !== null;
     const hasBytes = content.event.kind === "created" || content.event.kind === "restored";
     if (toTables && !hasBytes) return; // H4
-    arrival = objectArrival(pipeline, content.event, ports, context.signal, ports.onRow);
+    arrival = objectArrival(pipeline, content.event, ports, context.signal, ports.onRead);
   }
   await pipeline.handler(arrival, context);
 }
