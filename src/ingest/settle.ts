@@ -8,11 +8,11 @@
 //   S4. Changes of visibility keep their order, so that a FIFO group goes back as it came.
 
 import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../core/limits.ts";
-import { type DurationMs, durationMs } from "../core/units.ts";
+import { type DurationMs, durationMs, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Delivery, QueueReceiver, SettleOutcome } from "../ports/queue-receiver.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
-import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
+import { CONSUMER_METRICS as METRICS, type Stage } from "./metrics.ts";
 
 /** What becomes of a delivery. */
 export type Settlement =
@@ -25,6 +25,7 @@ export type Settlement =
 const LINGER_MS: DurationMs = durationMs(50);
 const TRIES_MAX = 4;
 const RETRY_MS: DurationMs = durationMs(100);
+const STAGE: { readonly stage: Stage } = { stage: "settle" };
 
 type Change = { readonly receipt: string; readonly visibilityMs: DurationMs };
 
@@ -57,6 +58,7 @@ export function createSettler(ports: {
     ask: (items: readonly T[]) => Promise<readonly SettleOutcome[]>,
     action: string,
   ): Promise<void> {
+    const askedAt = clock.now();
     let left = items;
     let reason = "";
     for (let tries = 1; left.length > 0 && tries <= TRIES_MAX; tries += 1) {
@@ -70,6 +72,10 @@ export function createSettler(ports: {
         reason = error instanceof Error ? error.message : String(error);
       }
       if (left.length > 0 && tries < TRIES_MAX) await clock.sleep(durationMs(RETRY_MS * tries));
+    }
+    const seconds = Math.max(0, msBetween(askedAt, clock.now())) / 1_000;
+    for (let told = left.length; told < items.length; told += 1) {
+      telemetry.record(METRICS.latency.name, seconds, STAGE);
     }
     if (left.length === 0) return;
     // S3

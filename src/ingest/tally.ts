@@ -31,11 +31,14 @@ export interface Tally {
   decoded(hold: Hold, ignored: readonly string[]): void;
   /** Begins the span of a record at work. */
   begin(record: WorkRecord, hold: Hold): Span;
-  stage(stage: Stage, since: EpochMs): void;
+  /** Settling takes place after the delivery has left our hands, and is measured there. */
+  stage(stage: OwnStage, since: EpochMs): void;
   outcome(record: WorkRecord, outcome: Outcome, hold: Hold): void;
   /** The delivery left our hands: settled for good, or to come back. */
   settled(hold: Hold, settlement: Settlement): void;
 }
+
+type OwnStage = Exclude<Stage, "settle">;
 
 interface Unsettled {
   readonly sentAt: EpochMs;
@@ -127,7 +130,7 @@ class QueueTally implements Tally {
     });
   }
 
-  stage(name: Stage, since: EpochMs): void {
+  stage(name: OwnStage, since: EpochMs): void {
     const { clock, telemetry } = this.#ports;
     const seconds = Math.max(0, msBetween(since, clock.now())) / 1_000;
     telemetry.record(METRICS.latency.name, seconds, STAGE_LABELS[name]);
@@ -166,12 +169,11 @@ class QueueTally implements Tally {
   }
 }
 
-const STAGE_LABELS: Readonly<Record<Stage, { readonly stage: Stage }>> = {
+const STAGE_LABELS: { readonly [S in OwnStage]: { readonly stage: S } } = {
   receive: { stage: "receive" },
   decode: { stage: "decode" },
   claim: { stage: "claim" },
   handle: { stage: "handle" },
   commit: { stage: "commit" },
-  settle: { stage: "settle" },
   total: { stage: "total" },
 };
