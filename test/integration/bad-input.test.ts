@@ -70,6 +70,22 @@ test("a message without a dedupe key: dead-lettered at once, under a key that no
   expect(new Set(keys).size).toBe(2);
 });
 
+test("an object of another bucket or prefix: acknowledged unhandled, and counted and told", async () => {
+  const handled: string[] = [];
+  await using world = await createConsumerWorld({
+    bucket: "inbox",
+    handler: ((event: { object: { key: string } }) => void handled.push(event.object.key)) as never,
+    pipeline: { source: { bucket: "inbox", prefix: "a/", queue: "work" } } as never,
+  });
+  for (const key of ["a/1", "b/1", "b/2"]) await world.put(key, "x");
+  const consumer = await run(world);
+  expect(handled).toEqual(["a/1"]);
+  expect(consumer.snapshot()).toMatchObject({ committed: 1, ignored: expect.any(Number) });
+  expect(world.counts.get("records_ignored_total")).toBe(consumer.snapshot().ignored);
+  expect(world.logs.filter(({ message }) => /outside the pipeline/.test(message))).toHaveLength(1);
+  expect(await depths(world)).toEqual([0, 0]);
+});
+
 test("an event time far ahead: handled; moves no watermark, and is counted and told", async () => {
   const handled: string[] = [];
   await using world = await createConsumerWorld({
