@@ -109,7 +109,7 @@ function createStages(
     laneOf: createLaneNames({ telemetry, mask }, pipeline, queue.fifo),
     claim: createClaimStage(ports, { ...options, leaseMs, receiptIsEnough }),
     handle: createHandleStage({ ...ports, deadlines, mask }, options),
-    commit: createCommitStage(ports, options),
+    commit: createCommitStage({ ...ports, deadlines }, options),
     fail: createFailStage({ ...ports, mask }, { ...options, queue }),
   };
 }

@@ -10,12 +10,13 @@ import type { Mask } from "../core/mask.ts";
 import type { Effect, SinkRow } from "../ports/sink.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { type ArrivalPorts, messageArrival, ObjectGone, objectArrival } from "./arrival.ts";
+import { beginAttempt, DeadlinePassed } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Arrival, Pipeline } from "./define-pipeline.ts";
 import { PermanentError } from "./handler-errors.ts";
-import { type Hold, LeaseLost, Stopping, untilAborted } from "./hold.ts";
+import { type Hold, LeaseLost, Stopping } from "./hold.ts";
 import type { HandlerContext } from "./pipeline-spec.ts";
 import { isOf } from "./policy/error-facts.ts";
 import type { Lane } from "./policy/watermark.ts";
@@ -39,12 +40,6 @@ export type Handled =
 /** Effects of one record are held in memory and written in one transaction. */
 export const EFFECTS_MAX = 100_000;
 
-/** The handler did not come to an end in time. */
-export class DeadlinePassed extends Error {
-  override readonly name = "DeadlinePassed";
-  readonly code = "ABORT_ERR";
-}
-
 export interface HandleStage {
   handle(record: WorkRecord, claim: Claim, lane: Lane, hold: Hold): Promise<Handled>;
 }
@@ -59,10 +54,11 @@ export function createHandleStage(
 ): HandleStage {
   const { telemetry, deadlines, mask } = ports;
   const { pipeline, runId } = options;
+  const tooLong = () => new DeadlinePassed(`the handler took longer than ${pipeline.timeoutMs} ms`);
 
   return {
     async handle(record, claim, lane, hold) {
-      const attempt = beginAttempt(hold, deadlines, pipeline.timeoutMs);
+      const attempt = beginAttempt(hold, deadlines, tooLong);
       const effects: Effect[] = [];
       let read: JsonValue = null;
       const onRead = (content: JsonValue) => {
@@ -153,37 +149,5 @@ function effectMethods(effects: Effect[], signal: AbortSignal) {
     upsert: (table: string, row: object) => add({ kind: "upsert", table, row: row as SinkRow }),
     delete: (table: string, key: object) => add({ kind: "delete", table, key: key as SinkRow }),
     emit: (value: unknown) => add({ kind: "custom", value }),
-  };
-}
-
-/** The same for all: an error of its own for each record would cost more than the record. */
-const OVER = new Error("the attempt is over");
-
-interface Attempt {
-  readonly signal: AbortSignal;
-  /** Runs `work`, or gives up on it as soon as the signal aborts (H1). */
-  run(work: () => Promise<void>): Promise<void>;
-  /** The attempt is over: its signal aborts, and what was gathered is all there will be. */
-  close<T>(result: readonly T[]): readonly T[];
-}
-
-function beginAttempt(hold: Hold, deadlines: Deadlines, timeoutMs: number): Attempt {
-  const own = new AbortController();
-  const follow = () => own.abort(hold.signal.reason);
-  if (hold.signal.aborted) follow();
-  hold.signal.addEventListener("abort", follow, { once: true });
-  const end = deadlines.begin(() => {
-    own.abort(new DeadlinePassed(`the handler took longer than ${timeoutMs} ms`));
-  });
-  return {
-    signal: own.signal,
-    run: (work) => untilAborted(own.signal, work),
-    close(result) {
-      end();
-      hold.signal.removeEventListener("abort", follow);
-      const all = result.slice();
-      own.abort(OVER);
-      return all;
-    },
   };
 }

@@ -8,7 +8,7 @@
 //   S4. Changes of visibility keep their order, so that a FIFO group goes back as it came.
 
 import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../core/limits.ts";
-import { type DurationMs, durationMs, msBetween } from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Delivery, QueueReceiver, SettleOutcome } from "../ports/queue-receiver.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
@@ -73,10 +73,7 @@ export function createSettler(ports: {
       }
       if (left.length > 0 && tries < TRIES_MAX) await clock.sleep(durationMs(RETRY_MS * tries));
     }
-    const seconds = Math.max(0, msBetween(askedAt, clock.now())) / 1_000;
-    for (let told = left.length; told < items.length; told += 1) {
-      telemetry.record(METRICS.latency.name, seconds, STAGE);
-    }
+    measure(ports, askedAt, items.length - left.length);
     if (left.length === 0) return;
     // S3
     const fields = { action, entries: left.length, reason };
@@ -95,6 +92,15 @@ export function createSettler(ports: {
       await Promise.all([deletes.flush(), changes.flush()]);
     },
   };
+}
+
+function measure(
+  { clock, telemetry }: { readonly clock: Clock; readonly telemetry: Telemetry },
+  since: EpochMs,
+  settled: number,
+): void {
+  const seconds = Math.max(0, msBetween(since, clock.now())) / 1_000;
+  for (let at = 0; at < settled; at += 1) telemetry.record(METRICS.latency.name, seconds, STAGE);
 }
 
 interface Outgoing<T> {
