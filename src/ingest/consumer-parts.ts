@@ -69,7 +69,7 @@ export function createParts(
     breaker,
     duplicates,
     lanes: createLanes({ total, perLane, onFree }),
-    settler: createSettler(ports),
+    settler: createSettler(ports, onFree),
     stages: {
       ...createStages(ports, { ...options, scope, deadlines }),
       onOutcome(record, outcome, hold) {

@@ -6,6 +6,8 @@
 //   S3. Settling may fail: the message then comes back by itself and is known as a duplicate. So
 //       nothing here is fatal, and what fails is tried a few times and then left.
 //   S4. Changes of visibility keep their order, so that a FIFO group goes back as it came.
+//   S5. What waits to be told is counted, so that a queue that is slow to listen can hold up the
+//       receiver: otherwise it would hand out faster than it hears, without bound.
 
 import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../core/limits.ts";
 import { type DurationMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
@@ -30,20 +32,26 @@ const STAGE: { readonly stage: Stage } = { stage: "settle" };
 type Change = { readonly receipt: string; readonly visibilityMs: DurationMs };
 
 export interface Settler {
+  /** Settlements that the queue has not been told of yet (S5). */
+  readonly pending: number;
   settle(delivery: Delivery, settlement: Settlement): void;
   /** Resolves once everything asked for so far was told to the queue, or given up. */
   flush(): Promise<void>;
 }
 
-export function createSettler(ports: {
+export interface SettlerPorts {
   readonly clock: Clock;
   readonly queue: QueueReceiver;
   readonly telemetry: Telemetry;
-}): Settler {
+}
+
+/** `onTold` hears whenever fewer are pending. */
+export function createSettler(ports: SettlerPorts, onTold: () => void): Settler {
   const { clock, queue, telemetry } = ports;
   const deletes = createOutgoing<string>(clock, (receipts) =>
     tryAll(receipts, (some) => queue.deleteBatch(some), "DeleteMessageBatch"),
   );
+  let pending = 0;
   let former: Promise<void> = Promise.resolve();
   const changes = createOutgoing<Change>(clock, (some) => {
     const change = () =>
@@ -74,14 +82,19 @@ export function createSettler(ports: {
       if (left.length > 0 && tries < TRIES_MAX) await clock.sleep(durationMs(RETRY_MS * tries));
     }
     measure(ports, askedAt, items.length - left.length);
-    if (left.length === 0) return;
-    // S3
+    pending -= items.length;
+    onTold(); // S5
+    if (left.length === 0) return; // S3
     const fields = { action, entries: left.length, reason };
     telemetry.log("warn", "deliveries could not be settled and will come back", fields);
   }
 
   return {
+    get pending() {
+      return pending;
+    },
     settle({ receipt }, settlement) {
+      if (settlement.kind !== "leave") pending += 1;
       if (settlement.kind === "delete") deletes.add(receipt);
       else if (settlement.kind === "return") {
         const visibilityMs = durationMs(Math.min(settlement.delayMs, SQS_VISIBILITY_MS_MAX));
