@@ -34,12 +34,14 @@ export type Sealed =
   | Exclude<DirectResult, { kind: "committed" }>
   /** The lease was lost before anything was written (M2). */
   | { readonly kind: "lost"; readonly reason: string }
-  | { readonly kind: "failed"; readonly error: unknown };
+  | { readonly kind: "failed"; readonly error: unknown; readonly secrets: readonly string[] };
 
 /** What a handler left to be sealed. */
 export interface Work {
   readonly effects: readonly Effect[];
   readonly decision: LaneDecision;
+  /** What an error of the sink may quote and nobody may see. */
+  readonly secrets: readonly string[];
   /** Called right before the ledger is asked: from then on the claim is not to be renewed. */
   readonly onSealing: () => void;
 }
@@ -80,7 +82,7 @@ export function createCommitStage(
   });
 
   return {
-    async commit(record, claim, { effects, decision, onSealing }, hold) {
+    async commit(record, claim, { effects, decision, secrets, onSealing }, hold) {
       const origin = originOf(record);
       if (!hold.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
       try {
@@ -105,7 +107,7 @@ export function createCommitStage(
         const direct = await commitDirectly({ ...sealed, owner, receivedAt, startedAt });
         return direct.kind === "committed" ? { kind: "committed" } : direct;
       } catch (error) {
-        return { kind: "failed", error };
+        return { kind: "failed", error, secrets };
       }
     },
   };

@@ -23,7 +23,12 @@ import type { Lane } from "./policy/watermark.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
 
 export type Handled =
-  | { readonly kind: "handled"; readonly effects: readonly Effect[] }
+  | {
+      readonly kind: "handled";
+      readonly effects: readonly Effect[];
+      /** What a sink may quote of them that nobody may see. */
+      readonly secrets: readonly string[];
+    }
   /** The object is gone and the pipeline says that this is no matter. */
   | { readonly kind: "dropped"; readonly reason: string }
   | {
@@ -39,6 +44,8 @@ export type Handled =
 
 /** Effects of one record are held in memory and written in one transaction. */
 export const EFFECTS_MAX = 100_000;
+/** Masked values of one record that are looked for in its errors. */
+const SECRETS_MAX = 1_000;
 
 export interface HandleStage {
   handle(record: WorkRecord, claim: Claim, lane: Lane, hold: Hold): Promise<Handled>;
@@ -61,8 +68,10 @@ export function createHandleStage(
       const attempt = beginAttempt(hold, deadlines, tooLong);
       const effects: Effect[] = [];
       let read: JsonValue = null;
+      const seen = new Set<string>();
       const onRead = (content: JsonValue) => {
         read = content;
+        remember(seen, mask.secretsOf(content));
       };
       const context: HandlerContext = {
         key: record.identity,
@@ -80,13 +89,25 @@ export function createHandleStage(
       };
       try {
         await attempt.run(() => callHandler(pipeline, record, { ...ports, onRead }, context));
-        return { kind: "handled", effects: attempt.close(effects) };
+        return { kind: "handled", effects: attempt.close(effects), secrets: [...seen] };
       } catch (error) {
         attempt.close([]);
-        return judge(pipeline, error, mask.secretsOf(read));
+        return judge(pipeline, error, [...seen]);
       }
     },
   };
+}
+
+/** Keeps the last of them: an error may quote any row that was read, not only the one in hand. */
+function remember(seen: Set<string>, secrets: readonly string[]): void {
+  for (const secret of secrets) {
+    seen.delete(secret);
+    seen.add(secret);
+  }
+  for (const oldest of seen) {
+    if (seen.size <= SECRETS_MAX) return;
+    seen.delete(oldest);
+  }
 }
 
 function scrubbed(

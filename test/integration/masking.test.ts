@@ -47,3 +47,38 @@ test("what a concurrency key quotes when it throws is masked in the log", async 
   expect(told).toContain("who is ***?");
   expect(told).not.toContain(SECRET);
 });
+
+test.each([
+  ["a handler that quotes a row it read before", "handler"],
+  ["a sink that quotes what it was given", "sink"],
+] as const)("%s is masked", async (_title, where) => {
+  const names: string[] = [];
+  const refuse = () => {
+    throw new Error(`who are ${names.join()}?`);
+  };
+  await using world = await createConsumerWorld({
+    bucket: "people",
+    handler: (async (
+      event: { rows(): AsyncIterable<{ name: string }> },
+      { emit }: { emit(value: unknown): void },
+    ) => {
+      for await (const { name } of event.rows()) names.push(name);
+      emit(names);
+      if (where === "handler") refuse();
+    }) as never,
+    sink: {
+      ...{ mode: "idempotent", prepare: async () => {}, close: async () => {} },
+      apply: async () => refuse(),
+    },
+    pipeline: { mask: ["name"], retry: { attempts: 1 } } as never,
+  });
+  await world.put("people.csv", `name,n\n${SECRET},1\nGrace Hopper,2\n`);
+  await world.consumer().start();
+  await world.pass(2_000);
+  const scope = { pipeline: "test", generation: 0 };
+  const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
+  expect(dossiers).toHaveLength(1);
+  const told = JSON.stringify([dossiers, world.logs]);
+  expect(told).toContain("who are ***,***?");
+  expect(told).not.toMatch(/Lovelace|Hopper/);
+});
