@@ -2,7 +2,8 @@
 //   S1. A point is a place where a handler meets the world: its start, each row it reads, each
 //       effect, each outside call, its sink, its end, the commit, the acknowledgement. Points are
 //       numbered in the order in which a run comes to them, over all attempts.
-//   S2. Schedules come in order of length: those with one disturbance, then pairs, then seeded ones.
+//   S2. Schedules come in order of length: those with one disturbance, then pairs, then seeded
+//       ones.
 //   S3. Of many points of a kind only some are disturbed: the first, the last, and some between.
 
 import type { Random } from "../ports/random.ts";

@@ -1,5 +1,5 @@
-// Proof tables: the sink of a proof. It does what tables() and sinks of one's own do, in memory, and
-// can say in one text what everything has come to.
+// Proof tables: the sink of a proof. It does what tables() and sinks of one's own do, in memory,
+// and can say in one text what everything has come to.
 //   T1. Rows of an object take the place of those that came of its former state, as in tables().
 //   T2. What was emitted is kept per record; a record that is told again replaces its own.
 
