@@ -1,6 +1,8 @@
 // Run until stopped: how a command that runs a pipeline ends.
 //   E1. The first signal drains, and one line says what is waited for. The second ends the process
 //       at once, which is safe: what was not acknowledged is delivered again (stop-signals.ts).
+//   E2. A pipeline that stopped by itself ends the command as a failure, so that whatever watches
+//       the process starts it anew.
 
 import type { RunningPipeline } from "../run/run-on-site.ts";
 import type { PipelineReporter } from "./pipeline-reporter.ts";
@@ -12,7 +14,8 @@ export async function runUntilStopped(
   stopped: Promise<string>,
   drainMs: number,
 ): Promise<void> {
-  const signal = await stopped;
+  const signal = await Promise.race([stopped, running.failed]);
+  if (signal instanceof Error) throw signal; // E2
   const { inFlight } = running.snapshot();
   const work = inFlight === 1 ? "1 record" : `${inFlight} records`;
   const waits =

@@ -85,6 +85,10 @@ export const ERROR_CODES = {
     retry: "never",
     hint: "What is there was left as it is. Change the set-up file, or delete what it disagrees with.",
   },
+  TG_LEASES_UNKEPT: {
+    retry: "later",
+    hint: "Start it again: nothing is lost, and what was in hand is delivered again.",
+  },
   TG_CLOSED: {
     retry: "never",
     hint: "The part was used after it had been closed.",

@@ -3,6 +3,8 @@
 //   A2. Rows and payloads are checked before the handler sees them; what a schema rejects is named
 //       with its place and is not worth another try.
 //   A3. Nothing is read before it is asked for, and no more than is asked for.
+//   A4. What was read beyond the message itself, a row or a payload left elsewhere, is told before
+//       anybody can fail over it: an error may quote it, and parts of it may be nobody's to see.
 
 import { unreachable } from "../core/assert.ts";
 import type { JsonValue } from "../core/canonical-json.ts";
@@ -41,7 +43,7 @@ export function objectArrival(
   event: ObjectEvent,
   ports: ArrivalPorts,
   signal: AbortSignal,
-  onRow: (row: JsonValue) => void = () => undefined,
+  onRead: (content: JsonValue) => void = () => undefined,
 ): ObjectArrival<unknown> {
   const { bucket, key, version_id: versionId, etag } = event;
   const open = () => openObject(ports.objects, { bucket, key, versionId, etag }, signal);
@@ -53,7 +55,7 @@ export function objectArrival(
       if (reader === null) throw new TidegateError("TG_CONFIG_INVALID", "there is no row reader");
       const { format, schema } = pipeline;
       for await (const row of reader.read(await open(), { format, name: key, signal })) {
-        onRow(row.value);
+        onRead(row.value);
         yield schema === null ? row.value : await checked(schema, row.value, `row ${row.line}`);
       }
     },
@@ -72,8 +74,10 @@ export async function messageArrival(
   envelope: MessageEnvelope,
   ports: ArrivalPorts,
   signal: AbortSignal,
+  onRead: (content: JsonValue) => void = () => undefined,
 ): Promise<MessageArrival<unknown>> {
   const whole = await withPayload(envelope, ports, signal);
+  onRead(whole);
   const { schema } = pipeline;
   const { payload } = whole;
   if (schema === null) return { envelope: whole, payload };

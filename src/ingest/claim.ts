@@ -8,10 +8,12 @@
 //       commits first wins, and the loser has done nothing. A delivery that came before may have
 //       crashed its consumer, so it is claimed, which counts the attempt before it begins. So is
 //       a dead letter that came back: its object may have gone on without it.
+//   C5. A copy of what is at work in this process goes back, claim or none. Copies that two
+//       processes have at once on their receipts alone both run, and one of them is committed.
 
 import { LEDGER_BATCH_MAX } from "../core/ledger-batch.ts";
-import type { LedgerScope } from "../core/record-state.ts";
-import type { DurationMs } from "../core/units.ts";
+import type { LedgerScope, RecordKey } from "../core/record-state.ts";
+import { addMs, type DurationMs, seconds } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LeaseKeeper } from "../ports/lease-keeper.ts";
 import type { ClaimRequest, ClaimResult, Ledger } from "../ports/ledger.ts";
@@ -35,10 +37,14 @@ export type Claimed = Claim | Exclude<ClaimResult, { kind: "claimed" }>;
 
 export interface ClaimStage {
   claim(record: WorkRecord, hold: Hold): Promise<Claimed>;
-  /** The claim is over, whatever came of it: renewing it would be in vain. */
+  /** The claim is about to be sealed: renewing it from now on would only be in the way. */
+  letGo(record: WorkRecord, claim: Claim, hold: Hold): void;
+  /** The work is over, whatever came of it. */
   end(record: WorkRecord, claim: Claim, hold: Hold): void;
 }
 
+/** How long a copy of what is at work here stays away. */
+const BUSY_MS: DurationMs = seconds(5);
 /** One ledger call takes so many claims; smaller than its limit, to keep round trips short. */
 const CLAIMS_PER_CALL_MAX = Math.min(100, LEDGER_BATCH_MAX);
 
@@ -62,11 +68,21 @@ export function createClaimStage(
     max: CLAIMS_PER_CALL_MAX,
     run: (requests) => ledger.claim(scope, requests, { owner, leaseMs }),
   });
+  /** What is at work here without a claim in the ledger. */
+  const onReceipt = new Set<RecordKey>();
+  const letGo: ClaimStage["letGo"] = ({ key }, { fence }, { delivery }) => {
+    if (fence !== null) keeper.detach(delivery.receipt, { key, fence });
+  };
   return {
+    letGo,
     async claim({ key, object, content }, hold) {
       const { delivery, receivedAt } = hold;
       const startedAt = clock.now();
+      if (onReceipt.has(key)) {
+        return { kind: "busy", until: addMs(startedAt, BUSY_MS), owner }; // C5
+      }
       if (receiptIsEnough && isFresh(delivery) && content.kind !== "unusable") {
+        onReceipt.add(key);
         return { kind: "claimed", fence: null, attempt: 1, startedAt }; // C4
       }
       const answer = await ask({ key, receivedAt, ...(object !== null && { object }) });
@@ -75,8 +91,9 @@ export function createClaimStage(
       keeper.attach(delivery.receipt, { key, fence });
       return { kind: "claimed", fence, attempt, startedAt };
     },
-    end({ key }, { fence }, { delivery }) {
-      if (fence !== null) keeper.detach(delivery.receipt, { key, fence });
+    end(record, claim, hold) {
+      if (claim.fence === null) onReceipt.delete(record.key);
+      letGo(record, claim, hold);
     },
   };
 }

@@ -7,6 +7,9 @@
 //       that refuses one record's effects does not take the others of the batch along.
 //   M4. What was decided about a record (its lane, the watermark of that moment) is written down
 //       with its outcome, so that a replay can take the same decision.
+//   M5. A sink has as long as a handler. One that takes longer is taken for one that is down, which
+//       is not the record's fault; without a deadline it would keep its slot for as long as its
+//       lease is renewed.
 
 import { canonicalJson } from "../core/canonical-json.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -17,9 +20,12 @@ import type { Clock } from "../ports/clock.ts";
 import type { Commit, CommitResult, DirectCommit, DirectResult, Ledger } from "../ports/ledger.ts";
 import type { Effect, EffectOrigin, Sink } from "../ports/sink.ts";
 import type { Turn } from "../ports/turn.ts";
+import { beginAttempt } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
-import { type Hold, untilAborted } from "./hold.ts";
+import type { Pipeline } from "./define-pipeline.ts";
+import type { Hold } from "./hold.ts";
 import type { LaneDecision } from "./policy/watermark.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
@@ -28,12 +34,14 @@ export type Sealed =
   | Exclude<DirectResult, { kind: "committed" }>
   /** The lease was lost before anything was written (M2). */
   | { readonly kind: "lost"; readonly reason: string }
-  | { readonly kind: "failed"; readonly error: unknown };
+  | { readonly kind: "failed"; readonly error: unknown; readonly secrets: readonly string[] };
 
 /** What a handler left to be sealed. */
 export interface Work {
   readonly effects: readonly Effect[];
   readonly decision: LaneDecision;
+  /** What an error of the sink may quote and nobody may see. */
+  readonly secrets: readonly string[];
   /** Called right before the ledger is asked: from then on the claim is not to be renewed. */
   readonly onSealing: () => void;
 }
@@ -53,11 +61,13 @@ export function createCommitStage(
     readonly ledger: Ledger;
     readonly sink: Sink | null;
     readonly turn: Turn;
+    readonly deadlines: Deadlines;
   },
-  options: { readonly scope: LedgerScope; readonly owner: string },
+  options: { readonly scope: LedgerScope; readonly owner: string; readonly pipeline: Pipeline },
 ): CommitStage {
-  const { clock, ledger, sink, turn } = ports;
-  const { scope, owner } = options;
+  const { clock, ledger, sink, turn, deadlines } = ports;
+  const { scope, owner, pipeline } = options;
+  const inTime = createTimeLimit(deadlines, pipeline.timeoutMs);
   const max = COMMITS_PER_CALL_MAX;
   const splits = isRefusedSink; // M3
   const commitOne = createTurnBatcher<Commit, CommitResult>(turn, {
@@ -72,15 +82,14 @@ export function createCommitStage(
   });
 
   return {
-    async commit(record, claim, { effects, decision, onSealing }, hold) {
+    async commit(record, claim, { effects, decision, secrets, onSealing }, hold) {
       const origin = originOf(record);
       if (!hold.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
       try {
         // An object without effects may have had some before, which are to go.
         if (sink?.mode === "idempotent" && (effects.length > 0 || origin.object !== null)) {
           const fence = claim.fence ?? fenceOf(claim.startedAt);
-          const { signal } = hold;
-          await untilAborted(signal, async () => sink.apply(effects, { ...origin, fence }, signal));
+          await inTime(hold, (signal) => sink.apply(effects, { ...origin, fence }, signal));
           if (!hold.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
         }
         const writes = sink?.mode === "transactional" ? sink.plan(effects, origin) : [];
@@ -98,9 +107,19 @@ export function createCommitStage(
         const direct = await commitDirectly({ ...sealed, owner, receivedAt, startedAt });
         return direct.kind === "committed" ? { kind: "committed" } : direct;
       } catch (error) {
-        return { kind: "failed", error };
+        return { kind: "failed", error, secrets };
       }
     },
+  };
+}
+
+/** Lets a sink work until the lease is lost or its time is up (M5). */
+function createTimeLimit(deadlines: Deadlines, timeoutMs: number) {
+  const message = `the sink took longer than ${timeoutMs} ms`;
+  const tooLong = () => new TidegateError("TG_SINK_UNAVAILABLE", message);
+  return (hold: Hold, work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+    const attempt = beginAttempt(hold, deadlines, tooLong);
+    return attempt.run(async () => work(attempt.signal)).finally(() => attempt.close([]));
   };
 }
 

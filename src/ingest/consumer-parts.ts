@@ -69,7 +69,7 @@ export function createParts(
     breaker,
     duplicates,
     lanes: createLanes({ total, perLane, onFree }),
-    settler: createSettler(ports),
+    settler: createSettler(ports, onFree),
     stages: {
       ...createStages(ports, { ...options, scope, deadlines }),
       onOutcome(record, outcome, hold) {
@@ -106,10 +106,10 @@ function createStages(
     halting: queue.fifo,
     attemptsMax: pipeline.retry.attempts,
     decode: (hold) => decodeDelivery(pipeline, hold.delivery),
-    laneOf: createLaneNames(pipeline, queue.fifo, telemetry),
+    laneOf: createLaneNames({ telemetry, mask }, pipeline, queue.fifo),
     claim: createClaimStage(ports, { ...options, leaseMs, receiptIsEnough }),
     handle: createHandleStage({ ...ports, deadlines, mask }, options),
-    commit: createCommitStage(ports, options),
+    commit: createCommitStage({ ...ports, deadlines }, options),
     fail: createFailStage({ ...ports, mask }, { ...options, queue }),
   };
 }

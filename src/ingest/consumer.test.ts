@@ -259,3 +259,23 @@ test("a first delivery needs no claim, but one that was redriven does (C4)", asy
   expect(fences).toContain(null);
   expect(fences.filter((fence) => fence !== null)).toHaveLength(1);
 });
+
+test("a copy of what is at work on its receipt alone goes back as well (C5)", async () => {
+  const finish: (() => void)[] = [];
+  await using world = await createConsumerWorld({
+    pipeline: { lease: "receipt" },
+    handler: () => new Promise<void>((resolve) => void finish.push(resolve)),
+  });
+  await world.send("same");
+  await world.send("same");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(2_000);
+  expect(finish).toHaveLength(1);
+  expect(consumer.snapshot()).toMatchObject({ released: 1, retried: 0 });
+  finish[0]?.();
+  await world.pass(10_000);
+  expect(finish).toHaveLength(1);
+  expect(await world.depth()).toBe(0);
+  expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
+});

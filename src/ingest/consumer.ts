@@ -1,5 +1,6 @@
 // Consumer: the pipeline at work on one queue, from start to drained.
-//   U1. What is in hand is bounded, and every delivery in hand is renewed until it is settled.
+//   U1. What is in hand is bounded, and so is what the queue is still to be told of. Every delivery
+//       in hand is renewed until it is settled.
 //   U2. Draining takes nothing new, hands back what has not begun, and waits for what has: first
 //       politely, then by aborting it. No acknowledgement is lost on the way.
 //   U3. Stopping at once is safe as well: what was not told to the queue comes back by itself, and
@@ -55,6 +56,8 @@ const GIVE_BACK_MS: DurationMs = seconds(2);
 /** Deliveries in hand beyond those at work: one receive (U1). */
 const PREFETCH = 10;
 const RECEIVES_MAX = 8;
+/** Settlements that may wait for the queue to hear of them (U1). */
+const SETTLING_MAX = 1_000;
 const REPORT_MS: DurationMs = seconds(5);
 
 /**
@@ -83,11 +86,14 @@ class QueueConsumer implements Consumer {
     this.#ports = guarded;
     this.#drainMs = drainMs;
     this.#parts = createParts(guarded, options, () => this.#receiver.wake());
-    const { breaker } = this.#parts;
+    const { breaker, settler } = this.#parts;
     this.#receiver = createReceiver(guarded, {
       visibilityMs: pipeline.visibilityMs,
       receivesMax: Math.min(RECEIVES_MAX, Math.ceil(total / PREFETCH)),
-      room: () => Math.max(total, PREFETCH) + PREFETCH - this.#inHand.size, // U1
+      room: () =>
+        settler.pending >= SETTLING_MAX
+          ? 0
+          : Math.max(total, PREFETCH) + PREFETCH - this.#inHand.size, // U1
       pausedForMs: () => breaker.pausedForMs(),
       onAsked: () => breaker.asked(),
       onNothing: () => breaker.ended(),

@@ -60,7 +60,7 @@ export interface FailStage {
   /** We were told to stop before it was done: as if it had never begun. */
   giveBack(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome>;
   /** Something we depend on is down (F3). */
-  unavailable(record: WorkRecord, error: unknown, hold: Hold): Outcome;
+  unavailable(record: WorkRecord, error: unknown, hold: Hold, secrets?: readonly string[]): Outcome;
 }
 
 export interface FailPorts {
@@ -113,7 +113,7 @@ class LedgerFailures implements FailStage {
     try {
       if (stage === "commit" && retry !== "never" && blames !== "record") {
         await this.#release(record, claim); // F3
-        return this.unavailable(record, error, hold);
+        return this.unavailable(record, error, hold, secrets);
       }
       const last = claim.attempt >= this.#options.pipeline.retry.attempts;
       if (retry === "never" || last) return await this.#park(record, claim, failed, hold);
@@ -123,9 +123,14 @@ class LedgerFailures implements FailStage {
     }
   }
 
-  unavailable(record: WorkRecord, error: unknown, hold: Hold): Outcome {
+  unavailable(
+    record: WorkRecord,
+    error: unknown,
+    hold: Hold,
+    secrets?: readonly string[],
+  ): Outcome {
     const { random } = this.#ports;
-    const failed = this.#read(record, error);
+    const failed = this.#read(record, error, secrets);
     const { receiveCount } = hold.delivery;
     const delayMs = retryDelayMs(this.#options.pipeline.retry, receiveCount, random.fraction());
     this.#warn(`comes back later: ${failed.message}`, record, failed, delayMs, hold);

@@ -10,19 +10,25 @@ import type { Mask } from "../core/mask.ts";
 import type { Effect, SinkRow } from "../ports/sink.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { type ArrivalPorts, messageArrival, ObjectGone, objectArrival } from "./arrival.ts";
+import { beginAttempt, DeadlinePassed } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Arrival, Pipeline } from "./define-pipeline.ts";
 import { PermanentError } from "./handler-errors.ts";
-import { type Hold, LeaseLost, Stopping, untilAborted } from "./hold.ts";
+import { type Hold, LeaseLost, Stopping } from "./hold.ts";
 import type { HandlerContext } from "./pipeline-spec.ts";
 import { isOf } from "./policy/error-facts.ts";
 import type { Lane } from "./policy/watermark.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
 
 export type Handled =
-  | { readonly kind: "handled"; readonly effects: readonly Effect[] }
+  | {
+      readonly kind: "handled";
+      readonly effects: readonly Effect[];
+      /** What a sink may quote of them that nobody may see. */
+      readonly secrets: readonly string[];
+    }
   /** The object is gone and the pipeline says that this is no matter. */
   | { readonly kind: "dropped"; readonly reason: string }
   | {
@@ -38,12 +44,8 @@ export type Handled =
 
 /** Effects of one record are held in memory and written in one transaction. */
 export const EFFECTS_MAX = 100_000;
-
-/** The handler did not come to an end in time. */
-export class DeadlinePassed extends Error {
-  override readonly name = "DeadlinePassed";
-  readonly code = "ABORT_ERR";
-}
+/** Masked values of one record that are looked for in its errors. */
+const SECRETS_MAX = 1_000;
 
 export interface HandleStage {
   handle(record: WorkRecord, claim: Claim, lane: Lane, hold: Hold): Promise<Handled>;
@@ -59,14 +61,17 @@ export function createHandleStage(
 ): HandleStage {
   const { telemetry, deadlines, mask } = ports;
   const { pipeline, runId } = options;
+  const tooLong = () => new DeadlinePassed(`the handler took longer than ${pipeline.timeoutMs} ms`);
 
   return {
     async handle(record, claim, lane, hold) {
-      const attempt = beginAttempt(hold, deadlines, pipeline.timeoutMs);
+      const attempt = beginAttempt(hold, deadlines, tooLong);
       const effects: Effect[] = [];
-      let row: JsonValue = null;
-      const onRow = (next: JsonValue) => {
-        row = next;
+      let read: JsonValue = null;
+      const seen = new Set<string>();
+      const onRead = (content: JsonValue) => {
+        read = content;
+        remember(seen, mask.secretsOf(content));
       };
       const context: HandlerContext = {
         key: record.identity,
@@ -76,21 +81,33 @@ export function createHandleStage(
         signal: attempt.signal,
         ...effectMethods(effects, attempt.signal),
         log(level, message, fields) {
-          const secrets = [...mask.secretsOf(record.original), ...mask.secretsOf(row)];
+          const secrets = [...mask.secretsOf(record.original), ...mask.secretsOf(read)];
           const shown = scrubbed(mask, fields, secrets);
           const ids = logFieldsOf(record, hold, runId);
           telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
         },
       };
       try {
-        await attempt.run(() => callHandler(pipeline, record, { ...ports, onRow }, context));
-        return { kind: "handled", effects: attempt.close(effects) };
+        await attempt.run(() => callHandler(pipeline, record, { ...ports, onRead }, context));
+        return { kind: "handled", effects: attempt.close(effects), secrets: [...seen] };
       } catch (error) {
         attempt.close([]);
-        return judge(pipeline, error, mask.secretsOf(row));
+        return judge(pipeline, error, [...seen]);
       }
     },
   };
+}
+
+/** Keeps the last of them: an error may quote any row that was read, not only the one in hand. */
+function remember(seen: Set<string>, secrets: readonly string[]): void {
+  for (const secret of secrets) {
+    seen.delete(secret);
+    seen.add(secret);
+  }
+  for (const oldest of seen) {
+    if (seen.size <= SECRETS_MAX) return;
+    seen.delete(oldest);
+  }
 }
 
 function scrubbed(
@@ -108,7 +125,7 @@ function scrubbed(
 async function callHandler(
   pipeline: Pipeline,
   { content }: WorkRecord,
-  ports: ArrivalPorts & { readonly onRow: (row: JsonValue) => void },
+  ports: ArrivalPorts & { readonly onRead: (content: JsonValue) => void },
   context: HandlerContext,
 ): Promise<void> {
   if (content.kind === "unusable") {
@@ -116,12 +133,12 @@ async function callHandler(
   }
   let arrival: Arrival;
   if (content.kind === "message") {
-    arrival = await messageArrival(pipeline, content.envelope, ports, context.signal);
+    arrival = await messageArrival(pipeline, content.envelope, ports, context.signal, ports.onRead);
   } else {
     const toTables = typeof pipeline.sink === "object" && pipeline.sink !== null;
     const hasBytes = content.event.kind === "created" || content.event.kind === "restored";
     if (toTables && !hasBytes) return; // H4
-    arrival = objectArrival(pipeline, content.event, ports, context.signal, ports.onRow);
+    arrival = objectArrival(pipeline, content.event, ports, context.signal, ports.onRead);
   }
   await pipeline.handler(arrival, context);
 }
@@ -153,37 +170,5 @@ function effectMethods(effects: Effect[], signal: AbortSignal) {
     upsert: (table: string, row: object) => add({ kind: "upsert", table, row: row as SinkRow }),
     delete: (table: string, key: object) => add({ kind: "delete", table, key: key as SinkRow }),
     emit: (value: unknown) => add({ kind: "custom", value }),
-  };
-}
-
-/** The same for all: an error of its own for each record would cost more than the record. */
-const OVER = new Error("the attempt is over");
-
-interface Attempt {
-  readonly signal: AbortSignal;
-  /** Runs `work`, or gives up on it as soon as the signal aborts (H1). */
-  run(work: () => Promise<void>): Promise<void>;
-  /** The attempt is over: its signal aborts, and what was gathered is all there will be. */
-  close<T>(result: readonly T[]): readonly T[];
-}
-
-function beginAttempt(hold: Hold, deadlines: Deadlines, timeoutMs: number): Attempt {
-  const own = new AbortController();
-  const follow = () => own.abort(hold.signal.reason);
-  if (hold.signal.aborted) follow();
-  hold.signal.addEventListener("abort", follow, { once: true });
-  const end = deadlines.begin(() => {
-    own.abort(new DeadlinePassed(`the handler took longer than ${timeoutMs} ms`));
-  });
-  return {
-    signal: own.signal,
-    run: (work) => untilAborted(own.signal, work),
-    close(result) {
-      end();
-      hold.signal.removeEventListener("abort", follow);
-      const all = result.slice();
-      own.abort(OVER);
-      return all;
-    },
   };
 }

@@ -1,9 +1,10 @@
 // Lane names: what records have in common that must not run side by side.
 //   G1. On a FIFO queue it is the message group, whatever the pipeline says: order comes first.
 //   G2. A key function that throws puts the record in a lane of its own and is told of; it never
-//       keeps a record from being worked on.
+//       keeps a record from being worked on. What it quotes of the record is masked.
 
 import { unreachable } from "../core/assert.ts";
+import type { Mask } from "../core/mask.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { objectArrival } from "./arrival.ts";
 import type { WorkRecord } from "./decode.ts";
@@ -15,10 +16,11 @@ const ONE_FOR_ALL = "";
 const NOWHERE = { objects: null, rows: null };
 
 export function createLaneNames(
+  ports: { readonly telemetry: Telemetry; readonly mask: Mask },
   pipeline: Pipeline,
   fifo: boolean,
-  telemetry: Telemetry,
 ): (record: WorkRecord, hold: Hold) => string {
+  const { telemetry, mask } = ports;
   const { key } = pipeline.concurrency;
   if (fifo) return (_record, { delivery }) => delivery.groupId ?? ONE_FOR_ALL; // G1
   if (key === null) return () => ONE_FOR_ALL;
@@ -28,7 +30,7 @@ export function createLaneNames(
     try {
       return `key ${textOf(key(arrival))}`;
     } catch (error) {
-      const reason = messageOf(error);
+      const reason = mask.text(messageOf(error), mask.secretsOf(record.original));
       telemetry.log("warn", "concurrency.key threw", { reason }); // G2
       return record.key;
     }

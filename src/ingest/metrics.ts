@@ -57,6 +57,12 @@ export const CONSUMER_METRICS = {
     help: "Records that told of an older state than the committed one, and so were not handled.",
     labels: ["queue"],
   },
+  ignored: {
+    name: "records_ignored_total",
+    kind: "counter",
+    help: "Records acknowledged unhandled: S3's test event, or an object of elsewhere.",
+    labels: ["queue", "reason"],
+  },
   committed: {
     name: "messages_committed_total",
     kind: "counter",

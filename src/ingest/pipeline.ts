@@ -107,7 +107,7 @@ async function runClaimed(
   hold: Hold,
 ): Promise<Outcome> {
   const { fail, watermark, tally } = stages;
-  const onSealing = () => stages.claim.end(record, claim, hold);
+  const onSealing = () => stages.claim.letGo(record, claim, hold);
   if (claim.attempt > stages.attemptsMax) {
     return fail.exhausted(record, claim, hold);
   }
@@ -116,19 +116,19 @@ async function runClaimed(
   tally.stage("handle", claim.startedAt);
   switch (handled.kind) {
     case "handled": {
-      const { effects } = handled;
+      const { effects, secrets } = handled;
       const handledAt = stages.clock.now();
       const sealed = await stages.commit.commit(
         record,
         claim,
-        { effects, decision, onSealing },
+        { effects, decision, secrets, onSealing },
         hold,
       );
       tally.stage("commit", handledAt);
       return sealedOutcome(stages, record, claim, sealed, hold);
     }
     case "dropped": {
-      const work = { effects: [], decision, onSealing };
+      const work = { effects: [], decision, secrets: [], onSealing };
       const sealed = await stages.commit.commit(record, claim, work, hold);
       const outcome = await sealedOutcome(stages, record, claim, sealed, hold);
       return outcome.kind === "done" ? { kind: "done", how: "dropped" } : outcome;
@@ -161,7 +161,7 @@ function sealedOutcome(
     case "lost":
       return { kind: "lost" };
     case "failed":
-      return stages.fail.fail(record, claim, { error: sealed.error, stage: "commit" }, hold);
+      return stages.fail.fail(record, claim, { ...sealed, stage: "commit" }, hold);
     default:
       return refused(stages, record, sealed, hold);
   }

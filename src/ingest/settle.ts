@@ -6,13 +6,15 @@
 //   S3. Settling may fail: the message then comes back by itself and is known as a duplicate. So
 //       nothing here is fatal, and what fails is tried a few times and then left.
 //   S4. Changes of visibility keep their order, so that a FIFO group goes back as it came.
+//   S5. What waits to be told is counted, so that a queue that is slow to listen can hold up the
+//       receiver: otherwise it would hand out faster than it hears, without bound.
 
 import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../core/limits.ts";
-import { type DurationMs, durationMs } from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Delivery, QueueReceiver, SettleOutcome } from "../ports/queue-receiver.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
-import { CONSUMER_METRICS as METRICS } from "./metrics.ts";
+import { CONSUMER_METRICS as METRICS, type Stage } from "./metrics.ts";
 
 /** What becomes of a delivery. */
 export type Settlement =
@@ -25,24 +27,31 @@ export type Settlement =
 const LINGER_MS: DurationMs = durationMs(50);
 const TRIES_MAX = 4;
 const RETRY_MS: DurationMs = durationMs(100);
+const STAGE: { readonly stage: Stage } = { stage: "settle" };
 
 type Change = { readonly receipt: string; readonly visibilityMs: DurationMs };
 
 export interface Settler {
+  /** Settlements that the queue has not been told of yet (S5). */
+  readonly pending: number;
   settle(delivery: Delivery, settlement: Settlement): void;
   /** Resolves once everything asked for so far was told to the queue, or given up. */
   flush(): Promise<void>;
 }
 
-export function createSettler(ports: {
+export interface SettlerPorts {
   readonly clock: Clock;
   readonly queue: QueueReceiver;
   readonly telemetry: Telemetry;
-}): Settler {
+}
+
+/** `onTold` hears whenever fewer are pending. */
+export function createSettler(ports: SettlerPorts, onTold: () => void): Settler {
   const { clock, queue, telemetry } = ports;
   const deletes = createOutgoing<string>(clock, (receipts) =>
     tryAll(receipts, (some) => queue.deleteBatch(some), "DeleteMessageBatch"),
   );
+  let pending = 0;
   let former: Promise<void> = Promise.resolve();
   const changes = createOutgoing<Change>(clock, (some) => {
     const change = () =>
@@ -57,6 +66,7 @@ export function createSettler(ports: {
     ask: (items: readonly T[]) => Promise<readonly SettleOutcome[]>,
     action: string,
   ): Promise<void> {
+    const askedAt = clock.now();
     let left = items;
     let reason = "";
     for (let tries = 1; left.length > 0 && tries <= TRIES_MAX; tries += 1) {
@@ -71,14 +81,20 @@ export function createSettler(ports: {
       }
       if (left.length > 0 && tries < TRIES_MAX) await clock.sleep(durationMs(RETRY_MS * tries));
     }
-    if (left.length === 0) return;
-    // S3
+    measure(ports, askedAt, items.length - left.length);
+    pending -= items.length;
+    onTold(); // S5
+    if (left.length === 0) return; // S3
     const fields = { action, entries: left.length, reason };
     telemetry.log("warn", "deliveries could not be settled and will come back", fields);
   }
 
   return {
+    get pending() {
+      return pending;
+    },
     settle({ receipt }, settlement) {
+      if (settlement.kind !== "leave") pending += 1;
       if (settlement.kind === "delete") deletes.add(receipt);
       else if (settlement.kind === "return") {
         const visibilityMs = durationMs(Math.min(settlement.delayMs, SQS_VISIBILITY_MS_MAX));
@@ -89,6 +105,15 @@ export function createSettler(ports: {
       await Promise.all([deletes.flush(), changes.flush()]);
     },
   };
+}
+
+function measure(
+  { clock, telemetry }: { readonly clock: Clock; readonly telemetry: Telemetry },
+  since: EpochMs,
+  settled: number,
+): void {
+  const seconds = Math.max(0, msBetween(since, clock.now())) / 1_000;
+  for (let at = 0; at < settled; at += 1) telemetry.record(METRICS.latency.name, seconds, STAGE);
 }
 
 interface Outgoing<T> {

@@ -4,6 +4,8 @@
 //       leaves out messages that fail again and again. One that was sent back and does not return
 //       within its delay and a while is in another consumer's hands and forgotten here.
 //   Y3. A record's span ends with its outcome and tells what went wrong, if anything did.
+//   Y4. What is acknowledged because it lies outside the pipeline's bucket and prefix is counted,
+//       and one in a while is told: a misspelt bucket would empty its queue without a word.
 
 import {
   addMs,
@@ -31,11 +33,14 @@ export interface Tally {
   decoded(hold: Hold, ignored: readonly string[]): void;
   /** Begins the span of a record at work. */
   begin(record: WorkRecord, hold: Hold): Span;
-  stage(stage: Stage, since: EpochMs): void;
+  /** Settling takes place after the delivery has left our hands, and is measured there. */
+  stage(stage: OwnStage, since: EpochMs): void;
   outcome(record: WorkRecord, outcome: Outcome, hold: Hold): void;
   /** The delivery left our hands: settled for good, or to come back. */
   settled(hold: Hold, settlement: Settlement): void;
 }
+
+type OwnStage = Exclude<Stage, "settle">;
 
 interface Unsettled {
   readonly sentAt: EpochMs;
@@ -47,6 +52,7 @@ interface Unsettled {
 const RETURN_MS_MAX: DurationMs = minutes(5);
 /** Messages remembered after they were sent back; beyond that the oldest are forgotten. */
 const UNSETTLED_MAX = 10_000;
+const TELL_AGAIN_MS: DurationMs = minutes(1);
 
 export interface TallyPorts {
   readonly clock: Clock;
@@ -70,6 +76,7 @@ class QueueTally implements Tally {
   readonly #labels: { readonly queue: string };
   readonly #consumed: Labels;
   readonly #processed: Labels;
+  #toldElsewhereAt: EpochMs | null = null;
 
   constructor(ports: TallyPorts, options: TallyOptions) {
     this.#ports = ports;
@@ -106,9 +113,25 @@ class QueueTally implements Tally {
     if (first !== undefined) this.#unsettled.delete(first);
   }
 
-  decoded({ receivedAt }: Hold, ignored: readonly string[]): void {
+  decoded({ receivedAt, delivery }: Hold, ignored: readonly string[]): void {
     this.counts.ignored += ignored.length;
+    for (const reason of ignored) {
+      this.#ports.telemetry.count(METRICS.ignored.name, 1, { ...this.#labels, reason });
+    }
+    if (ignored.includes("elsewhere")) this.#tellElsewhere(delivery.messageId);
     this.stage("decode", receivedAt);
+  }
+
+  /** Y4 */
+  #tellElsewhere(messageId: string): void {
+    const { clock, telemetry } = this.#ports;
+    const now = clock.now();
+    if (this.#toldElsewhereAt !== null && msBetween(this.#toldElsewhereAt, now) < TELL_AGAIN_MS) {
+      return;
+    }
+    this.#toldElsewhereAt = now;
+    const message = "objects outside the pipeline's bucket and prefix are acknowledged unhandled";
+    telemetry.log("warn", message, { ...this.#labels, message_id: messageId });
   }
 
   begin({ identity }: WorkRecord, { delivery, trace }: Hold): Span {
@@ -127,7 +150,7 @@ class QueueTally implements Tally {
     });
   }
 
-  stage(name: Stage, since: EpochMs): void {
+  stage(name: OwnStage, since: EpochMs): void {
     const { clock, telemetry } = this.#ports;
     const seconds = Math.max(0, msBetween(since, clock.now())) / 1_000;
     telemetry.record(METRICS.latency.name, seconds, STAGE_LABELS[name]);
@@ -166,12 +189,11 @@ class QueueTally implements Tally {
   }
 }
 
-const STAGE_LABELS: Readonly<Record<Stage, { readonly stage: Stage }>> = {
+const STAGE_LABELS: { readonly [S in OwnStage]: { readonly stage: S } } = {
   receive: { stage: "receive" },
   decode: { stage: "decode" },
   claim: { stage: "claim" },
   handle: { stage: "handle" },
   commit: { stage: "commit" },
-  settle: { stage: "settle" },
   total: { stage: "total" },
 };

@@ -6,6 +6,8 @@
 //       renewal that was answered, or when the delivery nears the twelve hours after which SQS
 //       takes it back whatever one says. `onLost` is called once, and no renewal follows.
 //   K3. `drop` never fails and may come late or twice.
+//   K4. A keeper that can keep nothing any more says so by `ended`. Whoever goes on receiving with
+//       it would only wear out what it receives: each delivery is lost the moment it is taken.
 
 import type { Fence, RecordKey } from "../core/record-state.ts";
 import type { EpochMs } from "../core/units.ts";
@@ -23,6 +25,8 @@ export interface HeldClaim {
 }
 
 export interface LeaseKeeper {
+  /** Resolves with the reason if it ends before it is closed (K4); absent where it cannot. */
+  readonly ended?: Promise<string>;
   hold(lease: HeldLease, onLost: (reason: string) => void): void;
   /** Renews this claim together with the delivery from now on. */
   attach(receipt: string, claim: HeldClaim): void;

@@ -6,8 +6,9 @@
 import { recordKey as scopedKey } from "../core/record-key.ts";
 import { type LedgerScope, type RecordKey, recordKey } from "../core/record-state.ts";
 import type { EpochMs } from "../core/units.ts";
+import { dossiersOf } from "../ingest/dead-letter-list.ts";
 import { type Dossier, decodeDossier } from "../ingest/dossier.ts";
-import type { Ledger, Note, NotePage, RecordView } from "../ports/ledger.ts";
+import type { Ledger, RecordView } from "../ports/ledger.ts";
 
 export interface EventLife {
   readonly pipeline: string;
@@ -43,9 +44,6 @@ export interface LifeQuery {
   readonly generation?: number | undefined;
 }
 
-const NOTES_PER_PAGE = 100;
-/** Dossiers looked through for an object; the ledger orders them by key, not by object. */
-const DOSSIERS_MAX = 100_000;
 /** Lives told of one object. */
 const LIVES_MAX = 100;
 const KEY = /^k\d+:/;
@@ -81,6 +79,7 @@ async function keysOf(
   const [, bucket = usual ?? null, path = what] = OBJECT_URL.exec(what) ?? [];
   const keys = new Set<RecordKey>();
   const buckets = new Set(bucket === null ? [] : [bucket]);
+  // The ledger orders dossiers by key, not by object.
   for await (const { object, record_key } of dossiersOf(ledger, scope)) {
     if (object?.key !== path || (bucket !== null && object.bucket !== bucket)) continue;
     keys.add(recordKey(record_key));
@@ -91,17 +90,6 @@ async function keysOf(
     if (state !== undefined) keys.add(state.appliedKey);
   }
   return [...keys];
-}
-
-async function* dossiersOf(ledger: Ledger, scope: LedgerScope): AsyncGenerator<Dossier> {
-  let after: string | null = null;
-  for (let read = 0; read < DOSSIERS_MAX; read += NOTES_PER_PAGE) {
-    const page: NotePage = { after, limit: NOTES_PER_PAGE };
-    const notes: Note[] = await ledger.listNotes(scope, "dossier", page);
-    for (const { body } of notes) yield decodeDossier(body);
-    after = notes.at(-1)?.name ?? null;
-    if (notes.length < NOTES_PER_PAGE) return;
-  }
 }
 
 async function lifeOf(

@@ -3,7 +3,8 @@
 //   D1. What is held is on its way to the thread before the code that holds it goes on beyond its
 //       next `await`. Drops may come late (K3) and share a message with whatever comes next.
 //   D2. `alive` asks nobody: it reads what the thread has written on the board, by the clock.
-//   D3. A thread that ends, for whatever reason, takes all leases with it, and says so.
+//   D3. A thread that ends, for whatever reason, takes all leases with it, and says so; `ended`
+//       tells whoever would go on receiving (K4).
 
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, TidegateError } from "../core/errors.ts";
@@ -97,6 +98,7 @@ interface Held {
 
 class LeaseThread implements LeaseKeeper {
   readonly ready: Promise<void>;
+  readonly ended: Promise<string>;
   readonly #telemetry: Pick<Telemetry, "log">;
   readonly #visibilityMs: DurationMs;
   readonly #worker: Worker;
@@ -105,6 +107,7 @@ class LeaseThread implements LeaseKeeper {
   readonly #held = new Map<string, Held>();
   readonly #exited: Promise<void>;
   #started: (error: Error | null) => void = () => {};
+  #tellEnded: (reason: string) => void = () => {};
   #orders: LeaseOrder[] = [];
   /** The number of the last message that was sent. */
   #sent = 0;
@@ -121,6 +124,9 @@ class LeaseThread implements LeaseKeeper {
     this.#worker = new Worker(entry, { workerData });
     this.ready = new Promise((resolve, reject) => {
       this.#started = (error) => (error === null ? resolve() : reject(error));
+    });
+    this.ended = new Promise((resolve) => {
+      this.#tellEnded = resolve;
     });
     this.#exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
     this.#worker.on("message", (news: LeaseThreadNews) => this.#hear(news));
@@ -231,10 +237,11 @@ class LeaseThread implements LeaseKeeper {
   #end(reason: string): void {
     if (this.#ended !== null) return;
     this.#ended = reason;
-    this.#started(new TidegateError("TG_CLOSED", reason));
+    this.#started(new TidegateError("TG_LEASES_UNKEPT", reason));
     if (this.#closing) return;
     this.#telemetry.log("error", `${reason}; ${this.#held.size} leases are lost`);
     for (const receipt of [...this.#held.keys()]) this.#lose(receipt, reason); // D3
+    this.#tellEnded(reason);
   }
 }
 

@@ -4,8 +4,11 @@
 //       left so, is told as findings.
 //   G3. Closing is the reverse of opening, once, whoever asks and however often. The metrics go
 //       last, so that a drain can be watched.
+//   G4. A pipeline whose leases nobody keeps any more stops by itself and says so: it would
+//       receive, lose and receive again until the redrive policy had moved the whole queue away.
 
 import { hostname } from "node:os";
+import { TidegateError } from "../core/errors.ts";
 import { durationMs } from "../core/units.ts";
 import { type Consumer, type ConsumerSnapshot, createConsumer } from "../ingest/consumer.ts";
 import type { Pipeline } from "../ingest/define-pipeline.ts";
@@ -57,6 +60,8 @@ export interface RunningPipeline extends AsyncDisposable {
   snapshot(): ConsumerSnapshot;
   /** How many dead letters wait in their queue; null without one, or where it does not answer. */
   deadLetterDepth(): Promise<number | null>;
+  /** Resolves with the reason once it has stopped by itself (G4); never if it is told to. */
+  readonly failed: Promise<TidegateError>;
   /** Resolves when the queue holds nothing, nothing is in hand, and all that is told. */
   settled(signal?: AbortSignal): Promise<void>;
   /** Takes nothing new, lets what has begun come to an end, and closes everything. */
@@ -114,6 +119,7 @@ export async function runOnSite(
       findings,
       snapshot: () => consumer.snapshot(),
       deadLetterDepth: () => depthOf(deadLetters),
+      failed: failureOf(keeper, () => end(() => consumer.stop())),
       settled: (signal) => settled(queue, consumer, signal),
       drain: () => end(() => consumer.drain()),
       stop: () => end(() => consumer.stop()),
@@ -134,6 +140,13 @@ function endOnce(closeAll: () => Promise<void>, begin: () => void) {
     closing ??= closeAll();
     await closing;
   };
+}
+
+/** Stops what cannot go on, and tells why (G4). */
+async function failureOf(keeper: LeaseKeeper, stop: () => Promise<void>): Promise<TidegateError> {
+  const reason = await (keeper.ended ?? new Promise<never>(() => undefined));
+  await stop().catch(() => undefined); // The reason for stopping is what matters.
+  return new TidegateError("TG_LEASES_UNKEPT", `the pipeline has stopped: ${reason}`);
 }
 
 async function openTelemetry(

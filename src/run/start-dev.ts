@@ -2,7 +2,9 @@
 //   V1. Queues and objects are reached without HTTP; the endpoint is for everybody else.
 //   V2. The ledger lies beside the cloud in the data folder, as a file of its own that
 //       `tidegate ledger` and `tidegate why` may open meanwhile.
-//   V3. What is there already is not changed. A pipeline file that wants it otherwise is refused.
+//   V3. What is there already is not changed, but for how long its queue hides. A pipeline file
+//       that wants it otherwise is refused.
+//   V4. A cloud that was started for a pipeline that cannot start is closed again.
 
 import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../cloud/start-cloud.ts";
@@ -10,7 +12,7 @@ import { TidegateError } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/define-pipeline.ts";
 import { createLeaseKeeper } from "../ingest/lease-keeper.ts";
 import { systemPorts } from "../platform/index.ts";
-import { fillSettings, type RunSettings } from "./config.ts";
+import { type FilledSettings, fillSettings, type RunSettings } from "./config.ts";
 import { type DevNames, devNames, devSetUp } from "./dev-set-up.ts";
 import { putFile, putObject } from "./put-object.ts";
 import { type RunningPipeline, runOnSite, type Site, type StartOptions } from "./run-on-site.ts";
@@ -52,8 +54,10 @@ export async function startDev(
     throw explained(error, data);
   });
   const site = siteOn(cloud, running, names);
-  await alignVisibility(cloud, running, names.queue);
-  const ledger = ledgerUrl({ ...filled, ledger: undefined }); // V2
+  const ledger = await prepare(cloud, running, filled).catch(async (error: unknown) => {
+    await site.close(); // V4
+    throw error;
+  });
   const started = await runOnSite(running, site, { ...filled, ledger }, options);
   const { endpoint } = cloud;
   const target = { endpoint, bucket: names.bucket ?? "" };
@@ -86,10 +90,12 @@ function siteOn(cloud: Cloud, pipeline: Pipeline, names: DevNames): Site {
   };
 }
 
-/** The queue hides for as long as the pipeline says, which may have changed since it was made. */
-async function alignVisibility(cloud: Cloud, pipeline: Pipeline, queue: string): Promise<void> {
+/** Makes the queue hide for as long as the pipeline says by now, and a place for the ledger. */
+async function prepare(cloud: Cloud, pipeline: Pipeline, filled: FilledSettings): Promise<string> {
+  const { queue } = devNames(pipeline);
   const attributes = { VisibilityTimeout: String(Math.ceil(pipeline.visibilityMs / 1_000)) };
   await cloud.broker.submit("setQueueAttributes", { queue, attributes });
+  return ledgerUrl({ ...filled, ledger: undefined }); // V2
 }
 
 function explained(error: unknown, data: string): unknown {

@@ -70,6 +70,22 @@ test("a message without a dedupe key: dead-lettered at once, under a key that no
   expect(new Set(keys).size).toBe(2);
 });
 
+test("an object of another bucket or prefix: acknowledged unhandled, and counted and told", async () => {
+  const handled: string[] = [];
+  await using world = await createConsumerWorld({
+    bucket: "inbox",
+    handler: ((event: { object: { key: string } }) => void handled.push(event.object.key)) as never,
+    pipeline: { source: { bucket: "inbox", prefix: "a/", queue: "work" } } as never,
+  });
+  for (const key of ["a/1", "b/1", "b/2"]) await world.put(key, "x");
+  const consumer = await run(world);
+  expect(handled).toEqual(["a/1"]);
+  expect(consumer.snapshot()).toMatchObject({ committed: 1, ignored: expect.any(Number) });
+  expect(world.counts.get("records_ignored_total")).toBe(consumer.snapshot().ignored);
+  expect(world.logs.filter(({ message }) => /outside the pipeline/.test(message))).toHaveLength(1);
+  expect(await depths(world)).toEqual([0, 0]);
+});
+
 test("an event time far ahead: handled; moves no watermark, and is counted and told", async () => {
   const handled: string[] = [];
   await using world = await createConsumerWorld({
@@ -222,9 +238,12 @@ test("a handler that emits after its deadline: refused, and none of it happens",
   expect(consumer.snapshot()).toMatchObject({ committed: 0, deadLettered: 1 });
 });
 
-function sinkOf(apply: (effects: readonly unknown[]) => Promise<void>): Sink {
+function sinkOf(apply: (effects: readonly unknown[], signal: AbortSignal) => Promise<void>): Sink {
   const nothing = async () => undefined;
-  return { mode: "idempotent", prepare: nothing, close: nothing, apply };
+  return {
+    ...{ mode: "idempotent", prepare: nothing, close: nothing },
+    apply: (effects, _origin, signal) => apply(effects, signal),
+  };
 }
 
 test("data that its schema rejects: dead-lettered at once, masked values not quoted", async () => {
@@ -270,6 +289,27 @@ test("a sink that is full: nothing counts as an attempt, receiving stops, all is
   await world.pass(180_000);
   expect(consumer.snapshot()).toMatchObject({ committed: 8, breaker: "closed" });
   expect(new Set(attempts)).toEqual(new Set([1]));
+  expect(await depths(world)).toEqual([0, 0]);
+});
+
+test("a sink that never returns: given up on at its deadline, uncounted, and tried again", async () => {
+  let hangs = true;
+  const signals: AbortSignal[] = [];
+  await using world = await createConsumerWorld({
+    sink: sinkOf((_effects, signal) => {
+      signals.push(signal);
+      return hangs ? new Promise<void>(() => undefined) : Promise.resolve();
+    }),
+    handler: (_event, { emit }) => emit(1),
+    pipeline: { timeoutMs: 5_000 } as never,
+  });
+  await world.send("k");
+  const consumer = await run(world, 8_000);
+  expect(signals[0]?.aborted).toBe(true);
+  expect(consumer.snapshot()).toMatchObject({ retried: 0, committed: 0, received: 2 });
+  hangs = false;
+  await world.pass(60_000);
+  expect(consumer.snapshot()).toMatchObject({ retried: 0, committed: 1 });
   expect(await depths(world)).toEqual([0, 0]);
 });
 

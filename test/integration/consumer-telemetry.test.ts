@@ -7,7 +7,7 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { expect, test } from "vitest";
-import { CONSUMER_METRICS } from "../../src/ingest/metrics.ts";
+import { CONSUMER_METRICS, STAGES } from "../../src/ingest/metrics.ts";
 import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
 import { createProducer } from "../../src/produce/producer.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
@@ -70,6 +70,10 @@ test("the numbers of the contract are on /metrics, and they are right", () => {
     'records_in_flight{queue="work"}': 0,
   });
   expect(samples.get('watermark_event_time_seconds{stream="test"}')).toBeGreaterThan(1e9);
+  for (const stage of STAGES) {
+    const count = samples.get(`processing_latency_seconds_count{stage="${stage}"}`);
+    expect(count, stage).toBeGreaterThan(0);
+  }
   const requests = [...samples.keys()].filter((name) => name.startsWith("sqs_requests_total"));
   expect(requests).toContain('sqs_requests_total{action="ReceiveMessage"}');
 });

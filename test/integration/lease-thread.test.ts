@@ -176,6 +176,7 @@ test("a thread that dies takes every lease with it, and says so", async () => {
   expect(reasons).toEqual(Array.from({ length: 2 }, () => expect.stringMatching(/out of memory/)));
   expect(keeper.alive("a")).toBe(false);
   expect(await hold("c")).toMatch(/out of memory/);
+  expect(await keeper.ended).toMatch(/out of memory/);
   expect(logged).toContainEqual(
     expect.stringMatching(/^error: .*out of memory; 2 leases are lost/),
   );
