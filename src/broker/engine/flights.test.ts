@@ -151,31 +151,6 @@ test("a failure that is told late does not lengthen the pause of the first (W8)"
   expect(bench.broker.healthy).toBe(true);
 });
 
-test("a batch that cannot read does not take back what was under way before it (W8)", async () => {
-  const bench = await EngineBench.open({ cacheBytes: 0 });
-  await bench.create("q");
-  await bench.send("q", entry("old"));
-  bench.store.holding = true;
-  const send = watch(bench.send("q", entry("new")));
-  const one = await bench.store.underWay();
-  const loads = bench.store.loads;
-  const { read } = bench.store;
-  bench.store.read = () => {
-    throw new Error("unreadable");
-  };
-  const receive = watch(bench.receive("q"));
-  await turns();
-  expect([send.state, receive.state, bench.broker.healthy]).toEqual(["pending", "rejected", false]);
-  bench.store.read = read;
-  bench.clock.advance(10_000);
-  await turns();
-  expect(bench.store.loads).toBe(loads); // Not before the commit has ended.
-  await one.pass();
-  expect(send.state).toBe("resolved");
-  expect((await bench.receive("q")).map(({ body }) => body)).toEqual(["old", "new"]);
-  expect(bench.store.loads).toBe(loads + 1);
-});
-
 test("a message whose commit is under way can be received, whole, without any cache", async () => {
   const bench = await EngineBench.open({ cacheBytes: 0 });
   await bench.create("q");
