@@ -47,10 +47,11 @@ export interface HttpListenerOptions {
   readonly requestMsMax?: number;
   readonly slowCheckMs?: number;
   readonly stallMsMax?: number;
+  readonly keepAliveMs?: number;
   /** Which bodies are handed on as they arrive; without it, none. */
   readonly wantsStream?: (head: HttpHead) => boolean;
   /** Which POST requests are always answered by text; without it, none is known to be (N5). */
-  readonly answersText?: (head: HttpHead) => boolean;
+  readonly answersText?: ((head: HttpHead) => boolean) | undefined;
 }
 
 export interface HttpListener {
@@ -124,7 +125,7 @@ function createLimitedServer(options: HttpListenerOptions): Server {
     headersTimeout: options.headersMsMax ?? HEADERS_MS_MAX,
     requestTimeout: 0, // Ours to watch, as it has no meaning for a stream.
     connectionsCheckingInterval: options.slowCheckMs ?? SLOW_CHECK_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
     noDelay: true,
   });
   server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
@@ -150,7 +151,7 @@ function takePlain(
     headersMsMax: options.headersMsMax ?? HEADERS_MS_MAX,
     requestMsMax: options.requestMsMax ?? REQUEST_MS_MAX,
     stallMsMax: options.stallMsMax ?? STALL_MS_MAX,
-    keepAliveMs: KEEP_ALIVE_MS,
+    keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     tooSlow: TOO_SLOW,
   });
 }
