@@ -41,7 +41,7 @@ export interface PlainService {
   readonly forget: (connection: PlainConnection) => void;
 }
 
-/** Before its first request, between two, within one, while we work on it, while it takes the reply. */
+/** Before the first request, between two, within one, at work on it, until its reply is taken. */
 type Phase = "new" | "idle" | "reading" | "answering" | "replying";
 
 export class PlainConnection {
