@@ -109,7 +109,11 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const handler = createBrokerHttp(broker, { onError, virtualClock, version, s3 });
     const gate = createGate(handler);
     const streams = wantsStream(broker);
-    const listener = createHttpListener(gate.handler, { onError, wantsStream: streams });
+    const listener = createHttpListener(gate.handler, {
+      onError,
+      wantsStream: streams,
+      answersText: (head) => !streams(head), // All but S3 does.
+    });
     closeListener = listener.close;
     const chosenPort = await listener.listen(port, host);
     const endpoint = endpointOf(host, chosenPort);

@@ -7,6 +7,9 @@
 //       whoever sends or takes no byte of it for STALL_MS_MAX is cut off.
 //   N3. A client that has gone away is never an error; its request's signal tells the handler.
 //   N4. close() ends within CLOSE_GRACE_MS and a little, whatever clients do.
+//   N5. A connection begins on a short way, for plain requests whose answers are text, and goes to
+//       node:http with its first request of any other kind. But for the time they take, nobody can
+//       tell the two ways apart.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -14,6 +17,7 @@ import { TidegateError } from "../core/errors.ts";
 import type { HttpHandler, HttpHead, HttpReply } from "../ports/http.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { OpenExchanges } from "./open-exchanges.ts";
+import { type PlainConnections, takePlainConnections } from "./plain-connections.ts";
 
 const HEADER_BYTES_MAX = 16 * 1_024;
 /**
@@ -43,8 +47,11 @@ export interface HttpListenerOptions {
   readonly requestMsMax?: number;
   readonly slowCheckMs?: number;
   readonly stallMsMax?: number;
+  readonly keepAliveMs?: number;
   /** Which bodies are handed on as they arrive; without it, none. */
   readonly wantsStream?: (head: HttpHead) => boolean;
+  /** Which POST requests are always answered by text; without it, none is known to be (N5). */
+  readonly answersText?: ((head: HttpHead) => boolean) | undefined;
 }
 
 export interface HttpListener {
@@ -93,7 +100,8 @@ export function createHttpListener(
   const server = createLimitedServer(options);
   server.on("request", (request, response) => receive(request, response, false));
   server.on("checkContinue", (request, response) => receive(request, response, true));
-  const watch = watchSlow(exchanges, options);
+  const plain = takePlain(server, handler, options, () => closing);
+  const watch = watchSlow(exchanges, plain, options);
 
   return {
     async listen(port, host) {
@@ -105,7 +113,8 @@ export function createHttpListener(
       closing = true;
       clearInterval(watch);
       for (const exchange of exchanges) exchange.abort();
-      return closeServer(server);
+      plain?.close();
+      return closeServer(server, plain);
     },
   };
 }
@@ -116,7 +125,7 @@ function createLimitedServer(options: HttpListenerOptions): Server {
     headersTimeout: options.headersMsMax ?? HEADERS_MS_MAX,
     requestTimeout: 0, // Ours to watch, as it has no meaning for a stream.
     connectionsCheckingInterval: options.slowCheckMs ?? SLOW_CHECK_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
     noDelay: true,
   });
   server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
@@ -124,8 +133,35 @@ function createLimitedServer(options: HttpListenerOptions): Server {
   return server;
 }
 
+/** Null when no request is known to be answered by text (N5). */
+function takePlain(
+  server: Server,
+  handler: HttpHandler,
+  options: HttpListenerOptions,
+  closing: () => boolean,
+): PlainConnections | null {
+  const { answersText, onError } = options;
+  if (answersText === undefined) return null;
+  return takePlainConnections(server, {
+    handler,
+    answersText,
+    onError,
+    closing,
+    bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX,
+    headersMsMax: options.headersMsMax ?? HEADERS_MS_MAX,
+    requestMsMax: options.requestMsMax ?? REQUEST_MS_MAX,
+    stallMsMax: options.stallMsMax ?? STALL_MS_MAX,
+    keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
+    tooSlow: TOO_SLOW,
+  });
+}
+
 /** Cuts off whoever keeps us waiting beyond the limits (N2). */
-function watchSlow(exchanges: Iterable<HttpExchange>, options: HttpListenerOptions) {
+function watchSlow(
+  exchanges: Iterable<HttpExchange>,
+  plain: PlainConnections | null,
+  options: HttpListenerOptions,
+) {
   const wholeMsMax = options.requestMsMax ?? REQUEST_MS_MAX;
   const stallMsMax = options.stallMsMax ?? STALL_MS_MAX;
   const check = () => {
@@ -133,9 +169,10 @@ function watchSlow(exchanges: Iterable<HttpExchange>, options: HttpListenerOptio
     for (const exchange of exchanges) {
       const msMax = exchange.bodyStream === undefined ? wholeMsMax : stallMsMax;
       if (exchange.waitingSince !== null && now - exchange.waitingSince > msMax) {
-        exchange.cut(refusalOf(REFUSALS.ERR_HTTP_REQUEST_TIMEOUT as string));
+        exchange.cut(TOO_SLOW);
       }
     }
+    plain?.cutSlow(now);
   };
   return setInterval(check, options.slowCheckMs ?? SLOW_CHECK_MS).unref();
 }
@@ -198,9 +235,12 @@ function refusalOf(status: string): string {
   return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 }
 
+const REQUEST_TIMEOUT = "408 Request Timeout";
+const TOO_SLOW = refusalOf(REQUEST_TIMEOUT);
+
 const REFUSALS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
-  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+  ERR_HTTP_REQUEST_TIMEOUT: REQUEST_TIMEOUT,
 };
 
 function listen(server: Server, port: number, host: string): Promise<number> {
@@ -223,10 +263,13 @@ function listenError(cause: NodeJS.ErrnoException, port: number, host: string): 
   return new TidegateError("TG_CONFIG_INVALID", message, { cause });
 }
 
-function closeServer(server: Server): Promise<void> {
+function closeServer(server: Server, plain: PlainConnections | null): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS); // N4
+    const cut = setTimeout(() => {
+      server.closeAllConnections();
+      plain?.destroy();
+    }, CLOSE_GRACE_MS); // N4
     server.close(() => {
       clearTimeout(cut);
       resolve();

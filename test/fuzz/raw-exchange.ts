@@ -8,15 +8,16 @@ import type { Reply } from "./well-formed.ts";
 
 /** A socket that is silent for this long is given up; nothing is concluded from it alone. */
 const PATIENCE_MS = 5_000;
+const HEAD_END = "\r\n\r\n";
 
-/** The request as bytes; the listener is told to close the connection after its answer. */
-export function frame(draft: Draft): Buffer {
+/** The request as bytes. One that ends its connection does not take the listener's short way. */
+export function frame(draft: Draft, connection: "close" | "keep-alive"): Buffer {
   const target = draft.query === "" ? draft.path : `${draft.path}?${draft.query}`;
   // What cannot stand in a request line would be a broken request, which is tried elsewhere.
   const line = `${draft.method} ${target.replace(/[^\x21-\x7e]/g, "%20")} HTTP/1.1`;
   const headers = Object.entries(draft.headers).map(([name, value]) => `${name}: ${value}`);
-  const length = `content-length: ${draft.body.length}`;
-  const head = [line, ...headers, length, "connection: close", "", ""].join("\r\n");
+  const framing = [`content-length: ${draft.body.length}`, `connection: ${connection}`];
+  const head = [line, ...headers, ...framing, "", ""].join("\r\n");
   return Buffer.concat([Buffer.from(head, "latin1"), draft.body]);
 }
 
@@ -48,24 +49,33 @@ export function breakBytes(random: Random, whole: Buffer): Buffer {
   }
 }
 
-/** Sends the bytes and gives back all that came until the connection closed. */
+/** Sends the bytes and gives back what came until the first reply was whole or all was over. */
 export function exchange(port: number, bytes: Buffer, hangUp: boolean): Promise<Buffer> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
+    let heard: Buffer = Buffer.alloc(0);
     const socket = connect({ port, host: "127.0.0.1" });
     socket.setTimeout(PATIENCE_MS, () => socket.destroy());
-    socket.on("data", (chunk) => chunks.push(chunk));
+    socket.on("data", (chunk) => {
+      heard = Buffer.concat([heard, chunk]);
+      if (isWhole(readReply(heard))) socket.destroy();
+    });
     // A reset by the server is an answer, too; whether it lives is asked separately.
     socket.on("error", () => {});
-    socket.on("close", () => resolve(Buffer.concat(chunks)));
+    socket.on("close", () => resolve(heard));
     if (hangUp) socket.end(bytes);
     else socket.write(bytes);
   });
 }
 
-/** Reads one reply, or says null when the bytes are none. */
+function isWhole(reply: Reply | null): boolean {
+  return (
+    reply !== null && Buffer.byteLength(reply.body) === Number(reply.headers["content-length"])
+  );
+}
+
+/** Reads the first reply, or says null when the bytes are none. */
 export function readReply(bytes: Buffer): Reply | null {
-  const end = bytes.indexOf("\r\n\r\n");
+  const end = bytes.indexOf(HEAD_END);
   const [line = "", ...lines] = bytes
     .subarray(0, Math.max(0, end))
     .toString("latin1")
@@ -77,5 +87,8 @@ export function readReply(bytes: Buffer): Reply | null {
     const colon = each.indexOf(":");
     headers[each.slice(0, colon).toLowerCase()] = each.slice(colon + 1).trim();
   }
-  return { status: Number(status), headers, body: bytes.subarray(end + 4).toString() };
+  const start = end + HEAD_END.length;
+  const length = Number(headers["content-length"] ?? bytes.length);
+  const body = bytes.subarray(start, start + length).toString();
+  return { status: Number(status), headers, body };
 }

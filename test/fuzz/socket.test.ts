@@ -44,7 +44,7 @@ afterAll(async () => {
 
 async function call(action: string, fields: object): Promise<string> {
   const draft = jsonDraft(action, JSON.stringify(fields));
-  const reply = readReply(await exchange(port, frame(draft), false));
+  const reply = readReply(await exchange(port, frame(draft, "close"), false));
   if (reply?.status !== 200) throw new Error(`${action}: ${reply?.status} ${reply?.body}`);
   return reply.body;
 }
@@ -75,7 +75,7 @@ async function tryOne(index: number, queues: readonly string[]): Promise<string 
   const random = createSeededRandom(SEED ^ Math.imul(index + 1, 0x9e3779b1));
   const subjects = { queues, handles: ["none"] };
   const draft = impatient(createMutant(random, pick(random, Object.keys(ACTIONS)), subjects));
-  const whole = frame(draft);
+  const whole = frame(draft, random.below(4) === 0 ? "close" : "keep-alive");
   const broken = random.below(2) === 0;
   const bytes = broken ? breakBytes(random, whole) : whole;
   const answer = await exchange(port, bytes, broken);
