@@ -33,6 +33,11 @@ export interface BytesEach {
   readonly heldBytes: number;
 }
 
+interface Filled extends BytesEach {
+  /** The most that the whole process ever held, up to then. */
+  readonly peakRssBytes: number;
+}
+
 export interface Million {
   readonly small: Latency;
   readonly big: Latency;
@@ -67,13 +72,14 @@ export async function warmUp(session: Session, queue: string, count: number): Pr
 }
 
 /** Fills a warmed server and tells what each message costs it. */
-async function fillMeasured(session: Session, target: Target, count: number): Promise<BytesEach> {
+async function fillMeasured(session: Session, target: Target, count: number): Promise<Filled> {
   const before = await askMemory(session.server);
   await fill(session, target, count);
   const after = await askMemory(session.server);
   return {
     rssBytes: (after.rssBytes - before.rssBytes) / count,
     heldBytes: (after.heldBytes - before.heldBytes) / count,
+    peakRssBytes: after.peakRssBytes,
   };
 }
 
@@ -144,7 +150,9 @@ export async function runMillion(
     await bigSession.reconnect();
     const big = { session: bigSession, target: await createQueue(bigSession, "bench-backlog") };
     const perMessage = await fillMeasured(bigSession, big.target, options.backlog);
-    progress(`${name}: filled with ${options.backlog}, ${Math.round(perMessage.rssBytes)} B each`);
+    const mib = Math.round(perMessage.peakRssBytes / 1_024 ** 2);
+    const each = Math.round(perMessage.rssBytes);
+    progress(`${name}: filled with ${options.backlog}, ${each} B each, ${mib} MiB at most`);
     await smallSession.reconnect();
     const target = await createQueue(smallSession, "bench-backlog");
     await fill(smallSession, target, options.smallBacklog);

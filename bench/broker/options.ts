@@ -49,6 +49,7 @@ export const USAGE = `npm run bench:broker -- [flags]
   --rounds N         measured rounds of the throughput part (default 5)
   --connections N    keep-alive connections of the load generator (default 48)
   --body-bytes N     size of a message body (default 256)
+  --backlog N        messages of the big backlog (default 1000000)
   --dir PATH         where data folders are made (default: the system's temporary folder)
   --json             print one JSON document instead of tables
   --strict           exit with 1 when a target is missed`;
@@ -75,6 +76,7 @@ export function readOptions(args: readonly string[]): BenchOptions | "help" {
       rounds: { type: "string" },
       connections: { type: "string", default: "48" },
       "body-bytes": { type: "string", default: "256" },
+      backlog: { type: "string" },
       dir: { type: "string", default: tmpdir() },
       json: { type: "boolean", default: false },
       strict: { type: "boolean", default: false },
@@ -86,6 +88,7 @@ export function readOptions(args: readonly string[]): BenchOptions | "help" {
   const stranger = values.only.find((name) => !known.includes(name));
   if (stranger !== undefined) throw new Error(`--only knows ${known.join(", ")}, not ${stranger}`);
   const size = values.quick ? QUICK : FULL;
+  const backlog = whole("backlog", values.backlog ?? String(size.backlog), 1_000, 20_000_000);
   return {
     parts: chosen(PARTS, values.only),
     servers: chosen(SERVERS, values.only),
@@ -98,8 +101,8 @@ export function readOptions(args: readonly string[]): BenchOptions | "help" {
     dir: values.dir,
     windowMs: size.windowMs,
     cycleMessages: size.cycleMessages,
-    backlog: size.backlog,
-    smallBacklog: Math.min(1_000, size.backlog),
+    backlog,
+    smallBacklog: 1_000,
     latencySamples: size.samples,
     starts: values.quick ? 1 : 5,
     bigBytes: size.bigMib * 1_024 ** 2,
