@@ -33,7 +33,7 @@ describeLedger({
   async open(on) {
     const path = freshPath();
     const again = async () => createSqliteLedger({ clock: on, turn }, { path });
-    return { ledger: await again(), again };
+    return { store: await again(), again };
   },
 });
 

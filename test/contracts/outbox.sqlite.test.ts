@@ -24,7 +24,7 @@ describeOutbox({
   async open(on) {
     const path = freshPath();
     const again = async () => createSqliteOutbox({ clock: on }, { path });
-    return { outbox: await again(), again };
+    return { store: await again(), again };
   },
 });
 
