@@ -1,5 +1,5 @@
-// Outbox taking: which of the pending rows a holder of a lease may send now, for stores that look at
-// them one after the other, in the order of their seq.
+// Outbox taking: which of the pending rows a holder of a lease may send now, for stores that look
+// at them one after the other, in the order of their seq.
 //   T1. A row waits while an older one of its group is another's, so that a group stays in order.
 
 import { isFree, leased, type OutboxLease, type OutboxRow } from "./outbox-step.ts";

@@ -1,6 +1,6 @@
 // Plain commit: the commit of a held claim that only the fence can refuse, as no object and no sink
-// has a say in it. What the law would write is known beforehand, so that a store may write it in one
-// conditional step; what that refuses goes the law's way.
+// has a say in it. What the law would write is known beforehand, so that a store may write it in
+// one conditional step; what that refuses goes the law's way.
 
 import type { RecordItem } from "./ledger-calls.ts";
 import { encodeEntries, logEntry } from "./record-log.ts";

@@ -1,6 +1,6 @@
 // Database servers: what a file of tests starts for itself and stops behind its last test.
-//   S1. A server that cannot be had is told of by a test of its own; those that need it are left out
-//       by `available`.
+//   S1. A server that cannot be had is told of by a test of its own; those that need it are left
+//       out by `available`.
 //   S2. Servers are stopped after all that was registered later, such as the closing of stores.
 
 import pg from "pg";

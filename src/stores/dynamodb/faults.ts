@@ -1,5 +1,5 @@
-// Faults: what DynamoDB's errors mean to a ledger or an outbox. Errors are told apart by name, as two copies of
-// the SDK in one process would not recognise each other's classes.
+// Faults: what DynamoDB's errors mean to a ledger or an outbox. Errors are told apart by name, as
+// two copies of the SDK in one process would not recognise each other's classes.
 
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { InvariantError } from "../../core/assert.ts";
