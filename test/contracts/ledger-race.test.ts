@@ -1,12 +1,11 @@
 // Eight processes race for the same keys (TIDEGATE_RACE_KEYS of them; 10,000 in CI).
 
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openLedger } from "../../src/run/open-ledger.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { usePostgres } from "./database-servers.ts";
 import type { RaceReport } from "./ledger-race-worker.ts";
 import { RACE_SCOPE, raceKey } from "./ledger-race-worker.ts";
@@ -19,9 +18,8 @@ const REPORT_BYTES_MAX = 64 * 1_024 * 1_024;
 const WORKER = new URL("./ledger-race-worker.ts", import.meta.url).pathname;
 const run = promisify(execFile);
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-race-"));
+const folder = useTemporaryFolder("race");
 const postgres = await usePostgres({});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function race(url: string): Promise<RaceReport[]> {
   const options = { maxBuffer: REPORT_BYTES_MAX, timeout: RACE_MS_MAX };

@@ -1,24 +1,22 @@
 // Random histories through memory, SQLite, PostgreSQL and DynamoDB: all give the same answers.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
 import type { Outbox, OutboxRow } from "../../src/ports/outbox.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { useDynamo, usePostgres } from "./database-servers.ts";
 import { createManualClock, type ManualClock } from "./manual-clock.ts";
 import { random } from "./real-ports.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-outbox-differential-"));
+const folder = useTemporaryFolder("outbox-differential");
 const postgres = await usePostgres();
 const dynamo = await useDynamo();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function openAll(clock: ManualClock): Promise<Outbox[]> {
   const all = [

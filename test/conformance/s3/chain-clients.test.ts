@@ -1,12 +1,12 @@
 // The whole chain by each client: a bucket tells a topic, the topic a raw and a filtered queue, and
 // all that comes out is held against AWS, field by field. One run per client, as each is slow.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SNS } from "@aws-sdk/client-sns";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { requirePart } from "../../requires.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { useAwsCli } from "../aws-cli.ts";
 import { runChild } from "../child.ts";
 import { ACCOUNT, REGION, useBuckets } from "./buckets.ts";
@@ -79,10 +79,9 @@ describe("boto3", () => {
 
 describe("aws-cli", () => {
   const { call: aws } = useAwsCli(buckets);
-  const folder = mkdtempSync(join(tmpdir(), "tidegate-chain-"));
+  const folder = useTemporaryFolder("chain");
   const file = join(folder, "body");
   writeFileSync(file, CHAIN_BODY);
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test("[109][113][116] aws-cli runs the chain and gets every event as AWS sends it", async () => {
     const bucket = "chain-aws-cli";

@@ -1,14 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { useAwsCli } from "../aws-cli.ts";
 import { useBuckets } from "./buckets.ts";
 
 const buckets = useBuckets();
 const { print: aws } = useAwsCli(buckets);
-const folder = mkdtempSync(join(tmpdir(), "tidegate-aws-cli-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("aws-cli");
 
 /** The size and name of each line that `aws s3 ls` prints. */
 function listed(output: string): string[] {
