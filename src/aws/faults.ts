@@ -19,7 +19,8 @@ export interface SdkError {
 }
 
 /** An entry of a batch that failed, as all batches of SQS and SNS tell it. */
-interface FailedEntry {
+export interface FailedEntry {
+  readonly Id?: string | undefined;
   readonly Code?: string | undefined;
   readonly Message?: string | undefined;
   readonly SenderFault?: boolean | undefined;
@@ -43,20 +44,12 @@ export function refusedEntry(entry: FailedEntry): SendOutcome {
   return { kind: "refused", code, message, retry };
 }
 
-/** For an entry of which the answer says nothing. */
-export const UNANSWERED: SendOutcome = {
-  kind: "refused",
-  code: "Unanswered",
-  message: "the answer does not mention the entry",
-  retry: "later",
-};
-
 /** Outcomes of a batch to settle, in the order of its `count` entries, whose ids count from 0. */
 export function settleOutcomes(
   count: number,
   answer: {
     readonly Successful?: readonly { readonly Id?: string | undefined }[] | undefined;
-    readonly Failed?: readonly (FailedEntry & { readonly Id?: string | undefined })[] | undefined;
+    readonly Failed?: readonly FailedEntry[] | undefined;
   },
 ): SettleOutcome[] {
   const outcomes = new Map<string | undefined, SettleOutcome>();

@@ -5,9 +5,8 @@ import { GetQueueUrlCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import { TidegateError } from "../core/errors.ts";
 import { parseQueueArn } from "../core/queue-arn.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
-import { queueFault } from "./faults.ts";
-import { withDeadline } from "./request-deadline.ts";
-import { createSqsQueue, REQUEST_MS_MAX } from "./sqs-queue.ts";
+import { asked } from "./request-deadline.ts";
+import { createSqsQueue } from "./sqs-queue.ts";
 
 const QUEUE_NAME = /^[\w-]{1,80}(?:\.fifo)?$/;
 
@@ -32,12 +31,7 @@ export async function findQueueUrl({ client, queue }: OpenSqsQueueOptions): Prom
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   const owner = arn === null ? {} : { QueueOwnerAWSAccountId: arn.account };
-  try {
-    const command = new GetQueueUrlCommand({ QueueName: name, ...owner });
-    const ask = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
-    const { QueueUrl = "" } = await withDeadline(ask, REQUEST_MS_MAX);
-    return QueueUrl;
-  } catch (error) {
-    throw queueFault(error, name);
-  }
+  const command = new GetQueueUrlCommand({ QueueName: name, ...owner });
+  const answer = await asked(name, (abortSignal) => client.send(command, { abortSignal }));
+  return answer.QueueUrl ?? "";
 }

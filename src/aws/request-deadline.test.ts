@@ -1,6 +1,13 @@
-import { expect, test } from "vitest";
+import type { SNSClient } from "@aws-sdk/client-sns";
+import type { SQSClient } from "@aws-sdk/client-sqs";
+import { afterEach, expect, test, vi } from "vitest";
 import { durationMs, hours } from "../core/units.ts";
-import { withDeadline } from "./request-deadline.ts";
+import type { OutgoingMessage } from "../ports/queue.ts";
+import { REQUEST_MS_MAX, withDeadline } from "./request-deadline.ts";
+import { createSnsTopic } from "./sns-topic.ts";
+import { createSqsQueue } from "./sqs-queue.ts";
+
+afterEach(() => vi.useRealTimers());
 
 /** A request that is never answered, and ends only when it is called off. */
 const unanswered = (signal: AbortSignal) =>
@@ -31,3 +38,29 @@ test("an answer or a failure in time comes through as it is", async () => {
   const failing = withDeadline(() => Promise.reject(new Error("refused")), hours(1));
   await expect(failing).rejects.toThrow("refused");
 });
+
+/** A client whose connection died without a word. */
+const dead = {
+  send: (_: unknown, how: { abortSignal: AbortSignal }) => unanswered(how.abortSignal),
+};
+
+test.each([
+  ["queue", createSqsQueue({ client: dead as unknown as SQSClient, queueUrl: "http://x/1/q" })],
+  [
+    "topic",
+    createSnsTopic({
+      client: dead as unknown as SNSClient,
+      topicArn: "arn:aws:sns:us-east-1:000000000000:t",
+    }),
+  ],
+])(
+  "a batch that a %s never answers is of unknown outcome, and does not wait for ever",
+  async (_, to) => {
+    vi.useFakeTimers();
+    const message: OutgoingMessage = { body: "b", attributes: {}, groupId: null, dedupId: null };
+    const sending = to.sendBatch([message]);
+    const told = expect(sending).rejects.toMatchObject({ code: "TG_QUEUE_UNAVAILABLE" });
+    await vi.advanceTimersByTimeAsync(REQUEST_MS_MAX);
+    await told;
+  },
+);

@@ -1,7 +1,11 @@
 // Request deadlines: the SDK's own request timeout only warns unless a client was built otherwise,
 // and clients are the caller's to build.
 
-import type { DurationMs } from "../core/units.ts";
+import { type DurationMs, seconds } from "../core/units.ts";
+import { queueFault } from "./faults.ts";
+
+/** What a request may take, the SDK's own retries included; a receive may wait besides. */
+export const REQUEST_MS_MAX: DurationMs = seconds(10);
 
 /** Runs `ask` with a signal that aborts after `msMax`, or together with `signal`. */
 export async function withDeadline<T>(
@@ -22,5 +26,14 @@ export async function withDeadline<T>(
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", end);
+  }
+}
+
+/** Asks a queue or a topic for what does not wait; failures come out as the port names them. */
+export async function asked<T>(name: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  try {
+    return await withDeadline(ask, REQUEST_MS_MAX);
+  } catch (error) {
+    throw queueFault(error, name);
   }
 }

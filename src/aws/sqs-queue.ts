@@ -26,10 +26,11 @@ import {
 import { QUEUE_FACT_ATTRIBUTES, queueFactsOf } from "../core/queue-facts.ts";
 import { traceHeaderOf } from "../core/trace-context.ts";
 import { type DurationMs, durationMs, epochMs, seconds } from "../core/units.ts";
-import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
+import type { OutgoingMessage } from "../ports/queue.ts";
 import type { Delivery, Queue, QueueReceiver } from "../ports/queue-receiver.ts";
-import { queueFault, refusedEntry, settleOutcomes, UNANSWERED } from "./faults.ts";
-import { withDeadline } from "./request-deadline.ts";
+import { queueFault, settleOutcomes } from "./faults.ts";
+import { asked, REQUEST_MS_MAX, withDeadline } from "./request-deadline.ts";
+import { sendEntry, sendOutcomes, textAttribute } from "./send-batch.ts";
 
 export interface SqsQueueOptions {
   readonly client: SQSClient;
@@ -37,9 +38,6 @@ export interface SqsQueueOptions {
   /** The queue's own MaximumMessageSize, if it is lower than 1 MiB. */
   readonly messageBytesMax?: number;
 }
-
-/** What a request may take, the SDK's own retries included; a receive may wait besides. A1 */
-export const REQUEST_MS_MAX: DurationMs = seconds(10);
 
 const SYSTEM_ATTRIBUTES = [
   "AWSTraceHeader",
@@ -67,13 +65,8 @@ export function createSqsQueue(options: SqsQueueOptions): Queue {
     async sendBatch(messages) {
       const Entries = messages.map(entryOf);
       const command = new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries });
-      const sent = await asked(name, (abortSignal) => client.send(command, { abortSignal }));
-      const outcomes = new Map<string | undefined, SendOutcome>();
-      for (const { Id, MessageId = "", SequenceNumber = null } of sent.Successful ?? []) {
-        outcomes.set(Id, { kind: "sent", messageId: MessageId, sequenceNumber: SequenceNumber });
-      }
-      for (const failed of sent.Failed ?? []) outcomes.set(failed.Id, refusedEntry(failed));
-      return Entries.map(({ Id }) => outcomes.get(Id) ?? UNANSWERED);
+      const answer = await asked(name, (abortSignal) => client.send(command, { abortSignal }));
+      return sendOutcomes(messages.length, answer);
     },
     ...receiverOf(client, queueUrl, name),
   };
@@ -129,37 +122,17 @@ function receiverOf(client: SQSClient, QueueUrl: string, name: string): Receivin
   };
 }
 
-/** Asks for something that does not wait; failures come out as the port names them. */
-async function asked<T>(name: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  try {
-    return await withDeadline(ask, REQUEST_MS_MAX);
-  } catch (error) {
-    throw queueFault(error, name);
-  }
-}
-
 function wholeSeconds(span: DurationMs, max: DurationMs): number {
   return Math.ceil(Math.min(Math.max(span, 0), max) / 1_000); // A2
 }
 
 function entryOf(message: OutgoingMessage, at: number): SendMessageBatchRequestEntry {
-  const { body, attributes, groupId, dedupId } = message;
-  const entry: SendMessageBatchRequestEntry = { Id: String(at), MessageBody: body };
-  const named = Object.entries(attributes);
-  if (named.length > 0) {
-    entry.MessageAttributes = Object.fromEntries(
-      named.map(([name, value]) => [name, { DataType: "String", StringValue: value }]),
-    );
-  }
-  const trace = traceHeaderOf(attributes);
-  if (trace !== null) {
-    entry.MessageSystemAttributes = {
-      AWSTraceHeader: { DataType: "String", StringValue: trace },
-    };
-  }
-  if (groupId !== null) entry.MessageGroupId = groupId;
-  if (dedupId !== null) entry.MessageDeduplicationId = dedupId;
-  return entry;
+  const trace = traceHeaderOf(message.attributes);
+  return {
+    ...sendEntry(message, at),
+    MessageBody: message.body,
+    ...(trace !== null && { MessageSystemAttributes: { AWSTraceHeader: textAttribute(trace) } }),
+  };
 }
 
 function deliveryOf(message: Message): Delivery {

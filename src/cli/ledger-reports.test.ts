@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createManualClock } from "../../test/contracts/manual-clock.ts";
 import { random, turn } from "../../test/contracts/real-ports.ts";
+import { useTemporaryFolder } from "../../test/support/temporary-folder.ts";
 import { recordKey } from "../core/record-state.ts";
 import { epochMs, seconds } from "../core/units.ts";
 import { openLedger } from "../run/open-ledger.ts";
 import { checkLedger, initLedger, ledgerStats, showRecord } from "./ledger-reports.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-reports-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("reports");
 const ports = { clock: createManualClock(epochMs(1_700_000_000_000)), turn, random };
 const scope = { pipeline: "orders", generation: 1 };
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { assert, InvariantError, present, unreachable } from "./assert.ts";
-import { ERROR_CODES, TidegateError } from "./errors.ts";
+import { ERROR_CODES, reasonOf, TidegateError } from "./errors.ts";
 
 test("every code says whether to try again and what to do, in one sentence (E2)", () => {
   for (const [code, entry] of Object.entries(ERROR_CODES)) {
@@ -25,4 +25,11 @@ test("a broken invariant is an error of its own, which no handler mistakes for a
   expect(() => present(null, "the queue")).toThrow("invariant broken: the queue is missing");
   expect(present(0, "the count")).toBe(0);
   expect(() => unreachable("x" as never)).toThrow('unreachable value "x"');
+});
+
+test("whatever was thrown ends a sentence, and a failure of several parts tells them all", () => {
+  expect(reasonOf(new Error("disk is full"))).toBe("disk is full");
+  expect(reasonOf("no")).toBe("no");
+  const refused = ["::1", "127.0.0.1"].map((address) => new Error(`${address} refused`));
+  expect(reasonOf(new AggregateError(refused))).toBe("::1 refused; 127.0.0.1 refused");
 });

@@ -117,3 +117,10 @@ export class TidegateError extends Error {
     return ERROR_CODES[this.code].hint;
   }
 }
+
+/** What was thrown, as the end of a sentence of ours. */
+export function reasonOf(error: unknown): string {
+  // A refused connection to a name with several addresses has its reasons only in the parts.
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join("; ");
+  return error instanceof Error ? error.message : String(error);
+}

@@ -5,8 +5,8 @@
 //   L2. Encoded entries are lines of JSON, joined by "\n"; a store appends, it never rewrites.
 //   L3. A log holds LOG_CHARS_MAX characters; beyond that the oldest entries go, whole.
 
-import type { Failure, Fence } from "./record-state.ts";
-import { fenceOf } from "./record-state.ts";
+import type { Failure, Fence, RecordState } from "./record-state.ts";
+import { fenceOf, liveRecord } from "./record-state.ts";
 import type { EpochMs } from "./units.ts";
 import { epochMs } from "./units.ts";
 
@@ -84,4 +84,14 @@ export function appendToLog(log: string, added: string): string {
   if (whole.length <= LOG_CHARS_MAX) return whole;
   const cut = whole.indexOf("\n", whole.length - LOG_CHARS_MAX);
   return cut === -1 || cut === whole.length - 1 ? added : whole.slice(cut + 1);
+}
+
+/** The log of a record after a step; what had expired is forgotten with its log. */
+export function grownLog(
+  found: { readonly record: RecordState; readonly log: string } | null | undefined,
+  entries: readonly LogEntry[],
+  now: EpochMs,
+): string {
+  const live = found != null && liveRecord(found.record, now).kind !== "absent";
+  return appendToLog(live ? found.log : "", encodeEntries(entries));
 }

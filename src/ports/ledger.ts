@@ -38,6 +38,7 @@ import type {
   RenewResult,
   ReopenResult,
 } from "../core/record-step.ts";
+import type { ScopeStats } from "../core/scope-stats.ts";
 import type { DurationMs } from "../core/units.ts";
 
 export type {
@@ -62,6 +63,7 @@ export type {
   RenewResult,
   ReopenResult,
 } from "../core/record-step.ts";
+export type { ScopeStats } from "../core/scope-stats.ts";
 
 /** All that is known of a record. */
 export interface RecordView {
@@ -69,15 +71,6 @@ export interface RecordView {
   readonly record: StoredRecord;
   /** Oldest first. */
   readonly entries: readonly LogEntry[];
-}
-
-export interface ScopeStats extends LedgerScope {
-  readonly claimed: number;
-  readonly released: number;
-  readonly failed: number;
-  readonly committed: number;
-  readonly parked: number;
-  readonly objects: number;
 }
 
 export interface Ledger {

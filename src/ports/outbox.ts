@@ -5,6 +5,7 @@
 //   O3. A call that fails with TG_OUTBOX_UNAVAILABLE may or may not have been written; asking again
 //       is safe.
 
+import type { OutboxStats } from "../core/outbox-stats.ts";
 import type {
   OutboxEntry,
   OutboxLease,
@@ -16,6 +17,7 @@ import type {
 } from "../core/outbox-step.ts";
 import type { EpochMs } from "../core/units.ts";
 
+export type { OutboxStats } from "../core/outbox-stats.ts";
 export type {
   OutboxEntry,
   OutboxLease,
@@ -25,13 +27,6 @@ export type {
   RepublishResult,
   SentMark,
 } from "../core/outbox-step.ts";
-
-export interface OutboxStats {
-  readonly pending: number;
-  readonly sent: number;
-  readonly refused: number;
-  readonly oldestPendingAt: EpochMs | null;
-}
 
 export interface Outbox {
   /** Writes down what is to be sent, before it is; a row that is answered "taken" is the lease's. */

@@ -2,7 +2,7 @@
 
 import { type ClaimCheck, readClaimCheck, redeemClaimCheck } from "../core/claim-check.ts";
 import type { MessageEnvelope } from "../core/envelope.ts";
-import { TidegateError } from "../core/errors.ts";
+import { reasonOf, TidegateError } from "../core/errors.ts";
 import type { Objects } from "../ports/objects.ts";
 
 export interface ClaimCheckPlace {
@@ -22,8 +22,7 @@ export async function putPayload(objects: Objects, { check, bytes }: PayloadObje
     await objects.put(check.bucket, check.key, bytes);
   } catch (error) {
     if (error instanceof TidegateError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `the payload could not be put into ${check.bucket}: ${reason}`;
+    const message = `the payload could not be put into ${check.bucket}: ${reasonOf(error)}`;
     throw new TidegateError("TG_OBJECTS_UNAVAILABLE", message, { cause: error });
   }
 }

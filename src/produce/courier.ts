@@ -7,7 +7,7 @@
 //   C4. A row that is under way is not sent a second time: whoever asks shares the answer.
 
 import { present, unreachable } from "../core/assert.ts";
-import { TidegateError } from "../core/errors.ts";
+import { reasonOf, TidegateError } from "../core/errors.ts";
 import { messageBytes } from "../core/message-size.ts";
 import { dedupIdOf, type OutboxRow } from "../core/outbox-step.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -262,6 +262,6 @@ function messageOf(row: OutboxRow, fifo: boolean): OutgoingMessage {
 /** What a port threw; anything but a TidegateError is a fault nobody foresaw, and may pass. */
 function asTidegateError(error: unknown): TidegateError {
   if (error instanceof TidegateError) return error;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new TidegateError("TG_QUEUE_UNAVAILABLE", `sending failed: ${reason}`, { cause: error });
+  const message = `sending failed: ${reasonOf(error)}`;
+  return new TidegateError("TG_QUEUE_UNAVAILABLE", message, { cause: error });
 }

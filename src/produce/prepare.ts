@@ -13,7 +13,7 @@ import {
   envelopeKey,
   payloadDigest,
 } from "../core/envelope.ts";
-import { TidegateError } from "../core/errors.ts";
+import { reasonOf, TidegateError } from "../core/errors.ts";
 import { SQS_ATTRIBUTE_NAME_CHARACTERS_MAX, SQS_MESSAGE_ATTRIBUTES_MAX } from "../core/limits.ts";
 import { messageBytes } from "../core/message-size.ts";
 import { type Checked, describeProblems, invalid } from "../core/problem.ts";
@@ -117,8 +117,7 @@ function groupOf(event: EnvelopeInput, groups: GroupStrategy | null): Checked<st
   try {
     return { kind: "valid", value: groups(event) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return invalid("", `has no group: ${reason}`);
+    return invalid("", `has no group: ${reasonOf(error)}`);
   }
 }
 

@@ -8,10 +8,11 @@
 
 import type { Buffer } from "node:buffer";
 import { CsvError, Parser } from "csv-parse";
+import { reasonOf } from "../core/errors.ts";
 import type { NumberedRow, Row } from "../ports/rows.ts";
 import { CsvLines, type RecordExtent } from "./csv-lines.ts";
 import { describeBytes, type RowLimits } from "./row-limits.ts";
-import { reasonOf, unreadable } from "./unreadable.ts";
+import { unreadable } from "./unreadable.ts";
 
 interface CsvRecord {
   readonly cells: readonly string[];

@@ -7,9 +7,10 @@
 //   X4. One chunk goes in when all that came of the one before is taken, so a bomb fills no memory.
 
 import * as zlib from "node:zlib";
+import { reasonOf } from "../core/errors.ts";
 import type { ByteCursor } from "./byte-cursor.ts";
 import { CHUNK_BYTES_MAX, describeBytes } from "./row-limits.ts";
-import { reasonOf, unreadable } from "./unreadable.ts";
+import { unreadable } from "./unreadable.ts";
 
 export type Compression = "gzip" | "zstd";
 

@@ -15,7 +15,7 @@ import {
   parquetSchema,
   type SchemaTree,
 } from "hyparquet";
-import { TidegateError } from "../core/errors.ts";
+import { reasonOf, TidegateError } from "../core/errors.ts";
 import type { ByteSource, NumberedRow, ReadRowsOptions, Row } from "../ports/rows.ts";
 import { type Compression, compressionOf, MAGIC_BYTES } from "./expand.ts";
 import { createCompressors, PARQUET_CODECS } from "./parquet-codecs.ts";
@@ -29,7 +29,7 @@ import {
   PARQUET_SLICE_ROWS_MAX,
   type RowLimits,
 } from "./row-limits.ts";
-import { reasonOf, unreadable } from "./unreadable.ts";
+import { unreadable } from "./unreadable.ts";
 
 interface Column {
   readonly name: string;

@@ -17,8 +17,3 @@ export function unreadable(name: string, reason: string, place: Place = {}): Tid
   const message = `${name}${line}${row}: ${reason}`;
   return new TidegateError("TG_OBJECT_UNREADABLE", message, { cause: place.cause });
 }
-
-/** What a library said, as the end of a sentence of ours. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

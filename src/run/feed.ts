@@ -4,7 +4,7 @@
 
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { TidegateError } from "../core/errors.ts";
+import { reasonOf, TidegateError } from "../core/errors.ts";
 import { durationMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 
@@ -24,8 +24,8 @@ const FILES_MAX = 100_000;
 /** The feed that a module exports as its default: a function that gives files. */
 export async function loadFeed(file: string): Promise<Feed> {
   const module = await import(pathToFileURL(resolve(file)).href).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TidegateError("TG_CONFIG_INVALID", `the feed ${file} cannot be loaded: ${reason}`);
+    const message = `the feed ${file} cannot be loaded: ${reasonOf(error)}`;
+    throw new TidegateError("TG_CONFIG_INVALID", message);
   });
   if (typeof module.default === "function") return module.default;
   const wanted = "its default export must be a function that gives files";

@@ -1,11 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { useTemporaryFolder } from "../../test/support/temporary-folder.ts";
 import { projectName, writeProject } from "./new-project.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-init-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("init");
 
 test("a project is written into a folder that need not exist, named after it", () => {
   const project = join(folder, "Daily Orders");

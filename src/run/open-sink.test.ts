@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { useTemporaryFolder } from "../../test/support/temporary-folder.ts";
 import { fenceOf, recordKey } from "../core/record-state.ts";
 import { epochMs } from "../core/units.ts";
 import { pipeline, tables } from "../ingest/define-pipeline.ts";
@@ -9,8 +8,7 @@ import type { SinkFunction } from "../ingest/pipeline-spec.ts";
 import type { Effect } from "../ports/sink.ts";
 import { openSink } from "./open-sink.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-sink-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("sink");
 
 const handler = () => {};
 const source = { bucket: "files" };

@@ -4,7 +4,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { TidegateError } from "../core/errors.ts";
+import { reasonOf, TidegateError } from "../core/errors.ts";
 
 export interface ObjectTarget {
   readonly endpoint: string;
@@ -44,7 +44,7 @@ async function put({ endpoint, bucket }: ObjectTarget, key: string, request: Req
     if (reply.ok) return;
     reason = /<Message>([^<]*)</.exec(told)?.[1] ?? `status ${reply.status}`;
   } catch (error) {
-    reason = error instanceof Error ? error.message : String(error);
+    reason = reasonOf(error);
   }
   throw new TidegateError("TG_OBJECTS_UNAVAILABLE", `s3://${bucket}/${key}: ${reason}`);
 }

@@ -3,6 +3,7 @@
 //       run in any order, and producers that remember are judged fairly.
 
 import type { JsonObject } from "../core/canonical-json.ts";
+import { reasonOf } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
 import { type CheckWorld, COMPLIANCE_CHECKS, type ComplianceCheck } from "./compliance-checks.ts";
 import { arrivalsOf, type ComplianceEvent, type ProducerUnderTest } from "./compliance-world.ts";
@@ -79,7 +80,7 @@ async function problemOf(
   try {
     return await check.run(worldOf(check, producer, options));
   } catch (error) {
-    return `it failed: ${error instanceof Error ? error.message : String(error)}`;
+    return `it failed: ${reasonOf(error)}`;
   }
 }
 

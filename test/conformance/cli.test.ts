@@ -1,43 +1,11 @@
 import { expect, test } from "vitest";
-import { requirePart } from "../requires.ts";
-import { runChild } from "./child.ts";
-import { ACCOUNT, arnOf, REGION, useEndpoint } from "./endpoint.ts";
+import { type Options, useAwsCli } from "./aws-cli.ts";
+import { ACCOUNT, arnOf, useEndpoint } from "./endpoint.ts";
 
-const commands = requirePart("aws-cli");
 const endpoint = useEndpoint();
-
-const ENVIRONMENT = {
-  AWS_ACCESS_KEY_ID: "test",
-  AWS_SECRET_ACCESS_KEY: "test",
-  AWS_DEFAULT_REGION: REGION,
-  AWS_CONFIG_FILE: "/dev/null",
-  AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
-  AWS_EC2_METADATA_DISABLED: "true",
-  AWS_PAGER: "",
-};
-
-function run(action: string, options: Readonly<Record<string, string | object>>) {
-  const args = Object.entries(options).flatMap(([name, value]) => [
-    `--${name}`,
-    typeof value === "string" ? value : JSON.stringify(value),
-  ]);
-  const service = ["--endpoint-url", endpoint.url, "--output", "json", "sqs", action];
-  return runChild(commands["aws-cli"], [...service, ...args], ENVIRONMENT);
-}
-
-/** What an action printed, null if nothing; fails if it failed. */
-async function aws(action: string, options: Readonly<Record<string, string | object>>) {
-  const { exitCode, stdout, stderr } = await run(action, options);
-  if (exitCode !== 0) throw new Error(`aws sqs ${action} ended with ${exitCode}: ${stderr}`);
-  return stdout === "" ? null : JSON.parse(stdout);
-}
-
-/** What an action said when it was refused. */
-async function refusal(action: string, options: Readonly<Record<string, string | object>>) {
-  const { exitCode, stderr } = await run(action, options);
-  expect(exitCode).toBe(254);
-  return stderr.trim();
-}
+const { call, refusal: refused } = useAwsCli(endpoint);
+const aws = (action: string, options: Options) => call("sqs", action, options);
+const refusal = (action: string, options: Options) => refused("sqs", action, options);
 
 test("[14] a queue is created with attributes and tags, and tells them", async () => {
   const name = endpoint.freshName();

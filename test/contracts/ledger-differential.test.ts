@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
 import type { Fence, LedgerScope, ObjectRef } from "../../src/core/record-state.ts";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { days, durationMs, epochMs, seconds } from "../../src/core/units.ts";
@@ -15,9 +14,8 @@ import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
-import { tellMissing } from "../requires.ts";
+import { useDynamo, usePostgres } from "./database-servers.ts";
 import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
-import { startPostgres } from "./postgres-server.ts";
 import { random, turn } from "./real-ports.ts";
 
 const HISTORIES = Number(process.env.TIDEGATE_HISTORIES ?? 40);
@@ -29,15 +27,11 @@ const NOTES = ["n", "n#", "\u{1f600}"];
 
 const clock = createManualClock(FAR_AHEAD);
 const folder = mkdtempSync(join(tmpdir(), "tidegate-differential-"));
-const postgres = await startPostgres({ fsync: "off" });
-const dynamo = await startDynamoLocal();
-if ("missing" in postgres) tellMissing("PostgreSQL", postgres.missing);
-if ("missing" in dynamo) tellMissing("DynamoDB Local", dynamo.missing);
+const postgres = await usePostgres();
+const dynamo = await useDynamo();
 const open: Ledger[] = [];
 afterAll(async () => {
   for (const ledger of open) await ledger.close();
-  if ("url" in postgres) postgres.stop();
-  if ("endpoint" in dynamo) dynamo.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -47,14 +41,13 @@ const path = join(folder, "ledger.db");
 // A tail of a few keys, so that the index is written, read and begun anew within a history.
 const tailLimits = { keysMin: 3, keysMax: 5, sliceMin: 1 };
 stores.set("SQLite", async () => createSqliteLedger({ clock, turn }, { path, tailLimits }));
-if ("url" in postgres) {
+if (postgres.available) {
   const { url } = postgres;
   stores.set("PostgreSQL", () => createPostgresLedger({ clock }, { url, connectionsMax: 2 }));
 }
-if ("endpoint" in dynamo) {
-  const credentials = { accessKeyId: "local", secretAccessKey: "local" };
-  const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
-  stores.set("DynamoDB", () => createDynamoLedger({ clock, random }, where));
+if (dynamo.available) {
+  const options = dynamo.optionsFor("ledger");
+  stores.set("DynamoDB", () => createDynamoLedger({ clock, random }, options));
 }
 
 /** What happens next; keys by index, fences by how many claims ago they were given. */

@@ -2,18 +2,16 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openLedger } from "../../src/run/open-ledger.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { KILL_SCOPE, killKeys } from "./ledger-kill-worker.ts";
 import { random, systemClock, turn } from "./real-ports.ts";
 
 const WORKER = new URL("./ledger-kill-worker.ts", import.meta.url).pathname;
 const KILLS = 4;
-const folder = mkdtempSync(join(tmpdir(), "tidegate-kill-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("kill");
 
 /** Runs a worker until it has told of some batches, kills it, and gives the batches told. */
 async function runAndKill(url: string, from: number, batches: number): Promise<number[]> {

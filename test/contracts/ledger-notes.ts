@@ -1,6 +1,6 @@
 // The part of the ledger's contract that is about notes; describeLedger binds it to every store.
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { NOTE_CHARS_MAX } from "../../src/core/ledger-batch.ts";
 import type { Fence, LedgerScope } from "../../src/core/record-state.ts";
 import { recordKey } from "../../src/core/record-state.ts";
@@ -12,9 +12,9 @@ import type {
   NoteKind,
   NotePage,
 } from "../../src/ports/ledger.ts";
-import type { LedgerBinding } from "./ledger.ts";
 import type { ManualClock } from "./manual-clock.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
+import { FAR_AHEAD } from "./manual-clock.ts";
+import { openBeforeEach, type StoreBinding } from "./opened-store.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const T0 = FAR_AHEAD;
@@ -26,26 +26,13 @@ const note = (name: string, more: Partial<NoteInput> = {}): NoteInput => ({
   ...more,
 });
 
-export function describeLedgerNotes(binding: LedgerBinding): void {
+export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
   describe(`the notes of the ledger on ${binding.name}`, () => {
     let clock: ManualClock;
     let ledger: Ledger;
     let again: () => Promise<Ledger>;
-    const opened: Ledger[] = [];
-
-    beforeEach(async () => {
-      clock = createManualClock(T0);
-      const world = await binding.open(clock);
-      ledger = world.ledger;
-      again = async () => {
-        const second = await world.again();
-        opened.push(second);
-        return second;
-      };
-      opened.push(ledger);
-    });
-    afterEach(async () => {
-      for (const open of opened.splice(0)) await open.close();
+    openBeforeEach(binding, T0, (opened) => {
+      ({ clock, store: ledger, again } = opened);
     });
 
     const find = (name: string, kind: NoteKind = "dossier") => ledger.findNote(SCOPE, kind, name);

@@ -1,16 +1,14 @@
 // Eight processes race for the same keys (TIDEGATE_RACE_KEYS of them; 10,000 in CI).
 
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openLedger } from "../../src/run/open-ledger.ts";
-import { tellMissing } from "../requires.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { usePostgres } from "./database-servers.ts";
 import type { RaceReport } from "./ledger-race-worker.ts";
 import { RACE_SCOPE, raceKey } from "./ledger-race-worker.ts";
-import { startPostgres } from "./postgres-server.ts";
 import { random, systemClock, turn } from "./real-ports.ts";
 
 const KEYS = Number(process.env.TIDEGATE_RACE_KEYS ?? 400);
@@ -20,13 +18,8 @@ const REPORT_BYTES_MAX = 64 * 1_024 * 1_024;
 const WORKER = new URL("./ledger-race-worker.ts", import.meta.url).pathname;
 const run = promisify(execFile);
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-race-"));
-const postgres = await startPostgres();
-if ("missing" in postgres) tellMissing("PostgreSQL", postgres.missing);
-afterAll(() => {
-  if ("url" in postgres) postgres.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = useTemporaryFolder("race");
+const postgres = await usePostgres({});
 
 async function race(url: string): Promise<RaceReport[]> {
   const options = { maxBuffer: REPORT_BYTES_MAX, timeout: RACE_MS_MAX };
@@ -39,7 +32,7 @@ async function race(url: string): Promise<RaceReport[]> {
 }
 
 const urls: [string, string][] = [["SQLite", `sqlite:${join(folder, "race.db")}`]];
-if ("url" in postgres) urls.push(["PostgreSQL", postgres.url]);
+if (postgres.available) urls.push(["PostgreSQL", postgres.url]);
 
 describe.each(urls)("eight processes on %s", (_name, url) => {
   test(

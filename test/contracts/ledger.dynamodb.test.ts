@@ -1,37 +1,23 @@
 import { CreateTableCommand, DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, describe, expect, test } from "vitest";
-import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
+import { describe, expect, test } from "vitest";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { addMs, days, epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { ledger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
 import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
-import { tellMissing } from "../requires.ts";
+import { useDynamo } from "./database-servers.ts";
 import { describeLedger } from "./ledger.ts";
 import { createLossyProxy } from "./lossy-proxy.ts";
 import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 import { random } from "./real-ports.ts";
 
-const local = await startDynamoLocal();
-if ("missing" in local) tellMissing("DynamoDB Local", local.missing);
-const endpoint = "endpoint" in local ? local.endpoint : "";
-afterAll(() => {
-  if ("endpoint" in local) local.stop();
-});
-
-const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+const { available, endpoint, freshOptions } = await useDynamo();
 const clock = createManualClock(FAR_AHEAD);
-let tables = 0;
-const optionsFor = (table: string) => ({ table, region: "eu-west-1", endpoint, credentials });
-const freshTable = () => {
-  tables += 1;
-  return `ledger-${tables}`;
-};
 
-describe.skipIf("missing" in local)("DynamoDB", () => {
+describe.skipIf(!available)("DynamoDB", () => {
   // First of all: DynamoDB Local makes an index the later the more tables it has.
   test("a table of the first schema keeps its records and gets notes", async () => {
-    const options = optionsFor(freshTable());
+    const options = freshOptions();
     const client = new DynamoDBClient(options);
     await client.send(new CreateTableCommand(ledger0001(options.table)));
     const Item = { pk: { S: "meta#ledger" }, version: { N: "1" } };
@@ -64,14 +50,14 @@ describe.skipIf("missing" in local)("DynamoDB", () => {
   describeLedger({
     name: "DynamoDB Local",
     async open(on) {
-      const options = optionsFor(freshTable());
+      const options = freshOptions();
       const again = () => createDynamoLedger({ clock: on, random }, options);
-      return { ledger: await again(), again };
+      return { store: await again(), again };
     },
   });
 
   test("a table of a newer schema is refused", async () => {
-    const options = optionsFor(freshTable());
+    const options = freshOptions();
     await (await createDynamoLedger({ clock, random }, options)).close();
     const client = new DynamoDBClient(options);
     const Item = { pk: { S: "meta#ledger" }, version: { N: "99" } };
@@ -82,7 +68,7 @@ describe.skipIf("missing" in local)("DynamoDB", () => {
   });
 
   test("a table that was never made is told apart from an endpoint that is down", async () => {
-    const options = { ...optionsFor(freshTable()), migrate: false };
+    const options = { ...freshOptions(), migrate: false };
     const missing = createDynamoLedger({ clock, random }, options);
     await expect(missing).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
     const nowhere = { ...options, endpoint: "http://127.0.0.1:1" };
@@ -92,7 +78,7 @@ describe.skipIf("missing" in local)("DynamoDB", () => {
 
   test("a note whose reply was lost is counted once when the SDK asks again", async () => {
     await using proxy = await createLossyProxy(endpoint);
-    const options = optionsFor(freshTable());
+    const options = freshOptions();
     await (await createDynamoLedger({ clock, random }, options)).close();
     const through = { ...options, endpoint: proxy.endpoint };
     const ledger = await createDynamoLedger({ clock, random }, through);
@@ -120,7 +106,7 @@ describe.skipIf("missing" in local)("DynamoDB", () => {
   });
 
   test("sink writes are refused, as the store cannot carry them", async () => {
-    const ledger = await createDynamoLedger({ clock, random }, optionsFor(freshTable()));
+    const ledger = await createDynamoLedger({ clock, random }, freshOptions());
     const scope = { pipeline: "orders", generation: 1 };
     const key = recordKey("a");
     const lease = { owner: "w", leaseMs: seconds(30) };

@@ -6,6 +6,6 @@ describeLedger({
   async open(clock) {
     const ledger = createMemoryLedger({ clock });
     // Memory has no second opening: whoever shares it shares the ledger itself.
-    return { ledger, again: async () => ({ ...ledger, close: async () => {} }) };
+    return { store: ledger, again: async () => ({ ...ledger, close: async () => {} }) };
   },
 });

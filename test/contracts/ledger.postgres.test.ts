@@ -1,62 +1,38 @@
-import pg from "pg";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
-import { tellMissing } from "../requires.ts";
+import { queryPostgres, usePostgres } from "./database-servers.ts";
 import { describeLedger } from "./ledger.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { startPostgres } from "./postgres-server.ts";
 
-const server = await startPostgres({ fsync: "off" });
-if ("missing" in server) tellMissing("PostgreSQL", server.missing);
-const url = "url" in server ? server.url : "";
-afterAll(() => {
-  if ("url" in server) server.stop();
-});
-
+const { available, url, freshUrl } = await usePostgres();
 const clock = createManualClock(epochMs(1_700_000_000_000));
 const SCOPE = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "w", leaseMs: seconds(30) };
 const ask = (name: string) => ({ key: recordKey(name), receivedAt: clock.now() });
-let schemas = 0;
 
-/** A URL whose tables are its own, in a schema of that name. */
-async function freshUrl(): Promise<string> {
-  schemas += 1;
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query(`CREATE SCHEMA s${schemas}`);
-  await client.end();
-  return `${url}?options=-csearch_path%3Ds${schemas}`;
-}
-
-async function query(at: string, sql: string) {
-  const client = new pg.Client(at);
-  await client.connect();
-  const { rows } = await client.query(sql);
-  await client.end();
-  return rows;
-}
-
-describe.skipIf("missing" in server)("PostgreSQL", () => {
+describe.skipIf(!available)("PostgreSQL", () => {
   describeLedger({
     name: "PostgreSQL",
     async open(on) {
       const own = await freshUrl();
       const again = () => createPostgresLedger({ clock: on }, { url: own });
-      return { ledger: await again(), again };
+      return { store: await again(), again };
     },
   });
 
   test("a database of a newer schema is refused and left as it is", async () => {
     const own = await freshUrl();
-    await query(own, "CREATE TABLE tidegate_schema (part text PRIMARY KEY, version integer)");
-    await query(own, "INSERT INTO tidegate_schema VALUES ('ledger', 99)");
+    await queryPostgres(
+      own,
+      "CREATE TABLE tidegate_schema (part text PRIMARY KEY, version integer)",
+    );
+    await queryPostgres(own, "INSERT INTO tidegate_schema VALUES ('ledger', 99)");
     const opening = createPostgresLedger({ clock }, { url: own });
     await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
-    const tables = `SELECT tablename FROM pg_tables WHERE schemaname = 's${schemas}'`;
-    expect(await query(own, tables)).toEqual([{ tablename: "tidegate_schema" }]);
+    const tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()";
+    expect(await queryPostgres(own, tables)).toEqual([{ tablename: "tidegate_schema" }]);
   });
 
   test("a database of the first schema keeps its records and gets notes", async () => {
@@ -65,8 +41,8 @@ describe.skipIf("missing" in server)("PostgreSQL", () => {
     const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
     const before = await ledger.show(SCOPE, recordKey("a"));
     await ledger.close();
-    await query(own, "DROP TABLE tidegate_ledger_note");
-    await query(own, "UPDATE tidegate_schema SET version = 1");
+    await queryPostgres(own, "DROP TABLE tidegate_ledger_note");
+    await queryPostgres(own, "UPDATE tidegate_schema SET version = 1");
     const careful = createPostgresLedger({ clock }, { url: own, migrate: false });
     await expect(careful).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
     const opening = Array.from({ length: 4 }, () => createPostgresLedger({ clock }, { url: own }));
@@ -80,21 +56,26 @@ describe.skipIf("missing" in server)("PostgreSQL", () => {
     const commit = { key: recordKey("a"), fence, digest: "d" };
     expect(await grown?.commit(SCOPE, [commit])).toEqual([{ kind: "committed" }]);
     await grown?.close();
-    expect(await query(own, "SELECT version FROM tidegate_schema")).toEqual([{ version: 2 }]);
+    expect(await queryPostgres(own, "SELECT version FROM tidegate_schema")).toEqual([
+      { version: 2 },
+    ]);
   });
 
   test("a note and the failure it goes with are undone together", async () => {
     const own = await freshUrl();
     const ledger = await createPostgresLedger({ clock }, { url: own });
     const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
-    await query(own, "ALTER TABLE tidegate_ledger_note ADD CONSTRAINT none CHECK (count = 0)");
+    await queryPostgres(
+      own,
+      "ALTER TABLE tidegate_ledger_note ADD CONSTRAINT none CHECK (count = 0)",
+    );
     const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
     const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
     const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
     const attempt = { ...ask("a"), fence, owner: "w", permanent: true, failure, note };
     await expect(ledger.fail(SCOPE, [attempt])).rejects.toThrow("none");
     expect((await ledger.show(SCOPE, recordKey("a")))?.record.kind).toBe("claimed");
-    await query(own, "ALTER TABLE tidegate_ledger_note DROP CONSTRAINT none");
+    await queryPostgres(own, "ALTER TABLE tidegate_ledger_note DROP CONSTRAINT none");
     expect(await ledger.fail(SCOPE, [attempt])).toMatchObject([{ kind: "parked" }]);
     expect(await ledger.findNote(SCOPE, "dossier", "a")).toEqual(note);
     await ledger.close();
@@ -136,7 +117,7 @@ describe.skipIf("missing" in server)("PostgreSQL", () => {
   test("sink writes are applied with their commit, once, and never without it", async () => {
     const own = await freshUrl();
     const ledger = await createPostgresLedger({ clock }, { url: own });
-    await query(own, "CREATE TABLE orders (id text PRIMARY KEY)");
+    await queryPostgres(own, "CREATE TABLE orders (id text PRIMARY KEY)");
     const claims = await ledger.claim(SCOPE, [ask("a"), ask("b")], LEASE);
     const [a, b] = claims.map((result) => (result.kind === "claimed" ? result.fence : fenceOf(0)));
     const commit = (key: string, fence = fenceOf(0), id = "1") => ({
@@ -150,7 +131,7 @@ describe.skipIf("missing" in server)("PostgreSQL", () => {
     expect(await ledger.commit(SCOPE, [commit("b")])).toEqual([{ kind: "fenced" }]);
     const broken = ledger.commit(SCOPE, [commit("b", b, "1")]);
     await expect(broken).rejects.toMatchObject({ code: "TG_SINK_REFUSED" });
-    expect(await query(own, "SELECT id FROM orders")).toEqual([{ id: "1" }]);
+    expect(await queryPostgres(own, "SELECT id FROM orders")).toEqual([{ id: "1" }]);
     expect(await ledger.show(SCOPE, recordKey("b"))).toMatchObject({ record: { kind: "claimed" } });
     await ledger.close();
   });

@@ -1,18 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
 import { LEDGER_MIGRATIONS, migrate, missingMigrations } from "../../src/stores/sqlite/schema.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { describeLedger } from "./ledger.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { turn } from "./real-ports.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-ledger-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("ledger");
 
 let files = 0;
 const freshPath = () => {
@@ -33,7 +32,7 @@ describeLedger({
   async open(on) {
     const path = freshPath();
     const again = async () => createSqliteLedger({ clock: on, turn }, { path });
-    return { ledger: await again(), again };
+    return { store: await again(), again };
   },
 });
 

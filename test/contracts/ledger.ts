@@ -1,7 +1,7 @@
 // The ledger's contract: what every store must do, whoever keeps the rows. Bound to each store by
 // ledger.<store>.test.ts.
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ClaimRequest } from "../../src/core/ledger-requests.ts";
 import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../../src/core/record-state.ts";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
@@ -10,13 +10,8 @@ import { days, durationMs, epochMs, minutes, seconds } from "../../src/core/unit
 import type { Ledger } from "../../src/ports/ledger.ts";
 import { describeLedgerNotes } from "./ledger-notes.ts";
 import type { ManualClock } from "./manual-clock.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
-
-/** Opens an empty ledger on the given clock; `again` opens the same data a second time. */
-export interface LedgerBinding {
-  readonly name: string;
-  open(clock: ManualClock): Promise<{ ledger: Ledger; again(): Promise<Ledger> }>;
-}
+import { FAR_AHEAD } from "./manual-clock.ts";
+import { openBeforeEach, type StoreBinding } from "./opened-store.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "worker-1", leaseMs: seconds(30) };
@@ -39,26 +34,13 @@ function fenceIn(result: ClaimResult): Fence {
   return result.fence;
 }
 
-export function describeLedger(binding: LedgerBinding): void {
+export function describeLedger(binding: StoreBinding<Ledger>): void {
   describe(`the ledger on ${binding.name}`, () => {
     let clock: ManualClock;
     let ledger: Ledger;
     let again: () => Promise<Ledger>;
-    const opened: Ledger[] = [];
-
-    beforeEach(async () => {
-      clock = createManualClock(T0);
-      const world = await binding.open(clock);
-      ledger = world.ledger;
-      again = async () => {
-        const second = await world.again();
-        opened.push(second);
-        return second;
-      };
-      opened.push(ledger);
-    });
-    afterEach(async () => {
-      for (const open of opened.splice(0)) await open.close();
+    openBeforeEach(binding, T0, (opened) => {
+      ({ clock, store: ledger, again } = opened);
     });
 
     const claim = async (name: string, lease = LEASE, object?: ObjectRef) =>

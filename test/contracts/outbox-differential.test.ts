@@ -1,43 +1,31 @@
 // Random histories through memory, SQLite, PostgreSQL and DynamoDB: all give the same answers.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
-import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
+import { expect, test } from "vitest";
 import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
 import type { Outbox, OutboxRow } from "../../src/ports/outbox.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
-import { tellMissing } from "../requires.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { useDynamo, usePostgres } from "./database-servers.ts";
 import { createManualClock, type ManualClock } from "./manual-clock.ts";
-import { startPostgres } from "./postgres-server.ts";
 import { random } from "./real-ports.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-outbox-differential-"));
-const postgres = await startPostgres({ fsync: "off" });
-if ("missing" in postgres) tellMissing("PostgreSQL", postgres.missing);
-const dynamo = await startDynamoLocal();
-if ("missing" in dynamo) tellMissing("DynamoDB Local", dynamo.missing);
-afterAll(() => {
-  if ("url" in postgres) postgres.stop();
-  if ("endpoint" in dynamo) dynamo.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = useTemporaryFolder("outbox-differential");
+const postgres = await usePostgres();
+const dynamo = await useDynamo();
 
 async function openAll(clock: ManualClock): Promise<Outbox[]> {
   const all = [
     createMemoryOutbox({ clock }),
     createSqliteOutbox({ clock }, { path: join(folder, "outbox.db") }),
   ];
-  if ("url" in postgres) all.push(await createPostgresOutbox({ clock }, { url: postgres.url }));
-  if ("endpoint" in dynamo) {
-    const credentials = { accessKeyId: "local", secretAccessKey: "local" };
-    const options = { table: "outbox", region: "eu-west-1", endpoint: dynamo.endpoint };
-    all.push(await createDynamoOutbox({ clock, random }, { ...options, credentials }));
+  if (postgres.available) all.push(await createPostgresOutbox({ clock }, { url: postgres.url }));
+  if (dynamo.available) {
+    all.push(await createDynamoOutbox({ clock, random }, dynamo.optionsFor("outbox")));
   }
   return all;
 }

@@ -1,34 +1,22 @@
 import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, describe, expect, test } from "vitest";
-import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
+import { describe, expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
-import { tellMissing } from "../requires.ts";
+import { useDynamo } from "./database-servers.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
 import { random } from "./real-ports.ts";
 
-const local = await startDynamoLocal();
-if ("missing" in local) tellMissing("DynamoDB Local", local.missing);
-const endpoint = "endpoint" in local ? local.endpoint : "";
-afterAll(() => {
-  if ("endpoint" in local) local.stop();
-});
-const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+const { available, freshOptions } = await useDynamo();
 const clock = createManualClock(epochMs(1_700_000_000_000));
-let tables = 0;
-const freshOptions = () => {
-  tables += 1;
-  return { table: `outbox-${tables}`, region: "eu-west-1", endpoint, credentials };
-};
 
-describe.skipIf("missing" in local)("DynamoDB", () => {
+describe.skipIf(!available)("DynamoDB", () => {
   describeOutbox({
     name: "DynamoDB Local",
     async open(on) {
       const options = freshOptions();
       const again = () => createDynamoOutbox({ clock: on, random }, options);
-      return { outbox: await again(), again };
+      return { store: await again(), again };
     },
   });
 

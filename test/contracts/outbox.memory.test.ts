@@ -5,6 +5,6 @@ describeOutbox({
   name: "memory",
   async open(clock) {
     const outbox = createMemoryOutbox({ clock });
-    return { outbox, again: async () => outbox };
+    return { store: outbox, again: async () => outbox };
   },
 });

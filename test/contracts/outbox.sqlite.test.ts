@@ -1,17 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { durationMs, epochMs } from "../../src/core/units.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
 import { turn } from "./real-ports.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-outbox-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("outbox");
 let files = 0;
 const freshPath = () => {
   files += 1;
@@ -24,7 +23,7 @@ describeOutbox({
   async open(on) {
     const path = freshPath();
     const again = async () => createSqliteOutbox({ clock: on }, { path });
-    return { outbox: await again(), again };
+    return { store: await again(), again };
   },
 });
 

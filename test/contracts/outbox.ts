@@ -1,15 +1,10 @@
 // The outbox's contract: what every store must do. Bound to each store by outbox.<store>.test.ts.
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { days, epochMs, seconds } from "../../src/core/units.ts";
 import type { Outbox, OutboxEntry, RegisterResult } from "../../src/ports/outbox.ts";
-import { createManualClock, type ManualClock } from "./manual-clock.ts";
-
-/** Opens an empty outbox on the given clock; `again` opens the same data a second time. */
-export interface OutboxBinding {
-  readonly name: string;
-  open(clock: ManualClock): Promise<{ outbox: Outbox; again: () => Promise<Outbox> }>;
-}
+import type { ManualClock } from "./manual-clock.ts";
+import { openBeforeEach, type StoreBinding } from "./opened-store.ts";
 
 const T0 = epochMs(1_700_000_000_000);
 const QUEUE = "orders.fifo";
@@ -29,22 +24,13 @@ const sent = (key: string, epoch = 0) => ({ key, epoch, messageId: `id of ${key}
 const kinds = (results: readonly RegisterResult[]) => results.map(({ kind }) => kind);
 const keysOf = (rows: readonly { readonly key: string }[]) => rows.map(({ key }) => key);
 
-export function describeOutbox(binding: OutboxBinding): void {
+export function describeOutbox(binding: StoreBinding<Outbox>): void {
   describe(`the outbox on ${binding.name}`, () => {
     let clock: ManualClock;
     let outbox: Outbox;
     let again: () => Promise<Outbox>;
-    const opened: Outbox[] = [];
-
-    beforeEach(async () => {
-      clock = createManualClock(T0);
-      const world = await binding.open(clock);
-      outbox = world.outbox;
-      again = world.again;
-      opened.push(outbox);
-    });
-    afterEach(async () => {
-      for (const open of opened.splice(0)) await open.close();
+    openBeforeEach(binding, T0, (opened) => {
+      ({ clock, store: outbox, again } = opened);
     });
     const register = (keys: readonly string[], lease = MINE) =>
       outbox.register(
@@ -190,7 +176,6 @@ export function describeOutbox(binding: OutboxBinding): void {
 
     test("two openings share one outbox", async () => {
       const second = await again();
-      opened.push(second);
       await register(["a"]);
       expect(kinds(await second.register(QUEUE, [entry("a")], OTHER))).toEqual(["busy"]);
       const racers = Array.from({ length: 20 }, (_, n) => `r${n}`).map((key) => entry(key));

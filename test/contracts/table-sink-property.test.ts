@@ -2,18 +2,18 @@
 // the plainest model says: of each object the newest event counts, and of all that write a row the
 // latest.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Fence } from "../../src/core/record-state.ts";
 import { fenceOf } from "../../src/core/record-state.ts";
 import { durationMs } from "../../src/core/units.ts";
 import type { Effect } from "../../src/ports/sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { turn } from "./real-ports.ts";
 import {
@@ -26,8 +26,7 @@ import {
   T0,
 } from "./table-sink-world.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-sink-property-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("sink-property");
 let files = 0;
 const freshPath = () => {
   files += 1;

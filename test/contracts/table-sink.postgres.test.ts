@@ -1,9 +1,7 @@
-import pg from "pg";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fenceOf } from "../../src/core/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
-import { tellMissing } from "../requires.ts";
-import { startPostgres } from "./postgres-server.ts";
+import { queryPostgres, usePostgres } from "./database-servers.ts";
 import { describeTableSink } from "./table-sink.ts";
 import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
 import {
@@ -15,13 +13,7 @@ import {
   type TestDatabase,
 } from "./table-sink-world.ts";
 
-const server = await startPostgres({ fsync: "off" });
-if ("missing" in server) tellMissing("PostgreSQL", server.missing);
-const base = "url" in server ? server.url : "";
-afterAll(() => {
-  if ("url" in server) server.stop();
-});
-let schemas = 0;
+const { available, url: base, freshUrl } = await usePostgres();
 
 /** Numbers of eight bytes come as text, since not all of them fit; those of tests do. */
 function plain(row: DatabaseRow): DatabaseRow {
@@ -31,29 +23,17 @@ function plain(row: DatabaseRow): DatabaseRow {
   return Object.fromEntries(entries);
 }
 
-async function query(url: string, sql: string): Promise<DatabaseRow[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query(sql)).rows.map(plain);
-  } finally {
-    await client.end();
-  }
-}
-
 /** A schema of its own. */
 async function freshDatabase(): Promise<TestDatabase> {
-  schemas += 1;
-  await query(base, `CREATE SCHEMA s${schemas}`);
-  const url = `${base}?options=-csearch_path%3Ds${schemas}`;
+  const url = await freshUrl();
   return {
     address: { dialect: "postgres", url },
     openLedger: (clock) => createPostgresLedger({ clock }, { url }),
-    query: (sql) => query(url, sql),
+    query: async (sql) => (await queryPostgres(url, sql)).map(plain),
   };
 }
 
-describe.skipIf("missing" in server)("PostgreSQL", () => {
+describe.skipIf(!available)("PostgreSQL", () => {
   const subject = { name: "PostgreSQL", freshDatabase };
   describeTableSink(subject);
   describeWithLedger(subject);

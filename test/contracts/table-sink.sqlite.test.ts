@@ -1,16 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { turn } from "./real-ports.ts";
 import { describeTableSink } from "./table-sink.ts";
 import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
 import { OBSERVATIONS, openSink, specOf, type TestDatabase } from "./table-sink-world.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-sink-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("sink");
 let files = 0;
 
 function freshDatabase(): TestDatabase {

@@ -17,6 +17,12 @@ const remove = (station: string, at: number): Effect => ({
   table: "observations",
   key: { station, at },
 });
+/** What an event tells of one state of an object. */
+const state = (object: string, sequencer: string, effects: readonly Effect[]) => ({
+  object,
+  sequencer,
+  effects,
+});
 const row = (station: string, at: number, celsius: number | null) => ({ station, at, celsius });
 
 export interface TableSinkSubject {
@@ -61,7 +67,7 @@ function describeRows(world: OpenWorld): void {
     const effects = rows.map(
       (one): Effect => ({ kind: "upsert", table: "observations", row: one }),
     );
-    await deliver({ key: "a", at: 1, object: "it's.csv", sequencer: "1", effects });
+    await deliver({ key: "a", at: 1, ...state("it's.csv", "1", effects) });
     const found = await query("SELECT * FROM observations");
     const plain = found.map((one) => ({
       ...one,
@@ -75,9 +81,9 @@ function describeRows(world: OpenWorld): void {
   test("a corrected row takes the place of the wrong one, as a whole", async () => {
     const { deliver, query } = await world();
     const effects = [upsert("a", 1, 20), upsert("a", 2, 21)];
-    await deliver({ key: "k1", at: 1, object: "a.csv", sequencer: "1", effects });
+    await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
     const mended = [upsert("a", 1, null), upsert("a", 2, 21)];
-    await deliver({ key: "k2", at: 2, object: "a.csv", sequencer: "2", effects: mended });
+    await deliver({ key: "k2", at: 2, ...state("a.csv", "2", mended) });
     expect(await query(ROWS)).toEqual([row("a", 1, null), row("a", 2, 21)]);
   });
 
@@ -85,9 +91,9 @@ function describeRows(world: OpenWorld): void {
     const { deliver, query } = await world();
     const writers = "SELECT at, _tg_key FROM _tg_observations ORDER BY at";
     const effects = [upsert("a", 1, 20), upsert("a", 2, 21)];
-    await deliver({ key: "k1", at: 1, object: "a.csv", sequencer: "1", effects });
+    await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
     const mended = [upsert("a", 1, 20), upsert("a", 2, 22)];
-    await deliver({ key: "k2", at: 2, object: "a.csv", sequencer: "2", effects: mended });
+    await deliver({ key: "k2", at: 2, ...state("a.csv", "2", mended) });
     const found = await query(writers);
     expect(found).toEqual([
       { at: 1, _tg_key: "k1" },
@@ -118,9 +124,9 @@ function describeRows(world: OpenWorld): void {
     for (const onReplaced of ["delete", "keep"] as const) {
       const { deliver, query } = await world({ onReplaced });
       const effects = [upsert("a", 1, 1), upsert("a", 2, 2)];
-      await deliver({ key: "k1", at: 1, object: "a.csv", sequencer: "1", effects });
+      await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
       const fewer = [upsert("a", 2, 3)];
-      await deliver({ key: "k2", at: 2, object: "a.csv", sequencer: "2", effects: fewer });
+      await deliver({ key: "k2", at: 2, ...state("a.csv", "2", fewer) });
       const left = onReplaced === "keep" ? [row("a", 1, 1)] : [];
       expect(await query(ROWS)).toEqual([...left, row("a", 2, 3)]);
     }
@@ -130,14 +136,8 @@ function describeRows(world: OpenWorld): void {
     for (const onRemoved of ["delete", "keep"] as const) {
       const { deliver, query } = await world({ onRemoved });
       const effects = [upsert("a", 1, 1)];
-      await deliver({ key: "k1", at: 1, object: "a.csv", sequencer: "1", effects });
-      await deliver({
-        key: "k2",
-        at: 1,
-        object: "b.csv",
-        sequencer: "1",
-        effects: [upsert("b", 1, 2)],
-      });
+      await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
+      await deliver({ key: "k2", at: 1, ...state("b.csv", "1", [upsert("b", 1, 2)]) });
       await deliver({ key: "k3", at: 2, object: "a.csv", sequencer: "2", removed: true });
       const left = onRemoved === "keep" ? [row("a", 1, 1)] : [];
       expect(await query(ROWS)).toEqual([...left, row("b", 1, 2)]);
@@ -147,9 +147,9 @@ function describeRows(world: OpenWorld): void {
   test("an object of many rows is written and replaced by single statements", async () => {
     const { deliver, query } = await world();
     const many = Array.from({ length: 20_000 }, (_, at) => upsert("a", at, at / 3));
-    await deliver({ key: "k1", at: 1, object: "a.csv", sequencer: "1", effects: many });
+    await deliver({ key: "k1", at: 1, ...state("a.csv", "1", many) });
     const half = many.filter((_, at) => at % 2 === 0);
-    await deliver({ key: "k2", at: 2, object: "a.csv", sequencer: "2", effects: half });
+    await deliver({ key: "k2", at: 2, ...state("a.csv", "2", half) });
     const [sum] = await query("SELECT count(*) AS n, max(at) AS last FROM observations");
     expect(Number(sum?.n)).toBe(10_000);
     expect(Number(sum?.last)).toBe(19_998);
@@ -159,7 +159,7 @@ function describeRows(world: OpenWorld): void {
     const { deliver, query } = await world();
     await query("CREATE UNIQUE INDEX one_each ON _tg_observations (celsius)");
     const effects = [upsert("a", 1, 1), upsert("b", 1, 1)];
-    const delivering = deliver({ key: "k1", at: 1, object: "a.csv", sequencer: "1", effects });
+    const delivering = deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
     await expect(delivering).rejects.toMatchObject({ code: "TG_SINK_REFUSED", retry: "never" });
     expect(await query(ROWS)).toEqual([]);
     expect(await query("SELECT * FROM tidegate_sink_objects")).toEqual([]);
@@ -170,30 +170,18 @@ function describeOrder(world: OpenWorld): void {
   test("an object's older event changes nothing after a newer one, not even what it alone has", async () => {
     const { deliver, query } = await world();
     const newer = [upsert("a", 1, 2)];
-    await deliver({ key: "k2", at: 1, object: "a.csv", sequencer: "0A1", effects: newer });
+    await deliver({ key: "k2", at: 1, ...state("a.csv", "0A1", newer) });
     const older = [upsert("a", 1, 1), upsert("a", 2, 1)];
-    await deliver({ key: "k1", at: 5, object: "a.csv", sequencer: "0a", effects: older });
+    await deliver({ key: "k1", at: 5, ...state("a.csv", "0a", older) });
     expect(await query(ROWS)).toEqual([row("a", 1, 2)]);
   });
 
   test("an object that was deleted stays so when an older event comes late", async () => {
     const { deliver, query } = await world();
     await deliver({ key: "k2", at: 2, object: "a.csv", sequencer: "2", removed: true });
-    await deliver({
-      key: "k1",
-      at: 1,
-      object: "a.csv",
-      sequencer: "1",
-      effects: [upsert("a", 1, 1)],
-    });
+    await deliver({ key: "k1", at: 1, ...state("a.csv", "1", [upsert("a", 1, 1)]) });
     expect(await query(ROWS)).toEqual([]);
-    await deliver({
-      key: "k3",
-      at: 3,
-      object: "a.csv",
-      sequencer: "3",
-      effects: [upsert("a", 1, 3)],
-    });
+    await deliver({ key: "k3", at: 3, ...state("a.csv", "3", [upsert("a", 1, 3)]) });
     expect(await query(ROWS)).toEqual([row("a", 1, 3)]);
   });
 
@@ -217,14 +205,8 @@ function describeOrder(world: OpenWorld): void {
   });
 
   test("of two objects with the same row the later by event time wins, whichever comes first", async () => {
-    const early = {
-      key: "z",
-      at: 1,
-      object: "a.csv",
-      sequencer: "9",
-      effects: [upsert("a", 1, 1)],
-    };
-    const late = { key: "a", at: 2, object: "b.csv", sequencer: "1", effects: [upsert("a", 1, 2)] };
+    const early = { key: "z", at: 1, ...state("a.csv", "9", [upsert("a", 1, 1)]) };
+    const late = { key: "a", at: 2, ...state("b.csv", "1", [upsert("a", 1, 2)]) };
     for (const events of [
       [early, late],
       [late, early],
@@ -238,24 +220,18 @@ function describeOrder(world: OpenWorld): void {
   test("an equal row of a newer version outranks what another object wrote in between", async () => {
     const { deliver, query } = await world();
     const effects = [upsert("a", 1, 1)];
-    await deliver({ key: "k1", at: 1, object: "a.csv", sequencer: "1", effects });
-    await deliver({ key: "k3", at: 3, object: "a.csv", sequencer: "2", effects });
-    await deliver({
-      key: "k2",
-      at: 2,
-      object: "b.csv",
-      sequencer: "1",
-      effects: [upsert("a", 1, 2)],
-    });
+    await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
+    await deliver({ key: "k3", at: 3, ...state("a.csv", "2", effects) });
+    await deliver({ key: "k2", at: 2, ...state("b.csv", "1", [upsert("a", 1, 2)]) });
     expect(await query(ROWS)).toEqual([row("a", 1, 1)]);
   });
 
   test("an object that goes takes only what is its own, and uncovers what it hid", async () => {
     const { deliver, query } = await world();
     const shared = (celsius: number) => [upsert("a", 1, celsius)];
-    await deliver({ key: "k1", at: 1, object: "a.csv", sequencer: "1", effects: shared(1) });
-    await deliver({ key: "k2", at: 2, object: "b.csv", sequencer: "1", effects: shared(2) });
-    await deliver({ key: "k3", at: 3, object: "c.csv", sequencer: "1", effects: shared(3) });
+    await deliver({ key: "k1", at: 1, ...state("a.csv", "1", shared(1)) });
+    await deliver({ key: "k2", at: 2, ...state("b.csv", "1", shared(2)) });
+    await deliver({ key: "k3", at: 3, ...state("c.csv", "1", shared(3)) });
     await deliver({ key: "k4", at: 4, object: "a.csv", sequencer: "2", removed: true });
     expect(await query(ROWS)).toEqual([row("a", 1, 3)]);
     await deliver({ key: "k5", at: 5, object: "c.csv", sequencer: "2", removed: true });
@@ -275,23 +251,11 @@ function describeOrder(world: OpenWorld): void {
 
   test("a deleted row is not brought back by an older event, but by a newer one", async () => {
     const { deliver, query } = await world();
-    await deliver({
-      key: "k1",
-      at: 1,
-      object: "a.csv",
-      sequencer: "1",
-      effects: [upsert("a", 1, 1)],
-    });
+    await deliver({ key: "k1", at: 1, ...state("a.csv", "1", [upsert("a", 1, 1)]) });
     await deliver({ key: "k3", at: 3, effects: [remove("a", 1), remove("b", 1)] });
     await deliver({ key: "k2", at: 2, effects: [upsert("a", 1, 2), upsert("b", 1, 2)] });
     expect(await query(ROWS)).toEqual([]);
-    await deliver({
-      key: "k4",
-      at: 4,
-      object: "a.csv",
-      sequencer: "2",
-      effects: [upsert("a", 1, 4)],
-    });
+    await deliver({ key: "k4", at: 4, ...state("a.csv", "2", [upsert("a", 1, 4)]) });
     expect(await query(ROWS)).toEqual([row("a", 1, 4)]);
   });
 }

@@ -20,6 +20,31 @@ test("every room of the import table is told of, with a ring if and only if it h
   expect(told.toSorted()).toEqual(rooms.toSorted());
 });
 
+/** What a cell names as a room stands for that room and those inside of it. */
+const INSIDE: Readonly<Record<string, readonly string[]>> = {
+  all: ["*"],
+  nothing: [],
+  broker: ["broker", "broker/engine", "broker/model", "broker/wire"],
+  ingest: ["ingest", "ingest/policy"],
+};
+
+/** The rooms in a cell; types and single files of a room are told in words, and passed over. */
+function roomsIn(cell: string): string[] {
+  const spelt = cell.replace(/stores\/\{(.+?)\}/, (_, names: string) =>
+    names.replace(/(\w+)/g, "stores/$1").replaceAll(",", ", "),
+  );
+  const parts = spelt.split(", ").filter((part) => !/^(types|the) /.test(part));
+  return parts.flatMap((part) => INSIDE[part] ?? [part]).toSorted();
+}
+
+test("every room may import what its row says, and nothing else", () => {
+  const told = rowsOf(page, "room").flatMap(([cell = "", , imports = ""]) =>
+    [...cell.matchAll(/`([a-z/]+)`/g)].map(([, name = ""]) => [name, roomsIn(imports)]),
+  );
+  const allowed = told.map(([name]) => [name, ROOMS[String(name)]?.imports.toSorted()]);
+  expect(told).toEqual(allowed);
+});
+
 test("every word of the glossary is told once, and is a word of the code unless a ring says planned", () => {
   const words = rowsOf(page, "word").map(([word = ""]) => word);
   expect(new Set(words).size).toBe(words.length);

@@ -1,16 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { METRICS } from "../../src/produce/metrics.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { rowsOf } from "./markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/guides/producing.md"), "utf8");
-const folder = mkdtempSync(join(tmpdir(), "tidegate-guide-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("guide");
 
 const run = (...words: string[]) =>
   execFileSync(process.execPath, ["--conditions=tidegate-source", ...words], {

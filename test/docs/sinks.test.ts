@@ -1,18 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { tables } from "../../src/ingest/define-pipeline.ts";
 import { POSTGRES, SQLITE } from "../../src/sinks/table/dialect.ts";
 import { EFFECT_BYTES_MAX, EFFECT_ROWS_MAX } from "../../src/sinks/table/index.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { rowsOf } from "./markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/guides/sinks.md"), "utf8");
-const folder = mkdtempSync(join(tmpdir(), "tidegate-docs-sinks-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("docs-sinks");
 
 /** Runs a program that has the default export of an example as `pipeline`. */
 function run(example: string, program: string): string {

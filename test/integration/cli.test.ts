@@ -1,57 +1,15 @@
 // The command line in real processes: what it prints, how it stops, what survives kill -9.
 
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { type CommandRun, endOf, useCommands } from "../support/command-process.ts";
 
-const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
-
-let folder: string;
-const children: ChildProcess[] = [];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "tidegate-cli-"));
-});
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode === null && child.signalCode === null) {
-      const gone = once(child, "exit");
-      child.kill("SIGKILL");
-      await gone;
-    }
-  }
-  rmSync(folder, { recursive: true, force: true });
-});
-
-interface Run {
-  readonly child: ChildProcess;
-  /** Everything printed so far. */
-  readonly printed: { out: string; err: string };
-  readonly ended: Promise<{ code: number | null; signal: string | null }>;
-}
-
-function start(...words: string[]): Run {
-  const child = spawn(process.execPath, [MAIN, ...words], { cwd: folder, stdio: "pipe" });
-  children.push(child);
-  const printed = { out: "", err: "" };
-  child.stdout?.on("data", (chunk) => {
-    printed.out += chunk;
-  });
-  child.stderr?.on("data", (chunk) => {
-    printed.err += chunk;
-  });
-  const ended = once(child, "close").then(([code, signal]) => ({ code, signal }));
-  return { child, printed, ended };
-}
-
-async function end(...words: string[]) {
-  const { printed, ended } = start(...words);
-  const { code } = await ended;
-  return { code, ...printed };
-}
+const commands = useCommands("cli");
+const start = (...words: string[]) => commands.start(words);
+const end = (...words: string[]) => endOf(start(...words));
 
 interface Ready {
   readonly endpoint: string;
@@ -60,7 +18,7 @@ interface Ready {
   readonly pid: number;
 }
 
-async function startReady(...words: string[]): Promise<Run & { ready: Ready }> {
+async function startReady(...words: string[]): Promise<CommandRun & { ready: Ready }> {
   const run = start("up", "--json", "--port", "0", ...words);
   await Promise.race([
     run.ended.then(() => Promise.reject(new Error(`ended early: ${run.printed.err}`))),
@@ -190,10 +148,12 @@ describe("tidegate up", () => {
   });
 
   test("refuses a damaged folder, with a hint and exit code 1", async () => {
-    writeFileSync(join(folder, "broker.sqlite"), "no database");
-    const { code, err } = await end("up", "--port", "0", "--data", folder);
+    writeFileSync(join(commands.folder, "broker.sqlite"), "no database");
+    const { code, err } = await end("up", "--port", "0", "--data", commands.folder);
     expect(code).toBe(1);
-    expect(err).toContain(`${join(folder, "broker.sqlite")} is damaged: it is not a database.`);
+    expect(err).toContain(
+      `${join(commands.folder, "broker.sqlite")} is damaged: it is not a database.`,
+    );
     expect(err).toContain("TG_STORE_CORRUPT");
   });
 
@@ -220,7 +180,7 @@ describe("tidegate up", () => {
 describe("a set-up and faults from files", () => {
   const write = (name: string, value: unknown) => {
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    writeFileSync(join(folder, name), text);
+    writeFileSync(join(commands.folder, name), text);
   };
 
   test("tidegate up --init makes what examples/cloud.json says, and again makes no more", async () => {

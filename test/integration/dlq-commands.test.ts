@@ -1,8 +1,6 @@
 // tidegate dlq over HTTP: an embedded cloud, the AWS SDK, a ledger in a file, and the commands as
 // processes of their own.
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,8 +18,8 @@ import { systemPorts } from "../../src/platform/index.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import { openLedger } from "../../src/run/open-ledger.ts";
+import { endOf, startCommand } from "../support/command-process.ts";
 
-const MAIN = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 const SECRET = "Ada-Lovelace-1815";
 const folder = mkdtempSync(join(tmpdir(), "tidegate-dlq-"));
 const url = `sqlite:${join(folder, "ledger.db")}`;
@@ -69,19 +67,8 @@ afterAll(async () => {
 
 async function cli(...words: string[]) {
   const place = ["--ledger", url, "--pipeline", "orders"];
-  const child = spawn(process.execPath, [MAIN, "dlq", ...words, ...place], {
-    env: { ...process.env, TIDEGATE_ENDPOINT: cloud.endpoint },
-  });
-  const ended = once(child, "close");
-  let out = "";
-  let err = "";
-  child.stdout.on("data", (chunk) => {
-    out += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    err += chunk;
-  });
-  const [code] = await ended;
+  const env = { TIDEGATE_ENDPOINT: cloud.endpoint };
+  const { code, out, err } = await endOf(startCommand(["dlq", ...words, ...place], { env }));
   expect(out + err).not.toContain(SECRET);
   return { code, out, err, lines: out.split("\n").filter((line) => line !== "") };
 }

@@ -1,13 +1,12 @@
 // The commands `ledger` and `comply`, as their users meet them.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-commands-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("commands");
 
 async function cli(...words: string[]) {
   const out: string[] = [];

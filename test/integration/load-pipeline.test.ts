@@ -1,14 +1,13 @@
 // Pipeline files as users write them, loaded by a real Node: the test runner would compile them.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const WORKER = join(import.meta.dirname, "load-pipeline-worker.ts");
-const folder = mkdtempSync(join(tmpdir(), "tidegate-load-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("load");
 
 const PIPELINE = `import { pipeline, PermanentError } from "tidegate";`;
 const spec = (name: string, handler = "() => 1") =>

@@ -1,15 +1,11 @@
 // The commands that run a pipeline, as real processes: what they print, how they drain and stop.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
-
-const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
+import { type CommandRun, endOf, useCommands } from "../support/command-process.ts";
 
 /** Waits for a file named "go" if it is told to be slow, and says when it has begun. */
 const PIPELINE = `
@@ -30,54 +26,18 @@ export default pipeline({
 });
 `;
 
-let folder: string;
-const children: ChildProcess[] = [];
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "tidegate-commands-"));
-  writeFileSync(join(folder, "pipeline.ts"), PIPELINE);
-});
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    const gone = once(child, "exit");
-    child.kill("SIGKILL");
-    await gone;
-  }
-  rmSync(folder, { recursive: true, force: true });
-});
+const commands = useCommands("commands");
+const { start } = commands;
+beforeEach(() => writeFileSync(join(commands.folder, "pipeline.ts"), PIPELINE));
 
-interface Run {
-  readonly child: ChildProcess;
-  readonly printed: { out: string; err: string };
-  readonly ended: Promise<number | null>;
-}
-
-function start(words: readonly string[], env: Record<string, string> = {}): Run {
-  const options = { cwd: folder, env: { ...process.env, ...env }, stdio: "pipe" as const };
-  const child = spawn(process.execPath, [MAIN, ...words], options);
-  children.push(child);
-  const printed = { out: "", err: "" };
-  child.stdout.on("data", (chunk) => {
-    printed.out += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    printed.err += chunk;
-  });
-  return { child, printed, ended: once(child, "close").then(([code]) => code) };
-}
-
-async function end(words: readonly string[], env?: Record<string, string>) {
-  const { printed, ended } = start(words, env);
-  const code = await ended;
-  return { code, ...printed };
-}
+const end = (words: readonly string[], env?: Record<string, string>) => endOf(start(words, env));
 
 interface Ready {
   readonly endpoint: string;
   readonly metrics: string;
 }
 
-function eventsOf({ printed }: Run): Record<string, unknown>[] {
+function eventsOf({ printed }: CommandRun): Record<string, unknown>[] {
   const whole = printed.out.slice(0, printed.out.lastIndexOf("\n") + 1);
   return whole
     .split("\n")
@@ -94,7 +54,7 @@ async function dev(words: readonly string[] = [], env: Record<string, string> = 
 }
 
 /** Looks until `holds`; a process that ended will never make it so. */
-async function until(run: Run, holds: () => boolean | Promise<boolean>): Promise<void> {
+async function until(run: CommandRun, holds: () => boolean | Promise<boolean>): Promise<void> {
   let exited = false;
   void run.ended.then(() => {
     exited = true;
@@ -115,7 +75,7 @@ async function put({ endpoint }: Ready, key: string, body: string): Promise<void
 }
 
 function lines(): unknown[] {
-  const database = new DatabaseSync(join(folder, "d", "ledger.db"), { readOnly: true });
+  const database = new DatabaseSync(join(commands.folder, "d", "ledger.db"), { readOnly: true });
   const rows = database.prepare("SELECT id FROM line ORDER BY id").all();
   database.close();
   return rows.map(({ id }) => id);
@@ -135,7 +95,7 @@ describe("tidegate dev", () => {
     await put(run.ready, "a.csv", "id\n1\n2\n");
     await until(run, async () => (await committed(run.ready)) === 1);
     run.child.kill("SIGTERM");
-    expect(await run.ended).toBe(0);
+    expect((await run.ended).code).toBe(0);
     expect(lines()).toEqual(["1", "2"]);
     const [draining, progress] = eventsOf(run).slice(-2);
     expect(draining).toEqual({
@@ -151,24 +111,24 @@ describe("tidegate dev", () => {
   test("waits upon a signal for what has begun, and commits it", async () => {
     const run = await dev([], { SLOW: "1" });
     await put(run.ready, "a.csv", "id\n1\n");
-    await until(run, () => existsSync(join(folder, "at-work")));
+    await until(run, () => existsSync(join(commands.folder, "at-work")));
     run.child.kill("SIGINT");
     await until(run, () => run.printed.out.includes("draining"));
     expect(run.printed.out).toContain("SIGINT: waiting up to 25 s for 1 record at work;");
     expect((await fetch(`${run.ready.metrics}/health`)).status).toBe(503);
-    writeFileSync(join(folder, "go"), "");
-    expect(await run.ended).toBe(0);
+    writeFileSync(join(commands.folder, "go"), "");
+    expect((await run.ended).code).toBe(0);
     expect(lines()).toEqual(["1"]);
   });
 
   test("ends at once upon a second signal; what had begun is done by the next process", async () => {
     const run = await dev([], { SLOW: "1" });
     await put(run.ready, "a.csv", "id\n1\n");
-    await until(run, () => existsSync(join(folder, "at-work")));
+    await until(run, () => existsSync(join(commands.folder, "at-work")));
     run.child.kill("SIGTERM");
     await until(run, () => run.printed.out.includes("draining"));
     run.child.kill("SIGTERM");
-    expect(await run.ended).toBe(143);
+    expect((await run.ended).code).toBe(143);
     expect(lines()).toEqual([]);
     const next = await dev();
     await until(next, async () => (await committed(next.ready)) === 1);
@@ -177,15 +137,15 @@ describe("tidegate dev", () => {
 
   test("puts what is dropped into the watched folder, and moves it to done", async () => {
     const run = await dev(["--watch-folder", "inbox"]);
-    writeFileSync(join(folder, "inbox", "b.csv"), "id\n7\n");
+    writeFileSync(join(commands.folder, "inbox", "b.csv"), "id\n7\n");
     await until(run, async () => (await committed(run.ready)) === 1);
-    await until(run, () => readdirSync(join(folder, "inbox", "done")).length === 1);
+    await until(run, () => readdirSync(join(commands.folder, "inbox", "done")).length === 1);
     expect(lines()).toEqual(["7"]);
   });
 
   test("puts what a feed makes up, and goes on when it ends", async () => {
     const feed = `export default function* () { yield { key: "f.csv", body: "id\\n9\\n" }; }`;
-    writeFileSync(join(folder, "feed.mjs"), feed);
+    writeFileSync(join(commands.folder, "feed.mjs"), feed);
     const run = await dev(["--feed", "feed.mjs"]);
     await until(run, async () => (await committed(run.ready)) === 1);
     expect(lines()).toEqual(["9"]);
@@ -200,7 +160,7 @@ describe("tidegate dev", () => {
     expect(run.printed.err).toContain("What to try");
     expect(run.printed.err).toContain("why s3://files/broken.csv --data d");
     run.child.kill("SIGTERM");
-    expect(await run.ended).toBe(0);
+    expect((await run.ended).code).toBe(0);
     expect(run.printed.out).toContain("received 1, committed 0, duplicates 0");
   });
 
@@ -220,7 +180,7 @@ describe("tidegate dev", () => {
     first.child.kill("SIGTERM");
     await first.ended;
     const moved = PIPELINE.replace('bucket: "files"', 'bucket: "files", prefix: "in/"');
-    writeFileSync(join(folder, "pipeline.ts"), moved);
+    writeFileSync(join(commands.folder, "pipeline.ts"), moved);
     const { code, err } = await end(["dev", "pipeline.ts", "--port", "0", "--data", "d"]);
     expect(code).toBe(1);
     expect(err).toContain("The pipeline file has changed since d was made");
@@ -228,7 +188,7 @@ describe("tidegate dev", () => {
 });
 
 describe("a command that was asked for wrongly", () => {
-  const write = (text: string) => writeFileSync(join(folder, "bad.ts"), text);
+  const write = (text: string) => writeFileSync(join(commands.folder, "bad.ts"), text);
 
   test.each([
     ["does not compile", "export default (;", "bad.ts:1:17 does not compile: Expression expected."],
@@ -243,7 +203,7 @@ describe("a command that was asked for wrongly", () => {
       expect(err).toContain("nothing was opened. (TG_PIPELINE_INVALID)");
       expect(err).not.toContain("    at ");
     }
-    expect(existsSync(join(folder, ".tidegate"))).toBe(false);
+    expect(existsSync(join(commands.folder, ".tidegate"))).toBe(false);
   });
 
   test.each([
@@ -289,7 +249,7 @@ describe("tidegate run", () => {
     await put({ endpoint: cloud.endpoint, metrics: "" }, "a.csv", "id\n5\n");
     await until(run, async () => (await committed(ready as Ready)) === 1);
     run.child.kill("SIGTERM");
-    expect(await run.ended).toBe(0);
+    expect((await run.ended).code).toBe(0);
     expect(lines()).toEqual(["5"]);
     const findings = eventsOf(run).filter(({ event }) => event === "finding");
     expect(findings.map(({ message }) => message).join(" ")).toMatch(/dead-letter queue/);

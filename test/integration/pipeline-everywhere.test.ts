@@ -8,9 +8,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gzipSync } from "node:zlib";
 import pg from "pg";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import example from "../../examples/stations/pipeline.ts";
-import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
 import { seconds } from "../../src/core/units.ts";
 import { systemPorts } from "../../src/platform/index.ts";
@@ -22,8 +21,7 @@ import { putObject } from "../../src/run/put-object.ts";
 import type { RunningPipeline } from "../../src/run/run-on-site.ts";
 import { startDev } from "../../src/run/start-dev.ts";
 import { startPipeline } from "../../src/run/start-pipeline.ts";
-import { startPostgres } from "../contracts/postgres-server.ts";
-import { tellMissing } from "../requires.ts";
+import { useDynamo, usePostgres } from "../contracts/database-servers.ts";
 
 /** A copy of what is at work waits for as long as a lease may last: not long, in a test. */
 const stations = { ...example, visibilityMs: seconds(3) };
@@ -159,29 +157,22 @@ test("the stations pipeline runs in one process with the embedded cloud", () => 
 test("the same file runs over HTTP with the AWS SDK", () =>
   passes(() => overHttp({ ledger: `sqlite:${join(data, "ledger.db")}` })));
 
-const postgres = await startPostgres();
-if ("missing" in postgres) tellMissing("PostgreSQL", postgres.missing);
-const dynamo = await startDynamoLocal();
-if ("missing" in dynamo) tellMissing("DynamoDB Local", dynamo.missing);
-afterAll(() => {
-  if ("stop" in postgres) postgres.stop();
-  if ("stop" in dynamo) dynamo.stop();
-});
+const postgres = await usePostgres({});
+const dynamo = await useDynamo();
 
-describe.skipIf("missing" in postgres)("PostgreSQL", () => {
+describe.skipIf(!postgres.available)("PostgreSQL", () => {
   test("the same file runs on a PostgreSQL ledger, with its tables there", () =>
-    passes(() => overHttp({ ledger: "url" in postgres ? postgres.url : "" })));
+    passes(() => overHttp({ ledger: postgres.url })));
 });
 
-describe.skipIf("missing" in dynamo)("DynamoDB", () => {
-  const url = () =>
-    `dynamodb://everywhere?region=eu-west-1&endpoint=${"endpoint" in dynamo ? dynamo.endpoint : ""}`;
+describe.skipIf(!dynamo.available)("DynamoDB", () => {
+  const url = `dynamodb://everywhere?region=eu-west-1&endpoint=${dynamo.endpoint}`;
 
   test("the same file runs on a DynamoDB ledger, with its tables elsewhere", () =>
-    passes(() => overHttp({ ledger: url(), tablesDatabase: join(data, "tables.db") })));
+    passes(() => overHttp({ ledger: url, tablesDatabase: join(data, "tables.db") })));
 
   test("tables without a database of their own are refused at the start", async () => {
-    await expect(overHttp({ ledger: url() })).rejects.toMatchObject({
+    await expect(overHttp({ ledger: url })).rejects.toMatchObject({
       code: "TG_CONFIG_INVALID",
       message: expect.stringContaining("a dynamodb ledger is none: name one for them with"),
     });

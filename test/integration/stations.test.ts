@@ -1,17 +1,15 @@
 // The stations example, all of it: what its generator puts, and what the tables must hold then.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Upload, uploads } from "../../examples/stations/generate.ts";
 import stations from "../../examples/stations/pipeline.ts";
 import { seconds } from "../../src/core/units.ts";
 import { startDev } from "../../src/run/start-dev.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-const data = mkdtempSync(join(tmpdir(), "tidegate-stations-"));
-afterAll(() => rmSync(data, { recursive: true, force: true }));
+const data = useTemporaryFolder("stations");
 
 test("the same seed makes the same files, another makes others, and all sorts are among them", () => {
   expect(uploads({ seed: 7 })).toEqual(uploads({ seed: 7 }));

@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { createServer } from "node:http";
-import { LEDGER_VERSION } from "../../src/stores/dynamodb/schema.ts";
+import { LEDGER } from "../../src/stores/dynamodb/schema.ts";
 
 type Json = Record<string, unknown>;
 type Item = Record<string, { S?: string; N?: string }>;
@@ -24,7 +24,7 @@ async function bodyOf(request: IncomingMessage): Promise<Json> {
 
 export async function createFakeDynamo(): Promise<FakeDynamo> {
   const items = new Map<string, Item>([
-    ["meta#ledger", { pk: { S: "meta#ledger" }, version: { N: String(LEDGER_VERSION) } }],
+    ["meta#ledger", { ...LEDGER.metaKey, version: { N: String(LEDGER.version) } }],
   ]);
   const requests: { action: string; body: Json }[] = [];
   let losing = false;

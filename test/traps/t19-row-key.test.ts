@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { recordKey } from "../../src/core/record-state.ts";
 import type { TableSinkSpec } from "../../src/core/table-spec.ts";
 import { durationMs } from "../../src/core/units.ts";
@@ -11,10 +9,10 @@ import { createTableSink } from "../../src/sinks/table/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
 import { createManualClock } from "../contracts/manual-clock.ts";
 import { turn } from "../contracts/real-ports.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { SCOPE, T0 } from "./ledgers.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-trap-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("trap");
 
 const SPEC: TableSinkSpec = {
   kind: "tables",

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { reasonOf } from "../../core/errors.ts";
 import type { ProducerUnderTest } from "../../testkit/compliance-world.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
 
@@ -35,8 +36,7 @@ async function loadProducer(file: string): Promise<ProducerUnderTest> {
   if (!existsSync(path)) throw new UsageError(`There is no file ${file}.`);
   const module: Record<string, unknown> = await import(pathToFileURL(path).href).catch(
     (error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new UsageError(`${file} cannot be loaded: ${reason}`);
+      throw new UsageError(`${file} cannot be loaded: ${reasonOf(error)}`);
     },
   );
   const producer = module.default ?? module.produce;

@@ -1,16 +1,9 @@
 // Queue steps: the queues of a set-up, dead-letter queues before those that name them.
 
-import type { Broker } from "../../broker/engine/broker.ts";
 import type { QueueInit } from "./cloud-init.ts";
-import {
-  attributeDifference,
-  attributeTexts,
-  firstDifference,
-  type InitSite,
-  type InitStep,
-  queueArn,
-} from "./init-step.ts";
+import { attributeTexts, type InitSite, type InitStep, queueArn } from "./init-step.ts";
 import { isFifo } from "./references.ts";
+import { resourceStep } from "./resource-step.ts";
 
 export function queueSteps(queues: readonly QueueInit[], site: InitSite): InitStep[] {
   const steps = new Map(queues.map((queue, index) => [queue.name, stepFor(queue, index, site)]));
@@ -33,32 +26,19 @@ export function queueSteps(queues: readonly QueueInit[], site: InitSite): InitSt
 
 function stepFor(queue: QueueInit, index: number, site: InitSite): InitStep {
   const { name, tags = {} } = queue;
-  const attributes = attributesOf(queue, site);
-  const create = async (broker: Broker, given: Record<string, string>) => {
-    const outcome = await broker.submit("createQueue", {
-      name,
-      attributes: isFifo(name) ? { ...given, FifoQueue: "true" } : given,
-      tags: { ...tags },
-    });
-    return outcome.ok ? null : outcome.fault.message;
-  };
-  return {
+  return resourceStep({
     path: `/queues/${index}`,
     label: `the queue "${name}"`,
-    isThere: async (broker) => (await broker.submit("findQueue", { queue: name })).ok,
-    async differs(broker) {
-      const shown = await broker.submit("getQueueAttributes", { queue: name, names: ["All"] });
-      if (!shown.ok) return shown.fault.message;
-      const kept = await broker.submit("listQueueTags", { queue: name });
-      if (!kept.ok) return kept.fault.message;
-      const repeats = async (one: Record<string, string>) => (await create(broker, one)) === null;
-      return (
-        (await attributeDifference(attributes, shown.value.attributes, repeats)) ??
-        firstDifference("tag", tags, kept.value.tags)
-      );
+    attributes: attributesOf(queue, site),
+    tags,
+    create: (broker, given) => {
+      const attributes = isFifo(name) ? { ...given, FifoQueue: "true" } : { ...given };
+      return broker.submit("createQueue", { name, attributes, tags: { ...tags } });
     },
-    make: (broker) => create(broker, attributes),
-  };
+    showAttributes: (broker) =>
+      broker.submit("getQueueAttributes", { queue: name, names: ["All"] }),
+    showTags: (broker) => broker.submit("listQueueTags", { queue: name }),
+  });
 }
 
 function attributesOf(queue: QueueInit, site: InitSite): Record<string, string> {

@@ -6,7 +6,6 @@ import type { OperationOutput } from "../../broker/model/operations.ts";
 import type { SubscriptionView } from "../../broker/model/topic-contract.ts";
 import type { SubscriptionInit, TopicInit } from "./cloud-init.ts";
 import {
-  attributeDifference,
   attributeTexts,
   firstDifference,
   type InitSite,
@@ -14,36 +13,23 @@ import {
   queueArn,
 } from "./init-step.ts";
 import { isFifo } from "./references.ts";
+import { resourceStep } from "./resource-step.ts";
 
 export function topicSteps(topics: readonly TopicInit[]): InitStep[] {
-  return topics.map(({ name, attributes: given, tags = {} }, index) => {
-    const attributes = attributeTexts(given);
-    const create = async (broker: Broker, some: Record<string, string>) => {
-      const outcome = await broker.submit("createTopic", {
-        name,
-        attributes: isFifo(name) ? { ...some, FifoTopic: "true" } : some,
-        tags: { ...tags },
-      });
-      return outcome.ok ? null : outcome.fault.message;
-    };
-    return {
+  return topics.map(({ name, attributes: given, tags = {} }, index) =>
+    resourceStep({
       path: `/topics/${index}`,
       label: `the topic "${name}"`,
-      isThere: async (broker) => (await broker.submit("getTopicAttributes", { topic: name })).ok,
-      async differs(broker) {
-        const shown = await broker.submit("getTopicAttributes", { topic: name });
-        if (!shown.ok) return shown.fault.message;
-        const kept = await broker.submit("listTopicTags", { topic: name });
-        if (!kept.ok) return kept.fault.message;
-        const repeats = async (one: Record<string, string>) => (await create(broker, one)) === null;
-        return (
-          firstDifference("tag", tags, kept.value.tags) ??
-          (await attributeDifference(attributes, shown.value.attributes, repeats))
-        );
+      attributes: attributeTexts(given),
+      tags,
+      create: (broker, some) => {
+        const attributes = isFifo(name) ? { ...some, FifoTopic: "true" } : { ...some };
+        return broker.submit("createTopic", { name, attributes, tags: { ...tags } });
       },
-      make: (broker) => create(broker, attributes),
-    };
-  });
+      showAttributes: (broker) => broker.submit("getTopicAttributes", { topic: name }),
+      showTags: (broker) => broker.submit("listTopicTags", { topic: name }),
+    }),
+  );
 }
 
 export function subscriptionSteps(

@@ -4,7 +4,8 @@
 //       are the same, and decide anew.
 
 import pg from "pg";
-import { type ErrorCode, TidegateError } from "../../core/errors.ts";
+import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
+import { lostTransaction, SQL_NO_PRIVILEGE, sqlState } from "../../core/sql-state.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
 import type { BoundWrite, SinkDatabase } from "./database.ts";
 import { POSTGRES, quoted } from "./dialect.ts";
@@ -15,11 +16,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const TRIES_MAX = 16;
 /** Another than the ledger's, which may be migrating the same database. */
 const LAYOUT_LOCK = 7_412_530_072;
-/** SQLSTATE of a transaction that lost against another and may simply be run again. */
-const RETRYABLE: ReadonlySet<string> = new Set(["40001", "40P01"]);
 /** Classes: bad data, violated constraints, syntax and access rules, limits of the program. */
 const REFUSED = /^(22|23|42|54)/;
-const NO_PRIVILEGE = "42501";
 
 export function openPostgresDatabase(url: string): SinkDatabase {
   const pool = new pg.Pool({
@@ -65,7 +63,7 @@ async function inTransaction(pool: pg.Pool, work: Work): Promise<void> {
     try {
       return await tryTransaction(pool, work);
     } catch (error) {
-      if (!RETRYABLE.has(sqlState(error)) || tries >= TRIES_MAX) throw postgresFault(error); // O2
+      if (!lostTransaction(error) || tries >= TRIES_MAX) throw postgresFault(error); // O2
     }
   }
 }
@@ -122,24 +120,13 @@ async function describe(client: pg.PoolClient, name: string): Promise<Relation |
   return { kind: KINDS.get(found.relkind) ?? "other", columns };
 }
 
-function sqlState(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" ? code : "";
-}
-
-function reasonOf(error: unknown): string {
-  // A refused connection to a name with several addresses has its reasons only in the parts.
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join("; ");
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** What an error of the driver or the network means to a sink. */
 export function postgresFault(error: unknown): unknown {
   if (error instanceof TidegateError) return error;
   const state = sqlState(error);
   const told = (verdict: ErrorCode, what: string) =>
     new TidegateError(verdict, `${what}: ${reasonOf(error)}`, { cause: error });
-  return state !== NO_PRIVILEGE && REFUSED.test(state)
+  return state !== SQL_NO_PRIVILEGE && REFUSED.test(state)
     ? told("TG_SINK_REFUSED", "the sink's database refused a statement")
     : told("TG_SINK_UNAVAILABLE", "the sink's database cannot be used");
 }

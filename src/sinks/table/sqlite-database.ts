@@ -4,7 +4,8 @@
 //       connection; BEGIN IMMEDIATE keeps other processes out from its first statement on.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { type ErrorCode, TidegateError } from "../../core/errors.ts";
+import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
+import { isCorrupt, isUnavailable, sqliteCode } from "../../core/sqlite-code.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
 import type { BoundWrite, SinkDatabase } from "./database.ts";
 import { SQLITE } from "./dialect.ts";
@@ -12,10 +13,6 @@ import { type FoundColumn, layoutSteps, type Relation } from "./layout.ts";
 
 /** The wait for another process blocks the event loop, so it must stay well under any lease. */
 const BUSY_MS = 5_000;
-/** PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN and PROTOCOL of SQLite. */
-const UNAVAILABLE: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 10, 13, 14, 15]);
-/** CORRUPT and NOTADB. */
-const CORRUPT: ReadonlySet<number> = new Set([11, 26]);
 
 export function openSqliteDatabase(path: string): SinkDatabase {
   const db = guarded(path, () => openFile(path));
@@ -98,15 +95,13 @@ function guarded<T>(path: string, work: () => T): T {
 /** What an error of the driver means to a sink. */
 export function sqliteFault(error: unknown, path: string): unknown {
   if (error instanceof TidegateError) return error;
-  const code = (error as { errcode?: unknown } | null)?.errcode;
-  if (typeof code !== "number") return error;
+  if (sqliteCode(error) === null) return error;
   const told = (verdict: ErrorCode, what: string) =>
-    new TidegateError(verdict, `${what}: ${(error as Error).message}`, { cause: error });
-  const primary = code & 0xff;
-  if (UNAVAILABLE.has(primary)) {
+    new TidegateError(verdict, `${what}: ${reasonOf(error)}`, { cause: error });
+  if (isUnavailable(error)) {
     return told("TG_SINK_UNAVAILABLE", `the sink's database ${path} cannot be used`);
   }
-  if (CORRUPT.has(primary)) {
+  if (isCorrupt(error)) {
     return told("TG_STORE_CORRUPT", `the sink's database ${path} is damaged or no SQLite file`);
   }
   return told("TG_SINK_REFUSED", `the sink's database ${path} refused a statement`);

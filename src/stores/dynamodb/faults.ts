@@ -1,9 +1,9 @@
-// Faults: what DynamoDB's errors mean to a ledger. Errors are told apart by name, as two copies of
-// the SDK in one process would not recognise each other's classes.
+// Faults: what DynamoDB's errors mean to a ledger or an outbox. Errors are told apart by name, as
+// two copies of the SDK in one process would not recognise each other's classes.
 
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { InvariantError } from "../../core/assert.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
 
 export type Item = Record<string, AttributeValue>;
 
@@ -48,27 +48,22 @@ export function conflictsIn(error: unknown, items: number): Conflict[] | null {
 
 /** The operating failure behind an error of the SDK, or the error itself if it is none. */
 export function ledgerFault(error: unknown, table: string): unknown {
-  if (error instanceof TidegateError || error instanceof InvariantError) return error;
-  const name = nameOf(error);
-  const cause = error;
-  if (name === "ResourceNotFoundException") {
+  if (nameOf(error) === "ResourceNotFoundException") {
     const message = `the table ${table} holds no ledger; run \`tidegate ledger init\` first`;
-    return new TidegateError("TG_CONFIG_INVALID", message, { cause });
+    return new TidegateError("TG_CONFIG_INVALID", message, { cause: error });
   }
-  if (name === "ValidationException" || name === "TypeError") return error; // Ours to mend.
-  const parts = error instanceof AggregateError ? error.errors : [error];
-  const reason = parts.map((part) => (part as Error)?.message ?? String(part)).join("; ");
-  const message = `the ledger's table ${table} cannot be used: ${reason || name}`;
-  return new TidegateError("TG_LEDGER_UNAVAILABLE", message, { cause });
+  return faultOf(error, `the ledger's table ${table}`, "TG_LEDGER_UNAVAILABLE");
 }
 
 /** As `ledgerFault`, for an outbox, which makes its own table. */
 export function outboxFault(error: unknown, table: string): unknown {
+  return faultOf(error, `the outbox's table ${table}`, "TG_OUTBOX_UNAVAILABLE");
+}
+
+function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown {
   if (error instanceof TidegateError || error instanceof InvariantError) return error;
   const name = nameOf(error);
   if (name === "ValidationException" || name === "TypeError") return error; // Ours to mend.
-  const parts = error instanceof AggregateError ? error.errors : [error];
-  const reason = parts.map((part) => (part as Error)?.message ?? String(part)).join("; ");
-  const message = `the outbox's table ${table} cannot be used: ${reason || name}`;
-  return new TidegateError("TG_OUTBOX_UNAVAILABLE", message, { cause: error });
+  const message = `${what} cannot be used: ${reasonOf(error) || name}`;
+  return new TidegateError(unavailable, message, { cause: error });
 }

@@ -8,8 +8,10 @@ import {
   paginateScan,
 } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
+import type { LedgerScope } from "../../core/record-state.ts";
+import type { ScopeCounts, ScopeStats } from "../../core/scope-stats.ts";
+import { compareScopes, noCounts } from "../../core/scope-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ScopeStats } from "../../ports/ledger.ts";
 import type { Item } from "./faults.ts";
 import { nameOf } from "./faults.ts";
 import { parsePk } from "./record-items.ts";
@@ -19,13 +21,6 @@ export interface UpkeepParts {
   readonly table: string;
   readonly clock: Clock;
   guard<T>(work: () => Promise<T>): Promise<T>;
-}
-
-type Counts = { -readonly [K in keyof ScopeStats]: ScopeStats[K] };
-
-function byScope(a: ScopeStats, b: ScopeStats): number {
-  if (a.pipeline !== b.pipeline) return a.pipeline < b.pipeline ? -1 : 1;
-  return a.generation - b.generation;
 }
 
 /** Every item, as far as upkeep needs it. */
@@ -75,18 +70,17 @@ export function createUpkeep(parts: UpkeepParts) {
     stats: (): Promise<ScopeStats[]> =>
       guard(async () => {
         const now = clock.now();
-        const all = new Map<string, Counts>();
+        const all = new Map<string, LedgerScope & ScopeCounts>();
         for await (const { pk, st, exp } of scan(parts)) {
           const parsed = parsePk(pk?.S ?? "");
           if (parsed === null || Number(exp?.N) <= now) continue;
           const { scope, kind } = parsed;
           const name = `${scope.pipeline}#${scope.generation}`;
-          const none = { claimed: 0, released: 0, failed: 0, committed: 0, parked: 0, objects: 0 };
-          const counts = all.get(name) ?? { ...scope, ...none };
+          const counts = all.get(name) ?? { ...scope, ...noCounts() };
           all.set(name, counts);
-          counts[kind === "o" ? "objects" : (st?.S as keyof typeof none)] += 1;
+          counts[kind === "o" ? "objects" : (st?.S as keyof ScopeCounts)] += 1;
         }
-        return [...all.values()].sort(byScope);
+        return [...all.values()].sort(compareScopes);
       }),
     purge: (limit: number): Promise<number> =>
       guard(async () => {

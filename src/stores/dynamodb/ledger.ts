@@ -3,8 +3,7 @@
 //       batch that share a key, an object or a note: they follow one another.
 //   D2. Reads that decide anything are consistent, or come with a refused write (T7's remedy).
 
-import type { DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope, rounds } from "../../core/ledger-batch.ts";
@@ -20,45 +19,20 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Random } from "../../ports/random.ts";
 import { ledgerFault } from "./faults.ts";
-import { inParallel, PARALLEL_MAX } from "./in-parallel.ts";
+import { inParallel } from "./in-parallel.ts";
 import { createUpkeep } from "./ledger-upkeep.ts";
 import { createNoteStore } from "./note-writes.ts";
+import { type DynamoConnection, openTable } from "./open-table.ts";
 import { fromObjectItem, fromRecordItem, objectPk, recordPk } from "./record-items.ts";
 import type { LedgerTable } from "./record-writes.ts";
 import { getItem, runRecord } from "./record-writes.ts";
 import { checkSchema, migrate } from "./schema.ts";
 
-export interface DynamoLedgerOptions {
+export interface DynamoLedgerOptions extends DynamoConnection {
   readonly table: string;
-  readonly region?: string;
-  /** Of DynamoDB Local or another implementation; else Amazon's own. */
-  readonly endpoint?: string;
-  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
   readonly retentionMs?: DurationMs;
   /** Whether to make the table if it is missing; needs the rights to. */
   readonly migrate?: boolean;
-}
-
-/** Tries of the SDK per request; repeating a write is safe (I2). */
-const SDK_ATTEMPTS_MAX = 4;
-const CONNECT_TIMEOUT_MS = 3_000;
-const REQUEST_TIMEOUT_MS = 10_000;
-
-function createClient(options: DynamoLedgerOptions): DynamoDBClient {
-  const { region, endpoint, credentials } = options;
-  const config: DynamoDBClientConfig = {
-    maxAttempts: SDK_ATTEMPTS_MAX,
-    requestHandler: {
-      connectionTimeout: CONNECT_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      httpAgent: { maxSockets: PARALLEL_MAX, keepAlive: true },
-      httpsAgent: { maxSockets: PARALLEL_MAX, keepAlive: true },
-    },
-  };
-  if (region !== undefined) config.region = region;
-  if (endpoint !== undefined) config.endpoint = endpoint;
-  if (credentials !== undefined) config.credentials = credentials;
-  return new DynamoDBClient(config);
 }
 
 /** Makes the table or, where that is not wanted, makes sure of it. */
@@ -97,31 +71,19 @@ export async function createDynamoLedger(
   const { clock } = ports;
   const { table, retentionMs = RETENTION_MS_DEFAULT } = options;
   checkRetention(retentionMs);
-  const client = createClient(options);
+  const { client, guard, close } = await openTable(
+    { name: "ledger", faultOf: (error) => ledgerFault(error, table) },
+    options,
+    (opened) => prepare(opened, options),
+  );
   const instance = ports.random.uuid();
   let writes = 0;
-  let closed = false;
   const nextWrite = () => {
     writes += 1;
     return `${instance}#${writes}`;
   };
   const ledgerTable: LedgerTable = { client, table, retentionMs, nextWrite };
 
-  async function guard<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw new TidegateError("TG_CLOSED", "the ledger is closed");
-    try {
-      return await work();
-    } catch (error) {
-      throw ledgerFault(error, table);
-    }
-  }
-
-  try {
-    await guard(() => prepare(client, options));
-  } catch (error) {
-    client.destroy();
-    throw error;
-  }
   const run: RunBatch = (scope, items) => guard(() => runBatch(ledgerTable, clock, scope, items));
 
   return {
@@ -143,9 +105,6 @@ export async function createDynamoLedger(
         const item = await getItem(ledgerTable, objectPk(scope, { bucket, key }));
         return liveObject(fromObjectItem(item).object, clock.now()) ?? undefined;
       }),
-    async close() {
-      closed = true;
-      client.destroy();
-    },
+    close,
   };
 }

@@ -1,35 +1,51 @@
-// Outbox upkeep: what is told of all rows at once.
+// Outbox upkeep: counting and purging a DynamoDB outbox. Both read the whole table, so seldom.
 
-import type { OutboxRow } from "../../core/outbox-step.ts";
-import { type EpochMs, epochMs } from "../../core/units.ts";
-import type { OutboxStats } from "../../ports/outbox.ts";
-import type { SeenRow } from "./outbox-items.ts";
+import { paginateScan } from "@aws-sdk/client-dynamodb";
+import { countRows, type OutboxStats } from "../../core/outbox-stats.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { fromItem, type OutboxTable, replaceRow, type SeenRow } from "./outbox-items.ts";
 
-export interface ScannedRow {
-  readonly target: string;
-  readonly seen: SeenRow;
+export interface OutboxUpkeepParts {
+  readonly outbox: OutboxTable;
+  readonly clock: Clock;
+  guard<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export function countRows(scanned: readonly ScannedRow[], target: string): OutboxStats {
-  const rows = scanned.filter((each) => each.target === target).map(({ seen }) => seen.row);
-  const of = (state: OutboxRow["state"]) => rows.filter((row) => row?.state === state);
-  const oldest = Math.min(...of("pending").map((row) => row?.registeredAt ?? 0));
+const ROW_PREFIX = "row#";
+
+async function scanRows({ client, table: TableName }: OutboxTable) {
+  const rows: { readonly target: string; readonly seen: SeenRow }[] = [];
+  for await (const { Items = [] } of paginateScan(
+    { client },
+    { TableName, ConsistentRead: true },
+  )) {
+    for (const item of Items) {
+      const pk = item.pk?.S ?? "";
+      if (!pk.startsWith(ROW_PREFIX)) continue;
+      rows.push({ target: pk.slice(ROW_PREFIX.length), seen: fromItem(item) });
+    }
+  }
+  return rows;
+}
+
+export function createOutboxUpkeep({ outbox, clock, guard }: OutboxUpkeepParts) {
   return {
-    pending: of("pending").length,
-    sent: of("sent").length,
-    refused: of("refused").length,
-    oldestPendingAt: Number.isFinite(oldest) ? epochMs(oldest) : null,
+    stats: (target: string): Promise<OutboxStats> =>
+      guard(async () => {
+        const ours = (await scanRows(outbox)).filter((row) => row.target === target);
+        return countRows(ours.flatMap(({ seen }) => seen.row ?? []));
+      }),
+    purge: (limit: number): Promise<number> =>
+      guard(async () => {
+        const now = clock.now();
+        const expired = (await scanRows(outbox)).filter(({ seen }) => {
+          const expiresAt = seen.row?.expiresAt ?? null;
+          return expiresAt !== null && expiresAt <= now;
+        });
+        const gone = expired
+          .slice(0, limit)
+          .map(({ target, seen }) => replaceRow(outbox, target, seen, null));
+        return (await Promise.all(gone)).filter((done) => done).length;
+      }),
   };
-}
-
-export function expiredRows(
-  scanned: readonly ScannedRow[],
-  now: EpochMs,
-  limit: number,
-): ScannedRow[] {
-  const expired = scanned.filter(({ seen }) => {
-    const expiresAt = seen.row?.expiresAt ?? null;
-    return expiresAt !== null && expiresAt <= now;
-  });
-  return expired.slice(0, limit);
 }

@@ -6,26 +6,24 @@
 //   D4. All pending rows of a target share one partition, which is what keeps them in order; a
 //       partition takes about a thousand writes a second.
 
-import { DynamoDBClient, type DynamoDBClientConfig, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
 import { type ChangeRows, outboxChanges } from "../../core/outbox-calls.ts";
-import { isFree, leased, type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
+import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
+import { createOutboxTaking } from "../../core/outbox-taking.ts";
 import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Outbox, OutboxEntry, OutboxLease, RegisterResult } from "../../ports/outbox.ts";
+import type { Outbox, OutboxLease, RegisterResult } from "../../ports/outbox.ts";
 import type { Random } from "../../ports/random.ts";
-import { type Item, outboxFault } from "./faults.ts";
-import { fromItem, type OutboxTable, readList, readRow, replaceRow } from "./outbox-items.ts";
+import { outboxFault } from "./faults.ts";
+import { type DynamoConnection, openTable } from "./open-table.ts";
+import { type OutboxTable, readList, readRow, replaceRow } from "./outbox-items.ts";
 import { migrateOutbox } from "./outbox-schema.ts";
-import { countRows, expiredRows } from "./outbox-upkeep.ts";
+import { createOutboxUpkeep } from "./outbox-upkeep.ts";
 
-export interface DynamoOutboxOptions {
+export interface DynamoOutboxOptions extends DynamoConnection {
   /** A table of its own, made if it is missing. */
   readonly table: string;
-  readonly region?: string;
-  readonly endpoint?: string;
-  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
   readonly retentionMs?: DurationMs;
 }
 
@@ -42,39 +40,34 @@ export async function createDynamoOutbox(
 ): Promise<Outbox> {
   const { clock } = ports;
   const { table, retentionMs = RETENTION_MS_DEFAULT, ...connection } = options;
-  const client = new DynamoDBClient(connection as DynamoDBClientConfig);
+  const { client, guard, close } = await openTable(
+    { name: "outbox", faultOf: (error) => outboxFault(error, table) },
+    connection,
+    (opened) => migrateOutbox(opened, table),
+  );
   const outboxTable: OutboxTable = { client, table, nextWrite: () => ports.random.uuid() };
   const nextSeq = createSequence(clock, ports.random);
-  let closed = false;
-
-  async function guard<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw new TidegateError("TG_CLOSED", "the outbox is closed");
-    try {
-      return await work();
-    } catch (error) {
-      throw outboxFault(error, table);
-    }
-  }
-  const scan = () => scanRows(outboxTable);
   const change: ChangeRows = (target, keys, law) =>
     guard(async () => {
-      const rows = await Promise.all(keys.map((key) => changeRow(outboxTable, target, key, law)));
+      const judged = keys.map((key) =>
+        decideRow(outboxTable, target, key, (row) => {
+          const save = law(row, key);
+          return { save, result: save };
+        }),
+      );
+      const rows = await Promise.all(judged);
       return rows.filter((row) => row !== null);
     });
 
-  try {
-    await guard(() => migrateOutbox(client, table));
-  } catch (error) {
-    client.destroy();
-    throw error;
-  }
   return {
     register: (target, entries, lease) =>
       guard(async () => {
         const results: RegisterResult[] = [];
-        const asked = { target, lease, now: clock.now() };
+        const now = clock.now();
         for (const entry of entries) {
-          results.push(await registerOne(outboxTable, { ...asked, entry }, nextSeq));
+          const decide = (row: OutboxRow | undefined, attempt: number) =>
+            stepRegister(row, entry, lease, { now, seq: nextSeq(attempt) });
+          results.push(await decideRow(outboxTable, target, entry.key, decide));
         }
         return results;
       }),
@@ -83,17 +76,8 @@ export async function createDynamoOutbox(
     ...outboxChanges(change, clock.now, retentionMs),
     unsettled: (target, page) => guard(() => unsettledRows(outboxTable, target, page)),
     find: (target, key) => guard(async () => (await readRow(outboxTable, target, key)).row),
-    stats: (target) => guard(async () => countRows(await scan(), target)),
-    purge: (limit) =>
-      guard(async () => {
-        const expired = expiredRows(await scan(), clock.now(), limit);
-        const gone = expired.map(({ target, seen }) => replaceRow(outboxTable, target, seen, null));
-        return (await Promise.all(gone)).filter((done) => done).length;
-      }),
-    async close() {
-      closed = true;
-      client.destroy();
-    },
+    ...createOutboxUpkeep({ outbox: outboxTable, clock, guard }),
+    close,
   };
 }
 
@@ -107,42 +91,20 @@ function createSequence(clock: Clock, random: Random): (attempt: number) => numb
   };
 }
 
-function overrun(): TidegateError {
-  const message = `the outbox was too busy: others came first ${TRIES_MAX} times`;
-  return new TidegateError("TG_OUTBOX_UNAVAILABLE", message);
-}
-
-async function changeRow(
+/** Saves what is decided of a row as it is at that instant, and tells what was decided (D1). */
+async function decideRow<T>(
   table: OutboxTable,
   target: string,
   key: string,
-  law: (row: OutboxRow | undefined, key: string) => OutboxRow | null,
-): Promise<OutboxRow | null> {
+  decide: (row: OutboxRow | undefined, attempt: number) => { save: OutboxRow | null; result: T },
+): Promise<T> {
   for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
-    const seen = await readRow(table, target, key); // D1
-    const row = law(seen.row, key);
-    if (row === null || (await replaceRow(table, target, seen, row))) return row;
-  }
-  throw overrun();
-}
-
-async function registerOne(
-  table: OutboxTable,
-  asked: {
-    readonly target: string;
-    readonly entry: OutboxEntry;
-    readonly lease: OutboxLease;
-    readonly now: EpochMs;
-  },
-  nextSeq: (attempt: number) => number,
-): Promise<RegisterResult> {
-  const { target, entry, lease, now } = asked;
-  for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
-    const seen = await readRow(table, target, entry.key);
-    const { result, save } = stepRegister(seen.row, entry, lease, { now, seq: nextSeq(attempt) });
+    const seen = await readRow(table, target, key);
+    const { save, result } = decide(seen.row, attempt);
     if (save === null || (await replaceRow(table, target, seen, save))) return result;
   }
-  throw overrun();
+  const message = `the outbox was too busy: others came first ${TRIES_MAX} times`;
+  throw new TidegateError("TG_OUTBOX_UNAVAILABLE", message);
 }
 
 /** Leases free rows one after the other; whoever loses a row leaves its group to the winner. */
@@ -156,7 +118,7 @@ async function takeRows(
   },
 ): Promise<OutboxRow[]> {
   const { target, limit, lease, now } = asked;
-  const held = new Set<string>();
+  const taking = createOutboxTaking(lease, now);
   const taken: OutboxRow[] = [];
   let afterSeq = 0;
   for (;;) {
@@ -166,11 +128,10 @@ async function takeRows(
       const seen = await readRow(table, target, key);
       const { row } = seen;
       if (row === undefined || row.seq !== seq || row.state !== "pending") continue;
-      if (row.groupId !== null && held.has(row.groupId)) continue;
-      const mine = leased(row, lease, now);
-      const free = isFree(row, lease.owner, now);
-      if (free && (await replaceRow(table, target, seen, mine))) taken.push(mine);
-      else if (row.groupId !== null) held.add(row.groupId);
+      const mine = taking.offer(row);
+      if (mine === null) continue;
+      if (await replaceRow(table, target, seen, mine)) taken.push(mine);
+      else taking.lose(row);
       if (taken.length >= limit) return taken;
     }
     if (page.length < PAGE_ROWS) return taken;
@@ -195,21 +156,4 @@ async function unsettledRows(
     afterSeq = page.at(-1)?.seq ?? afterSeq;
     if (page.length < PAGE_ROWS) return found;
   }
-}
-
-/** Every row of the table, for what is seldom asked. */
-async function scanRows({ client, table }: OutboxTable) {
-  const items: Item[] = [];
-  let ExclusiveStartKey: Item | undefined;
-  do {
-    const more = ExclusiveStartKey === undefined ? {} : { ExclusiveStartKey };
-    const command = new ScanCommand({ TableName: table, ConsistentRead: true, ...more });
-    const { Items = [], LastEvaluatedKey } = await client.send(command);
-    items.push(...Items.filter(({ pk }) => pk?.S?.startsWith("row#")));
-    ExclusiveStartKey = LastEvaluatedKey;
-  } while (ExclusiveStartKey !== undefined);
-  return items.map((item) => ({
-    target: (item.pk?.S ?? "").slice("row#".length),
-    seen: fromItem(item),
-  }));
 }

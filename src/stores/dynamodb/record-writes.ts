@@ -17,11 +17,12 @@ import { TidegateError } from "../../core/errors.ts";
 import type { RecordItem } from "../../core/ledger-calls.ts";
 import type { NoteInput } from "../../core/ledger-requests.ts";
 import { mergeNote } from "../../core/note.ts";
+import { plainCommit } from "../../core/plain-commit.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
-import { appendToLog, encodeEntries, logEntry } from "../../core/record-log.ts";
+import { grownLog } from "../../core/record-log.ts";
 import type { LedgerScope } from "../../core/record-state.ts";
-import { ABSENT, liveRecord } from "../../core/record-state.ts";
+import { ABSENT } from "../../core/record-state.ts";
 import type { Step } from "../../core/record-step.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
@@ -73,11 +74,9 @@ export async function runRecord(
   now: EpochMs,
 ): Promise<RecordResult> {
   const seen: Seen = { record: undefined, object: undefined, note: undefined };
-  const { call, object } = item;
-  if (call.call === "commit" && object === null) {
-    const done = await commitClaim(table, scope, item, now, seen);
-    if (done !== null) return done;
-  }
+  const { call } = item;
+  const done = await commitClaim(table, scope, item, now, seen);
+  if (done !== null) return done;
   // A new record is most likely absent: the put itself will tell (W1).
   if (call.call === "claim" || call.call === "commit-direct") seen.record = { item: undefined };
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -118,9 +117,8 @@ async function tryRecord(
   const by = table.nextWrite();
   const puts: Put[] = [];
   if (step.record !== null) {
-    const former = liveRecord(record, now).kind === "absent" ? "" : log;
-    const text = appendToLog(former, encodeEntries(step.entries));
-    const row = toRecordItem(pk, step.record, text, { version: version + 1, by });
+    const grown = grownLog({ record, log }, step.entries, now);
+    const row = toRecordItem(pk, step.record, grown, { version: version + 1, by });
     puts.push(putIf(table, row, version));
     if (note !== null) puts.push(await notePut(table, scope, note, { now, by, seen }));
   }
@@ -195,20 +193,19 @@ async function write(
   }
 }
 
-/** The commit of a held claim, which only the fence can refuse (W1); null leaves it to the law. */
+/** The shortcut for a plain commit (W1); null leaves it to the law. */
 async function commitClaim(
   table: LedgerTable,
   scope: LedgerScope,
-  { key, call }: RecordItem,
+  item: RecordItem,
   now: EpochMs,
   seen: Seen,
 ): Promise<RecordResult | null> {
-  if (call.call !== "commit") return null;
-  const { fence, digest, effects } = call;
+  const commit = plainCommit(item, now);
+  if (commit === null) return null;
+  const { key, fence, digest, detail, added } = commit;
   const by = table.nextWrite();
   const expiresAt = addMs(now, table.retentionMs);
-  const added = encodeEntries([logEntry("succeeded", fence, now)]);
-  const detail = effects === null ? null : JSON.stringify({ effects, superseded: false });
   const command = new UpdateItemCommand({
     TableName: table.table,
     Key: { pk: { S: recordPk(scope, key) } },
@@ -244,7 +241,7 @@ async function commitClaim(
     if (conflict.known && conflict.item === undefined) {
       const { retentionMs } = table;
       const input = { key, record: ABSENT, object: null, sequencer: null, now, retentionMs };
-      return stepCall(input, call).result;
+      return stepCall(input, item.call).result;
     }
     if (conflict.known) seen.record = { item: conflict.item };
     return null;

@@ -1,71 +1,38 @@
-// Schema: makes the table and knows its version.
+// Schema: makes the ledger's table and its index.
 //   M1. DynamoDB's time to live only frees space; whether an item counts is decided by `exp`, which
 //       every condition looks at, as expired items may be read for days.
-//   M2. A table of a newer version is refused with TG_STORE_NEWER and left as it is.
 
 import type { CreateTableCommandInput, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
-  CreateTableCommand,
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
-  GetItemCommand,
-  PutItemCommand,
   UpdateTableCommand,
   UpdateTimeToLiveCommand,
-  waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
 import { nameOf } from "./faults.ts";
 import { ledger0001 } from "./migrations/0001-ledger.ts";
 import { ledger0002, NOTE_INDEX, noteAttributes, noteIndex } from "./migrations/0002-notes.ts";
+import { makeTable, type Part, readVersion, writeVersion } from "./table-version.ts";
 
-export const LEDGER_VERSION = 2;
-const META = { pk: { S: "meta#ledger" } };
-const TABLE_WAIT_S = 120;
+export const LEDGER: Part = { name: "ledger", version: 2, metaKey: { pk: { S: "meta#ledger" } } };
 /** An index of a table that holds many items already is filled for minutes. */
 const INDEX_PAUSE_MS = 1_000;
 const INDEX_PAUSES_MAX = 900;
 
-/** The version of the ledger in this table; 0 when table or ledger are missing. */
-async function schemaVersion(client: DynamoDBClient, table: string): Promise<number> {
-  try {
-    const { Item } = await client.send(
-      new GetItemCommand({ TableName: table, Key: META, ConsistentRead: true }),
-    );
-    return Number(Item?.version?.N ?? 0);
-  } catch (error) {
-    if (nameOf(error) === "ResourceNotFoundException") return 0;
-    throw error;
-  }
-}
-
-/** Whether the table is ready for this version; a newer one is refused (M2). */
+/** Whether the table is ready for this version; a newer one is refused. */
 export async function checkSchema(client: DynamoDBClient, table: string): Promise<boolean> {
-  const version = await schemaVersion(client, table);
-  if (version > LEDGER_VERSION) {
-    const message = `the ledger has schema ${version}; this version knows ${LEDGER_VERSION}`;
-    throw new TidegateError("TG_STORE_NEWER", message);
-  }
-  return version === LEDGER_VERSION;
+  return (await readVersion(client, table, LEDGER)) === LEDGER.version;
 }
 
 /** Makes what is missing; safe when several processes start at once. */
 export async function migrate(client: DynamoDBClient, table: string): Promise<void> {
-  if (await checkSchema(client, table)) return;
-  if ((await schemaVersion(client, table)) === 0) await makeTable(client, table);
+  const version = await readVersion(client, table, LEDGER);
+  if (version === LEDGER.version) return;
+  if (version === 0) await makeTable(client, wholeTable(table));
   await makeIndex(client, table);
   await enableExpiry(client, table);
-  const Item = { ...META, version: { N: String(LEDGER_VERSION) } };
-  await client.send(new PutItemCommand({ TableName: table, Item }));
-}
-
-async function makeTable(client: DynamoDBClient, table: string): Promise<void> {
-  try {
-    await client.send(new CreateTableCommand(wholeTable(table)));
-  } catch (error) {
-    if (nameOf(error) !== "ResourceInUseException") throw error; // It exists, or is being made.
-  }
-  await waitUntilTableExists({ client, maxWaitTime: TABLE_WAIT_S }, { TableName: table });
+  await writeVersion(client, table, LEDGER);
 }
 
 /** A new table gets the index of the second migration at once, which spares the wait for it. */

@@ -9,7 +9,7 @@ import { noteCalls } from "../../core/note-calls.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import type { LogEntry } from "../../core/record-log.ts";
-import { appendToLog, decodeEntries, encodeEntries } from "../../core/record-log.ts";
+import { decodeEntries, grownLog } from "../../core/record-log.ts";
 import type {
   Fence,
   LedgerScope,
@@ -18,9 +18,11 @@ import type {
   StoredRecord,
 } from "../../core/record-state.ts";
 import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
+import type { ScopeStats } from "../../core/scope-stats.ts";
+import { compareScopes, noCounts } from "../../core/scope-stats.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Ledger, ScopeStats, SinkWrite } from "../../ports/ledger.ts";
+import type { Ledger, SinkWrite } from "../../ports/ledger.ts";
 import { createNoteStore, keepNote } from "./note-rows.ts";
 
 interface Row {
@@ -94,7 +96,7 @@ export function createMemoryLedger(
     },
     async stats() {
       const all = [...scopes.values()].map((rows) => count(rows, clock)).filter(isUsed);
-      return all.sort(byScope);
+      return all.sort(compareScopes);
     },
     async purge(limit) {
       return purgeScopes([...scopes.values()], clock.now(), limit);
@@ -128,9 +130,7 @@ function runItem(
   const sequencer = ref?.sequencer ?? null;
   const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
   if (step.record !== null) {
-    const former = row !== undefined && liveRecord(row.record, now) === row.record ? row.log : "";
-    const log = appendToLog(former, encodeEntries(step.entries));
-    records.set(key, { record: step.record, log });
+    records.set(key, { record: step.record, log: grownLog(row, step.entries, now) });
     if (note !== null) keepNote(notes, note, time);
     if (step.result.kind === "committed" && writes.length > 0) {
       runWrites?.(writes, { key, fence: step.record.fence });
@@ -156,18 +156,13 @@ function purgeScopes(scopes: readonly ScopeRows[], now: EpochMs, limit: number):
   return purged;
 }
 
-function byScope(a: ScopeStats, b: ScopeStats): number {
-  if (a.pipeline !== b.pipeline) return a.pipeline < b.pipeline ? -1 : 1;
-  return a.generation - b.generation;
-}
-
 function isUsed({ claimed, released, failed, committed, parked, objects }: ScopeStats): boolean {
   return claimed + released + failed + committed + parked + objects > 0;
 }
 
 function count({ scope, records, objects }: ScopeRows, clock: Clock): ScopeStats {
   const now = clock.now();
-  const counts = { claimed: 0, released: 0, failed: 0, committed: 0, parked: 0, objects: 0 };
+  const counts = noCounts();
   for (const { record } of records.values()) if (record.expiresAt > now) counts[record.kind] += 1;
   for (const object of objects.values()) if (object.expiresAt > now) counts.objects += 1;
   return { ...scope, ...counts };

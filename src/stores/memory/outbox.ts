@@ -3,12 +3,13 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import { type ChangeRows, outboxChanges } from "../../core/outbox-calls.ts";
-import { isFree, leased, type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
+import { countRows } from "../../core/outbox-stats.ts";
+import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
+import { createOutboxTaking } from "../../core/outbox-taking.ts";
 import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
-import { epochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Outbox, OutboxLease, OutboxStats } from "../../ports/outbox.ts";
+import type { Outbox, OutboxLease } from "../../ports/outbox.ts";
 
 type Rows = Map<string, OutboxRow>;
 
@@ -70,16 +71,12 @@ export function createMemoryOutbox(
 }
 
 function takeRows(rows: Rows, limit: number, lease: OutboxLease, now: EpochMs): OutboxRow[] {
-  const held = new Set<string>();
+  const taking = createOutboxTaking(lease, now);
   const taken: OutboxRow[] = [];
   for (const row of rows.values()) {
     if (taken.length >= limit) break;
-    if (row.state !== "pending" || (row.groupId !== null && held.has(row.groupId))) continue;
-    if (!isFree(row, lease.owner, now)) {
-      if (row.groupId !== null) held.add(row.groupId);
-      continue;
-    }
-    const mine = leased(row, lease, now);
+    const mine = row.state === "pending" ? taking.offer(row) : null;
+    if (mine === null) continue;
     rows.set(row.key, mine);
     taken.push(mine);
   }
@@ -94,15 +91,4 @@ function purgeRows(targets: readonly Rows[], limit: number, now: EpochMs): numbe
     }
   }
   return purged;
-}
-
-function countRows(rows: readonly OutboxRow[]): OutboxStats {
-  const of = (state: OutboxRow["state"]) => rows.filter((row) => row.state === state);
-  const oldest = Math.min(...of("pending").map(({ registeredAt }) => registeredAt));
-  return {
-    pending: of("pending").length,
-    sent: of("sent").length,
-    refused: of("refused").length,
-    oldestPendingAt: Number.isFinite(oldest) ? epochMs(oldest) : null,
-  };
 }

@@ -1,8 +1,9 @@
 // Ledger upkeep: counting and purging a PostgreSQL ledger.
 
 import type { Pool } from "pg";
+import type { ScopeStats } from "../../core/scope-stats.ts";
+import { scopeStatsOf } from "../../core/scope-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ScopeStats } from "../../ports/ledger.ts";
 
 export interface UpkeepParts {
   readonly pool: Pool;
@@ -56,16 +57,7 @@ export function createUpkeep({ pool, clock, guard }: UpkeepParts) {
     stats: (): Promise<ScopeStats[]> =>
       guard(async () => {
         const { rows } = await pool.query(STATS, [clock.now()]);
-        return rows.map((row) => ({
-          pipeline: String(row.pipeline),
-          generation: Number(row.generation),
-          claimed: Number(row.claimed),
-          released: Number(row.released),
-          failed: Number(row.failed),
-          committed: Number(row.committed),
-          parked: Number(row.parked),
-          objects: Number(row.objects),
-        }));
+        return rows.map(scopeStatsOf);
       }),
     purge: (limit: number): Promise<number> =>
       guard(async () => {

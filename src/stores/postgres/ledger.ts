@@ -6,7 +6,7 @@
 //       insert finds that another came first, the transaction is rolled back and run again.
 //   P3. Durability is the server's (fsync, synchronous_commit); `ledger check` tells if it is off.
 
-import pg from "pg";
+import type { Pool } from "pg";
 import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { checkRetention, checkScope, rounds } from "../../core/ledger-batch.ts";
@@ -24,6 +24,7 @@ import { ledgerFault } from "./faults.ts";
 import { createUpkeep } from "./ledger-upkeep.ts";
 import { runLocked } from "./locked-batch.ts";
 import { createNoteStore } from "./note-rows.ts";
+import { openDatabase } from "./open-database.ts";
 import { runPlainly } from "./plain-batch.ts";
 import type { LedgerTables } from "./record-rows.ts";
 import { objectName, selectObjects, selectRecords } from "./record-rows.ts";
@@ -39,32 +40,13 @@ export interface PostgresLedgerOptions {
 }
 
 const CONNECTIONS_MAX_DEFAULT = 10;
-const CONNECT_TIMEOUT_MS = 10_000;
 
-async function openPool(options: PostgresLedgerOptions): Promise<pg.Pool> {
-  const {
-    url,
-    migrate: mayMigrate = true,
-    connectionsMax: max = CONNECTIONS_MAX_DEFAULT,
-  } = options;
-  const pool = new pg.Pool({
-    connectionString: url,
-    max,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    application_name: "tidegate",
-  });
-  // An idle connection that breaks leaves the pool; the next call opens another or tells why not.
-  pool.on("error", () => {});
-  try {
-    if (mayMigrate) await migrate(pool, "ledger", LEDGER_MIGRATIONS);
-    else if ((await missingMigrations(pool, "ledger", LEDGER_MIGRATIONS)).length > 0) {
-      const message = "the database holds no ledger of this version; run `tidegate ledger init`";
-      throw new TidegateError("TG_CONFIG_INVALID", message);
-    }
-    return pool;
-  } catch (error) {
-    await pool.end();
-    throw ledgerFault(error);
+/** Makes the tables or, where that is not wanted, makes sure of them. */
+async function prepare(pool: Pool, mayMigrate: boolean): Promise<void> {
+  if (mayMigrate) await migrate(pool, "ledger", LEDGER_MIGRATIONS);
+  else if ((await missingMigrations(pool, "ledger", LEDGER_MIGRATIONS)).length > 0) {
+    const message = "the database holds no ledger of this version; run `tidegate ledger init`";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
   }
 }
 
@@ -74,22 +56,15 @@ export async function createPostgresLedger(
   options: PostgresLedgerOptions,
 ): Promise<Ledger> {
   const { clock } = ports;
+  const { url, connectionsMax = CONNECTIONS_MAX_DEFAULT, migrate: mayMigrate = true } = options;
   const { retentionMs = RETENTION_MS_DEFAULT } = options;
   checkRetention(retentionMs);
-  const pool = await openPool(options);
+  const { pool, guard, close } = await openDatabase(
+    { name: "ledger", faultOf: ledgerFault, url, connectionsMax },
+    (opened) => prepare(opened, mayMigrate),
+  );
   const tables: LedgerTables = { pool, retentionMs, sinkStatements: new Map() };
   const scopeIdOf = scopeNumbers(pool);
-  let closed = false;
-
-  async function guard<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw new TidegateError("TG_CLOSED", "the ledger is closed");
-    try {
-      return await work();
-    } catch (error) {
-      throw ledgerFault(error);
-    }
-  }
-
   const run: RunBatch = (scope, items) =>
     guard(async () => runBatch(tables, await scopeIdOf(scope), items, clock));
 
@@ -114,11 +89,7 @@ export async function createPostgresLedger(
         const object = objects.get(objectName({ bucket, key })) ?? null;
         return liveObject(object, clock.now()) ?? undefined;
       }),
-    async close() {
-      if (closed) return;
-      closed = true;
-      await pool.end();
-    },
+    close,
   };
 }
 
@@ -145,7 +116,7 @@ async function runBatch(
 }
 
 /** Numbers of scopes: these are few and never deleted, so each is asked for once. */
-function scopeNumbers(pool: pg.Pool): (scope: LedgerScope) => Promise<number> {
+function scopeNumbers(pool: Pool): (scope: LedgerScope) => Promise<number> {
   const known = new Map<string, Promise<number>>();
   return (scope) => {
     const name = `${scope.pipeline} ${scope.generation}`;
@@ -156,7 +127,7 @@ function scopeNumbers(pool: pg.Pool): (scope: LedgerScope) => Promise<number> {
   };
 }
 
-async function openScope(pool: pg.Pool, { pipeline, generation }: LedgerScope): Promise<number> {
+async function openScope(pool: Pool, { pipeline, generation }: LedgerScope): Promise<number> {
   const values = [pipeline, generation];
   const select = "SELECT id FROM tidegate_ledger_scope WHERE pipeline = $1 AND generation = $2";
   const found = await pool.query(select, values);

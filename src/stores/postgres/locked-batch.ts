@@ -2,16 +2,15 @@
 
 import type { PoolClient } from "pg";
 import { present } from "../../core/assert.ts";
-import { TidegateError } from "../../core/errors.ts";
 import type { RecordItem } from "../../core/ledger-calls.ts";
 import { type NoteInput, sinkParams } from "../../core/ledger-requests.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
-import { appendToLog, encodeEntries } from "../../core/record-log.ts";
+import { grownLog } from "../../core/record-log.ts";
 import type { Fence, ObjectState } from "../../core/record-state.ts";
-import { ABSENT, liveRecord } from "../../core/record-state.ts";
+import { ABSENT } from "../../core/record-state.ts";
 import type { EpochMs } from "../../core/units.ts";
-import { isRetryable, sinkFault } from "./faults.ts";
+import { sinkFault } from "./faults.ts";
 import { addNotes } from "./note-rows.ts";
 import type { KeyedObject, KeyedRecord, LedgerTables } from "./record-rows.ts";
 import {
@@ -22,45 +21,21 @@ import {
   selectRecords,
   updateRecords,
 } from "./record-rows.ts";
+import { inTransaction, LOST, type Raced } from "./transaction.ts";
 
-/** Each further try needs another process to have won a race for the same rows meanwhile. */
-const TRIES_MAX = 16;
 /** Statements of sinks that stay prepared, on each connection. */
 const SINK_STATEMENTS_MAX = 256;
 
 /** Results in the order of `items`, none of which share a key, an object or a note. */
-export async function runLocked(
+export function runLocked(
   tables: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
   now: EpochMs,
 ): Promise<RecordResult[]> {
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const results = await tryLocked(tables, scopeId, items, now);
-    if (results !== "again") return results;
-  }
-  const message = `a batch lost ${TRIES_MAX} races for its rows`;
-  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
-}
-
-async function tryLocked(
-  tables: LedgerTables,
-  scopeId: number,
-  items: readonly RecordItem[],
-  now: EpochMs,
-): Promise<RecordResult[] | "again"> {
-  const client = await tables.pool.connect();
-  try {
-    await client.query("BEGIN");
-    const results = await decide(client, tables, scopeId, items, now);
-    await client.query(results === "again" ? "ROLLBACK" : "COMMIT");
-    client.release();
-    return results;
-  } catch (error) {
-    client.release(true); // Closing the connection rolls back, whatever state it was left in.
-    if (isRetryable(error)) return "again";
-    throw error;
-  }
+  return inTransaction(tables.pool, "a batch", (client) =>
+    decide(client, tables, scopeId, items, now),
+  );
 }
 
 async function decide(
@@ -69,7 +44,7 @@ async function decide(
   scopeId: number,
   items: readonly RecordItem[],
   now: EpochMs,
-): Promise<RecordResult[] | "again"> {
+): Promise<Raced<RecordResult[]>> {
   const keys = items.map(({ key }) => key);
   const records = await selectRecords(client, scopeId, keys, { lock: true });
   const refs = items.flatMap(({ object }) => (object === null ? [] : [object]));
@@ -87,9 +62,7 @@ async function decide(
     const sequencer = ref?.sequencer ?? null;
     const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
     if (step.record !== null) {
-      const added = encodeEntries(step.entries);
-      const former = found && liveRecord(found.record, now) === found.record ? found.log : "";
-      const row = { key, record: step.record, log: appendToLog(former, added) };
+      const row = { key, record: step.record, log: grownLog(found, step.entries, now) };
       (found === undefined ? fresh : changed).push(row);
       if (note !== null) notes.push(note);
       if (step.result.kind === "committed") committed.push({ item, fence: step.record.fence });
@@ -97,9 +70,9 @@ async function decide(
     if (step.object !== null) applied.push({ ref: present(ref, "object"), object: step.object });
     return step.result;
   });
-  if ((await insertRecords(client, scopeId, fresh)).size < fresh.length) return "again"; // P2
+  if ((await insertRecords(client, scopeId, fresh)).size < fresh.length) return LOST; // P2
   await updateRecords(client, scopeId, changed);
-  if (!(await saveObjects(client, scopeId, applied, objects))) return "again"; // P2
+  if (!(await saveObjects(client, scopeId, applied, objects))) return LOST; // P2
   await addNotes(client, scopeId, notes, { now, retentionMs });
   for (const one of committed) await runWrites(client, sinkStatements, one);
   return results;

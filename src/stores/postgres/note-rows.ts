@@ -2,7 +2,6 @@
 // at once and none waits for a round trip of another.
 
 import type { Pool, PoolClient } from "pg";
-import { TidegateError } from "../../core/errors.ts";
 import type { NoteInput, NoteKind } from "../../core/ledger-requests.ts";
 import type { StoredNote } from "../../core/note.ts";
 import type { NoteStore } from "../../core/note-calls.ts";
@@ -11,10 +10,7 @@ import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs, epochMs } from "../../core/units.ts";
 import { compareUtf8 } from "../../core/utf8-order.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { isRetryable } from "./faults.ts";
-
-/** Each further try needs another transaction to have won a race for the same notes. */
-const TRIES_MAX = 16;
+import { untilWon } from "./transaction.ts";
 
 const COLUMNS = "kind, name, at, count, body, expires_at";
 
@@ -68,20 +64,6 @@ function fromRow({ kind, name, at, count, body, expires_at }: NoteRow): StoredNo
   return { kind, name, at: epochMs(Number(at)), count: Number(count), body, expiresAt };
 }
 
-/** One statement is one transaction: what lost against another has written nothing. */
-async function untilWon(work: () => Promise<unknown>): Promise<void> {
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      if (!isRetryable(error)) throw error;
-    }
-  }
-  const message = `notes lost ${TRIES_MAX} races for their rows`;
-  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
-}
-
 export interface NoteParts {
   readonly pool: Pool;
   readonly clock: Clock;
@@ -98,7 +80,7 @@ export function createNoteStore(parts: NoteParts): NoteStore {
       guard(async () => {
         const scopeId = await scopeIdOf(scope);
         const time = { now: clock.now(), retentionMs };
-        await untilWon(() => addNotes(pool, scopeId, notes, time));
+        await untilWon("a note", () => addNotes(pool, scopeId, notes, time));
       }),
     find: (scope, kind, name) =>
       guard(async () => {
@@ -125,7 +107,7 @@ export function createNoteStore(parts: NoteParts): NoteStore {
     remove: (scope, kind, names) =>
       guard(async () => {
         const values = [await scopeIdOf(scope), kind, names];
-        await untilWon(() =>
+        await untilWon("a note", () =>
           pool.query({
             name: "tidegate-remove-notes",
             text: `DELETE FROM tidegate_ledger_note

@@ -1,35 +1,11 @@
-// Outbox rows: the table's columns as values, and its statements.
+// Outbox rows: the statements of the outbox's table.
 
 import type { Pool, PoolClient } from "pg";
+import { fromOutboxColumns } from "../../core/outbox-columns.ts";
+import { type OutboxStats, statsOfStates } from "../../core/outbox-stats.ts";
 import type { OutboxRow } from "../../core/outbox-step.ts";
-import { type EpochMs, epochMs } from "../../core/units.ts";
-import type { OutboxStats } from "../../ports/outbox.ts";
 
 export type Querier = Pool | PoolClient;
-
-const instant = (value: unknown) => (value === null ? null : epochMs(Number(value)));
-
-export function fromColumns(columns: Record<string, unknown>): OutboxRow {
-  return {
-    seq: Number(columns.seq),
-    key: String(columns.key),
-    state: columns.state as OutboxRow["state"],
-    epoch: Number(columns.epoch),
-    groupId: columns.group_id as string | null,
-    dedupId: String(columns.dedup_id),
-    payloadDigest: String(columns.payload_digest),
-    body: String(columns.body),
-    attributes: JSON.parse(String(columns.attributes)),
-    registeredAt: epochMs(Number(columns.registered_at)),
-    owner: String(columns.owner),
-    leaseUntil: epochMs(Number(columns.lease_until)),
-    sentAt: instant(columns.sent_at),
-    messageId: columns.message_id as string | null,
-    reason: columns.reason as string | null,
-    settled: columns.settled === true,
-    expiresAt: instant(columns.expires_at),
-  };
-}
 
 /** The rows of those keys, locked in the order of their keys so that two callers never deadlock. */
 export async function lockRows(
@@ -41,7 +17,7 @@ export async function lockRows(
     `SELECT * FROM tidegate_outbox WHERE target = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`,
     [target, keys],
   );
-  return new Map(rows.map((row) => [row.key, fromColumns(row)]));
+  return new Map(rows.map((row) => [row.key, fromOutboxColumns(row)]));
 }
 
 /** Puts a fresh row in place of `former`; undefined if another came first. */
@@ -112,7 +88,7 @@ export async function findRow(
 ): Promise<OutboxRow | undefined> {
   const select = "SELECT * FROM tidegate_outbox WHERE target = $1 AND key = $2";
   const { rows } = await client.query(select, [target, key]);
-  return rows[0] === undefined ? undefined : fromColumns(rows[0]);
+  return rows[0] === undefined ? undefined : fromOutboxColumns(rows[0]);
 }
 
 export async function selectStats(client: Querier, target: string): Promise<OutboxStats> {
@@ -121,11 +97,5 @@ export async function selectStats(client: Querier, target: string): Promise<Outb
      FROM tidegate_outbox WHERE target = $1 GROUP BY state`,
     [target],
   );
-  const counts = { pending: 0, sent: 0, refused: 0 };
-  let oldestPendingAt: EpochMs | null = null;
-  for (const { state, n, oldest } of rows) {
-    counts[state as OutboxRow["state"]] = Number(n);
-    if (state === "pending") oldestPendingAt = epochMs(Number(oldest));
-  }
-  return { ...counts, oldestPendingAt };
+  return statsOfStates(rows);
 }

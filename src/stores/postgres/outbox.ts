@@ -4,19 +4,19 @@
 //   P2. Takers exclude one another per target by an advisory lock, so that two of them cannot share
 //       out one group between them.
 
-import pg from "pg";
-import { TidegateError } from "../../core/errors.ts";
+import type { PoolClient } from "pg";
 import { type ChangeRows, outboxChanges, type RowLaw } from "../../core/outbox-calls.ts";
+import { fromOutboxColumns } from "../../core/outbox-columns.ts";
 import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
 import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Outbox, OutboxEntry, OutboxLease, RegisterResult } from "../../ports/outbox.ts";
-import { isRetryable, outboxFault } from "./faults.ts";
+import { outboxFault } from "./faults.ts";
+import { openDatabase } from "./open-database.ts";
 import {
   findRow,
-  fromColumns,
   insertRow,
   lockRows,
   PURGE,
@@ -26,6 +26,7 @@ import {
   updateRow,
 } from "./outbox-rows.ts";
 import { migrate, OUTBOX_MIGRATIONS } from "./schema.ts";
+import { inTransaction, LOST, type Raced } from "./transaction.ts";
 
 export interface PostgresOutboxOptions {
   /** `postgres://user:password@host:port/database` */
@@ -35,13 +36,8 @@ export interface PostgresOutboxOptions {
 }
 
 const CONNECTIONS_MAX_DEFAULT = 5;
-const CONNECT_TIMEOUT_MS = 10_000;
 /** Tells our advisory locks from others on the same names. */
 const TAKE_LOCK = 7_412_530_072;
-/** How often a transaction that lost a race is run again. */
-const TRIES_MAX = 10;
-/** Thrown inside a transaction that must be run again. */
-const LOST = Symbol("another came first");
 
 /** Opens the outbox in a PostgreSQL database; makes its table if it is missing. */
 export async function createPostgresOutbox(
@@ -49,20 +45,14 @@ export async function createPostgresOutbox(
   options: PostgresOutboxOptions,
 ): Promise<Outbox> {
   const { clock } = ports;
+  const { url, connectionsMax = CONNECTIONS_MAX_DEFAULT } = options;
   const { retentionMs = RETENTION_MS_DEFAULT } = options;
-  const pool = await openPool(options);
-  let closed = false;
-
-  async function guard<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw new TidegateError("TG_CLOSED", "the outbox is closed");
-    try {
-      return await work();
-    } catch (error) {
-      throw outboxFault(error);
-    }
-  }
-  const write = <T>(work: (client: pg.PoolClient) => Promise<T>) =>
-    guard(() => inTransaction(pool, work));
+  const { pool, guard, close } = await openDatabase(
+    { name: "outbox", faultOf: outboxFault, url, connectionsMax },
+    (opened) => migrate(opened, "outbox", OUTBOX_MIGRATIONS),
+  );
+  const write = <T>(work: (client: PoolClient) => Promise<Raced<T>>) =>
+    guard(() => inTransaction(pool, "a write", work));
   const change: ChangeRows = (target, keys, law) =>
     write((client) => changeRows(client, target, keys, law));
 
@@ -75,42 +65,19 @@ export async function createPostgresOutbox(
     unsettled: (target, { sentBefore, afterSeq, limit }) =>
       guard(async () => {
         const { rows } = await pool.query(UNSETTLED, [target, afterSeq, sentBefore, limit]);
-        return rows.map(fromColumns);
+        return rows.map(fromOutboxColumns);
       }),
     find: (target, key) => guard(() => findRow(pool, target, key)),
     stats: (target) => guard(() => selectStats(pool, target)),
     purge: (limit) =>
       guard(async () => (await pool.query(PURGE, [clock.now(), limit])).rowCount ?? 0),
-    async close() {
-      if (closed) return;
-      closed = true;
-      await pool.end();
-    },
+    close,
   };
-}
-
-async function openPool(options: PostgresOutboxOptions): Promise<pg.Pool> {
-  const { url, connectionsMax: max = CONNECTIONS_MAX_DEFAULT } = options;
-  const pool = new pg.Pool({
-    connectionString: url,
-    max,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    application_name: "tidegate",
-  });
-  // An idle connection that breaks leaves the pool; the next call opens another or tells why not.
-  pool.on("error", () => {});
-  try {
-    await migrate(pool, "outbox", OUTBOX_MIGRATIONS);
-    return pool;
-  } catch (error) {
-    await pool.end();
-    throw outboxFault(error);
-  }
 }
 
 /** Locks the rows, then saves what the law makes of each. */
 async function changeRows(
-  client: pg.PoolClient,
+  client: PoolClient,
   target: string,
   keys: readonly string[],
   law: RowLaw,
@@ -122,7 +89,7 @@ async function changeRows(
 }
 
 async function takeRows(
-  client: pg.PoolClient,
+  client: PoolClient,
   clock: Clock,
   asked: { readonly target: string; readonly limit: number; readonly lease: OutboxLease },
 ): Promise<OutboxRow[]> {
@@ -132,18 +99,18 @@ async function takeRows(
   const now = clock.now();
   const until = addMs(now, lease.leaseMs);
   const { rows } = await client.query(TAKE, [target, lease.owner, now, limit, until]);
-  return rows.map(fromColumns).sort((a, b) => a.seq - b.seq);
+  return rows.map(fromOutboxColumns).sort((a, b) => a.seq - b.seq);
 }
 
 async function registerAll(
-  client: pg.PoolClient,
+  client: PoolClient,
   clock: Clock,
   asked: {
     readonly target: string;
     readonly entries: readonly OutboxEntry[];
     readonly lease: OutboxLease;
   },
-): Promise<RegisterResult[]> {
+): Promise<Raced<RegisterResult[]>> {
   const { target, entries, lease } = asked;
   const keys = [...new Set(entries.map(({ key }) => key))];
   const rows = await lockRows(client, target, keys);
@@ -154,7 +121,7 @@ async function registerAll(
     if (step.save === null) results.push(step.result);
     else if (step.fresh) {
       const row = await insertRow(client, target, step.save, former);
-      if (row === undefined) throw LOST; // P1
+      if (row === undefined) return LOST; // P1
       rows.set(entry.key, row);
       results.push({ kind: "taken", row });
     } else {
@@ -164,34 +131,4 @@ async function registerAll(
     }
   }
   return results;
-}
-
-async function inTransaction<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    const client = await pool.connect();
-    try {
-      await client.query("BEGIN");
-      const value = await work(client);
-      await client.query("COMMIT");
-      client.release();
-      return value;
-    } catch (error) {
-      // A rollback that fails, too, leaves a connection nobody should get again.
-      const broken = await client.query("ROLLBACK").then(
-        () => false,
-        () => true,
-      );
-      client.release(broken);
-      const again = (error === LOST || isRetryable(error)) && attempt < TRIES_MAX;
-      if (!again) throw error === LOST ? overrun() : error;
-    }
-  }
-}
-
-function overrun(): TidegateError {
-  const message = `the outbox was too busy: others came first ${TRIES_MAX} times`;
-  return new TidegateError("TG_OUTBOX_UNAVAILABLE", message);
 }

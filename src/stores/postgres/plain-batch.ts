@@ -2,14 +2,15 @@
 // common case that a new record is absent and a committed claim is held.
 
 import type { RecordItem } from "../../core/ledger-calls.ts";
+import { type PlainCommit, plainCommit } from "../../core/plain-commit.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
-import { encodeEntries, logEntry } from "../../core/record-log.ts";
+import { encodeEntries } from "../../core/record-log.ts";
 import { ABSENT } from "../../core/record-state.ts";
+import { lostTransaction } from "../../core/sql-state.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
-import { isRetryable } from "./faults.ts";
-import type { KeyedRecord, LedgerTables, PlainCommit } from "./record-rows.ts";
+import type { KeyedRecord, LedgerTables } from "./record-rows.ts";
 import { commitClaims, insertRecords, objectName, selectObjects } from "./record-rows.ts";
 
 /** Results in the order of `items`; null where the long way must decide. */
@@ -32,7 +33,7 @@ export async function runPlainly(
   } catch (error) {
     // One statement locks its rows in an order of the server's choosing, so two batches that share
     // keys may deadlock. The loser has written nothing and goes the long way, which locks in order.
-    if (isRetryable(error)) return items.map(() => null);
+    if (lostTransaction(error)) return items.map(() => null);
     throw error;
   }
 }
@@ -68,12 +69,9 @@ async function commitHeld(
   now: EpochMs,
 ): Promise<(RecordResult | null)[]> {
   const commits: PlainCommit[] = [];
-  for (const { key, object, writes, call } of items) {
-    if (call.call !== "commit" || object !== null || writes.length > 0) continue;
-    const { fence, digest, effects } = call;
-    const detail = effects === null ? null : JSON.stringify({ effects, superseded: false });
-    const added = encodeEntries([logEntry("succeeded", fence, now)]);
-    commits.push({ key, fence, digest, detail, added });
+  for (const item of items) {
+    const commit = plainCommit(item, now);
+    if (commit !== null) commits.push(commit);
   }
   const expiresAt = addMs(now, retentionMs);
   const done = await commitClaims(pool, scopeId, commits, { now, expiresAt });

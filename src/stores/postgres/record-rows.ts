@@ -2,6 +2,7 @@
 // sorted order wherever locks are taken, so that two batches wait for each other in one direction.
 
 import type { Pool, PoolClient } from "pg";
+import type { PlainCommit } from "../../core/plain-commit.ts";
 import type { RecordColumns } from "../../core/record-columns.ts";
 import { fromColumns, toColumns } from "../../core/record-columns.ts";
 import type { ObjectRef, ObjectState, RecordKey, StoredRecord } from "../../core/record-state.ts";
@@ -28,14 +29,6 @@ export interface KeyedRecord {
 export interface KeyedObject {
   readonly ref: ObjectRef;
   readonly object: ObjectState;
-}
-
-export interface PlainCommit {
-  readonly key: RecordKey;
-  readonly fence: number;
-  readonly digest: string;
-  readonly detail: string | null;
-  readonly added: string;
 }
 
 const COLUMNS = `state, fence, attempts, seen_at, changed_at, expires_at, lease_until, owner,

@@ -8,6 +8,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { ledger0001 } from "./migrations/0001-ledger.ts";
 import { outbox0001 } from "./migrations/0001-outbox.ts";
 import { ledger0002 } from "./migrations/0002-notes.ts";
+import { inTransaction } from "./transaction.ts";
 
 export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001, ledger0002];
 export const OUTBOX_MIGRATIONS: readonly string[] = [outbox0001];
@@ -43,9 +44,7 @@ export async function migrate(
   migrations: readonly string[],
 ): Promise<void> {
   if ((await missingMigrations(pool, part, migrations)).length === 0) return;
-  const client = await pool.connect();
-  try {
-    await client.query("BEGIN");
+  await inTransaction(pool, "a migration", async (client) => {
     await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
     await client.query(
       `CREATE TABLE IF NOT EXISTS tidegate_schema
@@ -57,10 +56,5 @@ export async function migrate(
        ON CONFLICT (part) DO UPDATE SET version = excluded.version`,
       [part, migrations.length],
     );
-    await client.query("COMMIT");
-    client.release();
-  } catch (error) {
-    client.release(true); // Closing the connection rolls back, whatever state it was left in.
-    throw error;
-  }
+  });
 }

@@ -7,9 +7,9 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { cannotOpen } from "../../core/sqlite-code.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
-import { cannotOpen } from "./sqlite-fault.ts";
 
 /** "TGbr": tells our file from anybody else's SQLite file. */
 export const APPLICATION_ID = 0x54476272;

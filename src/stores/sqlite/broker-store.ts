@@ -9,8 +9,9 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { assert, present } from "../../core/assert.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { reasonOf, TidegateError } from "../../core/errors.ts";
 import type { ObjectReads } from "../../core/object-change.ts";
+import { isBusy, isDamage } from "../../core/sqlite-code.ts";
 import type {
   BrokerStore,
   Change,
@@ -34,7 +35,6 @@ import { guardObjects } from "./object-guard.ts";
 import { prepareObjectReads } from "./object-rows.ts";
 import { OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { probeRoom } from "./room-probe.ts";
-import { isBusy, isDamage } from "./sqlite-fault.ts";
 
 export interface SqliteBrokerStoreOptions {
   readonly folder: string;
@@ -224,8 +224,7 @@ class SqliteBrokerStore implements BrokerStore {
       return corrupt(this.#path, (error as Error).message, error);
     }
     if (isBusy(error)) return lockedError(this.#folder, error);
-    const reason = error instanceof Error ? error.message : String(error);
-    const message = `The data folder ${this.#folder} cannot be used now: ${reason}.`;
+    const message = `The data folder ${this.#folder} cannot be used now: ${reasonOf(error)}.`;
     return new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
   }
 

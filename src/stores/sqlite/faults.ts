@@ -1,36 +1,7 @@
 // Faults: what SQLite's result codes mean to a ledger or an outbox.
 
-import { type ErrorCode, TidegateError } from "../../core/errors.ts";
-
-/** Primary result codes, from SQLite's documentation. */
-const CODE = {
-  PERM: 3,
-  BUSY: 5,
-  LOCKED: 6,
-  NOMEM: 7,
-  READONLY: 8,
-  IOERR: 10,
-  CORRUPT: 11,
-} as const;
-const MORE = { FULL: 13, CANTOPEN: 14, PROTOCOL: 15, NOTADB: 26 } as const;
-
-const UNAVAILABLE: ReadonlySet<number> = new Set([
-  CODE.PERM,
-  CODE.BUSY,
-  CODE.LOCKED,
-  CODE.NOMEM,
-  CODE.READONLY,
-  CODE.IOERR,
-  MORE.FULL,
-  MORE.CANTOPEN,
-  MORE.PROTOCOL,
-]);
-const CORRUPT: ReadonlySet<number> = new Set([CODE.CORRUPT, MORE.NOTADB]);
-
-function primaryCode(error: unknown): number | null {
-  const code = (error as { errcode?: unknown } | null)?.errcode;
-  return typeof code === "number" ? code & 0xff : null;
-}
+import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
+import { isCorrupt, isUnavailable } from "../../core/sqlite-code.ts";
 
 /** The operating failure behind an error of the driver, or the error itself if it is none. */
 export function ledgerFault(error: unknown, path: string): unknown {
@@ -44,13 +15,12 @@ export function outboxFault(error: unknown, path: string): unknown {
 
 function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown {
   if (error instanceof TidegateError) return error;
-  const code = primaryCode(error);
-  const reason = error instanceof Error ? error.message : String(error);
-  if (code !== null && UNAVAILABLE.has(code)) {
-    return new TidegateError(unavailable, `${what} cannot be used: ${reason}`, { cause: error });
+  if (isUnavailable(error)) {
+    const message = `${what} cannot be used: ${reasonOf(error)}`;
+    return new TidegateError(unavailable, message, { cause: error });
   }
-  if (code !== null && CORRUPT.has(code)) {
-    const message = `${what} is damaged or no SQLite file: ${reason}`;
+  if (isCorrupt(error)) {
+    const message = `${what} is damaged or no SQLite file: ${reasonOf(error)}`;
     return new TidegateError("TG_STORE_CORRUPT", message, { cause: error });
   }
   return error;
@@ -60,8 +30,6 @@ function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown 
 export function sinkFault(error: unknown, path: string): unknown {
   const fault = ledgerFault(error, path);
   if (fault !== error || error instanceof TidegateError) return fault;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new TidegateError("TG_SINK_REFUSED", `a sink's statement failed: ${reason}`, {
-    cause: error,
-  });
+  const message = `a sink's statement failed: ${reasonOf(error)}`;
+  return new TidegateError("TG_SINK_REFUSED", message, { cause: error });
 }

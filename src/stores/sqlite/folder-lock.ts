@@ -16,8 +16,8 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
+import { isBusy, isDamage } from "../../core/sqlite-code.ts";
 import { corrupt } from "./file-check.ts";
-import { isBusy, isDamage } from "./sqlite-fault.ts";
 
 const LOCK_FILE = "broker.lock";
 const PID_FILE = "broker.pid";

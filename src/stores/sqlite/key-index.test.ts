@@ -1,14 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { hashKey, KeyIndex } from "./key-index.ts";
 import { LEDGER_MIGRATIONS, migrate } from "./schema.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "tidegate-index-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useTemporaryFolder("index");
 const LIMITS = { keysMin: 6, keysMax: 12, sliceMin: 2 };
 let files = 0;
 

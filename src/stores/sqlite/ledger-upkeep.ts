@@ -1,8 +1,9 @@
 // Ledger upkeep: counting, purging and closing a SQLite ledger.
 
 import type { DatabaseSync } from "node:sqlite";
+import type { ScopeStats } from "../../core/scope-stats.ts";
+import { scopeStatsOf } from "../../core/scope-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ScopeStats } from "../../ports/ledger.ts";
 import { ledgerFault } from "./faults.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
@@ -121,16 +122,7 @@ export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
     look,
     async stats(): Promise<ScopeStats[]> {
       const rows = look(() => db.prepare(STATS).all({ now: clock.now() }));
-      return rows.map((row) => ({
-        pipeline: String(row.pipeline),
-        generation: Number(row.generation),
-        claimed: Number(row.claimed),
-        released: Number(row.released),
-        failed: Number(row.failed),
-        committed: Number(row.committed),
-        parked: Number(row.parked),
-        objects: Number(row.objects),
-      }));
+      return rows.map(scopeStatsOf);
     },
     purge: (limit: number): Promise<number> => group.submit(() => purge(limit), { alone: false }),
     async check(): Promise<string[]> {

@@ -11,9 +11,10 @@ import type { RecordItem, RunBatch } from "../../core/ledger-calls.ts";
 import { ledgerCalls } from "../../core/ledger-calls.ts";
 import { sinkParams } from "../../core/ledger-requests.ts";
 import { noteCalls } from "../../core/note-calls.ts";
+import { plainCommit } from "../../core/plain-commit.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
-import { appendToLog, decodeEntries, encodeEntries, logEntry } from "../../core/record-log.ts";
+import { decodeEntries, grownLog } from "../../core/record-log.ts";
 import type { Fence, LedgerScope } from "../../core/record-state.ts";
 import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
@@ -155,21 +156,17 @@ function runItems(
   );
 }
 
-/** The shortcut for a commit that only the fence can refuse; null leaves it to the law. */
+/** The shortcut for a plain commit; null leaves it to the law. */
 function commitPlainly(
   context: Context,
   scopeId: number,
   item: RecordItem,
   now: EpochMs,
 ): RecordResult | null {
-  const { key, object, writes, call } = item;
-  if (call.call !== "commit" || object !== null || writes.length > 0) return null;
-  const { fence, digest, effects } = call;
-  const detail = effects === null ? null : JSON.stringify({ effects, superseded: false });
-  const added = encodeEntries([logEntry("succeeded", fence, now)]);
-  const expiresAt = addMs(now, context.retentionMs);
-  const commit = { key, fence, digest, detail, added, now, expiresAt };
-  return context.rows.commitClaim(scopeId, commit) ? { kind: "committed" } : null;
+  const commit = plainCommit(item, now);
+  if (commit === null) return null;
+  const times = { now, expiresAt: addMs(now, context.retentionMs) };
+  return context.rows.commitClaim(scopeId, commit, times) ? { kind: "committed" } : null;
 }
 
 function runItem(context: Context, scopeId: number, item: RecordItem, now: EpochMs): RecordResult {
@@ -181,12 +178,9 @@ function runItem(context: Context, scopeId: number, item: RecordItem, now: Epoch
   const sequencer = ref?.sequencer ?? null;
   const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
   if (step.record !== null) {
-    const added = encodeEntries(step.entries);
-    if (found === null) rows.insert(scopeId, key, step.record, added);
-    else {
-      const former = liveRecord(found.record, now).kind === "absent" ? "" : found.log;
-      rows.update(found.id, step.record, appendToLog(former, added));
-    }
+    const log = grownLog(found, step.entries, now);
+    if (found === null) rows.insert(scopeId, key, step.record, log);
+    else rows.update(found.id, step.record, log);
     if (note !== null) notes.add(scopeId, note, { now, retentionMs });
     if (step.result.kind === "committed") runWrites(context, item, step.record.fence);
   }

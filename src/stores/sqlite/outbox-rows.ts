@@ -1,36 +1,10 @@
-// Outbox rows: the table's columns as values, and its statements.
+// Outbox rows: the statements of the outbox's table.
 
 import type { DatabaseSync } from "node:sqlite";
+import { fromOutboxColumns } from "../../core/outbox-columns.ts";
+import { type OutboxStats, statsOfStates } from "../../core/outbox-stats.ts";
 import type { OutboxRow } from "../../core/outbox-step.ts";
-import { type EpochMs, epochMs } from "../../core/units.ts";
-import type { OutboxStats } from "../../ports/outbox.ts";
-
-type Columns = Record<string, unknown>;
-
-const text = (value: unknown) => (value === null ? null : String(value));
-const instant = (value: unknown) => (value === null ? null : epochMs(Number(value)));
-
-function fromColumns(columns: Columns): OutboxRow {
-  return {
-    seq: Number(columns.seq),
-    key: String(columns.key),
-    state: columns.state as OutboxRow["state"],
-    epoch: Number(columns.epoch),
-    groupId: text(columns.group_id),
-    dedupId: String(columns.dedup_id),
-    payloadDigest: String(columns.payload_digest),
-    body: String(columns.body),
-    attributes: JSON.parse(String(columns.attributes)),
-    registeredAt: epochMs(Number(columns.registered_at)),
-    owner: String(columns.owner),
-    leaseUntil: epochMs(Number(columns.lease_until)),
-    sentAt: instant(columns.sent_at),
-    messageId: text(columns.message_id),
-    reason: text(columns.reason),
-    settled: columns.settled === 1,
-    expiresAt: instant(columns.expires_at),
-  };
-}
+import type { EpochMs } from "../../core/units.ts";
 
 const INSERT = `INSERT INTO tidegate_outbox (target, key, state, epoch, group_id, dedup_id,
   payload_digest, body, attributes, registered_at, owner, lease_until, settled)
@@ -66,7 +40,7 @@ export class OutboxRows {
 
   find(target: string, key: string): OutboxRow | undefined {
     const found = this.#statements.find.get(target, key);
-    return found === undefined ? undefined : fromColumns(found);
+    return found === undefined ? undefined : fromOutboxColumns(found);
   }
 
   /** Puts a fresh row in place of what was there, and gives it with its seq. */
@@ -88,11 +62,13 @@ export class OutboxRows {
   }
 
   pending(target: string, afterSeq: number, limit: number): OutboxRow[] {
-    return this.#statements.pending.all(target, afterSeq, limit).map(fromColumns);
+    return this.#statements.pending.all(target, afterSeq, limit).map(fromOutboxColumns);
   }
 
   unsettled(target: string, afterSeq: number, sentBefore: EpochMs, limit: number): OutboxRow[] {
-    return this.#statements.unsettled.all(target, afterSeq, sentBefore, limit).map(fromColumns);
+    return this.#statements.unsettled
+      .all(target, afterSeq, sentBefore, limit)
+      .map(fromOutboxColumns);
   }
 
   purge(now: EpochMs, limit: number): number {
@@ -100,12 +76,6 @@ export class OutboxRows {
   }
 
   stats(target: string): OutboxStats {
-    const counts = { pending: 0, sent: 0, refused: 0 };
-    let oldestPendingAt: EpochMs | null = null;
-    for (const { state, n, oldest } of this.#statements.stats.all(target)) {
-      counts[state as OutboxRow["state"]] = Number(n);
-      if (state === "pending") oldestPendingAt = epochMs(Number(oldest));
-    }
-    return { ...counts, oldestPendingAt };
+    return statsOfStates(this.#statements.stats.all(target));
   }
 }

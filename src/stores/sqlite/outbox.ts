@@ -5,7 +5,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
 import { type ChangeRows, outboxChanges } from "../../core/outbox-calls.ts";
-import { isFree, leased, type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
+import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
+import { createOutboxTaking } from "../../core/outbox-taking.ts";
 import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -13,6 +14,7 @@ import type { Outbox, OutboxLease, RegisterResult } from "../../ports/outbox.ts"
 import { outboxFault } from "./faults.ts";
 import { OutboxRows } from "./outbox-rows.ts";
 import { migrate, OUTBOX_MIGRATIONS } from "./schema.ts";
+import { inTransaction } from "./transaction.ts";
 
 export interface SqliteOutboxOptions {
   readonly path: string;
@@ -46,16 +48,13 @@ export function createSqliteOutbox(
   const { path, retentionMs = RETENTION_MS_DEFAULT } = options;
   const db = guard(path, () => openFile(options));
   const rows = new OutboxRows(db);
-  const write = <T>(work: (now: EpochMs) => T): T =>
-    guard(path, () => {
-      if (!db.isOpen) throw new TidegateError("TG_CLOSED", "the outbox is closed");
-      return inTransaction(db, () => work(clock.now()));
-    });
   const read = <T>(work: () => T): T =>
     guard(path, () => {
       if (!db.isOpen) throw new TidegateError("TG_CLOSED", "the outbox is closed");
       return work();
     });
+  const write = <T>(work: (now: EpochMs) => T): T =>
+    read(() => inTransaction(db, () => work(clock.now()))); // Q2
   const change: ChangeRows = async (target, keys, law) =>
     write(() => {
       const changed = keys.map((key) => law(rows.find(target, key), key));
@@ -101,31 +100,18 @@ function findFree(
   wanted: { readonly limit: number; readonly lease: OutboxLease; readonly now: EpochMs },
 ): OutboxRow[] {
   const { limit, lease, now } = wanted;
-  const held = new Set<string>();
+  const taking = createOutboxTaking(lease, now);
   const free: OutboxRow[] = [];
   let afterSeq = 0;
   for (;;) {
     const page = rows.pending(target, afterSeq, TAKE_PAGE_ROWS);
     for (const row of page) {
       afterSeq = row.seq;
-      if (row.groupId !== null && held.has(row.groupId)) continue;
-      if (isFree(row, lease.owner, now)) free.push(leased(row, lease, now));
-      else if (row.groupId !== null) held.add(row.groupId);
+      const mine = taking.offer(row);
+      if (mine !== null) free.push(mine);
       if (free.length >= limit) return free;
     }
     if (page.length < TAKE_PAGE_ROWS) return free;
-  }
-}
-
-function inTransaction<T>(db: DatabaseSync, work: () => T): T {
-  db.exec("BEGIN IMMEDIATE"); // Q2
-  try {
-    const value = work();
-    db.exec("COMMIT");
-    return value;
-  } catch (error) {
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { present } from "../../core/assert.ts";
+import type { PlainCommit } from "../../core/plain-commit.ts";
 import type { RecordColumns } from "../../core/record-columns.ts";
 import { fromColumns, toColumns } from "../../core/record-columns.ts";
 import type {
@@ -21,17 +22,6 @@ export interface FoundRecord {
   readonly id: number;
   readonly record: StoredRecord;
   readonly log: string;
-}
-
-/** What a commit writes over a claim when no object and no sink has a say. */
-export interface PlainCommit {
-  readonly key: RecordKey;
-  readonly fence: number;
-  readonly digest: string;
-  readonly detail: string | null;
-  readonly added: string;
-  readonly now: EpochMs;
-  readonly expiresAt: EpochMs;
 }
 
 export class RecordRows {
@@ -120,8 +110,11 @@ export class RecordRows {
   }
 
   /** The law's common case in one statement: true if the claim of that fence was committed. */
-  commitClaim(scopeId: number, commit: PlainCommit): boolean {
-    const { key, fence, digest, detail, added, now, expiresAt } = commit;
+  commitClaim(
+    scopeId: number,
+    { key, fence, digest, detail, added }: PlainCommit,
+    { now, expiresAt }: { readonly now: EpochMs; readonly expiresAt: EpochMs },
+  ): boolean {
     const done = this.#index.find(hashKey(scopeId, key), (id) => {
       const { changes } = this.#commitClaim.run(
         ...[now, expiresAt, digest, detail, added, id, scopeId, key, fence, now],

@@ -9,6 +9,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { ledger0001 } from "./migrations/0001-ledger.ts";
 import { outbox0001 } from "./migrations/0001-outbox.ts";
 import { ledger0002 } from "./migrations/0002-notes.ts";
+import { inTransaction } from "./transaction.ts";
 
 export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001, ledger0002];
 export const OUTBOX_MIGRATIONS: readonly string[] = [outbox0001];
@@ -40,8 +41,7 @@ export function missingMigrations(
 /** Runs what is missing in one transaction; safe when several processes start at once. */
 export function migrate(db: DatabaseSync, part: string, migrations: readonly string[]): void {
   if (missingMigrations(db, part, migrations).length === 0) return;
-  db.exec("BEGIN IMMEDIATE");
-  try {
+  inTransaction(db, () => {
     db.exec(
       `CREATE TABLE IF NOT EXISTS tidegate_schema
         (part TEXT PRIMARY KEY, version INTEGER NOT NULL)`,
@@ -49,9 +49,5 @@ export function migrate(db: DatabaseSync, part: string, migrations: readonly str
     // Another process may have come first; only now, with the lock held, is the answer final.
     for (const sql of missingMigrations(db, part, migrations)) db.exec(sql);
     db.prepare("INSERT OR REPLACE INTO tidegate_schema VALUES (?, ?)").run(part, migrations.length);
-    db.exec("COMMIT");
-  } catch (error) {
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
+  });
 }

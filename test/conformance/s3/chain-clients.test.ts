@@ -1,12 +1,13 @@
 // The whole chain by each client: a bucket tells a topic, the topic a raw and a filtered queue, and
 // all that comes out is held against AWS, field by field. One run per client, as each is slow.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SNS } from "@aws-sdk/client-sns";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { requirePart } from "../../requires.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+import { useAwsCli } from "../aws-cli.ts";
 import { runChild } from "../child.ts";
 import { ACCOUNT, REGION, useBuckets } from "./buckets.ts";
 import {
@@ -77,32 +78,10 @@ describe("boto3", () => {
 });
 
 describe("aws-cli", () => {
-  const commands = requirePart("aws-cli");
-  const ENVIRONMENT = {
-    AWS_ACCESS_KEY_ID: "test",
-    AWS_SECRET_ACCESS_KEY: "test",
-    AWS_DEFAULT_REGION: REGION,
-    AWS_CONFIG_FILE: "/dev/null",
-    AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
-    AWS_EC2_METADATA_DISABLED: "true",
-    AWS_PAGER: "",
-  };
-
-  const folder = mkdtempSync(join(tmpdir(), "tidegate-chain-"));
+  const { call: aws } = useAwsCli(buckets);
+  const folder = useTemporaryFolder("chain");
   const file = join(folder, "body");
   writeFileSync(file, CHAIN_BODY);
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  async function aws(service: string, action: string, options: Record<string, string | object>) {
-    const words = Object.entries(options).flatMap(([name, value]) => [
-      `--${name}`,
-      typeof value === "string" ? value : JSON.stringify(value),
-    ]);
-    const args = ["--endpoint-url", buckets.url, "--output", "json", service, action, ...words];
-    const { exitCode, stdout, stderr } = await runChild(commands["aws-cli"], args, ENVIRONMENT);
-    if (exitCode !== 0) throw new Error(`aws ${service} ${action}: ${exitCode} ${stderr}`);
-    return stdout === "" ? null : JSON.parse(stdout);
-  }
 
   test("[109][113][116] aws-cli runs the chain and gets every event as AWS sends it", async () => {
     const bucket = "chain-aws-cli";

@@ -1,32 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
-import { requirePart } from "../../requires.ts";
-import { runChild } from "../child.ts";
-import { REGION, useBuckets } from "./buckets.ts";
+import { expect, test } from "vitest";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+import { useAwsCli } from "../aws-cli.ts";
+import { useBuckets } from "./buckets.ts";
 
-const commands = requirePart("aws-cli");
 const buckets = useBuckets();
-const folder = mkdtempSync(join(tmpdir(), "tidegate-aws-cli-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const ENVIRONMENT = {
-  AWS_ACCESS_KEY_ID: "test",
-  AWS_SECRET_ACCESS_KEY: "test",
-  AWS_DEFAULT_REGION: REGION,
-  AWS_CONFIG_FILE: "/dev/null",
-  AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
-  AWS_EC2_METADATA_DISABLED: "true",
-  AWS_PAGER: "",
-};
-
-async function aws(...words: string[]): Promise<string> {
-  const args = ["--endpoint-url", buckets.url, ...words];
-  const { exitCode, stdout, stderr } = await runChild(commands["aws-cli"], args, ENVIRONMENT);
-  if (exitCode !== 0) throw new Error(`aws ${words.join(" ")} ended with ${exitCode}: ${stderr}`);
-  return stdout;
-}
+const { print: aws } = useAwsCli(buckets);
+const folder = useTemporaryFolder("aws-cli");
 
 /** The size and name of each line that `aws s3 ls` prints. */
 function listed(output: string): string[] {

@@ -1,36 +1,10 @@
 import { expect, test } from "vitest";
-import { requirePart } from "../../requires.ts";
-import { runChild } from "../child.ts";
+import { type Options, useAwsCli } from "../aws-cli.ts";
 import { ACCOUNT, arnOf, REGION, useEndpoint } from "../endpoint.ts";
 
-const commands = requirePart("aws-cli");
 const endpoint = useEndpoint();
-
-const ENVIRONMENT = {
-  AWS_ACCESS_KEY_ID: "test",
-  AWS_SECRET_ACCESS_KEY: "test",
-  AWS_DEFAULT_REGION: REGION,
-  AWS_CONFIG_FILE: "/dev/null",
-  AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
-  AWS_EC2_METADATA_DISABLED: "true",
-  AWS_PAGER: "",
-};
-
-function run(action: string, options: Readonly<Record<string, string | object>>) {
-  const args = Object.entries(options).flatMap(([name, value]) => [
-    `--${name}`,
-    typeof value === "string" ? value : JSON.stringify(value),
-  ]);
-  const service = ["--endpoint-url", endpoint.url, "--output", "json", "sns", action];
-  return runChild(commands["aws-cli"], [...service, ...args], ENVIRONMENT);
-}
-
-/** What an action printed, null if nothing; fails if it failed. */
-async function aws(action: string, options: Readonly<Record<string, string | object>>) {
-  const { exitCode, stdout, stderr } = await run(action, options);
-  if (exitCode !== 0) throw new Error(`aws sns ${action} ended with ${exitCode}: ${stderr}`);
-  return stdout === "" ? null : JSON.parse(stdout);
-}
+const { call, refusal } = useAwsCli(endpoint);
+const aws = (action: string, options: Options) => call("sns", action, options);
 
 test("[91][98] a topic is made, subscribed to and published to, and tells what it has", async () => {
   const attributes = { DisplayName: "all that comes in" };
@@ -62,9 +36,7 @@ test("[91][98] a topic is made, subscribed to and published to, and tells what i
   const listed = await aws("list-subscriptions-by-topic", topic);
   expect(listed.Subscriptions).toMatchObject([{ Endpoint: arnOf(url), Protocol: "sqs" }]);
   await aws("delete-topic", topic);
-  const { exitCode, stderr } = await run("publish", { ...topic, message: "x" });
-  expect([exitCode, stderr.trim()]).toEqual([
-    254,
+  expect(await refusal("sns", "publish", { ...topic, message: "x" })).toBe(
     "An error occurred (NotFound) when calling the Publish operation: Topic does not exist",
-  ]);
+  );
 });

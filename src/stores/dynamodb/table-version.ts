@@ -1,0 +1,65 @@
+// Table version: which version of the ledger or the outbox a table holds, as an item of it says.
+//   V1. A table of a newer version is refused with TG_STORE_NEWER and left as it is.
+
+import type { CreateTableCommandInput, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import {
+  CreateTableCommand,
+  GetItemCommand,
+  PutItemCommand,
+  waitUntilTableExists,
+} from "@aws-sdk/client-dynamodb";
+import { TidegateError } from "../../core/errors.ts";
+import { type Item, nameOf } from "./faults.ts";
+
+export interface Part {
+  readonly name: "ledger" | "outbox";
+  /** The version that we know. */
+  readonly version: number;
+  /** The key of the item that tells the table's. */
+  readonly metaKey: Item;
+}
+
+const TABLE_WAIT_S = 120;
+
+/** The version of a part in this table; 0 when table or part are missing (V1). */
+export async function readVersion(
+  client: DynamoDBClient,
+  TableName: string,
+  { name, version: known, metaKey: Key }: Part,
+): Promise<number> {
+  const version = await client
+    .send(new GetItemCommand({ TableName, Key, ConsistentRead: true }))
+    .then(({ Item }) => Number(Item?.version?.N ?? 0))
+    .catch((error: unknown) => {
+      if (nameOf(error) === "ResourceNotFoundException") return 0;
+      throw error;
+    });
+  if (version > known) {
+    const message = `the ${name} has schema ${version}; this version knows ${known}`;
+    throw new TidegateError("TG_STORE_NEWER", message);
+  }
+  return version;
+}
+
+export async function writeVersion(
+  client: DynamoDBClient,
+  TableName: string,
+  { version, metaKey }: Part,
+): Promise<void> {
+  const Item = { ...metaKey, version: { N: String(version) } };
+  await client.send(new PutItemCommand({ TableName, Item }));
+}
+
+/** Makes a table unless it is there; safe when several processes start at once. */
+export async function makeTable(
+  client: DynamoDBClient,
+  wanted: CreateTableCommandInput,
+): Promise<void> {
+  try {
+    await client.send(new CreateTableCommand(wanted));
+  } catch (error) {
+    if (nameOf(error) !== "ResourceInUseException") throw error; // It exists, or is being made.
+  }
+  const { TableName } = wanted;
+  await waitUntilTableExists({ client, maxWaitTime: TABLE_WAIT_S }, { TableName });
+}

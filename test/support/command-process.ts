@@ -1,0 +1,79 @@
+// Command processes: `tidegate` as a real process, and what it printed.
+//   P1. Every test has a folder of its own, in which its commands run; both are gone after it,
+//       whatever the test left running.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach } from "vitest";
+
+const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
+
+export interface CommandRun {
+  readonly child: ChildProcess;
+  /** Everything printed so far. */
+  readonly printed: { out: string; err: string };
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+}
+
+export interface CommandOptions {
+  readonly cwd?: string;
+  /** Added to the environment of the tests. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export function startCommand(words: readonly string[], options: CommandOptions = {}): CommandRun {
+  const env = { ...process.env, ...options.env };
+  const child = spawn(process.execPath, [MAIN, ...words], { ...options, env, stdio: "pipe" });
+  const printed = { out: "", err: "" };
+  child.stdout.on("data", (chunk) => {
+    printed.out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    printed.err += chunk;
+  });
+  const ended = once(child, "close").then(([code, signal]) => ({ code, signal }));
+  return { child, printed, ended };
+}
+
+/** What a command printed, once it has ended by itself. */
+export async function endOf({ printed, ended }: CommandRun) {
+  const { code } = await ended;
+  return { code, ...printed };
+}
+
+export interface Commands {
+  /** The folder of the test that runs. */
+  readonly folder: string;
+  start(words: readonly string[], env?: CommandOptions["env"]): CommandRun;
+}
+
+/** Commands for the tests of a file (P1). */
+export function useCommands(name: string): Commands {
+  let folder = "";
+  const children: ChildProcess[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), `tidegate-${name}-`));
+  });
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const gone = once(child, "exit");
+      child.kill("SIGKILL");
+      await gone;
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    get folder() {
+      return folder;
+    },
+    start(words, env = {}) {
+      const run = startCommand(words, { cwd: folder, env });
+      children.push(run.child);
+      return run;
+    },
+  };
+}
