@@ -33,8 +33,9 @@ export function encodeKey(parts: readonly KeyPart[]): Uint8Array {
   if (parts.length > KEY_PARTS_MAX) throw invalid(`a key has at most ${KEY_PARTS_MAX} parts`);
   let length = COUNT_BYTES;
   for (const part of parts) length += HEAD_BYTES + contentBytes(part);
-  // One buffer, written in place: keys are made for every record, several times.
-  const encoded = Buffer.alloc(length);
+  // One buffer, written in place and to its last byte: keys are made for every record, several
+  // times.
+  const encoded = Buffer.allocUnsafe(length);
   encoded.writeUInt32BE(parts.length, 0);
   let at = COUNT_BYTES;
   for (const part of parts) at += writePart(encoded, at, part);

@@ -65,6 +65,8 @@ type Event =
       readonly name: string;
       readonly fence: number;
       readonly superseded: boolean;
+      /** In one write with its claim, as the receipt was trusted. */
+      readonly direct: boolean;
     }
   | { readonly kind: "failed"; readonly name: string; readonly attempts: number }
   | {

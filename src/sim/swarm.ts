@@ -20,6 +20,8 @@ export function drawSwarm(seed: number): SwarmDraw {
 
 /** About so many handlers of a world outlive their lease, or hang. */
 const SLOW_MAX = 8;
+/** About so many fail at every attempt, until they are given up on. */
+const HOPELESS_MAX = 12;
 
 function drawTopology(dice: NamedDice): Topology {
   const carries = dice.pick("carries", ["messages", "messages", "objects"] as const);
@@ -55,6 +57,7 @@ function drawTopology(dice: NamedDice): Topology {
     handlerMsMax: dice.scaled("handler", 1, 2_000),
     poison: dice.chance("poison", 0.5) ? 0.05 : 0,
     flaky: dice.chance("flaky", 0.5) ? 0.15 : 0,
+    hopeless: dice.chance("hopeless", 0.4) ? Math.min(0.03, HOPELESS_MAX / events) : 0,
     slow: dice.chance("slow", 0.5) ? Math.min(0.03, SLOW_MAX / events) : 0,
     hanging: dice.chance("hanging", 0.2) ? Math.min(0.01, SLOW_MAX / events) : 0,
     timeoutMs: dice.scaled("timeout", 200_000, 600_000),

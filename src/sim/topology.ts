@@ -31,9 +31,13 @@ export interface Topology {
   readonly burstMs: number;
   /** The longest an ordinary handler takes. */
   readonly handlerMsMax: number;
-  /** Parts of the records: given up on, failing at first, slower than their lease, hanging. */
+  /**
+   * Parts of the records: given up on at once, failing at first, failing at every attempt, slower
+   * than their lease, hanging.
+   */
   readonly poison: number;
   readonly flaky: number;
+  readonly hopeless: number;
   readonly slow: number;
   readonly hanging: number;
   readonly timeoutMs: number;
@@ -67,6 +71,7 @@ export const PLAIN_TOPOLOGY: Topology = {
   handlerMsMax: 50,
   poison: 0,
   flaky: 0,
+  hopeless: 0,
   slow: 0,
   hanging: 0,
   timeoutMs: 300_000,

@@ -43,7 +43,9 @@ const claimed = (name: string, fence: number): Told => ({
   fence,
   attempt: 1,
 });
-const handling = (name: string): Told => ({ kind: "handling", name, attempt: 1, fence: 1 });
+const handling = (name: string, fence: number | null = null): Told => {
+  return { kind: "handling", name, attempt: 1, fence };
+};
 const effect = (name: string, fence: number, more: Partial<Told> = {}): Told =>
   ({
     kind: "effect",
@@ -56,8 +58,8 @@ const effect = (name: string, fence: number, more: Partial<Told> = {}): Told =>
     sequencer: null,
     ...more,
   }) as Told;
-const committed = (name: string, fence: number): Told => {
-  return { kind: "committed", name, fence, superseded: false };
+const committed = (name: string, fence: number, direct = false): Told => {
+  return { kind: "committed", name, fence, superseded: false, direct };
 };
 const parked = (name: string, dossier = true): Told => ({
   kind: "parked",
@@ -109,7 +111,11 @@ test("a record that is neither committed, nor dead, nor waiting is a loss", () =
 });
 
 test("effects that are written twice are seen", () => {
-  const twice = history(registered("a"), sent("a"), effect("a", 1), effect("a", 1));
+  const twice = history(
+    ...[registered("a"), sent("a"), claimed("a", 1)],
+    effect("a", 1),
+    effect("a", 1),
+  );
   expect(seenBy(twice)).toEqual(["effects-once"]);
 });
 
@@ -122,7 +128,11 @@ test("a record that is committed under two fences is seen", () => {
 
 test("an effect that is not the record's own is seen", () => {
   const put = { kind: "object", name: "a", object: "o", sequencer: "1", change: "put", value: "A" };
-  const wrong = history(put as Told, effect("a", 1, { value: "B" } as Partial<Told>));
+  const wrong = history(
+    put as Told,
+    claimed("a", 1),
+    effect("a", 1, { value: "B" } as Partial<Told>),
+  );
   expect(seenBy(wrong, OBJECTS)).toEqual(["effects-once"]);
 });
 
@@ -166,6 +176,17 @@ test("a message that no outbox knows, and an effect that no claim stands for, ar
   expect(seenBy(history(claimed("a", 1), unclaimed))).toEqual([]);
 });
 
+test("an effect in a commit needs a claim before it, unless the commit is the claim", () => {
+  expect(seenBy(history(effect("a", 1), committed("a", 1)))).toEqual(["write-ahead"]);
+  expect(seenBy(history(effect("a", 1), committed("a", 1, true)))).toEqual([]);
+  expect(seenBy(history(claimed("a", 1), effect("a", 1), committed("a", 1)))).toEqual([]);
+});
+
+test("a handler that is given a fence which no claim was written down for is seen", () => {
+  expect(seenBy(history(claimed("a", 1), handling("a", 2)))).toEqual(["write-ahead"]);
+  expect(seenBy(history(claimed("a", 2), handling("a", 2)))).toEqual([]);
+});
+
 test("a record that passes an earlier one of its group is seen", () => {
   const both = [registered("a"), registered("b"), sent("a"), sent("b")];
   expect(seenBy(history(...both, committed("b", 1)))).toEqual(["fifo-order"]);
@@ -190,17 +211,18 @@ test("a deduplication id that is forgotten early, or known too long, is seen", (
 test("an older change that overwrites a newer one is seen", () => {
   const change = (name: string, sequencer: string) =>
     effect(name, 1, { object: "o", sequencer } as Partial<Told>);
-  expect(seenBy(history(change("a", "2"), change("b", "1")), OBJECTS)).toEqual([
+  const both = [claimed("a", 1), claimed("b", 1)];
+  expect(seenBy(history(...both, change("a", "2"), change("b", "1")), OBJECTS)).toEqual([
     "last-writer-wins",
   ]);
-  expect(seenBy(history(change("a", "1"), change("b", "2")), OBJECTS)).toEqual([]);
+  expect(seenBy(history(...both, change("a", "1"), change("b", "2")), OBJECTS)).toEqual([]);
   const row: Told = {
     kind: "end",
     drained: true,
     waiting: [],
     rows: [{ object: "o", sequencer: "1" }],
   };
-  expect(seenBy(history(change("a", "2"), row), OBJECTS)).toEqual(["last-writer-wins"]);
+  expect(seenBy(history(...both, change("a", "2"), row), OBJECTS)).toEqual(["last-writer-wins"]);
 });
 
 test("a dead letter, or a record given up on, without a dossier is seen", () => {
@@ -222,4 +244,11 @@ test("what does not drain, and what is new and not done at once, is seen", () =>
     "liveness",
   ]);
   expect(seenBy(history(quiet, handling("p"), committed("p", 1), end()))).toEqual([]);
+});
+
+test("a message that is handed out again and again after the faults is seen", () => {
+  const quiet: Told = { kind: "quiet", probes: [] };
+  const round = (times: number) => Array.from({ length: times }, () => delivered("a"));
+  expect(seenBy(history(registered("a"), ...round(40), quiet, ...round(25)))).toEqual([]);
+  expect(seenBy(history(registered("a"), quiet, ...round(26)))).toEqual(["liveness"]);
 });
