@@ -32,8 +32,8 @@ type Event =
       readonly messageId: string;
       readonly receipt: string;
       readonly receiveCount: number;
-      /** The fence of the dead letter it is, come back; null for all others. */
-      readonly letter: number | null;
+      /** What it says of itself if it is a dead letter, come back; null for all others. */
+      readonly letter: { readonly name: string; readonly fence: number } | null;
     }
   | {
       readonly kind: "claimed";

@@ -20,8 +20,8 @@ interface Version {
 
 /** What S3 tells of a change. */
 export interface Tidings {
-  readonly name: string;
-  readonly body: string;
+  /** One entry of a notification's `Records`. */
+  readonly record: object;
   /** The event key, by which the pipeline knows the record. */
   readonly identity: string;
   readonly sequencer: string;
@@ -51,12 +51,7 @@ export class SimBucket {
       if (versionId !== null) this.#versions.set(`${key} ${versionId}`, version);
     }
     const record = recordOf({ name, key, change, now, sequencer, etag, versionId });
-    return {
-      name,
-      sequencer,
-      body: JSON.stringify({ Records: [record] }),
-      identity: identityOf(record),
-    };
+    return { record, sequencer, identity: identityOf(record) };
   }
 
   /** Puts something else under the key, of which nobody is told. B2 */

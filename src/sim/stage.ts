@@ -8,7 +8,6 @@ import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
 import { days, durationMs } from "../core/units.ts";
-import { DEAD_LETTER_ATTRIBUTES } from "../ingest/dead-letter.ts";
 import type { BrokerStore, Change } from "../ports/broker-store.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
@@ -18,6 +17,7 @@ import { createEffectTable, type EffectTable } from "./effect-table.ts";
 import type { FaultMix } from "./fault-mix.ts";
 import { type CallFaultKind, createFaults } from "./faults.ts";
 import { createHistory, type History } from "./history.ts";
+import { letterOf } from "./letter.ts";
 import { Network, type Service } from "./network.ts";
 import { SimProcess } from "./process.ts";
 import { createRecordNames } from "./record-names.ts";
@@ -193,14 +193,14 @@ function tellLost(changes: readonly Change[], history: History, names: SimPorts[
     if (change.kind !== "put-message") continue;
     const { id: messageId, body, detail } = change.content;
     const { dedupId, attributes } = parseDetail(detail);
-    const facts = attributes?.[DEAD_LETTER_ATTRIBUTES.failure]?.value;
-    const fence = facts === undefined ? null : (JSON.parse(facts) as { fence: number }).fence;
+    const letter = letterOf((name) => attributes?.[name]?.value, names);
+    if (letter !== null) {
+      history.add("broker", { kind: "dead-letter", messageId, ...letter });
+      continue;
+    }
     for (const name of names.ofBody(body)) {
-      if (fence !== null) history.add("broker", { kind: "dead-letter", name, messageId, fence });
-      else {
-        const { group } = change.head;
-        history.add("broker", { kind: "sent", name, messageId, dedupId, group });
-      }
+      const { group } = change.head;
+      history.add("broker", { kind: "sent", name, messageId, dedupId, group });
     }
   }
 }

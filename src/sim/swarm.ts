@@ -48,6 +48,7 @@ function drawTopology(dice: NamedDice): Topology {
     keeper: dice.pick("keeper", ["loop", "thread"] as const),
     ledgerTime: dice.pick("ledger time", ["asked", "done"] as const),
     versioned: dice.chance("versioned", 0.5),
+    recordsMax: dice.chance("several records", 0.4) ? dice.whole("records", 2, 5) : 1,
     latencyMsMax: dice.scaled("latency", 2, 200),
     slowMsMax: dice.scaled("slow", 500, 240_000),
     latenessMs: dice.scaled("lateness", 1_000, 600_000),

@@ -23,6 +23,8 @@ export interface Topology {
   /** Whether the ledger judges by the caller's clock as the call began, or as it is carried out. */
   readonly ledgerTime: "asked" | "done";
   readonly versioned: boolean;
+  /** The most changes of objects that one message tells of. */
+  readonly recordsMax: number;
   readonly latencyMsMax: number;
   readonly slowMsMax: number;
   readonly latenessMs: number;
@@ -62,6 +64,7 @@ export const PLAIN_TOPOLOGY: Topology = {
   keeper: "loop",
   ledgerTime: "done",
   versioned: false,
+  recordsMax: 1,
   latencyMsMax: 10,
   slowMsMax: 60_000,
   latenessMs: 600_000,

@@ -102,7 +102,7 @@ class RunningWorld implements World {
     const { topology, seed, parts, items } = options;
     this.stage = stage;
     this.#options = options;
-    this.#notifier = new Notifier(stage);
+    this.#notifier = new Notifier(stage, topology);
     const common = { seed, topology, parts };
     const planOf = (name: string) => this.#planOf(name);
     this.cast = {

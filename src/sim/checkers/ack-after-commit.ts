@@ -1,7 +1,9 @@
 // Ack after commit: a message is deleted only when all of its records are decided.
 //   A dead letter that was brought back is a new message: for it, the old decision counts no more,
-//   unless the record has another dead letter since, which speaks for itself.
+//   unless the record has another dead letter since, which speaks for itself. Other records in its
+//   body have letters of their own.
 
+import type { Letter } from "../letter.ts";
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "ack-after-commit";
@@ -17,7 +19,7 @@ export const ackAfterCommit: Checker = {
     const backAt = new Map<string, number>();
     const firstSeen = new Map<string, number>();
     const newestLetter = new Map<string, number>();
-    const letters = new Map<string, number | null>();
+    const letters = new Map<string, Letter | null>();
     for (const [index, event] of events.entries()) {
       switch (event.kind) {
         case "committed":
@@ -45,7 +47,8 @@ export const ackAfterCommit: Checker = {
             const isOld = (firstSeen.get(event.messageId) ?? index) < back;
             if (letter !== undefined && (letter > back || isOld)) continue;
             const own = letters.get(event.messageId) ?? null;
-            if (own !== null && (newestLetter.get(name) ?? 0) > own) continue;
+            if (own !== null && own.name !== name && letter !== undefined) continue;
+            if (own !== null && (newestLetter.get(name) ?? 0) > own.fence) continue;
             add(event.at, [name], `${event.actor} acknowledged ${name} before it was decided`);
           }
           break;

@@ -34,7 +34,8 @@ const registered = (name: string, group = "g"): Told => ({ kind: "registered", n
 const sent = (name: string, messageId = `m-${name}`): Told => {
   return { kind: "sent", name, messageId, dedupId: `d-${name}`, group: "g" };
 };
-const delivered = (name: string, messageId = `m-${name}`, letter: number | null = null): Told => {
+const delivered = (name: string, messageId = `m-${name}`, fence: number | null = null): Told => {
+  const letter = fence === null ? null : { name, fence };
   return { kind: "delivered", names: [name], messageId, receipt: "r", receiveCount: 1, letter };
 };
 const claimed = (name: string, fence: number): Told => ({
