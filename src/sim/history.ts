@@ -81,6 +81,8 @@ type Event =
   /** Dead letters came back to their queue as new messages. */
   | { readonly kind: "moved-back"; readonly names: readonly string[] }
   | { readonly kind: "purged"; readonly names: readonly string[] }
+  /** They were in the queue for as long as it keeps a message, and are gone by right. */
+  | { readonly kind: "expired"; readonly names: readonly string[] }
   | { readonly kind: "watermark"; readonly value: number; readonly stored: number }
   | {
       readonly kind: "object";

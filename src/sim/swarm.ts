@@ -2,6 +2,7 @@
 // instants, so that many seeds cover corners that no mix of everything would reach: a fault that is
 // always on hides those that need its absence.
 
+import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
 import { type FaultMix, NO_FAULTS, TIMELINE_FAULTS, type TimelineFaultKind } from "./fault-mix.ts";
 import { CALL_FAULTS, type CallFaultKind, type CallRates } from "./faults.ts";
 import type { Topology } from "./topology.ts";
@@ -45,6 +46,7 @@ function drawTopology(dice: NamedDice): Topology {
     onMissing: dice.pick("on missing", ["dead-letter", "drop", "retry"] as const),
     // FIFO groups would be overtaken by a move of SQS's own, which no checker could blame on us.
     maxReceiveCount: fifo ? 1_000 : dice.pick("receives", [10, 30, 1_000]),
+    retentionMs: drawRetentionMs(dice),
     keeper: dice.pick("keeper", ["loop", "thread"] as const),
     ledgerTime: dice.pick("ledger time", ["asked", "done"] as const),
     versioned: dice.chance("versioned", 0.5),
@@ -63,6 +65,17 @@ function drawTopology(dice: NamedDice): Topology {
     hanging: dice.chance("hanging", 0.2) ? Math.min(0.01, SLOW_MAX / events) : 0,
     timeoutMs: dice.scaled("timeout", 200_000, 600_000),
   };
+}
+
+/** Longer than any probe takes, shorter than outages, halted groups and long retries last. */
+const SHORT_RETENTION_MS_MIN = 600_000;
+const SHORT_RETENTION_MS_MAX = 1_800_000;
+
+/** Most worlds keep everything: what may expire by right hides what must not be lost. */
+function drawRetentionMs(dice: NamedDice): number {
+  if (!dice.chance("short retention", 0.15)) return SQS_RETENTION_MS_DEFAULT;
+  const ms = dice.scaled("retention", SHORT_RETENTION_MS_MIN, SHORT_RETENTION_MS_MAX);
+  return Math.floor(ms / 1_000) * 1_000; // SQS counts it in whole seconds.
 }
 
 /** The most of each kind, per call. */

@@ -1,6 +1,8 @@
 // Topology: who takes part in a simulated world, and how it is set up. The swarm draws one from the
 // seed; tests write their own.
 
+import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
+
 export interface Topology {
   readonly carries: "messages" | "objects";
   readonly fifo: boolean;
@@ -18,6 +20,8 @@ export interface Topology {
   readonly onPoison: "halt" | "skip";
   readonly onMissing: "dead-letter" | "drop" | "retry";
   readonly maxReceiveCount: number;
+  /** How long the queue keeps a message. */
+  readonly retentionMs: number;
   /** Whether leases are kept on a thread of their own. */
   readonly keeper: "loop" | "thread";
   /** Whether the ledger judges by the caller's clock as the call began, or as it is carried out. */
@@ -61,6 +65,7 @@ export const PLAIN_TOPOLOGY: Topology = {
   onPoison: "halt",
   onMissing: "dead-letter",
   maxReceiveCount: 1_000,
+  retentionMs: SQS_RETENTION_MS_DEFAULT,
   keeper: "loop",
   ledgerTime: "done",
   versioned: false,

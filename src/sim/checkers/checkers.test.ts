@@ -253,3 +253,11 @@ test("a message that is handed out again and again after the faults is seen", ()
   expect(seenBy(history(registered("a"), ...round(40), quiet, ...round(25)))).toEqual([]);
   expect(seenBy(history(registered("a"), quiet, ...round(26)))).toEqual(["liveness"]);
 });
+
+test("what expired in its queue was told of, and is passed by right", () => {
+  const expired: Told = { kind: "expired", names: ["a"] };
+  const both = [registered("a"), registered("b"), sent("a"), sent("b")];
+  const after = [claimed("b", 1), committed("b", 1), end()];
+  expect(seenBy(history(...both, expired, ...after))).toEqual([]);
+  expect(seenBy(history(...both, ...after))).toEqual(["no-loss", "fifo-order"]);
+});

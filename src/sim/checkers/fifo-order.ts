@@ -41,11 +41,11 @@ export const fifoOrder: Checker = {
     const groups = new Map<string, Line>();
     const groupOf = new Map<string, string>();
     const settled = new Set<string>();
-    /** Brought back, purged or given up on: their place in the order is lost by right. */
+    /** Brought back, purged, expired or given up on: their place in the order is lost by right. */
     const excused = new Set<string>();
     for (const event of events) {
       if (event.kind === "sent") enter(groups, groupOf, event);
-      else if (event.kind === "purged" || event.kind === "moved-back") {
+      else if (event.kind === "purged" || event.kind === "expired" || event.kind === "moved-back") {
         for (const name of event.names) excused.add(name);
       } else if (event.kind === "parked" && !halts) excused.add(event.name);
       else if (event.kind === "committed") {
