@@ -17,10 +17,10 @@ import type { WorldParts } from "./world-parts.ts";
 
 const RESTART_MS_MIN = 500;
 const RESTART_MS_SPREAD = 30_000;
-/** The pause before an event is handed over again; it doubles up to the most. */
+/** The pause before an event is handed over again; it grows up to the most. */
 const SEND_AGAIN_MS = 5_000;
-const SEND_AGAIN_GROWTH = 2;
-const SEND_AGAIN_MS_MAX = 40_000;
+const SEND_AGAIN_GROWTH = 3;
+const SEND_AGAIN_MS_MAX = 120_000;
 
 export interface ProducerHostOptions {
   readonly name: string;
