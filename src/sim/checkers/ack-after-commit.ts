@@ -1,7 +1,8 @@
 // Ack after commit: a message is deleted only when all of its records are decided.
 //   A dead letter that was brought back is a new message: for it, the old decision counts no more,
-//   unless the record has another dead letter since, which speaks for itself. Other records in its
-//   body have letters of their own.
+//   unless the record has another dead letter since, which speaks for itself. Any other message of
+//   a record with a dead letter may go: one that SQS moved and that came back beside the letter, or
+//   one with several records, whose letters are their own.
 
 import type { Letter } from "../letter.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -47,7 +48,7 @@ export const ackAfterCommit: Checker = {
             const isOld = (firstSeen.get(event.messageId) ?? index) < back;
             if (letter !== undefined && (letter > back || isOld)) continue;
             const own = letters.get(event.messageId) ?? null;
-            if (own !== null && own.name !== name && letter !== undefined) continue;
+            if (letter !== undefined && own?.name !== name) continue; // The letter is another.
             if (own !== null && (newestLetter.get(name) ?? 0) > own.fence) continue;
             add(event.at, [name], `${event.actor} acknowledged ${name} before it was decided`);
           }

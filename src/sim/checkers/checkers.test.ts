@@ -166,6 +166,8 @@ test("a dead letter that came back and is acknowledged undecided is seen", () =>
   ];
   const back = [movedBack("a"), delivered("a", "m2", 1), acked("a", "m2")];
   expect(seenBy(history(...before, ...back))).toEqual(["ack-after-commit"]);
+  const copy = [movedBack("a"), delivered("a", "m3"), acked("a", "m3")];
+  expect(seenBy(history(...before, ...copy))).toEqual([]);
   const older = [letter("a", 2), movedBack("a"), delivered("a", "m2", 1), acked("a", "m2")];
   expect(seenBy(history(...before, ...older))).toEqual([]);
 });
