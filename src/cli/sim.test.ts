@@ -29,6 +29,9 @@ test("every seed is judged once, on as many threads as asked for, and the totals
   expect(told.map(({ seed }) => seed).sort()).toEqual([1, 2, 3]);
   expect(totals.seeds).toBe(3);
   expect(totals.deliveries).toBe(told.reduce((sum, { deliveries }) => sum + deliveries, 0));
+  const { deliveries, cpuSeconds, deliveriesPerCpuSecond } = totals;
+  expect(cpuSeconds).toBeGreaterThan(0);
+  expect(deliveriesPerCpuSecond).toBe(Math.round(deliveries / cpuSeconds));
 });
 
 test("a seed that was run again takes the same steps in another thread", async () => {

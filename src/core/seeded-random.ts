@@ -2,6 +2,8 @@
 //   R1. The same seed and the same path of fork names give the same stream, on every machine.
 //   R2. A fork draws nothing from its parent: how much one component draws shifts no other.
 
+import { formatUuid } from "./uuid.ts";
+
 const WORD = 0x1_0000_0000;
 const WARM_UP_DRAWS = 12;
 
@@ -18,7 +20,11 @@ export function createSeededRandom(seed: string | number): SeededRandom {
   const path = String(seed);
   const word = sfc32(path);
   const fraction = () => ((word() >>> 5) * 0x400_0000 + (word() >>> 6)) / 2 ** 53;
-  const bytes = (count: number) => Uint8Array.from({ length: count }, () => word() >>> 24);
+  const bytes = (count: number) => {
+    const drawn = new Uint8Array(count);
+    for (let at = 0; at < count; at += 1) drawn[at] = word() >>> 24;
+    return drawn;
+  };
   return {
     fraction,
     below: (below) => drawBelow(word, fraction, below),
@@ -71,10 +77,5 @@ function hashWords(text: string): [number, number, number, number] {
 function uuidOf(bytes: Uint8Array): string {
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const at = [0, 8, 12, 16, 20, 32];
-  return at
-    .slice(1)
-    .map((end, index) => hex.slice(at[index], end))
-    .join("-");
+  return formatUuid(bytes);
 }

@@ -111,9 +111,14 @@ function clampTime(at: number): number {
 function compose(at: number, version: 7 | 8, source: Uint8Array): string {
   const time = clampTime(at);
   const bytes = new Uint8Array(UUID_BYTES);
-  const view = new DataView(bytes.buffer);
-  view.setUint16(0, Math.floor(time / 2 ** 32));
-  view.setUint32(2, time % 2 ** 32);
+  const high = Math.floor(time / 2 ** 32);
+  const low = time % 2 ** 32;
+  bytes[0] = high >>> 8;
+  bytes[1] = high;
+  bytes[2] = low >>> 24;
+  bytes[3] = low >>> 16;
+  bytes[4] = low >>> 8;
+  bytes[5] = low;
   const byteOf = (index: number): number => source[index] as number;
   bytes[6] = (version << 4) | (byteOf(0) >> 4);
   bytes[7] = (byteOf(0) << 4) | (byteOf(1) >> 4);

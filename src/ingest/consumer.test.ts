@@ -279,3 +279,27 @@ test("a copy of what is at work on its receipt alone goes back as well (C5)", as
   expect(await world.depth()).toBe(0);
   expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
 });
+
+test("the depth of the dead letters is asked for once a minute, and soon after one of our own", async () => {
+  let asked = 0;
+  await using world = await createConsumerWorld({
+    handler: () => {
+      throw new PermanentError("never");
+    },
+    wrapDeadLetters: (inner) => ({
+      ...inner,
+      facts: () => {
+        asked += 1;
+        return inner.facts();
+      },
+    }),
+  });
+  await world.consumer().start();
+  await world.pass(50_000);
+  expect(asked).toBe(1);
+  await world.pass(60_000);
+  expect(asked).toBe(2);
+  await world.send("poison");
+  await world.pass(7_000);
+  expect(asked).toBe(3);
+});

@@ -59,6 +59,11 @@ const RECEIVES_MAX = 8;
 /** Settlements that may wait for the queue to hear of them (U1). */
 const SETTLING_MAX = 1_000;
 const REPORT_MS: DurationMs = seconds(5);
+/**
+ * What SQS tells of a queue's depth is about a minute old, and every question is paid for: an idle
+ * consumer would ask for it four times as often as for messages.
+ */
+const DEPTH_MS: DurationMs = seconds(60);
 
 /**
  * Pulls from `queue` and commits the effects of the pipeline's handler once per record key. The
@@ -207,13 +212,20 @@ class QueueConsumer implements Consumer {
     const { clock, queue, telemetry } = this.#ports;
     const { stages, lanes } = this.#parts;
     const labels = { queue: queue.name };
+    let askedAt = Number.NEGATIVE_INFINITY;
+    let lettersThen = 0;
     while (!this.#closing.signal.aborted) {
       const oldest = stages.tally.oldestUnsettledAt();
       const age = oldest === null ? 0 : Math.max(0, clock.now() - oldest) / 1_000;
       telemetry.gauge(METRICS.oldestUnsettled.name, age, labels);
       telemetry.gauge(METRICS.inFlight.name, lanes.running, labels);
       await stages.watermark.save();
-      await this.#reportDeadLetters();
+      const { deadLettered } = stages.tally.counts;
+      if (deadLettered !== lettersThen || clock.monotonic() - askedAt >= DEPTH_MS) {
+        lettersThen = deadLettered;
+        askedAt = clock.monotonic();
+        await this.#reportDeadLetters();
+      }
       await clock.sleep(REPORT_MS, this.#closing.signal).catch(() => undefined);
     }
   }

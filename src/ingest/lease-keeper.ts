@@ -55,6 +55,9 @@ export interface LeaseKeeperOptions {
 /** Requests under way at once; what is due beyond that waits for one of them. */
 const CALLS_MAX = 8;
 
+/** The same for all: an error of its own for each would cost more than the alarm. */
+const STOPPED = new Error("the alarm was stopped");
+
 /** Something with a term that is renewed by requests that may fail. */
 interface Renewable {
   term: LeaseTerm;
@@ -133,7 +136,7 @@ class LoopLeaseKeeper implements LeaseKeeper {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#alarm?.stop.abort();
+    this.#alarm?.stop.abort(STOPPED);
     this.#leases.clear();
     await Promise.all(this.#calls);
   }
@@ -185,7 +188,7 @@ class LoopLeaseKeeper implements LeaseKeeper {
   /** Sees to it that a round begins at `at` or earlier. */
   #wakeAt(at: number): void {
     if (this.#closed || (this.#alarm !== null && this.#alarm.at <= at)) return;
-    this.#alarm?.stop.abort();
+    this.#alarm?.stop.abort(STOPPED);
     const alarm = { at, stop: new AbortController() };
     this.#alarm = alarm;
     const { clock } = this.#ports;

@@ -32,8 +32,8 @@ type Event =
       readonly messageId: string;
       readonly receipt: string;
       readonly receiveCount: number;
-      /** The fence of the dead letter it is, come back; null for all others. */
-      readonly letter: number | null;
+      /** What it says of itself if it is a dead letter, come back; null for all others. */
+      readonly letter: { readonly name: string; readonly fence: number } | null;
     }
   | {
       readonly kind: "claimed";
@@ -65,6 +65,8 @@ type Event =
       readonly name: string;
       readonly fence: number;
       readonly superseded: boolean;
+      /** In one write with its claim, as the receipt was trusted. */
+      readonly direct: boolean;
     }
   | { readonly kind: "failed"; readonly name: string; readonly attempts: number }
   | {
@@ -79,6 +81,8 @@ type Event =
   /** Dead letters came back to their queue as new messages. */
   | { readonly kind: "moved-back"; readonly names: readonly string[] }
   | { readonly kind: "purged"; readonly names: readonly string[] }
+  /** They were in the queue for as long as it keeps a message, and are gone by right. */
+  | { readonly kind: "expired"; readonly names: readonly string[] }
   | { readonly kind: "watermark"; readonly value: number; readonly stored: number }
   | {
       readonly kind: "object";

@@ -7,6 +7,7 @@ import type { Outcome } from "../broker/model/fault.ts";
 import type { PeekedMessage } from "../broker/model/operations.ts";
 import { recordKey } from "../core/record-state.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
+import { namesOfMessage } from "./letter.ts";
 import { SCOPE, type Stage } from "./stage.ts";
 
 const NAME = "operator";
@@ -115,5 +116,5 @@ interface Page {
 }
 
 function namesOf({ ports }: Stage, messages: readonly PeekedMessage[]): string[] {
-  return messages.flatMap(({ body }) => ports.names.ofBody(body));
+  return messages.flatMap((message) => namesOfMessage(message, ports.names));
 }

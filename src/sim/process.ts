@@ -7,8 +7,13 @@
 import { type DurationMs, durationMs, epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Turn } from "../ports/turn.ts";
-import type { Scheduler } from "./scheduler.ts";
+import type { Scheduled, Scheduler } from "./scheduler.ts";
 import { hashText } from "./word-hash.ts";
+
+interface Sleeper {
+  readonly timer: Scheduled;
+  readonly reject: (reason: unknown) => void;
+}
 
 export class SimProcess {
   readonly name: string;
@@ -20,6 +25,7 @@ export class SimProcess {
   #alive = true;
   #frozen = false;
   #heldBack: (() => void)[] = [];
+  readonly #sleepers = new WeakMap<AbortSignal, Set<Sleeper>>();
   /** How far its wall clock is ahead. P3 */
   skewMs = 0;
 
@@ -93,16 +99,30 @@ export class SimProcess {
         return;
       }
       if (!this.#alive) return;
+      const sleepers = signal === undefined ? null : this.#sleepersOf(signal);
       const wake = () => {
-        signal?.removeEventListener("abort", abort);
+        sleepers?.delete(sleeper);
         resolve();
       };
       const timer = this.#scheduler.after(Math.max(0, span), this.#label, () => this.hear(wake));
-      const abort = () => {
-        timer.work = null;
-        reject(signal?.reason);
-      };
-      signal?.addEventListener("abort", abort, { once: true });
+      const sleeper = { timer, reject };
+      sleepers?.add(sleeper);
     });
+  }
+
+  /** Those who sleep until a signal: one listener for all, as listeners are dear. */
+  #sleepersOf(signal: AbortSignal): Set<Sleeper> {
+    const known = this.#sleepers.get(signal);
+    if (known !== undefined) return known;
+    const sleepers = new Set<Sleeper>();
+    this.#sleepers.set(signal, sleepers);
+    const abort = () => {
+      for (const { timer, reject } of sleepers) {
+        timer.work = null;
+        reject(signal.reason);
+      }
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    return sleepers;
   }
 }

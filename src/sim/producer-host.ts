@@ -17,7 +17,10 @@ import type { WorldParts } from "./world-parts.ts";
 
 const RESTART_MS_MIN = 500;
 const RESTART_MS_SPREAD = 30_000;
-const SEND_AGAIN_MS = durationMs(5_000);
+/** The pause before an event is handed over again; it grows up to the most. */
+const SEND_AGAIN_MS = 5_000;
+const SEND_AGAIN_GROWTH = 3;
+const SEND_AGAIN_MS_MAX = 120_000;
 
 export interface ProducerHostOptions {
   readonly name: string;
@@ -96,13 +99,15 @@ export class ProducerHost {
     scheduler.after(afterMs, hashText(this.name), () => this.start());
   }
 
-  #send(process: SimProcess, item: Item): void {
+  #send(process: SimProcess, item: Item, pauseMs = SEND_AGAIN_MS): void {
     const { name: dedupeKey, atMs, group } = item;
     const eventTime = epochMs(START_AT + atMs);
     const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload: { group } };
+    const again = () =>
+      this.#send(process, item, Math.min(pauseMs * SEND_AGAIN_GROWTH, SEND_AGAIN_MS_MAX));
     this.#producer?.send(event).then(
       () => void this.#unconfirmed.delete(item.name),
-      () => void process.clock.sleep(SEND_AGAIN_MS).then(() => this.#send(process, item)),
+      () => void process.clock.sleep(durationMs(pauseMs)).then(again),
     );
   }
 }

@@ -20,6 +20,9 @@ export interface Scheduled {
 
 export class Scheduler {
   readonly #heap: Scheduled[] = [];
+  /** What is due at once, in order; most of what is asked for is, and needs no heap. */
+  #instant: Scheduled[] = [];
+  #instantAt = 0;
   readonly #trace: TraceHash;
   readonly #drain: Drain;
   #order = 0;
@@ -49,7 +52,8 @@ export class Scheduler {
   at(at: number, label: number, work: () => void): Scheduled {
     const event = { at: Math.max(at, this.#now), order: this.#order, label, work };
     this.#order += 1;
-    this.#push(event);
+    if (event.at === this.#now) this.#instant.push(event);
+    else this.#push(event);
     return event;
   }
 
@@ -61,9 +65,9 @@ export class Scheduler {
   async run(until: number, stop: () => boolean = never): Promise<void> {
     await this.#drain();
     for (;;) {
-      const next = this.#heap[0];
+      const next = this.#next();
       if (next === undefined || next.at > until) break;
-      this.#pop();
+      this.#take(next);
       const { work } = next;
       if (work === null) continue;
       next.work = null;
@@ -76,6 +80,25 @@ export class Scheduler {
       if (stop()) return;
     }
     this.#now = Math.max(this.#now, until);
+  }
+
+  /** The first of both queues; what is due at once was asked for at or before this instant. */
+  #next(): Scheduled | undefined {
+    const soon = this.#instant[this.#instantAt];
+    const later = this.#heap[0];
+    if (soon === undefined || later === undefined) return soon ?? later;
+    return isBefore(later, soon) ? later : soon;
+  }
+
+  #take(next: Scheduled): void {
+    if (next !== this.#instant[this.#instantAt]) {
+      this.#pop();
+      return;
+    }
+    this.#instantAt += 1;
+    if (this.#instantAt < this.#instant.length) return;
+    this.#instant = [];
+    this.#instantAt = 0;
   }
 
   #push(event: Scheduled): void {

@@ -193,14 +193,16 @@ function createTeller({ history, names }: SimPorts, actor: string) {
       const name = names.ofKey(key);
       if (result.kind === "fenced") refused(name, result.kind);
       else {
-        add({ kind: "committed", name, fence, superseded: result.kind === "superseded" });
+        const superseded = result.kind === "superseded";
+        add({ kind: "committed", name, fence, superseded, direct: false });
       }
     },
     direct({ key }: { key: string }, result: DirectResult): void {
       const name = names.ofKey(key);
       if (result.kind !== "committed") refused(name, result.kind);
       else {
-        add({ kind: "committed", name, fence: result.fence, superseded: false });
+        const { fence } = result;
+        add({ kind: "committed", name, fence, superseded: false, direct: true });
       }
     },
     failed({ key, note }: FailedAttempt & { note?: NoteInput }, result: FailResult): void {

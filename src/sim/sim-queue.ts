@@ -4,9 +4,9 @@
 //   Q3. An entry of a batch may fail alone, with or without having been carried out.
 
 import { durationMs } from "../core/units.ts";
-import { DEAD_LETTER_ATTRIBUTES } from "../ingest/dead-letter.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import type { Delivery, Queue, ReceiveRequest, SettleOutcome } from "../ports/queue-receiver.ts";
+import { letterOf } from "./letter.ts";
 import type { Service } from "./network.ts";
 import type { SimProcess } from "./process.ts";
 import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
@@ -85,12 +85,14 @@ function witness(
   role: SimQueueOptions["role"],
 ) {
   function wasSent(message: OutgoingMessage, messageId: string): void {
-    const { body, dedupId, groupId: group } = message;
-    const fence = letterFenceOf(message.attributes) ?? 0;
+    const { body, dedupId, groupId: group, attributes } = message;
+    const letter = letterOf((name) => attributes[name], names);
+    if (role === "dead-letters" && letter !== null) {
+      history.add(actor, { kind: "dead-letter", messageId, ...letter });
+      return;
+    }
     for (const name of names.ofBody(body)) {
-      if (role === "dead-letters") {
-        history.add(actor, { kind: "dead-letter", name, messageId, fence });
-      } else history.add(actor, { kind: "sent", name, messageId, dedupId, group });
+      history.add(actor, { kind: "sent", name, messageId, dedupId, group });
     }
   }
 
@@ -108,7 +110,8 @@ function witness(
         const told = names.ofBody(body);
         receipts.set(receipt, { messageId, names: told });
         const event = { names: told, messageId, receipt, receiveCount };
-        history.add(actor, { kind: "delivered", ...event, letter: letterFenceOf(attributes) });
+        const letter = letterOf((name) => attributes[name], names);
+        history.add(actor, { kind: "delivered", ...event, letter });
       }
       return deliveries;
     },
@@ -122,12 +125,6 @@ function witness(
       return outcomes;
     },
   };
-}
-
-/** The fence that a dead letter tells of itself; null for anything else. */
-export function letterFenceOf(attributes: Readonly<Record<string, string>>): number | null {
-  const facts = attributes[DEAD_LETTER_ATTRIBUTES.failure];
-  return facts === undefined ? null : (JSON.parse(facts) as { fence: number }).fence;
 }
 
 /** Carries out some entries, and tells of some of those that they failed (Q3). */

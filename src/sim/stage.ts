@@ -3,13 +3,10 @@
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
-import { parseDetail } from "../broker/model/message-detail.ts";
 import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
 import { days, durationMs } from "../core/units.ts";
-import { DEAD_LETTER_ATTRIBUTES } from "../ingest/dead-letter.ts";
-import type { BrokerStore, Change } from "../ports/broker-store.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { Outbox } from "../ports/outbox.ts";
@@ -22,6 +19,7 @@ import { Network, type Service } from "./network.ts";
 import { SimProcess } from "./process.ts";
 import { createRecordNames } from "./record-names.ts";
 import { type Drain, Scheduler } from "./scheduler.ts";
+import { createSimBrokerStore, type StoreTrouble } from "./sim-broker-store.ts";
 import { SimBucket } from "./sim-bucket.ts";
 import { type LedgerCaller, ledgerClock } from "./sim-ledger.ts";
 import { PIPELINE_NAME } from "./sim-pipeline.ts";
@@ -50,11 +48,6 @@ export interface StageOptions {
   readonly drain: Drain;
   /** How much later than sent a record is to become visible. */
   readonly lateMsOf: (name: string) => number;
-}
-
-/** What the next commit of the broker's store is to do, if it is to fail. */
-export interface StoreTrouble {
-  next: "fails" | "is-lost" | null;
 }
 
 export interface Stage {
@@ -99,8 +92,8 @@ export async function createStage(options: StageOptions): Promise<Stage> {
   const brokerProcess = new SimProcess("broker", scheduler, () => {});
   const random = createSeededRandom(`${seed} broker`);
   const { clock, turn } = brokerProcess;
-  const onLost = (changes: readonly Change[]) => tellLost(changes, history, names);
-  const store = failingStore(parts.createBrokerStore(), storeTrouble, onLost);
+  const told = { scheduler, history, names, retentionMs: topology.retentionMs };
+  const store = createSimBrokerStore(parts.createBrokerStore(), storeTrouble, told);
   const starting = createBroker(
     { store, clock, turn, random },
     { account: ACCOUNT, region: REGION },
@@ -166,45 +159,6 @@ function createLedger(
   );
 }
 
-/** A store whose next commit may fail, with or without having been written. */
-function failingStore(
-  inner: BrokerStore,
-  trouble: StoreTrouble,
-  onLost: (changes: readonly Change[]) => void,
-): BrokerStore {
-  return {
-    load: () => inner.load(),
-    read: (seq) => inner.read(seq),
-    objects: inner.objects,
-    close: () => inner.close(),
-    async commit(changes) {
-      const how = trouble.next;
-      trouble.next = null;
-      if (how !== "fails") await inner.commit(changes);
-      if (how === "is-lost") onLost(changes);
-      if (how !== null) throw new TidegateError("TG_STORE_UNAVAILABLE", "the disk is gone");
-    },
-  };
-}
-
-/** Messages that the broker's store has and that no answer will ever tell of (Y1 of history.ts). */
-function tellLost(changes: readonly Change[], history: History, names: SimPorts["names"]): void {
-  for (const change of changes) {
-    if (change.kind !== "put-message") continue;
-    const { id: messageId, body, detail } = change.content;
-    const { dedupId, attributes } = parseDetail(detail);
-    const facts = attributes?.[DEAD_LETTER_ATTRIBUTES.failure]?.value;
-    const fence = facts === undefined ? null : (JSON.parse(facts) as { fence: number }).fence;
-    for (const name of names.ofBody(body)) {
-      if (fence !== null) history.add("broker", { kind: "dead-letter", name, messageId, fence });
-      else {
-        const { group } = change.head;
-        history.add("broker", { kind: "sent", name, messageId, dedupId, group });
-      }
-    }
-  }
-}
-
 /** A broker in which some messages become visible later than they were sent. */
 function lateBroker(inner: Broker, lateMsOf: (body: string) => number): Broker {
   const submit: Broker["submit"] = (name, input, signal, part) => {
@@ -222,15 +176,17 @@ function lateBroker(inner: Broker, lateMsOf: (body: string) => number): Broker {
 async function makeQueues(
   scheduler: Scheduler,
   broker: Broker,
-  { fifo, maxReceiveCount }: Topology,
+  { fifo, maxReceiveCount, retentionMs }: Topology,
 ) {
   const base: Record<string, string> = fifo ? { FifoQueue: "true" } : {};
   const [work, dead] = fifo ? ["work.fifo", "dead.fifo"] : ["work", "dead"];
   const deadLetterTargetArn = `arn:aws:sqs:${REGION}:${ACCOUNT}:${dead}`;
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
+  const MessageRetentionPeriod = String(retentionMs / 1_000);
+  const attributes = { ...base, RedrivePolicy, MessageRetentionPeriod };
   const making = [
     broker.submit("createQueue", { name: dead, attributes: base, tags: {} }),
-    broker.submit("createQueue", { name: work, attributes: { ...base, RedrivePolicy }, tags: {} }),
+    broker.submit("createQueue", { name: work, attributes, tags: {} }),
   ];
   await scheduler.run(scheduler.now);
   for (const made of await Promise.all(making)) {

@@ -107,6 +107,8 @@ function otherSentenceOf(event: Exclude<HistoryEvent, { kind: Told }>): string {
       return `dead letters are moved back: ${event.names.join(", ")}`;
     case "purged":
       return `the queue is purged of ${event.names.length} messages`;
+    case "expired":
+      return `the queue keeps it no longer: ${event.names.join(", ")}`;
     case "watermark":
       return `keeps the watermark ${event.stored - START_AT}`;
     case "object":

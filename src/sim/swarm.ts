@@ -2,6 +2,7 @@
 // instants, so that many seeds cover corners that no mix of everything would reach: a fault that is
 // always on hides those that need its absence.
 
+import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
 import { type FaultMix, NO_FAULTS, TIMELINE_FAULTS, type TimelineFaultKind } from "./fault-mix.ts";
 import { CALL_FAULTS, type CallFaultKind, type CallRates } from "./faults.ts";
 import type { Topology } from "./topology.ts";
@@ -20,6 +21,8 @@ export function drawSwarm(seed: number): SwarmDraw {
 
 /** About so many handlers of a world outlive their lease, or hang. */
 const SLOW_MAX = 8;
+/** About so many fail at every attempt, until they are given up on. */
+const HOPELESS_MAX = 12;
 
 function drawTopology(dice: NamedDice): Topology {
   const carries = dice.pick("carries", ["messages", "messages", "objects"] as const);
@@ -43,9 +46,11 @@ function drawTopology(dice: NamedDice): Topology {
     onMissing: dice.pick("on missing", ["dead-letter", "drop", "retry"] as const),
     // FIFO groups would be overtaken by a move of SQS's own, which no checker could blame on us.
     maxReceiveCount: fifo ? 1_000 : dice.pick("receives", [10, 30, 1_000]),
+    retentionMs: drawRetentionMs(dice),
     keeper: dice.pick("keeper", ["loop", "thread"] as const),
     ledgerTime: dice.pick("ledger time", ["asked", "done"] as const),
     versioned: dice.chance("versioned", 0.5),
+    recordsMax: dice.chance("several records", 0.4) ? dice.whole("records", 2, 5) : 1,
     latencyMsMax: dice.scaled("latency", 2, 200),
     slowMsMax: dice.scaled("slow", 500, 240_000),
     latenessMs: dice.scaled("lateness", 1_000, 600_000),
@@ -55,10 +60,22 @@ function drawTopology(dice: NamedDice): Topology {
     handlerMsMax: dice.scaled("handler", 1, 2_000),
     poison: dice.chance("poison", 0.5) ? 0.05 : 0,
     flaky: dice.chance("flaky", 0.5) ? 0.15 : 0,
+    hopeless: dice.chance("hopeless", 0.4) ? Math.min(0.03, HOPELESS_MAX / events) : 0,
     slow: dice.chance("slow", 0.5) ? Math.min(0.03, SLOW_MAX / events) : 0,
     hanging: dice.chance("hanging", 0.2) ? Math.min(0.01, SLOW_MAX / events) : 0,
     timeoutMs: dice.scaled("timeout", 200_000, 600_000),
   };
+}
+
+/** Longer than any probe takes, shorter than outages, halted groups and long retries last. */
+const SHORT_RETENTION_MS_MIN = 600_000;
+const SHORT_RETENTION_MS_MAX = 1_800_000;
+
+/** Most worlds keep everything: what may expire by right hides what must not be lost. */
+function drawRetentionMs(dice: NamedDice): number {
+  if (!dice.chance("short retention", 0.15)) return SQS_RETENTION_MS_DEFAULT;
+  const ms = dice.scaled("retention", SHORT_RETENTION_MS_MIN, SHORT_RETENTION_MS_MAX);
+  return Math.floor(ms / 1_000) * 1_000; // SQS counts it in whole seconds.
 }
 
 /** The most of each kind, per call. */

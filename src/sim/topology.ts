@@ -1,6 +1,8 @@
 // Topology: who takes part in a simulated world, and how it is set up. The swarm draws one from the
 // seed; tests write their own.
 
+import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
+
 export interface Topology {
   readonly carries: "messages" | "objects";
   readonly fifo: boolean;
@@ -18,11 +20,15 @@ export interface Topology {
   readonly onPoison: "halt" | "skip";
   readonly onMissing: "dead-letter" | "drop" | "retry";
   readonly maxReceiveCount: number;
+  /** How long the queue keeps a message. */
+  readonly retentionMs: number;
   /** Whether leases are kept on a thread of their own. */
   readonly keeper: "loop" | "thread";
   /** Whether the ledger judges by the caller's clock as the call began, or as it is carried out. */
   readonly ledgerTime: "asked" | "done";
   readonly versioned: boolean;
+  /** The most changes of objects that one message tells of. */
+  readonly recordsMax: number;
   readonly latencyMsMax: number;
   readonly slowMsMax: number;
   readonly latenessMs: number;
@@ -31,9 +37,13 @@ export interface Topology {
   readonly burstMs: number;
   /** The longest an ordinary handler takes. */
   readonly handlerMsMax: number;
-  /** Parts of the records: given up on, failing at first, slower than their lease, hanging. */
+  /**
+   * Parts of the records: given up on at once, failing at first, failing at every attempt, slower
+   * than their lease, hanging.
+   */
   readonly poison: number;
   readonly flaky: number;
+  readonly hopeless: number;
   readonly slow: number;
   readonly hanging: number;
   readonly timeoutMs: number;
@@ -55,9 +65,11 @@ export const PLAIN_TOPOLOGY: Topology = {
   onPoison: "halt",
   onMissing: "dead-letter",
   maxReceiveCount: 1_000,
+  retentionMs: SQS_RETENTION_MS_DEFAULT,
   keeper: "loop",
   ledgerTime: "done",
   versioned: false,
+  recordsMax: 1,
   latencyMsMax: 10,
   slowMsMax: 60_000,
   latenessMs: 600_000,
@@ -67,6 +79,7 @@ export const PLAIN_TOPOLOGY: Topology = {
   handlerMsMax: 50,
   poison: 0,
   flaky: 0,
+  hopeless: 0,
   slow: 0,
   hanging: 0,
   timeoutMs: 300_000,

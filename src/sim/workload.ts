@@ -8,7 +8,7 @@ import { createNamedDice, type NamedDice } from "./word-hash.ts";
 /** What a record's handler does. */
 export interface HandlerPlan {
   readonly durationMs: number;
-  /** Attempts that fail before one succeeds. */
+  /** Attempts that fail before one succeeds; `HOPELESS` if none does. */
   readonly failures: number;
   /** It fails for good, as long as nobody has mended the cause. */
   readonly poison: boolean;
@@ -28,6 +28,8 @@ export interface Item {
   readonly lateMs: number;
 }
 
+/** More attempts than any pipeline makes. */
+export const HOPELESS = Number.MAX_SAFE_INTEGER;
 const QUICK: HandlerPlan = { durationMs: 5, failures: 0, poison: false, hanging: false };
 /** How much longer than its lease a slow handler takes. */
 const SLOW_LEASES = 2.5;
@@ -68,10 +70,15 @@ function drawPlan(dice: NamedDice, name: string, topology: Topology): HandlerPla
   const ordinaryMs = dice.fraction(`${name} ms`) * topology.handlerMsMax;
   return {
     durationMs: Math.floor(slow ? topology.visibilityMs * SLOW_LEASES : ordinaryMs),
-    failures: dice.chance(`${name} flaky`, topology.flaky) ? dice.whole(`${name} fails`, 1, 3) : 0,
+    failures: drawFailures(dice, name, topology),
     poison: dice.chance(`${name} poison`, topology.poison),
     hanging: dice.chance(`${name} hanging`, topology.hanging),
   };
+}
+
+function drawFailures(dice: NamedDice, name: string, { flaky, hopeless }: Topology): number {
+  if (dice.chance(`${name} hopeless`, hopeless)) return HOPELESS;
+  return dice.chance(`${name} flaky`, flaky) ? dice.whole(`${name} fails`, 1, 3) : 0;
 }
 
 /** A quick one and one that outlives its lease, each in a group of its own (W2). */

@@ -102,7 +102,7 @@ class RunningWorld implements World {
     const { topology, seed, parts, items } = options;
     this.stage = stage;
     this.#options = options;
-    this.#notifier = new Notifier(stage);
+    this.#notifier = new Notifier(stage, topology);
     const common = { seed, topology, parts };
     const planOf = (name: string) => this.#planOf(name);
     this.cast = {
@@ -143,7 +143,7 @@ class RunningWorld implements World {
   }
 
   async run(): Promise<void> {
-    const { seed, mix, faultyMs, items } = this.#options;
+    const { seed, mix, faultyMs, items, topology } = this.#options;
     const { stage, cast } = this;
     const { scheduler } = stage;
     const quietAt = START_AT + faultyMs;
@@ -153,7 +153,7 @@ class RunningWorld implements World {
     if (this.#hasProducers) for (const each of [...cast.producers, cast.relay]) each.start();
     await scheduler.run(quietAt);
     this.#turnQuiet(); // W1
-    const workMs = items.reduce((sum, { plan }) => sum + plan.durationMs * (1 + plan.failures), 0);
+    const workMs = workMsOf(items, topology.attempts);
     await scheduler.run(quietAt + LIVENESS_MS_MAX + 2 * workMs, () => this.#drained);
     await this.#close();
   }
@@ -248,6 +248,12 @@ class RunningWorld implements World {
     const drained = this.#drained;
     history.add("world", { kind: "end", drained, waiting, rows: table.rows() });
   }
+}
+
+/** How long handlers run if all of them run one after the other, failures included. */
+function workMsOf(items: readonly Item[], attempts: number): number {
+  const runs = ({ plan }: Item) => 1 + Math.min(plan.failures, attempts);
+  return items.reduce((sum, item) => sum + item.plan.durationMs * runs(item), 0);
 }
 
 function named(role: string, count: number): string[] {

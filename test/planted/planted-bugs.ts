@@ -26,8 +26,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: "src/core/record-step.ts",
     find: 'if (from.kind === "claimed" && from.leaseUntil > now) {',
     replace: 'if (from.kind === "claimed") {',
-    // SQS moves what it has handed out too often, so that the queue drains: the order tells.
-    checker: "fifo-order",
+    checker: "liveness",
   },
   {
     name: "dedup-forgotten-on-restart",

@@ -5,6 +5,9 @@
 import { durationMs, type EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 
+/** The same for all: an error of its own for each would cost more than the alarm. */
+const CANCELLED = new Error("the alarm was cleared");
+
 export class Alarm {
   readonly #clock: Clock;
   readonly #ring: () => void;
@@ -35,7 +38,7 @@ export class Alarm {
   }
 
   clear(): void {
-    this.#cancel?.abort();
+    this.#cancel?.abort(CANCELLED);
     this.#cancel = null;
     this.#setFor = Number.POSITIVE_INFINITY;
   }

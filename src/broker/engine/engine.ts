@@ -176,10 +176,11 @@ export class Engine {
   async #run(): Promise<void> {
     this.#running = true;
     let turned = false;
-    this.#ports.turn.afterTurn(() => {
-      turned = true;
+    const answer = await this.#runBatch(() => {
+      this.#ports.turn.afterTurn(() => {
+        turned = true;
+      });
     });
-    const answer = await this.#runBatch();
     this.#running = false;
     // What came during a commit is on its way to the disk before the answers are written (W7); but
     // only where the commit took its time, as otherwise nobody else would have a turn.
@@ -191,7 +192,7 @@ export class Engine {
   }
 
   /** Gives the function that tells everybody in the batch what came of it. */
-  async #runBatch(): Promise<() => void> {
+  async #runBatch(beforeCommit: () => void): Promise<() => void> {
     const jobs = this.#inbox.splice(0, JOBS_PER_BATCH_MAX);
     this.#alarmed = false;
     const answered: Answered[] = [];
@@ -215,7 +216,10 @@ export class Engine {
       }
       this.#runByItself(state, batch, answered);
       if (this.#houseIsEmpty) this.#houseIsEmpty = !batch.changes.some(bringsHousework);
-      if (batch.changes.length > 0) await this.#commit(state, batch.changes);
+      if (batch.changes.length > 0) {
+        beforeCommit();
+        await this.#commit(state, batch.changes);
+      }
       this.#retryMs = STORE_RETRY_MS;
       this.#setAlarm(state, batch.now);
       return () => {

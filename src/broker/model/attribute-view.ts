@@ -81,6 +81,10 @@ export function getQueueAttributes(
     }
   }
   if (input.names.includes("All")) return done({ attributes: view });
-  const wanted = Object.entries(view).filter(([name]) => input.names.includes(name));
-  return done({ attributes: Object.fromEntries(wanted) });
+  const attributes: Record<string, string> = {};
+  for (const name of input.names) {
+    const value = Object.hasOwn(view, name) ? view[name] : undefined;
+    if (value !== undefined) attributes[name] = value;
+  }
+  return done({ attributes });
 }

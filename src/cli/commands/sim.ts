@@ -17,6 +17,8 @@ interface Totals {
   deliveries: number;
   days: number;
   faults: number;
+  /** Seconds of processor time so far, of all threads together. */
+  cpuSeconds: number;
 }
 
 export const sim = command({
@@ -39,17 +41,23 @@ export const sim = command({
     const count = single ? 1 : (flags.seeds ?? 1);
     const hours = flags.hours ?? 1;
     const jobs = flags.jobs ?? availableParallelism();
-    const totals: Totals = { seeds: 0, failing: 0, deliveries: 0, days: 0, faults: 0 };
+    const totals: Totals = {
+      ...{ seeds: 0, failing: 0, deliveries: 0, days: 0, faults: 0 },
+      cpuSeconds: 0,
+    };
+    const before = process.cpuUsage();
     const failed: SeedVerdict[] = [];
     const progress = createProgress(out, count, flags.json === true);
     await runSeeds({ first: flags.seed ?? 1, count, hours, jobs }, (verdict) => {
       add(totals, verdict);
+      totals.cpuSeconds = secondsOf(process.cpuUsage(before));
       if (verdict.violations.length > 0) failed.push(verdict);
       if (flags.json) out.line(JSON.stringify(verdict));
       progress.tell(totals);
     });
     progress.close();
-    if (flags.json) out.line(JSON.stringify({ totals }));
+    if (flags.json)
+      out.line(JSON.stringify({ totals: { ...totals, deliveriesPerCpuSecond: speedOf(totals) } }));
     else report(out, totals, failed, single);
     return failed.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
@@ -61,6 +69,15 @@ function add(totals: Totals, verdict: SeedVerdict): void {
   totals.deliveries += verdict.deliveries;
   totals.days += verdict.elapsedMs / 86_400_000;
   totals.faults += verdict.faults;
+}
+
+function secondsOf({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1_000_000;
+}
+
+/** What one core does in a second; starting the threads is part of it. */
+function speedOf({ deliveries, cpuSeconds }: Totals): number {
+  return cpuSeconds === 0 ? 0 : Math.round(deliveries / cpuSeconds);
 }
 
 function describe({ seeds, deliveries, days, faults, failing }: Totals): string {
@@ -76,6 +93,7 @@ function report(
 ): void {
   for (const { story } of failed) for (const line of [...story, ""]) out.line(line);
   out.line(describe(totals));
+  out.line(`${speedOf(totals)} deliveries per second of processor time`);
   const [only] = failed;
   if (single && only === undefined) out.line("Every promise was kept.");
 }

@@ -1,7 +1,10 @@
 // Ack after commit: a message is deleted only when all of its records are decided.
 //   A dead letter that was brought back is a new message: for it, the old decision counts no more,
-//   unless the record has another dead letter since, which speaks for itself.
+//   unless the record has another dead letter since, which speaks for itself. Any other message of
+//   a record with a dead letter may go: one that SQS moved and that came back beside the letter, or
+//   one with several records, whose letters are their own.
 
+import type { Letter } from "../letter.ts";
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "ack-after-commit";
@@ -17,7 +20,7 @@ export const ackAfterCommit: Checker = {
     const backAt = new Map<string, number>();
     const firstSeen = new Map<string, number>();
     const newestLetter = new Map<string, number>();
-    const letters = new Map<string, number | null>();
+    const letters = new Map<string, Letter | null>();
     for (const [index, event] of events.entries()) {
       switch (event.kind) {
         case "committed":
@@ -45,7 +48,8 @@ export const ackAfterCommit: Checker = {
             const isOld = (firstSeen.get(event.messageId) ?? index) < back;
             if (letter !== undefined && (letter > back || isOld)) continue;
             const own = letters.get(event.messageId) ?? null;
-            if (own !== null && (newestLetter.get(name) ?? 0) > own) continue;
+            if (letter !== undefined && own?.name !== name) continue; // The letter is another.
+            if (own !== null && (newestLetter.get(name) ?? 0) > own.fence) continue;
             add(event.at, [name], `${event.actor} acknowledged ${name} before it was decided`);
           }
           break;

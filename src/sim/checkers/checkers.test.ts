@@ -34,7 +34,8 @@ const registered = (name: string, group = "g"): Told => ({ kind: "registered", n
 const sent = (name: string, messageId = `m-${name}`): Told => {
   return { kind: "sent", name, messageId, dedupId: `d-${name}`, group: "g" };
 };
-const delivered = (name: string, messageId = `m-${name}`, letter: number | null = null): Told => {
+const delivered = (name: string, messageId = `m-${name}`, fence: number | null = null): Told => {
+  const letter = fence === null ? null : { name, fence };
   return { kind: "delivered", names: [name], messageId, receipt: "r", receiveCount: 1, letter };
 };
 const claimed = (name: string, fence: number): Told => ({
@@ -43,7 +44,9 @@ const claimed = (name: string, fence: number): Told => ({
   fence,
   attempt: 1,
 });
-const handling = (name: string): Told => ({ kind: "handling", name, attempt: 1, fence: 1 });
+const handling = (name: string, fence: number | null = null): Told => {
+  return { kind: "handling", name, attempt: 1, fence };
+};
 const effect = (name: string, fence: number, more: Partial<Told> = {}): Told =>
   ({
     kind: "effect",
@@ -56,8 +59,8 @@ const effect = (name: string, fence: number, more: Partial<Told> = {}): Told =>
     sequencer: null,
     ...more,
   }) as Told;
-const committed = (name: string, fence: number): Told => {
-  return { kind: "committed", name, fence, superseded: false };
+const committed = (name: string, fence: number, direct = false): Told => {
+  return { kind: "committed", name, fence, superseded: false, direct };
 };
 const parked = (name: string, dossier = true): Told => ({
   kind: "parked",
@@ -109,7 +112,11 @@ test("a record that is neither committed, nor dead, nor waiting is a loss", () =
 });
 
 test("effects that are written twice are seen", () => {
-  const twice = history(registered("a"), sent("a"), effect("a", 1), effect("a", 1));
+  const twice = history(
+    ...[registered("a"), sent("a"), claimed("a", 1)],
+    effect("a", 1),
+    effect("a", 1),
+  );
   expect(seenBy(twice)).toEqual(["effects-once"]);
 });
 
@@ -122,7 +129,11 @@ test("a record that is committed under two fences is seen", () => {
 
 test("an effect that is not the record's own is seen", () => {
   const put = { kind: "object", name: "a", object: "o", sequencer: "1", change: "put", value: "A" };
-  const wrong = history(put as Told, effect("a", 1, { value: "B" } as Partial<Told>));
+  const wrong = history(
+    put as Told,
+    claimed("a", 1),
+    effect("a", 1, { value: "B" } as Partial<Told>),
+  );
   expect(seenBy(wrong, OBJECTS)).toEqual(["effects-once"]);
 });
 
@@ -155,6 +166,8 @@ test("a dead letter that came back and is acknowledged undecided is seen", () =>
   ];
   const back = [movedBack("a"), delivered("a", "m2", 1), acked("a", "m2")];
   expect(seenBy(history(...before, ...back))).toEqual(["ack-after-commit"]);
+  const copy = [movedBack("a"), delivered("a", "m3"), acked("a", "m3")];
+  expect(seenBy(history(...before, ...copy))).toEqual([]);
   const older = [letter("a", 2), movedBack("a"), delivered("a", "m2", 1), acked("a", "m2")];
   expect(seenBy(history(...before, ...older))).toEqual([]);
 });
@@ -164,6 +177,17 @@ test("a message that no outbox knows, and an effect that no claim stands for, ar
   const unclaimed = effect("a", 1, { sink: "idempotent" } as Partial<Told>);
   expect(seenBy(history(unclaimed))).toEqual(["write-ahead"]);
   expect(seenBy(history(claimed("a", 1), unclaimed))).toEqual([]);
+});
+
+test("an effect in a commit needs a claim before it, unless the commit is the claim", () => {
+  expect(seenBy(history(effect("a", 1), committed("a", 1)))).toEqual(["write-ahead"]);
+  expect(seenBy(history(effect("a", 1), committed("a", 1, true)))).toEqual([]);
+  expect(seenBy(history(claimed("a", 1), effect("a", 1), committed("a", 1)))).toEqual([]);
+});
+
+test("a handler that is given a fence which no claim was written down for is seen", () => {
+  expect(seenBy(history(claimed("a", 1), handling("a", 2)))).toEqual(["write-ahead"]);
+  expect(seenBy(history(claimed("a", 2), handling("a", 2)))).toEqual([]);
 });
 
 test("a record that passes an earlier one of its group is seen", () => {
@@ -190,17 +214,18 @@ test("a deduplication id that is forgotten early, or known too long, is seen", (
 test("an older change that overwrites a newer one is seen", () => {
   const change = (name: string, sequencer: string) =>
     effect(name, 1, { object: "o", sequencer } as Partial<Told>);
-  expect(seenBy(history(change("a", "2"), change("b", "1")), OBJECTS)).toEqual([
+  const both = [claimed("a", 1), claimed("b", 1)];
+  expect(seenBy(history(...both, change("a", "2"), change("b", "1")), OBJECTS)).toEqual([
     "last-writer-wins",
   ]);
-  expect(seenBy(history(change("a", "1"), change("b", "2")), OBJECTS)).toEqual([]);
+  expect(seenBy(history(...both, change("a", "1"), change("b", "2")), OBJECTS)).toEqual([]);
   const row: Told = {
     kind: "end",
     drained: true,
     waiting: [],
     rows: [{ object: "o", sequencer: "1" }],
   };
-  expect(seenBy(history(change("a", "2"), row), OBJECTS)).toEqual(["last-writer-wins"]);
+  expect(seenBy(history(...both, change("a", "2"), row), OBJECTS)).toEqual(["last-writer-wins"]);
 });
 
 test("a dead letter, or a record given up on, without a dossier is seen", () => {
@@ -222,4 +247,19 @@ test("what does not drain, and what is new and not done at once, is seen", () =>
     "liveness",
   ]);
   expect(seenBy(history(quiet, handling("p"), committed("p", 1), end()))).toEqual([]);
+});
+
+test("a message that is handed out again and again after the faults is seen", () => {
+  const quiet: Told = { kind: "quiet", probes: [] };
+  const round = (times: number) => Array.from({ length: times }, () => delivered("a"));
+  expect(seenBy(history(registered("a"), ...round(40), quiet, ...round(25)))).toEqual([]);
+  expect(seenBy(history(registered("a"), quiet, ...round(26)))).toEqual(["liveness"]);
+});
+
+test("what expired in its queue was told of, and is passed by right", () => {
+  const expired: Told = { kind: "expired", names: ["a"] };
+  const both = [registered("a"), registered("b"), sent("a"), sent("b")];
+  const after = [claimed("b", 1), committed("b", 1), end()];
+  expect(seenBy(history(...both, expired, ...after))).toEqual([]);
+  expect(seenBy(history(...both, ...after))).toEqual(["no-loss", "fifo-order"]);
 });

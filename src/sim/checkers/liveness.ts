@@ -1,10 +1,14 @@
 // Liveness: once the faults have stopped, everything drains within a bounded time, and a record
 // that comes then is done at its first attempt, however long it takes.
+//   A message that is handed out again and again goes nowhere, even if SQS moves it away in the
+//   end because it was received too often.
 
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "liveness";
 const TOLD_MAX = 5;
+/** No message is handed out more often than this after the faults, whatever it went through. */
+const DELIVERIES_MAX = 25;
 
 export const liveness: Checker = {
   name: NAME,
@@ -14,9 +18,20 @@ export const liveness: Checker = {
     const probes = new Set<string>();
     const starts = new Map<string, number>();
     const done = new Set<string>();
+    const handedOut = new Map<string, number>();
+    let quiet = false;
     for (const event of events) {
-      if (event.kind === "quiet") for (const name of event.probes) probes.add(name);
-      else if (event.kind === "handling") {
+      if (event.kind === "quiet") {
+        quiet = true;
+        for (const name of event.probes) probes.add(name);
+      } else if (event.kind === "delivered" && quiet) {
+        const count = (handedOut.get(event.messageId) ?? 0) + 1;
+        handedOut.set(event.messageId, count);
+        if (count === DELIVERIES_MAX + 1) {
+          const what = event.names.join(", ");
+          add(event.at, event.names, `${what} goes round and round: handed out ${count} times`);
+        }
+      } else if (event.kind === "handling") {
         starts.set(event.name, (starts.get(event.name) ?? 0) + 1);
       } else if (event.kind === "committed") done.add(event.name);
       else if (event.kind === "end") {

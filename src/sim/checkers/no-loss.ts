@@ -1,4 +1,6 @@
 // No loss: what was accepted is committed, lies among the dead letters, or visibly waits.
+//   What an operator purged, or what stayed longer than its queue keeps a message, is gone by right
+//   and was told of; a message that goes before its time is not excused.
 //   A record of an object that a newer one of the same object has overtaken is settled with it.
 
 import { type Checker, findings } from "./checker.ts";
@@ -28,6 +30,7 @@ export const noLoss: Checker = {
           if (carries === "objects" && event.why === "stale") settled.add(event.name);
           break;
         case "purged":
+        case "expired":
           for (const name of event.names) settled.add(name);
           break;
         case "end":
