@@ -24,6 +24,8 @@ const PLACE = `${REGION}:000000000000`;
 /** Far above what a test's kills add up to: the runtime alone writes dead letters here. */
 const RECEIVES_MAX = 1_000;
 const LOOK_MS = 50;
+/** Far above what a test's kills add up to, again. */
+const ATTEMPTS_MAX = 50;
 const BUSY_MS = 5_000;
 const LOG_CHARS_MAX = 4_000;
 
@@ -101,10 +103,24 @@ export class IngestSite {
     return { name, arn, ...urls, deadLetterName, folder };
   }
 
-  async send(stream: Stream, n: number, temper = "good", group = "g"): Promise<void> {
+  /** Sends a reading and tells the body that was sent. */
+  async send(stream: Stream, n: number, temper = "good", group = "g"): Promise<string> {
+    const message = readingMessage(stream, n, temper, group);
+    await this.sendBody(stream, message.MessageBody, message);
+    return message.MessageBody;
+  }
+
+  /** Sends any text as it is. */
+  async sendBody({ queueUrl: QueueUrl }: Stream, MessageBody: string, rest = {}): Promise<void> {
     const client = this.sqs();
-    await client.send(new SendMessageCommand(readingMessage(stream, n, temper, group)));
+    await client.send(new SendMessageCommand({ ...rest, QueueUrl, MessageBody }));
     client.destroy();
+  }
+
+  /** What lies in a queue, without receiving it. */
+  async messagesIn(name: string): Promise<{ readonly id: string; readonly body: string }[]> {
+    const reply = await fetch(`${this.endpoint}/_tidegate/queues/${name}/messages`);
+    return ((await reply.json()) as { messages: { id: string; body: string }[] }).messages;
   }
 
   async counts(name: string): Promise<QueueCounts> {
@@ -131,7 +147,7 @@ export class IngestSite {
       ...{ endpoint: this.endpoint, queueUrl, deadLetterUrl, folder },
       ...{ owner: `worker-${this.#processes.size + 1}`, lease: "auto", carries: "messages" },
       ...{ sink: "table", concurrency: 4, drainMs: 25_000, plan: null, holds: false },
-      thread: true,
+      ...{ thread: true, attempts: ATTEMPTS_MAX, mended: false },
       ...config,
     });
     this.#processes.add(worker);
