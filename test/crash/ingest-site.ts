@@ -19,6 +19,7 @@ import type { WorkerConfig } from "./ingest-worker.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const WORKER = fileURLToPath(new URL("./ingest-worker.ts", import.meta.url));
+const DYING = new URL("./redrive-points.ts", import.meta.url).href;
 const REGION = "us-east-1";
 const PLACE = `${REGION}:000000000000`;
 /** Far above what a test's kills add up to: the runtime alone writes dead letters here. */
@@ -143,15 +144,27 @@ export class IngestSite {
 
   worker(stream: Stream, config: Partial<WorkerConfig>): WorkerProcess {
     const { queueUrl, deadLetterUrl, folder } = stream;
-    const worker = new WorkerProcess({
+    const whole: WorkerConfig = {
       ...{ endpoint: this.endpoint, queueUrl, deadLetterUrl, folder },
       ...{ owner: `worker-${this.#processes.size + 1}`, lease: "auto", carries: "messages" },
       ...{ sink: "table", concurrency: 4, drainMs: 25_000, plan: null, holds: false },
       ...{ thread: true, attempts: ATTEMPTS_MAX, mended: false },
       ...config,
-    });
-    this.#processes.add(worker);
-    return worker;
+    };
+    return this.#spawn(whole.owner, [WORKER, JSON.stringify(whole)]);
+  }
+
+  /** Runs the real command line; `point` is where redrive-points.ts makes it die. */
+  command(words: readonly string[], point: string | null): WorkerProcess {
+    const env = { TIDEGATE_ENDPOINT: this.endpoint, AWS_REGION: REGION };
+    const died = point === null ? {} : { TIDEGATE_TEST_POINT: point };
+    return this.#spawn("tidegate", ["--import", DYING, MAIN, ...words], { ...env, ...died });
+  }
+
+  #spawn(owner: string, words: readonly string[], env: NodeJS.ProcessEnv = {}): WorkerProcess {
+    const started = new WorkerProcess(owner, words, env);
+    this.#processes.add(started);
+    return started;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -188,10 +201,12 @@ export class WorkerProcess {
   #log = "";
   #onLine: (() => void)[] = [];
 
-  constructor(config: WorkerConfig) {
-    this.owner = config.owner;
-    const words = [WORKER, JSON.stringify(config)];
-    this.#child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "pipe"] });
+  constructor(owner: string, words: readonly string[], env: NodeJS.ProcessEnv) {
+    this.owner = owner;
+    this.#child = spawn(process.execPath, words, {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
     this.#ended = once(this.#child, "close").finally(() => this.#wake());
     const { stdout, stderr } = this.#child;
     let rest = "";
