@@ -11,7 +11,7 @@ import { epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, RecordView } from "../ports/ledger.ts";
 import type { QueueReceiver } from "../ports/queue-receiver.ts";
-import { type Letter, objectUrl, readLetter } from "./dead-letter-read.ts";
+import { type Letter, objectUrl, recogniseLetter } from "./dead-letter-read.ts";
 import { startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import {
@@ -81,7 +81,7 @@ export async function listDeadLetters(
   const { clock, ledger, queue } = ports;
   const { scope, filter = {}, signal } = request;
   const now = clock.now();
-  const copies = queue === undefined ? null : await copiesIn(queue, scope, signal);
+  const copies = queue === undefined ? null : await copiesIn(ledger, queue, scope, signal);
   const listed: DeadLetter[] = [];
   const add = async (key: RecordKey, rest: Omit<DeadLetter, "scope" | "key" | "state">) => {
     if (!matchesFilter(rest, filter, now)) return;
@@ -108,6 +108,7 @@ export async function listDeadLetters(
 
 /** The letters in a queue by the key of their first record (I2). */
 async function copiesIn(
+  ledger: Ledger,
   queue: QueueReceiver,
   scope: LedgerScope,
   signal: AbortSignal | undefined,
@@ -117,7 +118,7 @@ async function copiesIn(
   try {
     for (let some = await scan.next(); some.length > 0; some = await scan.next()) {
       for (const delivery of some) {
-        const letter = readLetter(delivery, scope);
+        const letter = await recogniseLetter(ledger, delivery, scope);
         const key = letter?.records[0]?.key;
         if (letter === null || key === undefined) continue;
         found.set(key, [...(found.get(key) ?? []), letter]);

@@ -40,6 +40,8 @@ export interface Dossier {
     readonly sent_at: EpochMs;
     /** Of the failure that it tells of. */
     readonly fence: number;
+    /** It carries no word of ours, as there was no room for any. */
+    readonly bare?: boolean;
   } | null;
 }
 

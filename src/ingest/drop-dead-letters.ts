@@ -10,7 +10,7 @@
 import { type LedgerScope, recordKey } from "../core/record-state.ts";
 import type { QueueReceiver } from "../ports/queue-receiver.ts";
 import { type DeadLetterPorts, dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { type Letter, objectUrl, readLetter } from "./dead-letter-read.ts";
+import { type Letter, objectUrl, recogniseLetter } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import { type DeadLetterFilter, matchesFilter } from "./policy/dead-letter-filter.ts";
@@ -89,7 +89,7 @@ async function* dropLetters(
     const deliveries = await scan.next();
     if (deliveries.length === 0) return;
     for (const delivery of deliveries) {
-      const letter = readLetter(delivery, run.scope);
+      const letter = await recogniseLetter(run.ports.ledger, delivery, run.scope);
       if (letter === null || !run.wanted(letter)) continue; // O1
       const item = itemOf(letter);
       const copy = run.handled.has(item.key);

@@ -9,7 +9,8 @@
 //       pipeline says to skip: what comes next may depend on it.
 //   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
 //       instance, is the only copy there is: its record is opened again and tried, never
-//       acknowledged as one that was given up on before.
+//       acknowledged as one that was given up on before. One that is bare is told from the message
+//       it stands for by its id alone; in doubt it is tried.
 //   F6. A parked record without a dossier was dropped by an operator, as both are written in one
 //       step: its message is acknowledged, and nobody waits for it any longer.
 //   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
@@ -24,7 +25,7 @@ import type { QueueSender } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import type { Claim } from "./claim.ts";
-import { deadLetterOf, isDeadLetterOf, sendDeadLetter } from "./dead-letter.ts";
+import { deadLetterOf, isDeadLetterOf, mayBeBareLetter, sendDeadLetter } from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
@@ -157,6 +158,10 @@ class LedgerFailures implements FailStage {
       const dossier = decodeDossier(note.body);
       // A letter of an older failure is not the one that this failure asks for.
       const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
+      if (sent && mayBeBareLetter(hold.delivery, dossier)) {
+        await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+        return NOT_RUN;
+      }
       if (sent) return { kind: "done", how: "parked-before" };
       const unsent = { dossier: { ...dossier, dead_letter: null }, at: note.at };
       return await this.#bury(record, unsent, fence, hold);
@@ -214,9 +219,10 @@ class LedgerFailures implements FailStage {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
-    const letter = deadLetterOf(hold.delivery, dossier, fence, deadLetters.fifo);
-    const sent = await sendDeadLetter({ clock, deadLetters }, letter);
-    const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
+    const { message, bare } = deadLetterOf(hold.delivery, dossier, fence, deadLetters);
+    const sent = await sendDeadLetter({ clock, deadLetters }, message);
+    const dead_letter = { ...sent, fence, ...(bare && { bare }) };
+    const body = encodeDossier({ ...dossier, dead_letter });
     const at = laterOf(clock.now(), writtenAt); // F7
     const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);

@@ -69,7 +69,9 @@ export async function sendBack(
     return { kind: "committed-before" };
   }
   const dedupId = sha256Hex(`redrive ${runId} ${delivery.messageId}`); // B3
-  const outcome = await sendPatiently(ports, originalOf(letter, { fifo: source.fifo, dedupId }));
+  const { fifo, limits } = source;
+  const original = originalOf(letter, { fifo, limits, dedupId });
+  const outcome = await sendPatiently(ports, original);
   if (outcome.kind === "refused") {
     return { kind: "refused", reason: `${outcome.code}: ${outcome.message}` };
   }

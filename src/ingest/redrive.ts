@@ -19,7 +19,7 @@ import {
 } from "../core/units.ts";
 import type { Random } from "../ports/random.ts";
 import { dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { type Letter, objectUrl, readLetter } from "./dead-letter-read.ts";
+import { type Letter, objectUrl, recogniseLetter } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import type { Dossier } from "./dossier.ts";
 import { HALT_MS } from "./fail.ts";
@@ -206,7 +206,7 @@ async function* fromQueue(run: Run, scan: DeadLetterScan): AsyncGenerator<Redriv
     const deliveries = await scan.next();
     if (deliveries.length === 0) return;
     for (const delivery of deliveries) {
-      const letter = readLetter(delivery, run.scope);
+      const letter = await recogniseLetter(run.ports.ledger, delivery, run.scope);
       if (letter === null || !isFrom(letter, run.ports.source.name)) continue;
       if (!run.wanted(letter)) continue; // V1
       if (!run.mayGoOn()) return;
