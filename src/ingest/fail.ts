@@ -39,6 +39,7 @@ import { isOf } from "./policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
 import { retryDelayMs } from "./policy/retry.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
+import { triedNote } from "./tried-note.ts";
 
 /** How long a record that was given up on waits in its own queue before it is looked at again. */
 export const HALT_MS: DurationMs = minutes(15);
@@ -172,10 +173,13 @@ class LedgerFailures implements FailStage {
 
   /** Writes the failure down and sends the delivery back for a while (F1). */
   async #retry(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
-    const { ledger, random, telemetry } = this.#ports;
+    const { clock, ledger, random, telemetry } = this.#ports;
     const { scope, pipeline } = this.#options;
     const attempt = this.#attemptOf(record, claim, failed, hold);
-    const [result] = await ledger.fail(scope, [{ ...attempt, permanent: false }]);
+    const note = triedNote(record, clock.now());
+    const [result] = await ledger.fail(scope, [
+      { ...attempt, permanent: false, ...(note !== null && { note }) },
+    ]);
     if (result === undefined || result.kind === "fenced") return LOST;
     const { errorClass, blames } = failed.verdict;
     telemetry.count(METRICS.retries.name, 1, { reason: errorClass });
