@@ -99,7 +99,8 @@ export async function listDeadLetters(
   for (const [key, letters] of copies ?? []) {
     const [letter] = letters;
     if (letter === undefined) continue;
-    const { errorClass, fingerprint, keys, objects, failedAt, message } = letter;
+    const { errorClass, fingerprint, keys, shownObject, failedAt, message } = letter;
+    const objects = shownObject === null ? [] : [shownObject];
     const facts = { errorClass, fingerprint, keys, objects, failedAt, message };
     await add(key, { ...facts, dossier: null, copies: letters.length }); // I3
   }

@@ -49,6 +49,8 @@ export interface Letter extends DeadLetterFacts {
   /** Of the failure; 0 where there is none. */
   readonly fence: Fence;
   readonly message: string;
+  /** Its object as it may be shown; `objects` is what it is chosen by, and nobody's to see. */
+  readonly shownObject: string | null;
 }
 
 const NO_FENCE = fenceOf(0);
@@ -77,9 +79,18 @@ export async function recogniseLetter(
   const { error_class: errorClass, fingerprint, message, last_failed_at } = dossier;
   const records = meant.map((each) => each.record);
   const fence = letter.failure?.fence ?? (await fenceIn(ledger, scope, record.key, dossier));
-  const facts = { ...{ errorClass, fingerprint, message }, failedAt: epochMs(last_failed_at) };
+  const shownObject = dossier.object === null ? null : objectUrl(dossier.object);
+  const failedAt = epochMs(last_failed_at);
+  const facts = { errorClass, fingerprint, message, shownObject, failedAt };
   const failure = { ...failureIn(dossier), fence, ...letter.failure };
-  return { ...letter, ...about(records), records, ...facts, failure, fence: fenceOf(fence) };
+  return {
+    ...letter,
+    ...about(records, failure),
+    records,
+    ...facts,
+    failure,
+    fence: fenceOf(fence),
+  };
 }
 
 /** Of a letter that was sent and not yet noted, the ledger tells the fence. */
@@ -102,7 +113,7 @@ function readLetter(delivery: Delivery, scope: LedgerScope): Letter | null {
   if (records.length === 0) return null; // R1
   const failure = readFailure(attributes[DEAD_LETTER_ATTRIBUTES.failure]);
   return {
-    ...about(records),
+    ...about(records, failure),
     delivery,
     scope,
     records,
@@ -125,7 +136,7 @@ function backStop(
   const moved = delivery.movedFrom !== null;
   const word = moved ? BACK_STOP_CLASS : UNKNOWN_CLASS;
   return {
-    ...about(records),
+    ...about(records, null),
     delivery,
     scope,
     records,
@@ -140,10 +151,12 @@ function backStop(
   };
 }
 
-function about(records: readonly LetterRecord[]) {
+function about(records: readonly LetterRecord[], failure: FailureFacts | null) {
+  const objects = records.flatMap(({ object }) => (object === null ? [] : [objectUrl(object)]));
   return {
     keys: records.flatMap(({ key, identity }) => [key, identity]),
-    objects: records.flatMap(({ object }) => (object === null ? [] : [objectUrl(object)])),
+    objects,
+    shownObject: failure?.object ?? objects[0] ?? null,
   };
 }
 

@@ -67,7 +67,14 @@ test("a letter fits wherever its message did, and gives back what came", () => {
       const letter = {
         ...{ delivery: { ...delivery, attributes: message.attributes }, scope: SCOPE, records: [] },
         ...{ failure: text === undefined ? null : JSON.parse(text), fence: FENCE, message: "" },
-        ...{ errorClass: "", fingerprint: "", keys: [], objects: [], failedAt: epochMs(0) },
+        ...{
+          errorClass: "",
+          fingerprint: "",
+          keys: [],
+          objects: [],
+          shownObject: null,
+          failedAt: epochMs(0),
+        },
       };
       const back = originalOf(letter, { ...target, dedupId: "d" });
       const { "tidegate.redriven": _, ...returned } = back.attributes;

@@ -13,6 +13,7 @@
 
 import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
+import { MASKED } from "../core/mask.ts";
 import { messageBytes } from "../core/message-size.ts";
 import type { Fence, RecordKey } from "../core/record-state.ts";
 import { clampText } from "../core/text.ts";
@@ -45,6 +46,8 @@ export interface FailureFacts {
   readonly queue: string;
   readonly message_id: string;
   readonly failed_at: number;
+  /** As `s3://bucket/key` with what is masked hidden; left out where nothing is. */
+  readonly object?: string;
   /** Attributes of the original that did not fit beside ours. */
   readonly attributes: Readonly<Record<string, string>>;
 }
@@ -81,7 +84,11 @@ const BARE: OwnWords = { attributes: {}, facts: null };
 function ownWords(delivery: Delivery, dossier: Dossier, fence: Fence): readonly OwnWords[] {
   const { attempts, queue, last_failed_at: failed_at, record_key } = dossier;
   const message = clampText(dossier.message, MESSAGE_CHARS_MAX);
-  const facts = { fence, attempts, message, queue, message_id: delivery.messageId, failed_at };
+  const object = maskedObject(dossier);
+  const facts = {
+    ...{ fence, attempts, message, queue, message_id: delivery.messageId, failed_at },
+    ...(object !== null && { object }),
+  };
   const key = { [DEAD_LETTER_ATTRIBUTES.key]: record_key };
   const all = {
     ...key,
@@ -92,6 +99,12 @@ function ownWords(delivery: Delivery, dossier: Dossier, fence: Fence): readonly 
     { attributes: all, facts },
     { attributes: key, facts: { ...facts, message: "" } },
   ];
+}
+
+/** The object as it may be shown, where that is not as it is (X3). */
+function maskedObject({ object }: Dossier): string | null {
+  const url = object === null ? "" : `s3://${object.bucket}/${object.key}`;
+  return url.includes(MASKED) ? url : null;
 }
 
 /** The original's attributes and ours; those that are too many go along in ours. */

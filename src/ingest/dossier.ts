@@ -18,6 +18,8 @@ export interface Dossier {
   readonly message_id: string;
   readonly group_id: string | null;
   readonly object: { readonly bucket: string; readonly key: string } | null;
+  /** By which whoever knows the object's key finds the dossier although it is masked. */
+  readonly object_digest?: string | null;
   readonly error_class: string;
   readonly fingerprint: string;
   readonly message: string;

@@ -10,11 +10,11 @@
 import { type LedgerScope, recordKey } from "../core/record-state.ts";
 import type { QueueReceiver } from "../ports/queue-receiver.ts";
 import { type DeadLetterPorts, dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { type Letter, objectUrl, recogniseLetter } from "./dead-letter-read.ts";
+import { type Letter, recogniseLetter } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import { type DeadLetterFilter, matchesFilter } from "./policy/dead-letter-filter.ts";
-import type { RedriveItem } from "./redrive.ts";
+import { itemOfLetter, type RedriveItem } from "./redrive.ts";
 import { takeAway } from "./redrive-step.ts";
 
 export interface DropPorts extends DeadLetterPorts {
@@ -91,7 +91,7 @@ async function* dropLetters(
     for (const delivery of deliveries) {
       const letter = await recogniseLetter(run.ports.ledger, delivery, run.scope);
       if (letter === null || !run.wanted(letter)) continue; // O1
-      const item = itemOf(letter);
+      const item = itemOfLetter(letter);
       const copy = run.handled.has(item.key);
       if (!copy && !run.mayGoOn()) return;
       run.handled.add(item.key);
@@ -148,14 +148,4 @@ async function* dropDossier(
   }
   await ledger.removeNotes(run.scope, "dossier", [key]);
   yield { kind: dead_letter === null ? "let-go" : "dropped", item }; // O3
-}
-
-function itemOf({ records, errorClass, fingerprint, failedAt }: Letter): RedriveItem {
-  const [record] = records;
-  const object = record?.object ?? null;
-  return {
-    key: record?.key ?? "",
-    object: object === null ? null : objectUrl(object),
-    ...{ errorClass, fingerprint, failedAt },
-  };
 }

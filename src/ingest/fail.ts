@@ -23,7 +23,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { QueueSender } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
-import type { Telemetry } from "../ports/telemetry.ts";
+import type { LogFields, Telemetry } from "../ports/telemetry.ts";
 import type { Claim } from "./claim.ts";
 import { deadLetterOf, isDeadLetterOf, mayBeBareLetter, sendDeadLetter } from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
@@ -39,6 +39,7 @@ import { isOf } from "./policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
 import { retryDelayMs } from "./policy/retry.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
+import type { RecordMask } from "./record-mask.ts";
 import { triedNote } from "./tried-note.ts";
 
 /** How long a record that was given up on waits in its own queue before it is looked at again. */
@@ -73,6 +74,7 @@ export interface FailPorts {
   readonly deadLetters: QueueSender | null;
   readonly telemetry: Telemetry;
   readonly mask: Mask;
+  readonly masked: RecordMask;
 }
 
 export interface FailOptions {
@@ -110,7 +112,7 @@ class LedgerFailures implements FailStage {
     const { error, stage, secrets } = failure;
     if (isOf(error, LeaseLost)) return LOST;
     if (isOf(error, Stopping)) return this.giveBack(record, claim, hold);
-    const failed = this.#read(record, error, secrets);
+    const failed = this.#read(record, hold, error, secrets);
     const { retry, blames } = failed.verdict;
     try {
       if (stage === "commit" && retry !== "never" && blames !== "record") {
@@ -132,7 +134,7 @@ class LedgerFailures implements FailStage {
     secrets?: readonly string[],
   ): Outcome {
     const { random } = this.#ports;
-    const failed = this.#read(record, error, secrets);
+    const failed = this.#read(record, hold, error, secrets);
     const { receiveCount } = hold.delivery;
     const delayMs = retryDelayMs(this.#options.pipeline.retry, receiveCount, random.fraction());
     this.#warn(`comes back later: ${failed.message}`, record, failed, delayMs, hold);
@@ -193,7 +195,7 @@ class LedgerFailures implements FailStage {
   /** Gives the record up: dossier and state in one write, then the dead letter (F2). */
   async #park(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
     const { clock, ledger, telemetry } = this.#ports;
-    const { scope, queue, runId } = this.#options;
+    const { scope, queue } = this.#options;
     const dossier = await makeDossier(this.#ports, this.#options, { record, claim, failed, hold });
     const body = encodeDossier(dossier);
     const former = await ledger.findNote(scope, "dossier", record.key);
@@ -205,7 +207,7 @@ class LedgerFailures implements FailStage {
     const { errorClass } = failed.verdict;
     telemetry.count(METRICS.deadLetters.name, 1, { queue: queue.name, class: errorClass });
     telemetry.log("error", `given up on: ${failed.message}`, {
-      ...logFieldsOf(record, hold, runId),
+      ...this.#logFields(record, failed, hold),
       error_class: errorClass,
       fingerprint: failed.fingerprint,
       attempts: result.attempts,
@@ -251,22 +253,34 @@ class LedgerFailures implements FailStage {
   }
 
   /** The error in words that may be shown to anybody. */
-  #read(record: WorkRecord, error: unknown, quoted: readonly string[] = []): Failed {
-    const { mask } = this.#ports;
+  #read(
+    record: WorkRecord,
+    { delivery: { groupId } }: Hold,
+    error: unknown,
+    quoted: readonly string[] = [],
+  ): Failed {
+    const { mask, masked } = this.#ports;
     const verdict = classify(error, this.#options.pipeline.errors);
-    const secrets = [...mask.secretsOf(record.original), ...quoted];
+    const secrets = [...masked.secretsOf(record), ...quoted];
     const stack = stackOf(error);
     return {
       verdict,
+      secrets,
+      groupId: groupId === null ? null : mask.text(groupId, secrets),
       fingerprint: fingerprintOf(error, verdict.errorClass),
       message: mask.text(messageOf(error), secrets),
       stack: stack === null ? null : mask.text(stack, secrets),
     };
   }
 
+  #logFields(record: WorkRecord, { secrets }: Failed, hold: Hold): LogFields {
+    const { masked } = this.#ports;
+    return logFieldsOf(record, hold, this.#options.runId, { masked, secrets });
+  }
+
   #warn(message: string, record: WorkRecord, failed: Failed, delayMs: number, hold: Hold): void {
     this.#ports.telemetry.log("warn", message, {
-      ...logFieldsOf(record, hold, this.#options.runId),
+      ...this.#logFields(record, failed, hold),
       error_class: failed.verdict.errorClass,
       delay_ms: delayMs,
     });

@@ -307,9 +307,9 @@ async function* takeDossier(run: Run, dossier: Dossier): AsyncGenerator<RedriveE
   yield run.tell({ kind: "reopened", item, deliveredBy: addMs(clock.now(), HALT_MS) });
 }
 
-function itemOfLetter({ records, objects, errorClass, fingerprint, failedAt }: Letter) {
-  const key: string = records[0]?.key ?? "";
-  return { key, object: objects[0] ?? null, errorClass, fingerprint, failedAt };
+export function itemOfLetter(letter: Letter): RedriveItem {
+  const { records, shownObject: object, errorClass, fingerprint, failedAt } = letter;
+  return { key: records[0]?.key ?? "", object, errorClass, fingerprint, failedAt };
 }
 
 function itemOfDossier(dossier: Dossier): RedriveItem {

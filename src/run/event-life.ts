@@ -4,12 +4,13 @@
 //       events that were given up on, and by notes of events that were tried more than once. An
 //       event at its first attempt is known by its key only.
 
+import { MASKED } from "../core/mask.ts";
 import { recordKey as scopedKey } from "../core/record-key.ts";
 import { type LedgerScope, type RecordKey, recordKey } from "../core/record-state.ts";
 import type { EpochMs } from "../core/units.ts";
 import { dossiersOf } from "../ingest/dead-letter-list.ts";
 import { type Dossier, decodeDossier } from "../ingest/dossier.ts";
-import { findTried } from "../ingest/tried-note.ts";
+import { findTried, objectDigest } from "../ingest/tried-note.ts";
 import type { Ledger, RecordView } from "../ports/ledger.ts";
 
 export interface EventLife {
@@ -82,10 +83,12 @@ async function keysOf(
   const keys = new Set<RecordKey>();
   const buckets = new Set(bucket === null ? [] : [bucket]);
   // The ledger orders dossiers by key, not by object.
-  for await (const { object, record_key } of dossiersOf(ledger, scope)) {
-    if (object?.key !== path || (bucket !== null && object.bucket !== bucket)) continue;
+  const digest = objectDigest(path);
+  for await (const { object, object_digest, record_key } of dossiersOf(ledger, scope)) {
+    if (object === null || (object.key !== path && object_digest !== digest)) continue;
+    if (bucket !== null && object.bucket !== bucket && object.bucket !== MASKED) continue;
     keys.add(recordKey(record_key));
-    buckets.add(object.bucket);
+    if (object.bucket !== MASKED) buckets.add(object.bucket);
   }
   for (const tried of await findTried(ledger, scope, { bucket, key: path })) {
     keys.add(tried.key);
