@@ -19,6 +19,7 @@ import {
   type DeadLetterFilter,
   matchesFilter,
 } from "./policy/dead-letter-filter.ts";
+import { showRecords } from "./show-records.ts";
 
 /** What the ledger says of a record; "unknown" if it has forgotten it or never knew. */
 export type LedgerState = RecordView["record"]["kind"] | "unknown";
@@ -82,19 +83,16 @@ export async function listDeadLetters(
   const { scope, filter = {}, signal } = request;
   const now = clock.now();
   const copies = queue === undefined ? null : await copiesIn(ledger, queue, scope, signal);
-  const listed: DeadLetter[] = [];
-  const add = async (key: RecordKey, rest: Omit<DeadLetter, "scope" | "key" | "state">) => {
-    if (!matchesFilter(rest, filter, now)) return;
-    const state = (await ledger.show(scope, key))?.record.kind ?? "unknown";
-    if (state === "committed" && rest.dossier !== null && (rest.copies ?? 0) === 0) return; // I1
-    listed.push({ scope, key, state, ...rest });
+  const found: Omit<DeadLetter, "scope" | "state">[] = [];
+  const add = (key: RecordKey, rest: Omit<DeadLetter, "scope" | "key" | "state">) => {
+    if (matchesFilter(rest, filter, now)) found.push({ key, ...rest });
   };
   for await (const dossier of dossiersOf(ledger, scope)) {
     const key = recordKey(dossier.record_key);
-    const found = copies?.get(key);
+    const letters = copies?.get(key);
     copies?.delete(key);
-    const count = copies === null ? null : (found?.length ?? 0);
-    await add(key, { ...factsOf(dossier), message: dossier.message, dossier, copies: count });
+    const count = copies === null ? null : (letters?.length ?? 0);
+    add(key, { ...factsOf(dossier), message: dossier.message, dossier, copies: count });
   }
   for (const [key, letters] of copies ?? []) {
     const [letter] = letters;
@@ -102,8 +100,19 @@ export async function listDeadLetters(
     const { errorClass, fingerprint, keys, shownObject, failedAt, message } = letter;
     const objects = shownObject === null ? [] : [shownObject];
     const facts = { errorClass, fingerprint, keys, objects, failedAt, message };
-    await add(key, { ...facts, dossier: null, copies: letters.length }); // I3
+    add(key, { ...facts, dossier: null, copies: letters.length }); // I3
   }
+  const views = await showRecords(
+    ledger,
+    scope,
+    found.map(({ key }) => key),
+  );
+  const stateOf = (key: RecordKey): LedgerState => views.get(key)?.record.kind ?? "unknown";
+  const listed = found
+    .map((each) => ({ ...each, scope, state: stateOf(each.key) }))
+    .filter(({ state, dossier, copies }) => {
+      return state !== "committed" || dossier === null || (copies ?? 0) > 0; // I1
+    });
   return listed.toSorted((left, right) => right.failedAt - left.failedAt);
 }
 

@@ -8,9 +8,12 @@
 //   R3. What goes back is what came: the same body, the same attributes, ours taken off,
 //       and one that says that it was sent again, where there is room for it.
 //   R4. A letter that could not carry all our words (X4 of dead-letter.ts) is read together with
-//       its dossier, which has them.
+//       its dossier, which has them. One that may be bare and of which our ledger knows nothing is
+//       taken for another pipeline's and left alone: its body would be readable to anybody.
 
+import { SQS_MESSAGE_BYTES_MAX } from "../core/limits.ts";
 import { messageBytes } from "../core/message-size.ts";
+import { parseQueueArn } from "../core/queue-arn.ts";
 import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../core/record-state.ts";
 import { fenceOf } from "../core/record-state.ts";
 import { epochMs } from "../core/units.ts";
@@ -31,6 +34,7 @@ import {
   type DeadLetterFacts,
   UNKNOWN_CLASS,
 } from "./policy/dead-letter-filter.ts";
+import { showRecords } from "./show-records.ts";
 
 /** One record that a dead letter stands for. */
 export interface LetterRecord {
@@ -54,6 +58,8 @@ export interface Letter extends DeadLetterFacts {
 }
 
 const NO_FENCE = fenceOf(0);
+/** More than the least that a letter says of itself. */
+const WORDS_BYTES_MAX = 8_192;
 
 /** Reads a dead letter, and what its dossier tells where it is silent itself (R4). */
 export async function recogniseLetter(
@@ -74,7 +80,10 @@ export async function recogniseLetter(
     dossier.dead_letter?.message_id === delivery.messageId;
   const meant = found.some(named) ? found.filter(named) : found;
   const [first] = meant;
-  if (first === undefined) return letter;
+  if (first === undefined) {
+    const foreign = mayBeBare(delivery) && !(await knowsAny(ledger, letter));
+    return foreign ? null : letter;
+  }
   const { record, dossier } = first;
   const { error_class: errorClass, fingerprint, message, last_failed_at } = dossier;
   const records = meant.map((each) => each.record);
@@ -91,6 +100,20 @@ export async function recogniseLetter(
     failure,
     fence: fenceOf(fence),
   };
+}
+
+/** Whether there was hardly room for a word of ours. */
+function mayBeBare({ body, attributes }: Delivery): boolean {
+  return messageBytes(body, attributes) > SQS_MESSAGE_BYTES_MAX - WORDS_BYTES_MAX;
+}
+
+async function knowsAny(ledger: Ledger, { scope, records }: Letter): Promise<boolean> {
+  const views = await showRecords(
+    ledger,
+    scope,
+    records.map(({ key }) => key),
+  );
+  return views.size > 0;
 }
 
 /** Of a letter that was sent and not yet noted, the ledger tells the fence. */
@@ -176,6 +199,12 @@ function readFailure(text: string | undefined): FailureFacts | null {
   } catch {
     return null; // Somebody tampered with it; the key and the body are still good.
   }
+}
+
+/** Whether a letter came from that queue, as far as it tells: others may share its queue. */
+export function isFrom({ failure, delivery }: Letter, queue: string): boolean {
+  const from = failure?.queue ?? parseQueueArn(delivery.movedFrom ?? "")?.name ?? queue;
+  return from === queue;
 }
 
 /** The message as it was before it became a dead letter (R3). */

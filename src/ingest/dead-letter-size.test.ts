@@ -151,7 +151,7 @@ describe.each([
     await using _world = world;
     const { cloud, ledger, deadLetters } = world;
     const ports = { clock: cloud.clock, ledger, deadLetters };
-    const options = { scope: SCOPE, filter: { errorClass: "schema" } };
+    const options = { scope: SCOPE, source: "work", filter: { errorClass: "schema" } };
     const events = await inTime(world, collect(dropDeadLetters(ports, options)));
     expect(events).toMatchObject([{ kind: "dropped", item: { errorClass: "schema" } }]);
     expect(await world.depth(deadLetters)).toBe(0);
