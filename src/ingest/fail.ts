@@ -225,8 +225,8 @@ class LedgerFailures implements FailStage {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
-    const { message, bare } = deadLetterOf(hold.delivery, dossier, fence, deadLetters);
-    const sent = await sendDeadLetter({ clock, deadLetters }, message);
+    const { message: letter, bare } = deadLetterOf(hold.delivery, dossier, fence, deadLetters);
+    const sent = await sendDeadLetter({ clock, deadLetters }, letter);
     const dead_letter = { ...sent, fence, ...(bare && { bare }) };
     const body = encodeDossier({ ...dossier, dead_letter });
     const at = laterOf(clock.now(), writtenAt); // F7
