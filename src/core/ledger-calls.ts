@@ -64,8 +64,9 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
       const { owner, leaseMs } = lease;
       checkLease(leaseMs, owner);
       return await batch<ClaimRequest, ClaimResult>(scope, requests, (request) => {
-        const { key, receivedAt, object = null } = request;
-        return itemOf(key, object, { call: "claim", owner, leaseMs, receivedAt });
+        const { key, receivedAt, object = null, note = null } = request;
+        const call = { call: "claim", owner, leaseMs, receivedAt } as const;
+        return { ...itemOf(key, object, call), note };
       });
     },
     async renew(scope: LedgerScope, held: readonly Held[], leaseMs: DurationMs) {

@@ -8,6 +8,8 @@ export interface ClaimRequest {
   readonly key: RecordKey;
   readonly receivedAt: EpochMs;
   readonly object?: ObjectRef;
+  /** Added with the claim in one atomic write, and not at all if that is refused. */
+  readonly note?: NoteInput;
 }
 
 export interface Lease {
@@ -59,7 +61,7 @@ export interface DirectCommit {
   readonly writes?: readonly SinkWrite[];
 }
 
-export const NOTE_KINDS = ["dossier", "duplicates", "watermark"] as const;
+export const NOTE_KINDS = ["dossier", "duplicates", "tried", "watermark"] as const;
 
 /** What a note is for; kinds do not meet. */
 export type NoteKind = (typeof NOTE_KINDS)[number];
@@ -67,7 +69,7 @@ export type NoteKind = (typeof NOTE_KINDS)[number];
 /** What is to be added to the note of that kind and name. */
 export interface NoteInput {
   readonly kind: NoteKind;
-  /** A record key, or the name of a stream. */
+  /** A record key, with what it is found by before it, or the name of a stream. */
   readonly name: string;
   readonly at: EpochMs;
   /** Added to what was counted before. */

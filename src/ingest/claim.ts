@@ -22,6 +22,7 @@ import type { Turn } from "../ports/turn.ts";
 import { isOurs } from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Hold } from "./hold.ts";
+import { triedNote } from "./tried-note.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
 /** The right to work on a record. */
@@ -75,7 +76,8 @@ export function createClaimStage(
   };
   return {
     letGo,
-    async claim({ key, object, content }, hold) {
+    async claim(record, hold) {
+      const { key, object, content } = record;
       const { delivery, receivedAt } = hold;
       const startedAt = clock.now();
       if (onReceipt.has(key)) {
@@ -85,7 +87,9 @@ export function createClaimStage(
         onReceipt.add(key);
         return { kind: "claimed", fence: null, attempt: 1, startedAt }; // C4
       }
-      const answer = await ask({ key, receivedAt, ...(object !== null && { object }) });
+      const note = delivery.receiveCount > 1 ? triedNote(record, receivedAt) : null; // J1
+      const more = { ...(object !== null && { object }), ...(note !== null && { note }) };
+      const answer = await ask({ key, receivedAt, ...more });
       if (answer.kind !== "claimed") return answer;
       const { fence, attempt } = answer;
       keeper.attach(delivery.receipt, { key, fence });

@@ -22,6 +22,7 @@ import { createHandleStage } from "./handle.ts";
 import { createLaneNames } from "./lane-names.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
 import type { Stages } from "./pipeline.ts";
+import { createRecordMask } from "./record-mask.ts";
 import { createSettler, type Settler } from "./settle.ts";
 import { createSinkBreaker, type SinkBreaker } from "./sink-breaker.ts";
 import { createTally } from "./tally.ts";
@@ -98,18 +99,19 @@ function createStages(
   const receiptIsEnough = auto || (pipeline.lease === "receipt" && sink?.mode !== "idempotent");
   const leaseMs = pipeline.visibilityMs;
   const mask = createMask(pipeline.mask);
+  const masked = createRecordMask(mask);
   return {
     clock: ports.clock,
     random: ports.random,
-    tally: createTally(ports, { queue: queue.name, runId }),
+    tally: createTally({ ...ports, masked }, { queue: queue.name, runId }),
     watermark: createWatermarkTracker(ports, options),
     halting: queue.fifo,
     attemptsMax: pipeline.retry.attempts,
     decode: (hold) => decodeDelivery(pipeline, hold.delivery),
-    laneOf: createLaneNames({ telemetry, mask }, pipeline, queue.fifo),
+    laneOf: createLaneNames({ telemetry, mask, masked }, pipeline, queue.fifo),
     claim: createClaimStage(ports, { ...options, leaseMs, receiptIsEnough }),
-    handle: createHandleStage({ ...ports, deadlines, mask }, options),
+    handle: createHandleStage({ ...ports, deadlines, mask, masked }, options),
     commit: createCommitStage({ ...ports, deadlines }, options),
-    fail: createFailStage({ ...ports, mask }, { ...options, queue }),
+    fail: createFailStage({ ...ports, mask, masked }, { ...options, queue }),
   };
 }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { createConsumerWorld } from "../../test/support/consumer-world.ts";
 import { recordKey } from "../core/record-key.ts";
 import { recordKey as ledgerKey } from "../core/record-state.ts";
+import type { Queue } from "../ports/queue-receiver.ts";
 import { PermanentError, RetryLater } from "./handler-errors.ts";
 
 test("every message is handled once and acknowledged after its commit", async () => {
@@ -302,4 +303,59 @@ test("the depth of the dead letters is asked for once a minute, and soon after o
   await world.send("poison");
   await world.pass(7_000);
   expect(asked).toBe(3);
+});
+
+/** A queue whose answers to receives are on the way until they are let through. */
+function slowAnswers() {
+  let arrive = () => {};
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  let asked = 0;
+  const wrapQueue = (queue: Queue): Queue => ({
+    ...queue,
+    async receive(request, signal) {
+      const deliveries = await queue.receive(request, signal);
+      asked += 1;
+      await arrived;
+      return deliveries;
+    },
+  });
+  return { wrapQueue, arrive: () => arrive(), asked: () => asked };
+}
+
+test("stopping waits for the poll under way and hands back what it brings (U3)", async () => {
+  const { wrapQueue, arrive, asked } = slowAnswers();
+  const handled: string[] = [];
+  await using world = await createConsumerWorld({
+    wrapQueue,
+    handler: ({ envelope }) => void handled.push(envelope.dedupe_key),
+  });
+  await world.send("k");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.settle();
+  expect(asked()).toBe(1);
+  const after: object[] = [];
+  const stopped = consumer.stop().then(async () => void after.push(await world.queue.facts()));
+  await world.settle();
+  expect(after).toEqual([]);
+  arrive();
+  await world.settle();
+  await stopped;
+  expect(after).toMatchObject([{ visible: 1, hidden: 0 }]);
+  expect(handled).toEqual([]);
+});
+
+test("a poll that hears no abort does not keep a consumer from stopping (U3)", async () => {
+  const { wrapQueue } = slowAnswers();
+  await using world = await createConsumerWorld({ wrapQueue });
+  await world.send("k");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.settle();
+  const stopped = consumer.stop();
+  await world.pass(5_000);
+  await stopped;
+  expect(await world.depth()).toBe(1);
 });

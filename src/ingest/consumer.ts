@@ -4,7 +4,8 @@
 //   U2. Draining takes nothing new, hands back what has not begun, and waits for what has: first
 //       politely, then by aborting it. No acknowledgement is lost on the way.
 //   U3. Stopping at once is safe as well: what was not told to the queue comes back by itself, and
-//       what was committed is known as a duplicate then.
+//       what was committed is known as a duplicate then. It too waits for polls under way, though
+//       not for ever, so that what they still bring is handed back before it resolves.
 
 import { type DurationMs, durationMs, type EpochMs, msBetween, seconds } from "../core/units.ts";
 import type { Delivery } from "../ports/queue-receiver.ts";
@@ -43,7 +44,7 @@ export interface Consumer {
   start(): Promise<void>;
   /** Takes nothing new, lets what has begun come to an end, and resolves when all is told (U2). */
   drain(): Promise<void>;
-  /** Stops at once (U3). */
+  /** Aborts what has begun, and resolves when no poll is under way and all is told (U3). */
   stop(): Promise<void>;
   /** Resolves when nothing is in hand and everything was told to the queue. */
   idle(): Promise<void>;
@@ -51,6 +52,8 @@ export interface Consumer {
 }
 
 export const DRAIN_MS_DEFAULT: DurationMs = seconds(25);
+/** How long a poll that was aborted may take to end: a port that hears no abort keeps nobody. */
+const QUIET_MS_MAX: DurationMs = seconds(2);
 /** How long aborted work may take to be given back. */
 const GIVE_BACK_MS: DurationMs = seconds(2);
 /** Deliveries in hand beyond those at work: one receive (U1). */
@@ -117,15 +120,17 @@ class QueueConsumer implements Consumer {
     const quiet = this.#receiver.stop();
     this.#parts.lanes.skipWaiting();
     await quiet;
-    await this.#emptyWithin(this.#drainMs); // U2
+    await this.#within(this.#drainMs, this.#empty()); // U2
     await this.#finish();
   }
 
   async stop(): Promise<void> {
     this.#draining = true;
-    void this.#receiver.stop();
+    const quiet = this.#receiver.stop();
     this.#parts.lanes.skipWaiting();
-    await this.#finish(); // U3
+    this.#abortAll();
+    await this.#within(QUIET_MS_MAX, quiet); // U3
+    await this.#finish();
   }
 
   async idle(): Promise<void> {
@@ -188,18 +193,22 @@ class QueueConsumer implements Consumer {
     return new Promise((resolve) => this.#onEmpty.push(resolve));
   }
 
-  /** Resolves when nothing is in hand, or the time is up. */
-  async #emptyWithin(spanMs: DurationMs): Promise<void> {
+  /** Resolves when that has ended, or the time is up. */
+  async #within(spanMs: DurationMs, ended: Promise<void>): Promise<void> {
     const waited = new AbortController();
     const timer = this.#ports.clock.sleep(spanMs, waited.signal).catch(() => undefined);
-    await Promise.race([this.#empty(), timer]);
+    await Promise.race([ended, timer]);
     waited.abort();
+  }
+
+  #abortAll(): void {
+    for (const hold of this.#inHand) hold.abort(new Stopping("the consumer stops"));
   }
 
   async #finish(): Promise<void> {
     const { settler, duplicates, stages, deadlines } = this.#parts;
-    for (const hold of this.#inHand) hold.abort(new Stopping("the consumer stops"));
-    await this.#emptyWithin(GIVE_BACK_MS);
+    this.#abortAll();
+    await this.#within(GIVE_BACK_MS, this.#empty());
     await settler.flush();
     await duplicates.flush();
     await stages.watermark.save();

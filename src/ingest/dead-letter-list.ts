@@ -11,7 +11,7 @@ import { epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, RecordView } from "../ports/ledger.ts";
 import type { QueueReceiver } from "../ports/queue-receiver.ts";
-import { type Letter, objectUrl, readLetter } from "./dead-letter-read.ts";
+import { type Letter, objectUrl, recogniseLetter } from "./dead-letter-read.ts";
 import { startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import {
@@ -19,6 +19,7 @@ import {
   type DeadLetterFilter,
   matchesFilter,
 } from "./policy/dead-letter-filter.ts";
+import { showRecords } from "./show-records.ts";
 
 /** What the ledger says of a record; "unknown" if it has forgotten it or never knew. */
 export type LedgerState = RecordView["record"]["kind"] | "unknown";
@@ -81,33 +82,43 @@ export async function listDeadLetters(
   const { clock, ledger, queue } = ports;
   const { scope, filter = {}, signal } = request;
   const now = clock.now();
-  const copies = queue === undefined ? null : await copiesIn(queue, scope, signal);
-  const listed: DeadLetter[] = [];
-  const add = async (key: RecordKey, rest: Omit<DeadLetter, "scope" | "key" | "state">) => {
-    if (!matchesFilter(rest, filter, now)) return;
-    const state = (await ledger.show(scope, key))?.record.kind ?? "unknown";
-    if (state === "committed" && rest.dossier !== null && (rest.copies ?? 0) === 0) return; // I1
-    listed.push({ scope, key, state, ...rest });
+  const copies = queue === undefined ? null : await copiesIn(ledger, queue, scope, signal);
+  const found: Omit<DeadLetter, "scope" | "state">[] = [];
+  const add = (key: RecordKey, rest: Omit<DeadLetter, "scope" | "key" | "state">) => {
+    if (matchesFilter(rest, filter, now)) found.push({ key, ...rest });
   };
   for await (const dossier of dossiersOf(ledger, scope)) {
     const key = recordKey(dossier.record_key);
-    const found = copies?.get(key);
+    const letters = copies?.get(key);
     copies?.delete(key);
-    const count = copies === null ? null : (found?.length ?? 0);
-    await add(key, { ...factsOf(dossier), message: dossier.message, dossier, copies: count });
+    const count = copies === null ? null : (letters?.length ?? 0);
+    add(key, { ...factsOf(dossier), message: dossier.message, dossier, copies: count });
   }
   for (const [key, letters] of copies ?? []) {
     const [letter] = letters;
     if (letter === undefined) continue;
-    const { errorClass, fingerprint, keys, objects, failedAt, message } = letter;
+    const { errorClass, fingerprint, keys, shownObject, failedAt, message } = letter;
+    const objects = shownObject === null ? [] : [shownObject];
     const facts = { errorClass, fingerprint, keys, objects, failedAt, message };
-    await add(key, { ...facts, dossier: null, copies: letters.length }); // I3
+    add(key, { ...facts, dossier: null, copies: letters.length }); // I3
   }
+  const views = await showRecords(
+    ledger,
+    scope,
+    found.map(({ key }) => key),
+  );
+  const stateOf = (key: RecordKey): LedgerState => views.get(key)?.record.kind ?? "unknown";
+  const listed = found
+    .map((each) => ({ ...each, scope, state: stateOf(each.key) }))
+    .filter(({ state, dossier, copies }) => {
+      return state !== "committed" || dossier === null || (copies ?? 0) > 0; // I1
+    });
   return listed.toSorted((left, right) => right.failedAt - left.failedAt);
 }
 
 /** The letters in a queue by the key of their first record (I2). */
 async function copiesIn(
+  ledger: Ledger,
   queue: QueueReceiver,
   scope: LedgerScope,
   signal: AbortSignal | undefined,
@@ -117,7 +128,7 @@ async function copiesIn(
   try {
     for (let some = await scan.next(); some.length > 0; some = await scan.next()) {
       for (const delivery of some) {
-        const letter = readLetter(delivery, scope);
+        const letter = await recogniseLetter(ledger, delivery, scope);
         const key = letter?.records[0]?.key;
         if (letter === null || key === undefined) continue;
         found.set(key, [...(found.get(key) ?? []), letter]);

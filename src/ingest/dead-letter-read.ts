@@ -6,12 +6,19 @@
 //       died over it ("back-stop"), or was put there by somebody ("unknown"). It is read for its
 //       keys like any other.
 //   R3. What goes back is what came: the same body, the same attributes, ours taken off,
-//       and one that says that it was sent again.
+//       and one that says that it was sent again, where there is room for it.
+//   R4. A letter that could not carry all our words (X4 of dead-letter.ts) is read together with
+//       its dossier, which has them. One that may be bare and of which our ledger knows nothing is
+//       taken for another pipeline's and left alone: its body would be readable to anybody.
 
+import { SQS_MESSAGE_BYTES_MAX } from "../core/limits.ts";
+import { messageBytes } from "../core/message-size.ts";
+import { parseQueueArn } from "../core/queue-arn.ts";
 import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../core/record-state.ts";
 import { fenceOf } from "../core/record-state.ts";
 import { epochMs } from "../core/units.ts";
-import type { OutgoingMessage } from "../ports/queue.ts";
+import type { Ledger } from "../ports/ledger.ts";
+import type { OutgoingMessage, QueueSender } from "../ports/queue.ts";
 import type { Delivery } from "../ports/queue-receiver.ts";
 import {
   ATTRIBUTES_MAX,
@@ -21,11 +28,13 @@ import {
   REDRIVEN_ATTRIBUTE,
 } from "./dead-letter.ts";
 import { decodeDelivery } from "./decode.ts";
+import { type Dossier, decodeDossier } from "./dossier.ts";
 import {
   BACK_STOP_CLASS,
   type DeadLetterFacts,
   UNKNOWN_CLASS,
 } from "./policy/dead-letter-filter.ts";
+import { showRecords } from "./show-records.ts";
 
 /** One record that a dead letter stands for. */
 export interface LetterRecord {
@@ -44,12 +53,81 @@ export interface Letter extends DeadLetterFacts {
   /** Of the failure; 0 where there is none. */
   readonly fence: Fence;
   readonly message: string;
+  /** Its object as it may be shown; `objects` is what it is chosen by, and nobody's to see. */
+  readonly shownObject: string | null;
 }
 
 const NO_FENCE = fenceOf(0);
+/** More than the least that a letter says of itself. */
+const WORDS_BYTES_MAX = 8_192;
+
+/** Reads a dead letter, and what its dossier tells where it is silent itself (R4). */
+export async function recogniseLetter(
+  ledger: Ledger,
+  delivery: Delivery,
+  scope: LedgerScope,
+): Promise<Letter | null> {
+  const letter = readLetter(delivery, scope);
+  if (letter === null || delivery.movedFrom !== null) return letter;
+  if (delivery.attributes[DEAD_LETTER_ATTRIBUTES.errorClass] !== undefined) return letter;
+  const found: { readonly record: LetterRecord; readonly dossier: Dossier }[] = [];
+  for (const record of letter.records) {
+    const note = await ledger.findNote(scope, "dossier", record.key);
+    if (note !== undefined) found.push({ record, dossier: decodeDossier(note.body) });
+  }
+  // Of a message with many records, several may have been given up on, each with a letter.
+  const named = ({ dossier }: { readonly dossier: Dossier }) =>
+    dossier.dead_letter?.message_id === delivery.messageId;
+  const meant = found.some(named) ? found.filter(named) : found;
+  const [first] = meant;
+  if (first === undefined) {
+    const foreign = mayBeBare(delivery) && !(await knowsAny(ledger, letter));
+    return foreign ? null : letter;
+  }
+  const { record, dossier } = first;
+  const { error_class: errorClass, fingerprint, message, last_failed_at } = dossier;
+  const records = meant.map((each) => each.record);
+  const fence = letter.failure?.fence ?? (await fenceIn(ledger, scope, record.key, dossier));
+  const shownObject = dossier.object === null ? null : objectUrl(dossier.object);
+  const failedAt = epochMs(last_failed_at);
+  const facts = { errorClass, fingerprint, message, shownObject, failedAt };
+  const failure = { ...failureIn(dossier), fence, ...letter.failure };
+  return {
+    ...letter,
+    ...about(records, failure),
+    records,
+    ...facts,
+    failure,
+    fence: fenceOf(fence),
+  };
+}
+
+/** Whether there was hardly room for a word of ours. */
+function mayBeBare({ body, attributes }: Delivery): boolean {
+  return messageBytes(body, attributes) > SQS_MESSAGE_BYTES_MAX - WORDS_BYTES_MAX;
+}
+
+async function knowsAny(ledger: Ledger, { scope, records }: Letter): Promise<boolean> {
+  const views = await showRecords(
+    ledger,
+    scope,
+    records.map(({ key }) => key),
+  );
+  return views.size > 0;
+}
+
+/** Of a letter that was sent and not yet noted, the ledger tells the fence. */
+async function fenceIn(ledger: Ledger, scope: LedgerScope, key: RecordKey, dossier: Dossier) {
+  return dossier.dead_letter?.fence ?? (await ledger.show(scope, key))?.record.fence ?? NO_FENCE;
+}
+
+function failureIn(dossier: Dossier): Omit<FailureFacts, "fence"> {
+  const { attempts, message, queue, message_id, last_failed_at: failed_at } = dossier;
+  return { attempts, message, queue, message_id, failed_at, attributes: {} };
+}
 
 /** Reads a dead letter; null if it belongs to another pipeline or generation (R1). */
-export function readLetter(delivery: Delivery, scope: LedgerScope): Letter | null {
+function readLetter(delivery: Delivery, scope: LedgerScope): Letter | null {
   const { attributes } = delivery;
   const key = attributes[DEAD_LETTER_ATTRIBUTES.key];
   const all = recordsOf(delivery, scope);
@@ -58,7 +136,7 @@ export function readLetter(delivery: Delivery, scope: LedgerScope): Letter | nul
   if (records.length === 0) return null; // R1
   const failure = readFailure(attributes[DEAD_LETTER_ATTRIBUTES.failure]);
   return {
-    ...about(records),
+    ...about(records, failure),
     delivery,
     scope,
     records,
@@ -81,7 +159,7 @@ function backStop(
   const moved = delivery.movedFrom !== null;
   const word = moved ? BACK_STOP_CLASS : UNKNOWN_CLASS;
   return {
-    ...about(records),
+    ...about(records, null),
     delivery,
     scope,
     records,
@@ -96,10 +174,12 @@ function backStop(
   };
 }
 
-function about(records: readonly LetterRecord[]) {
+function about(records: readonly LetterRecord[], failure: FailureFacts | null) {
+  const objects = records.flatMap(({ object }) => (object === null ? [] : [objectUrl(object)]));
   return {
     keys: records.flatMap(({ key, identity }) => [key, identity]),
-    objects: records.flatMap(({ object }) => (object === null ? [] : [objectUrl(object)])),
+    objects,
+    shownObject: failure?.object ?? objects[0] ?? null,
   };
 }
 
@@ -121,15 +201,27 @@ function readFailure(text: string | undefined): FailureFacts | null {
   }
 }
 
+/** Whether a letter came from that queue, as far as it tells: others may share its queue. */
+export function isFrom({ failure, delivery }: Letter, queue: string): boolean {
+  const from = failure?.queue ?? parseQueueArn(delivery.movedFrom ?? "")?.name ?? queue;
+  return from === queue;
+}
+
 /** The message as it was before it became a dead letter (R3). */
 export function originalOf(
   { delivery, failure, records }: Letter,
-  to: { readonly fifo: boolean; readonly dedupId: string },
+  to: Pick<QueueSender, "fifo" | "limits"> & { readonly dedupId: string },
 ): OutgoingMessage {
+  const { body } = delivery;
   const kept = Object.entries(delivery.attributes).filter(([name]) => !isOurs(name));
+  const attributes = { ...Object.fromEntries(kept), ...failure?.attributes };
+  const marked = { ...attributes, [REDRIVEN_ATTRIBUTE]: "1" };
+  const room =
+    Object.keys(marked).length <= ATTRIBUTES_MAX &&
+    messageBytes(body, marked) <= to.limits.messageBytesMax;
   return {
-    body: delivery.body,
-    attributes: marked({ ...Object.fromEntries(kept), ...failure?.attributes }),
+    body,
+    attributes: room ? marked : attributes,
     groupId: to.fifo ? (delivery.groupId ?? records[0]?.key ?? delivery.messageId) : null,
     dedupId: to.fifo ? to.dedupId : null,
   };
@@ -137,10 +229,4 @@ export function originalOf(
 
 export function objectUrl(object: { readonly bucket: string; readonly key: string }): string {
   return `s3://${object.bucket}/${object.key}`;
-}
-
-/** Says that this was sent again, where there is room to say so. */
-function marked(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  if (Object.keys(attributes).length >= ATTRIBUTES_MAX) return attributes;
-  return { ...attributes, [REDRIVEN_ATTRIBUTE]: "1" };
 }

@@ -6,9 +6,15 @@
 //       standard queue a crash at the wrong moment may leave two, which all readers take for one.
 //   X3. The body is the original's, byte for byte. What is known of the failure is in attributes,
 //       masked, and the original's own attributes are kept beside it.
+//   X4. A letter fits wherever its message did. Where body and attributes would be over what the
+//       queue takes, what the dossier tells as well is left out; where no byte is to spare, the
+//       letter is bare: the message as it was and no word of ours, so that its body alone says
+//       whose it is. The dossier says that its letter is bare.
 
 import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
+import { MASKED } from "../core/mask.ts";
+import { messageBytes } from "../core/message-size.ts";
 import type { Fence, RecordKey } from "../core/record-state.ts";
 import { clampText } from "../core/text.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -28,9 +34,8 @@ export const DEAD_LETTER_ATTRIBUTES = {
 /** On what was sent again: it is claimed before it runs, as much may have happened since. */
 export const REDRIVEN_ATTRIBUTE = "tidegate.redriven";
 
-/** SQS takes ten; four are ours. */
+/** SQS takes ten, ours among them. */
 export const ATTRIBUTES_MAX = 10;
-const OWN_ATTRIBUTES = Object.keys(DEAD_LETTER_ATTRIBUTES).length;
 const MESSAGE_CHARS_MAX = 512;
 
 /** What `tidegate.failure` holds. */
@@ -41,39 +46,78 @@ export interface FailureFacts {
   readonly queue: string;
   readonly message_id: string;
   readonly failed_at: number;
+  /** As `s3://bucket/key` with what is masked hidden; left out where nothing is. */
+  readonly object?: string;
   /** Attributes of the original that did not fit beside ours. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The dead letter of a delivery (X3). */
+/** The dead letter of a delivery (X3), in the fullest form that the queue takes (X4). */
 export function deadLetterOf(
   delivery: Delivery,
   dossier: Dossier,
   fence: Fence,
-  fifo: boolean,
-): OutgoingMessage {
-  const names = Object.entries(delivery.attributes).filter(([name]) => !isOurs(name));
-  const kept = Object.fromEntries(names.slice(0, ATTRIBUTES_MAX - OWN_ATTRIBUTES));
-  const facts: FailureFacts = {
-    fence,
-    attempts: dossier.attempts,
-    message: clampText(dossier.message, MESSAGE_CHARS_MAX),
-    queue: dossier.queue,
-    message_id: delivery.messageId,
-    failed_at: dossier.last_failed_at,
-    attributes: Object.fromEntries(names.slice(ATTRIBUTES_MAX - OWN_ATTRIBUTES)),
-  };
-  return {
-    body: delivery.body,
-    attributes: {
-      ...kept,
-      [DEAD_LETTER_ATTRIBUTES.key]: dossier.record_key,
-      [DEAD_LETTER_ATTRIBUTES.errorClass]: dossier.error_class,
-      [DEAD_LETTER_ATTRIBUTES.fingerprint]: dossier.fingerprint,
-      [DEAD_LETTER_ATTRIBUTES.failure]: JSON.stringify(facts),
-    },
+  { fifo, limits }: Pick<QueueSender, "fifo" | "limits">,
+): { readonly message: OutgoingMessage; readonly bare: boolean } {
+  const { body } = delivery;
+  const fits = (own: OwnWords) =>
+    messageBytes(body, attributesOf(delivery, own)) <= limits.messageBytesMax;
+  const words = ownWords(delivery, dossier, fence).find(fits) ?? BARE;
+  const message = {
+    body,
+    attributes: attributesOf(delivery, words),
     groupId: fifo ? (delivery.groupId ?? dossier.record_key) : null,
     dedupId: fifo ? deadLetterDedupId(dossier.record_key, fence) : null, // X2
+  };
+  return { message, bare: words === BARE };
+}
+
+/** What we put beside an original's own attributes. */
+interface OwnWords {
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly facts: Omit<FailureFacts, "attributes"> | null;
+}
+
+const BARE: OwnWords = { attributes: {}, facts: null };
+
+/** All that we would say, and the least by which a letter names its dossier. */
+function ownWords(delivery: Delivery, dossier: Dossier, fence: Fence): readonly OwnWords[] {
+  const { attempts, queue, last_failed_at: failed_at, record_key } = dossier;
+  const message = clampText(dossier.message, MESSAGE_CHARS_MAX);
+  const object = maskedObject(dossier);
+  const facts = {
+    ...{ fence, attempts, message, queue, message_id: delivery.messageId, failed_at },
+    ...(object !== null && { object }),
+  };
+  const key = { [DEAD_LETTER_ATTRIBUTES.key]: record_key };
+  const all = {
+    ...key,
+    [DEAD_LETTER_ATTRIBUTES.errorClass]: dossier.error_class,
+    [DEAD_LETTER_ATTRIBUTES.fingerprint]: dossier.fingerprint,
+  };
+  return [
+    { attributes: all, facts },
+    { attributes: key, facts: { ...facts, message: "" } },
+  ];
+}
+
+/** The object as it may be shown, where that is not as it is (X3). */
+function maskedObject({ object }: Dossier): string | null {
+  const url = object === null ? "" : `s3://${object.bucket}/${object.key}`;
+  return url.includes(MASKED) ? url : null;
+}
+
+/** The original's attributes and ours; those that are too many go along in ours. */
+function attributesOf({ attributes }: Delivery, own: OwnWords): Record<string, string> {
+  const originals = Object.entries(attributes).filter(([name]) => !isOurs(name));
+  if (own.facts === null) return Object.fromEntries(originals);
+  const room = ATTRIBUTES_MAX - Object.keys(own.attributes).length - 1;
+  const rest = Object.fromEntries(originals.slice(room));
+  const facts: FailureFacts = { ...own.facts, attributes: rest };
+  return {
+    ...Object.fromEntries(originals.slice(0, room)),
+    ...own.attributes,
+    [DEAD_LETTER_ATTRIBUTES.failure]: JSON.stringify(facts),
   };
 }
 
@@ -99,11 +143,16 @@ export function isDeadLetterOf(delivery: Delivery, key: RecordKey, fence: Fence)
   }
 }
 
+/** Whether a delivery may be the bare letter of that dossier, come back (X4). */
+export function mayBeBareLetter({ messageId }: Delivery, dossier: Dossier): boolean {
+  return dossier.dead_letter?.bare === true && messageId !== dossier.message_id;
+}
+
 /** Puts a dead letter into its queue and tells what to write down about it. */
 export async function sendDeadLetter(
   ports: { readonly clock: Clock; readonly deadLetters: QueueSender },
   message: OutgoingMessage,
-): Promise<Omit<NonNullable<Dossier["dead_letter"]>, "fence">> {
+): Promise<Omit<NonNullable<Dossier["dead_letter"]>, "fence" | "bare">> {
   const { clock, deadLetters } = ports;
   const [outcome] = await deadLetters.sendBatch([message]);
   if (outcome?.kind === "sent") {

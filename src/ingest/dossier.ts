@@ -18,6 +18,8 @@ export interface Dossier {
   readonly message_id: string;
   readonly group_id: string | null;
   readonly object: { readonly bucket: string; readonly key: string } | null;
+  /** By which whoever knows the object's key finds the dossier although it is masked. */
+  readonly object_digest?: string | null;
   readonly error_class: string;
   readonly fingerprint: string;
   readonly message: string;
@@ -40,6 +42,8 @@ export interface Dossier {
     readonly sent_at: EpochMs;
     /** Of the failure that it tells of. */
     readonly fence: number;
+    /** It carries no word of ours, as there was no room for any. */
+    readonly bare?: boolean;
   } | null;
 }
 

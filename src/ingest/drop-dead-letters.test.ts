@@ -12,9 +12,10 @@ import { tooManyFailAgain } from "./policy/redrive-stop.ts";
 type World = Awaited<ReturnType<typeof createConsumerWorld>>;
 
 function drop(world: World, filter = {}, dryRun = false) {
-  const { cloud, ledger, deadLetters } = world;
+  const { cloud, ledger, queue, deadLetters } = world;
   const ports = { clock: cloud.clock, ledger, deadLetters };
-  return inTime(world, collect(dropDeadLetters(ports, { scope: SCOPE, filter, dryRun })));
+  const options = { scope: SCOPE, source: queue.name, filter, dryRun };
+  return inTime(world, collect(dropDeadLetters(ports, options)));
 }
 
 const handler = ({ envelope }: { envelope: { dedupe_key: string } }) => {

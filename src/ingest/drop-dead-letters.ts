@@ -1,5 +1,6 @@
 // Drop: takes dead letters away for good, with all that was written down about them.
-//   O1. Only what the filter names is touched; everything else is put back as it was found.
+//   O1. Only what the filter names, and what came from the queue that is meant, is touched: others
+//       may share the dead-letter queue. Everything else is put back as it was found.
 //   O2. The message first, the dossier second: whoever dies in between leaves a dossier, by which
 //       the next run finds what is left to be done.
 //   O3. The record stays parked: copies of the message that still come are acknowledged and not
@@ -8,14 +9,16 @@
 //       all: another reader may have it in hand.
 
 import { type LedgerScope, recordKey } from "../core/record-state.ts";
+import type { RecordView } from "../ports/ledger.ts";
 import type { QueueReceiver } from "../ports/queue-receiver.ts";
 import { type DeadLetterPorts, dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { type Letter, objectUrl, readLetter } from "./dead-letter-read.ts";
+import { isFrom, type Letter, recogniseLetter } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import { type DeadLetterFilter, matchesFilter } from "./policy/dead-letter-filter.ts";
-import type { RedriveItem } from "./redrive.ts";
+import { itemOfLetter, type RedriveItem } from "./redrive.ts";
 import { takeAway } from "./redrive-step.ts";
+import { batchesOf, showRecords } from "./show-records.ts";
 
 export interface DropPorts extends DeadLetterPorts {
   /** Null where there is no dead-letter queue. */
@@ -24,6 +27,8 @@ export interface DropPorts extends DeadLetterPorts {
 
 export interface DropOptions {
   readonly scope: LedgerScope;
+  /** Name of the queue whose dead letters are meant (O1). */
+  readonly source: string;
   readonly filter?: DeadLetterFilter | undefined;
   readonly dryRun?: boolean | undefined;
   readonly limit?: number | undefined;
@@ -45,9 +50,9 @@ export async function* dropDeadLetters(
   options: DropOptions,
 ): AsyncGenerator<DropEvent> {
   const { deadLetters, clock } = ports;
-  const { scope, filter = {}, limit = LIMIT_DEFAULT, signal } = options;
+  const { scope, source, filter = {}, limit = LIMIT_DEFAULT, signal } = options;
   const run: DropRun = {
-    ...{ ports, scope, dryRun: options.dryRun === true, handled: new Set() },
+    ...{ ports, scope, source, dryRun: options.dryRun === true, handled: new Set() },
     wanted: (facts) => matchesFilter(facts, filter, clock.now()),
     mayGoOn: () => signal?.aborted !== true && run.handled.size < limit,
   };
@@ -63,16 +68,27 @@ export async function* dropDeadLetters(
     const { visible, hidden, delayed } = await deadLetters.facts();
     empty = visible + hidden + delayed === 0;
   }
-  for await (const dossier of dossiersOf(ports.ledger, scope)) {
-    if (run.handled.has(dossier.record_key) || !run.wanted(factsOf(dossier))) continue;
-    if (!run.mayGoOn()) return;
-    yield* dropDossier(run, dossier, empty);
+  for await (const batch of batchesOf(dossiersOf(ports.ledger, scope))) {
+    const left = batch.filter(
+      (dossier) =>
+        dossier.queue === source &&
+        !run.handled.has(dossier.record_key) &&
+        run.wanted(factsOf(dossier)), // O1
+    );
+    const keys = left.map((dossier) => recordKey(dossier.record_key));
+    const views = await showRecords(ports.ledger, scope, keys);
+    for (const dossier of left) {
+      if (!run.mayGoOn()) return;
+      const state = views.get(recordKey(dossier.record_key))?.record.kind;
+      yield* dropDossier(run, dossier, { state, queueIsEmpty: empty });
+    }
   }
 }
 
 interface DropRun {
   readonly ports: DropPorts;
   readonly scope: LedgerScope;
+  readonly source: string;
   readonly dryRun: boolean;
   readonly handled: Set<string>;
   readonly wanted: (facts: Parameters<typeof matchesFilter>[0]) => boolean;
@@ -89,9 +105,9 @@ async function* dropLetters(
     const deliveries = await scan.next();
     if (deliveries.length === 0) return;
     for (const delivery of deliveries) {
-      const letter = readLetter(delivery, run.scope);
-      if (letter === null || !run.wanted(letter)) continue; // O1
-      const item = itemOf(letter);
+      const letter = await recogniseLetter(run.ports.ledger, delivery, run.scope);
+      if (letter === null || !isFrom(letter, run.source) || !run.wanted(letter)) continue; // O1
+      const item = itemOfLetter(letter);
       const copy = run.handled.has(item.key);
       if (!copy && !run.mayGoOn()) return;
       run.handled.add(item.key);
@@ -122,13 +138,16 @@ async function removeDossiers({ ports, scope, wanted }: DropRun, { records }: Le
 async function* dropDossier(
   run: DropRun,
   dossier: Dossier,
-  queueIsEmpty: boolean,
+  found: {
+    readonly state: RecordView["record"]["kind"] | undefined;
+    readonly queueIsEmpty: boolean;
+  },
 ): AsyncGenerator<DropEvent> {
+  const { state, queueIsEmpty } = found;
   const { ledger } = run.ports;
   const { errorClass, fingerprint, failedAt, objects } = factsOf(dossier);
   const { record_key: key, dead_letter } = dossier;
   const item = { key, object: objects[0] ?? null, errorClass, fingerprint, failedAt };
-  const state = (await ledger.show(run.scope, recordKey(key)))?.record.kind;
   if (state !== "parked") {
     if (state === "committed" || state === undefined) {
       if (!run.dryRun) await ledger.removeNotes(run.scope, "dossier", [key]);
@@ -148,14 +167,4 @@ async function* dropDossier(
   }
   await ledger.removeNotes(run.scope, "dossier", [key]);
   yield { kind: dead_letter === null ? "let-go" : "dropped", item }; // O3
-}
-
-function itemOf({ records, errorClass, fingerprint, failedAt }: Letter): RedriveItem {
-  const [record] = records;
-  const object = record?.object ?? null;
-  return {
-    key: record?.key ?? "",
-    object: object === null ? null : objectUrl(object),
-    ...{ errorClass, fingerprint, failedAt },
-  };
 }

@@ -9,7 +9,8 @@
 //       pipeline says to skip: what comes next may depend on it.
 //   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
 //       instance, is the only copy there is: its record is opened again and tried, never
-//       acknowledged as one that was given up on before.
+//       acknowledged as one that was given up on before. One that is bare is told from the message
+//       it stands for by its id alone; in doubt it is tried.
 //   F6. A parked record without a dossier was dropped by an operator, as both are written in one
 //       step: its message is acknowledged, and nobody waits for it any longer.
 //   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
@@ -22,9 +23,9 @@ import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { QueueSender } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
-import type { Telemetry } from "../ports/telemetry.ts";
+import type { LogFields, Telemetry } from "../ports/telemetry.ts";
 import type { Claim } from "./claim.ts";
-import { deadLetterOf, isDeadLetterOf, sendDeadLetter } from "./dead-letter.ts";
+import { deadLetterOf, isDeadLetterOf, mayBeBareLetter, sendDeadLetter } from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
@@ -38,6 +39,8 @@ import { isOf } from "./policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
 import { retryDelayMs } from "./policy/retry.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
+import type { RecordMask } from "./record-mask.ts";
+import { triedNote } from "./tried-note.ts";
 
 /** How long a record that was given up on waits in its own queue before it is looked at again. */
 export const HALT_MS: DurationMs = minutes(15);
@@ -71,6 +74,7 @@ export interface FailPorts {
   readonly deadLetters: QueueSender | null;
   readonly telemetry: Telemetry;
   readonly mask: Mask;
+  readonly masked: RecordMask;
 }
 
 export interface FailOptions {
@@ -108,7 +112,7 @@ class LedgerFailures implements FailStage {
     const { error, stage, secrets } = failure;
     if (isOf(error, LeaseLost)) return LOST;
     if (isOf(error, Stopping)) return this.giveBack(record, claim, hold);
-    const failed = this.#read(record, error, secrets);
+    const failed = this.#read(record, hold, error, secrets);
     const { retry, blames } = failed.verdict;
     try {
       if (stage === "commit" && retry !== "never" && blames !== "record") {
@@ -130,7 +134,7 @@ class LedgerFailures implements FailStage {
     secrets?: readonly string[],
   ): Outcome {
     const { random } = this.#ports;
-    const failed = this.#read(record, error, secrets);
+    const failed = this.#read(record, hold, error, secrets);
     const { receiveCount } = hold.delivery;
     const delayMs = retryDelayMs(this.#options.pipeline.retry, receiveCount, random.fraction());
     this.#warn(`comes back later: ${failed.message}`, record, failed, delayMs, hold);
@@ -157,6 +161,10 @@ class LedgerFailures implements FailStage {
       const dossier = decodeDossier(note.body);
       // A letter of an older failure is not the one that this failure asks for.
       const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
+      if (sent && mayBeBareLetter(hold.delivery, dossier)) {
+        await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+        return NOT_RUN;
+      }
       if (sent) return { kind: "done", how: "parked-before" };
       const unsent = { dossier: { ...dossier, dead_letter: null }, at: note.at };
       return await this.#bury(record, unsent, fence, hold);
@@ -167,10 +175,13 @@ class LedgerFailures implements FailStage {
 
   /** Writes the failure down and sends the delivery back for a while (F1). */
   async #retry(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
-    const { ledger, random, telemetry } = this.#ports;
+    const { clock, ledger, random, telemetry } = this.#ports;
     const { scope, pipeline } = this.#options;
     const attempt = this.#attemptOf(record, claim, failed, hold);
-    const [result] = await ledger.fail(scope, [{ ...attempt, permanent: false }]);
+    const note = triedNote(record, clock.now());
+    const [result] = await ledger.fail(scope, [
+      { ...attempt, permanent: false, ...(note !== null && { note }) },
+    ]);
     if (result === undefined || result.kind === "fenced") return LOST;
     const { errorClass, blames } = failed.verdict;
     telemetry.count(METRICS.retries.name, 1, { reason: errorClass });
@@ -184,7 +195,7 @@ class LedgerFailures implements FailStage {
   /** Gives the record up: dossier and state in one write, then the dead letter (F2). */
   async #park(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
     const { clock, ledger, telemetry } = this.#ports;
-    const { scope, queue, runId } = this.#options;
+    const { scope, queue } = this.#options;
     const dossier = await makeDossier(this.#ports, this.#options, { record, claim, failed, hold });
     const body = encodeDossier(dossier);
     const former = await ledger.findNote(scope, "dossier", record.key);
@@ -196,7 +207,7 @@ class LedgerFailures implements FailStage {
     const { errorClass } = failed.verdict;
     telemetry.count(METRICS.deadLetters.name, 1, { queue: queue.name, class: errorClass });
     telemetry.log("error", `given up on: ${failed.message}`, {
-      ...logFieldsOf(record, hold, runId),
+      ...this.#logFields(record, failed, hold),
       error_class: errorClass,
       fingerprint: failed.fingerprint,
       attempts: result.attempts,
@@ -214,9 +225,10 @@ class LedgerFailures implements FailStage {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
-    const letter = deadLetterOf(hold.delivery, dossier, fence, deadLetters.fifo);
+    const { message: letter, bare } = deadLetterOf(hold.delivery, dossier, fence, deadLetters);
     const sent = await sendDeadLetter({ clock, deadLetters }, letter);
-    const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
+    const dead_letter = { ...sent, fence, ...(bare && { bare }) };
+    const body = encodeDossier({ ...dossier, dead_letter });
     const at = laterOf(clock.now(), writtenAt); // F7
     const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);
@@ -241,22 +253,34 @@ class LedgerFailures implements FailStage {
   }
 
   /** The error in words that may be shown to anybody. */
-  #read(record: WorkRecord, error: unknown, quoted: readonly string[] = []): Failed {
-    const { mask } = this.#ports;
+  #read(
+    record: WorkRecord,
+    { delivery: { groupId } }: Hold,
+    error: unknown,
+    quoted: readonly string[] = [],
+  ): Failed {
+    const { mask, masked } = this.#ports;
     const verdict = classify(error, this.#options.pipeline.errors);
-    const secrets = [...mask.secretsOf(record.original), ...quoted];
+    const secrets = [...masked.secretsOf(record), ...quoted];
     const stack = stackOf(error);
     return {
       verdict,
+      secrets,
+      groupId: groupId === null ? null : mask.text(groupId, secrets),
       fingerprint: fingerprintOf(error, verdict.errorClass),
       message: mask.text(messageOf(error), secrets),
       stack: stack === null ? null : mask.text(stack, secrets),
     };
   }
 
+  #logFields(record: WorkRecord, { secrets }: Failed, hold: Hold): LogFields {
+    const { masked } = this.#ports;
+    return logFieldsOf(record, hold, this.#options.runId, { masked, secrets });
+  }
+
   #warn(message: string, record: WorkRecord, failed: Failed, delayMs: number, hold: Hold): void {
     this.#ports.telemetry.log("warn", message, {
-      ...logFieldsOf(record, hold, this.#options.runId),
+      ...this.#logFields(record, failed, hold),
       error_class: failed.verdict.errorClass,
       delay_ms: delayMs,
     });

@@ -21,6 +21,7 @@ import type { HandlerContext } from "./pipeline-spec.ts";
 import { isOf } from "./policy/error-facts.ts";
 import type { Lane } from "./policy/watermark.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
+import type { RecordMask } from "./record-mask.ts";
 
 export type Handled =
   | {
@@ -56,10 +57,11 @@ export function createHandleStage(
     readonly telemetry: Telemetry;
     readonly deadlines: Deadlines;
     readonly mask: Mask;
+    readonly masked: RecordMask;
   },
   options: { readonly pipeline: Pipeline; readonly runId: string },
 ): HandleStage {
-  const { telemetry, deadlines, mask } = ports;
+  const { telemetry, deadlines, mask, masked } = ports;
   const { pipeline, runId } = options;
   const tooLong = () => new DeadlinePassed(`the handler took longer than ${pipeline.timeoutMs} ms`);
 
@@ -81,9 +83,9 @@ export function createHandleStage(
         signal: attempt.signal,
         ...effectMethods(effects, attempt.signal),
         log(level, message, fields) {
-          const secrets = [...mask.secretsOf(record.original), ...mask.secretsOf(read)];
+          const secrets = [...masked.secretsOf(record), ...mask.secretsOf(read)];
           const shown = scrubbed(mask, fields, secrets);
-          const ids = logFieldsOf(record, hold, runId);
+          const ids = logFieldsOf(record, hold, runId, { masked, secrets });
           telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
         },
       };

@@ -11,16 +11,21 @@ import type { WorkRecord } from "./decode.ts";
 import type { Arrival, Pipeline } from "./define-pipeline.ts";
 import type { Hold } from "./hold.ts";
 import { messageOf } from "./policy/error-text.ts";
+import type { RecordMask } from "./record-mask.ts";
 
 const ONE_FOR_ALL = "";
 const NOWHERE = { objects: null, rows: null };
 
 export function createLaneNames(
-  ports: { readonly telemetry: Telemetry; readonly mask: Mask },
+  ports: {
+    readonly telemetry: Telemetry;
+    readonly mask: Mask;
+    readonly masked: RecordMask;
+  },
   pipeline: Pipeline,
   fifo: boolean,
 ): (record: WorkRecord, hold: Hold) => string {
-  const { telemetry, mask } = ports;
+  const { telemetry, mask, masked } = ports;
   const { key } = pipeline.concurrency;
   if (fifo) return (_record, { delivery }) => delivery.groupId ?? ONE_FOR_ALL; // G1
   if (key === null) return () => ONE_FOR_ALL;
@@ -30,7 +35,7 @@ export function createLaneNames(
     try {
       return `key ${textOf(key(arrival))}`;
     } catch (error) {
-      const reason = mask.text(messageOf(error), mask.secretsOf(record.original));
+      const reason = mask.text(messageOf(error), masked.secretsOf(record));
       telemetry.log("warn", "concurrency.key threw", { reason }); // G2
       return record.key;
     }

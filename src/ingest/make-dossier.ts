@@ -1,6 +1,5 @@
 // Make dossier: gathers all that is known of a record at the moment it is given up on.
 
-import type { Mask } from "../core/mask.ts";
 import type { LedgerScope } from "../core/record-state.ts";
 import { msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -10,17 +9,23 @@ import type { WorkRecord } from "./decode.ts";
 import type { Dossier } from "./dossier.ts";
 import type { Hold } from "./hold.ts";
 import type { Verdict } from "./policy/error-class.ts";
+import type { RecordMask } from "./record-mask.ts";
+import { objectDigest } from "./tried-note.ts";
 
 /** An attempt that ended badly, in words that may be shown to anybody. */
 export interface Failed {
   readonly verdict: Verdict;
   readonly fingerprint: string;
   readonly message: string;
+  /** Of the message, which its sender may have made of anything. */
+  readonly groupId: string | null;
   readonly stack: string | null;
+  /** What the words above were scrubbed of. */
+  readonly secrets: readonly string[];
 }
 
 export async function makeDossier(
-  ports: { readonly clock: Clock; readonly ledger: Ledger; readonly mask: Mask },
+  ports: { readonly clock: Clock; readonly ledger: Ledger; readonly masked: RecordMask },
   about: {
     readonly scope: LedgerScope;
     readonly queue: { readonly name: string };
@@ -39,8 +44,6 @@ export async function makeDossier(
   const known = await ports.ledger.show(about.scope, record.key);
   const first = known?.entries.find(({ status }) => status === "failed");
   const { object } = record;
-  const secrets = ports.mask.secretsOf(record.original);
-  const scrub = (text: string) => ports.mask.text(text, secrets);
   return {
     pipeline: about.scope.pipeline,
     generation: about.scope.generation,
@@ -48,8 +51,9 @@ export async function makeDossier(
     idempotency_key: record.identity,
     queue: about.queue.name,
     message_id: delivery.messageId,
-    group_id: delivery.groupId === null ? null : scrub(delivery.groupId),
-    object: object === null ? null : { bucket: object.bucket, key: scrub(object.key) },
+    group_id: failed.groupId,
+    object: ports.masked.objectOf(record, failed.secrets),
+    object_digest: object === null ? null : objectDigest(object.key),
     error_class: failed.verdict.errorClass,
     fingerprint: failed.fingerprint,
     message: failed.message,
@@ -62,7 +66,7 @@ export async function makeDossier(
     took_ms: msBetween(claim.startedAt, at),
     run_id: about.runId,
     trace_id: trace.traceId,
-    payload: ports.mask.value(record.original),
+    payload: ports.masked.payloadOf(record),
     dead_letter: null,
   };
 }

@@ -150,7 +150,7 @@ export interface PipelineSpec<S extends SourceSpec, Out, T extends TablesSpec> {
   /** How long one attempt may take; 15 minutes unless said. */
   readonly timeoutMs?: number;
   readonly sink?: TableSinkSpec<T> | SinkFunction;
-  /** Paths of what nobody may see in logs, dossiers and reports: "payload.person.*". */
+  /** Paths of what nobody may see in logs and reports: "payload.person.*", "object.key". */
   readonly mask?: readonly string[];
   readonly onMissing?: "dead-letter" | "drop" | "retry";
   /** FIFO queues: whether a group waits behind a record that was given up on. */

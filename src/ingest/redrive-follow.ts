@@ -5,14 +5,18 @@
 //       but the truth.
 //   W3. A committed record needs no dossier: it is removed as soon as the commit is seen. One that
 //       was given up on again keeps the dossier that its new failure wrote.
+//   W4. The ledger is asked about all at once, in batches, however many letters they came from.
 
-import type { Fence, LedgerScope } from "../core/record-state.ts";
+import type { Fence, LedgerScope, RecordKey } from "../core/record-state.ts";
 import { fenceOf } from "../core/record-state.ts";
 import { compareSequencers } from "../core/sequencer.ts";
 import { addMs, type DurationMs, type EpochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, RecordView } from "../ports/ledger.ts";
 import type { LetterRecord } from "./dead-letter-read.ts";
+import { type RecordViews, showRecords, sideBySide } from "./show-records.ts";
+
+const NOTES_PER_CALL_MAX = 100;
 
 export type RedriveEnd = "committed" | "overtaken" | "failed-again" | "waiting";
 
@@ -39,26 +43,6 @@ export function createFollower<T>(
   const { scope, followMs } = options;
   let watched: (Followed<T> & { readonly until: EpochMs })[] = [];
 
-  async function endOf(record: LetterRecord & { readonly fence: Fence }): Promise<RedriveEnd> {
-    const view = await ledger.show(scope, record.key);
-    const kind = view?.record.kind;
-    if (kind === "committed") return "committed";
-    if (kind === "parked") {
-      return (view?.record.fence ?? 0) > record.fence ? "failed-again" : "waiting"; // W1
-    }
-    return (await isOvertaken(ledger, scope, record)) ? "overtaken" : "waiting";
-  }
-
-  async function endOfAll({ records }: Followed<T>): Promise<RedriveEnd> {
-    const ends = await Promise.all(records.map(endOf));
-    if (ends.includes("waiting")) return "waiting";
-    const done = records.filter((_, at) => ends[at] !== "failed-again");
-    const names = done.map(({ key }) => key);
-    if (names.length > 0) await ledger.removeNotes(scope, "dossier", names); // W3
-    if (ends.includes("failed-again")) return "failed-again";
-    return ends.includes("committed") ? "committed" : "overtaken";
-  }
-
   return {
     get size() {
       return watched.length;
@@ -69,11 +53,19 @@ export function createFollower<T>(
     async look() {
       const ended: { item: T; end: RedriveEnd }[] = [];
       const left: typeof watched = [];
+      const committed: RecordKey[] = [];
+      const ends = await endsOf(
+        ledger,
+        scope,
+        watched.flatMap(({ records }) => records),
+      );
       for (const each of watched) {
-        const end = await endOfAll(each);
+        const { end, done } = endOfAll(each.records, ends);
+        committed.push(...done);
         if (end === "waiting" && clock.now() < each.until) left.push(each);
         else ended.push({ item: each.item, end });
       }
+      await removeDossiers(ledger, scope, committed); // W3
       watched = left;
       return ended;
     },
@@ -83,6 +75,53 @@ export function createFollower<T>(
       return items;
     },
   };
+}
+
+type FollowedRecord = Followed<unknown>["records"][number];
+
+/** What became of each record so far (W4). */
+async function endsOf(ledger: Ledger, scope: LedgerScope, records: readonly FollowedRecord[]) {
+  const keys = records.map(({ key }) => key);
+  const views = await showRecords(ledger, scope, keys);
+  const ends = await sideBySide(records, (record) => endOf(ledger, scope, record, views));
+  return new Map(records.map((record, at) => [record, ends[at] ?? "waiting"]));
+}
+
+/** The end of a letter, and the records of it that need no dossier any more. */
+function endOfAll(
+  records: readonly FollowedRecord[],
+  known: ReadonlyMap<FollowedRecord, RedriveEnd>,
+): { readonly end: RedriveEnd; readonly done: readonly RecordKey[] } {
+  const ends = records.map((record) => known.get(record) ?? "waiting");
+  if (ends.includes("waiting")) return { end: "waiting", done: [] };
+  const done = records.filter((_, at) => ends[at] !== "failed-again").map(({ key }) => key);
+  if (ends.includes("failed-again")) return { end: "failed-again", done };
+  return { end: ends.includes("committed") ? "committed" : "overtaken", done };
+}
+
+async function endOf(
+  ledger: Ledger,
+  scope: LedgerScope,
+  record: FollowedRecord,
+  views: RecordViews,
+): Promise<RedriveEnd> {
+  const view = views.get(record.key);
+  const kind = view?.record.kind;
+  if (kind === "committed") return "committed";
+  if (kind === "parked") {
+    return (view?.record.fence ?? 0) > record.fence ? "failed-again" : "waiting"; // W1
+  }
+  return (await isOvertaken(ledger, scope, record)) ? "overtaken" : "waiting";
+}
+
+async function removeDossiers(
+  ledger: Ledger,
+  scope: LedgerScope,
+  keys: readonly RecordKey[],
+): Promise<void> {
+  for (let at = 0; at < keys.length; at += NOTES_PER_CALL_MAX) {
+    await ledger.removeNotes(scope, "dossier", keys.slice(at, at + NOTES_PER_CALL_MAX));
+  }
 }
 
 /** Whether a newer event of the record's object was applied, so that this one never will be. */

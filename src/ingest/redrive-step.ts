@@ -5,6 +5,8 @@
 //   B2. A record that was committed meanwhile is not sent again: its dead letter is taken away.
 //   B3. A FIFO queue drops what has the dedup id of something sent within five minutes. So the id
 //       is new in every redrive, and the same when one redrive has to ask twice.
+//   B4. What the ledger said of the records may be some seconds old. Whatever changed since is
+//       refused by the ledger itself, or sent once more and known as a duplicate.
 
 import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
@@ -16,6 +18,7 @@ import type { OutgoingMessage, QueueSender, SendOutcome } from "../ports/queue.t
 import type { QueueReceiver } from "../ports/queue-receiver.ts";
 import { type Letter, type LetterRecord, originalOf } from "./dead-letter-read.ts";
 import { type Followed, fenceNow } from "./redrive-follow.ts";
+import type { RecordViews } from "./show-records.ts";
 
 const TRIES_MAX = 4;
 const RETRY_MS: DurationMs = durationMs(200);
@@ -32,14 +35,15 @@ export type StepOutcome =
   | { readonly kind: "committed-before" }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Reopens the records that are parked, and tells with which fences all of them go on. */
+/** Reopens the records that are parked, and tells with which fences all of them go on (B4). */
 export async function reopenRecords(
   ledger: Ledger,
   scope: LedgerScope,
   records: readonly LetterRecord[],
+  views: RecordViews,
 ) {
-  const views = await Promise.all(records.map(({ key }) => ledger.show(scope, key)));
-  const parked = records.filter((_, at) => views[at]?.record.kind === "parked");
+  const kindOf = ({ key }: LetterRecord) => views.get(key)?.record.kind;
+  const parked = records.filter((record) => kindOf(record) === "parked");
   if (parked.length > 0) {
     await ledger.reopen(
       scope,
@@ -48,20 +52,20 @@ export async function reopenRecords(
   }
   return {
     /** Nothing is left to be done for any of them. */
-    committed: views.every((view) => view?.record.kind === "committed"),
-    records: records.map((record, at) => ({ ...record, fence: fenceNow(views[at]) })),
+    committed: records.every((record) => kindOf(record) === "committed"),
+    records: records.map((record) => ({ ...record, fence: fenceNow(views.get(record.key)) })),
   };
 }
 
-/** Takes a dead letter back (B1). `runId` names the redrive. */
+/** Takes a dead letter back (B1). `runId` names the redrive, `views` what it was told before. */
 export async function sendBack(
   ports: RedriveStepPorts,
   letter: Letter,
-  runId: string,
+  { runId, views }: { readonly runId: string; readonly views: RecordViews },
 ): Promise<StepOutcome> {
   const { ledger, source } = ports;
   const { scope, delivery } = letter;
-  const { committed, records } = await reopenRecords(ledger, scope, letter.records);
+  const { committed, records } = await reopenRecords(ledger, scope, letter.records, views);
   if (committed) {
     await takeAway(ports, letter);
     const keys = records.map(({ key }) => key);
@@ -69,7 +73,9 @@ export async function sendBack(
     return { kind: "committed-before" };
   }
   const dedupId = sha256Hex(`redrive ${runId} ${delivery.messageId}`); // B3
-  const outcome = await sendPatiently(ports, originalOf(letter, { fifo: source.fifo, dedupId }));
+  const { fifo, limits } = source;
+  const original = originalOf(letter, { fifo, limits, dedupId });
+  const outcome = await sendPatiently(ports, original);
   if (outcome.kind === "refused") {
     return { kind: "refused", reason: `${outcome.code}: ${outcome.message}` };
   }

@@ -9,8 +9,10 @@ import {
 } from "../../test/support/dead-letter-world.ts";
 import { buildEnvelope } from "../core/envelope.ts";
 import { durationMs, minutes } from "../core/units.ts";
+import type { Ledger } from "../ports/ledger.ts";
 import type { OutgoingMessage } from "../ports/queue.ts";
 import { PermanentError } from "./handler-errors.ts";
+import { ASKED_AT_ONCE_MAX } from "./show-records.ts";
 
 /** A handler that refuses until it is told not to. */
 function moody(errorClass: (key: string) => string = () => "schema") {
@@ -253,4 +255,54 @@ test("an interrupted run ends after the item in hand and puts the others back", 
   expect(await world.deadLetters.facts()).toMatchObject({ visible: 4, hidden: 0 });
   expect(await runRedrive(world)).toMatchObject({ summary: { sent: 4, stopped: null } });
   expect(state.applied.toSorted()).toEqual(["k0", "k1", "k2", "k3", "k4"]);
+});
+
+/** A ledger that counts the requests about records, and how many are under way at once. */
+function counted(ledger: Ledger) {
+  const counts = { shown: 0, removed: 0, atOnce: 0, atOnceMax: 0 };
+  const watched: Ledger = {
+    ...ledger,
+    async show(scope, key) {
+      counts.shown += 1;
+      counts.atOnce += 1;
+      counts.atOnceMax = Math.max(counts.atOnceMax, counts.atOnce);
+      await Promise.resolve();
+      counts.atOnce -= 1;
+      return ledger.show(scope, key);
+    },
+    removeNotes(scope, kind, names) {
+      counts.removed += 1;
+      return ledger.removeNotes(scope, kind, names);
+    },
+  };
+  return { counts, watched };
+}
+
+test("the ledger is asked in bounded batches, about what is on its way once a second (V6)", async () => {
+  const LETTERS = 60;
+  const { state, handler } = moody();
+  const { world, consumer } = await parkedWorld(LETTERS, { handler });
+  await using _ = world;
+  await inTime(world, consumer.drain());
+  const { counts, watched } = counted(world.ledger);
+  const startedAt = world.cloud.clock.now();
+  const ports = { ...redrivePorts(world), ledger: watched };
+  const options = {
+    perSecond: 30,
+    followMs: minutes(1),
+    stop: { failuresMin: 1, failedShareMax: 1 },
+  };
+  const running = runRedrive(world, options, ports);
+  await world.pass(10_000);
+  // Each letter once when it is taken up, and each of what is on its way once per look.
+  const looks = LETTERS / 10 + (world.cloud.clock.now() - startedAt) / 1_000 + 1;
+  expect(counts.shown).toBeLessThanOrEqual(LETTERS * (looks + 1));
+  expect(counts.atOnceMax).toBe(ASKED_AT_ONCE_MAX);
+  expect(counts.removed).toBe(0);
+  state.broken = false;
+  await world.consumer("late").start();
+  const { summary } = await running;
+  expect(summary).toMatchObject({ sent: LETTERS, committed: LETTERS });
+  expect(counts.removed).toBeLessThan(LETTERS / 10); // Dossiers go together, too.
+  expect(await world.ledger.listNotes(SCOPE, "dossier", { after: null, limit: 100 })).toEqual([]);
 });

@@ -6,8 +6,10 @@
 //       left: letters not yet taken away, records on their way, dossiers of what was committed.
 //   V4. Within a FIFO group, order is kept: when one cannot be sent, those behind it stay.
 //   V5. A run that makes matters worse stops by itself.
+//   V6. The ledger is asked in batches: about the letters of one receive together, and about what
+//       is on its way once per receive, or when LOOK_MS have passed. What it is told is told letter
+//       by letter, so that a run that ends early has reopened nothing that it did not send.
 
-import { parseQueueArn } from "../core/queue-arn.ts";
 import { type Fence, fenceOf, type LedgerScope, recordKey } from "../core/record-state.ts";
 import {
   addMs,
@@ -17,9 +19,10 @@ import {
   minutes,
   seconds,
 } from "../core/units.ts";
+import type { Delivery } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
 import { dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { type Letter, objectUrl, readLetter } from "./dead-letter-read.ts";
+import { isFrom, type Letter, objectUrl, recogniseLetter } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import type { Dossier } from "./dossier.ts";
 import { HALT_MS } from "./fail.ts";
@@ -31,6 +34,7 @@ import {
 } from "./policy/redrive-stop.ts";
 import { createFollower, fenceNow, type RedriveEnd } from "./redrive-follow.ts";
 import { type RedriveStepPorts, reopenRecords, sendBack, takeAway } from "./redrive-step.ts";
+import { batchesOf, type RecordViews, showRecords, sideBySide } from "./show-records.ts";
 
 export interface RedrivePorts extends RedriveStepPorts {
   readonly random: Random;
@@ -137,6 +141,17 @@ function createRun(ports: RedrivePorts, options: RedriveOptions) {
     ...{ committed: 0, overtaken: 0, failedAgain: 0, waiting: 0, stopped: null },
   };
   let nextAt = clock.monotonic();
+  let lookedAt = clock.monotonic();
+
+  async function* look(): AsyncGenerator<RedriveEvent> {
+    lookedAt = clock.monotonic();
+    for (const { item, end } of await follower.look()) {
+      yield tell({ kind: "ended", item, end });
+    }
+    const { committed, overtaken, failedAgain } = summary;
+    const ends = { committed: committed + overtaken, failedAgain };
+    if (tooManyFailAgain(ends, stop)) summary.stopped ??= "too-many-failed"; // V5
+  }
 
   async function rest(spanMs: DurationMs): Promise<void> {
     await clock.sleep(spanMs, signal).catch(() => undefined);
@@ -167,13 +182,10 @@ function createRun(ports: RedrivePorts, options: RedriveOptions) {
       if (waitMs > 0) await rest(durationMs(Math.ceil(waitMs)));
       nextAt = durationMs(Math.max(nextAt, clock.monotonic()) + 1_000 / perSecond);
     },
-    async *look(): AsyncGenerator<RedriveEvent> {
-      for (const { item, end } of await follower.look()) {
-        yield tell({ kind: "ended", item, end });
-      }
-      const { committed, overtaken, failedAgain } = summary;
-      const ends = { committed: committed + overtaken, failedAgain };
-      if (tooManyFailAgain(ends, stop)) summary.stopped ??= "too-many-failed"; // V5
+    look,
+    /** Looks if that was not done for a while (V6). */
+    async *lookInTime(): AsyncGenerator<RedriveEvent> {
+      if (clock.monotonic() - lookedAt >= LOOK_MS) yield* look();
     },
   };
 }
@@ -205,27 +217,33 @@ async function* fromQueue(run: Run, scan: DeadLetterScan): AsyncGenerator<Redriv
     }
     const deliveries = await scan.next();
     if (deliveries.length === 0) return;
-    for (const delivery of deliveries) {
-      const letter = readLetter(delivery, run.scope);
-      if (letter === null || !isFrom(letter, run.ports.source.name)) continue;
-      if (!run.wanted(letter)) continue; // V1
+    const letters = await chosen(run, deliveries);
+    const keys = letters.flatMap(({ records }) => records.map(({ key }) => key));
+    const views = await showRecords(run.ports.ledger, run.scope, keys); // V6
+    for (const letter of letters) {
       if (!run.mayGoOn()) return;
-      yield* takeLetter(run, scan, letter);
-      yield* run.look();
+      yield* takeLetter(run, scan, letter, views);
+      yield* run.lookInTime();
     }
   }
 }
 
-/** Whether a letter came from that queue, as far as it tells. */
-function isFrom({ failure, delivery }: Letter, queue: string): boolean {
-  const from = failure?.queue ?? parseQueueArn(delivery.movedFrom ?? "")?.name ?? queue;
-  return from === queue;
+/** The letters among them that came from our queue and are named by the filter (V1). */
+async function chosen(run: Run, deliveries: readonly Delivery[]): Promise<Letter[]> {
+  const { ledger, source } = run.ports;
+  const letters = await sideBySide(deliveries, (delivery) =>
+    recogniseLetter(ledger, delivery, run.scope),
+  );
+  return letters.filter(
+    (letter) => letter !== null && isFrom(letter, source.name) && run.wanted(letter),
+  ) as Letter[];
 }
 
 async function* takeLetter(
   run: Run,
   scan: DeadLetterScan,
   letter: Letter,
+  views: RecordViews,
 ): AsyncGenerator<RedriveEvent> {
   const item = itemOfLetter(letter);
   const id = letter.failure === null ? letter.delivery.messageId : item.key;
@@ -245,7 +263,7 @@ async function* takeLetter(
   }
   await run.pace();
   if (!run.mayGoOn()) return;
-  const outcome = await sendBack(run.ports, letter, run.runId);
+  const outcome = await sendBack(run.ports, letter, { runId: run.runId, views });
   if (outcome.kind === "refused") {
     if (group !== null) run.blockedGroups.add(group);
     yield run.tell({ kind: "refused", item, reason: outcome.reason });
@@ -267,19 +285,33 @@ async function* takeLetter(
 
 /** What the ledger knows of and the queue did not show. */
 async function* fromLedger(run: Run): AsyncGenerator<RedriveEvent> {
-  for await (const dossier of dossiersOf(run.ports.ledger, run.scope)) {
-    if (run.handled.has(dossier.record_key) || !run.wanted(factsOf(dossier))) continue;
-    if (!run.mayGoOn()) return;
-    yield* takeDossier(run, dossier);
-    yield* run.look();
+  const { ledger, source } = run.ports;
+  for await (const batch of batchesOf(dossiersOf(ledger, run.scope))) {
+    const left = batch.filter(
+      (dossier) =>
+        dossier.queue === source.name &&
+        !run.handled.has(dossier.record_key) &&
+        run.wanted(factsOf(dossier)), // V1
+    );
+    const keys = left.map((dossier) => recordKey(dossier.record_key));
+    const views = await showRecords(ledger, run.scope, keys); // V6
+    for (const dossier of left) {
+      if (!run.mayGoOn()) return;
+      yield* takeDossier(run, dossier, views);
+      yield* run.lookInTime();
+    }
   }
 }
 
-async function* takeDossier(run: Run, dossier: Dossier): AsyncGenerator<RedriveEvent> {
+async function* takeDossier(
+  run: Run,
+  dossier: Dossier,
+  views: RecordViews,
+): AsyncGenerator<RedriveEvent> {
   const { ledger, clock } = run.ports;
   const item = itemOfDossier(dossier);
   const key = recordKey(dossier.record_key);
-  const view = await ledger.show(run.scope, key);
+  const view = views.get(key);
   const state = view?.record.kind;
   const record = { key, identity: dossier.idempotency_key, object: null };
   if (state === "committed") {
@@ -302,14 +334,14 @@ async function* takeDossier(run: Run, dossier: Dossier): AsyncGenerator<RedriveE
   }
   await run.pace();
   if (!run.mayGoOn()) return;
-  const { records } = await reopenRecords(ledger, run.scope, [record]);
+  const { records } = await reopenRecords(ledger, run.scope, [record], views);
   run.follower.add({ item, records });
   yield run.tell({ kind: "reopened", item, deliveredBy: addMs(clock.now(), HALT_MS) });
 }
 
-function itemOfLetter({ records, objects, errorClass, fingerprint, failedAt }: Letter) {
-  const key: string = records[0]?.key ?? "";
-  return { key, object: objects[0] ?? null, errorClass, fingerprint, failedAt };
+export function itemOfLetter(letter: Letter): RedriveItem {
+  const { records, shownObject: object, errorClass, fingerprint, failedAt } = letter;
+  return { key: records[0]?.key ?? "", object, errorClass, fingerprint, failedAt };
 }
 
 function itemOfDossier(dossier: Dossier): RedriveItem {

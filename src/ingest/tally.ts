@@ -23,6 +23,7 @@ import { MESSAGING_SYSTEM, CONSUMER_METRICS as METRICS, type Stage } from "./met
 import type { Outcome } from "./outcome.ts";
 import { type Counts, countOutcome, NO_COUNTS } from "./outcome-counts.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
+import type { RecordMask } from "./record-mask.ts";
 import type { Settlement } from "./settle.ts";
 
 export interface Tally {
@@ -57,6 +58,7 @@ const TELL_AGAIN_MS: DurationMs = minutes(1);
 export interface TallyPorts {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  readonly masked: RecordMask;
 }
 
 export interface TallyOptions {
@@ -157,12 +159,12 @@ class QueueTally implements Tally {
   }
 
   outcome(record: WorkRecord, outcome: Outcome, hold: Hold): void {
-    const { clock, telemetry } = this.#ports;
+    const { clock, telemetry, masked } = this.#ports;
     countOutcome(this.counts, outcome); // Y1
     const count = (name: string) => telemetry.count(name, 1, this.#labels);
     if (outcome.kind === "lost") {
       count(METRICS.leasesLost.name);
-      const fields = logFieldsOf(record, hold, this.#options.runId);
+      const fields = logFieldsOf(record, hold, this.#options.runId, { masked });
       telemetry.log("warn", "the lease was lost", fields);
     } else if (outcome.kind === "later") {
       if (outcome.why !== "retry") count(METRICS.released.name);

@@ -12,8 +12,8 @@
 //   L4. A batch over LEDGER_BATCH_MAX or a value out of bounds is refused with TG_VALUE_INVALID
 //       before anything is written.
 //   L5. Notes follow the rule of core/note.ts. They are not fenced, and a call repeated after a
-//       lost answer counts twice; only a note that goes with a failure is written exactly as often
-//       as the failure is.
+//       lost answer counts twice; only a note that goes with a failure or a claim is written
+//       exactly as often as that is.
 
 import type {
   ClaimRequest,

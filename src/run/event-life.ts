@@ -1,13 +1,16 @@
 // Event life: all that the ledger knows of an event, found by its object or by its key.
 //   Y1. Everything here was masked before it was written down; nothing is read but the ledger.
-//   Y2. The ledger knows an object by the newest event that was applied to it, and by dossiers of
-//       events that were given up on. An event that is still being tried is known by its key only.
+//   Y2. The ledger knows an object by the newest event that was applied to it, by dossiers of
+//       events that were given up on, and by notes of events that were tried more than once. An
+//       event at its first attempt is known by its key only.
 
+import { MASKED } from "../core/mask.ts";
 import { recordKey as scopedKey } from "../core/record-key.ts";
 import { type LedgerScope, type RecordKey, recordKey } from "../core/record-state.ts";
 import type { EpochMs } from "../core/units.ts";
 import { dossiersOf } from "../ingest/dead-letter-list.ts";
 import { type Dossier, decodeDossier } from "../ingest/dossier.ts";
+import { findTried, objectDigest } from "../ingest/tried-note.ts";
 import type { Ledger, RecordView } from "../ports/ledger.ts";
 
 export interface EventLife {
@@ -80,10 +83,16 @@ async function keysOf(
   const keys = new Set<RecordKey>();
   const buckets = new Set(bucket === null ? [] : [bucket]);
   // The ledger orders dossiers by key, not by object.
-  for await (const { object, record_key } of dossiersOf(ledger, scope)) {
-    if (object?.key !== path || (bucket !== null && object.bucket !== bucket)) continue;
+  const digest = objectDigest(path);
+  for await (const { object, object_digest, record_key } of dossiersOf(ledger, scope)) {
+    if (object === null || (object.key !== path && object_digest !== digest)) continue;
+    if (bucket !== null && object.bucket !== bucket && object.bucket !== MASKED) continue;
     keys.add(recordKey(record_key));
-    buckets.add(object.bucket);
+    if (object.bucket !== MASKED) buckets.add(object.bucket);
+  }
+  for (const tried of await findTried(ledger, scope, { bucket, key: path })) {
+    keys.add(tried.key);
+    buckets.add(tried.bucket);
   }
   for (const each of buckets) {
     const state = await ledger.showObject(scope, each, path);

@@ -164,6 +164,25 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       expect(await ledger.purge(100)).toBe(0);
     });
 
+    test("a note with a claim is written when the claim is granted, and only then", async () => {
+      const asked = (key: string, body: string) => ({
+        ...{ key: recordKey(key), receivedAt: T0 },
+        note: note(`of ${key}`, { kind: "tried", body }),
+      });
+      const lease = { owner: "w", leaseMs: seconds(30) };
+      const first = await ledger.claim(SCOPE, [asked("a", "one"), asked("b", "two")], lease);
+      expect(first.map(({ kind }) => kind)).toEqual(["claimed", "claimed"]);
+      expect(await names("tried")).toEqual(["of a", "of b"]);
+      const other = { owner: "another", leaseMs: seconds(30) };
+      const second = await ledger.claim(SCOPE, [asked("a", "refused"), asked("c", "three")], other);
+      expect(second.map(({ kind }) => kind)).toEqual(["busy", "claimed"]);
+      expect(await find("of a", "tried")).toMatchObject({ count: 1, body: "one" });
+      clock.advance(minutes(1));
+      const [again] = await ledger.claim(SCOPE, [asked("a", "again")], other);
+      expect(again).toMatchObject({ kind: "claimed", attempt: 2 });
+      expect(await find("of a", "tried")).toMatchObject({ count: 2, body: "again" });
+    });
+
     describe("with a failure", () => {
       test("a note is written when the failure is, and not when it is repeated", async () => {
         const fence = await claim("a");

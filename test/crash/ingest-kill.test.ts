@@ -19,8 +19,9 @@ afterAll(() => site[Symbol.asyncDispose]());
 const ROWS = Array.from({ length: PARTS }, (_, part) => ({ n: 1, part }));
 const FUNCTION_POINTS: ReadonlySet<IngestPoint> = new Set(["applying", "applied"]);
 const CLAIM_POINTS: ReadonlySet<IngestPoint> = new Set(["claiming", "claimed"]);
+const ORDER: readonly IngestPoint[] = INGEST_POINTS;
 /** What has come so far is committed, or may be: a second delivery is a duplicate then. */
-const FIRST_COMMITTED = INGEST_POINTS.indexOf("after-sqlite-commit");
+const FIRST_COMMITTED = ORDER.indexOf("after-sqlite-commit");
 
 interface Way {
   /** Whether it is taken wherever the tests run. */
@@ -66,11 +67,11 @@ function deathsOf({ lease }: Way, point: IngestPoint): IngestPoint[] {
   if (lease !== "receipt") return [point];
   // A receipt is enough for the first delivery; the second is claimed.
   if (CLAIM_POINTS.has(point)) return ["received", point];
-  return INGEST_POINTS.indexOf(point) < FIRST_COMMITTED ? [point, point] : [point];
+  return ORDER.indexOf(point) < FIRST_COMMITTED ? [point, point] : [point];
 }
 
 async function feed(stream: Stream, { carries, title }: Way): Promise<void> {
-  if (carries === "messages") return site.send(stream, 1);
+  if (carries === "messages") return void (await site.send(stream, 1));
   const client = site.s3();
   const Bucket = `bucket-${stream.name}`;
   await client.send(new CreateBucketCommand({ Bucket }));

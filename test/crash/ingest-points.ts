@@ -3,7 +3,8 @@
 //   P1. A point is told on the output before it acts, so that a parent knows it was reached.
 //   P2. SIGKILL and SIGSTOP are raised on the process by itself: nothing runs in between.
 //   P3. SQLite's own COMMIT is seen by wrapping the driver's `run`. It counts only while a record's
-//       commit is under way: from then on the next transaction is the one that holds it.
+//       commit is under way, or its being given up: from then on the next transaction is the one
+//       that holds it.
 
 import { writeSync } from "node:fs";
 import { StatementSync } from "node:sqlite";
@@ -32,7 +33,21 @@ export const INGEST_POINTS = [
   "deleting",
   "deleted",
 ] as const;
-export type IngestPoint = (typeof INGEST_POINTS)[number];
+
+/** In the order in which a record comes by that is given up on; deletes are those above. */
+export const GIVING_UP_POINTS = [
+  "giving-up",
+  "before-parking-commit",
+  "after-parking-commit",
+  "parked",
+  "letter-sending",
+  "letter-sent",
+  "letter-noting",
+  "letter-noted",
+] as const;
+export type GivingUpPoint = (typeof GIVING_UP_POINTS)[number];
+
+export type IngestPoint = (typeof INGEST_POINTS)[number] | GivingUpPoint;
 
 export interface PointPlan {
   readonly point: IngestPoint;
@@ -59,10 +74,11 @@ export function createReach(plan: PointPlan | null): Reach {
 
 /** The same ports, with points on the way. */
 export function withPoints(ports: ConsumerPorts, reach: Reach): ConsumerPorts {
-  const { queue, ledger, sink, telemetry } = ports;
+  const { queue, deadLetters, ledger, sink, telemetry } = ports;
   return {
     ...ports,
     queue: pointedQueue(queue, reach),
+    deadLetters: deadLetters === null ? null : pointedDeadLetters(deadLetters, reach),
     ledger: pointedLedger(ledger, reach),
     sink: pointedSink(sink, reach),
     telemetry: pointedTelemetry(telemetry, reach),
@@ -88,11 +104,29 @@ function pointedQueue(queue: Queue, reach: Reach): Queue {
   };
 }
 
+function pointedDeadLetters(queue: Queue, reach: Reach): Queue {
+  return {
+    ...queue,
+    async sendBatch(messages) {
+      reach("letter-sending");
+      const outcomes = await queue.sendBatch(messages);
+      reach("letter-sent");
+      return outcomes;
+    },
+  };
+}
+
 function pointedLedger(ledger: Ledger, reach: Reach): Ledger {
   let sealing = 0;
+  let parking = 0;
   watchStatements({
-    before: (sql) => void (sealing > 0 && sql === "COMMIT" && reach("before-sqlite-commit")),
+    before(sql) {
+      if (sql !== "COMMIT") return;
+      if (sealing > 0) reach("before-sqlite-commit");
+      if (parking > 0) reach("before-parking-commit");
+    },
     after(sql) {
+      if (sql === "COMMIT" && parking > 0) reach("after-parking-commit");
       if (sealing === 0) return; // P3
       if (sql === "COMMIT") reach("after-sqlite-commit");
       else if (sql.includes('"_tg_')) reach("in-transaction");
@@ -117,6 +151,24 @@ function pointedLedger(ledger: Ledger, reach: Reach): Ledger {
       const results = await ledger.claim(scope, requests, lease);
       reach("claimed");
       return results;
+    },
+    async fail(scope, attempts) {
+      if (!attempts.some(({ permanent }) => permanent)) return ledger.fail(scope, attempts);
+      reach("giving-up");
+      parking += 1;
+      try {
+        const results = await ledger.fail(scope, attempts);
+        reach("parked");
+        return results;
+      } finally {
+        parking -= 1;
+      }
+    },
+    async addNotes(scope, notes) {
+      const noted = notes.some(({ kind }) => kind === "dossier");
+      if (noted) reach("letter-noting");
+      await ledger.addNotes(scope, notes);
+      if (noted) reach("letter-noted");
     },
     commit: (scope, commits) => sealed(() => ledger.commit(scope, commits)),
     commitDirect: (scope, commits) => sealed(() => ledger.commitDirect(scope, commits)),

@@ -19,11 +19,14 @@ import type { WorkerConfig } from "./ingest-worker.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const WORKER = fileURLToPath(new URL("./ingest-worker.ts", import.meta.url));
+const DYING = new URL("./redrive-points.ts", import.meta.url).href;
 const REGION = "us-east-1";
 const PLACE = `${REGION}:000000000000`;
 /** Far above what a test's kills add up to: the runtime alone writes dead letters here. */
 const RECEIVES_MAX = 1_000;
 const LOOK_MS = 50;
+/** Far above what a test's kills add up to, again. */
+const ATTEMPTS_MAX = 50;
 const BUSY_MS = 5_000;
 const LOG_CHARS_MAX = 4_000;
 
@@ -101,10 +104,24 @@ export class IngestSite {
     return { name, arn, ...urls, deadLetterName, folder };
   }
 
-  async send(stream: Stream, n: number, temper = "good", group = "g"): Promise<void> {
+  /** Sends a reading and tells the body that was sent. */
+  async send(stream: Stream, n: number, temper = "good", group = "g"): Promise<string> {
+    const message = readingMessage(stream, n, temper, group);
+    await this.sendBody(stream, message.MessageBody, message);
+    return message.MessageBody;
+  }
+
+  /** Sends any text as it is. */
+  async sendBody({ queueUrl: QueueUrl }: Stream, MessageBody: string, rest = {}): Promise<void> {
     const client = this.sqs();
-    await client.send(new SendMessageCommand(readingMessage(stream, n, temper, group)));
+    await client.send(new SendMessageCommand({ ...rest, QueueUrl, MessageBody }));
     client.destroy();
+  }
+
+  /** What lies in a queue, without receiving it. */
+  async messagesIn(name: string): Promise<{ readonly id: string; readonly body: string }[]> {
+    const reply = await fetch(`${this.endpoint}/_tidegate/queues/${name}/messages`);
+    return ((await reply.json()) as { messages: { id: string; body: string }[] }).messages;
   }
 
   async counts(name: string): Promise<QueueCounts> {
@@ -127,15 +144,27 @@ export class IngestSite {
 
   worker(stream: Stream, config: Partial<WorkerConfig>): WorkerProcess {
     const { queueUrl, deadLetterUrl, folder } = stream;
-    const worker = new WorkerProcess({
+    const whole: WorkerConfig = {
       ...{ endpoint: this.endpoint, queueUrl, deadLetterUrl, folder },
       ...{ owner: `worker-${this.#processes.size + 1}`, lease: "auto", carries: "messages" },
       ...{ sink: "table", concurrency: 4, drainMs: 25_000, plan: null, holds: false },
-      thread: true,
+      ...{ thread: true, attempts: ATTEMPTS_MAX, mended: false },
       ...config,
-    });
-    this.#processes.add(worker);
-    return worker;
+    };
+    return this.#spawn(whole.owner, [WORKER, JSON.stringify(whole)]);
+  }
+
+  /** Runs the real command line; `point` is where redrive-points.ts makes it die. */
+  command(words: readonly string[], point: string | null): WorkerProcess {
+    const env = { TIDEGATE_ENDPOINT: this.endpoint, AWS_REGION: REGION };
+    const died = point === null ? {} : { TIDEGATE_TEST_POINT: point };
+    return this.#spawn("tidegate", ["--import", DYING, MAIN, ...words], { ...env, ...died });
+  }
+
+  #spawn(owner: string, words: readonly string[], env: NodeJS.ProcessEnv = {}): WorkerProcess {
+    const started = new WorkerProcess(owner, words, env);
+    this.#processes.add(started);
+    return started;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -172,10 +201,12 @@ export class WorkerProcess {
   #log = "";
   #onLine: (() => void)[] = [];
 
-  constructor(config: WorkerConfig) {
-    this.owner = config.owner;
-    const words = [WORKER, JSON.stringify(config)];
-    this.#child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "pipe"] });
+  constructor(owner: string, words: readonly string[], env: NodeJS.ProcessEnv) {
+    this.owner = owner;
+    this.#child = spawn(process.execPath, words, {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
     this.#ended = once(this.#child, "close").finally(() => this.#wake());
     const { stdout, stderr } = this.#child;
     let rest = "";

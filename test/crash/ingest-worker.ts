@@ -52,6 +52,9 @@ export interface WorkerConfig {
   readonly thread: boolean;
   /** Handlers wait for `release N` or `release all` on the input. */
   readonly holds: boolean;
+  readonly attempts: number;
+  /** What was wrong is mended: a poison is handled like any other. */
+  readonly mended: boolean;
 }
 
 export interface ReadingPayload {
@@ -64,7 +67,6 @@ export interface ReadingPayload {
 export const VISIBILITY_MS = 3_000;
 export const PARTS = 4;
 const REGION = "us-east-1";
-const ATTEMPTS_MAX = 50;
 const RETRY_CAP_MS = 200;
 const COLUMNS = { n: "integer", part: "integer", owner: "text" } as const;
 
@@ -82,7 +84,7 @@ export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHan
     lease: config.lease,
     concurrency: config.concurrency,
     visibilityMs: VISIBILITY_MS,
-    retry: { attempts: ATTEMPTS_MAX, baseMs: 1, capMs: RETRY_CAP_MS },
+    retry: { attempts: config.attempts, baseMs: 1, capMs: RETRY_CAP_MS },
     onPoison: "skip",
     ...(sink === "table" && { sink: readings() }),
     async handler(
@@ -98,7 +100,7 @@ export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHan
       }
       const { n, temper } = event.payload as ReadingPayload;
       say(`begun ${n}`);
-      if (temper === "poison") throw new PermanentError(`reading ${n} is poison`);
+      if (temper === "poison" && !config.mended) throw new PermanentError(`reading ${n} is poison`);
       if (temper === "flaky" && context.attempt === 1) throw new Error("once is not enough");
       for (let part = 0; part < PARTS / 2; part += 1) write(context, n, part);
       if (config.holds) await held.release(n);

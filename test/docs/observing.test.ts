@@ -2,8 +2,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { createMask } from "../../src/core/mask.ts";
 import { CONSUMER_METRICS } from "../../src/ingest/metrics.ts";
 import { logFieldsOf } from "../../src/ingest/record-log-fields.ts";
+import { createRecordMask } from "../../src/ingest/record-mask.ts";
 import { prometheusName } from "../../src/telemetry/prometheus-text.ts";
 import { requirePart } from "../requires.ts";
 import { rowsOf } from "./markdown-table.ts";
@@ -51,7 +53,8 @@ test("its queries and rules ask for metrics and labels that exist", () => {
 test("it tells of every field that lines about a record carry", () => {
   const hold = { delivery: { messageId: "m" }, trace: { traceId: null } };
   const record = { object: null, identity: "i" };
-  const fields = Object.keys(logFieldsOf(record as never, hold as never, "run"));
+  const masked = createRecordMask(createMask([]));
+  const fields = Object.keys(logFieldsOf(record as never, hold as never, "run", { masked }));
   expect(rowsOf(page, "field").map(([name]) => name)).toEqual(fields.map((name) => `\`${name}\``));
 });
 

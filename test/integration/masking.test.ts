@@ -1,8 +1,13 @@
 // Masking where what is to be hidden is not in the place one would look for it first.
 
 import { expect, test } from "vitest";
+import { eventLine } from "../../src/cli/dead-letter-text.ts";
 import { writeClaimCheck } from "../../src/core/claim-check.ts";
+import { PermanentError } from "../../src/ingest/handler-errors.ts";
+import { describeLife } from "../../src/run/describe-life.ts";
+import { findLives } from "../../src/run/event-life.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
+import { listIn, runRedrive } from "../support/dead-letter-world.ts";
 
 const SECRET = "Ada Lovelace";
 const mask = ["payload.name"];
@@ -81,4 +86,89 @@ test.each([
   const told = JSON.stringify([dossiers, world.logs]);
   expect(told).toContain("who are ***,***?");
   expect(told).not.toMatch(/Lovelace|Hopper/);
+});
+
+const PERSONAL_KEY = "people/Ada Lovelace+1815.csv";
+const PERSONAL_PATH = "people/Ada%20Lovelace%2B1815.csv";
+const scope = { pipeline: "test", generation: 0 };
+
+async function workOn(options: { mask: string[]; handler: unknown; attempts?: number }) {
+  const { mask, handler, attempts = 1 } = options;
+  const retry = { attempts, baseMs: 600_000, capMs: 600_000 };
+  const world = await createConsumerWorld({
+    bucket: "people",
+    handler: handler as never,
+    pipeline: { mask, retry } as never,
+  });
+  await world.put(PERSONAL_PATH, `name,n\n${SECRET},1\n`);
+  await world.consumer().start();
+  await world.pass(2_000);
+  return world;
+}
+
+test.each([["object.key"], ["object"], ["s3.object.key"], ["s3.**"]])(
+  "an object's key that %s hides is in no line, no dossier, no attribute of its letter and no report",
+  async (path) => {
+    await using world = await workOn({
+      mask: [path],
+      handler: (
+        { object }: { object: { key: string } },
+        { log }: { log(...a: unknown[]): void },
+      ) => {
+        log("info", `working on ${object.key}`, { file: object.key });
+        throw new PermanentError(`no ${object.key}`, { class: "schema" });
+      },
+    });
+    const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
+    expect(dossiers).toHaveLength(1);
+    const [letter] = await world.deadLetters.receive(
+      { max: 10, waitMs: 0 as never, visibilityMs: 0 as never },
+      new AbortController().signal,
+    );
+    const what = `s3://people/${PERSONAL_KEY}`;
+    const lives = await findLives(world.ledger, { what });
+    expect(lives).toHaveLength(1); // Whoever knows the key still finds it.
+    const reports = lives.flatMap((life) => describeLife(life, "what was asked for"));
+    const listed = await listIn(world, {}, "peek");
+    const { events } = await runRedrive(world, { dryRun: true });
+    expect(events).toHaveLength(1);
+    const told = JSON.stringify([
+      ...[dossiers, world.logs, letter?.attributes, reports, listed],
+      ...[events, events.map((event) => eventLine(event))],
+    ]);
+    expect(world.logs).toContainEqual(
+      expect.objectContaining({ fields: expect.objectContaining({ object_key: "***" }) }),
+    );
+    expect(told).toContain("working on ***");
+    expect(told).not.toMatch(/Lovelace|1815/);
+    expect(letter?.body).toContain("Lovelace");
+  },
+);
+
+test("a retry tells of an object by a masked key as well", async () => {
+  await using world = await workOn({
+    ...{ mask: ["object.key"], attempts: 3 },
+    handler: () => {
+      throw new Error("not today");
+    },
+  });
+  expect(world.logs).toMatchObject([{ level: "warn", fields: { object_key: "***" } }]);
+  expect(JSON.stringify(world.logs)).not.toContain("Lovelace");
+});
+
+test("a key that quotes what a path hides in a row is scrubbed of that, and of no more", async () => {
+  await using world = await workOn({
+    mask: ["name"],
+    handler: async (
+      event: { rows(): AsyncIterable<unknown> },
+      { log }: { log(...a: unknown[]): void },
+    ) => {
+      for await (const _ of event.rows()) log("info", "a row");
+      throw new Error("not today");
+    },
+  });
+  const keys = world.logs.map(({ fields }) => (fields as { object_key: string }).object_key);
+  expect(keys).toEqual(["people/***+1815.csv", "people/***+1815.csv"]);
+  const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
+  expect(JSON.parse(dossiers[0]?.body ?? "").object.key).toBe("people/***+1815.csv");
 });

@@ -292,11 +292,11 @@ export const dlqDrop = command({
         out.note(nothingIn(scope));
         return EXIT_OK;
       }
-      const { deadLetters } = opened;
+      const { deadLetters, queue } = opened;
       const events = dropDeadLetters(
         { clock: ports.clock, ledger: site.ledger, deadLetters },
         {
-          ...{ scope, filter: filterOf(flags), dryRun: flags["dry-run"] },
+          ...{ scope, source: queue.name, filter: filterOf(flags), dryRun: flags["dry-run"] },
           ...{ limit: flags.limit, signal: interruption() },
         },
       );

@@ -74,7 +74,7 @@ async function namedPipeline(given: string | undefined): Promise<Named> {
 
 function nothingOf(what: string): string {
   return (
-    `The ledger knows of no event of ${what}: none was committed or given up on. One that still ` +
-    "waits or is being tried is found by its key, which the log tells as idempotency_key."
+    `The ledger knows of no event of ${what}: none was committed, given up on or tried again. One ` +
+    "that still waits, or is tried for the first time, is found by its key: idempotency_key in logs."
   );
 }

@@ -48,13 +48,14 @@ async function insertAbsent(
   // Read without a lock: an object only ever advances, and every commit looks at it again.
   const objects = await selectObjects(pool, scopeId, refs, { lock: false });
   const rows: KeyedRecord[] = [];
-  const steps = items.map(({ key, object: ref, writes, call }) => {
+  const steps = items.map(({ key, object: ref, writes, note, call }) => {
     const object = ref === null ? null : (objects.get(objectName(ref)) ?? null);
     const sequencer = ref?.sequencer ?? null;
     const input = { key, record: ABSENT, object, sequencer, now, retentionMs };
     const step = stepCall(input, call);
     // Whatever touches more than the record itself, and every refusal, takes the long way.
-    if (step.record === null || step.object !== null || writes.length > 0) return null;
+    const more = step.object !== null || writes.length > 0 || note !== null;
+    if (step.record === null || more) return null;
     rows.push({ key, record: step.record, log: encodeEntries(step.entries) });
     return step;
   });
