@@ -37,6 +37,7 @@ export default defineConfig({
           pool: "forks",
           // A worker takes file after file: to start one for each costs more than most tests.
           isolate: false,
+          restoreMocks: true, // Of a test that failed before it could, too.
           ...timeouts,
         },
       }),
