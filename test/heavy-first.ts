@@ -17,7 +17,6 @@ export const HEAVY: readonly string[] = [
   "test/docs/tutorial.test.ts",
   "test/integration/pipeline-everywhere.test.ts",
   "test/crash/ingest-zombie.test.ts",
-  "test/fuzz/wire.test.ts",
   "test/pack/pack.test.ts",
   "test/crash/crash-flaws.test.ts",
 ];
