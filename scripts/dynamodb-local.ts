@@ -13,6 +13,8 @@ const VERSION = "2.6.1";
 const MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner";
 const COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
 const FETCH_MS_MAX = 300_000;
+/** It lives for seconds, in which it never earns back what a thorough compiler would cost it. */
+const SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 const START_TRIES_MAX = 150;
 const START_PAUSE_MS = 200;
 
@@ -87,7 +89,7 @@ export async function startDynamoLocal(): Promise<DynamoLocal | { readonly missi
   if ("missing" in found) return found;
   const { jars } = found;
   const port = await freePort();
-  const args = [`-Djava.library.path=${jars}`, "-cp", `${jars}/*`, MAIN];
+  const args = [...SHORT_LIVED, `-Djava.library.path=${jars}`, "-cp", `${jars}/*`, MAIN];
   // It leaves a file of its own where it is started, in memory or not.
   const options = { cwd: tmpdir(), stdio: "ignore" as const };
   const child = spawn("java", [...args, "-inMemory", "-port", String(port)], options);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { collect, readAll, refusalOf, sourceOf } from "../../test/support/byte-sources.ts";
 import { ByteCursor } from "./byte-cursor.ts";
 import { type Compression, compressionOf, expand } from "./expand.ts";
@@ -104,6 +104,10 @@ test("text is not taken for compressed", () => {
 });
 
 test("a Node without zstd says so in one sentence", async () => {
+  onTestFinished(() => {
+    vi.doUnmock("node:zlib");
+    vi.resetModules(); // Nobody else is to meet the modules that were loaded here.
+  });
   vi.resetModules();
   vi.doMock("node:zlib", async (load) => {
     const { createZstdDecompress: _, ...rest } = await load<typeof import("node:zlib")>();
@@ -114,5 +118,4 @@ test("a Node without zstd says so in one sentence", async () => {
   await expect(collect(expandThere(cursor, "zstd", "a"))).rejects.toThrow(
     "a: is compressed with zstd, which needs Node 22.15 or later",
   );
-  vi.doUnmock("node:zlib");
 });

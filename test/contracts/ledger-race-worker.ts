@@ -7,7 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Fence, RecordKey } from "../../src/core/record-state.ts";
 import { recordKey } from "../../src/core/record-state.ts";
 import { durationMs } from "../../src/core/units.ts";
+import type { Ledger } from "../../src/ports/ledger.ts";
 import { openLedger } from "../../src/run/open-ledger.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
 import { random, systemClock, turn } from "./real-ports.ts";
 
 /** What a worker saw: fences of its claims and of its accepted commits, by key's number. */
@@ -22,13 +24,21 @@ const BATCH = 50;
 const PAUSE_MS = 5;
 const SHORT_MS = durationMs(1);
 const LONG_MS = durationMs(20_000);
+/** SQLite's file has one writer at a time and no queue for the others; some may wait for long. */
+const BUSY_MS = durationMs(120_000);
 
 export function raceKey(n: number): RecordKey {
   return recordKey(`k1:${createHash("sha256").update(String(n)).digest("hex")}`);
 }
 
+async function openPatiently(url: string): Promise<Ledger> {
+  const ports = { clock: systemClock, turn, random };
+  if (!url.startsWith("sqlite:")) return openLedger(url, ports);
+  return createSqliteLedger(ports, { path: url.slice("sqlite:".length), busyMs: BUSY_MS });
+}
+
 async function race(url: string, owner: string, keys: number): Promise<RaceReport> {
-  const ledger = await openLedger(url, { clock: systemClock, turn, random });
+  const ledger = await openPatiently(url);
   const claims: [number, number][] = [];
   const commits: [number, number][] = [];
   let fenced = 0;

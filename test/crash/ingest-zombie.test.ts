@@ -1,4 +1,6 @@
 // Zombies: a consumer is stopped by SIGSTOP past its lease, another does its work, and it goes on.
+// Most of it is waiting for leases to end, so tests run side by side, each on a stream of its own;
+// but those in which the other has to keep its lease meanwhile run alone.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openNotebook } from "./ingest-notebook-sink.ts";
@@ -35,18 +37,21 @@ const TABLE_CASES = (["receipt", "ledger"] as const).flatMap((lease: Lease) =>
 );
 
 describe("a consumer stopped past its lease commits nothing", () => {
-  test.each(TABLE_CASES)("when another has committed: $lease, $point", async ({ lease, point }) => {
-    const { stream, zombie } = await freeze(`done-${lease}-${point}`, point, { lease });
-    const heir = site.worker(stream, { lease, owner: "heir" });
-    await heir.told(/^outcome committed$/);
-    await site.empty(stream.name);
-    zombie.signal("SIGCONT");
-    await zombie.told(/^outcome (lost|duplicate)$/);
-    expect(zombie.lines).not.toContain("sealed committed");
-    expect(await zombie.end("SIGTERM")).toBe(0);
-    expect(await heir.end("SIGTERM")).toBe(0);
-    checkTable(stream);
-  });
+  test.concurrent.each(TABLE_CASES)(
+    "when another has committed: $lease, $point",
+    async ({ lease, point }) => {
+      const { stream, zombie } = await freeze(`done-${lease}-${point}`, point, { lease });
+      const heir = site.worker(stream, { lease, owner: "heir" });
+      await heir.told(/^outcome committed$/);
+      await site.empty(stream.name);
+      zombie.signal("SIGCONT");
+      await zombie.told(/^outcome (lost|duplicate)$/);
+      expect(zombie.lines).not.toContain("sealed committed");
+      expect(await zombie.end("SIGTERM")).toBe(0);
+      expect(await heir.end("SIGTERM")).toBe(0);
+      checkTable(stream);
+    },
+  );
 
   test.each(["receipt", "ledger"] as const)("while another is at work: %s", async (lease) => {
     const { stream, zombie } = await freeze(`busy-${lease}`, "committing", { lease });
@@ -64,7 +69,7 @@ describe("a consumer stopped past its lease commits nothing", () => {
     checkTable(stream);
   });
 
-  test.each([
+  test.concurrent.each([
     ["auto", "in-handler", 0],
     ["ledger", "handled", 0],
     ["ledger", "applying", 1],

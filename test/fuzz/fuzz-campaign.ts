@@ -89,6 +89,13 @@ async function judge(rig: Rig, draft: Draft, seed: number, index: number): Promi
   return status;
 }
 
+/** The query protocol is loaded by its first request; how long that takes is not the broker's. */
+async function loadProtocols({ http }: Rig): Promise<void> {
+  const { signal } = new AbortController();
+  const ask = { method: "GET", path: "/", query: "", headers: {}, body: new Uint8Array() };
+  await http({ ...ask, signal, requestId: createSeededRandom(0).uuid(), bodyTooLarge: false });
+}
+
 /** Queues to aim at, and handles to hold. */
 async function furnish(rig: Rig): Promise<string[]> {
   for (const name of TARGETS) {
@@ -165,6 +172,7 @@ async function teaseCanary(rig: Rig, handles: string[], seed: number, index: num
 export async function fuzzWire(rig: Rig, seed: number, count: number): Promise<Tally> {
   const tally: Tally = new Map();
   const note = (status: number) => tally.set(status, (tally.get(status) ?? 0) + 1);
+  await loadProtocols(rig);
   let canaryHandles = await placeCanary(rig);
   for (let index = 0; index < count; ) {
     const handles = await furnish(rig);

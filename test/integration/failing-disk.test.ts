@@ -79,8 +79,7 @@ describe("a full disk", () => {
     const mount = join(folder, "small");
     mkdirSync(mount);
     if (!tryMount(["-t", "tmpfs", "-o", "size=1m", "tmpfs", mount])) {
-      console.log("skipped: mounting a small file system needs root and the right to mount");
-      context.skip();
+      context.skip("mounting a small file system needs root and the right to mount");
     }
     try {
       const store = createSqliteBrokerStore({ folder: mount });
@@ -103,8 +102,7 @@ describe("a full disk", () => {
 describe("a folder that may not be written to", () => {
   test("is refused as unavailable, by mode", async (context) => {
     if (isRoot) {
-      console.log("skipped: file modes do not bind root");
-      context.skip();
+      context.skip("file modes do not bind root");
     }
     chmodSync(folder, 0o555);
     expectUnavailable(await rejectionOf(() => createSqliteBrokerStore({ folder })));
@@ -115,8 +113,7 @@ describe("a folder that may not be written to", () => {
     const mount = join(folder, "fixed");
     mkdirSync(mount);
     if (!tryMount(["-t", "tmpfs", "-o", "size=4m", "tmpfs", mount])) {
-      console.log("skipped: mounting a read-only file system needs root and the right to mount");
-      context.skip();
+      context.skip("mounting a read-only file system needs root and the right to mount");
     }
     try {
       const store = createSqliteBrokerStore({ folder: mount });

@@ -27,6 +27,26 @@ test("set forward, it follows (T2)", () => {
   expect(time.now()).toBe(9_000_000);
 });
 
+test("a pause between the readings of both clocks does not count twice (T4)", () => {
+  const clock = new ManualClock(1_000);
+  const heldUp = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    sleep: clock.sleep.bind(clock),
+  };
+  const time = new ModelTime(heldUp);
+  for (const reading of ["now", "monotonic"] as const) {
+    heldUp[reading] = () => {
+      const read = clock[reading]();
+      clock.advance(100); // The machine gave its time to others.
+      return read as never;
+    };
+    time.now();
+    heldUp[reading] = () => clock[reading]() as never;
+    expect(time.now()).toBe(clock.now());
+  }
+});
+
 test("whatever is done to the clock, it never goes back and never stands still", () => {
   const anyMove = fc.oneof(
     fc.record({ passMs: fc.integer({ min: 0, max: 5_000 }) }),
