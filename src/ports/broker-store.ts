@@ -1,8 +1,10 @@
 // BrokerStore: where the embedded cloud keeps what it has promised.
 //   S1. `commit` is atomic and durable: when it resolves, all of its changes survive a power cut;
 //       when it rejects, none may be assumed and the caller must `load` again before going on.
-//   S2. `read` sees every change of every resolved commit.
+//   S2. `read` sees every change of every commit that was asked for, on disk or not.
 //   S3. One process at a time: opening a folder that is in use fails with TG_STORE_LOCKED.
+//   S4. Commits that overlap are done in the order in which they were asked for. When one rejects,
+//       so do all that were asked for after it.
 
 import type {
   Change,
@@ -33,11 +35,15 @@ export interface StoreSnapshot {
 
 export interface BrokerStore {
   load(): StoreSnapshot;
-  /** One at a time: neither `commit` nor `read` is called while a commit is under way. */
+  /** Another may be asked for while one is under way; a third waits until the first is over. */
   commit(changes: readonly Change[]): Promise<void>;
   /** The content of a message, or undefined if there is none of that number. */
   read(seq: number): MessageContent | undefined;
-  /** Objects stay where they are: millions of them cost no memory, and no time at the start. */
+  /**
+   * Objects as resolved commits have left them: whoever commits changes of some waits for that
+   * before looking. They stay where they are: millions of them cost no memory, and no time at the
+   * start.
+   */
   readonly objects: ObjectReads;
   close(): Promise<void>;
 }

@@ -3,6 +3,8 @@
 //       (Y1 of history.ts).
 //   D2. So is every message that is erased because its time in the queue was over: nobody asked
 //       for that, and no answer tells of it. One that is erased any sooner is not excused.
+//   D3. A commit may take its time, and the next be asked for meanwhile. They end in their order;
+//       after one that fails, nothing more is written until the store is read anew.
 
 import { parseDetail } from "../broker/model/message-detail.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -10,15 +12,19 @@ import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
 import type { BrokerStore, Change } from "../ports/broker-store.ts";
 import type { History } from "./history.ts";
 import { letterOf, namesOfMessage } from "./letter.ts";
+import type { Scheduler } from "./scheduler.ts";
 import type { SimPorts } from "./sim-ports.ts";
+import { hashText, mixWords } from "./word-hash.ts";
 
 /** What the next commit of the broker's store is to do, if it is to fail. */
 export interface StoreTrouble {
   next: "fails" | "is-lost" | null;
+  /** The longest that a commit takes; none takes any time while it is 0. */
+  commitMsMax: number;
 }
 
 export interface StoreWitness {
-  readonly scheduler: { readonly now: number };
+  readonly scheduler: Pick<Scheduler, "now" | "at">;
   readonly history: History;
   readonly names: SimPorts["names"];
   /** How long the work queue keeps a message. */
@@ -39,21 +45,46 @@ export function createSimBrokerStore(
   const kept = new Map<number, Kept>();
   // No world outlives the retention that queues have by themselves.
   const expires = witness.retentionMs < SQS_RETENTION_MS_DEFAULT;
+  const take = commitTimes(trouble, witness.scheduler);
+  let broken = false;
   return {
-    load: () => inner.load(),
+    load() {
+      broken = false;
+      return inner.load();
+    },
     read: (seq) => inner.read(seq),
     objects: inner.objects,
     close: () => inner.close(),
     async commit(changes) {
-      const how = trouble.next;
-      trouble.next = null;
+      const how = broken ? "fails" : trouble.next; // D3
+      if (!broken) trouble.next = null;
+      if (how !== null) broken = true;
+      const taken = take();
       if (how !== "fails") {
         await inner.commit(changes);
         if (expires) for (const change of changes) follow(kept, change, witness);
       }
       if (how === "is-lost") for (const change of changes) tellLost(change, witness);
+      await taken;
       if (how !== null) throw new TidegateError("TG_STORE_UNAVAILABLE", "the disk is gone");
     },
+  };
+}
+
+const COMMIT_LABEL = hashText("broker commits");
+
+/** Waits for as long as a commit takes; one is never done before those that began before it. */
+function commitTimes(trouble: StoreTrouble, scheduler: StoreWitness["scheduler"]) {
+  let commits = 0;
+  let doneAt = 0;
+  return (): Promise<void> | null => {
+    if (trouble.commitMsMax === 0) return null;
+    commits += 1;
+    const spanMs = 1 + (mixWords(COMMIT_LABEL, commits) % trouble.commitMsMax);
+    doneAt = Math.max(doneAt, scheduler.now + spanMs);
+    return new Promise((resolve) => {
+      scheduler.at(doneAt, COMMIT_LABEL, resolve);
+    });
   };
 }
 

@@ -88,7 +88,7 @@ export async function createStage(options: StageOptions): Promise<Stage> {
   const network = new Network(scheduler, { latencyMsMax, slowMsMax });
   const names = createRecordNames(PIPELINE_NAME, 0);
   const receipts: Receipts = new Map();
-  const storeTrouble: StoreTrouble = { next: null };
+  const storeTrouble: StoreTrouble = { next: null, commitMsMax: 0 };
   const brokerProcess = new SimProcess("broker", scheduler, () => {});
   const random = createSeededRandom(`${seed} broker`);
   const { clock, turn } = brokerProcess;
@@ -105,6 +105,7 @@ export async function createStage(options: StageOptions): Promise<Stage> {
     return lateMs > 0 && faults.strikes(`late/${name}`, "visible late") ? lateMs : 0;
   });
   const work = await makeQueues(scheduler, broker, topology);
+  storeTrouble.commitMsMax = topology.commitMsMax;
   const ledgerCaller: LedgerCaller = { actor: "", now: null };
   const table = createEffectTable(history);
   const ledger = createLedger(options, table, { scheduler, ledgerCaller, names });

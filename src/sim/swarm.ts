@@ -53,6 +53,7 @@ function drawTopology(dice: NamedDice): Topology {
     recordsMax: dice.chance("several records", 0.4) ? dice.whole("records", 2, 5) : 1,
     latencyMsMax: dice.scaled("latency", 2, 200),
     slowMsMax: dice.scaled("slow", 500, 240_000),
+    commitMsMax: dice.chance("slow commits", 0.3) ? dice.scaled("commit", 1, 500) : 0,
     latenessMs: dice.scaled("lateness", 1_000, 600_000),
     events,
     bursts: dice.whole("bursts", 1, 8),

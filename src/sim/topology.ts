@@ -31,6 +31,8 @@ export interface Topology {
   readonly recordsMax: number;
   readonly latencyMsMax: number;
   readonly slowMsMax: number;
+  /** The longest that a commit of the broker takes; 0: none takes any time. */
+  readonly commitMsMax: number;
   readonly latenessMs: number;
   readonly events: number;
   readonly bursts: number;
@@ -72,6 +74,7 @@ export const PLAIN_TOPOLOGY: Topology = {
   recordsMax: 1,
   latencyMsMax: 10,
   slowMsMax: 60_000,
+  commitMsMax: 0,
   latenessMs: 600_000,
   events: 20,
   bursts: 1,

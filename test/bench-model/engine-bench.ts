@@ -11,9 +11,9 @@ import type {
   ReceiveInput,
   SendEntry,
 } from "../../src/broker/model/operations.ts";
-import { present } from "../../src/core/assert.ts";
+import { assert, present } from "../../src/core/assert.ts";
 import { durationMs } from "../../src/core/units.ts";
-import type { BrokerStore, Change } from "../../src/ports/broker-store.ts";
+import type { BrokerStore, Change, MessageContent } from "../../src/ports/broker-store.ts";
 import type { Turn } from "../../src/ports/turn.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -29,7 +29,7 @@ export async function turns(count = 5): Promise<void> {
   }
 }
 
-interface Held {
+export interface Held {
   readonly changes: readonly Change[];
   /** Applies the changes and resolves the commit. */
   pass(): Promise<void>;
@@ -41,6 +41,8 @@ export class HandStore implements BrokerStore {
   readonly commits: (readonly Change[])[] = [];
   readonly held: Held[] = [];
   readonly #inner: BrokerStore;
+  /** The changes of commits that have not ended. */
+  readonly #notEnded = new Set<readonly Change[]>();
   holding = false;
   loads = 0;
   closed = false;
@@ -54,11 +56,16 @@ export class HandStore implements BrokerStore {
   }
 
   load() {
+    assert(this.#notEnded.size === 0, "nothing is read anew while a commit is under way");
     this.loads += 1;
     return this.#inner.load();
   }
 
-  read(seq: number) {
+  /** Sees what is held back, too, as far as it was put and not moved. */
+  read(seq: number): MessageContent | undefined {
+    for (const change of [...this.#notEnded].flat()) {
+      if (change.kind === "put-message" && change.head.seq === seq) return change.content;
+    }
     return this.#inner.read(seq);
   }
 
@@ -68,17 +75,22 @@ export class HandStore implements BrokerStore {
       await this.#inner.commit(taken);
       this.commits.push(taken);
     };
-    if (!this.holding) return apply();
+    if (!this.holding && this.#notEnded.size === 0) return apply();
+    this.#notEnded.add(taken);
     return new Promise((resolve, reject) => {
       this.held.push({
         changes: taken,
         pass: async () => {
           this.holding = false;
           await apply();
+          this.#notEnded.delete(taken);
           resolve();
           await turns();
         },
-        break: () => reject(new Error("the disk is gone")),
+        break: () => {
+          this.#notEnded.delete(taken);
+          reject(new Error("the disk is gone"));
+        },
       });
     });
   }

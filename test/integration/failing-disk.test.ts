@@ -64,6 +64,26 @@ describe("a full disk", () => {
     await store.close();
   });
 
+  test("fails the commit that waited behind the one that failed, and keeps neither", async () => {
+    const store = createSqliteBrokerStore({ folder, pageCountMax: 80 });
+    loadAll(store);
+    await store.commit([message(1, { body: "kept" })]);
+    const tooMuch = store.commit([message(2, { body: "x".repeat(900_000) })]);
+    const behind = store.commit([
+      message(3, { body: "small" }),
+      { kind: "delete-message", seq: 1 },
+    ]);
+    const failures = await Promise.all([tooMuch, behind].map((each) => rejectionOf(() => each)));
+    for (const failure of failures) expectUnavailable(failure);
+    expect(loadAll(store).messages.map((head) => head.seq)).toEqual([1]);
+    expect(store.read(1)?.body).toBe("kept");
+    await store.commit([message(4, { body: "goes on" })]);
+    await store.close();
+    const again = createSqliteBrokerStore({ folder });
+    expect(loadAll(again).messages.map((head) => head.seq)).toEqual([1, 4]);
+    await again.close();
+  });
+
   test("gives freed pages to new messages without growing", async () => {
     const store = createSqliteBrokerStore({ folder, pageCountMax: 80 });
     loadAll(store);

@@ -7,13 +7,17 @@
 //   W3. When a commit fails, everybody in it is told so, and the models are thrown away: they know
 //       things that the store does not. They are read anew from the store after a pause, whether
 //       anybody asks or not: move tasks and housekeeping have nobody who would ask for them.
-//   W4. While a commit is under way nothing runs; what arrives meanwhile is the next batch.
+//   W4. While a commit is under way, what arrives is gathered for the next batch. That may run, and
+//       its commit may be asked for, before the former has ended (flights.ts): the models are ahead
+//       of the store, and W1 holds back even the answers of what only looked at them.
 //   W5. Message numbers are reserved ahead, a block at a time: the store knows of no number that is
 //       in use and not reserved, and a restart goes on behind the block. Numbers have gaps then,
 //       and are never given twice; most commits need not write the counter.
 //   W6. What lists objects reads the store alone, so it waits for the batch that changes some.
 //   W7. The next commit is begun before the answers of the former are written: the disk works while
 //       the answers go out.
+//   W8. A failure throws away the models that it is about, and no others: one that is told late
+//       leaves alone what was read anew since. Nothing is read anew while a commit is under way.
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -39,6 +43,7 @@ import type { Step } from "../model/step.ts";
 import { Alarm } from "./alarm.ts";
 import { Batch } from "./batch.ts";
 import { ContentCache } from "./content-cache.ts";
+import { type Flight, Flights } from "./flights.ts";
 import type { Answered, Job } from "./job.ts";
 import { ModelTime } from "./model-time.ts";
 import { recover } from "./recovery.ts";
@@ -66,6 +71,13 @@ interface WaitingJob {
   readonly giveUp: () => void;
 }
 
+/** Those who must hear of a failure, and the models it is about; null if there were none. */
+interface Failed {
+  readonly state: BrokerState | null;
+  readonly jobs: readonly Job[];
+  readonly answered: readonly Answered[];
+}
+
 type AnyStep = (state: BrokerState, step: Step, input: unknown) => Outcome<unknown> | Waiting;
 
 export class Engine {
@@ -76,6 +88,7 @@ export class Engine {
   readonly #alarm: Alarm;
   readonly #waiting = new Map<number, WaitingJob>();
   readonly #idleWaiters: (() => void)[] = [];
+  readonly #flights = new Flights((flight, failure) => this.#land(flight, failure));
   #inbox: Job[] = [];
   #state: BrokerState | null = null;
   #cache: ContentCache;
@@ -88,7 +101,7 @@ export class Engine {
   #storeFailedAt = Number.NEGATIVE_INFINITY;
   #retryMs = STORE_RETRY_MS;
   #scheduled = false;
-  #running = false;
+  #recovering = false;
   #alarmed = false;
   #closed = false;
   /** Told after every batch when the next request to an http endpoint is due. */
@@ -136,7 +149,7 @@ export class Engine {
   }
 
   idle(): Promise<void> {
-    if (!this.#scheduled && !this.#running) return Promise.resolve();
+    if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
   }
 
@@ -164,49 +177,44 @@ export class Engine {
     for (const id of [...this.#waiting.keys()]) this.#giveUp(id);
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#running) return; // W4
-    this.#scheduled = true;
-    this.#ports.turn.afterTurn(() => {
-      this.#scheduled = false;
-      void this.#run();
-    });
+  #isIdle(): boolean {
+    return !this.#scheduled && !this.#recovering && this.#flights.count === 0;
   }
 
-  async #run(): Promise<void> {
-    this.#running = true;
-    let turned = false;
-    const answer = await this.#runBatch(() => {
-      this.#ports.turn.afterTurn(() => {
-        turned = true;
-      });
-    });
-    this.#running = false;
-    // What came during a commit is on its way to the disk before the answers are written (W7); but
-    // only where the commit took its time, as otherwise nobody else would have a turn.
-    if (turned && this.#inbox.length > 0) void this.#run();
-    else if (this.#inbox.length > 0 || this.#alarmed) this.#schedule();
-    answer();
-    if (this.#running || this.#scheduled) return;
+  #tellIdle(): void {
+    if (!this.#isIdle()) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  /** Gives the function that tells everybody in the batch what came of it. */
-  async #runBatch(beforeCommit: () => void): Promise<() => void> {
+  #mayRun(): boolean {
+    if (this.#recovering) return false;
+    if (this.#flights.count === 0) return this.#inbox.length > 0 || this.#alarmed;
+    return this.#state !== null && this.#flights.takesAnother(this.#inbox.length); // W4, W8
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || !this.#mayRun()) return;
+    this.#scheduled = true;
+    this.#ports.turn.afterTurn(() => {
+      this.#scheduled = false;
+      if (this.#mayRun()) this.#run();
+      this.#tellIdle();
+    });
+  }
+
+  #run(): void {
+    if (this.#state !== null) this.#runBatch(this.#state);
+    else if (this.#storeRests()) this.#refuseAll();
+    else void this.#recover();
+  }
+
+  #runBatch(state: BrokerState): void {
     const jobs = this.#inbox.splice(0, JOBS_PER_BATCH_MAX);
     this.#alarmed = false;
     const answered: Answered[] = [];
-    if (this.#state === null && this.#storeRests()) {
-      // Not a failure of its own: under steady traffic the pause would begin anew for ever.
-      const error = new TidegateError("TG_STORE_UNAVAILABLE", "The store has just failed.");
-      this.#retryLater(); // Timers may be a little early.
-      return () => {
-        for (const job of jobs) job.reject(error);
-      };
-    }
+    const { store, random } = this.#ports;
+    const batch = new Batch(this.#time.now(), store, this.#cache, random);
     try {
-      const state = this.#state ?? (await this.#recoveredState());
-      const batch = new Batch(this.#time.now(), this.#ports.store, this.#cache, this.#ports.random);
       for (const [index, job] of jobs.entries()) {
         if (batch.objects.touched && LISTING_OPERATIONS.has(job.name)) {
           this.#inbox.unshift(...jobs.splice(index)); // W6
@@ -216,31 +224,64 @@ export class Engine {
       }
       this.#runByItself(state, batch, answered);
       if (this.#houseIsEmpty) this.#houseIsEmpty = !batch.changes.some(bringsHousework);
-      if (batch.changes.length > 0) {
-        beforeCommit();
-        await this.#commit(state, batch.changes);
-      }
-      this.#retryMs = STORE_RETRY_MS;
-      this.#setAlarm(state, batch.now);
-      return () => {
-        for (const { job, outcome } of answered) job.resolve(outcome); // W1
-      };
     } catch (error) {
-      return this.#fail(jobs, answered, error);
+      this.#fail({ state, jobs, answered }, error);
+      return;
     }
+    const alone = batch.objects.touched;
+    const flight = { state, now: batch.now, jobs, answered, alone, turned: false };
+    this.#flights.begin(flight, this.#commit(state, batch.changes));
+    if (batch.changes.length > 0) {
+      this.#ports.turn.afterTurn(() => {
+        flight.turned = true;
+      });
+    }
+    this.#schedule();
   }
 
   #storeRests(): boolean {
     return this.#ports.clock.monotonic() - this.#storeFailedAt < STORE_RETRY_MS;
   }
 
-  /** The models, read anew if a failure has thrown them away (W3). */
-  async #recoveredState(): Promise<BrokerState> {
-    if (this.#state === null) {
+  /** Not a failure of its own: under steady traffic the pause would begin anew for ever. */
+  #refuseAll(): void {
+    this.#alarmed = false;
+    this.#retryLater(); // Timers may be a little early.
+    const error = new TidegateError("TG_STORE_UNAVAILABLE", "The store has just failed.");
+    for (const job of this.#inbox.splice(0)) job.reject(error);
+  }
+
+  /** Reads the models anew, which a failure has thrown away (W3). */
+  async #recover(): Promise<void> {
+    this.#recovering = true;
+    try {
       await this.open();
+    } catch (error) {
+      const jobs = this.#inbox.splice(0);
       this.#alarmed = false;
+      this.#fail({ state: null, jobs, answered: [] }, error);
     }
-    return this.#state as unknown as BrokerState;
+    this.#recovering = false;
+    if (this.#mayRun()) this.#run();
+    this.#tellIdle();
+  }
+
+  /** What came of a batch is known. */
+  #land(flight: Flight, failure: { readonly error: unknown } | null): void {
+    if (failure !== null) {
+      this.#fail(flight, failure.error);
+    } else if (this.#state === flight.state) {
+      this.#retryMs = STORE_RETRY_MS;
+      this.#setAlarm(flight.state, flight.now);
+    }
+    // What came during a commit is on its way to the disk before the answers are written (W7); but
+    // only where the commit took its time, as otherwise nobody else would have a turn.
+    if (flight.turned && this.#inbox.length > 0 && this.#mayRun()) this.#run();
+    else this.#schedule();
+    if (failure === null) {
+      for (const { job, outcome } of flight.answered) job.resolve(outcome); // W1
+    }
+    this.#tellIdle();
   }
 
   #runJob(state: BrokerState, batch: Batch, job: Job, answered: Answered[]): void {
@@ -284,6 +325,7 @@ export class Engine {
   }
 
   #commit(state: BrokerState, changes: Change[]): Promise<void> {
+    if (changes.length === 0) return Promise.resolve();
     if (state.sequence > this.#reservedThrough) {
       this.#reservedThrough = state.sequence + SEQUENCE_BLOCK; // W5
       changes.push({ kind: "set-sequence", seq: this.#reservedThrough });
@@ -291,17 +333,17 @@ export class Engine {
     return this.#ports.store.commit(changes);
   }
 
-  #fail(jobs: readonly Job[], answered: readonly Answered[], error: unknown): () => void {
-    this.#state = null; // W3
-    this.#storeFailedAt = this.#ports.clock.monotonic();
-    const stranded = [...this.#waiting.keys()].map((id) => this.#takeWaiting(id) as Job);
-    this.#alarm.clear();
-    this.#retryLater();
-    this.#retryMs = Math.min(this.#retryMs * 2, STORE_RETRY_MS_MAX);
-    const all = new Set([...jobs, ...answered.map(({ job }) => job), ...stranded]);
-    return () => {
-      for (const job of all) job.reject(error);
-    };
+  #fail({ state, jobs, answered }: Failed, error: unknown): void {
+    const all = new Set([...jobs, ...answered.map(({ job }) => job)]);
+    if (this.#state === state) {
+      this.#state = null; // W3, W8
+      this.#storeFailedAt = this.#ports.clock.monotonic();
+      for (const id of [...this.#waiting.keys()]) all.add(this.#takeWaiting(id) as Job);
+      this.#alarm.clear();
+      this.#retryLater();
+      this.#retryMs = Math.min(this.#retryMs * 2, STORE_RETRY_MS_MAX);
+    }
+    for (const job of all) job.reject(error);
   }
 
   /** Sees to it that the store is asked again (W3). */

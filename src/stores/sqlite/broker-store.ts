@@ -4,6 +4,9 @@
 //       load() reads it anew, and until then every call fails the same way.
 //   Q3. Nothing is written to a folder before all that a start reads has been verified.
 //   Q4. The folder is locked from the first moment to close(), over failures and reloads, too.
+//   Q5. A commit may be asked for while others are under way; they are written in their order. What
+//       a failure leaves behind belongs to the writer that met it: a commit that fails after the
+//       store was read anew is told so, and changes nothing of what has come since.
 
 import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -44,6 +47,9 @@ export interface SqliteBrokerStoreOptions {
   readonly threadAhead?: boolean;
 }
 
+/** One on its way to the disk, one that waits for it. */
+const COMMITS_UNDER_WAY_MAX = 2;
+
 /** Damage met at the start refuses the start; met later, it is for the next load() to judge. */
 type Phase = "opening" | "working";
 
@@ -68,7 +74,7 @@ class SqliteBrokerStore implements BrokerStore {
   /** Settles when the thread has opened the file. */
   #opened: Promise<void> | null = null;
   #work: BrokerWriter | null = null;
-  #committing = false;
+  #commitsUnderWay = 0;
   /** Why the store cannot be used now; mended by load() unless closed. */
   #failure: TidegateError | null = null;
   #closing: Promise<void> | null = null;
@@ -83,6 +89,7 @@ class SqliteBrokerStore implements BrokerStore {
 
   load(): StoreSnapshot {
     if (this.#closing !== null) throw closedError();
+    assert(this.#commitsUnderWay === 0, "what is under way is over before the store is read");
     this.#disconnect();
     if (!this.#dropThread()) throw this.#fail(stuckError(), "opening");
     const failedBefore = this.#failure !== null;
@@ -101,21 +108,25 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
-    assert(!this.#committing, "one commit at a time");
-    this.#committing = true;
+    assert(this.#commitsUnderWay < COMMITS_UNDER_WAY_MAX, "few commits are under way");
+    this.#commitsUnderWay += 1;
+    let work: BrokerWriter | null = null;
     try {
-      const writes = this.#connect().encode(changes);
-      const thread = await this.#openThread();
-      if (writes.length > 0) await thread.write(writes); // Q1
+      work = this.#connect();
+      const writes = work.encode(changes);
+      const thread = this.#openThread();
+      // The thread works in order, so that nobody has to wait here until it has opened the file.
+      await (writes.length > 0 ? thread.write(writes) : this.#opened); // Q1
+      work.endCommit();
     } catch (error) {
+      if (work !== null && work !== this.#work) throw this.#errorFor(error, "working"); // Q5
       throw this.#fail(error, "working"); // Q2
     } finally {
-      this.#committing = false;
+      this.#commitsUnderWay -= 1;
     }
   }
 
   read(seq: number): MessageContent | undefined {
-    assert(!this.#committing, "nothing is read while a commit is under way");
     const work = this.#connect();
     try {
       const content = work.read(seq);
@@ -175,11 +186,13 @@ class SqliteBrokerStore implements BrokerStore {
     createBrokerFile(this.#folder);
   }
 
-  /** The thread that writes, with the file open; begun by the first commit (Q3). */
-  async #openThread(): Promise<DiskThread> {
+  /** The thread that writes; told to open the file by the first commit (Q3). */
+  #openThread(): DiskThread {
     this.#thread ??= new DiskThread();
-    this.#opened ??= this.#thread.open(this.#path, this.#pageCountMax);
-    await this.#opened;
+    if (this.#opened === null) {
+      this.#opened = this.#thread.open(this.#path, this.#pageCountMax);
+      this.#opened.catch(() => {}); // Told of by whatever was sent to the thread after it.
+    }
     return this.#thread;
   }
 
@@ -215,7 +228,11 @@ class SqliteBrokerStore implements BrokerStore {
     this.#dropThread();
     // A broken invariant is told as it is, but leaves the store as unusable as a broken disk does.
     this.#failure = this.#failureOf(error, phase);
-    return isOperating(error) ? this.#failure : error;
+    return this.#errorFor(error, phase);
+  }
+
+  #errorFor(error: unknown, phase: Phase): unknown {
+    return isOperating(error) ? this.#failureOf(error, phase) : error;
   }
 
   #failureOf(error: unknown, phase: Phase): TidegateError {

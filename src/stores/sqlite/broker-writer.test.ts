@@ -14,7 +14,7 @@ import type { Change } from "../../ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../memory/broker-store.ts";
 import { SCHEMA_ROWS } from "./broker-schema.ts";
 import { readSnapshot } from "./broker-snapshot.ts";
-import { prepareReads, prepareWrites } from "./broker-statements.ts";
+import { prepareReads, prepareWrites, type Write } from "./broker-statements.ts";
 import { BrokerWriter } from "./broker-writer.ts";
 import { addObjectTables } from "./object-schema.ts";
 import { PAGE_MESSAGES } from "./receipt-pages.ts";
@@ -32,8 +32,19 @@ function createBench() {
   const reads = prepareReads(database, "broker.sqlite");
   const run = prepareWrites(database);
   let writer = new BrokerWriter(() => reads);
+  const waiting: Write[][] = [];
+  const write = () => {
+    run(waiting.shift() ?? []);
+    writer.endCommit();
+  };
   return {
-    commit: (changes: readonly Change[]) => run(writer.encode(changes)),
+    commit: (changes: readonly Change[]) => {
+      waiting.push(writer.encode(changes));
+      write();
+    },
+    /** Makes a commit that is not written before `write` is called; copied, as by posting. */
+    begin: (changes: readonly Change[]) => waiting.push(structuredClone(writer.encode(changes))),
+    write,
     encode: (changes: readonly Change[]) => writer.encode(changes),
     read: (seq: number) => writer.read(seq),
     /** Forgets all that is in memory, as a restart does. */
@@ -81,6 +92,33 @@ test("any history of large commits reads as from memory, with and without restar
     for (const { seq } of loadAll(model).messages) bench.commit([erase(seq)]);
     const rows = [bench.rows("block"), bench.rows("content"), bench.rows("receipt")];
     expect(rows).toEqual([0, 0, 0]); // Nothing is left of messages that are gone.
+    bench.close();
+  });
+  await fc.assert(property, { numRuns: HISTORY_RUNS });
+});
+
+test("reading sees all commits under way, and what is written late reads the same (W4)", async () => {
+  const property = fc.asyncProperty(anyHistory(HISTORY_SIZES), async (history) => {
+    const bench = createBench();
+    const model = createMemoryBrokerStore();
+    const numbers = { next: 1 };
+    let before = loadAll(model);
+    for (const [index, step] of history.entries()) {
+      const changes = meaningful(step.choices, loadAll(model), numbers);
+      bench.begin(changes);
+      await model.commit(changes);
+      const told = loadAll(model);
+      for (const { seq } of told.messages) expect(bench.read(seq)).toEqual(model.read(seq));
+      for (const { seq } of before.messages) expect(bench.read(seq)).toEqual(model.read(seq));
+      if (index > 0) bench.write(); // The commit before this one.
+      if (index > 0) expect(bench.load()).toEqual(before);
+      for (const { seq } of told.messages) expect(bench.read(seq)).toEqual(model.read(seq));
+      before = told;
+    }
+    if (history.length > 0) bench.write();
+    bench.restart();
+    expect(bench.load()).toEqual(before);
+    for (const { seq } of before.messages) expect(bench.read(seq)).toEqual(model.read(seq));
     bench.close();
   });
   await fc.assert(property, { numRuns: HISTORY_RUNS });

@@ -5,6 +5,8 @@
 //   W2. Each change lands on exactly the messages it names; anything else is a broken invariant.
 //   W3. A page is in memory before anything of it is written, and stays until the commit is over:
 //       reading it from disk half-way would miss what is on its way there.
+//   W4. Several commits may be under way; they end in their order. Reading sees what all of them
+//       bring: contents that are not on disk yet are found among the changes that bring them.
 
 import { assert, present, unreachable } from "../../core/assert.ts";
 import type { Change, DedupEntry, MessageContent, MessageHead } from "../../ports/broker-store.ts";
@@ -24,6 +26,16 @@ interface DedupRun {
   readonly entries: (string | number)[];
 }
 
+/** A commit that was made and is not known to be on disk. */
+interface UnderWay {
+  readonly changes: readonly Change[];
+  /** The lowest and the highest number of the messages it brings. */
+  first: number;
+  last: number;
+  /** What it brings, by number; gathered when somebody asks (W4). */
+  contents: Map<number, MessageContent> | null;
+}
+
 export class BrokerWriter {
   readonly #reads: () => BrokerReads;
   readonly #block = new BlockBuilder();
@@ -33,28 +45,37 @@ export class BrokerWriter {
   readonly #recent = new RecentBlocks();
   /** Read lately: their neighbours are likely to be read next. */
   readonly #blocks = new ContentBlocks();
+  /** Oldest first; the last one may still be being made. */
+  readonly #underWay: UnderWay[] = [];
   #writes: Write[] = [];
-  #changes: readonly Change[] = [];
-  #fresh: Map<number, MessageContent> | null = null;
 
   /** `reads` is asked for only when something is not in memory. */
   constructor(reads: () => BrokerReads) {
     this.#reads = reads;
   }
 
-  /** The writes of a commit. They must be done, or all be given up with this writer. */
+  /**
+   * The writes of a commit. They must be done, or all be given up with this writer. They share
+   * their memory with the pages, so that they must be done or copied before the next commit is
+   * made; posting them to a thread copies them.
+   */
   encode(changes: readonly Change[]): Write[] {
-    this.#pages.forget(); // Whoever asks for a commit has seen the end of the last one.
-    this.#changes = changes;
+    this.#pages.forget();
+    this.#pages.beginCommit();
+    this.#underWay.push({ changes, first: Number.POSITIVE_INFINITY, last: 0, contents: null });
     for (const change of changes) this.#apply(change);
     this.#flushBlock();
     this.#flushDedups();
     for (const page of this.#pages.takeDirty()) this.#writePage(page);
-    this.#changes = []; // Bodies are not kept beyond their commit.
-    this.#fresh = null;
     const writes = this.#writes;
     this.#writes = [];
     return writes;
+  }
+
+  /** The oldest commit that was under way is on disk. */
+  endCommit(): void {
+    this.#underWay.shift(); // Bodies are not kept beyond their commit.
+    this.#pages.endCommit();
   }
 
   /** Undefined if there is no such message; null if there is, but its content is missing. */
@@ -65,7 +86,7 @@ export class BrokerWriter {
 
   #read(seq: number): MessageContent | null | undefined {
     if (!this.#pages.of(seq).isAlive(seq)) return undefined;
-    const known = this.#recent.find(seq) ?? this.#blocks.find(seq);
+    const known = this.#recent.find(seq) ?? this.#onItsWay(seq) ?? this.#blocks.find(seq);
     if (known !== undefined) return known;
     const row = this.#reads().contentFor(seq);
     if (row === undefined) return null;
@@ -129,29 +150,36 @@ export class BrokerWriter {
     if (!this.#block.takes(head.seq, content)) this.#flushBlock();
     this.#pages.put(head, this.#block.isEmpty); // W3
     this.#block.add(head, content);
+    const commit = this.#running();
+    commit.first = Math.min(commit.first, head.seq);
+    commit.last = Math.max(commit.last, head.seq);
   }
 
   #move({ from, head, id, detail }: MoveMessage): void {
-    const fresh = this.#freshContents();
-    const old = present(fresh.get(from) ?? this.#read(from), `content of message ${from}`);
+    const old = present(this.#read(from), `content of message ${from}`);
     this.#erase(from);
     const content = {
       id: id ?? old.id,
       body: old.body,
       detail: detail === undefined ? old.detail : detail,
     };
-    fresh.set(head.seq, content);
+    contentsOf(this.#running()).set(head.seq, content);
     this.#put(head, content);
   }
 
-  /** What the running commit itself brings, by its number; gathered by the first move. */
-  #freshContents(): Map<number, MessageContent> {
-    if (this.#fresh !== null) return this.#fresh;
-    this.#fresh = new Map();
-    for (const change of this.#changes) {
-      if (change.kind === "put-message") this.#fresh.set(change.head.seq, change.content);
+  /** The commit that is being made. */
+  #running(): UnderWay {
+    return present(this.#underWay.at(-1), "a commit that is being made");
+  }
+
+  /** What a commit brings that is not known to be on disk (W4). */
+  #onItsWay(seq: number): MessageContent | undefined {
+    for (const commit of this.#underWay) {
+      if (seq < commit.first || seq > commit.last) continue;
+      const found = contentsOf(commit).get(seq);
+      if (found !== undefined) return found;
     }
-    return this.#fresh;
+    return undefined;
   }
 
   #erase(seq: number): void {
@@ -206,4 +234,15 @@ export class BrokerWriter {
     }
     this.#dedups.clear();
   }
+}
+
+/** By number; those that were moved are added as they are. */
+function contentsOf(commit: UnderWay): Map<number, MessageContent> {
+  if (commit.contents !== null) return commit.contents;
+  const contents = new Map<number, MessageContent>();
+  for (const change of commit.changes) {
+    if (change.kind === "put-message") contents.set(change.head.seq, change.content);
+  }
+  commit.contents = contents;
+  return contents;
 }

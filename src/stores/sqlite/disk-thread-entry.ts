@@ -1,5 +1,7 @@
 // The thread that writes: one connection, one transaction per message, synced before the answer.
 // Its parent sends `open` once, then writes, then `close`; every message is answered, in order.
+//   E1. The parent does not wait for an answer before it sends on. So what comes after a failure is
+//       answered with the same failure, and nothing of it is done.
 
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
@@ -12,6 +14,7 @@ const port = present(parentPort, "the port of a worker thread");
 let database: DatabaseSync | null = null;
 let write: ReturnType<typeof prepareWrites> | null = null;
 let isOpen: Int32Array | null = null;
+let failed: DiskAnswer | null = null;
 
 function handle(request: DiskRequest): void {
   switch (request.kind) {
@@ -44,17 +47,24 @@ function close(): void {
 }
 
 port.on("message", (request: DiskRequest) => {
-  let answer: DiskAnswer = { failure: null };
-  try {
-    handle(request);
-  } catch (error) {
-    answer = { failure: failureOf(error) };
-    // What reached the disk is unknown from here on: nothing more is written by this thread.
-    if (request.kind !== "close") closeQuietly();
-  }
-  port.postMessage(answer);
+  port.postMessage(answerTo(request));
   if (request.kind === "close") port.close();
 });
+
+function answerTo(request: DiskRequest): DiskAnswer {
+  if (failed !== null && request.kind !== "close") return failed; // E1
+  try {
+    handle(request);
+    return { failure: null };
+  } catch (error) {
+    const answer = { failure: failureOf(error) };
+    if (request.kind === "close") return answer;
+    // What reached the disk is unknown from here on: nothing more is written by this thread.
+    failed = answer;
+    closeQuietly();
+    return answer;
+  }
+}
 
 function closeQuietly(): void {
   try {

@@ -87,6 +87,7 @@ test("a page that changed is never forgotten, however many there are (R5)", () =
     return new ReceiptPage(number);
   });
   const first = PAGE_MESSAGES; // Page 1.
+  pages.beginCommit();
   for (let page = 1; page <= MANY_PAGES; page += 1) {
     pages.put(head(page * PAGE_MESSAGES), true);
     pages.touch(pages.of(page * PAGE_MESSAGES));
@@ -96,7 +97,10 @@ test("a page that changed is never forgotten, however many there are (R5)", () =
   const dirty = pages.takeDirty();
   expect(dirty).toHaveLength(MANY_PAGES);
   expect(pages.of(first)).toBe(dirty[0]); // On its way to the disk; reading it there is too early.
+  pages.forget();
+  expect(pages.of(first)).toBe(dirty[0]);
   expect(loaded).toEqual([]);
+  pages.endCommit();
   pages.forget();
   pages.of(first);
   expect(loaded).toEqual([1]);
@@ -110,15 +114,42 @@ test("a page without a message that lives is read anew once its commit is over",
     loads += 1;
     return new ReceiptPage(number);
   });
+  pages.beginCommit();
   pages.put(head(64), true);
   const page = pages.of(64);
   page.erase(64);
   pages.touch(page);
   pages.takeDirty();
+  pages.forget();
   expect(pages.of(64)).toBe(page);
+  pages.endCommit();
   pages.forget();
   expect(pages.of(64).isGone(64)).toBe(false);
   expect(loads).toBe(1);
+});
+
+test("a page stays until the last of the commits that changed it is over (R5)", () => {
+  const loaded: number[] = [];
+  const pages = new ReceiptPages((number) => {
+    loaded.push(number);
+    return new ReceiptPage(number);
+  });
+  pages.beginCommit();
+  pages.put(head(64), true);
+  const page = pages.of(64);
+  page.erase(64);
+  pages.touch(page);
+  pages.takeDirty();
+  pages.beginCommit();
+  pages.put(head(65), true); // The page has ended for the first commit, and begins with the second.
+  pages.endCommit();
+  pages.forget();
+  expect(pages.of(65)).toBe(page);
+  expect([64, 65].map((seq) => page.isAlive(seq))).toEqual([false, true]);
+  pages.endCommit();
+  pages.forget();
+  pages.of(65);
+  expect(loaded).toEqual([1]);
 });
 
 test("the first number of a page may come after later ones of the same commit", () => {

@@ -3,10 +3,11 @@
 //   R2. A slot is unwritten (the block's head tells), alive (the slot tells), or gone.
 //   R3. A page none of whose messages is alive has no row, and neither have its blocks. A block all
 //       of whose messages are gone has none, even while others of its page live on.
-//   R4. Pages in memory are a copy of what is on disk plus what the running commit does; after a
+//   R4. Pages in memory are a copy of what is on disk plus what the commits under way do; after a
 //       failed commit all of them are thrown away.
-//   R5. No page is forgotten between the change and the end of its commit: what the disk has of it
-//       until then is old, and would be believed.
+//   R5. No page is forgotten between a change and the end of its commit: what the disk has of it
+//       until then is old, and would be believed. Commits end in their order, so that the number of
+//       the last one that changed a page tells whether it may go.
 
 import { assert } from "../../core/assert.ts";
 import type { EpochMs } from "../../core/units.ts";
@@ -31,6 +32,8 @@ export class ReceiptPage {
   /** Marks the slots at which a block begins that has its rows. */
   readonly #starts = new Uint8Array(PAGE_MESSAGES);
   #alive = 0;
+  /** The commit that changed it last, by its number (R5). */
+  changedIn = 0;
 
   constructor(number: number, slots?: Uint8Array) {
     this.number = number;
@@ -128,9 +131,22 @@ export class ReceiptPages {
   /** Handed out without a message that lives: their rows are about to go. */
   readonly #ended: ReceiptPage[] = [];
   readonly #load: (number: number) => ReceiptPage;
+  /** The commit that is being made, and the last one that is over, by their numbers (R5). */
+  #running = 0;
+  #over = 0;
 
   constructor(load: (number: number) => ReceiptPage) {
     this.#load = load;
+  }
+
+  /** What changes from here on belongs to a new commit. */
+  beginCommit(): void {
+    this.#running += 1;
+  }
+
+  /** The oldest of the commits that were begun is on disk. */
+  endCommit(): void {
+    this.#over += 1;
   }
 
   of(seq: number): ReceiptPage {
@@ -151,14 +167,16 @@ export class ReceiptPages {
     }
     const page = this.of(head.seq);
     page.write(head.seq, head);
+    page.changedIn = this.#running;
     if (startsBlock) page.startBlock(head.seq);
   }
 
   touch(page: ReceiptPage): void {
+    page.changedIn = this.#running;
     this.#dirty.add(page);
   }
 
-  /** Hands out the pages that changed since the last call. */
+  /** Hands out the pages whose rows change with the commit that is being made. */
   takeDirty(): ReceiptPage[] {
     const dirty = [...this.#dirty];
     this.#dirty.clear();
@@ -166,14 +184,23 @@ export class ReceiptPages {
     return dirty;
   }
 
-  /** Forgets what is over or too much. To be called when all that was handed out is on disk. */
+  /** Forgets what has ended or is too much, but for what is still on its way to the disk (R5). */
   forget(): void {
-    assert(this.#dirty.size === 0, "a page that changed is not forgotten"); // R5
-    if (this.#ended.length === 0 && this.#pages.size <= PAGES_KEPT_MAX) return;
-    for (const page of this.#ended.splice(0)) this.#pages.delete(page.number);
+    assert(this.#dirty.size === 0, "a page that changed is not forgotten");
+    this.#forgetEnded();
+    if (this.#pages.size <= PAGES_KEPT_MAX) return;
     for (const page of this.#pages.values()) {
       if (this.#pages.size <= PAGES_KEPT_MAX) break;
-      this.#pages.delete(page.number);
+      if (page.changedIn <= this.#over) this.#pages.delete(page.number);
+    }
+  }
+
+  #forgetEnded(): void {
+    if (this.#ended.length === 0) return;
+    const ended = this.#ended.splice(0);
+    for (const page of ended) {
+      if (page.changedIn > this.#over) this.#ended.push(page);
+      else if (this.#pages.get(page.number) === page) this.#pages.delete(page.number);
     }
   }
 }
