@@ -8,8 +8,7 @@
 //   N3. A client that has gone away is never an error; its request's signal tells the handler.
 //   N4. close() ends within CLOSE_GRACE_MS and a little, whatever clients do.
 //   N5. A connection begins on a short way, for plain requests whose answers are text, and goes to
-//       node:http with its first request of any other kind. But for the time they take, nobody can
-//       tell the two ways apart.
+//       node:http with its first request of any other kind. Answers are the same on both.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
