@@ -8,8 +8,7 @@
 //   N3. A client that has gone away is never an error; its request's signal tells the handler.
 //   N4. close() ends within CLOSE_GRACE_MS and a little, whatever clients do.
 //   N5. A connection begins on a short way, for plain requests whose answers are text, and goes to
-//       node:http with its first request of any other kind. But for the time they take, nobody can
-//       tell the two ways apart.
+//       node:http with its first request of any other kind. Answers are the same on both.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -18,6 +17,7 @@ import type { HttpHandler, HttpHead, HttpReply } from "../ports/http.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { OpenExchanges } from "./open-exchanges.ts";
 import { type PlainConnections, takePlainConnections } from "./plain-connections.ts";
+import { BODILESS, INTERNAL_ERROR } from "./plain-reply.ts";
 
 const HEADER_BYTES_MAX = 16 * 1_024;
 /**
@@ -153,6 +153,7 @@ function takePlain(
     stallMsMax: options.stallMsMax ?? STALL_MS_MAX,
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     tooSlow: TOO_SLOW,
+    broken: refusalOf(BAD_REQUEST),
   });
 }
 
@@ -176,10 +177,6 @@ function watchSlow(
   };
   return setInterval(check, options.slowCheckMs ?? SLOW_CHECK_MS).unref();
 }
-
-const INTERNAL_ERROR: HttpReply = { status: 500, headers: [], body: "" };
-/** Statuses that have no body, and so no length of one. */
-const BODILESS = new Set([204, 304]);
 
 /** Null when all has been handed to the system. */
 function sendReply(
@@ -227,7 +224,7 @@ function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const status = REFUSALS[error.code ?? ""] ?? "400 Bad Request";
+  const status = REFUSALS[error.code ?? ""] ?? BAD_REQUEST;
   socket.end(refusalOf(status), () => socket.destroy());
 }
 
@@ -235,6 +232,7 @@ function refusalOf(status: string): string {
   return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
 }
 
+const BAD_REQUEST = "400 Bad Request";
 const REQUEST_TIMEOUT = "408 Request Timeout";
 const TOO_SLOW = refusalOf(REQUEST_TIMEOUT);
 

@@ -153,10 +153,11 @@ function expectAlike(short: string[], long: string[]): void {
 test("whatever is sent, in whatever pieces, both ways answer the same (N5)", async () => {
   const { port: short } = await serve(tellAll);
   const { port: long } = await serve(tellAll, { answersText: undefined });
+  const requests = fc.array(request, { minLength: 1, maxLength: 4 });
   const cuts = fc.array(fc.nat(400), { maxLength: 4 });
   await fc.assert(
-    fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 4 }), cuts, async (all, at) => {
-      const bytes = all.join("") + LAST;
+    fc.asyncProperty(requests, fc.constantFrom(LAST, LAST, ""), cuts, async (all, last, at) => {
+      const bytes = all.join("") + last;
       const places = [0, ...at.sort((a, b) => a - b), bytes.length];
       const pieces = places.slice(1).map((end, index) => bytes.slice(places[index], end));
       const [one, other] = [await answersTo(short, pieces), await answersTo(long, pieces)];
@@ -200,6 +201,12 @@ test("a client that sends far ahead is not read any further until it is answered
     });
   }
   await expect.poll(() => held.length).toBe(1);
+  for (let asked = 0; asked < 50; asked += 1) {
+    const reply = fetch(`http://${HOST}:${port}`, { method: "POST", body: "other" });
+    await expect.poll(() => held.length, { interval: 1 }).toBe(2);
+    held.pop()?.answer("");
+    await reply; // All that could be read meanwhile has been.
+  }
   expect(taken).toBeLessThan(count); // 40 MB do not fit into what the system keeps.
   for (let answered = 0; answered <= count; answered += 1) {
     await expect.poll(() => held.length, { interval: 1 }).toBe(1);
@@ -220,8 +227,31 @@ test("a client that takes no replies is answered no further, and cut off (C3)", 
   const count = 100;
   for (let sent = 0; sent < count; sent += 1) socket.write(postOf(""));
   const isCut = () => !socket.write("x") && socket.destroyed;
-  await expect.poll(isCut).toBe(true);
+  await expect.poll(isCut, { timeout: 30_000 }).toBe(true);
   expect(asked).toBeLessThan(count);
+});
+
+test("a client that takes a reply slowly gets all of it (C3)", async () => {
+  const bytes = 12_000_000;
+  const handler: HttpHandler = async () => ({ status: 200, headers: [], body: "x".repeat(bytes) });
+  const { port } = await serve(handler, { stallMsMax: 1_500, slowCheckMs: 20 });
+  const socket = (await dial(port)).pause();
+  socket.write(postOf(""));
+  let taken = 0;
+  while (taken < bytes) {
+    await new Promise((resolve) => setTimeout(resolve, 100)); // The subject of the test is time.
+    taken += (socket.read(Math.min(400_000, socket.readableLength)) as Buffer | null)?.length ?? 0;
+    if (socket.destroyed) break;
+  }
+  expect(taken).toBeGreaterThanOrEqual(bytes);
+});
+
+test("a handler that throws before it gives a promise is told of as any other", async () => {
+  const { port, errors } = await serve(() => {
+    throw new Error("a bug");
+  });
+  expect((await answersTo(port, [postOf("")])).text).toMatch(/^HTTP\/1.1 500 /);
+  expect(errors).toEqual([new Error("a bug")]);
 });
 
 test("a connection that has been idle for too long is ended without a word (C3)", async () => {

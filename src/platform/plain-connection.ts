@@ -1,21 +1,23 @@
 // Plain connection: one client's socket for as long as it sends plain requests and nothing else.
 //   C1. One request at a time, in the order in which they came: what arrives meanwhile is kept, up
-//       to AHEAD_BYTES_MAX, and then no more is read.
+//       to AHEAD_BYTES_MAX, and then no more is read, not even that the client has left.
 //   C2. The first bytes that are no plain request are put back, and the socket goes to node:http
 //       for good, with nothing of ours attached and no answer outstanding.
 //   C3. `deadline` is when the client is waited for no longer, be it for a request, for the rest of
-//       one, or for taking its reply; whoever lets it pass is cut off. While the client waits for
-//       us there is none.
+//       one, or for taking the next piece of its reply; whoever lets it pass is cut off. While the
+//       client waits for us there is none.
 //   C4. A client that ends its side has gone, as with node:http: its request's signal aborts.
 
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../ports/http.ts";
-import { writePlainReply } from "./plain-reply.ts";
+import { INTERNAL_ERROR, writePlainReply } from "./plain-reply.ts";
 import { type PlainHead, readPlainHead } from "./plain-request.ts";
 
 /** What a client may send before the former request is answered. */
 const AHEAD_BYTES_MAX = 64 * 1_024;
+/** Longer replies are written in pieces. */
+const PIECE_BYTES = 64 * 1_024;
 
 export interface PlainService {
   readonly handler: HttpHandler;
@@ -26,7 +28,7 @@ export interface PlainService {
   readonly headersMsMax: number;
   /** For the rest of a request. */
   readonly requestMsMax: number;
-  /** For taking a reply. */
+  /** For taking a piece of a reply. */
   readonly stallMsMax: number;
   /** For the next request. */
   readonly keepAliveMs: number;
@@ -35,6 +37,8 @@ export interface PlainService {
   readonly onError: (error: unknown) => void;
   /** Sent to a client that was too slow with a request. */
   readonly tooSlow: string;
+  /** Sent to a client that ended its side within a request. */
+  readonly broken: string;
   /** Takes a socket whose next bytes are not plain (C2). */
   readonly handOver: (socket: Socket) => void;
   /** The connection is over, or not ours any more. */
@@ -81,12 +85,8 @@ export class PlainConnection {
 
   /** Cuts off a client that let its deadline pass (C3). */
   expire(): void {
-    this.deadline = Number.POSITIVE_INFINITY;
-    if (this.#phase === "new" || this.#phase === "reading") {
-      this.#socket.end(this.#service.tooSlow, () => this.destroy());
-    } else {
-      this.destroy();
-    }
+    if (this.#phase === "new" || this.#phase === "reading") this.#sendLast(this.#service.tooSlow);
+    else this.destroy();
   }
 
   readonly #arrived = (chunk: Buffer): void => {
@@ -104,7 +104,8 @@ export class PlainConnection {
   };
 
   readonly #ended = (): void => {
-    this.#socket.end(); // C4
+    if (this.#phase === "reading") this.#sendLast(this.#service.broken);
+    else this.#socket.end(); // C4
   };
 
   readonly #closed = (): void => {
@@ -141,7 +142,11 @@ export class PlainConnection {
     const exchange = new PlainExchange(head, body, this.#socket);
     this.#exchange = exchange;
     if (this.#service.closing()) exchange.abort();
-    this.#service.handler(exchange).then(this.#answered, this.#failed);
+    try {
+      this.#service.handler(exchange).then(this.#answered, this.#failed);
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   readonly #answered = (reply: HttpReply): void => {
@@ -154,7 +159,7 @@ export class PlainConnection {
 
   readonly #failed = (error: unknown): void => {
     this.#service.onError(error);
-    this.#send({ status: 500, headers: [], body: "" }, true);
+    this.#send(INTERNAL_ERROR, true);
   };
 
   #send(reply: HttpReply, last: boolean): void {
@@ -164,17 +169,39 @@ export class PlainConnection {
     const { text, encoding } = writePlainReply(reply, last ? null : this.#service.keepAliveMs);
     this.#exchange = null;
     this.#phase = "replying";
-    const taken = socket.write(text, encoding);
-    if (taken && !last) {
-      this.#next();
-      return;
+    if (last) this.#sendLast(text, encoding);
+    else if (text.length > PIECE_BYTES) this.#sendPieces(Buffer.from(text, encoding), 0);
+    else if (socket.write(text, encoding)) this.#next();
+    else {
+      this.deadline = performance.now() + this.#service.stallMsMax;
+      socket.once("drain", () => this.#next());
     }
+  }
+
+  /** Piece by piece, so that whoever takes a long reply slowly is seen to take it (C3). */
+  #sendPieces(bytes: Buffer, from: number): void {
+    const to = from + PIECE_BYTES;
     this.deadline = performance.now() + this.#service.stallMsMax;
-    if (last) socket.destroySoon();
-    else socket.once("drain", () => this.#next());
+    this.#socket.write(bytes.subarray(from, to), (error) => {
+      if (error) return; // The client has gone.
+      if (to < bytes.length) this.#sendPieces(bytes, to);
+      else this.#next();
+    });
+  }
+
+  #sendLast(text: string, encoding?: BufferEncoding): void {
+    this.#phase = "replying";
+    this.#head = null;
+    this.deadline = performance.now() + this.#service.stallMsMax;
+    this.#socket.write(text, encoding);
+    this.#socket.destroySoon();
   }
 
   #next(): void {
+    if (this.#service.closing()) {
+      this.#socket.destroySoon();
+      return;
+    }
     this.#phase = "idle";
     this.deadline = performance.now() + this.#service.keepAliveMs;
     if (this.#keptBytes === 0) return;

@@ -9,7 +9,9 @@ const SECOND_MS = 1_000;
 /** What a header may hold; anything else could be taken for the end of its line. */
 const PRINTABLE = /^[\t -~]*$/;
 /** Statuses that have no body, and so no length of one. */
-const BODILESS = new Set([204, 304]);
+export const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+/** For a handler that failed. */
+export const INTERNAL_ERROR: HttpReply = { status: 500, headers: [], body: "" };
 
 export interface PlainReply {
   readonly text: string;
@@ -19,10 +21,11 @@ export interface PlainReply {
 
 /** The connection ends with this reply when `keepAliveMs` is null. */
 export function writePlainReply(reply: HttpReply, keepAliveMs: number | null): PlainReply {
-  const { status, headers, body } = reply;
-  assert(typeof body === "string", "a plain request is answered by text");
+  const { status, headers } = reply;
+  assert(typeof reply.body === "string", "a plain request is answered by text");
+  const body = BODILESS.has(status) ? "" : reply.body;
   const bytes = Buffer.byteLength(body);
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Unknown"}\r\n`;
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n`;
   for (let at = 0; at < headers.length; at += 2) {
     const value = headers[at + 1] as string;
     assert(PRINTABLE.test(value), `the header ${headers[at]} holds printable text`); // R1

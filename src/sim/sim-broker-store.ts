@@ -3,8 +3,9 @@
 //       (Y1 of history.ts).
 //   D2. So is every message that is erased because its time in the queue was over: nobody asked
 //       for that, and no answer tells of it. One that is erased any sooner is not excused.
-//   D3. A commit may take its time, and the next be asked for meanwhile. They end in their order;
-//       after one that fails, nothing more is written until the store is read anew.
+//   D3. A commit may take its time, and the next be asked for meanwhile. They end in their order,
+//       save that one which is not written may say so at once, before those under way have ended.
+//       After one that fails, nothing more is written until the store is read anew.
 
 import { parseDetail } from "../broker/model/message-detail.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -47,6 +48,11 @@ export function createSimBrokerStore(
   const expires = witness.retentionMs < SQS_RETENTION_MS_DEFAULT;
   const take = commitTimes(trouble, witness.scheduler);
   let broken = false;
+  let failures = 0;
+  const failsAtOnce = () => {
+    failures += 1;
+    return failures % 2 === 0;
+  };
   return {
     load() {
       broken = false;
@@ -60,15 +66,20 @@ export function createSimBrokerStore(
       if (!broken) trouble.next = null;
       if (how !== null) broken = true;
       const taken = take();
+      if (how === "fails" && failsAtOnce()) throw diskIsGone();
       if (how !== "fails") {
         await inner.commit(changes);
         if (expires) for (const change of changes) follow(kept, change, witness);
       }
       if (how === "is-lost") for (const change of changes) tellLost(change, witness);
       await taken;
-      if (how !== null) throw new TidegateError("TG_STORE_UNAVAILABLE", "the disk is gone");
+      if (how !== null) throw diskIsGone();
     },
   };
+}
+
+function diskIsGone(): TidegateError {
+  return new TidegateError("TG_STORE_UNAVAILABLE", "the disk is gone");
 }
 
 const COMMIT_LABEL = hashText("broker commits");

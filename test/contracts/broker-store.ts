@@ -173,6 +173,17 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     await again.close();
   });
 
+  test("a commit of nothing ends after those before it (S4)", async () => {
+    const store = await (await home()).open();
+    loadAll(store);
+    const ended: string[] = [];
+    const first = store.commit([message(1)]).then(() => ended.push("first"));
+    const empty = store.commit([]).then(() => ended.push("empty"));
+    await Promise.all([first, empty]);
+    expect(ended).toEqual(["first", "empty"]);
+    await store.close();
+  });
+
   test("changing a message that is not there is a broken invariant, not a silence", async () => {
     const store = await (await home()).open();
     loadAll(store);

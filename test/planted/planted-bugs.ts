@@ -29,6 +29,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     checker: "liveness",
   },
   {
+    name: "effect-before-claim",
+    mistake: "A sink is told under a fence of our own making, before anything is written down.",
+    file: "src/ingest/consumer-parts.ts",
+    find: 'pipeline.lease === "receipt" && sink?.mode !== "idempotent"',
+    replace: 'pipeline.lease === "receipt"',
+    checker: "write-ahead",
+  },
+  {
     name: "dedup-forgotten-on-restart",
     mistake: "A broker that starts again knows no deduplication ids.",
     file: "src/broker/engine/recovery.ts",

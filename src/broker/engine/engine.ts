@@ -226,6 +226,7 @@ export class Engine {
       if (this.#houseIsEmpty) this.#houseIsEmpty = !batch.changes.some(bringsHousework);
     } catch (error) {
       this.#fail({ state, jobs, answered }, error);
+      this.#schedule(); // For those that were not part of it.
       return;
     }
     const alone = batch.objects.touched;

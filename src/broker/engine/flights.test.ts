@@ -108,6 +108,46 @@ test("when the second fails, the first has been told the truth", async () => {
   expect((await bench.receive("q")).map(({ body }) => body)).toEqual(["a"]);
 });
 
+test("nothing runs on top of a commit that has failed and waits for the one before it (F2)", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  await bench.create("f.fifo");
+  bench.store.holding = true;
+  const first = watch(bench.send("q", entry("a")));
+  const one = await bench.store.underWay();
+  const order = { ...entry("order"), groupId: "g", dedupId: "d" };
+  const second = watch(bench.send("f.fifo", order));
+  const two = await bench.store.underWay();
+  two.break();
+  const again = watch(bench.send("f.fifo", order)); // A duplicate of what is not there.
+  await turns();
+  await one.pass();
+  expect(states([first, second, again])).toEqual(["resolved", "rejected", "rejected"]);
+  bench.store.holding = false;
+  bench.clock.advance(250);
+  expect(await bench.receive("f.fifo")).toEqual([]);
+});
+
+test.each([
+  ["while it goes on", false],
+  ["while it closes", true],
+])("a batch that cannot be run leaves nobody behind it waiting, %s", async (_, closing) => {
+  const bench = await EngineBench.open({ cacheBytes: 0 });
+  await bench.create("q");
+  await bench.send("q", entry("a"));
+  bench.store.read = () => {
+    throw new Error("unreadable");
+  };
+  const batchMax = 1_000;
+  const receive = watch(bench.receive("q"));
+  const looks = Array.from({ length: batchMax + 200 }, () =>
+    watch(bench.ok("findQueue", { queue: "q" })),
+  );
+  if (closing) void bench.broker.close();
+  await turns(20);
+  expect(states([receive, ...looks])).not.toContain("pending");
+});
+
 test("nothing is read anew while a commit is under way, and one failure counts once (W8)", async () => {
   const { bench, sends, one, two } = await twoUnderWay();
   const loads = bench.store.loads;

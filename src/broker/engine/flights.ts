@@ -2,7 +2,8 @@
 //   F1. A flight lands when its commit has ended and all flights before it have landed, so that
 //       answers go out in the order in which their operations ran.
 //   F2. After one has failed, all that began after it fail, whatever their own commits say: they
-//       ran on top of what is not there.
+//       ran on top of what is not there. None begins on top of one that is known to have failed, be
+//       it that this one has to wait for others before it can land.
 //   F3. At most FLIGHTS_MAX are under way: one that the disk works on, and one that the disk finds
 //       waiting when it is done. A second one begins once as many requests wait as the one before
 //       it carries: fewer, larger commits cost less, but a disk that rests is worse.
@@ -47,15 +48,17 @@ export class Flights {
 
   /** Whether another one may begin while this many requests wait. */
   takesAnother(waiting: number): boolean {
-    const last = this.#underWay.at(-1)?.flight;
+    const last = this.#underWay.at(-1);
     if (last === undefined) return true;
-    if (this.#underWay.length >= FLIGHTS_MAX || last.alone) return false; // F4
-    return waiting >= Math.max(1, last.jobs.length); // F3
+    if (last.failure !== null) return false; // F2
+    if (this.#underWay.length >= FLIGHTS_MAX || last.flight.alone) return false; // F4
+    return waiting >= Math.max(1, last.flight.jobs.length); // F3
   }
 
   /** `durable` settles when the flight's commit has ended. */
   begin(flight: Flight, durable: Promise<void>): void {
-    const underWay: UnderWay = { flight, ended: false, failure: null };
+    const failure = this.#underWay.at(-1)?.failure ?? null; // F2
+    const underWay: UnderWay = { flight, ended: false, failure };
     this.#underWay.push(underWay);
     durable.then(
       () => this.#end(underWay),

@@ -249,11 +249,18 @@ test("what does not drain, and what is new and not done at once, is seen", () =>
   expect(seenBy(history(quiet, handling("p"), committed("p", 1), end()))).toEqual([]);
 });
 
-test("a message that is handed out again and again after the faults is seen", () => {
+test("a record that is tried again and again after the faults is seen", () => {
   const quiet: Told = { kind: "quiet", probes: [] };
-  const round = (times: number) => Array.from({ length: times }, () => delivered("a"));
-  expect(seenBy(history(registered("a"), ...round(40), quiet, ...round(25)))).toEqual([]);
-  expect(seenBy(history(registered("a"), quiet, ...round(26)))).toEqual(["liveness"]);
+  const again = (event: Told, times: number) => Array.from({ length: times }, () => event);
+  const trials: Told[] = [claimed("a", 1), { kind: "refused", name: "a", why: "busy" }];
+  for (const trial of [...trials, handling("a")]) {
+    const before = [registered("a"), ...again(trial, 40), quiet];
+    const seen = (times: number) => seenBy(history(...before, ...again(trial, times)));
+    expect(seen(25)).not.toContain("liveness");
+    expect(seen(26)).toContain("liveness");
+  }
+  const behindAnother = again(delivered("a"), 40);
+  expect(seenBy(history(registered("a"), quiet, ...behindAnother))).toEqual([]);
 });
 
 test("what expired in its queue was told of, and is passed by right", () => {

@@ -1,14 +1,16 @@
 // Liveness: once the faults have stopped, everything drains within a bounded time, and a record
 // that comes then is done at its first attempt, however long it takes.
-//   A message that is handed out again and again goes nowhere, even if SQS moves it away in the
-//   end because it was received too often.
+//   A record that is tried again and again goes nowhere, even if SQS moves its message away in the
+//   end because it was received too often. Being handed out alone is no trial: what follows a
+//   failing message in its group is handed out and given back with each of that one's attempts.
 
+import type { HistoryEvent } from "../history.ts";
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "liveness";
 const TOLD_MAX = 5;
-/** No message is handed out more often than this after the faults, whatever it went through. */
-const DELIVERIES_MAX = 25;
+/** No record is tried more often than this after the faults, whatever it went through. */
+const TRIALS_MAX = 25;
 
 export const liveness: Checker = {
   name: NAME,
@@ -18,21 +20,20 @@ export const liveness: Checker = {
     const probes = new Set<string>();
     const starts = new Map<string, number>();
     const done = new Set<string>();
-    const handedOut = new Map<string, number>();
+    const trials = new Map<string, number>();
     let quiet = false;
     for (const event of events) {
+      if (quiet && isTrial(event)) {
+        const count = (trials.get(event.name) ?? 0) + 1;
+        trials.set(event.name, count);
+        if (count === TRIALS_MAX + 1) {
+          add(event.at, [event.name], `${event.name} goes round and round: tried ${count} times`);
+        }
+      }
+      if (event.kind === "handling") starts.set(event.name, (starts.get(event.name) ?? 0) + 1);
       if (event.kind === "quiet") {
         quiet = true;
         for (const name of event.probes) probes.add(name);
-      } else if (event.kind === "delivered" && quiet) {
-        const count = (handedOut.get(event.messageId) ?? 0) + 1;
-        handedOut.set(event.messageId, count);
-        if (count === DELIVERIES_MAX + 1) {
-          const what = event.names.join(", ");
-          add(event.at, event.names, `${what} goes round and round: handed out ${count} times`);
-        }
-      } else if (event.kind === "handling") {
-        starts.set(event.name, (starts.get(event.name) ?? 0) + 1);
       } else if (event.kind === "committed") done.add(event.name);
       else if (event.kind === "end") {
         if (!event.drained) {
@@ -52,3 +53,9 @@ export const liveness: Checker = {
     return found;
   },
 };
+
+/** The ledger was asked for it, or a handler begun without asking. */
+function isTrial(event: HistoryEvent): event is HistoryEvent & { readonly name: string } {
+  if (event.kind === "handling") return event.fence === null;
+  return event.kind === "claimed" || event.kind === "refused";
+}

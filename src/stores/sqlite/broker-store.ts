@@ -116,7 +116,7 @@ class SqliteBrokerStore implements BrokerStore {
       const writes = work.encode(changes);
       const thread = this.#openThread();
       // The thread works in order, so that nobody has to wait here until it has opened the file.
-      await (writes.length > 0 ? thread.write(writes) : this.#opened); // Q1
+      await thread.write(writes); // Q1
       work.endCommit();
     } catch (error) {
       if (work !== null && work !== this.#work) throw this.#errorFor(error, "working"); // Q5
