@@ -1,6 +1,7 @@
 // No loss: what was accepted is committed, lies among the dead letters, or visibly waits.
 //   What an operator purged, or what stayed longer than its queue keeps a message, is gone by right
-//   and was told of; a message that goes before its time is not excused.
+//   and was told of; a message that goes before its time is not excused. One copy that expired
+//   excuses its record, whatever became of the others: most worlds keep messages for days.
 //   A record of an object that a newer one of the same object has overtaken is settled with it.
 
 import { type Checker, findings } from "./checker.ts";
