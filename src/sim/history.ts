@@ -114,6 +114,9 @@ export interface WorldFacts {
   readonly carries: "messages" | "objects";
   readonly sink: "transactional" | "idempotent";
   readonly dedupWindowMs: number;
+  readonly visibilityMs: number;
+  /** How long a handler may hang; 0 if none does. */
+  readonly hangMs: number;
 }
 
 export interface History {

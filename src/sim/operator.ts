@@ -1,7 +1,8 @@
 // Operator: what people do to a running system: bring dead letters back, purge, tidy up.
 //   O1. A redrive first reopens the records, then moves the messages: the other way round a message
 //       could come back before its record may be tried.
-//   O2. Purging a queue loses by right what is in it, so that is written down.
+//   O2. Purging a queue loses by right what is in it, so that is written down. It is spared from
+//       the store's own trouble: what a purge took that nobody answered could not be told.
 
 import type { Outcome } from "../broker/model/fault.ts";
 import type { PeekedMessage } from "../broker/model/operations.ts";
@@ -52,9 +53,12 @@ export class Operator {
 
   purgeQueue(): void {
     void this.#during(async () => {
-      const { broker, queue, history } = this.#stage;
+      const { broker, queue, history, storeTrouble } = this.#stage;
+      const { next } = storeTrouble;
+      storeTrouble.next = null; // O2
       const looking = this.#peekPage(queue, 0);
       const purged = await broker.submit("purgeQueue", { queue: queue.name });
+      storeTrouble.next ??= next;
       if (!purged.ok) return;
       const names = namesOf(this.#stage, (await looking)?.messages ?? []);
       history.add(NAME, { kind: "purged", names }); // O2

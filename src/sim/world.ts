@@ -116,9 +116,13 @@ class RunningWorld implements World {
       operator: new Operator(stage),
       objects: named("g", topology.groups).map((name) => name.replace("-", "")),
     };
-    const { fifo, carries, sink, onPoison } = topology;
+    const { fifo, carries, sink, onPoison, visibilityMs, hanging, timeoutMs } = topology;
     const halts = fifo && onPoison === "halt";
-    this.facts = { fifo, halts, carries, sink, dedupWindowMs: SQS_DEDUP_WINDOW_MS };
+    this.facts = {
+      ...{ fifo, halts, carries, sink, visibilityMs },
+      dedupWindowMs: SQS_DEDUP_WINDOW_MS,
+      hangMs: hanging > 0 ? timeoutMs : 0,
+    };
     for (const item of items) this.#plans.set(item.name, item.plan);
   }
 

@@ -14,6 +14,8 @@ const FACTS: WorldFacts = {
   carries: "messages",
   sink: "transactional",
   dedupWindowMs: 300_000,
+  visibilityMs: 30_000,
+  hangMs: 0,
 };
 const OBJECTS: WorldFacts = { ...FACTS, fifo: false, carries: "objects" };
 
@@ -205,6 +207,8 @@ test("a record that leaves before one that was registered earlier is seen", () =
 test("a deduplication id that is forgotten early, or known too long, is seen", () => {
   const first = [registered("a"), sent("a", "m1")];
   expect(seenBy(history(...first, sent("a", "m2")))).toEqual(["dedup-window"]);
+  const purged: Told = { kind: "purged", names: ["a"] };
+  expect(seenBy(history(...first, purged, sent("a", "m2")))).toEqual([]);
   const wait: Told = { kind: "process", what: "waits" };
   const later = [wait, wait, wait, wait];
   expect(seenBy(history(...first, ...later, sent("a", "m2")))).toEqual([]);
@@ -258,6 +262,9 @@ test("a record that is tried again and again after the faults is seen", () => {
     const seen = (times: number) => seenBy(history(...before, ...again(trial, times)));
     expect(seen(25)).not.toContain("liveness");
     expect(seen(26)).toContain("liveness");
+    const hanging = { ...FACTS, hangMs: 300_000 };
+    expect(seenBy(history(...before, ...again(trial, 55)), hanging)).not.toContain("liveness");
+    expect(seenBy(history(...before, ...again(trial, 56)), hanging)).toContain("liveness");
   }
   const behindAnother = again(delivered("a"), 40);
   expect(seenBy(history(registered("a"), quiet, ...behindAnother))).toEqual([]);

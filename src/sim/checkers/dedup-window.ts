@@ -1,5 +1,6 @@
 // Dedup window: a FIFO queue recognises a deduplication id for five minutes from its first
-// acceptance, not a millisecond longer or shorter, whatever happens to the broker meanwhile.
+// acceptance, not a millisecond longer or shorter, whatever happens to the broker meanwhile. Only
+// a purge makes it forget them all.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -13,6 +14,7 @@ export const dedupWindow: Checker = {
     if (!fifo) return found;
     const accepted = new Map<string, { readonly at: number; readonly messageId: string }>();
     for (const event of events) {
+      if (event.kind === "purged") accepted.clear();
       if (event.kind !== "sent" || event.dedupId === null) continue;
       const { dedupId, messageId, at, name } = event;
       const former = accepted.get(dedupId);

@@ -2,20 +2,24 @@
 // that comes then is done at its first attempt, however long it takes.
 //   A record that is tried again and again goes nowhere, even if SQS moves its message away in the
 //   end because it was received too often. Being handed out alone is no trial: what follows a
-//   failing message in its group is handed out and given back with each of that one's attempts.
+//   failing message in its group is handed out and given back with each of that one's attempts. And
+//   where handlers may hang, copies of a message may ask in vain until the handler is given up on.
 
 import type { HistoryEvent } from "../history.ts";
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "liveness";
 const TOLD_MAX = 5;
-/** No record is tried more often than this after the faults, whatever it went through. */
+/** No record is tried more often than this after the faults, unless a handler hangs. */
 const TRIALS_MAX = 25;
+/** Copies that may ask for one record, each as often as its message comes back. */
+const COPIES_MAX = 3;
 
 export const liveness: Checker = {
   name: NAME,
   promise: "After the faults have stopped everything drains, and what is new is done at once.",
-  check(events) {
+  check(events, { hangMs, visibilityMs }) {
+    const trialsMax = TRIALS_MAX + COPIES_MAX * Math.ceil(hangMs / visibilityMs);
     const { found, add } = findings(NAME);
     const probes = new Set<string>();
     const starts = new Map<string, number>();
@@ -26,7 +30,7 @@ export const liveness: Checker = {
       if (quiet && isTrial(event)) {
         const count = (trials.get(event.name) ?? 0) + 1;
         trials.set(event.name, count);
-        if (count === TRIALS_MAX + 1) {
+        if (count === trialsMax + 1) {
           add(event.at, [event.name], `${event.name} goes round and round: tried ${count} times`);
         }
       }
