@@ -1,9 +1,9 @@
 // PostgreSQL database of a sink.
 //   O1. One process makes the tables, the others wait for it: an advisory lock.
 //   O2. A statement that is not answered in time is of unknown outcome: the server may carry it out
-//       all the same. It is told as a database that cannot be used now, and its connection is closed;
-//       the effects are applied again, to the same end (A2 of table-sink.ts). The limit is kept on
-//       our side, as a silent server keeps none.
+//       all the same. It is told as a database that cannot be used now, and its connection is
+//       closed; the effects are applied again, to the same end (A2 of table-sink.ts). The limit is
+//       kept on our side, as a silent server keeps none.
 
 import pg from "pg";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
@@ -20,9 +20,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** The connection's own probes begin after so much silence: they find a dead peer between calls. */
 const KEEP_ALIVE_MS = 10_000;
 /** How long a statement may go unanswered. */
-const STATEMENT_MS_MAX: DurationMs = seconds(15);
+export const STATEMENT_MS_MAX: DurationMs = seconds(15);
 /** The same where tables are made, which may wait for another process or for readers of a table. */
-const LAYOUT_MS_MAX: DurationMs = minutes(10);
+export const LAYOUT_MS_MAX: DurationMs = minutes(10);
 /** Another than the ledger's, which may be migrating the same database. */
 const LAYOUT_LOCK = 7_412_530_072;
 /** Classes: bad data, violated constraints, syntax and access rules, limits of the program. */

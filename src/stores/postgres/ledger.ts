@@ -37,7 +37,7 @@ export interface PostgresLedgerOptions {
   /** Whether to create or bring up to date what is missing; needs the rights to. */
   readonly migrate?: boolean;
   readonly connectionsMax?: number;
-  /** How long a statement may go unanswered, but for upkeep and migrations: 15 seconds if unsaid. */
+  /** How long a statement may be unanswered, but for upkeep and migrations: 15 s if unsaid. */
   readonly statementMsMax?: DurationMs;
 }
 

@@ -34,7 +34,7 @@ export interface PostgresOutboxOptions {
   readonly url: string;
   readonly retentionMs?: DurationMs;
   readonly connectionsMax?: number;
-  /** How long a statement may go unanswered, but for upkeep and migrations: 15 seconds if unsaid. */
+  /** How long a statement may be unanswered, but for upkeep and migrations: 15 s if unsaid. */
   readonly statementMsMax?: DurationMs;
 }
 

@@ -13,7 +13,7 @@ import { type DurationMs, minutes, seconds } from "../../core/units.ts";
 export const STATEMENT_MS_MAX: DurationMs = seconds(15);
 
 /** For upkeep and migrations, which may read whole tables or wait for another process's. */
-const UPKEEP_MS_MAX: DurationMs = minutes(10);
+export const UPKEEP_MS_MAX: DurationMs = minutes(10);
 
 /** The connection's own probes begin after so much silence: they find a dead peer between calls. */
 const KEEP_ALIVE_MS = 10_000;
