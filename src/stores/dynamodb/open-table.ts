@@ -18,7 +18,7 @@ export interface DynamoConnection {
   /** Of DynamoDB Local or another implementation; else Amazon's own. */
   readonly endpoint?: string;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** How long one try of a request may take, of which there are up to four: 5 s if unsaid. */
+  /** How long one try of a request may take, of which there are up to four: 3 s if unsaid. */
   readonly requestMsMax?: DurationMs;
 }
 
@@ -29,7 +29,8 @@ export interface OpenedTable extends StoreGuard {
 /** Tries of the SDK per request; every write bears being repeated (L3). */
 export const SDK_ATTEMPTS_MAX = 4;
 const CONNECT_TIMEOUT_MS = 3_000;
-export const REQUEST_MS_MAX: DurationMs = seconds(5);
+/** Four of these stay short of a lease, so that it can still be renewed. */
+export const REQUEST_MS_MAX: DurationMs = seconds(3);
 
 /** A table that `prepare` has found, or made, ready; else a failure, and nothing left open. */
 export async function openTable(
