@@ -1,5 +1,5 @@
-// A proxy before DynamoDB Local that can lose a reply after the effect, as a network does: the SDK
-// sees a server's error and asks again.
+// A proxy before DynamoDB Local that can lose replies after the effect, as a network does: the SDK
+// sees a server's error, or nothing at all, and asks again.
 
 import { createServer } from "node:http";
 
@@ -7,12 +7,15 @@ export interface LossyProxy extends AsyncDisposable {
   readonly endpoint: string;
   /** Loses the reply to the next successful request of that action, e.g. `UpdateItem`. */
   loseNext(action: string): void;
+  /** Leaves that many requests of the action without an answer, whatever it was. */
+  silence(action: string, times: number): void;
   /** How many replies were lost. */
   lost(): number;
 }
 
 export async function createLossyProxy(target: string): Promise<LossyProxy> {
   let losing: string | null = null;
+  let silenced = { action: "", times: 0 };
   let lost = 0;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -25,6 +28,11 @@ export async function createLossyProxy(target: string): Promise<LossyProxy> {
     const body = Buffer.from(await answer.arrayBuffer());
     response.setHeader("content-type", "application/x-amz-json-1.0");
     const action = String(request.headers["x-amz-target"]).split(".")[1];
+    if (action === silenced.action && silenced.times > 0) {
+      silenced.times -= 1;
+      lost += 1;
+      return; // The connection stays open until the client or the test is over.
+    }
     if (answer.ok && action === losing) {
       losing = null;
       lost += 1;
@@ -42,6 +50,9 @@ export async function createLossyProxy(target: string): Promise<LossyProxy> {
     endpoint: `http://127.0.0.1:${address.port}`,
     loseNext(action) {
       losing = action;
+    },
+    silence(action, times) {
+      silenced = { action, times };
     },
     lost: () => lost,
     async [Symbol.asyncDispose]() {

@@ -1,32 +1,48 @@
 // PostgreSQL database of a sink.
 //   O1. One process makes the tables, the others wait for it: an advisory lock.
-//   O2. A transaction that lost against another is run again, up to TRIES_MAX times: its statements
-//       are the same, and decide anew.
+//   O2. A statement that is not answered in time is of unknown outcome: the server may carry it out
+//       all the same. It is told as a database that cannot be used now, and its connection is
+//       closed; the effects are applied again, to the same end (A2 of table-sink.ts). The limit is
+//       kept on our side, as a silent server keeps none.
 
 import pg from "pg";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
-import { lostTransaction, SQL_NO_PRIVILEGE, sqlState } from "../../core/sql-state.ts";
+import { SQL_NO_PRIVILEGE, sqlState } from "../../core/sql-state.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
+import { type DurationMs, minutes, seconds } from "../../core/units.ts";
 import type { BoundWrite, SinkDatabase } from "./database.ts";
 import { POSTGRES, quoted } from "./dialect.ts";
 import { type FoundColumn, layoutSteps, type Relation, rowsTable } from "./layout.ts";
+import { inTransaction } from "./postgres-transaction.ts";
 
 const CONNECTIONS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 10_000;
-const TRIES_MAX = 16;
+/** The connection's own probes begin after so much silence: they find a dead peer between calls. */
+const KEEP_ALIVE_MS = 10_000;
+/** How long a statement may go unanswered. */
+export const STATEMENT_MS_MAX: DurationMs = seconds(15);
+/** The same where tables are made, which may wait for another process or for readers of a table. */
+export const LAYOUT_MS_MAX: DurationMs = minutes(10);
 /** Another than the ledger's, which may be migrating the same database. */
 const LAYOUT_LOCK = 7_412_530_072;
 /** Classes: bad data, violated constraints, syntax and access rules, limits of the program. */
 const REFUSED = /^(22|23|42|54)/;
 
-export function openPostgresDatabase(url: string): SinkDatabase {
+export function openPostgresDatabase(
+  url: string,
+  statementMsMax: DurationMs = STATEMENT_MS_MAX,
+): SinkDatabase {
   const pool = new pg.Pool({
     connectionString: url,
     max: CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: statementMsMax, // O2
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     application_name: "tidegate-sink",
   });
   // An idle connection that breaks leaves the pool; the next call opens another or tells why not.
+  // One that is checked out is no longer the pool's to watch: see X2 of postgres-transaction.ts.
   pool.on("error", () => {});
   // A sink has a few statements per table, so none need ever be forgotten.
   const names = new Map<string, string>();
@@ -37,15 +53,16 @@ export function openPostgresDatabase(url: string): SinkDatabase {
   };
   let closed = false;
   return {
-    prepare: (tables) => inTransaction(pool, (client) => makeTables(client, tables)),
+    prepare: (tables) => guarded(() => inTransaction(pool, (client) => makeTables(client, tables))),
     async transact(writes: readonly BoundWrite[], signal: AbortSignal) {
-      await inTransaction(pool, async (client) => {
+      const run = async (client: pg.PoolClient) => {
         for (const { statement, params } of writes) {
           if (signal.aborted) return "undo";
           await client.query({ name: nameOf(statement), text: statement, values: [...params] });
         }
         return signal.aborted ? "undo" : "seal";
-      });
+      };
+      await guarded(() => inTransaction(pool, run));
       signal.throwIfAborted();
     },
     async close() {
@@ -56,39 +73,31 @@ export function openPostgresDatabase(url: string): SinkDatabase {
   };
 }
 
-type Work = (client: pg.PoolClient) => Promise<"seal" | "undo">;
-
-async function inTransaction(pool: pg.Pool, work: Work): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await tryTransaction(pool, work);
-    } catch (error) {
-      if (!lostTransaction(error) || tries >= TRIES_MAX) throw postgresFault(error); // O2
-    }
+async function guarded(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw postgresFault(error);
   }
 }
 
-async function tryTransaction(pool: pg.Pool, work: Work): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query("BEGIN");
-    const verdict = await work(client);
-    await client.query(verdict === "seal" ? "COMMIT" : "ROLLBACK");
-    client.release();
-  } catch (error) {
-    client.release(true); // Closing the connection rolls back, whatever state it was left in.
-    throw error;
-  }
+/** A statement that may wait for others, with the longer limit. */
+function layout(text: string, values: unknown[] = []): pg.QueryConfig {
+  // The driver takes a limit per statement, which its types leave out.
+  const limited: pg.QueryConfig & { readonly query_timeout: number } = {
+    ...{ text, values, query_timeout: LAYOUT_MS_MAX },
+  };
+  return limited;
 }
 
 async function makeTables(client: pg.PoolClient, tables: TablesSpec): Promise<"seal"> {
-  await client.query("SELECT pg_advisory_xact_lock($1)", [LAYOUT_LOCK]); // O1
+  await client.query(layout("SELECT pg_advisory_xact_lock($1)", [LAYOUT_LOCK])); // O1
   const relations = new Map<string, Relation | null>();
   for (const table of Object.keys(tables)) {
     for (const name of [table, rowsTable(table)]) relations.set(name, await describe(client, name));
   }
   const steps = layoutSteps(POSTGRES, tables, (name) => relations.get(name) ?? null);
-  for (const step of steps) await client.query(step);
+  for (const step of steps) await client.query(layout(step));
   return "seal";
 }
 

@@ -37,8 +37,9 @@ export function conflictsIn(error: unknown, items: number): Conflict[] | null {
       const lost = reasons?.every(({ Code = "None" }) => RACES.has(Code)) ?? false;
       return lost ? Array.from({ length: items }, () => UNKNOWN) : null;
     }
+    // A transaction still in progress is our own, of an earlier try: its outcome is unknown, and to
+    // decide anew might do twice what it is about to do. It is left to the default.
     case "TransactionConflictException":
-    case "TransactionInProgressException":
       // After a cancelled transaction the other items may have moved, too: read them all again.
       return Array.from({ length: items }, () => UNKNOWN);
     default:

@@ -1,8 +1,15 @@
 // Opening a table: the client of a ledger or an outbox, once its table is there.
+//   L1. Every try of a request ends: in time, or as an error that the SDK answers with another try
+//       on another connection, so that one dead connection costs one limit and nothing else.
+//   L2. When all tries went unanswered the outcome is unknown: DynamoDB may have done it. It is
+//       told as a table that cannot be used now, never as refused and never as done.
+//   L3. A write that is tried again after it was done must find that out: by the name it left on
+//       its item (I2 of record-items.ts), or by the token that the SDK gives each transaction.
 
 import type { DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { createStoreGuard, type GuardedStore, type StoreGuard } from "../../core/store-guard.ts";
+import { type DurationMs, seconds } from "../../core/units.ts";
 import { PARALLEL_MAX } from "./in-parallel.ts";
 
 /** Where a table is; what is left out, the SDK finds as it always does. */
@@ -11,16 +18,19 @@ export interface DynamoConnection {
   /** Of DynamoDB Local or another implementation; else Amazon's own. */
   readonly endpoint?: string;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  /** How long one try of a request may take, of which there are up to four: 3 s if unsaid. */
+  readonly requestMsMax?: DurationMs;
 }
 
 export interface OpenedTable extends StoreGuard {
   readonly client: DynamoDBClient;
 }
 
-/** Tries of the SDK per request; every write bears being repeated. */
-const SDK_ATTEMPTS_MAX = 4;
+/** Tries of the SDK per request; every write bears being repeated (L3). */
+export const SDK_ATTEMPTS_MAX = 4;
 const CONNECT_TIMEOUT_MS = 3_000;
-const REQUEST_TIMEOUT_MS = 10_000;
+/** Four of these stay short of a lease, so that it can still be renewed. */
+export const REQUEST_MS_MAX: DurationMs = seconds(3);
 
 /** A table that `prepare` has found, or made, ready; else a failure, and nothing left open. */
 export async function openTable(
@@ -39,12 +49,15 @@ export async function openTable(
   }
 }
 
-function createClient({ region, endpoint, credentials }: DynamoConnection): DynamoDBClient {
+function createClient(connection: DynamoConnection): DynamoDBClient {
+  const { region, endpoint, credentials, requestMsMax = REQUEST_MS_MAX } = connection;
   const config: DynamoDBClientConfig = {
     maxAttempts: SDK_ATTEMPTS_MAX,
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: requestMsMax,
+      throwOnRequestTimeout: true, // L1: without it the SDK only warns, and waits on.
+      socketTimeout: requestMsMax, // L1: the other one ends with the head of the answer.
       httpAgent: { maxSockets: PARALLEL_MAX, keepAlive: true },
       httpsAgent: { maxSockets: PARALLEL_MAX, keepAlive: true },
     },

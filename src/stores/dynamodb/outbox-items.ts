@@ -2,8 +2,10 @@
 //   I1. A pending row stands in the list `pending`, a sent one that nobody settled in `unsettled`;
 //       row and list change in one transaction, so that neither knows more than the other.
 //   I2. Every write of a row is on the condition that its version is the one that was read.
+//   I3. A version names its write. A write repeated by the SDK after a lost reply finds its own
+//       version and knows that it has succeeded; a transaction has the SDK's token for that.
 
-import type { DynamoDBClient, TransactWriteItem } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient, Put, TransactWriteItem } from "@aws-sdk/client-dynamodb";
 import {
   GetItemCommand,
   PutItemCommand,
@@ -113,12 +115,10 @@ export async function replaceRow(
           ExpressionAttributeValues: { ":seen": { S: seen.version } },
         };
   const lists = listChanges(TableName, target, seen.row, row);
+  if (row !== null && lists.length === 0) {
+    return await putRow(table, { ...condition, Item: toItem(table, target, row) });
+  }
   try {
-    if (row !== null && lists.length === 0) {
-      const Item = toItem(table, target, row);
-      await table.client.send(new PutItemCommand({ TableName, Item, ...condition }));
-      return true;
-    }
     const Key = rowKey(target, seen.row?.key ?? "");
     const change: TransactWriteItem =
       row === null
@@ -130,6 +130,23 @@ export async function replaceRow(
   } catch (error) {
     if (conflictsIn(error, 1) === null) throw error;
     return false;
+  }
+}
+
+/** A row whose list stays the same is one item; false if another came first (I3). */
+async function putRow(
+  { client, table: TableName }: OutboxTable,
+  put: Omit<Put, "TableName"> & { readonly Item: Item },
+): Promise<boolean> {
+  const ReturnValuesOnConditionCheckFailure = "ALL_OLD";
+  try {
+    const input = { TableName, ...put, ReturnValuesOnConditionCheckFailure } as const;
+    await client.send(new PutItemCommand(input));
+    return true;
+  } catch (error) {
+    const conflict = conflictsIn(error, 1)?.[0];
+    if (conflict === undefined) throw error;
+    return conflict.item !== undefined && conflict.item.version?.S === put.Item.version?.S;
   }
 }
 

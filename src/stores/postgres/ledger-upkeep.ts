@@ -4,6 +4,7 @@ import type { Pool } from "pg";
 import type { ScopeStats } from "../../core/scope-stats.ts";
 import { scopeStatsOf } from "../../core/scope-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
+import { upkeep } from "./time-limits.ts";
 
 export interface UpkeepParts {
   readonly pool: Pool;
@@ -56,15 +57,15 @@ export function createUpkeep({ pool, clock, guard }: UpkeepParts) {
       }),
     stats: (): Promise<ScopeStats[]> =>
       guard(async () => {
-        const { rows } = await pool.query(STATS, [clock.now()]);
+        const { rows } = await pool.query(upkeep(STATS, [clock.now()]));
         return rows.map(scopeStatsOf);
       }),
     purge: (limit: number): Promise<number> =>
       guard(async () => {
         let purged = 0;
         for (const table of TABLES) {
-          const values = [clock.now(), limit - purged];
-          purged += (await pool.query(purgeSql(table), values)).rowCount ?? 0;
+          const expired = upkeep(purgeSql(table), [clock.now(), limit - purged]);
+          purged += (await pool.query(expired)).rowCount ?? 0;
         }
         return purged;
       }),

@@ -37,6 +37,8 @@ export interface PostgresLedgerOptions {
   /** Whether to create or bring up to date what is missing; needs the rights to. */
   readonly migrate?: boolean;
   readonly connectionsMax?: number;
+  /** How long a statement may be unanswered, but for upkeep and migrations: 15 s if unsaid. */
+  readonly statementMsMax?: DurationMs;
 }
 
 const CONNECTIONS_MAX_DEFAULT = 10;
@@ -57,10 +59,10 @@ export async function createPostgresLedger(
 ): Promise<Ledger> {
   const { clock } = ports;
   const { url, connectionsMax = CONNECTIONS_MAX_DEFAULT, migrate: mayMigrate = true } = options;
-  const { retentionMs = RETENTION_MS_DEFAULT } = options;
+  const { retentionMs = RETENTION_MS_DEFAULT, statementMsMax } = options;
   checkRetention(retentionMs);
   const { pool, guard, close } = await openDatabase(
-    { name: "ledger", faultOf: ledgerFault, url, connectionsMax },
+    { name: "ledger", faultOf: ledgerFault, url, connectionsMax, statementMsMax },
     (opened) => prepare(opened, mayMigrate),
   );
   const tables: LedgerTables = { pool, retentionMs, sinkStatements: new Map() };

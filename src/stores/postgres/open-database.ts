@@ -2,6 +2,8 @@
 
 import pg from "pg";
 import { createStoreGuard, type GuardedStore, type StoreGuard } from "../../core/store-guard.ts";
+import type { DurationMs } from "../../core/units.ts";
+import { STATEMENT_MS_MAX, timeLimits } from "./time-limits.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -9,6 +11,8 @@ export interface DatabaseOptions extends Omit<GuardedStore, "release"> {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   readonly connectionsMax: number;
+  /** How long a statement may go unanswered, but for upkeep and migrations. */
+  readonly statementMsMax?: DurationMs | undefined;
 }
 
 export interface Database extends StoreGuard {
@@ -17,16 +21,18 @@ export interface Database extends StoreGuard {
 
 /** A database that `prepare` has found, or made, ready; else a failure, and nothing left open. */
 export async function openDatabase(
-  { url, connectionsMax, name, faultOf }: DatabaseOptions,
+  { url, connectionsMax, statementMsMax = STATEMENT_MS_MAX, name, faultOf }: DatabaseOptions,
   prepare: (pool: pg.Pool) => Promise<void>,
 ): Promise<Database> {
   const pool = new pg.Pool({
     connectionString: url,
     max: connectionsMax,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    ...timeLimits(statementMsMax),
     application_name: "tidegate",
   });
   // An idle connection that breaks leaves the pool; the next call opens another or tells why not.
+  // One that is checked out is no longer the pool's to watch: see T2 of transaction.ts.
   pool.on("error", () => {});
   const { guard, close } = createStoreGuard({ name, faultOf, release: () => pool.end() });
   try {

@@ -4,6 +4,7 @@ import type { Pool, PoolClient } from "pg";
 import { fromOutboxColumns } from "../../core/outbox-columns.ts";
 import { type OutboxStats, statsOfStates } from "../../core/outbox-stats.ts";
 import type { OutboxRow } from "../../core/outbox-step.ts";
+import { upkeep } from "./time-limits.ts";
 
 export type Querier = Pool | PoolClient;
 
@@ -92,10 +93,9 @@ export async function findRow(
 }
 
 export async function selectStats(client: Querier, target: string): Promise<OutboxStats> {
-  const { rows } = await client.query(
-    `SELECT state, count(*) AS n, min(registered_at) AS oldest
-     FROM tidegate_outbox WHERE target = $1 GROUP BY state`,
-    [target],
-  );
+  const select = `
+    SELECT state, count(*) AS n, min(registered_at) AS oldest
+    FROM tidegate_outbox WHERE target = $1 GROUP BY state`;
+  const { rows } = await client.query(upkeep(select, [target]));
   return statsOfStates(rows);
 }

@@ -26,6 +26,7 @@ import {
   updateRow,
 } from "./outbox-rows.ts";
 import { migrate, OUTBOX_MIGRATIONS } from "./schema.ts";
+import { upkeep } from "./time-limits.ts";
 import { inTransaction, LOST, type Raced } from "./transaction.ts";
 
 export interface PostgresOutboxOptions {
@@ -33,6 +34,8 @@ export interface PostgresOutboxOptions {
   readonly url: string;
   readonly retentionMs?: DurationMs;
   readonly connectionsMax?: number;
+  /** How long a statement may be unanswered, but for upkeep and migrations: 15 s if unsaid. */
+  readonly statementMsMax?: DurationMs;
 }
 
 const CONNECTIONS_MAX_DEFAULT = 5;
@@ -46,9 +49,9 @@ export async function createPostgresOutbox(
 ): Promise<Outbox> {
   const { clock } = ports;
   const { url, connectionsMax = CONNECTIONS_MAX_DEFAULT } = options;
-  const { retentionMs = RETENTION_MS_DEFAULT } = options;
+  const { retentionMs = RETENTION_MS_DEFAULT, statementMsMax } = options;
   const { pool, guard, close } = await openDatabase(
-    { name: "outbox", faultOf: outboxFault, url, connectionsMax },
+    { name: "outbox", faultOf: outboxFault, url, connectionsMax, statementMsMax },
     (opened) => migrate(opened, "outbox", OUTBOX_MIGRATIONS),
   );
   const write = <T>(work: (client: PoolClient) => Promise<Raced<T>>) =>
@@ -70,7 +73,7 @@ export async function createPostgresOutbox(
     find: (target, key) => guard(() => findRow(pool, target, key)),
     stats: (target) => guard(() => selectStats(pool, target)),
     purge: (limit) =>
-      guard(async () => (await pool.query(PURGE, [clock.now(), limit])).rowCount ?? 0),
+      guard(async () => (await pool.query(upkeep(PURGE, [clock.now(), limit]))).rowCount ?? 0),
     close,
   };
 }

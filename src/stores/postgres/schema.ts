@@ -8,6 +8,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { ledger0001 } from "./migrations/0001-ledger.ts";
 import { outbox0001 } from "./migrations/0001-outbox.ts";
 import { ledger0002 } from "./migrations/0002-notes.ts";
+import { upkeep } from "./time-limits.ts";
 import { inTransaction } from "./transaction.ts";
 
 export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001, ledger0002];
@@ -45,12 +46,14 @@ export async function migrate(
 ): Promise<void> {
   if ((await missingMigrations(pool, part, migrations)).length === 0) return;
   await inTransaction(pool, "a migration", async (client) => {
-    await client.query("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+    await client.query(upkeep("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]));
     await client.query(
       `CREATE TABLE IF NOT EXISTS tidegate_schema
         (part text PRIMARY KEY, version integer NOT NULL)`,
     );
-    for (const sql of await missingMigrations(client, part, migrations)) await client.query(sql);
+    for (const sql of await missingMigrations(client, part, migrations)) {
+      await client.query(upkeep(sql));
+    }
     await client.query(
       `INSERT INTO tidegate_schema VALUES ($1, $2)
        ON CONFLICT (part) DO UPDATE SET version = excluded.version`,

@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import * as sink from "../../src/sinks/table/postgres-database.ts";
+import { REQUEST_MS_MAX, SDK_ATTEMPTS_MAX } from "../../src/stores/dynamodb/open-table.ts";
+import { STATEMENT_MS_MAX, UPKEEP_MS_MAX } from "../../src/stores/postgres/time-limits.ts";
+import { rowsOf } from "./markdown-table.ts";
+
+const page = readFileSync(join(import.meta.dirname, "../../docs/reference/library.md"), "utf8");
+
+const told = (ms: number) =>
+  ms % 60_000 === 0 ? `${ms / 60_000} minutes` : `${ms / 1000} seconds`;
+
+test("the page of the library tells how long stores are waited for", () => {
+  const rows = rowsOf(page, "waiting for");
+  expect(rows.map(([, limit]) => limit)).toEqual(
+    [
+      ...[STATEMENT_MS_MAX, UPKEEP_MS_MAX, sink.STATEMENT_MS_MAX, sink.LAYOUT_MS_MAX],
+      REQUEST_MS_MAX,
+    ].map(told),
+  );
+  expect(rows.at(-1)?.[0]).toContain(`of up to ${SDK_ATTEMPTS_MAX}`);
+});
