@@ -21,11 +21,16 @@ import type { Fence, LedgerScope } from "../core/record-state.ts";
 import { type DurationMs, type EpochMs, minutes } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
-import type { QueueSender } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
 import type { LogFields, Telemetry } from "../ports/telemetry.ts";
 import type { Claim } from "./claim.ts";
-import { deadLetterOf, isDeadLetterOf, mayBeBareLetter, sendDeadLetter } from "./dead-letter.ts";
+import {
+  type DeadLetterQueue,
+  deadLetterOf,
+  isDeadLetterOf,
+  mayBeBareLetter,
+  sendDeadLetter,
+} from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
@@ -71,7 +76,7 @@ export interface FailPorts {
   readonly random: Random;
   readonly ledger: Ledger;
   /** Null leaves records that were given up on in their own queue. */
-  readonly deadLetters: QueueSender | null;
+  readonly deadLetters: DeadLetterQueue | null;
   readonly telemetry: Telemetry;
   readonly mask: Mask;
   readonly masked: RecordMask;
@@ -92,7 +97,7 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
 class LedgerFailures implements FailStage {
   readonly #ports: FailPorts;
   readonly #options: FailOptions;
-  readonly #deadLetters: QueueSender | null;
+  readonly #deadLetters: DeadLetterQueue | null;
 
   constructor(ports: FailPorts, options: FailOptions) {
     this.#ports = ports;
@@ -225,10 +230,11 @@ class LedgerFailures implements FailStage {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
-    const { message: letter, bare } = deadLetterOf(hold.delivery, dossier, fence, deadLetters);
-    const sent = await sendDeadLetter({ clock, deadLetters }, letter);
-    const dead_letter = { ...sent, fence, ...(bare && { bare }) };
-    const body = encodeDossier({ ...dossier, dead_letter });
+    const { fifo } = deadLetters;
+    const sent = await sendDeadLetter({ clock, deadLetters }, (messageBytesMax) =>
+      deadLetterOf(hold.delivery, dossier, fence, { fifo, messageBytesMax }),
+    );
+    const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
     const at = laterOf(clock.now(), writtenAt); // F7
     const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);

@@ -7,6 +7,8 @@
 //       is new in every redrive, and the same when one redrive has to ask twice.
 //   B4. What the ledger said of the records may be some seconds old. Whatever changed since is
 //       refused by the ledger itself, or sent once more and known as a duplicate.
+//   B5. A queue may take less than SQS allows. What it refuses for good is offered once more as it
+//       came, without our mark, which is all that there can be too much of.
 
 import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
@@ -75,7 +77,11 @@ export async function sendBack(
   const dedupId = sha256Hex(`redrive ${runId} ${delivery.messageId}`); // B3
   const { fifo, limits } = source;
   const original = originalOf(letter, { fifo, limits, dedupId });
-  const outcome = await sendPatiently(ports, original);
+  let outcome = await sendPatiently(ports, original);
+  if (outcome.kind === "refused" && outcome.retry === "never") {
+    const room = { ...limits, messageBytesMax: 0 }; // B5
+    outcome = await sendPatiently(ports, originalOf(letter, { fifo, limits: room, dedupId }));
+  }
   if (outcome.kind === "refused") {
     return { kind: "refused", reason: `${outcome.code}: ${outcome.message}` };
   }

@@ -22,7 +22,7 @@ import {
 import type { Delivery } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
 import { dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { isFrom, type Letter, objectUrl, recogniseLetter } from "./dead-letter-read.ts";
+import { createLetterReader, isFrom, type Letter, objectUrl } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import type { Dossier } from "./dossier.ts";
 import { HALT_MS } from "./fail.ts";
@@ -165,7 +165,7 @@ function createRun(ports: RedrivePorts, options: RedriveOptions) {
 
   return {
     ...{ ports, scope, dryRun, summary, follower, rest, tell, onTheirWayMax },
-    runId: random.uuid(),
+    ...{ runId: random.uuid(), read: createLetterReader(ports, scope) },
     /** Highest fence of each key that was dealt with (V2). */
     handled: new Map<string, Fence>(),
     blockedGroups: new Set<string>(),
@@ -230,10 +230,8 @@ async function* fromQueue(run: Run, scan: DeadLetterScan): AsyncGenerator<Redriv
 
 /** The letters among them that came from our queue and are named by the filter (V1). */
 async function chosen(run: Run, deliveries: readonly Delivery[]): Promise<Letter[]> {
-  const { ledger, source } = run.ports;
-  const letters = await sideBySide(deliveries, (delivery) =>
-    recogniseLetter(ledger, delivery, run.scope),
-  );
+  const { source } = run.ports;
+  const letters = await sideBySide(deliveries, run.read);
   return letters.filter(
     (letter) => letter !== null && isFrom(letter, source.name) && run.wanted(letter),
   ) as Letter[];
