@@ -52,6 +52,8 @@ export interface Letter extends DeadLetterFacts {
   readonly records: readonly LetterRecord[];
   /** Null where no runtime gave up on it. */
   readonly failure: FailureFacts | null;
+  /** Of a bare letter (X4): the id of the message that it stands for. */
+  readonly bareOf: string | null;
   /** Of the failure; 0 where there is none. */
   readonly fence: Fence;
   readonly message: string;
@@ -84,7 +86,9 @@ export function createLetterReader(
     const silent = delivery.attributes[DEAD_LETTER_ATTRIBUTES.key] === undefined;
     if (silent && named.length === 0 && mayBeBare(delivery, await bytesMax())) return null; // R4
     // Of a message with many records, several may have been given up on, each with a letter.
-    return withDossiers(ledger, letter, named.length > 0 ? named : found);
+    if (named.length === 0) return withDossiers(ledger, letter, found);
+    const bareOf = silent ? (named[0]?.dossier.message_id ?? null) : null;
+    return withDossiers(ledger, { ...letter, bareOf }, named);
   };
 }
 
@@ -165,6 +169,7 @@ function readLetter(delivery: Delivery, scope: LedgerScope): Letter | null {
     scope,
     records,
     failure,
+    bareOf: null,
     fence: failure === null ? NO_FENCE : fenceOf(failure.fence),
     errorClass: attributes[DEAD_LETTER_ATTRIBUTES.errorClass] ?? UNKNOWN_CLASS,
     fingerprint: attributes[DEAD_LETTER_ATTRIBUTES.fingerprint] ?? UNKNOWN_CLASS,
@@ -188,6 +193,7 @@ function backStop(
     scope,
     records,
     failure: null,
+    bareOf: null,
     fence: NO_FENCE,
     errorClass: word,
     fingerprint: word,

@@ -77,6 +77,7 @@ test("a letter fits wherever its message did, and gives back what came", () => {
           keys: [],
           objects: [],
           shownObject: null,
+          bareOf: null,
           failedAt: epochMs(0),
         },
       };

@@ -12,6 +12,9 @@
 //       it whose it is, as others read the same in its body; the dossier, which has its id, can.
 //   X5. What a queue takes may be less than SQS allows. It is asked only when it has refused a
 //       letter for good: hardly any letter is that long.
+//   X6. A bare letter that somebody moved back is a new message, and newer than the letter was. So
+//       what was sent before is no letter come back, but an older copy. The queue's clock is what
+//       messages are dated by (queue-clock.ts).
 
 import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
@@ -23,6 +26,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { OutgoingMessage, QueueSender, SendOutcome } from "../ports/queue.ts";
 import type { Delivery, QueueReceiver } from "../ports/queue-receiver.ts";
 import type { Dossier } from "./dossier.ts";
+import { CLOCKS_APART_MS_MAX, type QueueClock } from "./queue-clock.ts";
 
 /** Names of the attributes that a dead letter carries. */
 export const DEAD_LETTER_ATTRIBUTES = {
@@ -160,9 +164,11 @@ export function isDeadLetterOf(delivery: Delivery, key: RecordKey, fence: Fence)
   }
 }
 
-/** Whether a delivery may be the bare letter of that dossier, come back (X4). */
-export function mayBeBareLetter({ messageId }: Delivery, dossier: Dossier): boolean {
-  return dossier.dead_letter?.bare === true && messageId !== dossier.message_id;
+/** Whether a delivery may be the bare letter of that dossier, come back (X6). */
+export function mayBeBareLetter({ messageId, sentAt }: Delivery, dossier: Dossier): boolean {
+  const { dead_letter: letter, message_id } = dossier;
+  if (letter?.bare !== true || messageId === message_id) return false;
+  return sentAt > (letter.not_before ?? letter.sent_at - CLOCKS_APART_MS_MAX);
 }
 
 /** Where dead letters go to. */
@@ -173,10 +179,15 @@ export type DeadLetterQueue = QueueSender & Pick<QueueReceiver, "facts">;
  * that has so many bytes at most.
  */
 export async function sendDeadLetter(
-  ports: { readonly clock: Clock; readonly deadLetters: DeadLetterQueue },
+  ports: {
+    readonly clock: Clock;
+    readonly deadLetters: DeadLetterQueue;
+    readonly queueClock: QueueClock;
+  },
   within: (messageBytesMax: number) => ReturnType<typeof deadLetterOf>,
 ): Promise<Omit<NonNullable<Dossier["dead_letter"]>, "fence">> {
-  const { clock, deadLetters } = ports;
+  const { clock, deadLetters, queueClock } = ports;
+  const not_before = queueClock.atLeast(clock.now());
   let letter = within(deadLetters.limits.messageBytesMax);
   let answer = await send(deadLetters, letter.message);
   if (answer.kind === "refused" && answer.retry === "never") {
@@ -194,7 +205,7 @@ export async function sendDeadLetter(
   const { messageId: message_id } = answer;
   const { bare } = letter;
   const sent = { queue: deadLetters.name, message_id, sent_at: clock.now() };
-  return bare ? { ...sent, bare } : sent;
+  return bare ? { ...sent, bare, not_before } : sent;
 }
 
 /** Some refuse the whole call for a message that is too long, and not the message alone. */

@@ -17,7 +17,7 @@ import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import { type DeadLetterFilter, matchesFilter } from "./policy/dead-letter-filter.ts";
 import { itemOfLetter, type RedriveItem } from "./redrive.ts";
-import { takeAway } from "./redrive-step.ts";
+import { forgetCommitted, takeAway } from "./redrive-step.ts";
 import { batchesOf, showRecords, sideBySide } from "./show-records.ts";
 
 export interface DropPorts extends DeadLetterPorts {
@@ -151,7 +151,7 @@ async function* dropDossier(
   const item = { key, object: objects[0] ?? null, errorClass, fingerprint, failedAt };
   if (state !== "parked") {
     if (state === "committed" || state === undefined) {
-      if (!run.dryRun) await ledger.removeNotes(run.scope, "dossier", [key]);
+      if (!run.dryRun) await forgetCommitted(ledger, run.scope, recordKey(key));
       return;
     }
     yield { kind: "kept", item, reason: "it was redriven and is on its way" };

@@ -10,7 +10,7 @@
 //   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
 //       instance, is the only copy there is: its record is opened again and tried, never
 //       acknowledged as one that was given up on before. One that is bare is told from the message
-//       it stands for by its id alone; in doubt it is tried.
+//       it stands for by its id, and from older copies by its age (X6); in doubt it is tried.
 //   F6. A parked record without a dossier was dropped by an operator, as both are written in one
 //       step: its message is acknowledged, and nobody waits for it any longer.
 //   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
@@ -43,6 +43,7 @@ import { classify } from "./policy/error-class.ts";
 import { isOf } from "./policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
 import { retryDelayMs } from "./policy/retry.ts";
+import { createQueueClock } from "./queue-clock.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
 import type { RecordMask } from "./record-mask.ts";
 import { triedNote } from "./tried-note.ts";
@@ -98,6 +99,7 @@ class LedgerFailures implements FailStage {
   readonly #ports: FailPorts;
   readonly #options: FailOptions;
   readonly #deadLetters: DeadLetterQueue | null;
+  readonly #queueClock = createQueueClock();
 
   constructor(ports: FailPorts, options: FailOptions) {
     this.#ports = ports;
@@ -156,6 +158,7 @@ class LedgerFailures implements FailStage {
   }
 
   async parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome> {
+    this.#queueClock.saw(hold);
     try {
       if (isDeadLetterOf(hold.delivery, record.key, fence)) {
         await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
@@ -231,7 +234,9 @@ class LedgerFailures implements FailStage {
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
     const { fifo } = deadLetters;
-    const sent = await sendDeadLetter({ clock, deadLetters }, (messageBytesMax) =>
+    const queueClock = this.#queueClock;
+    queueClock.saw(hold);
+    const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>
       deadLetterOf(hold.delivery, dossier, fence, { fifo, messageBytesMax }),
     );
     const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
