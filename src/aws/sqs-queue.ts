@@ -42,6 +42,7 @@ export interface SqsQueueOptions {
 const SYSTEM_ATTRIBUTES = [
   "AWSTraceHeader",
   "MessageGroupId",
+  "MessageDeduplicationId",
   "SentTimestamp",
   "ApproximateReceiveCount",
   "DeadLetterQueueSourceArn",
@@ -144,6 +145,7 @@ function deliveryOf(message: Message): Delivery {
     attributes: textOf(message.MessageAttributes ?? {}),
     traceHeader: told.AWSTraceHeader ?? null,
     groupId: told.MessageGroupId ?? null,
+    dedupId: told.MessageDeduplicationId ?? null,
     sentAt: epochMs(Number(told.SentTimestamp ?? Date.now())),
     receiveCount: Number(told.ApproximateReceiveCount ?? 1),
     movedFrom: told.DeadLetterQueueSourceArn ?? null,

@@ -161,7 +161,7 @@ function receiveInput(queue: string, request: ReceiveRequest): OperationInput<"r
 }
 
 function deliveryOf(delivery: BrokerDelivery): Delivery {
-  const { messageId, receiptHandle, body, attributes, traceHeader, groupId } = delivery;
+  const { messageId, receiptHandle, body, attributes, traceHeader, groupId, dedupId } = delivery;
   return {
     messageId,
     receipt: receiptHandle,
@@ -169,6 +169,7 @@ function deliveryOf(delivery: BrokerDelivery): Delivery {
     attributes: attributes === null ? {} : textOf(attributes),
     traceHeader,
     groupId,
+    dedupId,
     sentAt: delivery.sentAt,
     receiveCount: delivery.receiveCount,
     movedFrom: delivery.sourceArn,

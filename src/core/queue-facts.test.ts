@@ -9,6 +9,7 @@ test("a queue that tells nothing of itself acts by SQS's defaults", () => {
     visibilityMs: seconds(30),
     retentionMs: days(4),
     waitMs: 0,
+    messageBytesMax: 1_048_576,
     redrive: null,
     visible: 0,
     hidden: 0,

@@ -1,7 +1,11 @@
 // Queue facts: the attributes of a queue, which SQS tells as text and in seconds, as values. An
 // attribute that a queue does not tell has SQS's default, which is what it acts by.
 
-import { SQS_RETENTION_MS_DEFAULT, SQS_VISIBILITY_MS_DEFAULT } from "./limits.ts";
+import {
+  SQS_MESSAGE_BYTES_MAX,
+  SQS_RETENTION_MS_DEFAULT,
+  SQS_VISIBILITY_MS_DEFAULT,
+} from "./limits.ts";
 import { type DurationMs, seconds } from "./units.ts";
 
 /** What has to be asked for. */
@@ -10,6 +14,7 @@ export const QUEUE_FACT_ATTRIBUTES = [
   "VisibilityTimeout",
   "MessageRetentionPeriod",
   "ReceiveMessageWaitTimeSeconds",
+  "MaximumMessageSize",
   "RedrivePolicy",
   "ApproximateNumberOfMessages",
   "ApproximateNumberOfMessagesNotVisible",
@@ -29,6 +34,7 @@ export function queueFactsOf(attributes: Attributes) {
     visibilityMs: spanOf(attributes.VisibilityTimeout, SQS_VISIBILITY_MS_DEFAULT),
     retentionMs: spanOf(attributes.MessageRetentionPeriod, SQS_RETENTION_MS_DEFAULT),
     waitMs: spanOf(attributes.ReceiveMessageWaitTimeSeconds, seconds(0)),
+    messageBytesMax: Number(attributes.MaximumMessageSize || SQS_MESSAGE_BYTES_MAX),
     redrive: redriveOf(attributes.RedrivePolicy),
     visible: Number(attributes.ApproximateNumberOfMessages ?? 0),
     hidden: Number(attributes.ApproximateNumberOfMessagesNotVisible ?? 0),

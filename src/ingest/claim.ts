@@ -7,7 +7,9 @@
 //   C4. The receipt is enough for a first delivery whose effects all lie in the commit: whoever
 //       commits first wins, and the loser has done nothing. A delivery that came before may have
 //       crashed its consumer, so it is claimed, which counts the attempt before it begins. So is
-//       a dead letter that came back: its object may have gone on without it.
+//       a dead letter that came back: its object may have gone on without it. One that had no room
+//       to say that it did passes for a first delivery; then the commit tells, as it does for any
+//       other, that the record was parked or its object has gone on, and nothing is written.
 //   C5. A copy of what is at work in this process goes back, claim or none. Copies that two
 //       processes have at once on their receipts alone both run, and one of them is committed.
 

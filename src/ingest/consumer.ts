@@ -2,7 +2,8 @@
 //   U1. What is in hand is bounded, and so is what the queue is still to be told of. Every delivery
 //       in hand is renewed until it is settled.
 //   U2. Draining takes nothing new, hands back what has not begun, and waits for what has: first
-//       politely, then by aborting it. No acknowledgement is lost on the way.
+//       politely, then by aborting it. No acknowledgement is lost on the way. For polls under way
+//       it waits as stopping does (U3), and no longer.
 //   U3. Stopping at once is safe as well: what was not told to the queue comes back by itself, and
 //       what was committed is known as a duplicate then. It too waits for polls under way, though
 //       not for ever, so that what they still bring is handed back before it resolves.
@@ -119,7 +120,7 @@ class QueueConsumer implements Consumer {
     this.#draining = true;
     const quiet = this.#receiver.stop();
     this.#parts.lanes.skipWaiting();
-    await quiet;
+    await this.#within(QUIET_MS_MAX, quiet);
     await this.#within(this.#drainMs, this.#empty()); // U2
     await this.#finish();
   }

@@ -11,7 +11,7 @@ import { epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, RecordView } from "../ports/ledger.ts";
 import type { QueueReceiver } from "../ports/queue-receiver.ts";
-import { type Letter, objectUrl, recogniseLetter } from "./dead-letter-read.ts";
+import { createLetterReader, type Letter, objectUrl } from "./dead-letter-read.ts";
 import { startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import {
@@ -124,11 +124,12 @@ async function copiesIn(
   signal: AbortSignal | undefined,
 ): Promise<Map<RecordKey, Letter[]>> {
   const found = new Map<RecordKey, Letter[]>();
+  const read = createLetterReader({ ledger, deadLetters: queue }, scope);
   const scan = startScan(queue, signal === undefined ? {} : { signal });
   try {
     for (let some = await scan.next(); some.length > 0; some = await scan.next()) {
       for (const delivery of some) {
-        const letter = await recogniseLetter(ledger, delivery, scope);
+        const letter = await read(delivery);
         const key = letter?.records[0]?.key;
         if (letter === null || key === undefined) continue;
         found.set(key, [...(found.get(key) ?? []), letter]);

@@ -8,10 +8,11 @@
 //   R3. What goes back is what came: the same body, the same attributes, ours taken off,
 //       and one that says that it was sent again, where there is room for it.
 //   R4. A letter that could not carry all our words (X4 of dead-letter.ts) is read together with
-//       its dossier, which has them. One that may be bare and of which our ledger knows nothing is
-//       taken for another pipeline's and left alone: its body would be readable to anybody.
+//       its dossier, which has them. One that may be bare is ours only if a dossier of ours names
+//       it, by its message id or, in a FIFO queue, by the dedup id that we gave it: its body is
+//       readable to every pipeline that got the same event, and each may have a letter of its own.
+//       So a copy that no dossier names is left alone, even one of ours.
 
-import { SQS_MESSAGE_BYTES_MAX } from "../core/limits.ts";
 import { messageBytes } from "../core/message-size.ts";
 import { parseQueueArn } from "../core/queue-arn.ts";
 import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../core/record-state.ts";
@@ -19,12 +20,14 @@ import { fenceOf } from "../core/record-state.ts";
 import { epochMs } from "../core/units.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { OutgoingMessage, QueueSender } from "../ports/queue.ts";
-import type { Delivery } from "../ports/queue-receiver.ts";
+import type { Delivery, QueueReceiver } from "../ports/queue-receiver.ts";
 import {
   ATTRIBUTES_MAX,
   DEAD_LETTER_ATTRIBUTES,
+  deadLetterDedupId,
   type FailureFacts,
   isOurs,
+  mayBeBare,
   REDRIVEN_ATTRIBUTE,
 } from "./dead-letter.ts";
 import { decodeDelivery } from "./decode.ts";
@@ -34,7 +37,6 @@ import {
   type DeadLetterFacts,
   UNKNOWN_CLASS,
 } from "./policy/dead-letter-filter.ts";
-import { showRecords } from "./show-records.ts";
 
 /** One record that a dead letter stands for. */
 export interface LetterRecord {
@@ -50,6 +52,8 @@ export interface Letter extends DeadLetterFacts {
   readonly records: readonly LetterRecord[];
   /** Null where no runtime gave up on it. */
   readonly failure: FailureFacts | null;
+  /** Of a bare letter (X4): the id of the message that it stands for. */
+  readonly bareOf: string | null;
   /** Of the failure; 0 where there is none. */
   readonly fence: Fence;
   readonly message: string;
@@ -58,32 +62,68 @@ export interface Letter extends DeadLetterFacts {
 }
 
 const NO_FENCE = fenceOf(0);
-/** More than the least that a letter says of itself. */
-const WORDS_BYTES_MAX = 8_192;
 
-/** Reads a dead letter, and what its dossier tells where it is silent itself (R4). */
-export async function recogniseLetter(
-  ledger: Ledger,
-  delivery: Delivery,
+/** Tells what a message of a dead-letter queue is to a scope; null if it is not ours. */
+export type ReadLetter = (delivery: Delivery) => Promise<Letter | null>;
+
+/** Reads dead letters, and what their dossiers tell where they are silent themselves (R4). */
+export function createLetterReader(
+  ports: { readonly ledger: Ledger; readonly deadLetters: Pick<QueueReceiver, "facts"> },
   scope: LedgerScope,
-): Promise<Letter | null> {
-  const letter = readLetter(delivery, scope);
-  if (letter === null || delivery.movedFrom !== null) return letter;
-  if (delivery.attributes[DEAD_LETTER_ATTRIBUTES.errorClass] !== undefined) return letter;
-  const found: { readonly record: LetterRecord; readonly dossier: Dossier }[] = [];
-  for (const record of letter.records) {
+): ReadLetter {
+  const { ledger, deadLetters } = ports;
+  let limit: Promise<number> | null = null;
+  const bytesMax = () => {
+    limit ??= deadLetters.facts().then(({ messageBytesMax }) => messageBytesMax);
+    return limit;
+  };
+  return async (delivery) => {
+    const letter = readLetter(delivery, scope);
+    if (letter === null || delivery.movedFrom !== null) return letter;
+    if (delivery.attributes[DEAD_LETTER_ATTRIBUTES.errorClass] !== undefined) return letter;
+    const found = await findDossiers(ledger, letter);
+    const named = found.filter(({ names }) => names);
+    const silent = delivery.attributes[DEAD_LETTER_ATTRIBUTES.key] === undefined;
+    if (silent && named.length === 0 && mayBeBare(delivery, await bytesMax())) return null; // R4
+    // Of a message with many records, several may have been given up on, each with a letter.
+    if (named.length === 0) return withDossiers(ledger, letter, found);
+    const bareOf = silent ? (named[0]?.dossier.message_id ?? null) : null;
+    return withDossiers(ledger, { ...letter, bareOf }, named);
+  };
+}
+
+interface Found {
+  readonly record: LetterRecord;
+  readonly dossier: Dossier;
+  /** Whether this letter is the one that the dossier tells of. */
+  readonly names: boolean;
+}
+
+async function findDossiers(ledger: Ledger, letter: Letter): Promise<readonly Found[]> {
+  const { scope, delivery, records } = letter;
+  const found: Found[] = [];
+  for (const record of records) {
     const note = await ledger.findNote(scope, "dossier", record.key);
-    if (note !== undefined) found.push({ record, dossier: decodeDossier(note.body) });
+    if (note === undefined) continue;
+    const dossier = decodeDossier(note.body);
+    const names =
+      dossier.dead_letter?.message_id === delivery.messageId ||
+      (typeof delivery.dedupId === "string" &&
+        delivery.dedupId ===
+          deadLetterDedupId(record.key, await fenceIn(ledger, scope, record.key, dossier)));
+    found.push({ record, dossier, names });
   }
-  // Of a message with many records, several may have been given up on, each with a letter.
-  const named = ({ dossier }: { readonly dossier: Dossier }) =>
-    dossier.dead_letter?.message_id === delivery.messageId;
-  const meant = found.some(named) ? found.filter(named) : found;
+  return found;
+}
+
+async function withDossiers(
+  ledger: Ledger,
+  letter: Letter,
+  meant: readonly Found[],
+): Promise<Letter> {
+  const { scope } = letter;
   const [first] = meant;
-  if (first === undefined) {
-    const foreign = mayBeBare(delivery) && !(await knowsAny(ledger, letter));
-    return foreign ? null : letter;
-  }
+  if (first === undefined) return letter;
   const { record, dossier } = first;
   const { error_class: errorClass, fingerprint, message, last_failed_at } = dossier;
   const records = meant.map((each) => each.record);
@@ -102,23 +142,11 @@ export async function recogniseLetter(
   };
 }
 
-/** Whether there was hardly room for a word of ours. */
-function mayBeBare({ body, attributes }: Delivery): boolean {
-  return messageBytes(body, attributes) > SQS_MESSAGE_BYTES_MAX - WORDS_BYTES_MAX;
-}
-
-async function knowsAny(ledger: Ledger, { scope, records }: Letter): Promise<boolean> {
-  const views = await showRecords(
-    ledger,
-    scope,
-    records.map(({ key }) => key),
-  );
-  return views.size > 0;
-}
-
 /** Of a letter that was sent and not yet noted, the ledger tells the fence. */
 async function fenceIn(ledger: Ledger, scope: LedgerScope, key: RecordKey, dossier: Dossier) {
-  return dossier.dead_letter?.fence ?? (await ledger.show(scope, key))?.record.fence ?? NO_FENCE;
+  const noted = dossier.dead_letter?.fence;
+  if (noted !== undefined) return fenceOf(noted);
+  return (await ledger.show(scope, key))?.record.fence ?? NO_FENCE;
 }
 
 function failureIn(dossier: Dossier): Omit<FailureFacts, "fence"> {
@@ -141,6 +169,7 @@ function readLetter(delivery: Delivery, scope: LedgerScope): Letter | null {
     scope,
     records,
     failure,
+    bareOf: null,
     fence: failure === null ? NO_FENCE : fenceOf(failure.fence),
     errorClass: attributes[DEAD_LETTER_ATTRIBUTES.errorClass] ?? UNKNOWN_CLASS,
     fingerprint: attributes[DEAD_LETTER_ATTRIBUTES.fingerprint] ?? UNKNOWN_CLASS,
@@ -164,6 +193,7 @@ function backStop(
     scope,
     records,
     failure: null,
+    bareOf: null,
     fence: NO_FENCE,
     errorClass: word,
     fingerprint: word,

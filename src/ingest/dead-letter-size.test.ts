@@ -2,7 +2,11 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createConsumerWorld, type Handler } from "../../test/support/consumer-world.ts";
+import {
+  type ConsumerWorldOptions,
+  createConsumerWorld,
+  type Handler,
+} from "../../test/support/consumer-world.ts";
 import {
   collect,
   inTime,
@@ -57,7 +61,7 @@ test("a letter fits wherever its message did, and gives back what came", () => {
       fc.pre(room >= 0);
       const delivery = deliveryOf("x".repeat(room), own);
       const target = { fifo: false, limits: LIMITS };
-      const { message, bare } = deadLetterOf(delivery, DOSSIER, FENCE, target);
+      const { message, bare } = deadLetterOf(delivery, DOSSIER, FENCE, { ...target, ...LIMITS });
       const size = messageBytes(message.body, message.attributes);
       expect(size).toBeLessThanOrEqual(LIMITS.messageBytesMax);
       expect(Object.keys(message.attributes).length).toBeLessThanOrEqual(10);
@@ -73,6 +77,7 @@ test("a letter fits wherever its message did, and gives back what came", () => {
           keys: [],
           objects: [],
           shownObject: null,
+          bareOf: null,
           failedAt: epochMs(0),
         },
       };
@@ -101,7 +106,13 @@ async function sendSized(world: World, key: string, bytes: number): Promise<void
   await world.send(key, { pad: "x".repeat(bytes - body.length) });
 }
 
-async function parkSized(spareBytes: number, options = {}) {
+async function parkSized(
+  spareBytes: number,
+  {
+    bytesMax = SQS_MESSAGE_BYTES_MAX,
+    ...options
+  }: ConsumerWorldOptions & { bytesMax?: number } = {},
+) {
   const broken = { yes: true };
   const applied: string[] = [];
   const handler: Handler = ({ envelope }) => {
@@ -109,7 +120,11 @@ async function parkSized(spareBytes: number, options = {}) {
     applied.push(envelope.dedupe_key);
   };
   const world = await createConsumerWorld({ handler, ...options });
-  await sendSized(world, "big", SQS_MESSAGE_BYTES_MAX - spareBytes);
+  for (const { name: queue } of [world.queue, world.deadLetters]) {
+    const attributes = { MaximumMessageSize: String(bytesMax) };
+    await world.cloud.broker.submit("setQueueAttributes", { queue, attributes });
+  }
+  await sendSized(world, "big", bytesMax - spareBytes);
   await world.consumer().start();
   await world.pass(3_000);
   return { world, broken, applied };
@@ -120,18 +135,25 @@ async function peek(world: World) {
   return world.deadLetters.receive(request, new AbortController().signal);
 }
 
-describe.each([
-  ["a message that leaves room for the least", 400, ["tidegate.failure", "tidegate.key"]],
-  ["a message that leaves no room at all", 0, []],
-])("%s", (_title, spareBytes, names) => {
+const FORMS = [
+  { leaves: "room for the least", spareBytes: 400, names: ["tidegate.failure", "tidegate.key"] },
+  { leaves: "no room at all", spareBytes: 0, names: [] },
+];
+/** Of a queue: what SQS allows, what it allowed for long, and the least that one may be set to. */
+const BYTES_MAX = [SQS_MESSAGE_BYTES_MAX, 262_144, 4_096];
+const CASES = FORMS.flatMap((form) => BYTES_MAX.map((bytesMax) => ({ ...form, bytesMax })));
+
+describe.each(CASES)("a message that leaves $leaves of $bytesMax bytes", (each) => {
+  const { spareBytes, names, bytesMax } = each;
+
   test("becomes a dead letter at once, is listed by its dossier, redriven and applied", async () => {
-    const { world, broken, applied } = await parkSized(spareBytes);
+    const { world, broken, applied } = await parkSized(spareBytes, { bytesMax });
     await using _world = world;
     expect(await world.depth()).toBe(0);
     const [letter, ...others] = await peek(world);
     expect(others).toEqual([]);
     expect(Object.keys(letter?.attributes ?? {}).toSorted()).toEqual(names);
-    expect(letter?.body).toHaveLength(SQS_MESSAGE_BYTES_MAX - spareBytes);
+    expect(letter?.body).toHaveLength(bytesMax - spareBytes);
     expect(await listIn(world, { errorClass: "schema" }, "peek")).toMatchObject([
       {
         copies: 1,
@@ -147,7 +169,7 @@ describe.each([
   });
 
   test("is dropped by the class that only its dossier knows", async () => {
-    const { world } = await parkSized(spareBytes);
+    const { world } = await parkSized(spareBytes, { bytesMax });
     await using _world = world;
     const { cloud, ledger, deadLetters } = world;
     const ports = { clock: cloud.clock, ledger, deadLetters };
@@ -158,7 +180,7 @@ describe.each([
   });
 
   test("is tried again when somebody moves its letter back by other means (F5)", async () => {
-    const { world, broken, applied } = await parkSized(spareBytes);
+    const { world, broken, applied } = await parkSized(spareBytes, { bytesMax });
     await using _world = world;
     const [letter] = await peek(world);
     broken.yes = false;
@@ -168,6 +190,26 @@ describe.each([
     expect(applied).toEqual(["big"]);
     expect(await world.depth()).toBe(0);
   });
+});
+
+test("a letter that the queue refuses for another reason is not made smaller", async () => {
+  const asked: string[][] = [];
+  const { world } = await parkSized(0, {
+    bytesMax: 4_096,
+    wrapDeadLetters: (queue) => ({
+      ...queue,
+      async sendBatch(messages) {
+        asked.push(...messages.map(({ attributes }) => Object.keys(attributes)));
+        return [{ kind: "refused", code: "NotAllowed", message: "no", retry: "never" }];
+      },
+      facts: async () => ({ ...(await queue.facts()), messageBytesMax: SQS_MESSAGE_BYTES_MAX }),
+    }),
+  });
+  await using _world = world;
+  expect(await world.depth()).toBe(1);
+  expect(asked.length).toBeGreaterThan(0);
+  for (const names of asked) expect(names).toContain("tidegate.key");
+  expect(world.logs.at(-1)?.message).toContain("NotAllowed: no");
 });
 
 test("the message of a bare letter that comes once more is acknowledged and not run", async () => {

@@ -6,10 +6,15 @@
 //       standard queue a crash at the wrong moment may leave two, which all readers take for one.
 //   X3. The body is the original's, byte for byte. What is known of the failure is in attributes,
 //       masked, and the original's own attributes are kept beside it.
-//   X4. A letter fits wherever its message did. Where body and attributes would be over what the
-//       queue takes, what the dossier tells as well is left out; where no byte is to spare, the
-//       letter is bare: the message as it was and no word of ours, so that its body alone says
-//       whose it is. The dossier says that its letter is bare.
+//   X4. A letter fits into every queue that takes its message. Where body and attributes would be
+//       over what the queue takes, what the dossier tells as well is left out; where no byte is to
+//       spare, the letter is bare: the message as it was and no word of ours. Nobody can tell from
+//       it whose it is, as others read the same in its body; the dossier, which has its id, can.
+//   X5. What a queue takes may be less than SQS allows. It is asked only when it has refused a
+//       letter for good: hardly any letter is that long.
+//   X6. A bare letter that somebody moved back is a new message, and newer than the letter was. So
+//       what was sent before is no letter come back, but an older copy. The queue's clock is what
+//       messages are dated by (queue-clock.ts).
 
 import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
@@ -18,9 +23,10 @@ import { messageBytes } from "../core/message-size.ts";
 import type { Fence, RecordKey } from "../core/record-state.ts";
 import { clampText } from "../core/text.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { OutgoingMessage, QueueSender } from "../ports/queue.ts";
-import type { Delivery } from "../ports/queue-receiver.ts";
+import type { OutgoingMessage, QueueSender, SendOutcome } from "../ports/queue.ts";
+import type { Delivery, QueueReceiver } from "../ports/queue-receiver.ts";
 import type { Dossier } from "./dossier.ts";
+import { CLOCKS_APART_MS_MAX, type QueueClock } from "./queue-clock.ts";
 
 /** Names of the attributes that a dead letter carries. */
 export const DEAD_LETTER_ATTRIBUTES = {
@@ -57,11 +63,11 @@ export function deadLetterOf(
   delivery: Delivery,
   dossier: Dossier,
   fence: Fence,
-  { fifo, limits }: Pick<QueueSender, "fifo" | "limits">,
+  { fifo, messageBytesMax }: { readonly fifo: boolean; readonly messageBytesMax: number },
 ): { readonly message: OutgoingMessage; readonly bare: boolean } {
   const { body } = delivery;
   const fits = (own: OwnWords) =>
-    messageBytes(body, attributesOf(delivery, own)) <= limits.messageBytesMax;
+    messageBytes(body, attributesOf(delivery, own)) <= messageBytesMax;
   const words = ownWords(delivery, dossier, fence).find(fits) ?? BARE;
   const message = {
     body,
@@ -99,6 +105,21 @@ function ownWords(delivery: Delivery, dossier: Dossier, fence: Fence): readonly 
     { attributes: all, facts },
     { attributes: key, facts: { ...facts, message: "" } },
   ];
+}
+
+/** As long as the least of our words may ever be, an object's key in escapes among them. */
+const LEAST_BYTES_MAX = 8_192;
+const LEAST: OwnWords = {
+  attributes: { [DEAD_LETTER_ATTRIBUTES.key]: "" },
+  facts: {
+    ...{ fence: 0, attempts: 0, message: "", queue: "", failed_at: 0 },
+    message_id: "x".repeat(LEAST_BYTES_MAX),
+  },
+};
+
+/** Whether a queue that takes so many bytes may have had no room for a word of ours (X4). */
+export function mayBeBare(delivery: Delivery, messageBytesMax: number): boolean {
+  return messageBytes(delivery.body, attributesOf(delivery, LEAST)) > messageBytesMax;
 }
 
 /** The object as it may be shown, where that is not as it is (X3). */
@@ -143,22 +164,57 @@ export function isDeadLetterOf(delivery: Delivery, key: RecordKey, fence: Fence)
   }
 }
 
-/** Whether a delivery may be the bare letter of that dossier, come back (X4). */
-export function mayBeBareLetter({ messageId }: Delivery, dossier: Dossier): boolean {
-  return dossier.dead_letter?.bare === true && messageId !== dossier.message_id;
+/** Whether a delivery may be the bare letter of that dossier, come back (X6). */
+export function mayBeBareLetter({ messageId, sentAt }: Delivery, dossier: Dossier): boolean {
+  const { dead_letter: letter, message_id } = dossier;
+  if (letter?.bare !== true || messageId === message_id) return false;
+  return sentAt > (letter.not_before ?? letter.sent_at - CLOCKS_APART_MS_MAX);
 }
 
-/** Puts a dead letter into its queue and tells what to write down about it. */
+/** Where dead letters go to. */
+export type DeadLetterQueue = QueueSender & Pick<QueueReceiver, "facts">;
+
+/**
+ * Puts a dead letter into its queue and tells what to write down about it. `within` makes the letter
+ * that has so many bytes at most.
+ */
 export async function sendDeadLetter(
-  ports: { readonly clock: Clock; readonly deadLetters: QueueSender },
-  message: OutgoingMessage,
-): Promise<Omit<NonNullable<Dossier["dead_letter"]>, "fence" | "bare">> {
-  const { clock, deadLetters } = ports;
-  const [outcome] = await deadLetters.sendBatch([message]);
-  if (outcome?.kind === "sent") {
-    const { messageId: message_id } = outcome;
-    return { queue: deadLetters.name, message_id, sent_at: clock.now() };
+  ports: {
+    readonly clock: Clock;
+    readonly deadLetters: DeadLetterQueue;
+    readonly queueClock: QueueClock;
+  },
+  within: (messageBytesMax: number) => ReturnType<typeof deadLetterOf>,
+): Promise<Omit<NonNullable<Dossier["dead_letter"]>, "fence">> {
+  const { clock, deadLetters, queueClock } = ports;
+  const not_before = queueClock.atLeast(clock.now());
+  let letter = within(deadLetters.limits.messageBytesMax);
+  let answer = await send(deadLetters, letter.message);
+  if (answer.kind === "refused" && answer.retry === "never") {
+    const { messageBytesMax } = await deadLetters.facts(); // X5
+    const { body, attributes } = letter.message;
+    if (messageBytes(body, attributes) > messageBytesMax) {
+      letter = within(messageBytesMax);
+      answer = await send(deadLetters, letter.message);
+    }
   }
-  const reason = outcome === undefined ? "no answer" : `${outcome.code}: ${outcome.message}`;
-  throw new TidegateError("TG_QUEUE_UNAVAILABLE", `${deadLetters.name}: ${reason}`);
+  if (answer.kind === "refused") {
+    const reason = `${deadLetters.name}: ${answer.code}: ${answer.message}`;
+    throw new TidegateError("TG_QUEUE_UNAVAILABLE", reason);
+  }
+  const { messageId: message_id } = answer;
+  const { bare } = letter;
+  const sent = { queue: deadLetters.name, message_id, sent_at: clock.now() };
+  return bare ? { ...sent, bare, not_before } : sent;
+}
+
+/** Some refuse the whole call for a message that is too long, and not the message alone. */
+async function send(deadLetters: QueueSender, message: OutgoingMessage): Promise<SendOutcome> {
+  try {
+    const [outcome] = await deadLetters.sendBatch([message]);
+    return outcome ?? { kind: "refused", code: "Unanswered", message: "no answer", retry: "later" };
+  } catch (error) {
+    if (!(error instanceof TidegateError) || error.code !== "TG_QUEUE_REFUSED") throw error;
+    return { kind: "refused", code: error.code, message: error.message, retry: "never" };
+  }
 }

@@ -44,6 +44,8 @@ export interface Dossier {
     readonly fence: number;
     /** It carries no word of ours, as there was no room for any. */
     readonly bare?: boolean;
+    /** Of a bare one: it was not sent before this moment, by the clock of the queue. */
+    readonly not_before?: EpochMs;
   } | null;
 }
 

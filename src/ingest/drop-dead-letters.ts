@@ -12,13 +12,13 @@ import { type LedgerScope, recordKey } from "../core/record-state.ts";
 import type { RecordView } from "../ports/ledger.ts";
 import type { QueueReceiver } from "../ports/queue-receiver.ts";
 import { type DeadLetterPorts, dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { isFrom, type Letter, recogniseLetter } from "./dead-letter-read.ts";
+import { createLetterReader, isFrom, type Letter } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import { type DeadLetterFilter, matchesFilter } from "./policy/dead-letter-filter.ts";
 import { itemOfLetter, type RedriveItem } from "./redrive.ts";
-import { takeAway } from "./redrive-step.ts";
-import { batchesOf, showRecords } from "./show-records.ts";
+import { forgetCommitted, takeAway } from "./redrive-step.ts";
+import { batchesOf, showRecords, sideBySide } from "./show-records.ts";
 
 export interface DropPorts extends DeadLetterPorts {
   /** Null where there is no dead-letter queue. */
@@ -100,12 +100,13 @@ async function* dropLetters(
   scan: DeadLetterScan,
   deadLetters: QueueReceiver,
 ): AsyncGenerator<DropEvent> {
-  const { clock } = run.ports;
+  const { clock, ledger } = run.ports;
+  const read = createLetterReader({ ledger, deadLetters }, run.scope);
   while (run.mayGoOn()) {
     const deliveries = await scan.next();
     if (deliveries.length === 0) return;
-    for (const delivery of deliveries) {
-      const letter = await recogniseLetter(run.ports.ledger, delivery, run.scope);
+    // All before any is dropped: copies are known by a dossier that goes with the first of them.
+    for (const letter of await sideBySide(deliveries, read)) {
       if (letter === null || !isFrom(letter, run.source) || !run.wanted(letter)) continue; // O1
       const item = itemOfLetter(letter);
       const copy = run.handled.has(item.key);
@@ -119,7 +120,7 @@ async function* dropLetters(
         yield { kind: "kept", item, reason: "the queue did not let it be deleted" };
         continue;
       }
-      scan.settled(delivery);
+      scan.settled(letter.delivery);
       await removeDossiers(run, letter); // O2
       if (!copy) yield { kind: "dropped", item };
     }
@@ -150,7 +151,7 @@ async function* dropDossier(
   const item = { key, object: objects[0] ?? null, errorClass, fingerprint, failedAt };
   if (state !== "parked") {
     if (state === "committed" || state === undefined) {
-      if (!run.dryRun) await ledger.removeNotes(run.scope, "dossier", [key]);
+      if (!run.dryRun) await forgetCommitted(ledger, run.scope, recordKey(key));
       return;
     }
     yield { kind: "kept", item, reason: "it was redriven and is on its way" };

@@ -10,7 +10,7 @@
 //   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
 //       instance, is the only copy there is: its record is opened again and tried, never
 //       acknowledged as one that was given up on before. One that is bare is told from the message
-//       it stands for by its id alone; in doubt it is tried.
+//       it stands for by its id, and from older copies by its age (X6); in doubt it is tried.
 //   F6. A parked record without a dossier was dropped by an operator, as both are written in one
 //       step: its message is acknowledged, and nobody waits for it any longer.
 //   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
@@ -21,11 +21,16 @@ import type { Fence, LedgerScope } from "../core/record-state.ts";
 import { type DurationMs, type EpochMs, minutes } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
-import type { QueueSender } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
 import type { LogFields, Telemetry } from "../ports/telemetry.ts";
 import type { Claim } from "./claim.ts";
-import { deadLetterOf, isDeadLetterOf, mayBeBareLetter, sendDeadLetter } from "./dead-letter.ts";
+import {
+  type DeadLetterQueue,
+  deadLetterOf,
+  isDeadLetterOf,
+  mayBeBareLetter,
+  sendDeadLetter,
+} from "./dead-letter.ts";
 import type { WorkRecord } from "./decode.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "./dossier.ts";
@@ -38,6 +43,7 @@ import { classify } from "./policy/error-class.ts";
 import { isOf } from "./policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
 import { retryDelayMs } from "./policy/retry.ts";
+import { createQueueClock } from "./queue-clock.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
 import type { RecordMask } from "./record-mask.ts";
 import { triedNote } from "./tried-note.ts";
@@ -71,7 +77,7 @@ export interface FailPorts {
   readonly random: Random;
   readonly ledger: Ledger;
   /** Null leaves records that were given up on in their own queue. */
-  readonly deadLetters: QueueSender | null;
+  readonly deadLetters: DeadLetterQueue | null;
   readonly telemetry: Telemetry;
   readonly mask: Mask;
   readonly masked: RecordMask;
@@ -92,7 +98,8 @@ export function createFailStage(ports: FailPorts, options: FailOptions): FailSta
 class LedgerFailures implements FailStage {
   readonly #ports: FailPorts;
   readonly #options: FailOptions;
-  readonly #deadLetters: QueueSender | null;
+  readonly #deadLetters: DeadLetterQueue | null;
+  readonly #queueClock = createQueueClock();
 
   constructor(ports: FailPorts, options: FailOptions) {
     this.#ports = ports;
@@ -151,6 +158,7 @@ class LedgerFailures implements FailStage {
   }
 
   async parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome> {
+    this.#queueClock.saw(hold);
     try {
       if (isDeadLetterOf(hold.delivery, record.key, fence)) {
         await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
@@ -225,10 +233,13 @@ class LedgerFailures implements FailStage {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
-    const { message: letter, bare } = deadLetterOf(hold.delivery, dossier, fence, deadLetters);
-    const sent = await sendDeadLetter({ clock, deadLetters }, letter);
-    const dead_letter = { ...sent, fence, ...(bare && { bare }) };
-    const body = encodeDossier({ ...dossier, dead_letter });
+    const { fifo } = deadLetters;
+    const queueClock = this.#queueClock;
+    queueClock.saw(hold);
+    const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>
+      deadLetterOf(hold.delivery, dossier, fence, { fifo, messageBytesMax }),
+    );
+    const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
     const at = laterOf(clock.now(), writtenAt); // F7
     const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);

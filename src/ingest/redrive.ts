@@ -22,7 +22,7 @@ import {
 import type { Delivery } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
 import { dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { isFrom, type Letter, objectUrl, recogniseLetter } from "./dead-letter-read.ts";
+import { createLetterReader, isFrom, type Letter, objectUrl } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import type { Dossier } from "./dossier.ts";
 import { HALT_MS } from "./fail.ts";
@@ -33,7 +33,13 @@ import {
   tooManyFailAgain,
 } from "./policy/redrive-stop.ts";
 import { createFollower, fenceNow, type RedriveEnd } from "./redrive-follow.ts";
-import { type RedriveStepPorts, reopenRecords, sendBack, takeAway } from "./redrive-step.ts";
+import {
+  forgetCommitted,
+  type RedriveStepPorts,
+  reopenRecords,
+  sendBack,
+  takeAway,
+} from "./redrive-step.ts";
 import { batchesOf, type RecordViews, showRecords, sideBySide } from "./show-records.ts";
 
 export interface RedrivePorts extends RedriveStepPorts {
@@ -129,6 +135,9 @@ export async function* redrive(
 
 type Run = ReturnType<typeof createRun>;
 
+/** Messages that went back because of a bare letter of theirs (B6 of redrive-step.ts). */
+const sentBare = () => new Set<string>();
+
 function createRun(ports: RedrivePorts, options: RedriveOptions) {
   const { clock, ledger, random } = ports;
   const { scope, filter = {}, dryRun = false, signal, stop = REDRIVE_STOP_DEFAULT } = options;
@@ -165,7 +174,7 @@ function createRun(ports: RedrivePorts, options: RedriveOptions) {
 
   return {
     ...{ ports, scope, dryRun, summary, follower, rest, tell, onTheirWayMax },
-    runId: random.uuid(),
+    ...{ runId: random.uuid(), read: createLetterReader(ports, scope), sent: sentBare() },
     /** Highest fence of each key that was dealt with (V2). */
     handled: new Map<string, Fence>(),
     blockedGroups: new Set<string>(),
@@ -230,10 +239,8 @@ async function* fromQueue(run: Run, scan: DeadLetterScan): AsyncGenerator<Redriv
 
 /** The letters among them that came from our queue and are named by the filter (V1). */
 async function chosen(run: Run, deliveries: readonly Delivery[]): Promise<Letter[]> {
-  const { ledger, source } = run.ports;
-  const letters = await sideBySide(deliveries, (delivery) =>
-    recogniseLetter(ledger, delivery, run.scope),
-  );
+  const { source } = run.ports;
+  const letters = await sideBySide(deliveries, run.read);
   return letters.filter(
     (letter) => letter !== null && isFrom(letter, source.name) && run.wanted(letter),
   ) as Letter[];
@@ -261,9 +268,11 @@ async function* takeLetter(
     yield run.tell({ kind: "planned", item });
     return;
   }
-  await run.pace();
+  const { bareOf } = letter;
+  const wentBack = bareOf !== null && run.sent.has(bareOf);
+  if (!wentBack) await run.pace();
   if (!run.mayGoOn()) return;
-  const outcome = await sendBack(run.ports, letter, { runId: run.runId, views });
+  const outcome = await sendBack(run.ports, letter, { runId: run.runId, views, wentBack });
   if (outcome.kind === "refused") {
     if (group !== null) run.blockedGroups.add(group);
     yield run.tell({ kind: "refused", item, reason: outcome.reason });
@@ -275,6 +284,7 @@ async function* takeLetter(
     yield run.tell({ kind: "committed-before", item });
     return;
   }
+  if (bareOf !== null) run.sent.add(bareOf);
   run.handled.set(id, letter.fence);
   for (const { key, fence } of outcome.records) {
     run.handled.set(key, fenceOf(Math.max(letter.fence, fence)));
@@ -315,7 +325,7 @@ async function* takeDossier(
   const state = view?.record.kind;
   const record = { key, identity: dossier.idempotency_key, object: null };
   if (state === "committed") {
-    if (!run.dryRun) await ledger.removeNotes(run.scope, "dossier", [key]); // V3
+    if (!run.dryRun) await forgetCommitted(ledger, run.scope, key); // V3
     return;
   }
   if (state !== "parked") {
@@ -334,7 +344,7 @@ async function* takeDossier(
   }
   await run.pace();
   if (!run.mayGoOn()) return;
-  const { records } = await reopenRecords(ledger, run.scope, [record], views);
+  const records = await reopenRecords(ledger, run.scope, [record], views);
   run.follower.add({ item, records });
   yield run.tell({ kind: "reopened", item, deliveredBy: addMs(clock.now(), HALT_MS) });
 }

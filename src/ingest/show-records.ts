@@ -5,7 +5,10 @@
 import type { LedgerScope, RecordKey } from "../core/record-state.ts";
 import type { Ledger, RecordView } from "../ports/ledger.ts";
 
-/** Requests under way at once (S1); as many as PostgreSQL's pools and DynamoDB's sockets bear. */
+/**
+ * Requests under way at once (S1). DynamoDB has as many sockets; a pool of PostgreSQL has fewer
+ * connections and lets the others wait for their turn.
+ */
 export const ASKED_AT_ONCE_MAX = 25;
 
 export type RecordViews = ReadonlyMap<RecordKey, RecordView>;

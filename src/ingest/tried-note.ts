@@ -5,7 +5,7 @@
 //       first delivery of what goes well costs nothing, and nothing is noted that did not happen.
 //   J2. Its name begins with a digest of the object's key, so that those of one object lie together
 //       and are read without looking at any other. The key itself, which may be nobody's to see, is
-//       not in it.
+//       not in it, though whoever guesses it can tell; the bucket is, as it is.
 //   J3. It stays when the record is done, and ends with the ledger's memory of it.
 
 import { sha256Hex } from "../core/hash.ts";

@@ -21,6 +21,8 @@ export interface Delivery {
   /** The system attribute AWSTraceHeader. */
   readonly traceHeader: string | null;
   readonly groupId: string | null;
+  /** What a FIFO queue knows its copies by; null or left out on others. */
+  readonly dedupId?: string | null;
   readonly sentAt: EpochMs;
   /** 1 for the first; grows with every delivery, whatever came of it. */
   readonly receiveCount: number;
@@ -52,6 +54,8 @@ export interface QueueFacts {
   readonly retentionMs: DurationMs;
   /** How long its receives wait by default. */
   readonly waitMs: DurationMs;
+  /** The longest message that it takes, attributes and all. */
+  readonly messageBytesMax: number;
   readonly redrive: { readonly deadLetterArn: string; readonly maxReceiveCount: number } | null;
   readonly visible: number;
   readonly hidden: number;

@@ -76,6 +76,7 @@ export function describeQueue(binding: QueueBinding): void {
         attributes: { traceparent: "00-1-2-01", tracestate: "x=1" },
         traceHeader: null,
         groupId: "t1",
+        dedupId: null,
         sentAt: cloud.clock.now(),
         receiveCount: 1,
         movedFrom: null,
@@ -211,12 +212,28 @@ export function describeQueue(binding: QueueBinding): void {
         visibilityMs: seconds(30),
         retentionMs: 4 * hours(24),
         waitMs: seconds(20),
+        messageBytesMax: 1_048_576,
         redrive: { deadLetterArn: `${ARN}dead`, maxReceiveCount: 1 },
         visible: 1,
         hidden: 1,
         delayed: 0,
       });
       expect((await queue.facts()).redrive).toBeNull();
+    });
+
+    test("a queue refuses for good what is longer than its facts say", async () => {
+      const attributes = { MaximumMessageSize: "4096" };
+      await cloud.broker.submit("setQueueAttributes", { ...target, attributes });
+      expect(await queue.facts()).toMatchObject({ messageBytesMax: 4_096 });
+      const [refused] = await queue.sendBatch([message("x".repeat(4_097))]);
+      expect(refused).toMatchObject({ kind: "refused", retry: "never" });
+      expect(kinds(await queue.sendBatch([message("x".repeat(4_096))]))).toEqual(["sent"]);
+    });
+
+    test("a delivery from a FIFO queue tells the dedup id that it was sent with", async () => {
+      const fifo = await binding.open(cloud, "orders.fifo");
+      await fifo.sendBatch([inGroup("a")]);
+      expect(await receiveOne(fifo)).toMatchObject({ groupId: "g", dedupId: "a" });
     });
 
     test("a message that SQS itself moved says from where; its queue opens by ARN", async () => {

@@ -47,6 +47,7 @@ export interface OwnPorts {
   readonly queue?: Queue;
   readonly deadLetters?: Queue;
   readonly ledger?: Ledger;
+  readonly pipeline?: Pipeline;
 }
 
 export interface ConsumerWorld extends AsyncDisposable {
@@ -131,7 +132,8 @@ interface Site {
 function consumerOf(site: Site, owner: string, own: OwnPorts): Consumer {
   const { options, cloud, telemetry } = site;
   const { clock } = cloud;
-  const { visibilityMs, name, generation } = site.pipeline;
+  const spec = own.pipeline ?? site.pipeline;
+  const { visibilityMs, name, generation } = spec;
   const ledger = own.ledger ?? site.ledger;
   const queue = own.queue ?? options.wrapQueue?.(site.queue) ?? site.queue;
   const deadLetters = options.wrapDeadLetters?.(site.deadLetters) ?? site.deadLetters;
@@ -149,7 +151,7 @@ function consumerOf(site: Site, owner: string, own: OwnPorts): Consumer {
       sink: options.sink ?? null,
     },
     {
-      ...{ pipeline: site.pipeline, owner, runId: "run-1" },
+      ...{ pipeline: spec, owner, runId: "run-1" },
       ...(options.drainMs !== undefined && { drainMs: durationMs(options.drainMs) }),
     },
   );

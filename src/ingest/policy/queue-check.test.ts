@@ -19,6 +19,7 @@ const DEAD: QueueFacts = {
   visibilityMs: seconds(60),
   retentionMs: days(14),
   waitMs: seconds(20),
+  messageBytesMax: 1_048_576,
   redrive: null,
   ...COUNTS,
 };
