@@ -58,13 +58,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "dead-letter-noted-before-sent",
     mistake: "The dossier says that the dead letter is in its queue before it is.",
     file: "src/ingest/fail.ts",
-    find: "const sent = await sendDeadLetter({ clock, deadLetters }, letter);",
+    find: "const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>",
     replace:
       'const early = { queue: deadLetters.name, message_id: "", sent_at: clock.now() };\n' +
       "    const told = encodeDossier({ ...dossier, dead_letter: { ...early, fence } });\n" +
       '    const noted = { kind: "dossier", name: record.key, at: writtenAt, count: 0 } as const;\n' +
       "    await ledger.addNotes(this.#options.scope, [{ ...noted, body: told }]);\n" +
-      "    const sent = await sendDeadLetter({ clock, deadLetters }, letter);",
+      "    const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>",
     checker: "no-loss",
   },
   {
