@@ -2,6 +2,7 @@
 // that a redrive sends back (B6). Nothing in them says that they are letters.
 
 import { expect, test } from "vitest";
+import { ManualClock } from "../../test/bench-model/manual-clock.ts";
 import { type ConsumerWorld, createConsumerWorld } from "../../test/support/consumer-world.ts";
 import { runRedrive } from "../../test/support/dead-letter-world.ts";
 import { SQS_MESSAGE_BYTES_MAX } from "../core/limits.ts";
@@ -104,22 +105,24 @@ test("of a dossier that does not tell the queue's time, its own is taken, with r
   expect(broken.runs).toBe(RECORDS * 2);
 });
 
-test("the queue's clock is reckoned by the delivery that took least, within five minutes", () => {
-  const clock = createQueueClock();
-  const saw = (sentAt: number, receivedAt: number) =>
-    clock.saw({
-      delivery: { sentAt: epochMs(sentAt) } as Delivery,
-      receivedAt: epochMs(receivedAt),
-    });
-  expect(clock.atLeast(epochMs(1_000_000))).toBe(700_000);
-  saw(0, 900_000);
-  expect(clock.atLeast(epochMs(1_000_000))).toBe(700_000);
-  saw(10_000, 14_000);
-  saw(10_000, 12_000);
-  saw(10_000, 90_000);
-  expect(clock.atLeast(epochMs(1_000_000))).toBe(998_000);
-  saw(10_000, 9_000);
-  expect(clock.atLeast(epochMs(1_000_000))).toBe(1_001_000);
+test("the queue's clock is reckoned by what deliveries tell, and by no clock that was set", () => {
+  const own = new ManualClock(1_000_000);
+  const clock = createQueueClock(own);
+  const saw = (sentAt: number, receivedAt = own.now()) =>
+    clock.saw({ delivery: { sentAt: epochMs(sentAt) } as Delivery, receivedAt });
+  expect(clock.now()).toBe(700_000); // Nothing is known yet (K3).
+  saw(10_000);
+  expect(clock.now()).toBe(10_000);
+  own.advance(5_000);
+  expect(clock.now()).toBe(15_000);
+  saw(12_000); // Was slower than the one before.
+  expect(clock.now()).toBe(15_000);
+  const received = own.now();
+  own.advance(300);
+  saw(15_250, received); // Was in hand for so long since.
+  expect(clock.now()).toBe(15_550);
+  own.setWall(9_000_000);
+  expect(clock.now()).toBe(15_550); // K2
 });
 
 test("a redrive sends their message once, and what fails again has one letter each", async () => {

@@ -187,7 +187,7 @@ export async function sendDeadLetter(
   within: (messageBytesMax: number) => ReturnType<typeof deadLetterOf>,
 ): Promise<Omit<NonNullable<Dossier["dead_letter"]>, "fence">> {
   const { clock, deadLetters, queueClock } = ports;
-  const not_before = queueClock.atLeast(clock.now());
+  const not_before = queueClock.now();
   let letter = within(deadLetters.limits.messageBytesMax);
   let answer = await send(deadLetters, letter.message);
   if (answer.kind === "refused" && answer.retry === "never") {

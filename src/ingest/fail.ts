@@ -43,7 +43,7 @@ import { classify } from "./policy/error-class.ts";
 import { isOf } from "./policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "./policy/error-text.ts";
 import { retryDelayMs } from "./policy/retry.ts";
-import { createQueueClock } from "./queue-clock.ts";
+import { createQueueClock, type QueueClock } from "./queue-clock.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
 import type { RecordMask } from "./record-mask.ts";
 import { triedNote } from "./tried-note.ts";
@@ -99,9 +99,10 @@ class LedgerFailures implements FailStage {
   readonly #ports: FailPorts;
   readonly #options: FailOptions;
   readonly #deadLetters: DeadLetterQueue | null;
-  readonly #queueClock = createQueueClock();
+  readonly #queueClock: QueueClock;
 
   constructor(ports: FailPorts, options: FailOptions) {
+    this.#queueClock = createQueueClock(ports.clock);
     this.#ports = ports;
     this.#options = options;
     const halts = options.queue.fifo && options.pipeline.onPoison === "halt"; // F4

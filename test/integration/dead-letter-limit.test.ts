@@ -58,7 +58,8 @@ describe.each(Object.keys(ADAPTERS))("through the adapter %s", (adapter) => {
       ...{ messageId: "m", receipt: "r", body, attributes: {}, traceHeader: null, groupId: null },
       ...{ sentAt: epochMs(0), receiveCount: 1, movedFrom: null },
     };
-    const ports = { clock: cloud.clock, deadLetters, queueClock: createQueueClock() };
+    const { clock } = cloud;
+    const ports = { clock, deadLetters, queueClock: createQueueClock(clock) };
     const sent = await sendDeadLetter(ports, (messageBytesMax) =>
       deadLetterOf(delivery, DOSSIER, FENCE, { fifo: false, messageBytesMax }),
     );
