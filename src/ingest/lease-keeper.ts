@@ -11,6 +11,7 @@
 //       is tried again until the lease is over. Nothing is lost by trying.
 
 import { present } from "../core/assert.ts";
+import { reasonOf } from "../core/errors.ts";
 import { LEDGER_BATCH_MAX } from "../core/ledger-batch.ts";
 import { SQS_BATCH_ENTRIES_MAX } from "../core/limits.ts";
 import type { LedgerScope } from "../core/record-state.ts";
@@ -250,7 +251,7 @@ class LoopLeaseKeeper implements LeaseKeeper {
   /** The answer to a request, or undefined if it failed and all of it is to be tried again (H3). */
   #answer<T>(batch: readonly Renewable[], asked: Promise<T>): Promise<T | undefined> {
     return asked.catch((error: unknown) => {
-      this.#postpone(batch, error instanceof Error ? error.message : String(error));
+      this.#postpone(batch, reasonOf(error));
       return undefined;
     });
   }

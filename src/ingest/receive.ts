@@ -11,6 +11,7 @@
 //   V6. A poll that is aborted while its answer is on the way leaves what it took hidden until its
 //       visibility ends; so answers on the way get a moment to arrive.
 
+import { reasonOf } from "../core/errors.ts";
 import { SQS_BATCH_ENTRIES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../core/limits.ts";
 import { type DurationMs, durationMs, type EpochMs, epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -142,7 +143,7 @@ class LongPolls implements Receiver {
     this.#plenty = false;
     this.#failures += 1;
     const delayMs = pollBackoffMs(this.#failures, random.fraction());
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const fields = { queue: queue.name, failures: this.#failures, delay_ms: delayMs, reason };
     telemetry.log("warn", "the queue could not be asked", fields);
     void this.#pause(delayMs); // V3

@@ -9,6 +9,7 @@
 //   S5. What waits to be told is counted, so that a queue that is slow to listen can hold up the
 //       receiver: otherwise it would hand out faster than it hears, without bound.
 
+import { reasonOf } from "../core/errors.ts";
 import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../core/limits.ts";
 import { type DurationMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -77,7 +78,7 @@ export function createSettler(ports: SettlerPorts, onTold: () => void): Settler 
         reason = failed[0]?.reason ?? reason;
         left = left.filter((_, at) => outcomes[at]?.kind === "failed");
       } catch (error) {
-        reason = error instanceof Error ? error.message : String(error);
+        reason = reasonOf(error);
       }
       if (left.length > 0 && tries < TRIES_MAX) await clock.sleep(durationMs(RETRY_MS * tries));
     }

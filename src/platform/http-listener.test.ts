@@ -1,32 +1,13 @@
 import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { createListening, HOST } from "../../test/support/listening.ts";
 import type { HttpHandler, HttpRequest } from "../ports/http.ts";
-import {
-  createHttpListener,
-  type HttpListener,
-  type HttpListenerOptions,
-} from "./http-listener.ts";
+import { createHttpListener, type HttpListenerOptions } from "./http-listener.ts";
 
-const HOST = "127.0.0.1";
 const BODY_BYTES_MAX = 1_000;
 const REQUEST = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
-const opened: HttpListener[] = [];
 
-afterEach(async () => {
-  for (const listener of opened.splice(0)) await listener.close();
-});
-
-async function serve(handler: HttpHandler, options: Partial<HttpListenerOptions> = {}) {
-  const errors: unknown[] = [];
-  const listener = createHttpListener(handler, {
-    onError: (error) => errors.push(error),
-    bodyBytesMax: BODY_BYTES_MAX,
-    ...options,
-  });
-  opened.push(listener);
-  const port = await listener.listen(0, HOST);
-  return { listener, errors, port, url: `http://${HOST}:${port}` };
-}
+const { serve } = createListening({ bodyBytesMax: BODY_BYTES_MAX });
 
 /** Keeps each request, and answers with the length of its body. */
 function createKeeper() {

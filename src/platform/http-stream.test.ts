@@ -1,38 +1,14 @@
 // Streams through the listener: bodies as they arrive, replies as they are taken.
 
-import { connect, type Socket } from "node:net";
-import { afterEach, expect, test, vi } from "vitest";
-import type { HttpHandler, HttpReply } from "../ports/http.ts";
-import {
-  createHttpListener,
-  type HttpListener,
-  type HttpListenerOptions,
-} from "./http-listener.ts";
+import { expect, test, vi } from "vitest";
+import { createListening } from "../../test/support/listening.ts";
+import type { HttpReply } from "../ports/http.ts";
 
-const HOST = "127.0.0.1";
-const opened: HttpListener[] = [];
-const sockets: Socket[] = [];
-
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  for (const listener of opened.splice(0)) await listener.close();
-});
-
-async function serve(handler: HttpHandler, options: Partial<HttpListenerOptions> = {}) {
-  const errors: unknown[] = [];
-  const listener = createHttpListener(handler, {
-    onError: (error) => errors.push(error),
-    wantsStream: () => true,
-    ...options,
-  });
-  opened.push(listener);
-  return { errors, port: await listener.listen(0, HOST) };
-}
+const { serve, dial: dialUp } = createListening({ wantsStream: () => true });
 
 /** A connection, and everything that has come over it. */
 function dial(port: number, head: string) {
-  const socket = connect(port, HOST);
-  sockets.push(socket);
+  const socket = dialUp(port);
   const heard = { text: "", closed: false };
   socket.on("data", (chunk) => {
     heard.text += chunk.toString("latin1");
@@ -40,7 +16,6 @@ function dial(port: number, head: string) {
   socket.on("close", () => {
     heard.closed = true;
   });
-  socket.on("error", () => {});
   socket.write(head);
   return { socket, heard };
 }

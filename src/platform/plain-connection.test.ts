@@ -1,37 +1,17 @@
 // The short way against node:http: the same bytes, cut anywhere, must bring the same answers.
 
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import fc from "fast-check";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { createListening, HOST } from "../../test/support/listening.ts";
 import type { HttpHandler, HttpRequest } from "../ports/http.ts";
-import {
-  createHttpListener,
-  type HttpListener,
-  type HttpListenerOptions,
-} from "./http-listener.ts";
 
-const HOST = "127.0.0.1";
 const BODY_BYTES_MAX = 200_000;
-const opened: HttpListener[] = [];
-const sockets: Socket[] = [];
-
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  for (const listener of opened.splice(0)) await listener.close();
+const { serve, dial: dialUp } = createListening({
+  bodyBytesMax: BODY_BYTES_MAX,
+  answersText: () => true,
 });
-
-async function serve(handler: HttpHandler, options: Partial<HttpListenerOptions> = {}) {
-  const errors: unknown[] = [];
-  const listener = createHttpListener(handler, {
-    onError: (error) => errors.push(error),
-    bodyBytesMax: BODY_BYTES_MAX,
-    answersText: () => true,
-    ...options,
-  });
-  opened.push(listener);
-  return { listener, errors, port: await listener.listen(0, HOST) };
-}
 
 /** Tells all that it was given; a target of /refused is answered by a fault. */
 const tellAll: HttpHandler = async ({ method, path, query, headers, body, bodyTooLarge }) => ({
@@ -71,9 +51,7 @@ function closeOf(socket: Socket): Promise<void> {
 }
 
 async function dial(port: number): Promise<Socket> {
-  const socket = connect({ port, host: HOST, noDelay: true });
-  sockets.push(socket);
-  socket.on("error", () => {});
+  const socket = dialUp(port);
   await once(socket, "connect");
   return socket;
 }
