@@ -1,5 +1,6 @@
 // A proxy before DynamoDB Local that can lose replies after the effect, as a network does: the SDK
-// sees a server's error, or nothing at all, and asks again.
+// sees a server's error, or nothing at all, and asks again. It can hold one back, too, while
+// somebody else is at work.
 
 import { createServer } from "node:http";
 
@@ -9,6 +10,8 @@ export interface LossyProxy extends AsyncDisposable {
   loseNext(action: string): void;
   /** Leaves that many requests of the action without an answer, whatever it was. */
   silence(action: string, times: number): void;
+  /** Has the work done between a request from now on, 0 for the next, and its reply. */
+  meanwhile(nth: number, work: () => Promise<void>): void;
   /** How many replies were lost. */
   lost(): number;
 }
@@ -17,6 +20,7 @@ export async function createLossyProxy(target: string): Promise<LossyProxy> {
   let losing: string | null = null;
   let silenced = { action: "", times: 0 };
   let lost = 0;
+  let between = { requests: -1, work: async () => {} };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -28,6 +32,7 @@ export async function createLossyProxy(target: string): Promise<LossyProxy> {
     const body = Buffer.from(await answer.arrayBuffer());
     response.setHeader("content-type", "application/x-amz-json-1.0");
     const action = String(request.headers["x-amz-target"]).split(".")[1];
+    if (between.requests-- === 0) await between.work();
     if (action === silenced.action && silenced.times > 0) {
       silenced.times -= 1;
       lost += 1;
@@ -53,6 +58,9 @@ export async function createLossyProxy(target: string): Promise<LossyProxy> {
     },
     silence(action, times) {
       silenced = { action, times };
+    },
+    meanwhile(nth, work) {
+      between = { requests: nth, work };
     },
     lost: () => lost,
     async [Symbol.asyncDispose]() {

@@ -5,6 +5,9 @@
 //       item's version is the one the law was told of; losing that race starts over with what won.
 //   W3. Only a change of a record together with its object or a note is a transaction, which costs
 //       twice.
+//   W4. What the law is told of an object was read after what it is told of the record. The other
+//       way round a commit in between would show as a record that is done and an object that is
+//       not, which the law takes for a state that came back: work to be done again.
 
 import type { DynamoDBClient, Put } from "@aws-sdk/client-dynamodb";
 import {
@@ -97,9 +100,12 @@ async function tryRecord(
   const { key, object: ref, note, call } = item;
   const pk = recordPk(scope, key);
   const objectKey = ref === null ? null : objectPk(scope, ref);
-  if (objectKey !== null) seen.object ??= { item: await getItem(table, objectKey) };
   const guessed = seen.record !== undefined && seen.record.item === undefined;
-  seen.record ??= { item: await getItem(table, pk) };
+  if (seen.record === undefined) {
+    seen.record = { item: await getItem(table, pk) };
+    seen.object = undefined; // W4
+  }
+  if (objectKey !== null) seen.object ??= { item: await getItem(table, objectKey) };
   const { record, log, version } = fromRecordItem(seen.record.item);
   const stored = fromObjectItem(seen.object?.item);
   const { retentionMs } = table;
@@ -108,10 +114,10 @@ async function tryRecord(
   const step = stepCall(input, call);
   if (step.record === null && guessed) {
     // Only a put would have proved the record absent, and none is due: look at it.
-    seen.record = undefined;
     const item = await getItem(table, pk);
     if (item === undefined) return step.result;
     seen.record = { item };
+    seen.object = undefined; // W4
     return "again";
   }
   const by = table.nextWrite();
@@ -187,7 +193,7 @@ async function write(
     const found = conflict?.known ? { item: conflict.item } : undefined;
     const recordFailed = step.record !== null;
     seen.record = recordFailed && found?.item !== undefined ? found : undefined;
-    seen.object = !recordFailed && found?.item !== undefined ? found : undefined;
+    seen.object = undefined; // W4
     seen.note = undefined;
     return "again";
   }
