@@ -12,13 +12,16 @@ const MESSAGES = 12;
 const RUNNING = 4;
 /** More than any test takes: only a second signal ends what is held. */
 const NO_END_MS = 600_000;
+/** So that what is visible again was given back, and has not merely run out. */
+const VISIBILITY_MS = 600_000;
 const LEASES = ["receipt", "ledger"] as const;
 
 /** A consumer with RUNNING handlers that wait and the other messages in hand behind them. */
 async function startHolding(title: string, lease: (typeof LEASES)[number], drainMs: number) {
   const stream = await site.createStream(title, false);
   for (let n = 1; n <= MESSAGES; n += 1) await site.send(stream, n);
-  const worker = site.worker(stream, { lease, drainMs, concurrency: RUNNING, holds: true });
+  const config = { lease, drainMs, visibilityMs: VISIBILITY_MS, concurrency: RUNNING };
+  const worker = site.worker(stream, { ...config, holds: true });
   await worker.told(/^holding/, RUNNING);
   // A receive that is ended with messages on their way would leave them hidden for a while.
   await worker.told(/^brought/, MESSAGES);

@@ -15,7 +15,7 @@ import { CreateQueueCommand, SendMessageCommand, SQSClient } from "@aws-sdk/clie
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
 import { present } from "../../src/core/assert.ts";
 import { buildEnvelope } from "../../src/core/envelope.ts";
-import type { WorkerConfig } from "./ingest-worker.ts";
+import { VISIBILITY_MS, type WorkerConfig } from "./ingest-worker.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const WORKER = fileURLToPath(new URL("./ingest-worker.ts", import.meta.url));
@@ -148,7 +148,7 @@ export class IngestSite {
       ...{ endpoint: this.endpoint, queueUrl, deadLetterUrl, folder },
       ...{ owner: `worker-${this.#processes.size + 1}`, lease: "auto", carries: "messages" },
       ...{ sink: "table", concurrency: 4, drainMs: 25_000, plan: null, holds: false },
-      ...{ thread: true, attempts: ATTEMPTS_MAX, mended: false },
+      ...{ visibilityMs: VISIBILITY_MS, thread: true, attempts: ATTEMPTS_MAX, mended: false },
       ...config,
     };
     return this.#spawn(whole.owner, [WORKER, JSON.stringify(whole)]);

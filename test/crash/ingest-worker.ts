@@ -47,6 +47,7 @@ export interface WorkerConfig {
   readonly sink: "table" | "function";
   readonly concurrency: number;
   readonly drainMs: number;
+  readonly visibilityMs: number;
   readonly plan: PointPlan | null;
   /** Renews leases on a thread of its own, as production does; else on the event loop. */
   readonly thread: boolean;
@@ -83,7 +84,7 @@ export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHan
     source: { queue: config.queueUrl, carries },
     lease: config.lease,
     concurrency: config.concurrency,
-    visibilityMs: VISIBILITY_MS,
+    visibilityMs: config.visibilityMs,
     retry: { attempts: config.attempts, baseMs: 1, capMs: RETRY_CAP_MS },
     onPoison: "skip",
     ...(sink === "table" && { sink: readings() }),
