@@ -44,7 +44,7 @@ export function recover(store: BrokerStore, identity: BrokerIdentity, now: Epoch
   );
   state.resumeAt(snapshot.sequence, Number(broker.get("queue-number") ?? 0));
   restoreDocuments(state, of);
-  let latest = 0;
+  let latest = latestIn(state);
   for (const entry of snapshot.dedups) {
     latest = Math.max(latest, entry.acceptedAt);
     if (entry.acceptedAt <= now - SQS_DEDUP_WINDOW_MS) continue;
@@ -73,6 +73,18 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
   for (const { key, value } of of("attempt")) {
     state.attempts.set(key, JSON.parse(value) as ReceiveAttempt);
   }
+}
+
+/** The latest instant that anything but a message remembers: a queue purged or deleted counts. */
+function latestIn({ queues, deletedNames, attempts, moveTasks }: BrokerState): number {
+  let latest = 0;
+  for (const { record } of queues.values()) {
+    latest = Math.max(latest, record.modifiedAt, record.purgedAt ?? 0);
+  }
+  for (const at of deletedNames.values()) latest = Math.max(latest, at);
+  for (const { at } of attempts.values()) latest = Math.max(latest, at);
+  for (const { startedAt } of moveTasks.active()) latest = Math.max(latest, startedAt);
+  return latest;
 }
 
 function restoreTopics(state: BrokerState, of: (collection: string) => StoredDocument[]): void {
