@@ -102,7 +102,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   try {
     const virtualClock = options.clock === "virtual" ? virtualClockFor(() => broker) : undefined;
     const clock = virtualClock ?? systemClock;
-    broker = disturbedBroker(await openBroker(store, clock, options));
+    broker = disturbedBroker(await openBroker(store, clock, options, onError));
     blobs = await openBlobs(options, onError);
     const s3 = s3SiteOf(blobs, clock, options);
     const { version } = options;
@@ -166,7 +166,12 @@ function openStore(options: CloudOptions): BrokerStore {
   });
 }
 
-function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Promise<Broker> {
+function openBroker(
+  store: BrokerStore,
+  clock: Clock,
+  options: CloudOptions,
+  onError: (error: unknown) => void,
+): Promise<Broker> {
   const { account, region, enforcePolicies } = settingsOf(options);
   const ports = {
     store,
@@ -175,6 +180,7 @@ function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Pr
     turn: systemTurn,
     signer: createRsaSigner(),
     http: createHttpClient(),
+    onError,
   };
   return createBroker(ports, { account, region, enforcePolicies });
 }
