@@ -1,11 +1,15 @@
 // The command line in real processes: what it prints, how it stops, what survives kill -9.
 
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { devNull } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { type CommandRun, endOf, useCommands } from "../support/command-process.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { type CommandRun, endOf, startCommand, useCommands } from "../support/command-process.ts";
+
+/** Linux's: takes nothing. */
+const FULL_DISK = "/dev/full";
 
 const commands = useCommands("cli");
 const start = (...words: string[]) => commands.start(words);
@@ -85,6 +89,27 @@ test("a command whose reader has seen enough ends without a stack trace", async 
   child.stdout?.destroy();
   expect(await ended).toEqual({ code: 0, signal: null });
   expect(printed.err).toBe("");
+});
+
+describe.runIf(existsSync(FULL_DISK))("on a full disk", () => {
+  const full = openSync(existsSync(FULL_DISK) ? FULL_DISK : devNull, "w");
+  afterAll(() => closeSync(full));
+
+  test("a server that cannot write its notes goes on serving", async () => {
+    const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0"]; // Which is worth a note.
+    const { child, printed, ended } = startCommand(words, { errTo: full });
+    await Promise.race([ended, expect.poll(() => printed.out).toContain("\n")]);
+    const [endpoint = ""] = /http:\S+/.exec(printed.out) ?? [];
+    expect((await fetch(new URL("/_tidegate/health", endpoint))).status).toBe(200);
+    child.kill("SIGTERM");
+    expect(await ended).toEqual({ code: 0, signal: null });
+  });
+
+  test("a command whose result cannot be written says so and fails", async () => {
+    const { printed, ended } = startCommand(["--help"], { outTo: full });
+    expect(await ended).toEqual({ code: 1, signal: null });
+    expect(printed.err).toMatch(/^What was to be printed is lost: ENOSPC.*\n$/);
+  });
 });
 
 describe("tidegate up", () => {
