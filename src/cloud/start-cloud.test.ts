@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "./index.ts";
 
@@ -77,6 +79,15 @@ test("the virtual clock can be moved over HTTP, the system's cannot", async () =
   const start = virtual.clock.now();
   expect(await (await advance(virtual)).json()).toEqual({ nowMs: start + 5_000 });
   expect((await advance(system)).status).toBe(409);
+});
+
+test("who names no host gets queue URLs that lead back here", async () => {
+  await using cloud = await startCloud();
+  const socket = connect(cloud.port, "127.0.0.1");
+  const body = '{"QueueName":"q"}';
+  const head = `X-Amz-Target: AmazonSQS.CreateQueue\r\nContent-Length: ${body.length}`;
+  socket.write(`POST / HTTP/1.0\r\n${head}\r\n\r\n${body}`);
+  expect(await text(socket)).toContain(`{"QueueUrl":"${cloud.endpoint}/000000000000/q"}`);
 });
 
 test("closing ends long polls with an empty answer, and may be done twice", async () => {

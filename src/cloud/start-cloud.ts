@@ -106,7 +106,16 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     blobs = await openBlobs(options, onError);
     const s3 = s3SiteOf(blobs, clock, options);
     const { version } = options;
-    const handler = createBrokerHttp(broker, { onError, virtualClock, version, s3 });
+    const where = { endpoint: "http://localhost" }; // Until the port is known.
+    const handler = createBrokerHttp(broker, {
+      onError,
+      virtualClock,
+      version,
+      s3,
+      get hostFallback() {
+        return new URL(where.endpoint).host;
+      },
+    });
     const gate = createGate(handler);
     const streams = wantsStream(broker);
     const listener = createHttpListener(gate.handler, {
@@ -117,6 +126,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     closeListener = listener.close;
     const chosenPort = await listener.listen(port, host);
     const endpoint = endpointOf(host, chosenPort);
+    where.endpoint = endpoint;
     await setUp?.(endpoint, broker); // G3
     for (const spec of faults) broker.faults.put(spec);
     gate.open();

@@ -18,8 +18,8 @@
 //       the answers go out.
 //   W8. A failure throws away the models that it is about, and no others: one that is told late
 //       leaves alone what was read anew since. Nothing is read anew while a commit is under way.
-//   W9. Something that the disk has damaged costs one failure, and no pause, as the store works. The
-//       models are read anew at once, and without it if it is a message (set-aside.ts).
+//   W9. Something that the disk has damaged costs one failure, and no pause, as the store works:
+//       the models are read anew at once, and without it if it is a message (set-aside.ts).
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";

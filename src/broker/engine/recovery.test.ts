@@ -162,7 +162,7 @@ test("a clock set back before a restart hides no message and lengthens no window
   expect(await second.send("q.fifo", inGroup("g", "a"))).not.toEqual(original);
 });
 
-test("a clock set back before a restart lengthens no wait after a purge or a deletion", async () => {
+test("a clock set back before a restart lengthens no wait after a purge or deletion", async () => {
   const bench = await EngineBench.open();
   await bench.create("kept");
   await bench.create("gone");
