@@ -70,15 +70,19 @@ test("virtual time wakes a long poll at the instant a delayed message is due", a
 test("the virtual clock can be moved over HTTP, the system's cannot", async () => {
   await using virtual = await startCloud({ clock: "virtual" });
   await using system = await startCloud();
-  const advance = (cloud: Cloud) =>
+  const advance = (cloud: Cloud, advanceMs = 5_000) =>
     fetch(new URL("/_tidegate/clock", cloud.endpoint), {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ advanceMs: 5_000 }),
+      body: JSON.stringify({ advanceMs }),
     });
   const start = virtual.clock.now();
   expect(await (await advance(virtual)).json()).toEqual({ nowMs: start + 5_000 });
   expect((await advance(system)).status).toBe(409);
+  const thousandYears = 31_557_600_000_000;
+  for (let age = 0; age < 7; age += 1) await advance(virtual, thousandYears);
+  const beyond = await advance(virtual, thousandYears);
+  expect([beyond.status, await beyond.text()]).toEqual([400, expect.stringContaining("year 9999")]);
 });
 
 test("who names no host gets queue URLs that lead back here", async () => {
