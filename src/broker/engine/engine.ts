@@ -18,8 +18,8 @@
 //       the answers go out.
 //   W8. A failure throws away the models that it is about, and no others: one that is told late
 //       leaves alone what was read anew since. Nothing is read anew while a commit is under way.
-//   W9. Something that the disk has damaged costs one failure, and no pause, as the store works:
-//       the models are read anew at once, and without it if it is a message (set-aside.ts).
+//   W9. An operation that fails by itself costs those of its batch, and no pause, as the store
+//       works. A message that the disk has damaged is left out from then on (set-aside.ts).
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -50,7 +50,7 @@ import type { Answered, Job } from "./job.ts";
 import { ModelTime } from "./model-time.ts";
 import { recover } from "./recovery.ts";
 import { LISTING_OPERATIONS } from "./s3-steps.ts";
-import { isDamage, SetAside } from "./set-aside.ts";
+import { isStoreDown, SetAside } from "./set-aside.ts";
 import { STEPS } from "./steps.ts";
 
 const JOBS_PER_BATCH_MAX = 1_000;
@@ -234,7 +234,7 @@ export class Engine {
       if (this.#houseIsEmpty) this.#houseIsEmpty = !batch.changes.some(bringsHousework);
     } catch (error) {
       this.#fail({ state, jobs, answered }, error);
-      if (isDamage(error)) this.#goOnWithout(batch.damaged);
+      if (!isStoreDown(error)) this.#goOnWithout(batch.damaged);
       this.#schedule(); // For those that were not part of it.
       return;
     }
@@ -249,10 +249,11 @@ export class Engine {
     this.#schedule();
   }
 
-  /** Reads the models anew, without the message that cannot be read if it is one (W9). */
-  #goOnWithout(seq: number | null): void {
-    if (seq !== null) this.#setAside.add(seq);
+  /** The models are read anew as soon as anybody asks, and at once to leave a message out (W9). */
+  #goOnWithout(damaged: number | null): void {
     this.#storeFailedAt = Number.NEGATIVE_INFINITY;
+    if (damaged === null) return;
+    this.#setAside.add(damaged);
     this.#alarmed = true;
   }
 

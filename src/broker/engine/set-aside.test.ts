@@ -105,3 +105,20 @@ test("a damaged object fails whoever asks for it, and is followed by no pause", 
   await expect(found).rejects.toThrow("an object is damaged");
   await bench.send("q", entry("a"));
 });
+
+test("an operation that fails by a mistake of ours fails nobody who asks later (W9)", async () => {
+  const { store } = createFadingStore();
+  const bench = await EngineBench.open({
+    store: {
+      ...store,
+      read() {
+        throw new RangeError("a bug");
+      },
+    },
+    cacheBytes: 0,
+  });
+  await bench.create("q");
+  await bench.send("q", entry("a"));
+  await expect(bench.receive("q")).rejects.toThrow("a bug");
+  await bench.send("q", entry("b")); // No time has passed.
+});

@@ -46,3 +46,8 @@ export class SetAside {
 export function isDamage(error: unknown): boolean {
   return error instanceof TidegateError && error.code === "TG_STORE_CORRUPT";
 }
+
+/** Whether the store as a whole does not work; anything else that fails is not its fault. */
+export function isStoreDown(error: unknown): boolean {
+  return error instanceof TidegateError && !isDamage(error);
+}

@@ -9,6 +9,7 @@ import {
   SQS_KMS_REUSE_MS_MIN,
   SQS_MESSAGE_BYTES_SETTING_MAX,
   SQS_MESSAGE_BYTES_SETTING_MIN,
+  SQS_POLICY_BYTES_MAX,
   SQS_RECEIVE_WAIT_MS_MAX,
   SQS_RETENTION_MS_MAX,
   SQS_RETENTION_MS_MIN,
@@ -109,7 +110,8 @@ function checkFifoQueue(value: string, target: AttributeTarget): Outcome<string>
 }
 
 function checkPolicy(value: string): Outcome<string> {
-  return parseObject(value) === null ? badValue("Policy") : done(value);
+  const fits = Buffer.byteLength(value) <= SQS_POLICY_BYTES_MAX;
+  return fits && parseObject(value) !== null ? done(value) : badValue("Policy");
 }
 
 function checkRedrivePolicy(
