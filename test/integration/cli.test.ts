@@ -1,7 +1,7 @@
 // The command line in real processes: what it prints, how it stops, what survives kill -9.
 
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { devNull } from "node:os";
 import { join } from "node:path";
@@ -170,6 +170,15 @@ describe("tidegate up", () => {
     expect(code).toBe(1);
     expect(err).toContain(`The data folder d is in use by another process (pid ${child.pid}).`);
     expect(err).toContain("TG_STORE_LOCKED");
+  });
+
+  test("refuses a file in place of a folder, and says that it is one", async () => {
+    const file = join(commands.folder, "notes.txt");
+    writeFileSync(file, "mine");
+    const { code, err } = await end("up", "--port", "0", "--data", file);
+    expect(code).toBe(1);
+    expect(err).toContain(`${file} cannot be opened for writing: it is a file, and no folder.`);
+    expect(readFileSync(file, "utf8")).toBe("mine");
   });
 
   test("refuses a damaged folder, with a hint and exit code 1", async () => {
