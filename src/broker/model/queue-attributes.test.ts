@@ -109,6 +109,15 @@ test("a policy must be a JSON object", () => {
   }
 });
 
+test.each(["\u0001", "\ufffe", "\ud800"])(
+  "no value holds %j, which XML cannot carry (A4)",
+  (odd) => {
+    for (const given of [{ KmsMasterKeyId: `key${odd}` }, { Policy: `{"Id":"${odd}"}` }]) {
+      expect(refusal(createBench(), "q", given).name).toBe("InvalidAttributeValue");
+    }
+  },
+);
+
 test("a policy has 8,192 bytes at the most, however many characters they are", () => {
   const policy = (length: number) => `{"Id":"${"é".repeat((length - 9) / 2)}"}`;
   const bench = createBench();

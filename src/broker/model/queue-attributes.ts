@@ -2,6 +2,7 @@
 //   A1. Values are AWS's strings from end to end; settingsOf turns them into numbers once.
 //   A2. A queue keeps what was set, not the defaults; the defaults are added when it is read.
 //   A3. Nothing is set unless everything given is valid.
+//   A4. What is kept can be told in both protocols, so that no value holds what XML cannot carry.
 
 import {
   SQS_DELAY_MS_MAX,
@@ -15,6 +16,7 @@ import {
   SQS_RETENTION_MS_MIN,
   SQS_VISIBILITY_MS_MAX,
 } from "../../core/limits.ts";
+import { hasInvalidXmlCharacter } from "../../core/text.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
 import { invalidValue } from "./queue-faults.ts";
@@ -151,6 +153,7 @@ export function readAttribute(
     const text = `You can specify the ${name} only when FifoQueue is set to true.`;
     return refuse("InvalidAttributeName", text);
   }
+  if (hasInvalidXmlCharacter(value)) return badValue(name); // A4
   return value === "" && REMOVABLE.has(name) ? done("") : check(value, target, state);
 }
 
