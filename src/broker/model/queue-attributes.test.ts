@@ -118,6 +118,11 @@ test.each(["\u0001", "\ufffe", "\ud800"])(
   },
 );
 
+test("a redrive policy with such a character is no JSON, which is told first", () => {
+  const broken = refusal(createBench(), "q", { RedrivePolicy: "{\u0001}" });
+  expect(broken.name).toBe("InvalidParameterValue");
+});
+
 test("a policy has 8,192 bytes at the most, however many characters they are", () => {
   const policy = (length: number) => `{"Id":"${"é".repeat((length - 9) / 2)}"}`;
   const bench = createBench();

@@ -153,8 +153,9 @@ export function readAttribute(
     const text = `You can specify the ${name} only when FifoQueue is set to true.`;
     return refuse("InvalidAttributeName", text);
   }
-  if (hasInvalidXmlCharacter(value)) return badValue(name); // A4
-  return value === "" && REMOVABLE.has(name) ? done("") : check(value, target, state);
+  if (value === "" && REMOVABLE.has(name)) return done("");
+  const read = check(value, target, state);
+  return read.ok && hasInvalidXmlCharacter(read.value) ? badValue(name) : read; // A4
 }
 
 /** The attributes the queue has once `given` is set, or why it can not be set. */
