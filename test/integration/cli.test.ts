@@ -22,14 +22,19 @@ interface Ready {
   readonly pid: number;
 }
 
-async function startReady(...words: string[]): Promise<CommandRun & { ready: Ready }> {
-  const run = start("up", "--json", "--port", "0", ...words);
+/** Resolves when a command has printed its first line, however long that takes. */
+async function firstLine(run: CommandRun): Promise<void> {
   await Promise.race([
     run.ended.then(() => Promise.reject(new Error(`ended early: ${run.printed.err}`))),
     new Promise<void>((resolve) => {
       run.child.stdout?.on("data", () => run.printed.out.includes("\n") && resolve());
     }),
   ]);
+}
+
+async function startReady(...words: string[]): Promise<CommandRun & { ready: Ready }> {
+  const run = start("up", "--json", "--port", "0", ...words);
+  await firstLine(run);
   return { ...run, ready: JSON.parse(run.printed.out) as Ready };
 }
 
@@ -97,8 +102,9 @@ describe.runIf(existsSync(FULL_DISK))("on a full disk", () => {
 
   test("a server that cannot write its notes goes on serving", async () => {
     const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0"]; // Which is worth a note.
-    const { child, printed, ended } = startCommand(words, { errTo: full });
-    await Promise.race([ended, expect.poll(() => printed.out).toContain("\n")]);
+    const run = startCommand(words, { errTo: full });
+    const { child, printed, ended } = run;
+    await firstLine(run);
     const [endpoint = ""] = /http:\S+/.exec(printed.out) ?? [];
     expect((await fetch(new URL("/_tidegate/health", endpoint))).status).toBe(200);
     child.kill("SIGTERM");
@@ -115,7 +121,7 @@ describe.runIf(existsSync(FULL_DISK))("on a full disk", () => {
 describe("tidegate up", () => {
   test("prints one ready line with its endpoint, and answers there", async () => {
     const run = start("up", "--memory", "--port", "0");
-    await expect.poll(() => run.printed.out).toContain("\n");
+    await firstLine(run);
     const [, endpoint = ""] =
       /^tidegate is ready at (\S+) \(in memory\)\n$/.exec(run.printed.out) ?? [];
     expect((await fetch(new URL("/_tidegate/health", endpoint))).status).toBe(200);
