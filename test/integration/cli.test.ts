@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { devNull } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { type CommandRun, endOf, startCommand, useCommands } from "../support/command-process.ts";
+import { type CommandRun, endOf, useCommands } from "../support/command-process.ts";
 
 /** Linux's: takes nothing. */
 const FULL_DISK = "/dev/full";
@@ -102,7 +102,7 @@ describe.runIf(existsSync(FULL_DISK))("on a full disk", () => {
 
   test("a server that cannot write its notes goes on serving", async () => {
     const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0"]; // Which is worth a note.
-    const run = startCommand(words, { errTo: full });
+    const run = commands.start(words, {}, { errTo: full });
     const { child, printed, ended } = run;
     await firstLine(run);
     const [endpoint = ""] = /http:\S+/.exec(printed.out) ?? [];
@@ -112,7 +112,7 @@ describe.runIf(existsSync(FULL_DISK))("on a full disk", () => {
   });
 
   test("a command whose result cannot be written says so and fails", async () => {
-    const { printed, ended } = startCommand(["--help"], { outTo: full });
+    const { printed, ended } = commands.start(["--help"], {}, { outTo: full });
     expect(await ended).toEqual({ code: 1, signal: null });
     expect(printed.err).toMatch(/^What was to be printed is lost: ENOSPC.*\n$/);
   });

@@ -52,7 +52,11 @@ export async function endOf({ printed, ended }: CommandRun) {
 export interface Commands {
   /** The folder of the test that runs. */
   readonly folder: string;
-  start(words: readonly string[], env?: CommandOptions["env"]): CommandRun;
+  start(
+    words: readonly string[],
+    env?: CommandOptions["env"],
+    files?: Pick<CommandOptions, "outTo" | "errTo">,
+  ): CommandRun;
 }
 
 /** Commands for the tests of a file (P1). */
@@ -75,8 +79,8 @@ export function useCommands(name: string): Commands {
     get folder() {
       return folder;
     },
-    start(words, env = {}) {
-      const run = startCommand(words, { cwd: folder, env });
+    start(words, env = {}, files = {}) {
+      const run = startCommand(words, { cwd: folder, env, ...files });
       children.push(run.child);
       return run;
     },
