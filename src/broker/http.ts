@@ -25,7 +25,7 @@ import { senderIdOf } from "./wire/sender-id.ts";
 export interface BrokerHttpOptions extends AdminOptions {
   /** Hears of every failure that is not the client's; it must not throw. */
   readonly onError: (error: unknown, requestId: string) => void;
-  /** Host and port of queue URLs for clients that send no Host header. */
+  /** Host and port of queue URLs for clients that name none; asked for anew each time. */
   readonly hostFallback?: string;
   /** Without it there are no buckets. */
   readonly s3?: S3Site;
@@ -35,7 +35,9 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
   const site: Site = {
     broker: brokerOfActions(broker),
     senderId: senderIdOf(broker.account),
-    hostFallback: options.hostFallback ?? "localhost",
+    get hostFallback() {
+      return options.hostFallback ?? "localhost";
+    },
     onError: options.onError,
   };
   const { s3 } = options;

@@ -16,12 +16,15 @@ if (tooOld) {
   const { enableCompileCache } = await import("node:module");
   const { directory } = enableCompileCache();
   if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory; // For threads.
-  // Whoever read us may have seen enough, as in `tidegate why … | head`: that ends no command.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
+  // Nobody is left to be told that notes cannot be written, and a server must not end because the
+  // disk with its log is full. A result that is lost is a failure, unless whoever read us has seen
+  // enough, as in `tidegate why … | head`.
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") return;
+    process.exitCode = process.exitCode || 1; // It may be told after the command has ended.
+    process.stderr.write(`What was to be printed is lost: ${error.message}.\n`);
+  });
   const { runCli } = await import("./run-cli.ts");
-  process.exitCode = await runCli(process.argv.slice(2));
+  process.exitCode = (await runCli(process.argv.slice(2))) || process.exitCode;
 }

@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "./index.ts";
 
@@ -68,15 +70,28 @@ test("virtual time wakes a long poll at the instant a delayed message is due", a
 test("the virtual clock can be moved over HTTP, the system's cannot", async () => {
   await using virtual = await startCloud({ clock: "virtual" });
   await using system = await startCloud();
-  const advance = (cloud: Cloud) =>
+  const advance = (cloud: Cloud, advanceMs = 5_000) =>
     fetch(new URL("/_tidegate/clock", cloud.endpoint), {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ advanceMs: 5_000 }),
+      body: JSON.stringify({ advanceMs }),
     });
   const start = virtual.clock.now();
   expect(await (await advance(virtual)).json()).toEqual({ nowMs: start + 5_000 });
   expect((await advance(system)).status).toBe(409);
+  const thousandYears = 31_557_600_000_000;
+  for (let age = 0; age < 7; age += 1) await advance(virtual, thousandYears);
+  const beyond = await advance(virtual, thousandYears);
+  expect([beyond.status, await beyond.text()]).toEqual([400, expect.stringContaining("year 9999")]);
+});
+
+test("who names no host gets queue URLs that lead back here", async () => {
+  await using cloud = await startCloud();
+  const socket = connect(cloud.port, "127.0.0.1");
+  const body = '{"QueueName":"q"}';
+  const head = `X-Amz-Target: AmazonSQS.CreateQueue\r\nContent-Length: ${body.length}`;
+  socket.write(`POST / HTTP/1.0\r\n${head}\r\n\r\n${body}`);
+  expect(await text(socket)).toContain(`{"QueueUrl":"${cloud.endpoint}/000000000000/q"}`);
 });
 
 test("closing ends long polls with an empty answer, and may be done twice", async () => {

@@ -102,11 +102,20 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   try {
     const virtualClock = options.clock === "virtual" ? virtualClockFor(() => broker) : undefined;
     const clock = virtualClock ?? systemClock;
-    broker = disturbedBroker(await openBroker(store, clock, options));
+    broker = disturbedBroker(await openBroker(store, clock, options, onError));
     blobs = await openBlobs(options, onError);
     const s3 = s3SiteOf(blobs, clock, options);
     const { version } = options;
-    const handler = createBrokerHttp(broker, { onError, virtualClock, version, s3 });
+    const where = { endpoint: "http://localhost" }; // Until the port is known.
+    const handler = createBrokerHttp(broker, {
+      onError,
+      virtualClock,
+      version,
+      s3,
+      get hostFallback() {
+        return new URL(where.endpoint).host;
+      },
+    });
     const gate = createGate(handler);
     const streams = wantsStream(broker);
     const listener = createHttpListener(gate.handler, {
@@ -117,6 +126,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     closeListener = listener.close;
     const chosenPort = await listener.listen(port, host);
     const endpoint = endpointOf(host, chosenPort);
+    where.endpoint = endpoint;
     await setUp?.(endpoint, broker); // G3
     for (const spec of faults) broker.faults.put(spec);
     gate.open();
@@ -166,7 +176,12 @@ function openStore(options: CloudOptions): BrokerStore {
   });
 }
 
-function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Promise<Broker> {
+function openBroker(
+  store: BrokerStore,
+  clock: Clock,
+  options: CloudOptions,
+  onError: (error: unknown) => void,
+): Promise<Broker> {
   const { account, region, enforcePolicies } = settingsOf(options);
   const ports = {
     store,
@@ -175,6 +190,7 @@ function openBroker(store: BrokerStore, clock: Clock, options: CloudOptions): Pr
     turn: systemTurn,
     signer: createRsaSigner(),
     http: createHttpClient(),
+    onError,
   };
   return createBroker(ports, { account, region, enforcePolicies });
 }

@@ -70,3 +70,12 @@ test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])(
     expect(clock.now()).toBe(START);
   },
 );
+
+test("time ends with the year 9999, and goes on up to there (C4)", async () => {
+  const { clock } = createTracedClock();
+  const left = Date.parse("9999-12-31T23:59:59.999Z") - clock.now();
+  const moves = [clock.advance(left - 1), clock.advance(2), clock.advance(1)];
+  const came = (await Promise.allSettled(moves)).map(({ status }) => status);
+  expect(came).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(clock.now() - START).toBe(left);
+});

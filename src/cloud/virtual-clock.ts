@@ -3,10 +3,13 @@
 //   C2. Before each move, and after it, everything that is at work has settled: what a sleeper
 //       does at its instant it does at that instant.
 //   C3. Moves do not overlap; they happen one after the other.
+//   C4. Time ends with the year 9999: what comes later has no timestamp that others could read.
 
 import { TidegateError } from "../core/errors.ts";
 import { durationMs, type EpochMs, epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
+
+const INSTANT_MS_MAX = Date.UTC(9_999, 11, 31, 23, 59, 59, 999);
 
 export interface VirtualClock extends Clock {
   /** Moves time on by `ms`; resolves once all that became due has been done. */
@@ -32,6 +35,7 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
   const move = async (ms: number) => {
     await options.settled(); // C2
     const target = now + ms;
+    if (target > INSTANT_MS_MAX) refuse("Time ends with the year 9999."); // C4
     for (;;) {
       const next = earliest(sleepers);
       if (next === null || next.dueAt > target) break;
@@ -49,15 +53,18 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
     monotonic: () => durationMs(now - options.startAt),
     sleep: (span, signal) => sleepUntil(sleepers, now + Math.max(0, span), signal),
     async advance(ms) {
-      if (!Number.isSafeInteger(ms) || ms < 0 || !Number.isSafeInteger(now + ms)) {
-        const message = `Time moves by a whole number of milliseconds, not by ${ms}.`;
-        throw new TidegateError("TG_VALUE_INVALID", message);
+      if (!Number.isSafeInteger(ms) || ms < 0) {
+        refuse(`Time moves by a whole number of milliseconds, not by ${ms}.`);
       }
       const mine = moves.then(() => move(ms)); // C3
       moves = mine.catch(() => {}); // The caller hears of it; the next move goes on.
       await mine;
     },
   };
+}
+
+function refuse(message: string): never {
+  throw new TidegateError("TG_VALUE_INVALID", message);
 }
 
 /** Of sleepers due together, the one that lay down first: sets keep that order. */

@@ -28,6 +28,7 @@ export const SQS_TAG_KEY_CHARACTERS_MAX = 128;
 export const SQS_TAG_VALUE_CHARACTERS_MAX = 256;
 export const SQS_LIST_PAGE_MAX = 1_000;
 export const SQS_PERMISSION_ACTIONS_MAX = 7;
+export const SQS_POLICY_BYTES_MAX: Bytes = bytes(8_192);
 export const SQS_KMS_REUSE_MS_MIN: DurationMs = seconds(60);
 export const SQS_KMS_REUSE_MS_MAX: DurationMs = seconds(86_400);
 export const SQS_KMS_REUSE_MS_DEFAULT: DurationMs = seconds(300);

@@ -125,14 +125,20 @@ export class EngineBench {
   }
 
   static async open(
-    options: { store?: BrokerStore; clock?: ManualClock; cacheBytes?: number; seed?: number } = {},
+    options: {
+      store?: BrokerStore;
+      clock?: ManualClock;
+      cacheBytes?: number;
+      seed?: number;
+      onError?: (error: unknown) => void;
+    } = {},
   ): Promise<EngineBench> {
     const clock = options.clock ?? new ManualClock();
     const store = new HandStore(options.store);
     const random = createSeededRandom(options.seed ?? 1);
     const { cacheBytes } = options;
     const broker = await createBroker(
-      { store, clock, random, turn },
+      { store, clock, random, turn, onError: options.onError },
       {
         account: "000000000000",
         region: "eu-north-1",

@@ -1,11 +1,15 @@
 // The command line in real processes: what it prints, how it stops, what survives kill -9.
 
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { devNull } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { type CommandRun, endOf, useCommands } from "../support/command-process.ts";
+
+/** Linux's: takes nothing. */
+const FULL_DISK = "/dev/full";
 
 const commands = useCommands("cli");
 const start = (...words: string[]) => commands.start(words);
@@ -18,14 +22,19 @@ interface Ready {
   readonly pid: number;
 }
 
-async function startReady(...words: string[]): Promise<CommandRun & { ready: Ready }> {
-  const run = start("up", "--json", "--port", "0", ...words);
+/** Resolves when a command has printed its first line, however long that takes. */
+async function firstLine(run: CommandRun): Promise<void> {
   await Promise.race([
     run.ended.then(() => Promise.reject(new Error(`ended early: ${run.printed.err}`))),
     new Promise<void>((resolve) => {
       run.child.stdout?.on("data", () => run.printed.out.includes("\n") && resolve());
     }),
   ]);
+}
+
+async function startReady(...words: string[]): Promise<CommandRun & { ready: Ready }> {
+  const run = start("up", "--json", "--port", "0", ...words);
+  await firstLine(run);
   return { ...run, ready: JSON.parse(run.printed.out) as Ready };
 }
 
@@ -87,10 +96,32 @@ test("a command whose reader has seen enough ends without a stack trace", async 
   expect(printed.err).toBe("");
 });
 
+describe.runIf(existsSync(FULL_DISK))("on a full disk", () => {
+  const full = openSync(existsSync(FULL_DISK) ? FULL_DISK : devNull, "w");
+  afterAll(() => closeSync(full));
+
+  test("a server that cannot write its notes goes on serving", async () => {
+    const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0"]; // Which is worth a note.
+    const run = commands.start(words, {}, { errTo: full });
+    const { child, printed, ended } = run;
+    await firstLine(run);
+    const [endpoint = ""] = /http:\S+/.exec(printed.out) ?? [];
+    expect((await fetch(new URL("/_tidegate/health", endpoint))).status).toBe(200);
+    child.kill("SIGTERM");
+    expect(await ended).toEqual({ code: 0, signal: null });
+  });
+
+  test("a command whose result cannot be written says so and fails", async () => {
+    const { printed, ended } = commands.start(["--help"], {}, { outTo: full });
+    expect(await ended).toEqual({ code: 1, signal: null });
+    expect(printed.err).toMatch(/^What was to be printed is lost: ENOSPC.*\n$/);
+  });
+});
+
 describe("tidegate up", () => {
   test("prints one ready line with its endpoint, and answers there", async () => {
     const run = start("up", "--memory", "--port", "0");
-    await expect.poll(() => run.printed.out).toContain("\n");
+    await firstLine(run);
     const [, endpoint = ""] =
       /^tidegate is ready at (\S+) \(in memory\)\n$/.exec(run.printed.out) ?? [];
     expect((await fetch(new URL("/_tidegate/health", endpoint))).status).toBe(200);
@@ -145,6 +176,15 @@ describe("tidegate up", () => {
     expect(code).toBe(1);
     expect(err).toContain(`The data folder d is in use by another process (pid ${child.pid}).`);
     expect(err).toContain("TG_STORE_LOCKED");
+  });
+
+  test("refuses a file in place of a folder, and says that it is one", async () => {
+    const file = join(commands.folder, "notes.txt");
+    writeFileSync(file, "mine");
+    const { code, err } = await end("up", "--port", "0", "--data", file);
+    expect(code).toBe(1);
+    expect(err).toContain(`${file} cannot be opened for writing: it is a file, and no folder.`);
+    expect(readFileSync(file, "utf8")).toBe("mine");
   });
 
   test("refuses a damaged folder, with a hint and exit code 1", async () => {

@@ -14,10 +14,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Cloud, startCloud } from "../../src/cloud/index.ts";
 import { TidegateError } from "../../src/core/errors.ts";
 import { epochMs } from "../../src/core/units.ts";
 import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker-store.ts";
+import { entry, receiveInput } from "../bench-model/model-bench.ts";
 import { loadAll, message } from "../contracts/broker-store.ts";
 
 const FILE = "broker.sqlite";
@@ -265,6 +267,24 @@ function readOrDamage<T>(read: () => T): T | "damaged" {
     throw error;
   }
 }
+
+test("a cloud whose disk has damaged a message goes on with all others", async () => {
+  const folder = mkdtempSync(join(root, "cloud-"));
+  const send = (cloud: Cloud, body: string) =>
+    cloud.broker.submit("send", { queue: "q", entries: [entry(body)], batch: true });
+  const first = await startCloud({ data: folder });
+  await first.broker.submit("createQueue", { name: "q", attributes: {}, tags: {} });
+  for (const body of ["one", "two", "three"]) await send(first, body.repeat(50));
+  await first.close();
+  flip(folder, FILE, readFileSync(join(folder, FILE)).indexOf("one".repeat(50)));
+  await using cloud = await startCloud({ data: folder });
+  const receive = () => cloud.broker.submit("receive", receiveInput("q", { max: 1 }));
+  await expect(receive()).rejects.toMatchObject({ code: "TG_STORE_CORRUPT" });
+  await send(cloud, "four");
+  for (const body of ["two".repeat(50), "three".repeat(50), "four"]) {
+    expect(await receive()).toMatchObject({ value: { deliveries: [{ body }] } });
+  }
+});
 
 test("a log that has come round is no damage: what it held before lies behind what it holds now", async () => {
   const folder = mkdtempSync(join(root, "round-"));

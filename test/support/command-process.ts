@@ -2,7 +2,7 @@
 //   P1. Every test has a folder of its own, in which its commands run; both are gone after it,
 //       whatever the test left running.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,16 +22,21 @@ export interface CommandOptions {
   readonly cwd?: string;
   /** Added to the environment of the tests. */
   readonly env?: Readonly<Record<string, string>>;
+  /** A file to write to instead of being listened to. */
+  readonly outTo?: number;
+  readonly errTo?: number;
 }
 
 export function startCommand(words: readonly string[], options: CommandOptions = {}): CommandRun {
+  const { outTo = "pipe", errTo = "pipe", ...others } = options;
   const env = { ...process.env, ...options.env };
-  const child = spawn(process.execPath, [MAIN, ...words], { ...options, env, stdio: "pipe" });
+  const stdio: StdioOptions = ["pipe", outTo, errTo];
+  const child = spawn(process.execPath, [MAIN, ...words], { ...others, env, stdio });
   const printed = { out: "", err: "" };
-  child.stdout.on("data", (chunk) => {
+  child.stdout?.on("data", (chunk) => {
     printed.out += chunk;
   });
-  child.stderr.on("data", (chunk) => {
+  child.stderr?.on("data", (chunk) => {
     printed.err += chunk;
   });
   const ended = once(child, "close").then(([code, signal]) => ({ code, signal }));
@@ -47,7 +52,11 @@ export async function endOf({ printed, ended }: CommandRun) {
 export interface Commands {
   /** The folder of the test that runs. */
   readonly folder: string;
-  start(words: readonly string[], env?: CommandOptions["env"]): CommandRun;
+  start(
+    words: readonly string[],
+    env?: CommandOptions["env"],
+    files?: Pick<CommandOptions, "outTo" | "errTo">,
+  ): CommandRun;
 }
 
 /** Commands for the tests of a file (P1). */
@@ -70,8 +79,8 @@ export function useCommands(name: string): Commands {
     get folder() {
       return folder;
     },
-    start(words, env = {}) {
-      const run = startCommand(words, { cwd: folder, env });
+    start(words, env = {}, files = {}) {
+      const run = startCommand(words, { cwd: folder, env, ...files });
       children.push(run.child);
       return run;
     },

@@ -1,6 +1,7 @@
 // Batch: the changes of the operations that run together, and the content they speak of.
 //   B1. Content that a change of this batch brings is readable at once, whether or not the store
 //       has it yet and however small the cache is.
+//   B2. Which message the disk has damaged is told to whoever runs the batch (set-aside.ts).
 
 import { InvariantError } from "../../core/assert.ts";
 import type { Change, MessageContent } from "../../core/broker-change.ts";
@@ -10,11 +11,14 @@ import type { Random } from "../../ports/random.ts";
 import type { Step } from "../model/step.ts";
 import type { ContentCache } from "./content-cache.ts";
 import { ObjectOverlay } from "./object-overlay.ts";
+import { isDamage } from "./set-aside.ts";
 
 export class Batch implements Step {
   readonly now: EpochMs;
   readonly changes: Change[] = [];
   readonly objects: ObjectOverlay;
+  /** The message that could not be read, which ends the batch (B2). */
+  damaged: number | null = null;
   readonly #store: BrokerStore;
   readonly #cache: ContentCache;
   readonly #random: Random;
@@ -54,9 +58,18 @@ export class Batch implements Step {
   }
 
   read(seq: number): MessageContent {
-    const content = this.#cache.get(seq) ?? this.#store.read(seq) ?? this.#pending(seq);
+    const content = this.#cache.get(seq) ?? this.#stored(seq) ?? this.#pending(seq);
     if (content === undefined) throw new InvariantError(`message ${seq} has no content`);
     return content;
+  }
+
+  #stored(seq: number): MessageContent | undefined {
+    try {
+      return this.#store.read(seq);
+    } catch (error) {
+      if (isDamage(error)) this.damaged = seq; // B2
+      throw error;
+    }
   }
 
   /** The content that a change of this batch brings, found the slow way (B1). */

@@ -18,6 +18,8 @@
 //       the answers go out.
 //   W8. A failure throws away the models that it is about, and no others: one that is told late
 //       leaves alone what was read anew since. Nothing is read anew while a commit is under way.
+//   W9. An operation that fails by itself costs those of its batch, and no pause, as the store
+//       works. A message that the disk has damaged is left out from then on (set-aside.ts).
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -48,6 +50,7 @@ import type { Answered, Job } from "./job.ts";
 import { ModelTime } from "./model-time.ts";
 import { recover } from "./recovery.ts";
 import { LISTING_OPERATIONS } from "./s3-steps.ts";
+import { isStoreDown, SetAside } from "./set-aside.ts";
 import { STEPS } from "./steps.ts";
 
 const JOBS_PER_BATCH_MAX = 1_000;
@@ -64,6 +67,8 @@ export interface EnginePorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly turn: Turn;
+  /** Hears of failures that nobody asked for, as of a move task: no answer would tell of them. */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 interface WaitingJob {
@@ -88,6 +93,7 @@ export class Engine {
   readonly #alarm: Alarm;
   readonly #waiting = new Map<number, WaitingJob>();
   readonly #idleWaiters: (() => void)[] = [];
+  readonly #setAside: SetAside;
   readonly #flights = new Flights((flight, failure) => this.#land(flight, failure));
   #inbox: Job[] = [];
   #state: BrokerState | null = null;
@@ -113,6 +119,7 @@ export class Engine {
     this.#identity = identity;
     this.#cacheBytesMax = cacheBytesMax;
     this.#cache = new ContentCache(cacheBytesMax, 1);
+    this.#setAside = new SetAside(ports.store);
     this.#time = new ModelTime(ports.clock);
     this.#houseKeptAt = this.#time.now();
     this.#alarm = new Alarm(ports.clock, () => {
@@ -124,12 +131,13 @@ export class Engine {
   /** Reads the store. Everything else waits for it. */
   async open(): Promise<void> {
     const now = this.#time.now();
-    const { state, fresh, latest } = recover(this.#ports.store, this.#identity, now);
+    const { store } = this.#ports;
+    const { state, fresh, latest } = recover(store, this.#identity, now, this.#setAside);
     this.#time.goOnFrom(latest);
     const value = JSON.stringify(state.identity.secret);
     const document = { collection: "broker", key: "secret", value };
     // Even an empty commit shows that the store can be written to.
-    await this.#ports.store.commit(fresh ? [{ kind: "put-document", document }] : []);
+    await store.commit(fresh ? [{ kind: "put-document", document }] : []);
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
     this.#reservedThrough = state.sequence;
     this.#state = state;
@@ -226,6 +234,7 @@ export class Engine {
       if (this.#houseIsEmpty) this.#houseIsEmpty = !batch.changes.some(bringsHousework);
     } catch (error) {
       this.#fail({ state, jobs, answered }, error);
+      if (!isStoreDown(error)) this.#goOnWithout(batch.damaged);
       this.#schedule(); // For those that were not part of it.
       return;
     }
@@ -238,6 +247,14 @@ export class Engine {
       });
     }
     this.#schedule();
+  }
+
+  /** The models are read anew as soon as anybody asks, and at once to leave a message out (W9). */
+  #goOnWithout(damaged: number | null): void {
+    this.#storeFailedAt = Number.NEGATIVE_INFINITY;
+    if (damaged === null) return;
+    this.#setAside.add(damaged);
+    this.#alarmed = true;
   }
 
   #storeRests(): boolean {
@@ -345,6 +362,7 @@ export class Engine {
       this.#retryMs = Math.min(this.#retryMs * 2, STORE_RETRY_MS_MAX);
     }
     for (const job of all) job.reject(error);
+    if (all.size === 0) this.#ports.onError?.(error);
   }
 
   /** Sees to it that the store is asked again (W3). */

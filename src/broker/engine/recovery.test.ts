@@ -162,6 +162,23 @@ test("a clock set back before a restart hides no message and lengthens no window
   expect(await second.send("q.fifo", inGroup("g", "a"))).not.toEqual(original);
 });
 
+test("a clock set back before a restart lengthens no wait after a purge or deletion", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("kept");
+  await bench.create("gone");
+  await bench.pass(3_600_000);
+  await bench.ok("purgeQueue", { queue: "kept" });
+  await bench.ok("deleteQueue", { queue: "gone" });
+  // An hour back: the messages are gone, and only the queues know that it ever was later.
+  const again = await EngineBench.open({ store: bench.store });
+  await again.pass(59_999);
+  const early = await again.broker.submit("purgeQueue", { queue: "kept" });
+  expect(early).toMatchObject({ ok: false, fault: { name: "PurgeQueueInProgress" } });
+  await again.pass(1);
+  await again.ok("purgeQueue", { queue: "kept" });
+  await again.create("gone");
+});
+
 test("what was purged or deleted does not come back, even if its bytes are there", async () => {
   const first = await openWithQueues();
   await first.send("q", entry("purged"));

@@ -2,7 +2,8 @@
 //   Y1. Whatever was committed is there again: messages with their counts and deadlines, the
 //       deduplication window, numbers, attributes, tags, move tasks, receive attempts; topics with
 //       their subscriptions, windows, archives, replays, and requests to http endpoints.
-//   Y2. The same store gives the same broker, whenever and however often it is read.
+//   Y2. The same store gives the same broker, whenever and however often it is read; only what was
+//       found damaged meanwhile is left out (set-aside.ts).
 
 import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
@@ -16,6 +17,7 @@ import type { SubscriptionRecord } from "../model/subscription.ts";
 import { createOutbox } from "../model/subscription-operations.ts";
 import type { TopicRecord } from "../model/topic.ts";
 import type { SigningIdentity } from "../model/topic-contract.ts";
+import type { SetAside } from "./set-aside.ts";
 
 export interface Recovered {
   readonly state: BrokerState;
@@ -26,7 +28,12 @@ export interface Recovered {
 }
 
 /** `identity.secret` is used only if the store has none yet. */
-export function recover(store: BrokerStore, identity: BrokerIdentity, now: EpochMs): Recovered {
+export function recover(
+  store: BrokerStore,
+  identity: BrokerIdentity,
+  now: EpochMs,
+  setAside: Pick<SetAside, "has">,
+): Recovered {
   const snapshot = store.load();
   const byCollection = new Map<string, StoredDocument[]>();
   for (const document of snapshot.documents) {
@@ -44,7 +51,7 @@ export function recover(store: BrokerStore, identity: BrokerIdentity, now: Epoch
   );
   state.resumeAt(snapshot.sequence, Number(broker.get("queue-number") ?? 0));
   restoreDocuments(state, of);
-  let latest = 0;
+  let latest = latestIn(state);
   for (const entry of snapshot.dedups) {
     latest = Math.max(latest, entry.acceptedAt);
     if (entry.acceptedAt <= now - SQS_DEDUP_WINDOW_MS) continue;
@@ -53,7 +60,7 @@ export function recover(store: BrokerStore, identity: BrokerIdentity, now: Epoch
   }
   for (const head of snapshot.messages) {
     latest = Math.max(latest, head.sentAt, head.receivedAt);
-    state.restore(head, now);
+    if (!setAside.has(head.seq)) state.restore(head, now); // Y2
   }
   return { state, fresh: secret === undefined, latest: epochMs(latest) };
 }
@@ -73,6 +80,18 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
   for (const { key, value } of of("attempt")) {
     state.attempts.set(key, JSON.parse(value) as ReceiveAttempt);
   }
+}
+
+/** The latest instant that anything but a message remembers: a queue purged or deleted counts. */
+function latestIn({ queues, deletedNames, attempts, moveTasks }: BrokerState): number {
+  let latest = 0;
+  for (const { record } of queues.values()) {
+    latest = Math.max(latest, record.modifiedAt, record.purgedAt ?? 0);
+  }
+  for (const at of deletedNames.values()) latest = Math.max(latest, at);
+  for (const { at } of attempts.values()) latest = Math.max(latest, at);
+  for (const { startedAt } of moveTasks.active()) latest = Math.max(latest, startedAt);
+  return latest;
 }
 
 function restoreTopics(state: BrokerState, of: (collection: string) => StoredDocument[]): void {

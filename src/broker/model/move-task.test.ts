@@ -198,6 +198,26 @@ test("a task into its own source ends, however many steps it takes", () => {
   }
 });
 
+test.each(["", ".fifo"])(
+  "a task of a queue that collects its own dead letters%s ends",
+  (suffix) => {
+    const bench = new ModelBench();
+    const queue = `q${suffix}`;
+    bench.create(queue, redriveTo(queue));
+    const bodies = ["1", "2", "3"];
+    const group = (body: string) => (suffix === "" ? entry(body) : inGroup("g", body));
+    for (const body of bodies) bench.send(queue, group(body));
+    for (let time = 0; time < 2; time += 1) {
+      expect(bench.bodies(queue).sort()).toEqual(bodies);
+      bench.pass(30_000);
+    }
+    start(bench, queue);
+    run(bench);
+    expect(task(bench, queue)).toMatchObject({ status: "COMPLETED", moved: 3 });
+    expect(bench.counts(queue)).toEqual([3, 0, 0]);
+  },
+);
+
 test("a message that was sent to the dead-letter queue directly has nowhere to go (T4)", () => {
   const bench = benchWithDeadLetters(0);
   bench.send("dead", entry("direct"));

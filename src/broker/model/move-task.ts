@@ -99,14 +99,22 @@ function moveSome(
     if (slot === 0) return { moved, end: COMPLETED }; // T4
     const content = step.read(state.slab.seq.get(slot));
     const target = destinationOf(state, task, content);
-    // A task whose destination is its own source must not chase what it has moved itself.
-    if (target === source && task.moved + moved >= task.toMove) return { moved, end: COMPLETED };
+    // A task whose destination is its own source must not chase what it has moved itself, which
+    // tells of no source any more.
+    const comesRound =
+      target === source || (typeof target === "string" && isOwnTarget(source, task));
+    if (comesRound && task.moved + moved >= task.toMove) return { moved, end: COMPLETED };
     if (typeof target === "string") {
       return { moved, end: { status: "FAILED", failureReason: target } };
     }
     moveBack(state, step, source, slot, target, content);
   }
   return { moved: room, end: null };
+}
+
+/** Whether the queue collects its own dead letters. */
+function isOwnTarget(source: Queue, task: MoveTask): boolean {
+  return source.settings.redrive?.targetArn === task.sourceArn;
 }
 
 function destinationOf(

@@ -89,3 +89,13 @@ test("a policy of the owner's own making is added to, whatever its shape", () =>
     bench.ok("removePermission", { queue: "q", label: "mine" });
   }
 });
+
+test("a permission that would make the policy too long is refused, and nothing is added", () => {
+  const bench = createBench();
+  const accounts = Array.from({ length: 100 }, () => ONE);
+  bench.ok("addPermission", grant("one", accounts, ["*"]));
+  bench.ok("addPermission", grant("two", accounts, ["*"]));
+  const before = policyOf(bench);
+  expect(bench.fault("addPermission", grant("three", accounts, ["*"])).name).toBe("OverLimit");
+  expect(policyOf(bench)).toEqual(before);
+});

@@ -1,7 +1,7 @@
 // Permissions: AddPermission and RemovePermission write statements into the queue's policy.
 // They are kept and shown; deliveries of topics and buckets ask them only where that is enforced.
 
-import { SQS_PERMISSION_ACTIONS_MAX } from "../../core/limits.ts";
+import { SQS_PERMISSION_ACTIONS_MAX, SQS_POLICY_BYTES_MAX } from "../../core/limits.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
 import type { OperationInput } from "./operations.ts";
@@ -86,7 +86,12 @@ export function addPermission(
     Action: scalar(actions.map((action) => `SQS:${action}`)),
     Resource: arn,
   };
-  save(state, step, queue, { ...policy, Statement: [...policy.Statement, statement] });
+  const grown = { ...policy, Statement: [...policy.Statement, statement] };
+  if (Buffer.byteLength(JSON.stringify(grown)) > SQS_POLICY_BYTES_MAX) {
+    const text = `The policy would be longer than ${SQS_POLICY_BYTES_MAX} bytes.`;
+    return refuse("OverLimit", text);
+  }
+  save(state, step, queue, grown);
   return done(null);
 }
 

@@ -109,6 +109,29 @@ test("a policy must be a JSON object", () => {
   }
 });
 
+test.each(["\u0001", "\ufffe", "\ud800"])(
+  "no value holds %j, which XML cannot carry (A4)",
+  (odd) => {
+    for (const given of [{ KmsMasterKeyId: `key${odd}` }, { Policy: `{"Id":"${odd}"}` }]) {
+      expect(refusal(createBench(), "q", given).name).toBe("InvalidAttributeValue");
+    }
+  },
+);
+
+test("a redrive policy with such a character is no JSON, which is told first", () => {
+  const broken = refusal(createBench(), "q", { RedrivePolicy: "{\u0001}" });
+  expect(broken.name).toBe("InvalidParameterValue");
+});
+
+test("a policy has 8,192 bytes at the most, however many characters they are", () => {
+  const policy = (length: number) => `{"Id":"${"é".repeat((length - 9) / 2)}"}`;
+  const bench = createBench();
+  bench.set("q", { Policy: policy(8_191) });
+  expect(bench.attributes("q").Policy).toBe(policy(8_191));
+  expect(refusal(bench, "q", { Policy: policy(8_193) }).name).toBe("InvalidAttributeValue");
+  expect(bench.attributes("q").Policy).toBe(policy(8_191));
+});
+
 test("one kind of encryption at a time", () => {
   const bench = createBench();
   const both = { KmsMasterKeyId: "key", SqsManagedSseEnabled: "true" };

@@ -2,6 +2,7 @@
 //   A1. Values are AWS's strings from end to end; settingsOf turns them into numbers once.
 //   A2. A queue keeps what was set, not the defaults; the defaults are added when it is read.
 //   A3. Nothing is set unless everything given is valid.
+//   A4. What is kept can be told in both protocols, so that no value holds what XML cannot carry.
 
 import {
   SQS_DELAY_MS_MAX,
@@ -9,11 +10,13 @@ import {
   SQS_KMS_REUSE_MS_MIN,
   SQS_MESSAGE_BYTES_SETTING_MAX,
   SQS_MESSAGE_BYTES_SETTING_MIN,
+  SQS_POLICY_BYTES_MAX,
   SQS_RECEIVE_WAIT_MS_MAX,
   SQS_RETENTION_MS_MAX,
   SQS_RETENTION_MS_MIN,
   SQS_VISIBILITY_MS_MAX,
 } from "../../core/limits.ts";
+import { hasInvalidXmlCharacter } from "../../core/text.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
 import { invalidValue } from "./queue-faults.ts";
@@ -109,7 +112,8 @@ function checkFifoQueue(value: string, target: AttributeTarget): Outcome<string>
 }
 
 function checkPolicy(value: string): Outcome<string> {
-  return parseObject(value) === null ? badValue("Policy") : done(value);
+  const fits = Buffer.byteLength(value) <= SQS_POLICY_BYTES_MAX;
+  return fits && parseObject(value) !== null ? done(value) : badValue("Policy");
 }
 
 function checkRedrivePolicy(
@@ -149,7 +153,9 @@ export function readAttribute(
     const text = `You can specify the ${name} only when FifoQueue is set to true.`;
     return refuse("InvalidAttributeName", text);
   }
-  return value === "" && REMOVABLE.has(name) ? done("") : check(value, target, state);
+  if (value === "" && REMOVABLE.has(name)) return done("");
+  const read = check(value, target, state);
+  return read.ok && hasInvalidXmlCharacter(read.value) ? badValue(name) : read; // A4
 }
 
 /** The attributes the queue has once `given` is set, or why it can not be set. */

@@ -135,6 +135,17 @@ describe("a batch of messages", () => {
     });
   });
 
+  test("is too long even if what makes it so would be refused by itself", async () => {
+    const wire = createWire();
+    const Entries = [
+      { Id: "a", MessageBody: "fine" },
+      { Id: "bad", MessageBody: `\u0001${"x".repeat(SQS_BATCH_BYTES_MAX)}` },
+    ];
+    const reply = await wire.json("SendMessageBatch", { QueueUrl: "q", Entries });
+    expect(reply.value.__type).toBe("com.amazonaws.sqs#BatchRequestTooLong");
+    expect(wire.asked).toEqual([]);
+  });
+
   test("is refused as a whole when the broker says so", async () => {
     const wire = createWire({ send: () => refuse("InvalidParameterValue", "no group") });
     const Entries = [{ Id: "a", MessageBody: "x" }];

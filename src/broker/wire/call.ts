@@ -11,7 +11,7 @@ export interface Site {
   readonly broker: Broker;
   /** SenderId of every message: no credentials are known yet. */
   readonly senderId: string;
-  /** Host of queue URLs for a caller that sent no Host header. */
+  /** Host of queue URLs for a caller whose Host header is missing or empty. */
   readonly hostFallback: string;
   /** Hears of every failure that is not the client's. */
   readonly onError: (error: unknown, requestId: string) => void;

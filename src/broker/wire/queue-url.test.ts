@@ -61,11 +61,14 @@ describe("the URL given back", () => {
     expect(reply.value).toEqual({ QueueUrl: `${origin}/${ACCOUNT}/q` });
   });
 
-  test("has the configured host for a caller that names none", async () => {
+  test.each([
+    ["sends no Host header", {}],
+    ["sends an empty one", { host: "" }],
+  ])("has the configured host for a caller that %s", async (_, headers) => {
     const wire = createWire({}, { hostFallback: "127.0.0.1:9" });
     const reply = await wire.send({
       method: "POST",
-      headers: { "x-amz-target": "AmazonSQS.CreateQueue" },
+      headers: { "x-amz-target": "AmazonSQS.CreateQueue", ...headers },
       body: Buffer.from('{"QueueName":"q"}'),
     });
     expect(reply.value).toEqual({ QueueUrl: `http://127.0.0.1:9/${ACCOUNT}/q` });

@@ -47,7 +47,7 @@ export function isQueuePath(request: HttpRequest): boolean {
 export function origin(call: Pick<Call, "site" | "request">): string {
   const { headers } = call.request;
   const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";
-  return `${scheme}://${headers.host ?? call.site.hostFallback}`; // Q1
+  return `${scheme}://${headers.host || call.site.hostFallback}`; // Q1
 }
 
 function noSuchQueue(): Refusal {

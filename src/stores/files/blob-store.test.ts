@@ -35,6 +35,24 @@ test("nothing lies under a final name before it is published, and nothing else a
   await store.close();
 });
 
+test("folders that could not be made are made by whoever comes next", async () => {
+  const store = await open();
+  rmSync(join(folder, "blobs"), { recursive: true });
+  await expect(store.stage(chunksOf("early"))).rejects.toMatchObject({ code: "ENOENT" });
+  mkdirSync(join(folder, "blobs", "new"), { recursive: true });
+  await (await store.stage(chunksOf("late"))).publish();
+  expect(files()).toHaveLength(1);
+  await store.close();
+});
+
+test("a folder that cannot be used is an operating failure that says why", async () => {
+  writeFileSync(join(folder, "blobs"), "no folder");
+  await expect(open()).rejects.toMatchObject({
+    code: "TG_STORE_UNAVAILABLE",
+    message: expect.stringMatching(/^The data folder .* cannot be used now: E/),
+  });
+});
+
 test("a failed or discarded stage leaves no file, published or not", async () => {
   const store = await open();
   async function* broken(): AsyncGenerator<Uint8Array> {

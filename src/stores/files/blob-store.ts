@@ -13,6 +13,7 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { reasonOf, TidegateError } from "../../core/errors.ts";
 import type { BlobStore, ByteRange, Piece, StagedBlob } from "../../ports/blob-store.ts";
 import { SharedSync } from "./shared-sync.ts";
 
@@ -35,8 +36,13 @@ export interface FileBlobStoreOptions {
 /** Makes the folders and empties the one for what was never published (F3). */
 export async function createFileBlobStore(options: FileBlobStoreOptions): Promise<BlobStore> {
   const root = join(options.folder, "blobs");
-  await rm(join(root, "new"), { recursive: true, force: true });
-  await mkdir(join(root, "new"), { recursive: true });
+  try {
+    await rm(join(root, "new"), { recursive: true, force: true });
+    await mkdir(join(root, "new"), { recursive: true });
+  } catch (cause) {
+    const message = `The data folder ${options.folder} cannot be used now: ${reasonOf(cause)}.`;
+    throw new TidegateError("TG_STORE_UNAVAILABLE", message, { cause });
+  }
   return new FileBlobStore(root, options.onError);
 }
 
@@ -60,7 +66,10 @@ class FileBlobStore implements BlobStore {
 
   async stage(chunks: AsyncIterable<Uint8Array>): Promise<StagedBlob> {
     this.#folders ??= makeFolders(this.#root);
-    await this.#folders;
+    await this.#folders.catch((error: unknown) => {
+      this.#folders = null; // A disk that was full is asked again.
+      throw error;
+    });
     const id = this.#newId();
     const draft = join(this.#root, "new", id);
     this.#unsettled.add(id);

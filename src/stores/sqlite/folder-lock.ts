@@ -11,11 +11,12 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { TidegateError } from "../../core/errors.ts";
+import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { isBusy, isDamage } from "../../core/sqlite-code.ts";
 import { corrupt } from "./file-check.ts";
 
@@ -61,7 +62,7 @@ function takeLock(folder: string, path: string): DatabaseSync {
     connection?.close();
     if (isBusy(error)) throw lockedError(folder, error);
     if (isDamage(error)) throw corrupt(path, "it should be empty, and may be removed", error);
-    const message = `The data folder ${folder} cannot be opened for writing.`;
+    const message = `The data folder ${folder} cannot be opened for writing: ${reasonOf(error)}.`;
     throw new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
   }
 }
@@ -71,7 +72,10 @@ function takeLock(folder: string, path: string): DatabaseSync {
  * (Linux's /proc does), so it is only asked for several levels when the parent is missing indeed.
  */
 function makeFolder(folder: string): void {
-  if (existsSync(folder)) return;
+  if (existsSync(folder)) {
+    if (!statSync(folder).isDirectory()) throw new Error("it is a file, and no folder");
+    return;
+  }
   const parent = dirname(resolve(folder));
   if (!existsSync(parent)) makeFolder(parent);
   try {

@@ -1,11 +1,12 @@
 // /_tidegate/clock: reads and moves a virtual clock, so that a test need not wait.
 
+import { TidegateError } from "../../../core/errors.ts";
 import { durationMs } from "../../../core/units.ts";
 import { decodeUtf8 } from "../utf8.ts";
 import { adminError, adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute, type VirtualClock } from "./admin-route.ts";
 
-/** A thousand years: beyond it, instants would no longer be exact. */
+/** A thousand years. */
 const ADVANCE_MS_MAX = 31_557_600_000_000;
 
 export const clock = adminRoute({
@@ -39,7 +40,12 @@ async function advance(clock: VirtualClock, request: AdminCall["request"]) {
       `The body must be {"advanceMs": n}, n being a whole number from 0 to ${ADVANCE_MS_MAX}.`,
     );
   }
-  await clock.advance(durationMs(span));
+  try {
+    await clock.advance(durationMs(span));
+  } catch (error) {
+    if (!(error instanceof TidegateError) || error.code !== "TG_VALUE_INVALID") throw error;
+    return adminError(400, "InvalidAdvance", error.message); // Beyond where its time ends.
+  }
   return showTime(clock);
 }
 

@@ -35,7 +35,7 @@ export const completeMultipartUpload: S3Action = {
     call.s3.blobs.remove(made.value.dropped);
     const { etag, checksum, version } = made.value;
     const { bucket, key, request } = call;
-    const host = request.headers.host ?? call.site.hostFallback;
+    const host = request.headers.host || call.site.hostFallback;
     const content =
       text("Location", `http://${host}/${bucket}/${encodeURIComponent(key)}`) +
       text("Bucket", bucket) +

@@ -10,6 +10,7 @@ import {
   inheritedTraceHeader,
   type ReadEntry,
   readSendEntry,
+  type SendFields,
   sendFields,
   sentChecksums,
   sentFields,
@@ -34,7 +35,7 @@ export const sendMessageBatch = action({
     const { queue, entries, ids } = batch;
     const inherited = inheritedTraceHeader(call);
     const reads = entries.map((entry) => readSendEntry(entry, inherited));
-    const oversized = checkBatchSize(totalBytes(reads));
+    const oversized = checkBatchSize(totalBytes(entries, reads));
     if (oversized !== null) return oversized;
     const sent = await sendReadable(call, queue, reads);
     if (!sent.ok) return sent;
@@ -83,8 +84,15 @@ async function sendReadable(
   return { ok: true, faults, messages };
 }
 
-function totalBytes(reads: readonly (ReadEntry | Refusal)[]): number {
+/** Entries that are refused count as well, by their bodies: the limit is the request's. */
+function totalBytes(
+  entries: readonly Pick<SendFields, "MessageBody">[],
+  reads: readonly (ReadEntry | Refusal)[],
+): number {
   let total = 0;
-  for (const read of reads) if (read.ok) total += read.entry.sizeBytes;
+  for (let i = 0; i < reads.length; i++) {
+    const read = reads[i]!;
+    total += read.ok ? read.entry.sizeBytes : Buffer.byteLength(entries[i]!.MessageBody!);
+  }
   return total;
 }
