@@ -31,7 +31,7 @@ describe.skipIf(!available)("DynamoDB", () => {
       ...{ expiresAt: addMs(clock.now(), days(45)), owner: "w", leaseUntil: clock.now() },
     } as const;
     const key = recordKey("a");
-    const row = toRecordItem(recordPk(scope, key), record, "", { version: 1, by: "former" });
+    const row = toRecordItem(recordPk(scope, key), record, "", "former");
     await client.send(new PutItemCommand({ TableName: options.table, Item: row }));
 
     const careful = createDynamoLedger({ clock, random }, { ...options, migrate: false });

@@ -70,7 +70,7 @@ describe("a table whose endpoint takes requests", () => {
 
 test("a transaction that is still in progress is of unknown outcome, and not a lost race", () => {
   const error = Object.assign(new Error("m"), { name: "TransactionInProgressException" });
-  expect(conflictsIn(error, 2)).toBeNull();
+  expect(conflictsIn(error)).toBeNull();
   expect(ledgerFault(error, "t")).toMatchObject(UNAVAILABLE);
   expect(outboxFault(error, "t")).toMatchObject({ code: "TG_OUTBOX_UNAVAILABLE" });
 });

@@ -128,7 +128,7 @@ export async function replaceRow(
     await table.client.send(new TransactWriteItemsCommand({ TransactItems }));
     return true;
   } catch (error) {
-    if (conflictsIn(error, 1) === null) throw error;
+    if (conflictsIn(error) === null) throw error;
     return false;
   }
 }
@@ -144,7 +144,7 @@ async function putRow(
     await client.send(new PutItemCommand(input));
     return true;
   } catch (error) {
-    const conflict = conflictsIn(error, 1)?.[0];
+    const conflict = conflictsIn(error)?.[0];
     if (conflict === undefined) throw error;
     return conflict.item !== undefined && conflict.item.version?.S === put.Item.version?.S;
   }
