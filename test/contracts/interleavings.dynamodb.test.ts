@@ -16,43 +16,32 @@ import { isDeepStrictEqual } from "node:util";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { present } from "../../src/core/assert.ts";
-import { reasonOf } from "../../src/core/errors.ts";
 import type { EpochMs } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { useDynamo } from "./database-servers.ts";
-import type { Move, Outcome, Part, Player, Scope, Start } from "./ledger-moves.ts";
+import type { Move, Outcome, Player, Scope, Start } from "./ledger-moves.ts";
 import { inOrder, look, MOVES, NOW, PARTS, RUNS, STARTS } from "./ledger-moves.ts";
 import { createLedgerScopes } from "./ledger-scopes.ts";
-import { createLossyProxy, type LossyProxy } from "./lossy-proxy.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { random } from "./real-ports.ts";
+import { findRuns, openSides, type Sides, TROUBLES, type Trouble } from "./two-sides.ts";
 
-/** Cases that are played at once, each through a proxy of its own. */
+/** Cases that are played at once. */
 const SIDES = 8;
 
 const { available, endpoint, freshOptions } = await useDynamo();
 const options = freshOptions();
 const client = new DynamoDBClient(options);
 const scopes = createLedgerScopes(client, options.table);
-const sides: { readonly ledger: Player; readonly proxy: LossyProxy }[] = [];
+let sides: Sides<Player>;
 let others: Player;
 let scopesMade = 0;
-
-/** Does harm to our requests before the first of them is sent. */
-type Trouble = (proxy: LossyProxy, theirs: () => Promise<void>) => void;
 
 interface Case {
   readonly name: string;
   readonly ours: Move;
   readonly theirs: readonly Move[];
   readonly trouble: Trouble;
-}
-
-interface Run {
-  readonly name: string;
-  readonly moves: readonly Move[];
-  readonly changes: readonly Part[];
-  readonly left: readonly unknown[];
 }
 
 async function openPlayer(now: EpochMs, through: string): Promise<Player> {
@@ -66,50 +55,34 @@ function freshScope(): Scope {
   return { pipeline: `scope-${scopesMade}`, generation: 1 };
 }
 
-async function playOne(side: (typeof sides)[number], scope: Scope, { ours, ...rest }: Case) {
-  const { ledger, proxy } = side;
-  const theirs: unknown[] = [];
-  const before = proxy.requests();
-  rest.trouble(proxy, async () => {
-    for (const move of rest.theirs) theirs.push(await move.make(others, scope, "they"));
-  });
-  const told = await ours.make(ledger, scope, "we").catch(reasonOf);
-  return { told: { ours: told, theirs }, requests: proxy.requests() - before };
-}
-
 /** Plays cases from one start; tells what came of each, and how many requests were ours. */
 async function playAll(start: Start, all: readonly Case[]) {
   const first = freshScope();
-  const copies = all.map(freshScope);
   const before = await openPlayer(start.at, endpoint);
   for (const move of start.moves) await move.make(before, first, "before");
   await before.close();
+  const cases = all.map((one) => ({ ...one, scope: freshScope() }));
+  const copies = cases.map(({ scope }) => scope);
   await scopes.copy(first, copies);
-  const played: Awaited<ReturnType<typeof playOne>>[] = [];
-  let next = 0;
-  const playOn = async (side: (typeof sides)[number]) => {
-    while (next < all.length) {
-      const at = next;
-      next += 1;
-      const scope = present(copies[at], "the scope of a case");
-      played[at] = await playOne(side, scope, present(all[at], "a case"));
-    }
-  };
-  await Promise.all(sides.map(playOn));
+  const played = await sides.playAll(
+    cases.map(({ ours, theirs, trouble, scope }) => ({
+      ours: (ledger) => ours.make(ledger, scope, "we"),
+      theirs: theirs.map((move) => () => move.make(others, scope, "they")),
+      trouble,
+    })),
+  );
   const left = await scopes.lookAtAll(copies);
-  return played.map(({ told, requests }, at) => ({
-    requests,
-    scope: present(copies[at], "the scope of a case"),
-    outcome: { ...told, left: present(left[at], "what a case left") },
-  }));
+  return cases.map((one, at) => {
+    const { told, requests } = present(played[at], "a case that was played");
+    return { ...one, requests, outcome: { ...told, left: present(left[at], "what it left") } };
+  });
 }
 
 /** What came of cases that the law gives in no order at all, beside what it would give. */
 async function findUnlawful(start: Start, all: readonly Case[]): Promise<unknown[]> {
   expect(all).not.toEqual([]);
   const found: unknown[] = [];
-  for (const [at, { outcome }] of (await playAll(start, all)).entries()) {
-    const { name, ours, theirs } = present(all[at], "a case");
+  for (const { name, ours, theirs, outcome } of await playAll(start, all)) {
     const lawful: Outcome[] = [];
     for (let place = 0; place <= theirs.length; place += 1) {
       lawful.push(await inOrder(start, theirs, { move: ours, place }));
@@ -120,33 +93,14 @@ async function findUnlawful(start: Start, all: readonly Case[]): Promise<unknown
   return found;
 }
 
-/** What the other side may do that makes a difference (X3). */
-async function findRuns(start: Start): Promise<Run[]> {
-  const { left: untouched } = await inOrder(start, [], null);
-  const runs: Run[] = [];
-  for (const [name, moves] of Object.entries({ ...RUNS, ...start.runs })) {
-    const { left } = await inOrder(start, moves, null);
-    const changes = PARTS.filter((_, at) => !isDeepStrictEqual(left[at], untouched[at]));
-    const known = moves.length === 1 && runs.some((run) => isDeepStrictEqual(run.left, left));
-    if (changes.length > 0 && !known) runs.push({ name, moves, changes, left });
-  }
-  return runs;
-}
-
 describe.skipIf(!available)("DynamoDB", () => {
   beforeAll(async () => {
     others = await openPlayer(NOW, endpoint);
-    for (let side = 0; side < SIDES; side += 1) {
-      const proxy = await createLossyProxy(endpoint);
-      sides.push({ proxy, ledger: await openPlayer(NOW, proxy.endpoint) });
-    }
+    sides = await openSides(endpoint, SIDES, (through) => openPlayer(NOW, through));
   });
 
   afterAll(async () => {
-    for (const { ledger, proxy } of sides) {
-      await ledger.close();
-      await proxy[Symbol.asyncDispose]();
-    }
+    await sides?.[Symbol.asyncDispose]();
     await others?.close();
     client.destroy();
   });
@@ -155,12 +109,14 @@ describe.skipIf(!available)("DynamoDB", () => {
     /** Our moves, with how many requests each needs when nobody is in its way. */
     const moves: { readonly name: string; readonly ours: Move; readonly requests: number }[] = [];
 
-    /** One case for each request but the `spared` last ones of every move, in the same trouble. */
-    function atEach(spared: number, trouble: (request: number) => Trouble): Case[] {
+    /** A case in that trouble for each request of every move, the last one or all but that. */
+    function atEach(which: "any" | "last" | "not last", trouble: (at: number) => Trouble): Case[] {
       return moves.flatMap(({ name, ours, requests }) =>
-        Array.from({ length: Math.max(0, requests - spared) }, (_, at) => {
-          return { name: `${name}, request ${at}`, ours, theirs: [], trouble: trouble(at) };
-        }),
+        Array.from({ length: requests }, (_, at) => at)
+          .filter((at) => which === "any" || (at === requests - 1) === (which === "last"))
+          .map((at) => {
+            return { name: `${name}, request ${at}`, ours, theirs: [], trouble: trouble(at) };
+          }),
       );
     }
 
@@ -168,8 +124,7 @@ describe.skipIf(!available)("DynamoDB", () => {
       const all = Object.entries(MOVES).map(([name, ours]) => {
         return { name, ours, theirs: [], trouble: () => {} };
       });
-      for (const [at, { requests, outcome, scope }] of (await playAll(start, all)).entries()) {
-        const { name, ours } = present(all[at], "a case");
+      for (const { name, ours, requests, outcome, scope } of await playAll(start, all)) {
         moves.push({ name, ours, requests });
         expect(outcome).toEqual(await inOrder(start, [], { move: ours, place: 0 }));
         expect(outcome.left).toEqual(await look(others, scope));
@@ -177,27 +132,25 @@ describe.skipIf(!available)("DynamoDB", () => {
     });
 
     test("a call whose replies are lost is done once", async () => {
-      const lost = (at: number) => (proxy: LossyProxy) => proxy.loseReply(at);
-      expect(await findUnlawful(start, atEach(0, lost))).toEqual([]);
+      expect(await findUnlawful(start, atEach("any", TROUBLES.lost))).toEqual([]);
     });
 
     test("a write knows itself though its repetition met a transaction", async () => {
-      const met = (at: number) => (proxy: LossyProxy) => {
-        proxy.loseReply(at);
-        proxy.conflictAt(at + 1);
-      };
-      expect(await findUnlawful(start, atEach(0, met))).toEqual([]);
+      expect(await findUnlawful(start, atEach("last", TROUBLES.met))).toEqual([]);
     });
 
     test("two sides at once are two sides one after the other", async () => {
-      const runs = await findRuns(start);
-      const between =
-        (at: number): Trouble =>
-        (proxy, theirs) =>
-          proxy.meanwhile(at, theirs);
-      const cases = atEach(1, between).flatMap((one) =>
+      const leftBy = async (some: readonly Move[]) => (await inOrder(start, some, null)).left;
+      const untouched = await leftBy([]);
+      const runs = await findRuns({ ...RUNS, ...start.runs }, leftBy); // X3
+      const cases = atEach("not last", TROUBLES.between).flatMap((one) =>
         runs
-          .filter(({ changes }) => changes.some((part) => one.ours.touches.includes(part)))
+          .filter(({ left }) =>
+            PARTS.some(
+              (part, at) =>
+                one.ours.touches.includes(part) && !isDeepStrictEqual(left[at], untouched[at]),
+            ),
+          )
           .map((run) => ({ ...one, name: `${one.name}: ${run.name}`, theirs: run.moves })),
       );
       expect(await findUnlawful(start, cases)).toEqual([]);

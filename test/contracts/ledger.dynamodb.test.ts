@@ -1,9 +1,7 @@
 import { CreateTableCommand, DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import type { ObjectRef, RecordKey } from "../../src/core/record-state.ts";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { addMs, days, epochMs, seconds } from "../../src/core/units.ts";
-import type { Ledger } from "../../src/ports/ledger.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { ledger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
 import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
@@ -105,54 +103,6 @@ describe.skipIf(!available)("DynamoDB", () => {
       count: 4,
     });
     await ledger.close();
-  });
-
-  describe("a copy that is looked up while another commits the same event", () => {
-    const scope = { pipeline: "orders", generation: 1 };
-    const lease = { owner: "w", leaseMs: seconds(30) };
-    const receivedAt = clock.now();
-    const direct = { owner: "v", receivedAt, startedAt: receivedAt, digest: "d" };
-    const note = { kind: "tried", name: "a", at: receivedAt, count: 1, body: "" } as const;
-    type Copy = { readonly key: RecordKey; readonly object: ObjectRef };
-
-    test.each<[string, (ours: Ledger, copy: Copy) => Promise<readonly { kind: string }[]>]>([
-      ["by a claim", (ours, copy) => ours.claim(scope, [{ ...copy, receivedAt }], lease)],
-      [
-        "by a claim with a note",
-        (ours, copy) => ours.claim(scope, [{ ...copy, receivedAt, note }], lease),
-      ],
-      ["by a direct commit", (ours, copy) => ours.commitDirect(scope, [{ ...copy, ...direct }])],
-    ])("%s is no work, at whichever request that is", async (_, ask) => {
-      await using proxy = await createLossyProxy(endpoint);
-      const options = freshOptions();
-      const other = await createDynamoLedger({ clock, random }, options);
-      const through = { ...options, endpoint: proxy.endpoint };
-      const ours = await createDynamoLedger({ clock, random }, through);
-      for (let requests = 0, asked = true; asked; requests += 1) {
-        asked = false;
-        const named = { bucket: "in", key: `${requests}.csv` };
-        const former = { ...named, sequencer: "01" };
-        const object = { ...named, sequencer: "02" };
-        const key = recordKey(`event ${requests}`);
-        const before = { ...direct, key: recordKey(`former ${requests}`), object: former };
-        await other.commitDirect(scope, [before]);
-        const [claim] = await other.claim(scope, [{ key, receivedAt, object }], lease);
-        if (claim?.kind !== "claimed") throw new Error("not claimed");
-        proxy.meanwhile(requests, async () => {
-          asked = true;
-          const commit = { key, fence: claim.fence, digest: "d", object };
-          expect(await other.commit(scope, [commit])).toEqual([{ kind: "committed" }]);
-        });
-        const [answer] = await ask(ours, { key, object });
-        const record = (await other.show(scope, key))?.record;
-        expect([answer?.kind, record?.kind]).toBeOneOf([
-          ["duplicate", "committed"],
-          ["busy", asked ? "committed" : "claimed"],
-        ]);
-        if (!asked) expect(requests).toBeGreaterThan(1);
-      }
-      await Promise.all([other.close(), ours.close()]);
-    });
   });
 
   test("sink writes are refused, as the store cannot carry them", async () => {

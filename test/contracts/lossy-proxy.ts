@@ -2,7 +2,8 @@
 // sees a server's error, or nothing at all, and asks again. It can hold one back, too, while
 // somebody else is at work.
 
-import { Agent, createServer, type IncomingHttpHeaders, request as send } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { Agent, createServer, request as send } from "node:http";
 import { buffer } from "node:stream/consumers";
 
 export interface LossyProxy extends AsyncDisposable {
@@ -15,7 +16,7 @@ export interface LossyProxy extends AsyncDisposable {
   meanwhile(nth: number, work: () => Promise<void>): void;
   /** Loses the reply to a request from now on, 0 for the next, whatever it was. */
   loseReply(nth: number): void;
-  /** Answers a write from now on, if of a single item, as if a transaction were about to change it. */
+  /** Refuses a request from now on, if it writes one item, as if that were in a transaction. */
   conflictAt(nth: number): void;
   /** How many replies were lost. */
   lost(): number;
@@ -25,12 +26,17 @@ export interface LossyProxy extends AsyncDisposable {
 
 const SINGLE_WRITES: ReadonlySet<string> = new Set(["PutItem", "UpdateItem", "DeleteItem"]);
 
+interface Reply {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
 /** Sends a request on and brings its answer, over a connection that is kept. */
 async function forward(
   target: string,
   agent: Agent,
   { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
-): Promise<{ readonly status: number; readonly body: Buffer }> {
+): Promise<Reply> {
   return await new Promise((resolve, reject) => {
     const sent = send(target, { method: "POST", agent, headers }, async (answer) => {
       resolve({ status: answer.statusCode ?? 0, body: await buffer(answer) });
@@ -40,43 +46,61 @@ async function forward(
   });
 }
 
+/** What is to go wrong, and what has come and gone so far. */
+interface Plan {
+  losing: string | null;
+  silenced: { readonly action: string; readonly times: number };
+  losingAt: number;
+  conflictingAt: number;
+  between: { readonly at: number; readonly work: () => Promise<void> };
+  requests: number;
+  lost: number;
+}
+
+/** The reply to a request, or null for none at all. */
+async function replyTo(
+  request: IncomingMessage,
+  plan: Plan,
+  pass: () => Promise<Reply>,
+): Promise<Reply | null> {
+  const at = plan.requests;
+  plan.requests += 1;
+  const action = String(request.headers["x-amz-target"]).split(".")[1] ?? "";
+  if (at === plan.conflictingAt && SINGLE_WRITES.has(action)) {
+    return fault(400, "TransactionConflictException");
+  }
+  const reply = await pass();
+  if (at === plan.between.at) await plan.between.work();
+  const { silenced } = plan;
+  if (action === silenced.action && silenced.times > 0) {
+    plan.silenced = { action, times: silenced.times - 1 };
+    plan.lost += 1;
+    return null;
+  }
+  const isNext = reply.status === 200 && action === plan.losing;
+  if (at !== plan.losingAt && !isNext) return reply;
+  if (isNext) plan.losing = null;
+  plan.lost += 1;
+  return fault(500, "InternalServerError");
+}
+
+function fault(status: number, type: string): Reply {
+  return { status, body: Buffer.from(JSON.stringify({ __type: type, message: "lost" })) };
+}
+
 export async function createLossyProxy(target: string): Promise<LossyProxy> {
   const agent = new Agent({ keepAlive: true });
-  let losing: string | null = null;
-  let silenced = { action: "", times: 0 };
-  let lost = 0;
-  let requests = 0;
-  let losingAt = -1;
-  let conflictingAt = -1;
-  let between = { at: -1, work: async () => {} };
+  const plan: Plan = {
+    ...{ losing: null, silenced: { action: "", times: 0 }, losingAt: -1, conflictingAt: -1 },
+    ...{ between: { at: -1, work: async () => {} }, requests: 0, lost: 0 },
+  };
   const server = createServer(async (request, response) => {
-    const at = requests++;
-    const action = String(request.headers["x-amz-target"]).split(".")[1];
-    response.setHeader("content-type", "application/x-amz-json-1.0");
-    if (at === conflictingAt && SINGLE_WRITES.has(action ?? "")) {
-      response.statusCode = 400;
-      response.end(JSON.stringify({ __type: "TransactionConflictException", message: "met" }));
-      return;
-    }
-    const { status, body } = await forward(target, agent, {
-      headers: request.headers,
-      body: await buffer(request),
-    });
-    if (at === between.at) await between.work();
-    if (action === silenced.action && silenced.times > 0) {
-      silenced.times -= 1;
-      lost += 1;
-      return; // The connection stays open until the client or the test is over.
-    }
-    if (at === losingAt || (status === 200 && action === losing)) {
-      if (at !== losingAt) losing = null;
-      lost += 1;
-      response.statusCode = 500;
-      response.end(JSON.stringify({ __type: "InternalServerError", message: "lost" }));
-      return;
-    }
-    response.statusCode = status;
-    response.end(body);
+    const body = await buffer(request);
+    const { headers } = request;
+    const reply = await replyTo(request, plan, () => forward(target, agent, { headers, body }));
+    if (reply === null) return; // The connection stays open until the client or the test is over.
+    response.writeHead(reply.status, { "content-type": "application/x-amz-json-1.0" });
+    response.end(reply.body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
@@ -84,22 +108,22 @@ export async function createLossyProxy(target: string): Promise<LossyProxy> {
   return {
     endpoint: `http://127.0.0.1:${address.port}`,
     loseNext(action) {
-      losing = action;
+      plan.losing = action;
     },
     silence(action, times) {
-      silenced = { action, times };
+      plan.silenced = { action, times };
     },
     meanwhile(nth, work) {
-      between = { at: requests + nth, work };
+      plan.between = { at: plan.requests + nth, work };
     },
     loseReply(nth) {
-      losingAt = requests + nth;
+      plan.losingAt = plan.requests + nth;
     },
     conflictAt(nth) {
-      conflictingAt = requests + nth;
+      plan.conflictingAt = plan.requests + nth;
     },
-    lost: () => lost,
-    requests: () => requests,
+    lost: () => plan.lost,
+    requests: () => plan.requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -119,20 +119,20 @@ async function tryRecord(
   const { key, object: ref, note, call } = item;
   const pk = recordPk(scope, key);
   const objectKey = ref === null ? null : objectPk(scope, ref);
-  const guessed = seen.record !== undefined && seen.record.item === undefined;
   if (seen.record === undefined) seeRecord(seen, await getItem(table, pk));
   if (objectKey !== null) seen.object ??= { item: await getItem(table, objectKey) };
   const { record, log, by: former } = fromRecordItem(seen.record?.item);
   const stored = fromObjectItem(seen.object?.item);
   const { tried } = seen;
-  if (tried !== undefined && (former === tried.by || stored.by === tried.by)) return tried.result; // W6
+  const isOurs = tried !== undefined && (former === tried.by || stored.by === tried.by);
+  if (isOurs) return tried.result; // W6
   const { retentionMs } = table;
   const sequencer = ref?.sequencer ?? null;
   const input = { key, record, object: stored.object, sequencer, now, retentionMs };
   const step = stepCall(input, call);
   const agrees = ref === null || call.call === "commit" || sameItem(seen.objectBefore, seen.object);
-  if (step.record === null && (guessed || !agrees)) {
-    // No put is due that would prove the record absent, or the same as before: look at it.
+  if (step.record === null && !agrees) {
+    // No put is due that would prove the record to be so, be it seen or guessed: look at it (W5).
     const item = await getItem(table, pk);
     if (fromRecordItem(item).by !== former) {
       seeRecord(seen, item);
