@@ -1,4 +1,9 @@
-import { CreateTableCommand, DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import {
+  CreateTableCommand,
+  DeleteItemCommand,
+  DynamoDBClient,
+  PutItemCommand,
+} from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { addMs, days, epochMs, seconds } from "../../src/core/units.ts";
@@ -103,6 +108,31 @@ describe.skipIf(!available)("DynamoDB", () => {
       count: 4,
     });
     await ledger.close();
+  });
+
+  test("a purge leaves alone what was deleted and made anew behind its back", async () => {
+    await using proxy = await createLossyProxy(endpoint);
+    const options = freshOptions();
+    const own = createManualClock(FAR_AHEAD);
+    const other = await createDynamoLedger({ clock: own, random }, options);
+    const through = { ...options, endpoint: proxy.endpoint };
+    const ours = await createDynamoLedger({ clock: own, random }, through);
+    const client = new DynamoDBClient(options);
+    const scope = { pipeline: "orders", generation: 1 };
+    const key = recordKey("a");
+    const claim = () =>
+      other.claim(scope, [{ key, receivedAt: own.now() }], { owner: "w", leaseMs: seconds(30) });
+    await claim();
+    own.advance(days(46));
+    proxy.meanwhile(0, async () => {
+      const Key = { pk: { S: recordPk(scope, key) } };
+      await client.send(new DeleteItemCommand({ TableName: options.table, Key }));
+      expect(await claim()).toMatchObject([{ kind: "claimed", attempt: 1 }]);
+    });
+    expect(await ours.purge(10)).toBe(0);
+    expect((await ours.show(scope, key))?.record.kind).toBe("claimed");
+    client.destroy();
+    await Promise.all([other.close(), ours.close()]);
   });
 
   test("sink writes are refused, as the store cannot carry them", async () => {

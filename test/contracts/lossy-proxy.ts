@@ -4,7 +4,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent, createServer, request as send } from "node:http";
-import { buffer } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 
 export interface LossyProxy extends AsyncDisposable {
   readonly endpoint: string;
@@ -18,6 +18,8 @@ export interface LossyProxy extends AsyncDisposable {
   loseReply(nth: number): void;
   /** Refuses a request from now on, if it writes one item, as if that were in a transaction. */
   conflictAt(nth: number): void;
+  /** Gives a request from now on, if it is a transaction, another token than it came with. */
+  changeToken(nth: number): void;
   /** How many replies were lost. */
   lost(): number;
   /** How many requests have come. */
@@ -35,7 +37,7 @@ interface Reply {
 async function forward(
   target: string,
   agent: Agent,
-  { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: Buffer },
+  { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: string },
 ): Promise<Reply> {
   return await new Promise((resolve, reject) => {
     const sent = send(target, { method: "POST", agent, headers }, async (answer) => {
@@ -52,6 +54,7 @@ interface Plan {
   silenced: { readonly action: string; readonly times: number };
   losingAt: number;
   conflictingAt: number;
+  tokenAt: number;
   between: { readonly at: number; readonly work: () => Promise<void> };
   requests: number;
   lost: number;
@@ -61,7 +64,7 @@ interface Plan {
 async function replyTo(
   request: IncomingMessage,
   plan: Plan,
-  pass: () => Promise<Reply>,
+  pass: (edit: (body: string) => string) => Promise<Reply>,
 ): Promise<Reply | null> {
   const at = plan.requests;
   plan.requests += 1;
@@ -69,7 +72,7 @@ async function replyTo(
   if (at === plan.conflictingAt && SINGLE_WRITES.has(action)) {
     return fault(400, "TransactionConflictException");
   }
-  const reply = await pass();
+  const reply = await pass(at === plan.tokenAt ? withOtherToken : (body) => body);
   if (at === plan.between.at) await plan.between.work();
   const { silenced } = plan;
   if (action === silenced.action && silenced.times > 0) {
@@ -84,6 +87,12 @@ async function replyTo(
   return fault(500, "InternalServerError");
 }
 
+function withOtherToken(body: string): string {
+  return body.replace(/(?<="ClientRequestToken":")[^"]+/, (token) =>
+    token.split("").reverse().join(""),
+  );
+}
+
 function fault(status: number, type: string): Reply {
   return { status, body: Buffer.from(JSON.stringify({ __type: type, message: "lost" })) };
 }
@@ -92,12 +101,14 @@ export async function createLossyProxy(target: string): Promise<LossyProxy> {
   const agent = new Agent({ keepAlive: true });
   const plan: Plan = {
     ...{ losing: null, silenced: { action: "", times: 0 }, losingAt: -1, conflictingAt: -1 },
-    ...{ between: { at: -1, work: async () => {} }, requests: 0, lost: 0 },
+    ...{ tokenAt: -1, between: { at: -1, work: async () => {} }, requests: 0, lost: 0 },
   };
   const server = createServer(async (request, response) => {
-    const body = await buffer(request);
+    const body = await text(request);
     const { headers } = request;
-    const reply = await replyTo(request, plan, () => forward(target, agent, { headers, body }));
+    const reply = await replyTo(request, plan, (edit) =>
+      forward(target, agent, { headers, body: edit(body) }),
+    );
     if (reply === null) return; // The connection stays open until the client or the test is over.
     response.writeHead(reply.status, { "content-type": "application/x-amz-json-1.0" });
     response.end(reply.body);
@@ -121,6 +132,9 @@ export async function createLossyProxy(target: string): Promise<LossyProxy> {
     },
     conflictAt(nth) {
       plan.conflictingAt = plan.requests + nth;
+    },
+    changeToken(nth) {
+      plan.tokenAt = plan.requests + nth;
     },
     lost: () => plan.lost,
     requests: () => plan.requests,

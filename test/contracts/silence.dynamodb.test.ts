@@ -75,6 +75,18 @@ test("a transaction that is still in progress is of unknown outcome, and not a l
   expect(outboxFault(error, "t")).toMatchObject({ code: "TG_OUTBOX_UNAVAILABLE" });
 });
 
+test("a cancelled transaction brings what stood in its way, unless it was no race", () => {
+  const cancelled = (...CancellationReasons: { Code: string; Item?: object }[]) =>
+    Object.assign(new Error("m"), { name: "TransactionCanceledException", CancellationReasons });
+  const item = { by: { S: "another" } };
+  const race = cancelled({ Code: "None" }, { Code: "ConditionalCheckFailed", Item: item });
+  const unknown = { known: false, item: undefined };
+  expect(conflictsIn(race)).toEqual([unknown, { known: true, item }]);
+  expect(conflictsIn(cancelled({ Code: "TransactionConflict" }))).toEqual([unknown]);
+  const throttled = cancelled({ Code: "ConditionalCheckFailed" }, { Code: "ThrottlingError" });
+  expect(conflictsIn(throttled)).toBeNull();
+});
+
 describe.skipIf(!available)("DynamoDB behind a network that swallows answers", () => {
   async function openLedger() {
     const options = freshOptions();

@@ -15,11 +15,12 @@ export const TROUBLES = {
   lost: (at: number): Trouble => {
     return (proxy) => proxy.loseReply(at);
   },
-  /** Its reply is lost, and its repetition meets a transaction. */
-  met: (at: number): Trouble => {
+  /** Its reply is lost, and its repetition meets a transaction, or has another's token. */
+  unknown: (at: number): Trouble => {
     return (proxy) => {
       proxy.loseReply(at);
       proxy.conflictAt(at + 1);
+      proxy.changeToken(at + 1);
     };
   },
   /** The other side does all it has to do before it is answered. */
