@@ -14,6 +14,7 @@ export const HEAVY: readonly string[] = [
   "test/crash/fan-out.test.ts",
   "test/planted/planted-bugs.test.ts",
   "test/contracts/ledger-race.test.ts",
+  "test/contracts/interleavings.dynamodb.test.ts",
   "test/docs/tutorial.test.ts",
   "test/integration/pipeline-everywhere.test.ts",
   "test/crash/ingest-zombie.test.ts",

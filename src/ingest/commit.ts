@@ -1,6 +1,7 @@
 // Commit: seals outcome and effects in one atomic write.
 //   M1. What is answered "committed" is durable, with all its effects, or with none if it was
-//       superseded; whatever else is answered, none of them happened here.
+//       superseded; whatever else is answered, none of them happened here. But a direct commit
+//       that is asked for again (M3) may be told that it is a duplicate, of itself.
 //   M2. A lease that may have been lost is not committed under, although the ledger would refuse an
 //       old fence by itself: a handler that was aborted must not win by luck.
 //   M3. A ledger that does not answer is asked again with the same words, which is safe; a sink

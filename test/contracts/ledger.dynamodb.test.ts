@@ -1,9 +1,12 @@
-import { CreateTableCommand, DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import {
+  CreateTableCommand,
+  DeleteItemCommand,
+  DynamoDBClient,
+  PutItemCommand,
+} from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import type { ObjectRef, RecordKey } from "../../src/core/record-state.ts";
 import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { addMs, days, epochMs, seconds } from "../../src/core/units.ts";
-import type { Ledger } from "../../src/ports/ledger.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { ledger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
 import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
@@ -31,7 +34,7 @@ describe.skipIf(!available)("DynamoDB", () => {
       ...{ expiresAt: addMs(clock.now(), days(45)), owner: "w", leaseUntil: clock.now() },
     } as const;
     const key = recordKey("a");
-    const row = toRecordItem(recordPk(scope, key), record, "", { version: 1, by: "former" });
+    const row = toRecordItem(recordPk(scope, key), record, "", "former");
     await client.send(new PutItemCommand({ TableName: options.table, Item: row }));
 
     const careful = createDynamoLedger({ clock, random }, { ...options, migrate: false });
@@ -107,52 +110,29 @@ describe.skipIf(!available)("DynamoDB", () => {
     await ledger.close();
   });
 
-  describe("a copy that is looked up while another commits the same event", () => {
+  test("a purge leaves alone what was deleted and made anew behind its back", async () => {
+    await using proxy = await createLossyProxy(endpoint);
+    const options = freshOptions();
+    const own = createManualClock(FAR_AHEAD);
+    const other = await createDynamoLedger({ clock: own, random }, options);
+    const through = { ...options, endpoint: proxy.endpoint };
+    const ours = await createDynamoLedger({ clock: own, random }, through);
+    const client = new DynamoDBClient(options);
     const scope = { pipeline: "orders", generation: 1 };
-    const lease = { owner: "w", leaseMs: seconds(30) };
-    const receivedAt = clock.now();
-    const direct = { owner: "v", receivedAt, startedAt: receivedAt, digest: "d" };
-    const note = { kind: "tried", name: "a", at: receivedAt, count: 1, body: "" } as const;
-    type Copy = { readonly key: RecordKey; readonly object: ObjectRef };
-
-    test.each<[string, (ours: Ledger, copy: Copy) => Promise<readonly { kind: string }[]>]>([
-      ["by a claim", (ours, copy) => ours.claim(scope, [{ ...copy, receivedAt }], lease)],
-      [
-        "by a claim with a note",
-        (ours, copy) => ours.claim(scope, [{ ...copy, receivedAt, note }], lease),
-      ],
-      ["by a direct commit", (ours, copy) => ours.commitDirect(scope, [{ ...copy, ...direct }])],
-    ])("%s is no work, at whichever request that is", async (_, ask) => {
-      await using proxy = await createLossyProxy(endpoint);
-      const options = freshOptions();
-      const other = await createDynamoLedger({ clock, random }, options);
-      const through = { ...options, endpoint: proxy.endpoint };
-      const ours = await createDynamoLedger({ clock, random }, through);
-      for (let requests = 0, asked = true; asked; requests += 1) {
-        asked = false;
-        const named = { bucket: "in", key: `${requests}.csv` };
-        const former = { ...named, sequencer: "01" };
-        const object = { ...named, sequencer: "02" };
-        const key = recordKey(`event ${requests}`);
-        const before = { ...direct, key: recordKey(`former ${requests}`), object: former };
-        await other.commitDirect(scope, [before]);
-        const [claim] = await other.claim(scope, [{ key, receivedAt, object }], lease);
-        if (claim?.kind !== "claimed") throw new Error("not claimed");
-        proxy.meanwhile(requests, async () => {
-          asked = true;
-          const commit = { key, fence: claim.fence, digest: "d", object };
-          expect(await other.commit(scope, [commit])).toEqual([{ kind: "committed" }]);
-        });
-        const [answer] = await ask(ours, { key, object });
-        const record = (await other.show(scope, key))?.record;
-        expect([answer?.kind, record?.kind]).toBeOneOf([
-          ["duplicate", "committed"],
-          ["busy", asked ? "committed" : "claimed"],
-        ]);
-        if (!asked) expect(requests).toBeGreaterThan(1);
-      }
-      await Promise.all([other.close(), ours.close()]);
+    const key = recordKey("a");
+    const claim = () =>
+      other.claim(scope, [{ key, receivedAt: own.now() }], { owner: "w", leaseMs: seconds(30) });
+    await claim();
+    own.advance(days(46));
+    proxy.meanwhile(0, async () => {
+      const Key = { pk: { S: recordPk(scope, key) } };
+      await client.send(new DeleteItemCommand({ TableName: options.table, Key }));
+      expect(await claim()).toMatchObject([{ kind: "claimed", attempt: 1 }]);
     });
+    expect(await ours.purge(10)).toBe(0);
+    expect((await ours.show(scope, key))?.record.kind).toBe("claimed");
+    client.destroy();
+    await Promise.all([other.close(), ours.close()]);
   });
 
   test("sink writes are refused, as the store cannot carry them", async () => {

@@ -2,7 +2,9 @@
 // sees a server's error, or nothing at all, and asks again. It can hold one back, too, while
 // somebody else is at work.
 
-import { createServer } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { Agent, createServer, request as send } from "node:http";
+import { buffer, text } from "node:stream/consumers";
 
 export interface LossyProxy extends AsyncDisposable {
   readonly endpoint: string;
@@ -12,41 +14,104 @@ export interface LossyProxy extends AsyncDisposable {
   silence(action: string, times: number): void;
   /** Has the work done between a request from now on, 0 for the next, and its reply. */
   meanwhile(nth: number, work: () => Promise<void>): void;
+  /** Loses the reply to a request from now on, 0 for the next, whatever it was. */
+  loseReply(nth: number): void;
+  /** Refuses a request from now on, if it writes one item, as if that were in a transaction. */
+  conflictAt(nth: number): void;
+  /** Gives a request from now on, if it is a transaction, another token than it came with. */
+  changeToken(nth: number): void;
   /** How many replies were lost. */
   lost(): number;
+  /** How many requests have come. */
+  requests(): number;
+}
+
+const SINGLE_WRITES: ReadonlySet<string> = new Set(["PutItem", "UpdateItem", "DeleteItem"]);
+
+interface Reply {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/** Sends a request on and brings its answer, over a connection that is kept. */
+async function forward(
+  target: string,
+  agent: Agent,
+  { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: string },
+): Promise<Reply> {
+  return await new Promise((resolve, reject) => {
+    const sent = send(target, { method: "POST", agent, headers }, async (answer) => {
+      resolve({ status: answer.statusCode ?? 0, body: await buffer(answer) });
+    });
+    sent.once("error", reject);
+    sent.end(body);
+  });
+}
+
+/** What is to go wrong, and what has come and gone so far. */
+interface Plan {
+  losing: string | null;
+  silenced: { readonly action: string; readonly times: number };
+  losingAt: number;
+  conflictingAt: number;
+  tokenAt: number;
+  between: { readonly at: number; readonly work: () => Promise<void> };
+  requests: number;
+  lost: number;
+}
+
+/** The reply to a request, or null for none at all. */
+async function replyTo(
+  request: IncomingMessage,
+  plan: Plan,
+  pass: (edit: (body: string) => string) => Promise<Reply>,
+): Promise<Reply | null> {
+  const at = plan.requests;
+  plan.requests += 1;
+  const action = String(request.headers["x-amz-target"]).split(".")[1] ?? "";
+  if (at === plan.conflictingAt && SINGLE_WRITES.has(action)) {
+    return fault(400, "TransactionConflictException");
+  }
+  const reply = await pass(at === plan.tokenAt ? withOtherToken : (body) => body);
+  if (at === plan.between.at) await plan.between.work();
+  const { silenced } = plan;
+  if (action === silenced.action && silenced.times > 0) {
+    plan.silenced = { action, times: silenced.times - 1 };
+    plan.lost += 1;
+    return null;
+  }
+  const isNext = reply.status === 200 && action === plan.losing;
+  if (at !== plan.losingAt && !isNext) return reply;
+  if (isNext) plan.losing = null;
+  plan.lost += 1;
+  return fault(500, "InternalServerError");
+}
+
+function withOtherToken(body: string): string {
+  return body.replace(/(?<="ClientRequestToken":")[^"]+/, (token) =>
+    token.split("").reverse().join(""),
+  );
+}
+
+function fault(status: number, type: string): Reply {
+  return { status, body: Buffer.from(JSON.stringify({ __type: type, message: "lost" })) };
 }
 
 export async function createLossyProxy(target: string): Promise<LossyProxy> {
-  let losing: string | null = null;
-  let silenced = { action: "", times: 0 };
-  let lost = 0;
-  let between = { requests: -1, work: async () => {} };
+  const agent = new Agent({ keepAlive: true });
+  const plan: Plan = {
+    ...{ losing: null, silenced: { action: "", times: 0 }, losingAt: -1, conflictingAt: -1 },
+    ...{ tokenAt: -1, between: { at: -1, work: async () => {} }, requests: 0, lost: 0 },
+  };
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const headers = new Headers();
-    for (const name of ["x-amz-target", "x-amz-date", "authorization", "content-type"]) {
-      headers.set(name, String(request.headers[name]));
-    }
-    const answer = await fetch(target, { method: "POST", headers, body: Buffer.concat(chunks) });
-    const body = Buffer.from(await answer.arrayBuffer());
-    response.setHeader("content-type", "application/x-amz-json-1.0");
-    const action = String(request.headers["x-amz-target"]).split(".")[1];
-    if (between.requests-- === 0) await between.work();
-    if (action === silenced.action && silenced.times > 0) {
-      silenced.times -= 1;
-      lost += 1;
-      return; // The connection stays open until the client or the test is over.
-    }
-    if (answer.ok && action === losing) {
-      losing = null;
-      lost += 1;
-      response.statusCode = 500;
-      response.end(JSON.stringify({ __type: "InternalServerError", message: "lost" }));
-      return;
-    }
-    response.statusCode = answer.status;
-    response.end(body);
+    const body = await text(request);
+    const { headers } = request;
+    const reply = await replyTo(request, plan, (edit) =>
+      forward(target, agent, { headers, body: edit(body) }),
+    );
+    if (reply === null) return; // The connection stays open until the client or the test is over.
+    response.writeHead(reply.status, { "content-type": "application/x-amz-json-1.0" });
+    response.end(reply.body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
@@ -54,18 +119,29 @@ export async function createLossyProxy(target: string): Promise<LossyProxy> {
   return {
     endpoint: `http://127.0.0.1:${address.port}`,
     loseNext(action) {
-      losing = action;
+      plan.losing = action;
     },
     silence(action, times) {
-      silenced = { action, times };
+      plan.silenced = { action, times };
     },
     meanwhile(nth, work) {
-      between = { requests: nth, work };
+      plan.between = { at: plan.requests + nth, work };
     },
-    lost: () => lost,
+    loseReply(nth) {
+      plan.losingAt = plan.requests + nth;
+    },
+    conflictAt(nth) {
+      plan.conflictingAt = plan.requests + nth;
+    },
+    changeToken(nth) {
+      plan.tokenAt = plan.requests + nth;
+    },
+    lost: () => plan.lost,
+    requests: () => plan.requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+      agent.destroy();
     },
   };
 }

@@ -70,9 +70,21 @@ describe("a table whose endpoint takes requests", () => {
 
 test("a transaction that is still in progress is of unknown outcome, and not a lost race", () => {
   const error = Object.assign(new Error("m"), { name: "TransactionInProgressException" });
-  expect(conflictsIn(error, 2)).toBeNull();
+  expect(conflictsIn(error)).toBeNull();
   expect(ledgerFault(error, "t")).toMatchObject(UNAVAILABLE);
   expect(outboxFault(error, "t")).toMatchObject({ code: "TG_OUTBOX_UNAVAILABLE" });
+});
+
+test("a cancelled transaction brings what stood in its way, unless it was no race", () => {
+  const cancelled = (...CancellationReasons: { Code: string; Item?: object }[]) =>
+    Object.assign(new Error("m"), { name: "TransactionCanceledException", CancellationReasons });
+  const item = { by: { S: "another" } };
+  const race = cancelled({ Code: "None" }, { Code: "ConditionalCheckFailed", Item: item });
+  const unknown = { known: false, item: undefined };
+  expect(conflictsIn(race)).toEqual([unknown, { known: true, item }]);
+  expect(conflictsIn(cancelled({ Code: "TransactionConflict" }))).toEqual([unknown]);
+  const throttled = cancelled({ Code: "ConditionalCheckFailed" }, { Code: "ThrottlingError" });
+  expect(conflictsIn(throttled)).toBeNull();
 });
 
 describe.skipIf(!available)("DynamoDB behind a network that swallows answers", () => {

@@ -27,21 +27,31 @@ const RACES: ReadonlySet<string> = new Set([
   "TransactionConflict",
 ]);
 
+/** Why a transaction was cancelled, as far as one of its items knows. */
+interface Reason {
+  readonly Code?: string;
+  readonly Item?: Item;
+}
+
+/** Only the item whose condition failed comes along; of the others nothing is learned. */
+function conflictOf({ Code, Item: item }: Reason): Conflict {
+  return Code === "ConditionalCheckFailed" ? { known: true, item } : UNKNOWN;
+}
+
 /** The conflicts of a failed write, one per item written, or null if it failed otherwise. */
-export function conflictsIn(error: unknown, items: number): Conflict[] | null {
+export function conflictsIn(error: unknown): Conflict[] | null {
   switch (nameOf(error)) {
     case "ConditionalCheckFailedException":
       return [{ known: true, item: (error as { Item?: Item }).Item }];
     case "TransactionCanceledException": {
-      const reasons = (error as { CancellationReasons?: { Code?: string }[] }).CancellationReasons;
+      const { CancellationReasons: reasons } = error as { CancellationReasons?: Reason[] };
       const lost = reasons?.every(({ Code = "None" }) => RACES.has(Code)) ?? false;
-      return lost ? Array.from({ length: items }, () => UNKNOWN) : null;
+      return lost && reasons !== undefined ? reasons.map(conflictOf) : null;
     }
+    case "TransactionConflictException":
+      return [UNKNOWN]; // Of a single item that somebody's transaction is about to change.
     // A transaction still in progress is our own, of an earlier try: its outcome is unknown, and to
     // decide anew might do twice what it is about to do. It is left to the default.
-    case "TransactionConflictException":
-      // After a cancelled transaction the other items may have moved, too: read them all again.
-      return Array.from({ length: items }, () => UNKNOWN);
     default:
       return null;
   }

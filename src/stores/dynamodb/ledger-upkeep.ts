@@ -13,7 +13,7 @@ import type { ScopeCounts, ScopeStats } from "../../core/scope-stats.ts";
 import { compareScopes, noCounts } from "../../core/scope-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Item } from "./faults.ts";
-import { nameOf } from "./faults.ts";
+import { conflictsIn } from "./faults.ts";
 import { parsePk } from "./record-items.ts";
 
 export interface UpkeepParts {
@@ -30,28 +30,29 @@ async function* scan({ client, table }: UpkeepParts): AsyncGenerator<Item> {
     {
       TableName: table,
       ConsistentRead: true,
-      ProjectionExpression: "pk, st, #exp, v",
-      ExpressionAttributeNames: { "#exp": "exp" },
+      ProjectionExpression: "pk, st, #exp, #by",
+      ExpressionAttributeNames: { "#exp": "exp", "#by": "by" },
     },
   );
   for await (const { Items = [] } of pages) yield* Items;
 }
 
 /** Deletes an item unless it has changed since it was read. */
-async function drop({ client, table }: UpkeepParts, { pk, v }: Item): Promise<boolean> {
+async function drop({ client, table }: UpkeepParts, { pk, by }: Item): Promise<boolean> {
   try {
     await client.send(
       new DeleteItemCommand({
         TableName: table,
         Key: { pk: present(pk, "the key of an item") },
-        ConditionExpression: "v = :v",
-        ExpressionAttributeValues: { ":v": present(v, "the version of an item") },
+        ConditionExpression: "#by = :by", // I1
+        ExpressionAttributeNames: { "#by": "by" },
+        ExpressionAttributeValues: { ":by": present(by, "the write of an item") },
       }),
     );
     return true;
   } catch (error) {
-    if (nameOf(error) === "ConditionalCheckFailedException") return false;
-    throw error;
+    if (conflictsIn(error) === null) throw error;
+    return false;
   }
 }
 

@@ -1,5 +1,5 @@
-// Note items: notes as items of the table, and back. They carry `v` and `by` as records do (I1, I2
-// of record-items.ts), and `np` and `nm`, by which the index finds them.
+// Note items: notes as items of the table, and back. They carry `by` as records do (I1, I2 of
+// record-items.ts), and `np` and `nm`, by which the index finds them.
 
 import { present } from "../../core/assert.ts";
 import type { NoteKind } from "../../core/ledger-requests.ts";
@@ -7,12 +7,12 @@ import type { StoredNote } from "../../core/note.ts";
 import type { LedgerScope } from "../../core/record-state.ts";
 import { epochMs } from "../../core/units.ts";
 import type { Item } from "./faults.ts";
-import { ttlOf } from "./record-items.ts";
+import { ttlOf, writeOf } from "./record-items.ts";
 
 export interface NoteItemState {
   readonly note: StoredNote | null;
-  /** 0 when there is no item. */
-  readonly version: number;
+  /** The write that made the item; null when there is none. */
+  readonly by: string | null;
 }
 
 /** The partition of the index: a scope's notes of one kind. */
@@ -25,16 +25,11 @@ export function notePk(scope: LedgerScope, kind: NoteKind, name: string): string
   return `n#${notePartition(scope, kind)}#${name}`;
 }
 
-export function toNoteItem(
-  scope: LedgerScope,
-  note: StoredNote,
-  write: { readonly version: number; readonly by: string },
-): Item {
+export function toNoteItem(scope: LedgerScope, note: StoredNote, by: string): Item {
   const { kind, name, at, count, body, expiresAt } = note;
   return {
     pk: { S: notePk(scope, kind, name) },
-    v: { N: String(write.version) },
-    by: { S: write.by },
+    by: { S: by },
     np: { S: notePartition(scope, kind) },
     nm: { S: name },
     nat: { N: String(at) },
@@ -46,7 +41,7 @@ export function toNoteItem(
 }
 
 export function fromNoteItem(kind: NoteKind, item: Item | undefined): NoteItemState {
-  if (item === undefined) return { note: null, version: 0 };
+  if (item === undefined) return { note: null, by: null };
   const numberIn = (name: string) => Number(present(item[name]?.N, `the number ${name} of a note`));
   const note = {
     kind,
@@ -56,5 +51,5 @@ export function fromNoteItem(kind: NoteKind, item: Item | undefined): NoteItemSt
     body: present(item.txt?.S, "the body of a note"),
     expiresAt: epochMs(numberIn("exp")),
   };
-  return { note, version: numberIn("v") };
+  return { note, by: writeOf(item) };
 }

@@ -50,14 +50,13 @@ async function addNote(table: LedgerTable, adding: Adding): Promise<void> {
       await sendAddition(table, adding, seen);
       return;
     } catch (error) {
-      const conflict = conflictsIn(error, 1)?.[0];
+      const conflict = conflictsIn(error)?.[0];
       if (conflict === undefined) throw error;
       if (conflict.item?.by?.S === adding.by) return; // O2
       seen = conflict.item;
     }
   }
-  const message = `a note lost ${TRIES_MAX} races for its item`;
-  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
+  throw lostRaces();
 }
 
 /** The request that is right if the item is as it was last seen (O1). */
@@ -67,13 +66,13 @@ async function sendAddition(
   seen: Item | undefined,
 ): Promise<void> {
   const { scope, note, now, by } = adding;
-  const { note: stored, version } = fromNoteItem(note.kind, seen);
+  const { note: stored, by: former } = fromNoteItem(note.kind, seen);
   const live = liveNote(stored, now);
   if (stored !== null && live === null) {
     const { retentionMs } = table;
     const fresh = mergeNote(null, note, { now, retentionMs });
-    const row = toNoteItem(scope, fresh, { version: version + 1, by });
-    await table.client.send(new PutItemCommand(putIf(table, row, version)));
+    const row = toNoteItem(scope, fresh, by);
+    await table.client.send(new PutItemCommand(putIf(table, row, former)));
     return;
   }
   const replaces = live === null || live.at <= note.at;
@@ -95,7 +94,7 @@ function additionOf(
       ? `attribute_not_exists(pk) OR (${kept} <= :at)`
       : `${kept} > :at`,
     UpdateExpression: `SET exp = :exp, #ttl = :ttl, #by = :by
-      ${replaces ? ", np = :np, nm = :nm, nat = :at, txt = :txt" : ""} ADD cnt :cnt, v :one`,
+      ${replaces ? ", np = :np, nm = :nm, nat = :at, txt = :txt" : ""} ADD cnt :cnt`,
     ExpressionAttributeNames: { "#ttl": "ttl", "#by": "by" },
     ExpressionAttributeValues: {
       ":now": { N: String(now) },
@@ -104,7 +103,6 @@ function additionOf(
       ":ttl": ttlOf(expiresAt),
       ":by": { S: by },
       ":cnt": { N: String(count) },
-      ":one": { N: "1" },
       ...(replaces && {
         ":np": { S: notePartition(scope, kind) },
         ":nm": { S: name },
@@ -113,6 +111,24 @@ function additionOf(
     },
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
   };
+}
+
+async function removeNote({ client, table }: LedgerTable, pk: string): Promise<void> {
+  const command = { TableName: table, Key: { pk: { S: pk } } };
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    try {
+      await client.send(new DeleteItemCommand(command));
+      return;
+    } catch (error) {
+      if (conflictsIn(error) === null) throw error; // Else it is in a transaction just now.
+    }
+  }
+  throw lostRaces();
+}
+
+function lostRaces(): TidegateError {
+  const message = `a note lost ${TRIES_MAX} races for its item`;
+  return new TidegateError("TG_LEDGER_UNAVAILABLE", message);
 }
 
 /** The items of those keys, by key; those that are gone are left out. */
@@ -191,11 +207,6 @@ export function createNoteStore({ table, clock, guard }: NoteParts): NoteStore {
     list: (scope, kind, page) =>
       guard(() => listNotes(table, { scope, kind, now: clock.now() }, page)),
     remove: (scope, kind, names) =>
-      guard(() =>
-        inParallel(names, async (name) => {
-          const Key = { pk: { S: notePk(scope, kind, name) } };
-          await table.client.send(new DeleteItemCommand({ TableName: table.table, Key }));
-        }),
-      ),
+      guard(() => inParallel(names, (name) => removeNote(table, notePk(scope, kind, name)))),
   };
 }

@@ -3,8 +3,9 @@
 //       on another connection, so that one dead connection costs one limit and nothing else.
 //   L2. When all tries went unanswered the outcome is unknown: DynamoDB may have done it. It is
 //       told as a table that cannot be used now, never as refused and never as done.
-//   L3. A write that is tried again after it was done must find that out: by the name it left on
-//       its item (I2 of record-items.ts), or by the token that the SDK gives each transaction.
+//   L3. A write that is tried again after it was done must find that out: by the token that the
+//       SDK gives each transaction, or by the name it left on its items (I2 of record-items.ts),
+//       which is there for longer than DynamoDB knows a token.
 
 import type { DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";

@@ -3,9 +3,9 @@
 //       row and list change in one transaction, so that neither knows more than the other.
 //   I2. Every write of a row is on the condition that its version is the one that was read.
 //   I3. A version names its write. A write repeated by the SDK after a lost reply finds its own
-//       version and knows that it has succeeded; a transaction has the SDK's token for that.
+//       version and knows that it has succeeded, be it a transaction whose token is not known.
 
-import type { DynamoDBClient, Put, TransactWriteItem } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient, TransactWriteItem } from "@aws-sdk/client-dynamodb";
 import {
   GetItemCommand,
   PutItemCommand,
@@ -107,47 +107,40 @@ export async function replaceRow(
   row: OutboxRow | null,
 ): Promise<boolean> {
   const TableName = table.table;
-  const condition =
-    seen.version === undefined
-      ? { ConditionExpression: "attribute_not_exists(pk)" }
-      : {
-          ConditionExpression: "version = :seen",
-          ExpressionAttributeValues: { ":seen": { S: seen.version } },
-        };
+  const condition = { TableName, ...unlessChanged(seen) };
   const lists = listChanges(TableName, target, seen.row, row);
-  if (row !== null && lists.length === 0) {
-    return await putRow(table, { ...condition, Item: toItem(table, target, row) });
-  }
+  const Item = row === null ? null : toItem(table, target, row);
   try {
+    if (Item !== null && lists.length === 0) {
+      await table.client.send(new PutItemCommand({ Item, ...condition }));
+      return true;
+    }
     const Key = rowKey(target, seen.row?.key ?? "");
     const change: TransactWriteItem =
-      row === null
-        ? { Delete: { TableName, Key, ...condition } }
-        : { Put: { TableName, Item: toItem(table, target, row), ...condition } };
+      Item === null ? { Delete: { Key, ...condition } } : { Put: { Item, ...condition } };
     const TransactItems = [change, ...lists]; // I1
     await table.client.send(new TransactWriteItemsCommand({ TransactItems }));
     return true;
   } catch (error) {
-    if (conflictsIn(error, 1) === null) throw error;
-    return false;
+    const conflicts = conflictsIn(error);
+    if (conflicts === null) throw error;
+    const ours = Item?.version?.S;
+    return ours !== undefined && conflicts.some(({ item }) => item?.version?.S === ours); // I3
   }
 }
 
-/** A row whose list stays the same is one item; false if another came first (I3). */
-async function putRow(
-  { client, table: TableName }: OutboxTable,
-  put: Omit<Put, "TableName"> & { readonly Item: Item },
-): Promise<boolean> {
-  const ReturnValuesOnConditionCheckFailure = "ALL_OLD";
-  try {
-    const input = { TableName, ...put, ReturnValuesOnConditionCheckFailure } as const;
-    await client.send(new PutItemCommand(input));
-    return true;
-  } catch (error) {
-    const conflict = conflictsIn(error, 1)?.[0];
-    if (conflict === undefined) throw error;
-    return conflict.item !== undefined && conflict.item.version?.S === put.Item.version?.S;
+/** The condition that a row is as it was seen (I2); if it is not, it comes with the refusal. */
+function unlessChanged({ version }: SeenRow) {
+  const ReturnValuesOnConditionCheckFailure = "ALL_OLD" as const;
+  if (version === undefined) {
+    const ConditionExpression = "attribute_not_exists(pk)";
+    return { ConditionExpression, ReturnValuesOnConditionCheckFailure };
   }
+  return {
+    ConditionExpression: "version = :seen",
+    ExpressionAttributeValues: { ":seen": { S: version } },
+    ReturnValuesOnConditionCheckFailure,
+  };
 }
 
 function listChanges(

@@ -9,7 +9,7 @@
 import { TidegateError } from "../../core/errors.ts";
 import { type ChangeRows, outboxChanges } from "../../core/outbox-calls.ts";
 import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
-import { createOutboxTaking } from "../../core/outbox-taking.ts";
+import { createOutboxTaking, type OutboxTaking } from "../../core/outbox-taking.ts";
 import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -107,7 +107,7 @@ async function decideRow<T>(
   throw new TidegateError("TG_OUTBOX_UNAVAILABLE", message);
 }
 
-/** Leases free rows one after the other; whoever loses a row leaves its group to the winner. */
+/** Leases free rows one after the other. */
 async function takeRows(
   table: OutboxTable,
   asked: {
@@ -125,16 +125,30 @@ async function takeRows(
     const page = await readList(table, "pending", target, { afterSeq, limit: PAGE_ROWS });
     for (const { key, seq } of page) {
       afterSeq = seq;
-      const seen = await readRow(table, target, key);
-      const { row } = seen;
-      if (row === undefined || row.seq !== seq || row.state !== "pending") continue;
-      const mine = taking.offer(row);
-      if (mine === null) continue;
-      if (await replaceRow(table, target, seen, mine)) taken.push(mine);
-      else taking.lose(row);
+      const mine = await takeRow(table, target, { key, seq }, taking);
+      if (mine !== null) taken.push(mine);
       if (taken.length >= limit) return taken;
     }
     if (page.length < PAGE_ROWS) return taken;
+  }
+}
+
+/** Leases one row, if it is to be had; one that changes meanwhile is judged as it is then. */
+async function takeRow(
+  table: OutboxTable,
+  target: string,
+  { key, seq }: { readonly key: string; readonly seq: number },
+  taking: OutboxTaking,
+): Promise<OutboxRow | null> {
+  for (let tries = 0; ; tries += 1) {
+    const seen = await readRow(table, target, key);
+    const { row } = seen;
+    if (row === undefined || row.seq !== seq || row.state !== "pending") return null;
+    const mine = taking.offer(row);
+    if (mine === null || (await replaceRow(table, target, seen, mine))) return mine;
+    if (tries < TRIES_MAX) continue;
+    taking.lose(row); // Whoever keeps changing it may have it, and its group with it.
+    return null;
   }
 }
 

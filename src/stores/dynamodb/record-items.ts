@@ -1,7 +1,9 @@
 // Record items: records and objects as items of the table, and back.
-//   I1. `v` grows with every write of an item: a condition on it is a condition on all of it.
-//   I2. `by` names the write that made the item. A write repeated by the SDK after a lost reply
-//       finds its own name and knows that it has succeeded.
+//   I1. `by` names the write that made the item, as no other write is named: a condition on it is
+//       a condition on all of the item, be it one that was deleted and made anew meanwhile, which
+//       a count of versions would take for the former.
+//   I2. A write repeated by the SDK after a lost reply finds its own name and knows that it has
+//       succeeded. The items of a transaction share one name, and any of them proves all.
 
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
@@ -20,13 +22,13 @@ import type { Item } from "./faults.ts";
 export interface RecordItemState {
   readonly record: RecordState;
   readonly log: string;
-  /** 0 when there is no item. */
-  readonly version: number;
+  /** The write that made the item; null when there is none. */
+  readonly by: string | null;
 }
 
 export interface ObjectItemState {
   readonly object: ObjectState | null;
-  readonly version: number;
+  readonly by: string | null;
 }
 
 // A pipeline's name holds no "#", nor does a bucket's; what may hold one comes last.
@@ -56,17 +58,11 @@ export function ttlOf(expiresAt: number): AttributeValue {
   return number(Math.ceil(expiresAt / 1_000));
 }
 
-export function toRecordItem(
-  pk: string,
-  record: StoredRecord,
-  log: string,
-  write: { readonly version: number; readonly by: string },
-): Item {
+export function toRecordItem(pk: string, record: StoredRecord, log: string, by: string): Item {
   const row = toColumns(record);
   const item: Item = {
     pk: text(pk),
-    v: number(write.version),
-    by: text(write.by),
+    by: text(by),
     st: text(row.state),
     fence: number(row.fence),
     att: number(row.attempts),
@@ -83,11 +79,16 @@ export function toRecordItem(
   return item;
 }
 
+/** The name of the write that made an item (I1). */
+export function writeOf(item: Item): string {
+  return present(item.by?.S, "the write of an item");
+}
+
 const numberIn = (item: Item, name: string): number =>
   Number(present(item[name]?.N, `the number ${name} of an item`));
 
 export function fromRecordItem(item: Item | undefined): RecordItemState {
-  if (item === undefined) return { record: ABSENT, log: "", version: 0 };
+  if (item === undefined) return { record: ABSENT, log: "", by: null };
   const record = fromColumns({
     state: present(item.st?.S, "the state of a record"),
     fence: numberIn(item, "fence"),
@@ -101,14 +102,13 @@ export function fromRecordItem(item: Item | undefined): RecordItemState {
     detail: item.det?.S ?? null,
   });
   const log = (item.log?.L ?? []).map((part) => part.S ?? "").join("");
-  return { record, log, version: numberIn(item, "v") };
+  return { record, log, by: writeOf(item) };
 }
 
-export function toObjectItem(pk: string, object: ObjectState, version: number, by: string): Item {
+export function toObjectItem(pk: string, object: ObjectState, by: string): Item {
   const { sequencer, appliedKey, expiresAt } = object;
   return {
     pk: text(pk),
-    v: number(version),
     by: text(by),
     seq: text(sequencer),
     key: text(appliedKey),
@@ -118,11 +118,11 @@ export function toObjectItem(pk: string, object: ObjectState, version: number, b
 }
 
 export function fromObjectItem(item: Item | undefined): ObjectItemState {
-  if (item === undefined) return { object: null, version: 0 };
+  if (item === undefined) return { object: null, by: null };
   const object = {
     sequencer: present(item.seq?.S, "the sequencer of an object"),
     appliedKey: recordKey(present(item.key?.S, "the applied key of an object")),
     expiresAt: epochMs(numberIn(item, "exp")),
   };
-  return { object, version: numberIn(item, "v") };
+  return { object, by: writeOf(item) };
 }

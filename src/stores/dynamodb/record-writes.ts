@@ -2,12 +2,16 @@
 //   W1. A new record is one conditional put, a held claim's commit one conditional update: one
 //       write unit each, and no read. A refusal brings the item along, so it is not read either.
 //   W2. Everything else reads consistently, asks the law, and writes on the condition that the
-//       item's version is the one the law was told of; losing that race starts over with what won.
+//       items are those the law was told of; losing that race starts over with what won.
 //   W3. Only a change of a record together with its object or a note is a transaction, which costs
 //       twice.
 //   W4. What the law is told of an object was read after what it is told of the record. The other
 //       way round a commit in between would show as a record that is done and an object that is
 //       not, which the law takes for a state that came back: work to be done again.
+//   W5. A refusal that goes by both of them holds for one moment at which both were so: nothing is
+//       written then that would prove it. Either the object was the same before and after the
+//       record was looked at, which costs nothing as it is read anyway, or the record still is.
+//   W6. A write whose outcome was not learned is known by its name wherever it is met (I2).
 
 import type { DynamoDBClient, Put } from "@aws-sdk/client-dynamodb";
 import {
@@ -53,11 +57,26 @@ export interface LedgerTable {
   nextWrite(): string;
 }
 
+interface Sight {
+  readonly item: Item | undefined;
+}
+
 /** Items as last seen; undefined where they have to be read. */
 interface Seen {
-  record: { readonly item: Item | undefined } | undefined;
-  object: { readonly item: Item | undefined } | undefined;
-  note: { readonly item: Item | undefined } | undefined;
+  record?: Sight | undefined;
+  /** As it was before the record was looked at (W5). */
+  objectBefore?: Sight | undefined;
+  object?: Sight | undefined;
+  note?: Sight | undefined;
+  /** The last write, which was refused or may have been (W6). */
+  tried?: { readonly by: string; readonly result: RecordResult };
+}
+
+/** Takes note of the record as it is now; its object has to be looked at after it (W4). */
+function seeRecord(seen: Seen, item: Item | undefined): void {
+  seen.record = { item };
+  seen.objectBefore = seen.object;
+  seen.object = undefined;
 }
 
 export async function getItem(
@@ -76,7 +95,7 @@ export async function runRecord(
   item: RecordItem,
   now: EpochMs,
 ): Promise<RecordResult> {
-  const seen: Seen = { record: undefined, object: undefined, note: undefined };
+  const seen: Seen = {};
   const { call } = item;
   const done = await commitClaim(table, scope, item, now, seen);
   if (done !== null) return done;
@@ -100,37 +119,35 @@ async function tryRecord(
   const { key, object: ref, note, call } = item;
   const pk = recordPk(scope, key);
   const objectKey = ref === null ? null : objectPk(scope, ref);
-  const guessed = seen.record !== undefined && seen.record.item === undefined;
-  if (seen.record === undefined) {
-    seen.record = { item: await getItem(table, pk) };
-    seen.object = undefined; // W4
-  }
+  if (seen.record === undefined) seeRecord(seen, await getItem(table, pk));
   if (objectKey !== null) seen.object ??= { item: await getItem(table, objectKey) };
-  const { record, log, version } = fromRecordItem(seen.record.item);
+  const { record, log, by: former } = fromRecordItem(seen.record?.item);
   const stored = fromObjectItem(seen.object?.item);
+  const { tried } = seen;
+  const isOurs = tried !== undefined && (former === tried.by || stored.by === tried.by);
+  if (isOurs) return tried.result; // W6
   const { retentionMs } = table;
   const sequencer = ref?.sequencer ?? null;
   const input = { key, record, object: stored.object, sequencer, now, retentionMs };
   const step = stepCall(input, call);
-  if (step.record === null && guessed) {
-    // Only a put would have proved the record absent, and none is due: look at it.
+  const agrees = ref === null || call.call === "commit" || sameItem(seen.objectBefore, seen.object);
+  if (step.record === null && !agrees) {
+    // No put is due that would prove the record to be so, be it seen or guessed: look at it (W5).
     const item = await getItem(table, pk);
-    if (item === undefined) return step.result;
-    seen.record = { item };
-    seen.object = undefined; // W4
-    return "again";
+    if (fromRecordItem(item).by !== former) {
+      seeRecord(seen, item);
+      return "again";
+    }
   }
   const by = table.nextWrite();
   const puts: Put[] = [];
   if (step.record !== null) {
     const grown = grownLog({ record, log }, step.entries, now);
-    const row = toRecordItem(pk, step.record, grown, { version: version + 1, by });
-    puts.push(putIf(table, row, version));
+    puts.push(putIf(table, toRecordItem(pk, step.record, grown, by), former));
     if (note !== null) puts.push(await notePut(table, scope, note, { now, by, seen }));
   }
   if (step.object !== null && objectKey !== null) {
-    const row = toObjectItem(objectKey, step.object, stored.version + 1, by);
-    puts.push(putIf(table, row, stored.version));
+    puts.push(putIf(table, toObjectItem(objectKey, step.object, by), stored.by));
   }
   return await write(table, puts, { step, by, seen });
 }
@@ -144,22 +161,28 @@ async function notePut(
 ): Promise<Put> {
   const { kind, name } = note;
   seen.note ??= { item: await getItem(table, notePk(scope, kind, name)) };
-  const { note: stored, version } = fromNoteItem(kind, seen.note.item);
+  const { note: stored, by: former } = fromNoteItem(kind, seen.note.item);
   const { retentionMs } = table;
   const merged = mergeNote(stored, note, { now, retentionMs });
-  return putIf(table, toNoteItem(scope, merged, { version: version + 1, by }), version);
+  return putIf(table, toNoteItem(scope, merged, by), former);
 }
 
-/** A put on the condition that the item is still of that version; 0 means absent. */
-export function putIf({ table }: LedgerTable, Item: Item, version: number): Put {
+/** Whether an object was the same at two looks at it (I1). */
+function sameItem(one: Sight | undefined, other: Sight | undefined): boolean {
+  return one !== undefined && fromObjectItem(one.item).by === fromObjectItem(other?.item).by;
+}
+
+/** A put on the condition that the item is still that write's (I1); null means absent. */
+export function putIf({ table }: LedgerTable, Item: Item, former: string | null): Put {
   return {
     TableName: table,
     Item,
-    ...(version === 0
+    ...(former === null
       ? { ConditionExpression: "attribute_not_exists(pk)" }
       : {
-          ConditionExpression: "v = :v",
-          ExpressionAttributeValues: { ":v": { N: String(version) } },
+          ConditionExpression: "#by = :former",
+          ExpressionAttributeNames: { "#by": "by" },
+          ExpressionAttributeValues: { ":former": { S: former } },
         }),
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
   };
@@ -186,15 +209,14 @@ async function write(
     }
     return step.result;
   } catch (error) {
-    const conflicts = conflictsIn(error, puts.length);
+    const conflicts = conflictsIn(error);
     if (conflicts === null) throw error;
-    const [conflict] = conflicts;
-    if (conflict?.item?.by?.S === by) return step.result; // I2
-    const found = conflict?.known ? { item: conflict.item } : undefined;
-    const recordFailed = step.record !== null;
-    seen.record = recordFailed && found?.item !== undefined ? found : undefined;
-    seen.object = undefined; // W4
+    if (conflicts.some(({ item }) => item?.by?.S === by)) return step.result; // I2
+    seen.tried = { by, result: step.result };
     seen.note = undefined;
+    const found = step.record === null ? undefined : conflicts[0]?.item;
+    if (found !== undefined) seeRecord(seen, found);
+    else seen.record = undefined;
     return "again";
   }
 }
@@ -219,7 +241,7 @@ async function commitClaim(
     UpdateExpression: `SET st = :committed, chg = :now, exp = :exp, #ttl = :ttl, lease = :zero,
       dig = :dig, #log = list_append(#log, :added), #by = :by
       ${detail === null ? "" : ", det = :det"}
-      REMOVE #owner ADD v :one`,
+      REMOVE #owner`,
     ExpressionAttributeNames: { "#ttl": "ttl", "#by": "by", "#owner": "owner", "#log": "log" },
     ExpressionAttributeValues: {
       ":claimed": { S: "claimed" },
@@ -229,7 +251,6 @@ async function commitClaim(
       ":exp": { N: String(expiresAt) },
       ":ttl": ttlOf(expiresAt),
       ":zero": { N: "0" },
-      ":one": { N: "1" },
       ":dig": { S: digest },
       ":added": { L: [{ S: added }] },
       ":by": { S: by },
@@ -241,7 +262,7 @@ async function commitClaim(
     await table.client.send(command);
     return { kind: "committed" };
   } catch (error) {
-    const conflict = conflictsIn(error, 1)?.[0];
+    const conflict = conflictsIn(error)?.[0];
     if (conflict === undefined) throw error;
     // The law answers a refused commit without writing, so an absent item is final, too.
     if (conflict.known && conflict.item === undefined) {
@@ -249,7 +270,7 @@ async function commitClaim(
       const input = { key, record: ABSENT, object: null, sequencer: null, now, retentionMs };
       return stepCall(input, item.call).result;
     }
-    if (conflict.known) seen.record = { item: conflict.item };
+    if (conflict.known) seeRecord(seen, conflict.item);
     return null;
   }
 }

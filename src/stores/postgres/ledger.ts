@@ -2,8 +2,9 @@
 //   P1. The common case is one statement and one round trip: new records are inserted unless they
 //       are there, held claims are committed if the fence is theirs. What such a statement leaves
 //       undone goes the long way: lock the rows, ask the law, write, in one transaction.
-//   P2. The law is told only of rows that are locked, or were absent and are then inserted; if an
-//       insert finds that another came first, the transaction is rolled back and run again.
+//   P2. The law is told only of rows that are locked, or were absent and are then inserted, or
+//       still are when their objects are locked; if another came first, the transaction is rolled
+//       back and run again.
 //   P3. Durability is the server's (fsync, synchronous_commit); `ledger check` tells if it is off.
 
 import type { Pool } from "pg";

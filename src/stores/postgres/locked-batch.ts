@@ -7,7 +7,7 @@ import { type NoteInput, sinkParams } from "../../core/ledger-requests.ts";
 import type { RecordResult } from "../../core/record-call.ts";
 import { stepCall } from "../../core/record-call.ts";
 import { grownLog } from "../../core/record-log.ts";
-import type { Fence, ObjectState } from "../../core/record-state.ts";
+import type { Fence, ObjectState, RecordKey } from "../../core/record-state.ts";
 import { ABSENT } from "../../core/record-state.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { sinkFault } from "./faults.ts";
@@ -54,6 +54,7 @@ async function decide(
   const applied: KeyedObject[] = [];
   const notes: NoteInput[] = [];
   const committed: { item: RecordItem; fence: Fence }[] = [];
+  const unproved: RecordKey[] = [];
   const results = items.map((item): RecordResult => {
     const { key, object: ref, note, call } = item;
     const found = records.get(key);
@@ -67,15 +68,30 @@ async function decide(
       if (note !== null) notes.push(note);
       if (step.result.kind === "committed") committed.push({ item, fence: step.record.fence });
     }
+    if (found === undefined && step.result.kind === "stale") unproved.push(key);
     if (step.object !== null) applied.push({ ref: present(ref, "object"), object: step.object });
     return step.result;
   });
+  if (await anyFound(client, scopeId, unproved)) return LOST; // P2
   if ((await insertRecords(client, scopeId, fresh)).size < fresh.length) return LOST; // P2
   await updateRecords(client, scopeId, changed);
   if (!(await saveObjects(client, scopeId, applied, objects))) return LOST; // P2
   await addNotes(client, scopeId, notes, { now, retentionMs });
   for (const one of committed) await runWrites(client, sinkStatements, one);
   return results;
+}
+
+/**
+ * Whether one of the records is there, although it was not before its object was locked: then its
+ * own commit may be what made it look stale. Nothing is inserted that would find that out.
+ */
+async function anyFound(
+  client: PoolClient,
+  scopeId: number,
+  keys: readonly RecordKey[],
+): Promise<boolean> {
+  if (keys.length === 0) return false;
+  return (await selectRecords(client, scopeId, keys, { lock: false })).size > 0;
 }
 
 async function runWrites(

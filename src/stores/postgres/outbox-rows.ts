@@ -58,7 +58,7 @@ export async function updateRow(client: PoolClient, row: OutboxRow): Promise<voi
 
 /**
  * Leases the oldest free rows in one statement. A row waits while an older one of its group is
- * another's; rows that another transaction is about to lease are passed over with their groups.
+ * another's; a row that another transaction is about to change is waited for.
  */
 export const TAKE = `
   WITH free AS (
@@ -74,12 +74,23 @@ export const TAKE = `
   UPDATE tidegate_outbox AS taken SET owner = $2, lease_until = $5
   FROM free WHERE taken.seq = free.seq RETURNING taken.*`;
 
+/**
+ * Whether one of the rows has an older one of its group that is another's by now. The statement
+ * above had to wait for that one and dropped it, but judged those behind it by what it was before.
+ */
+export const PASSED = `
+  SELECT 1 FROM tidegate_outbox AS own JOIN tidegate_outbox AS older
+    ON older.target = own.target AND older.group_id = own.group_id AND older.seq < own.seq
+  WHERE own.seq = ANY ($1::bigint[]) AND older.state = 'pending'
+    AND older.owner <> $2 AND older.lease_until > $3 LIMIT 1`;
+
 export const UNSETTLED = `
   SELECT * FROM tidegate_outbox WHERE target = $1 AND state = 'sent' AND NOT settled
     AND seq > $2 AND sent_at <= $3 ORDER BY seq LIMIT $4`;
 
+/** Says twice what has expired: a row that was waited for is judged anew by the first alone. */
 export const PURGE = `
-  DELETE FROM tidegate_outbox WHERE seq IN
+  DELETE FROM tidegate_outbox WHERE expires_at <= $1 AND seq IN
     (SELECT seq FROM tidegate_outbox WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`;
 
 export async function findRow(

@@ -2,7 +2,8 @@
 //   P1. The law is told only of rows that are locked, or were absent and are then inserted; if an
 //       insert finds that another came first, the transaction is rolled back and run again.
 //   P2. Takers exclude one another per target by an advisory lock, so that two of them cannot share
-//       out one group between them.
+//       out one group between them. Registering and republishing lease rows, too, without it: what
+//       was taken past a row that one of them leased meanwhile is given back and taken anew.
 
 import type { PoolClient } from "pg";
 import { type ChangeRows, outboxChanges, type RowLaw } from "../../core/outbox-calls.ts";
@@ -19,6 +20,7 @@ import {
   findRow,
   insertRow,
   lockRows,
+  PASSED,
   PURGE,
   selectStats,
   TAKE,
@@ -95,14 +97,18 @@ async function takeRows(
   client: PoolClient,
   clock: Clock,
   asked: { readonly target: string; readonly limit: number; readonly lease: OutboxLease },
-): Promise<OutboxRow[]> {
+): Promise<Raced<OutboxRow[]>> {
   const { target, limit, lease } = asked;
   const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, $2))"; // P2
   await client.query(lock, [target, TAKE_LOCK]);
   const now = clock.now();
   const until = addMs(now, lease.leaseMs);
   const { rows } = await client.query(TAKE, [target, lease.owner, now, limit, until]);
-  return rows.map(fromOutboxColumns).sort((a, b) => a.seq - b.seq);
+  const taken = rows.map(fromOutboxColumns).sort((a, b) => a.seq - b.seq);
+  const grouped = taken.filter(({ groupId }) => groupId !== null).map(({ seq }) => seq);
+  if (grouped.length === 0) return taken;
+  const passed = await client.query(PASSED, [grouped, lease.owner, now]);
+  return passed.rows.length > 0 ? LOST : taken;
 }
 
 async function registerAll(

@@ -1,0 +1,118 @@
+// Interleavings on PostgreSQL: what a statement does that had to wait for a row. It goes on with
+// that row as it is then, but with all others as they were when it began. Each test holds a row,
+// waits until the store waits for it, changes it and lets go.
+
+import pg from "pg";
+import { describe, expect, test } from "vitest";
+import { recordKey } from "../../src/core/record-state.ts";
+import { days, seconds } from "../../src/core/units.ts";
+import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
+import { usePostgres } from "./database-servers.ts";
+import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
+
+const { available, freshUrl } = await usePostgres();
+const LOOKS_MAX = 100_000;
+const TARGET = "q";
+const lease = (owner: string) => ({ owner, leaseMs: seconds(30) });
+const entry = (key: string) => ({
+  ...{ key, groupId: "g", dedupId: key, payloadDigest: "p", body: "b", attributes: {} },
+});
+
+/** Does the work while we hold what the first statement locks; then lets the second change it. */
+async function whileHeld<T>(
+  url: string,
+  [hold, change]: readonly [hold: string, change: string],
+  work: () => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query("BEGIN");
+    await client.query(hold);
+    const working = work();
+    await untilBlocked(client);
+    await client.query(change);
+    await client.query("COMMIT");
+    return await working;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Until somebody waits for what we hold. */
+async function untilBlocked(client: pg.Client): Promise<void> {
+  const waiting = `SELECT 1 FROM pg_stat_activity
+    WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))`;
+  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    if ((await client.query(waiting)).rows.length > 0) return;
+  }
+  throw new Error("nobody came to wait");
+}
+
+describe.skipIf(!available)("PostgreSQL", () => {
+  async function openOutbox() {
+    const url = await freshUrl();
+    const clock = createManualClock(FAR_AHEAD);
+    return { url, clock, outbox: await createPostgresOutbox({ clock }, { url }) };
+  }
+
+  test("a row whose older one was leased just now is not taken past it", async () => {
+    const { url, clock, outbox } = await openOutbox();
+    await outbox.register(TARGET, [entry("a"), entry("b")], lease("gone"));
+    clock.advance(seconds(60));
+    const until = clock.now() + seconds(30);
+    const hold = "SELECT 1 FROM tidegate_outbox WHERE key = 'a' FOR UPDATE";
+    const change = `UPDATE tidegate_outbox SET owner = 'other', lease_until = ${until}
+      WHERE key = 'a'`;
+    const taken = await whileHeld(url, [hold, change], () =>
+      outbox.take(TARGET, 10, lease("relay")),
+    );
+    expect(taken).toEqual([]);
+    expect(await outbox.find(TARGET, "b")).toMatchObject({ owner: "gone" });
+    clock.advance(seconds(60));
+    expect((await outbox.take(TARGET, 10, lease("relay"))).map(({ key }) => key)).toEqual([
+      ...["a", "b"],
+    ]);
+    await outbox.close();
+  });
+
+  test("a row that is to be sent again is not purged as the one that had expired", async () => {
+    const { url, clock, outbox } = await openOutbox();
+    await outbox.register(TARGET, [entry("a")], lease("w"));
+    await outbox.markSent(TARGET, [{ key: "a", epoch: 0, messageId: "m" }]);
+    clock.advance(days(46));
+    const hold = "SELECT 1 FROM tidegate_outbox FOR UPDATE";
+    const change = "UPDATE tidegate_outbox SET state = 'pending', epoch = 1, expires_at = NULL";
+    expect(await whileHeld(url, [hold, change], () => outbox.purge(10))).toBe(0);
+    expect(await outbox.find(TARGET, "a")).toMatchObject({ state: "pending", epoch: 1 });
+    await outbox.close();
+  });
+
+  test("a copy that waited for its own commit is a duplicate, and not stale", async () => {
+    const url = await freshUrl();
+    const clock = createManualClock(FAR_AHEAD);
+    const ledger = await createPostgresLedger({ clock }, { url });
+    const now = clock.now();
+    const scope = { pipeline: "orders", generation: 1 };
+    const object = (sequencer: string) => ({ bucket: "in", key: "o", sequencer });
+    const direct = { owner: "w", receivedAt: now, startedAt: now, digest: "d" };
+    const key = recordKey("a");
+    await ledger.commitDirect(scope, [{ ...direct, key: recordKey("z"), object: object("01") }]);
+    await ledger.commitDirect({ ...scope, generation: 2 }, [{ ...direct, key }]);
+    const columns = `key, state, fence, attempts, seen_at, changed_at, expires_at, lease_until,
+      owner, digest, detail, log`;
+    const hold = "SELECT 1 FROM tidegate_ledger_object FOR UPDATE";
+    const change = `UPDATE tidegate_ledger_object SET sequencer = '03', applied_key = 'a';
+      INSERT INTO tidegate_ledger_record (scope, ${columns})
+      SELECT (SELECT scope FROM tidegate_ledger_object), ${columns}
+      FROM tidegate_ledger_record WHERE key = 'a'`;
+    const note = { kind: "tried", name: "a", at: now, count: 1, body: "" } as const;
+    const copy = { key, receivedAt: now, object: object("02"), note };
+    const [claim] = await whileHeld(url, [hold, change], () =>
+      ledger.claim(scope, [copy], lease("v")),
+    );
+    expect(claim).toMatchObject({ kind: "duplicate", digest: "d" });
+    await ledger.close();
+  });
+});

@@ -1,0 +1,227 @@
+// Ledger moves: calls on one object and its two events, and the states to make them from, for tests
+// that let two of them meet. Clocks stand still, so that fences are known beforehand.
+
+import { fenceOf, type RecordKey, recordKey } from "../../src/core/record-state.ts";
+import type { DurationMs, EpochMs } from "../../src/core/units.ts";
+import { days, hours, msBetween, seconds, subtractMs } from "../../src/core/units.ts";
+import type { Ledger, NoteInput } from "../../src/ports/ledger.ts";
+import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
+import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
+
+export type Scope = Parameters<Ledger["show"]>[0];
+
+/** A ledger that can be made to lose what has expired in a scope, as time to live does. */
+export interface Player extends Ledger {
+  forget(scope: Scope): Promise<void>;
+}
+
+/** What can be known of a scope: its two records, the object and the note. */
+export const PARTS = ["a", "b", "object", "note"] as const;
+export type Part = (typeof PARTS)[number];
+
+/** One call. */
+export interface Move {
+  /** What may have a say in it, or be changed by it. */
+  readonly touches: readonly Part[];
+  /** Makes the call in somebody's name. */
+  make(ledger: Player, scope: Scope, owner: string): Promise<unknown>;
+}
+
+/** When the moves are made that start from a state. */
+export const NOW: EpochMs = FAR_AHEAD;
+/** When a state was reached: long enough ago for a short lease to be over. */
+const BEFORE = subtractMs(NOW, hours(1));
+/** Long enough ago for everything to be forgotten. */
+const LONG_BEFORE = subtractMs(NOW, days(50));
+
+export const A = recordKey("a");
+export const B = recordKey("b");
+export const FORMER = recordKey("former");
+export const OBJECT = { bucket: "in", key: "o.csv" } as const;
+export const NOTE = { kind: "tried", name: "n" } as const;
+
+const at = (sequencer: string) => ({ object: { ...OBJECT, sequencer } });
+const OLDEST = at("00");
+const OLDER = at("01");
+const EVENT = at("02");
+const NEWER = at("03");
+const NEWEST = at("04");
+const noted = (body: string) => ({ note: { ...NOTE, at: NOW, count: 1, body } });
+const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
+/** Of every claim that was made before. */
+const HELD = fenceOf(BEFORE);
+/** Of a claim that is made now. */
+const FRESH = fenceOf(NOW);
+
+type Request<M extends "claim" | "commit" | "commitDirect" | "fail"> = Partial<
+  Parameters<Ledger[M]>[1][number]
+>;
+
+function touched(key: RecordKey, more: { object?: unknown; note?: unknown } = {}): Part[] {
+  const record: Part[] = key === FORMER ? [] : [key === A ? "a" : "b"];
+  if (more.object !== undefined) record.push("object");
+  return more.note === undefined ? record : [...record, "note"];
+}
+
+const claim = (
+  key: RecordKey = A,
+  more: Request<"claim"> = {},
+  leaseMs: DurationMs = seconds(30),
+): Move => ({
+  touches: touched(key, more),
+  make: (ledger, scope, owner) =>
+    ledger.claim(scope, [{ key, receivedAt: NOW, ...more }], { owner, leaseMs }),
+});
+
+const direct = (key: RecordKey = A, more: Request<"commitDirect"> = {}): Move => ({
+  touches: touched(key, more),
+  make(ledger, scope, owner) {
+    const times = { receivedAt: NOW, startedAt: NOW };
+    return ledger.commitDirect(scope, [{ key, owner, ...times, digest: owner, ...more }]);
+  },
+});
+
+const commit = (key: RecordKey = A, more: Request<"commit"> = {}): Move => ({
+  touches: touched(key, more),
+  make: (ledger, scope) => ledger.commit(scope, [{ key, fence: HELD, digest: "d", ...more }]),
+});
+
+const fail = (more: Request<"fail"> = {}): Move => ({
+  touches: touched(A, more),
+  make(ledger, scope, owner) {
+    const attempt = { key: A, fence: HELD, owner, receivedAt: NOW, permanent: false, failure };
+    return ledger.fail(scope, [{ ...attempt, ...more }]);
+  },
+});
+
+const held = (make: (ledger: Ledger, scope: Scope) => Promise<unknown>): Move => ({
+  touches: ["a"],
+  make,
+});
+const renew = held((ledger, scope) => ledger.renew(scope, [{ key: A, fence: HELD }], seconds(60)));
+const release = held((ledger, scope) => ledger.release(scope, [{ key: A, fence: HELD }]));
+const reopen = held((ledger, scope) => ledger.reopen(scope, [A]));
+
+const addNote = (note: NoteInput): Move => ({
+  touches: ["note"],
+  make: (ledger, scope) => ledger.addNotes(scope, [note]),
+});
+const removeNote: Move = {
+  touches: ["note"],
+  make: (ledger, scope) => ledger.removeNotes(scope, NOTE.kind, [NOTE.name]),
+};
+const forget: Move = { touches: PARTS, make: (ledger, scope) => ledger.forget(scope) };
+
+export const MOVES: Readonly<Record<string, Move>> = {
+  claim: claim(),
+  "claim with object": claim(A, EVENT),
+  "claim with object and note": claim(A, { ...EVENT, ...noted("claimed") }),
+  "claim of the same state, put again": claim(A, NEWEST),
+  "claim of the newer event": claim(B, NEWER),
+  "claim of an older event": claim(B, OLDEST),
+  renew,
+  commit: commit(),
+  "commit with object": commit(A, EVENT),
+  "commit of the newer event": commit(B, NEWER),
+  "direct commit": direct(),
+  "direct commit with object": direct(A, EVENT),
+  "direct commit of the same state, put again": direct(A, NEWEST),
+  "direct commit of the newer event": direct(B, NEWER),
+  "direct commit of an older event": direct(B, OLDEST),
+  fail: fail(),
+  "fail for good with note": fail({ permanent: true, ...noted("parked") }),
+  "fail directly": fail({ fence: null }),
+  "fail directly with note": fail({ fence: null, ...noted("failed") }),
+  release,
+  reopen,
+  "add to the note": addNote(noted("added").note),
+  "remove the note": removeNote,
+};
+
+/** What the other side does in one go while ours waits for a reply. */
+export const RUNS: Readonly<Record<string, readonly Move[]>> = {
+  ...Object.fromEntries(Object.entries(MOVES).map(([name, move]) => [name, [move]])),
+  "claim, then commit": [claim(), commit(A, { ...EVENT, fence: FRESH })],
+  "release, then claim": [release, claim()],
+  "commit, then the newer event": [commit(A, EVENT), direct(B, NEWER)],
+  "reopen, then claim": [reopen, claim()],
+  "remove the note, then add": [removeNote, addNote(noted("added").note)],
+};
+
+/** A state, and how it is reached. */
+export interface Start {
+  readonly at: EpochMs;
+  readonly moves: readonly Move[];
+  /** What the other side may do besides. */
+  readonly runs?: Readonly<Record<string, readonly Move[]>>;
+}
+
+const reached = (...moves: readonly Move[]): Start => ({ at: BEFORE, moves });
+
+export const STARTS: Readonly<Record<string, Start>> = {
+  nothing: reached(),
+  "an older event applied": reached(direct(FORMER, OLDER)),
+  "claims of both events": reached(
+    direct(FORMER, OLDER),
+    claim(A, { ...EVENT, ...noted("first") }, hours(2)),
+    claim(B, NEWER, hours(2)),
+  ),
+  "a claim that ran out": reached(claim(A, EVENT)),
+  "a failure": reached(claim(A, { ...EVENT, ...noted("first") }), fail()),
+  "a parked record": reached(claim(A, EVENT), fail({ permanent: true, ...noted("first") })),
+  "a released claim": reached(claim(A, EVENT), release),
+  "a commit, and a claim of the newer event": reached(direct(A, EVENT), claim(B, NEWER, hours(2))),
+  "a commit without object": reached(claim(), commit()),
+  "commits of both events": reached(direct(A, EVENT), direct(B, NEWER)),
+  "a superseded commit": reached(claim(A, EVENT), direct(B, NEWER), commit(A, EVENT)),
+  "what is forgotten but still there": {
+    at: LONG_BEFORE,
+    moves: [direct(A, EVENT), addNote({ ...noted("old").note, at: LONG_BEFORE })],
+    runs: {
+      "time to live, then claim": [forget, claim(A, noted("claimed"))],
+      "time to live, then direct commit": [forget, direct(A, EVENT)],
+      "time to live, then the newer event": [forget, direct(B, NEWER)],
+    },
+  },
+};
+
+/** What is known of a scope, in the order of PARTS. */
+export async function look(ledger: Ledger, scope: Scope): Promise<readonly unknown[]> {
+  return await Promise.all([
+    ledger.show(scope, A),
+    ledger.show(scope, B),
+    ledger.showObject(scope, OBJECT.bucket, OBJECT.key),
+    ledger.findNote(scope, NOTE.kind, NOTE.name),
+  ]);
+}
+
+/** Answers of both sides, and what is left behind. */
+export interface Outcome {
+  readonly ours: unknown;
+  readonly theirs: readonly unknown[];
+  readonly left: readonly unknown[];
+}
+
+const SCOPE: Scope = { pipeline: "law", generation: 1 };
+const FORGET_MAX = 100;
+
+/** What the law gives, with our move, if any, at that place among theirs. */
+export async function inOrder(
+  start: Start,
+  theirs: readonly Move[],
+  ours: { readonly move: Move; readonly place: number } | null,
+): Promise<Outcome> {
+  const clock = createManualClock(start.at);
+  const memory = createMemoryLedger({ clock });
+  const ledger: Player = { ...memory, forget: async () => void (await memory.purge(FORGET_MAX)) };
+  for (const move of start.moves) await move.make(ledger, SCOPE, "before");
+  clock.advance(msBetween(start.at, NOW));
+  let answer: unknown;
+  const answers: unknown[] = [];
+  for (let place = 0; place <= theirs.length; place += 1) {
+    if (place === ours?.place) answer = await ours.move.make(ledger, SCOPE, "we");
+    const move = theirs[place];
+    if (move !== undefined) answers.push(await move.make(ledger, SCOPE, "they"));
+  }
+  return { ours: answer, theirs: answers, left: await look(ledger, SCOPE) };
+}

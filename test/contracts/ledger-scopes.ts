@@ -1,0 +1,103 @@
+// Ledger scopes: many small states in one DynamoDB table, each in a scope of its own, written and
+// read by the dozen. A state is reached once and copied to all the cases that start from it.
+
+import type { AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { BatchGetItemCommand, BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
+import { liveNote, noteOf } from "../../src/core/note.ts";
+import { decodeEntries } from "../../src/core/record-log.ts";
+import { liveObject, liveRecord, type RecordKey } from "../../src/core/record-state.ts";
+import { fromNoteItem, notePk } from "../../src/stores/dynamodb/note-items.ts";
+import {
+  fromObjectItem,
+  fromRecordItem,
+  objectPk,
+  recordPk,
+} from "../../src/stores/dynamodb/record-items.ts";
+import { A, B, FORMER, NOTE, NOW, OBJECT, type Scope } from "./ledger-moves.ts";
+
+/** DynamoDB's own limits. */
+const BATCH_WRITE_MAX = 25;
+const BATCH_GET_MAX = 100;
+
+type Item = Record<string, AttributeValue>;
+
+export interface LedgerScopes {
+  /** Copies all of one scope to others. */
+  copy(from: Scope, to: readonly Scope[]): Promise<void>;
+  /** As `look` of ledger-moves.ts, for many scopes at once. */
+  lookAtAll(scopes: readonly Scope[]): Promise<unknown[][]>;
+  /** Deletes whatever the scope holds. */
+  forget(scope: Scope): Promise<void>;
+}
+
+const looked = (scope: Scope): string[] => [
+  recordPk(scope, A),
+  recordPk(scope, B),
+  objectPk(scope, OBJECT),
+  notePk(scope, NOTE.kind, NOTE.name),
+];
+const pksOf = (scope: Scope): string[] => [...looked(scope), recordPk(scope, FORMER)];
+
+function* inBatches<T>(all: readonly T[], max: number): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += max) yield all.slice(at, at + max);
+}
+
+export function createLedgerScopes(client: DynamoDBClient, table: string): LedgerScopes {
+  const read = async (pks: readonly string[]): Promise<Map<string, Item>> => {
+    const found = new Map<string, Item>();
+    for (const batch of inBatches(pks, BATCH_GET_MAX)) {
+      const Keys = batch.map((pk) => ({ pk: { S: pk } }));
+      const RequestItems = { [table]: { Keys, ConsistentRead: true } };
+      const { Responses } = await client.send(new BatchGetItemCommand({ RequestItems }));
+      for (const item of Responses?.[table] ?? []) found.set(item.pk?.S ?? "", item);
+    }
+    return found;
+  };
+  return {
+    async copy(from, to) {
+      const items = [...(await read(pksOf(from))).values()];
+      const puts = to.flatMap((scope) =>
+        items.map((item) => ({ PutRequest: { Item: moved(item, from, scope) } })),
+      );
+      for (const batch of inBatches(puts, BATCH_WRITE_MAX)) {
+        const RequestItems = { [table]: [...batch] };
+        await client.send(new BatchWriteItemCommand({ RequestItems }));
+      }
+    },
+    async lookAtAll(scopes) {
+      const items = await read(scopes.flatMap(looked));
+      return scopes.map((scope) => leftIn(looked(scope).map((pk) => items.get(pk))));
+    },
+    async forget(scope) {
+      const deletes = pksOf(scope).map((pk) => ({ DeleteRequest: { Key: { pk: { S: pk } } } }));
+      await client.send(new BatchWriteItemCommand({ RequestItems: { [table]: deletes } }));
+    },
+  };
+}
+
+/** The item with another pipeline in its key, and in that of the index of notes. */
+function moved(item: Item, from: Scope, to: Scope): Item {
+  const { pk, np } = item;
+  const renamed = (text: string) => text.replace(`${from.pipeline}#`, `${to.pipeline}#`);
+  return {
+    ...item,
+    pk: { S: renamed(pk?.S ?? "") },
+    ...(np?.S !== undefined && { np: { S: renamed(np.S) } }),
+  };
+}
+
+function leftIn([a, b, object, note]: readonly (Item | undefined)[]): unknown[] {
+  const left = liveNote(fromNoteItem(NOTE.kind, note).note, NOW);
+  return [
+    shown(A, a),
+    shown(B, b),
+    liveObject(fromObjectItem(object).object, NOW) ?? undefined,
+    left === null ? undefined : noteOf(left),
+  ];
+}
+
+function shown(key: RecordKey, item: Item | undefined): unknown {
+  const found = fromRecordItem(item);
+  const record = liveRecord(found.record, NOW);
+  return record.kind === "absent" ? undefined : { key, record, entries: decodeEntries(found.log) };
+}

@@ -1,0 +1,279 @@
+// Interleavings of the outbox: as interleavings.dynamodb.test.ts, for rows instead of records.
+//   Y1. A call on several rows is one call on each of them (O1 of the port). So one is made on a
+//       single row here, but for a take, whose rows are of one group: to take them is one thing,
+//       whereas rows in no order may be shared out between two that take at once.
+//   Y2. As X2 and X3 of the other file say, but that a take writes more than once: a row by each
+//       of several requests.
+//   Y3. A seq is drawn by each side from its own count (D2 of the outbox), so it is not compared;
+//       which rows the two lists of a target name, is.
+
+import { isDeepStrictEqual } from "node:util";
+import { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { present } from "../../src/core/assert.ts";
+import type { EpochMs } from "../../src/core/units.ts";
+import { days, hours, msBetween, seconds, subtractMs } from "../../src/core/units.ts";
+import type { Outbox, OutboxRow } from "../../src/ports/outbox.ts";
+import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
+import { fromItem } from "../../src/stores/dynamodb/outbox-items.ts";
+import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
+import { useDynamo } from "./database-servers.ts";
+import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
+import { random } from "./real-ports.ts";
+import { findRuns, openSides, type Sides, type Told, TROUBLES, type Trouble } from "./two-sides.ts";
+
+const SIDES = 8;
+const NOW = FAR_AHEAD;
+const BEFORE = subtractMs(NOW, hours(1));
+const LONG_BEFORE = subtractMs(NOW, days(50));
+const KEYS = ["a", "b", "c"];
+
+type Move = (outbox: Outbox, target: string, owner: string) => Promise<unknown>;
+
+const lease = (owner: string, leaseMs = seconds(30)) => ({ owner, leaseMs });
+const entry = (key: string, payloadDigest = "p") => ({
+  ...{ key, groupId: "g", dedupId: key, payloadDigest, body: payloadDigest, attributes: {} },
+});
+const told = (row: OutboxRow) => ({ ...row, seq: 0 }); // Y3
+
+function register(keys: readonly string[], digest?: string, leaseMs = seconds(30)): Move {
+  return async (outbox, target, owner) => {
+    const entries = keys.map((key) => entry(key, digest));
+    const results = await outbox.register(target, entries, lease(owner, leaseMs));
+    return results.map((one) => (one.kind === "taken" ? { ...one, row: told(one.row) } : one));
+  };
+}
+const take =
+  (limit: number): Move =>
+  async (outbox, target, owner) =>
+    (await outbox.take(target, limit, lease(owner))).map(told);
+const sent =
+  (key: string, epoch = 0): Move =>
+  (outbox, target) =>
+    outbox.markSent(target, [{ key, epoch, messageId: "m" }]);
+const refused =
+  (key: string): Move =>
+  (outbox, target) =>
+    outbox.markRefused(target, [{ key, epoch: 0, reason: "r" }]);
+const republish: Move = async (outbox, target, owner) => {
+  const result = await outbox.republish(target, "a", 0, lease(owner));
+  return result.kind === "taken" ? { ...result, row: told(result.row) } : result;
+};
+const settle: Move = (outbox, target) => outbox.settle(target, ["a"]);
+const unsettled: Move = async (outbox, target) =>
+  (await outbox.unsettled(target, { sentBefore: NOW, afterSeq: 0, limit: 10 })).map(told);
+
+const MOVES: Readonly<Record<string, Move>> = {
+  register: register(["a"]),
+  "register the second": register(["b"]),
+  "register another": register(["c"]),
+  "register another payload": register(["a"], "q"),
+  take: take(10),
+  "take one": take(1),
+  sent: sent("a"),
+  "second sent": sent("b"),
+  refused: refused("a"),
+  republish,
+  settle,
+  unsettled,
+};
+
+const TAKES: ReadonlySet<string> = new Set(["take", "take one"]);
+
+const RUNS: Readonly<Record<string, readonly Move[]>> = {
+  ...Object.fromEntries(Object.entries(MOVES).map(([name, move]) => [name, [move]])),
+  "take, then sent": [take(10), sent("a")],
+  "sent, then republish": [sent("a"), republish],
+  "refused, then register": [refused("a"), register(["a"])],
+};
+
+interface Start {
+  readonly at: EpochMs;
+  readonly moves: readonly Move[];
+}
+
+const STARTS: Readonly<Record<string, Start>> = {
+  nothing: { at: BEFORE, moves: [] },
+  "rows that another sends": { at: BEFORE, moves: [register(["a", "b"], "p", hours(2))] },
+  "rows that nobody sends any more": { at: BEFORE, moves: [register(["a", "b"])] },
+  "a refused row": { at: BEFORE, moves: [register(["a", "b"]), refused("a")] },
+  "a sent row": { at: BEFORE, moves: [register(["a", "b"]), sent("a")] },
+  "a sent row that is forgotten": { at: LONG_BEFORE, moves: [register(["a"]), sent("a")] },
+  "a settled row": { at: BEFORE, moves: [register(["a", "b"]), sent("a"), settle] },
+};
+
+interface Outcome extends Told {
+  readonly left: readonly unknown[];
+}
+
+interface Case {
+  readonly name: string;
+  readonly ours: Move;
+  readonly theirs: readonly Move[];
+  readonly trouble: Trouble;
+}
+
+const { available, endpoint, freshOptions } = await useDynamo();
+const options = freshOptions();
+const client = new DynamoDBClient(options);
+let sides: Sides<Outbox>;
+let others: Outbox;
+let targets = 0;
+
+const openOutbox = (now: EpochMs, through = endpoint) =>
+  createDynamoOutbox({ clock: createManualClock(now), random }, { ...options, endpoint: through });
+
+/** The items of a partition that belongs to the target. */
+async function itemsOf(list: "row" | "pending" | "unsettled", target: string) {
+  const query = new QueryCommand({
+    TableName: options.table,
+    ConsistentRead: true,
+    KeyConditionExpression: "pk = :pk",
+    ExpressionAttributeValues: { ":pk": { S: `${list}#${target}` } },
+  });
+  return (await client.send(query)).Items ?? [];
+}
+
+/** The rows of a target and the keys in its two lists, as they are in the table. */
+async function look(target: string): Promise<unknown[]> {
+  const [rows, ...lists] = await Promise.all([
+    itemsOf("row", target),
+    ...[itemsOf("pending", target), itemsOf("unsettled", target)],
+  ]);
+  return [
+    rows.map((item) => told(present(fromItem(item).row, "a row"))),
+    ...lists.map((list) => list.map(({ key }) => key?.S).sort()),
+  ];
+}
+
+/** The same, as they should be. */
+async function lookInMemory(outbox: Outbox): Promise<unknown[]> {
+  const found = await Promise.all(KEYS.map((key) => outbox.find("law", key)));
+  const rows = found.filter((row) => row !== undefined);
+  const keys = (some: readonly OutboxRow[]) => some.map(({ key }) => key);
+  return [
+    rows.map(told),
+    keys(rows.filter(({ state }) => state === "pending")),
+    keys(rows.filter(({ state, settled }) => state === "sent" && !settled)),
+  ];
+}
+
+/** What the law gives, with our move, if any, at that place among theirs. */
+async function inOrder(
+  start: Start,
+  theirs: readonly Move[],
+  ours: { readonly move: Move; readonly place: number } | null,
+): Promise<Outcome> {
+  const clock = createManualClock(start.at);
+  const outbox = createMemoryOutbox({ clock });
+  for (const move of start.moves) await move(outbox, "law", "before");
+  clock.advance(msBetween(start.at, NOW));
+  let answer: unknown;
+  const answers: unknown[] = [];
+  for (let place = 0; place <= theirs.length; place += 1) {
+    if (place === ours?.place) answer = await ours.move(outbox, "law", "we");
+    const move = theirs[place];
+    if (move !== undefined) answers.push(await move(outbox, "law", "they"));
+  }
+  return { ours: answer, theirs: answers, left: await lookInMemory(outbox) };
+}
+
+async function playAll(start: Start, all: readonly Case[]) {
+  const before = await openOutbox(start.at);
+  const cases = all.map((one) => {
+    targets += 1;
+    return { ...one, target: `t${targets}` };
+  });
+  await Promise.all(
+    cases.map(async ({ target }) => {
+      for (const move of start.moves) await move(before, target, "before");
+    }),
+  );
+  await before.close();
+  const played = await sides.playAll(
+    cases.map(({ ours, theirs, trouble, target }) => ({
+      ours: (outbox) => ours(outbox, target, "we"),
+      theirs: theirs.map((move) => () => move(others, target, "they")),
+      trouble,
+    })),
+  );
+  return await Promise.all(
+    cases.map(async (one, at) => {
+      const { told: answers, requests } = present(played[at], "a case that was played");
+      return { ...one, requests, outcome: { ...answers, left: await look(one.target) } };
+    }),
+  );
+}
+
+async function findUnlawful(start: Start, all: readonly Case[]): Promise<unknown[]> {
+  expect(all).not.toEqual([]);
+  const found: unknown[] = [];
+  for (const { name, ours, theirs, outcome } of await playAll(start, all)) {
+    const lawful: Outcome[] = [];
+    for (let place = 0; place <= theirs.length; place += 1) {
+      lawful.push(await inOrder(start, theirs, { move: ours, place }));
+    }
+    if (lawful.some((one) => isDeepStrictEqual(one, outcome))) continue;
+    found.push({ name, outcome, lawful });
+  }
+  return found;
+}
+
+describe.skipIf(!available)("DynamoDB", () => {
+  beforeAll(async () => {
+    others = await openOutbox(NOW);
+    sides = await openSides(endpoint, SIDES, (through) => openOutbox(NOW, through));
+  });
+
+  afterAll(async () => {
+    await sides?.[Symbol.asyncDispose]();
+    await others?.close();
+    client.destroy();
+  });
+
+  describe.each(Object.entries(STARTS))("from %s", (_, start) => {
+    const moves: { readonly name: string; readonly ours: Move; readonly requests: number }[] = [];
+
+    function atEach(trouble: (request: number) => Trouble): Case[] {
+      return moves.flatMap(({ name, ours, requests }) =>
+        Array.from({ length: requests }, (_, at) => {
+          return { name: `${name}, request ${at}`, ours, theirs: [], trouble: trouble(at) };
+        }),
+      );
+    }
+
+    /** Without the last request of a call, unless that may be one of several that write (Y2). */
+    function untilLast(trouble: (request: number) => Trouble): Case[] {
+      const lasts = moves.filter(({ name }) => !TAKES.has(name));
+      const left = new Set(lasts.map(({ name, requests }) => `${name}, request ${requests - 1}`));
+      return atEach(trouble).filter(({ name }) => !left.has(name));
+    }
+
+    beforeAll(async () => {
+      const all = Object.entries(MOVES).map(([name, ours]) => {
+        return { name, ours, theirs: [], trouble: () => {} };
+      });
+      for (const { name, ours, requests, outcome } of await playAll(start, all)) {
+        moves.push({ name, ours, requests });
+        expect(outcome).toEqual(await inOrder(start, [], { move: ours, place: 0 }));
+      }
+    });
+
+    test("a call whose replies are lost is done once", async () => {
+      expect(await findUnlawful(start, atEach(TROUBLES.lost))).toEqual([]);
+    });
+
+    test("a write knows itself though its repetition is not known for one", async () => {
+      expect(await findUnlawful(start, atEach(TROUBLES.unknown))).toEqual([]);
+    });
+
+    test("two sides at once are two sides one after the other", async () => {
+      const leftBy = async (some: readonly Move[]) => (await inOrder(start, some, null)).left;
+      const runs = await findRuns(RUNS, leftBy);
+      const cases = untilLast(TROUBLES.between).flatMap((one) =>
+        runs.map((run) => ({ ...one, name: `${one.name}: ${run.name}`, theirs: run.moves })),
+      );
+      expect(await findUnlawful(start, cases)).toEqual([]);
+    });
+  });
+});
