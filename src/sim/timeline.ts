@@ -29,12 +29,19 @@ interface Blow {
   readonly dice: NamedDice;
 }
 
-/** Schedules all faults of the mix between now and `quietAt`. */
+/**
+ * Schedules all faults of the mix between now and `quietAt`. A purge strikes at a `busyAtMs`: most
+ * of the time the queue is empty, and a purge would prove nothing.
+ */
 export function scheduleTimeline(
   seed: number,
   mix: FaultMix,
   quietAt: number,
-  world: { readonly stage: Stage; readonly cast: Cast },
+  world: {
+    readonly stage: Stage;
+    readonly cast: Cast;
+    readonly busyAtMs: (name: string) => number;
+  },
 ): void {
   const { scheduler, ports } = world.stage;
   const dice = createNamedDice(seed, "timeline");
@@ -42,7 +49,10 @@ export function scheduleTimeline(
   for (const kind of TIMELINE_FAULTS) {
     for (let count = 1; count <= mix.timeline[kind]; count += 1) {
       const id = `${kind}#${count}`;
-      const at = Math.floor(from + dice.fraction(`${id} at`) * (quietAt - from));
+      const at =
+        kind === "queue-purge"
+          ? from + world.busyAtMs(id)
+          : Math.floor(from + dice.fraction(`${id} at`) * (quietAt - from));
       scheduler.at(at, hashText(id), () => {
         const blow: Blow = { id, kind, dice };
         if (ports.faults.strikes(id, describe(blow, world.cast))) strike(blow, world);
