@@ -122,6 +122,8 @@ export interface WorldFacts {
   readonly sink: "transactional" | "idempotent";
   readonly dedupWindowMs: number;
   readonly visibilityMs: number;
+  /** What is gone when it is to be read is committed without effects. */
+  readonly drops: boolean;
   /** How far the watermark stays behind the newest event, at the least. */
   readonly latenessMs: number;
   /** How long a handler may hang; 0 if none does. */

@@ -127,7 +127,9 @@ class RunningWorld implements World {
     const { fifo, carries, sink, onPoison, visibilityMs, latenessMs } = topology;
     const { hanging, timeoutMs } = topology;
     const halts = fifo && onPoison === "halt";
+    const drops = carries === "objects" && topology.onMissing === "drop";
     this.facts = {
+      drops,
       ...{ fifo, halts, carries, sink, visibilityMs, latenessMs },
       dedupWindowMs: SQS_DEDUP_WINDOW_MS,
       hangMs: hanging > 0 ? timeoutMs : 0,

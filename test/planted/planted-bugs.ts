@@ -196,4 +196,39 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: "void keeper;",
     checker: "liveness",
   },
+  {
+    name: "dedup-window-short",
+    mistake: "A deduplication id is forgotten a millisecond before its five minutes are over.",
+    file: "src/broker/model/queue.ts",
+    find: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS));",
+    replace: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS + 1));",
+    checker: "dedup-window",
+  },
+  {
+    name: "dedup-window-long",
+    mistake: "A deduplication id is known for a millisecond after its five minutes are over.",
+    file: "src/broker/model/queue.ts",
+    find: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS));",
+    replace: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS - 1));",
+    checker: "dedup-window",
+  },
+  {
+    name: "timeout-taken-for-done",
+    mistake:
+      "A handler that took too long is committed with what it had asked for, which is nothing.",
+    file: "src/ingest/handle.ts",
+    find: "attempt.close([]);\n        return judge(",
+    replace:
+      'attempt.close([]);\n        if (error instanceof DeadlinePassed) return { kind: "handled", ' +
+      "effects: [], secrets: [] };\n        return judge(",
+    checker: "effects-once",
+  },
+  {
+    name: "missing-object-dropped",
+    mistake: "An object that is gone is dropped, though the pipeline wants a dead letter for it.",
+    file: "src/ingest/handle.ts",
+    find: 'if (onMissing === "drop" && !forbidden)',
+    replace: "if (!forbidden)",
+    checker: "effects-once",
+  },
 ];

@@ -15,6 +15,7 @@ const FACTS: WorldFacts = {
   sink: "transactional",
   dedupWindowMs: 300_000,
   visibilityMs: 30_000,
+  drops: true, // So that not every history has to tell of effects.
   latenessMs: 60_000,
   hangMs: 0,
 };
@@ -125,6 +126,16 @@ test("a record that is committed under two fences is seen", () => {
   expect(seenBy(twice)).toEqual(["effects-once"]);
   const repeated = history(registered("a"), sent("a"), committed("a", 1), committed("a", 1));
   expect(seenBy(repeated)).toEqual([]);
+});
+
+test("a commit without effects is seen, unless it was overtaken or its object is gone", () => {
+  const keeps = { ...FACTS, drops: false };
+  const bare = [registered("a"), sent("a"), claimed("a", 1)];
+  expect(seenBy(history(...bare, committed("a", 1)), keeps)).toEqual(["effects-once"]);
+  expect(seenBy(history(...bare, effect("a", 1), committed("a", 1)), keeps)).toEqual([]);
+  const overtaken = { ...committed("a", 1), superseded: true } as Told;
+  expect(seenBy(history(...bare, overtaken), keeps)).toEqual([]);
+  expect(seenBy(history(...bare, committed("a", 1)), { ...FACTS, drops: true })).toEqual([]);
 });
 
 test("an effect that is not the record's own is seen", () => {
