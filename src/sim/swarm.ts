@@ -96,6 +96,7 @@ const RATES_MAX: CallRates = {
 const TIMELINE_MAX: Readonly<Record<TimelineFaultKind, number>> = {
   kill: 10,
   freeze: 10,
+  "producer-freeze": 6,
   "loop-stall": 10,
   skew: 6,
   "ledger-down": 3,

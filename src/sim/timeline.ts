@@ -4,6 +4,7 @@
 import type { ConsumerHost } from "./consumer-host.ts";
 import { type FaultMix, TIMELINE_FAULTS, type TimelineFaultKind } from "./fault-mix.ts";
 import type { Operator } from "./operator.ts";
+import type { SimProcess } from "./process.ts";
 import type { ProducerHost } from "./producer-host.ts";
 import type { RelayHost } from "./relay-host.ts";
 import type { Stage } from "./stage.ts";
@@ -67,6 +68,8 @@ function describe({ id, kind, dice }: Blow, cast: Cast): string {
       return `${victimOf(dice, id, cast).name} is killed`;
     case "freeze":
       return `${consumerOf(dice, id, cast).name} is frozen for ${freezeMs(dice, id)} ms`;
+    case "producer-freeze":
+      return `${senderOf(dice, id, cast).name} is frozen for ${freezeMs(dice, id)} ms`;
     case "loop-stall":
       return `the event loop of ${consumerOf(dice, id, cast).name} stalls for ${freezeMs(dice, id)} ms`;
     case "skew":
@@ -99,6 +102,9 @@ function strike({ id, kind, dice }: Blow, world: { stage: Stage; cast: Cast }): 
       if (kind === "freeze") consumer.freeze();
       else consumer.stallLoop();
       scheduler.after(freezeMs(dice, id), hashText(id), () => consumer.thaw());
+      return;
+    case "producer-freeze":
+      freezeFor(senderOf(dice, id, cast).process, freezeMs(dice, id), stage);
       return;
     case "skew":
       consumer.skew(skewMs(dice, id));
@@ -152,6 +158,20 @@ function victimOf(
 ): { name: string; kill(word: number): void } {
   const { consumers, producers, relay } = cast;
   return dice.pick(`${id} victim`, [...consumers, ...consumers, ...producers, relay]);
+}
+
+function senderOf(
+  dice: NamedDice,
+  id: string,
+  { producers, relay }: Cast,
+): { readonly name: string; readonly process: SimProcess | null } {
+  return dice.pick(`${id} sender`, [...producers, relay]);
+}
+
+/** That life of it, and no later one: whoever starts anew is not frozen. */
+function freezeFor(process: SimProcess | null, ms: number, { scheduler }: Stage): void {
+  process?.freeze();
+  scheduler.after(ms, hashText(process?.name ?? ""), () => process?.thaw());
 }
 
 function objectOf(dice: NamedDice, id: string, { objects }: Cast): string {

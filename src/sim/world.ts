@@ -220,7 +220,12 @@ class RunningWorld implements World {
       consumer.thaw();
       consumer.start();
     }
-    if (this.#hasProducers) for (const host of [...producers, relay]) host.start();
+    if (this.#hasProducers) {
+      for (const host of [...producers, relay]) {
+        host.process?.thaw();
+        host.start();
+      }
+    }
     this.#mended = this.facts.halts;
     if (this.facts.halts) operator.reopen();
     for (const probe of probes) this.#plans.set(probe.name, probe.plan);
