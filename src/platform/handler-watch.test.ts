@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { createConnection } from "node:net";
 import { expect, test } from "vitest";
 import {
@@ -51,6 +52,42 @@ test("a watched handler reads the time and draws chance from its world, after aw
     "chance: Math.random()",
     "chance: randomUUID()",
   ]);
+});
+
+test("the steady clock and random bytes are the world's, too", async () => {
+  const { world, used } = createHandlerWorld();
+  const seen = await watching(world, () => [
+    performance.now(),
+    [...crypto.getRandomValues(new Uint8Array(2))],
+    [...randomBytes(2)],
+  ]);
+  expect(seen).toEqual([1_000, [64, 64], [64, 64]]);
+  expect(used).toEqual([
+    "time: performance.now()",
+    "chance: getRandomValues()",
+    "chance: randomBytes()",
+  ]);
+  expect(performance.now()).not.toBe(1_000);
+});
+
+test("an interval ticks in the world's time until it is cleared", async () => {
+  const { world, used } = createHandlerWorld();
+  const slept: number[] = [];
+  const counting = { ...world, sleep: async (ms: number) => void slept.push(ms) };
+  await watching(
+    counting,
+    () =>
+      new Promise<void>((resolve) => {
+        const ticking = setInterval(() => {
+          if (slept.length < 3) return;
+          clearInterval(ticking);
+          resolve();
+        }, 3_600_000);
+      }),
+  );
+  expect(slept.slice(0, 3)).toEqual([3_600_000, 3_600_000, 3_600_000]);
+  expect(slept.length).toBeLessThanOrEqual(4);
+  expect(used).toEqual(["timer: setInterval()"]);
 });
 
 test("dates that are given are dates as ever, and are no use of the time", async () => {

@@ -83,7 +83,11 @@ function patchGlobals(): () => void {
     const former = on.randomUUID as () => string;
     patch(on, "randomUUID", watched(former.bind(on), "chance", "randomUUID()", uuidOf));
   }
+  patchSteadyTime(patch);
+  patchRandomBytes(patch, builtin("node:crypto"));
   patch(globalThis, "fetch", watchedFetch(globalThis.fetch));
+  patch(globalThis, "setInterval", watchedInterval(setInterval, setTimeout)); // Not yet watched.
+  patch(globalThis, "clearInterval", watchedClear(clearInterval));
   patch(globalThis, "setTimeout", watchedTimer(setTimeout, "setTimeout()"));
   patch(globalThis, "clearTimeout", watchedClear(clearTimeout));
   patch(
@@ -104,6 +108,47 @@ function patchGlobals(): () => void {
     for (const back of undo.reverse()) back();
     syncBuiltinESMExports();
   };
+}
+
+type Patch = <T extends object, K extends keyof T>(on: T, name: K, value: T[K]) => void;
+
+function patchSteadyTime(patch: Patch): void {
+  const on = Object.getPrototypeOf(performance) as typeof performance;
+  const inner = on.now.bind(performance);
+  patch(
+    on,
+    "now",
+    watched(inner, "time", "performance.now()", (world) => world.now()),
+  );
+}
+
+type Fill = <T extends ArrayBufferView>(bytes: T) => T;
+
+/** Bytes by chance: of both faces of crypto, and of node's own. */
+function patchRandomBytes(patch: Patch, node: Record<string, unknown>): void {
+  const fill = (world: HandlerWorld, view: ArrayBufferView) => {
+    const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    for (const at of bytes.keys()) bytes[at] = Math.floor(world.fraction() * 256);
+  };
+  const { crypto } = globalThis as { crypto: { getRandomValues: Fill } };
+  const former = crypto.getRandomValues.bind(crypto) as Fill;
+  patch(crypto, "getRandomValues", (view) => {
+    const world = worlds.getStore();
+    if (world === undefined) return former(view);
+    world.used("chance", "getRandomValues()", callSite());
+    fill(world, view);
+    return view;
+  });
+  const randomBytes = node.randomBytes as (size: number, then?: unknown) => Buffer;
+  patch(node, "randomBytes", (size: number, then?: (error: null, bytes: Buffer) => void) => {
+    const world = worlds.getStore();
+    if (world === undefined) return randomBytes(size, then);
+    world.used("chance", "randomBytes()", callSite());
+    const bytes = Buffer.alloc(size);
+    fill(world, bytes);
+    if (then === undefined) return bytes;
+    queueMicrotask(() => then(null, bytes));
+  });
 }
 
 /** A function that answers from the world of whoever is watched, and else as ever (W1). */
@@ -162,6 +207,31 @@ function watchedTimer(inner: typeof setTimeout, call: string, fixedMs?: number):
     return handle;
   };
   return Object.assign(timer, inner) as never;
+}
+
+function watchedInterval(inner: typeof setInterval, once: typeof setTimeout): typeof setInterval {
+  const interval = (work: (...all: unknown[]) => void, ms?: unknown, ...given: unknown[]) => {
+    const world = worlds.getStore();
+    if (world === undefined) {
+      return (inner as (...all: unknown[]) => unknown)(work, ms, ...given);
+    }
+    world.used("timer", "setInterval()", callSite());
+    let cleared = false;
+    const tick = async () => {
+      for (;;) {
+        await world.sleep(Math.max(1, Number(ms ?? 0)));
+        if (cleared) return;
+        work(...given);
+      }
+    };
+    void tick();
+    const handle = once(() => {}, 0);
+    calledOff.set(handle, () => {
+      cleared = true;
+    });
+    return handle;
+  };
+  return Object.assign(interval, inner) as never;
 }
 
 /** How to call off the timers of watched handlers. */

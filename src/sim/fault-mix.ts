@@ -6,6 +6,7 @@ import type { CallRates } from "./faults.ts";
 export const TIMELINE_FAULTS = [
   "kill",
   "freeze",
+  "producer-freeze",
   "loop-stall",
   "skew",
   "ledger-down",

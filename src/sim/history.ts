@@ -68,11 +68,18 @@ type Event =
       /** In one write with its claim, as the receipt was trusted. */
       readonly direct: boolean;
     }
-  | { readonly kind: "failed"; readonly name: string; readonly attempts: number }
+  | {
+      readonly kind: "failed";
+      readonly name: string;
+      readonly attempts: number;
+      /** What the attempt failed of, in the error's words. */
+      readonly why: string;
+    }
   | {
       readonly kind: "parked";
       readonly name: string;
       readonly attempts: number;
+      readonly why: string;
       readonly dossier: boolean;
     }
   | { readonly kind: "released"; readonly name: string }
@@ -115,6 +122,10 @@ export interface WorldFacts {
   readonly sink: "transactional" | "idempotent";
   readonly dedupWindowMs: number;
   readonly visibilityMs: number;
+  /** What is gone when it is to be read is committed without effects. */
+  readonly drops: boolean;
+  /** How far the watermark stays behind the newest event, at the least. */
+  readonly latenessMs: number;
   /** How long a handler may hang; 0 if none does. */
   readonly hangMs: number;
 }

@@ -1,5 +1,6 @@
 // Producer host: looks after one producer, and stands for the system it gets its events from: what
-// that system has not heard a success of, it hands over again.
+// that system has not heard a success of, it hands over again, unless the topology says that it
+// forgets.
 
 import { createSeededRandom } from "../core/seeded-random.ts";
 import { durationMs, epochMs } from "../core/units.ts";
@@ -95,6 +96,7 @@ export class ProducerHost {
   crashed(word: number): void {
     const { scheduler, history } = this.#stage;
     history.add(this.name, { kind: "process", what: "dies" });
+    if (this.#options.topology.forgetful) this.#unconfirmed.clear();
     const afterMs = RESTART_MS_MIN + (mixWords(word, 5) % RESTART_MS_SPREAD);
     scheduler.after(afterMs, hashText(this.name), () => this.start());
   }
@@ -105,9 +107,10 @@ export class ProducerHost {
     const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload: { group } };
     const again = () =>
       this.#send(process, item, Math.min(pauseMs * SEND_AGAIN_GROWTH, SEND_AGAIN_MS_MAX));
-    this.#producer?.send(event).then(
-      () => void this.#unconfirmed.delete(item.name),
-      () => void process.clock.sleep(durationMs(pauseMs)).then(again),
-    );
+    const forget = () => void this.#unconfirmed.delete(item.name);
+    this.#producer?.send(event).then(forget, () => {
+      if (this.#options.topology.forgetful) forget();
+      else void process.clock.sleep(durationMs(pauseMs)).then(again);
+    });
   }
 }

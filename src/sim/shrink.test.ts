@@ -45,3 +45,12 @@ test("a failing run is made small and told, with the command that shows it again
   expect(story.join("\n")).toContain("acknowledges message");
   expect(story.at(-1)).toBe("  Replay: tidegate sim --seed 3");
 });
+
+test("a smaller run is told by the promise that was broken first, whatever else it breaks", async () => {
+  const failed = await runSeed(3, BROKEN);
+  const first = failed.violations.filter(({ checker }) => checker === "ack-after-commit");
+  const { report } = await shrinkSeed({ ...failed, violations: first }, { ...BROKEN, runsMax: 10 });
+  const broken = new Set(report.violations.map(({ checker }) => checker));
+  expect(broken).toContain("no-loss");
+  expect(report.violations[0]?.checker).toBe("ack-after-commit");
+});

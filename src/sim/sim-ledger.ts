@@ -205,13 +205,14 @@ function createTeller({ history, names }: SimPorts, actor: string) {
         add({ kind: "committed", name, fence, superseded: false, direct: true });
       }
     },
-    failed({ key, note }: FailedAttempt & { note?: NoteInput }, result: FailResult): void {
+    failed({ key, note, failure }: FailedAttempt & { note?: NoteInput }, result: FailResult): void {
       const name = names.ofKey(key);
       if (result.kind === "fenced") refused(name, result.kind);
       else {
         const { kind, attempts } = result;
-        if (kind === "failed") add({ kind, name, attempts });
-        else add({ kind, name, attempts, dossier: note?.kind === "dossier" });
+        const told = { name, attempts, why: failure.message };
+        if (kind === "failed") add({ kind, ...told });
+        else add({ kind, ...told, dossier: note?.kind === "dossier" });
       }
     },
   };

@@ -18,6 +18,7 @@ import { createHistory, type History } from "./history.ts";
 import { Network, type Service } from "./network.ts";
 import { SimProcess } from "./process.ts";
 import { createRecordNames } from "./record-names.ts";
+import { repeatingQueue } from "./repeater.ts";
 import { type Drain, Scheduler } from "./scheduler.ts";
 import { createSimBrokerStore, type StoreTrouble } from "./sim-broker-store.ts";
 import { SimBucket } from "./sim-bucket.ts";
@@ -104,7 +105,10 @@ export async function createStage(options: StageOptions): Promise<Stage> {
     const lateMs = topology.fifo ? 0 : options.lateMsOf(name);
     return lateMs > 0 && faults.strikes(`late/${name}`, "visible late") ? lateMs : 0;
   });
-  const work = await makeQueues(scheduler, broker, topology);
+  const made = await makeQueues(scheduler, broker, topology);
+  const exact = topology.fifo && topology.commitMsMax === 0; // X1
+  const around = { faults, history, names, scheduler };
+  const queue = exact ? repeatingQueue(made.queue, around, { seed, quietAt }) : made.queue;
   storeTrouble.commitMsMax = topology.commitMsMax;
   const ledgerCaller: LedgerCaller = { actor: "", now: null };
   const table = createEffectTable(history);
@@ -112,7 +116,7 @@ export async function createStage(options: StageOptions): Promise<Stage> {
   const outbox = parts.createOutbox({ clock: brokerProcess.clock });
   return {
     ...{ scheduler, trace, history, broker, ledger, ledgerCaller, outbox, table, storeTrouble },
-    ...work,
+    ...{ queue, deadLetters: made.deadLetters },
     ports: { network, faults, history, names, receipts },
     bucket: new SimBucket(topology.versioned),
     services: createServices(),

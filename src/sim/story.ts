@@ -75,9 +75,9 @@ function sentenceOf(event: HistoryEvent): string {
     case "committed":
       return `commits ${event.name}${event.superseded ? ", superseded" : ""}`;
     case "failed":
-      return `${event.name} failed, attempt ${event.attempts}`;
+      return `${event.name} failed, attempt ${event.attempts}: ${event.why}`;
     case "parked":
-      return `gives ${event.name} up after ${event.attempts} attempts`;
+      return `gives ${event.name} up after ${event.attempts} attempts: ${event.why}`;
     default:
       return otherSentenceOf(event);
   }

@@ -35,6 +35,7 @@ function drawTopology(dice: NamedDice): Topology {
     sink,
     groups: dice.scaled("groups", 1, 24),
     producers: dice.whole("producers", 1, 3),
+    forgetful: dice.chance("forgetful", 0.3),
     consumers: dice.whole("consumers", 1, 4),
     concurrency: dice.pick("concurrency", [1, 3, 10, 30]),
     visibilityMs: dice.pick("visibility", [3_000, 10_000, 30_000, 60_000]),
@@ -95,6 +96,7 @@ const RATES_MAX: CallRates = {
 const TIMELINE_MAX: Readonly<Record<TimelineFaultKind, number>> = {
   kill: 10,
   freeze: 10,
+  "producer-freeze": 6,
   "loop-stall": 10,
   skew: 6,
   "ledger-down": 3,

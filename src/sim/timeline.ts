@@ -4,6 +4,7 @@
 import type { ConsumerHost } from "./consumer-host.ts";
 import { type FaultMix, TIMELINE_FAULTS, type TimelineFaultKind } from "./fault-mix.ts";
 import type { Operator } from "./operator.ts";
+import type { SimProcess } from "./process.ts";
 import type { ProducerHost } from "./producer-host.ts";
 import type { RelayHost } from "./relay-host.ts";
 import type { Stage } from "./stage.ts";
@@ -29,12 +30,19 @@ interface Blow {
   readonly dice: NamedDice;
 }
 
-/** Schedules all faults of the mix between now and `quietAt`. */
+/**
+ * Schedules all faults of the mix between now and `quietAt`. A purge strikes at a `busyAtMs`: most
+ * of the time the queue is empty, and a purge would prove nothing.
+ */
 export function scheduleTimeline(
   seed: number,
   mix: FaultMix,
   quietAt: number,
-  world: { readonly stage: Stage; readonly cast: Cast },
+  world: {
+    readonly stage: Stage;
+    readonly cast: Cast;
+    readonly busyAtMs: (name: string) => number;
+  },
 ): void {
   const { scheduler, ports } = world.stage;
   const dice = createNamedDice(seed, "timeline");
@@ -42,7 +50,10 @@ export function scheduleTimeline(
   for (const kind of TIMELINE_FAULTS) {
     for (let count = 1; count <= mix.timeline[kind]; count += 1) {
       const id = `${kind}#${count}`;
-      const at = Math.floor(from + dice.fraction(`${id} at`) * (quietAt - from));
+      const at =
+        kind === "queue-purge"
+          ? from + world.busyAtMs(id)
+          : Math.floor(from + dice.fraction(`${id} at`) * (quietAt - from));
       scheduler.at(at, hashText(id), () => {
         const blow: Blow = { id, kind, dice };
         if (ports.faults.strikes(id, describe(blow, world.cast))) strike(blow, world);
@@ -57,6 +68,8 @@ function describe({ id, kind, dice }: Blow, cast: Cast): string {
       return `${victimOf(dice, id, cast).name} is killed`;
     case "freeze":
       return `${consumerOf(dice, id, cast).name} is frozen for ${freezeMs(dice, id)} ms`;
+    case "producer-freeze":
+      return `${senderOf(dice, id, cast).name} is frozen for ${freezeMs(dice, id)} ms`;
     case "loop-stall":
       return `the event loop of ${consumerOf(dice, id, cast).name} stalls for ${freezeMs(dice, id)} ms`;
     case "skew":
@@ -89,6 +102,9 @@ function strike({ id, kind, dice }: Blow, world: { stage: Stage; cast: Cast }): 
       if (kind === "freeze") consumer.freeze();
       else consumer.stallLoop();
       scheduler.after(freezeMs(dice, id), hashText(id), () => consumer.thaw());
+      return;
+    case "producer-freeze":
+      freezeFor(senderOf(dice, id, cast).process, freezeMs(dice, id), stage);
       return;
     case "skew":
       consumer.skew(skewMs(dice, id));
@@ -142,6 +158,20 @@ function victimOf(
 ): { name: string; kill(word: number): void } {
   const { consumers, producers, relay } = cast;
   return dice.pick(`${id} victim`, [...consumers, ...consumers, ...producers, relay]);
+}
+
+function senderOf(
+  dice: NamedDice,
+  id: string,
+  { producers, relay }: Cast,
+): { readonly name: string; readonly process: SimProcess | null } {
+  return dice.pick(`${id} sender`, [...producers, relay]);
+}
+
+/** That life of it, and no later one: whoever starts anew is not frozen. */
+function freezeFor(process: SimProcess | null, ms: number, { scheduler }: Stage): void {
+  process?.freeze();
+  scheduler.after(ms, hashText(process?.name ?? ""), () => process?.thaw());
 }
 
 function objectOf(dice: NamedDice, id: string, { objects }: Cast): string {

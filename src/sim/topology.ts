@@ -9,6 +9,11 @@ export interface Topology {
   /** Message groups, or objects that are put again and again. */
   readonly groups: number;
   readonly producers: number;
+  /**
+   * Whether those who gave a producer an event do not ask again after it failed or died: what was
+   * registered by then is the relay's to send.
+   */
+  readonly forgetful: boolean;
   readonly consumers: number;
   readonly concurrency: number;
   readonly visibilityMs: number;
@@ -56,6 +61,7 @@ export const PLAIN_TOPOLOGY: Topology = {
   fifo: false,
   groups: 4,
   producers: 1,
+  forgetful: false,
   consumers: 2,
   concurrency: 10,
   visibilityMs: 30_000,

@@ -50,7 +50,7 @@ export function drawWorkload(
     const name = `e${at}`;
     if (skipped.has(name)) continue; // W1
     const burst = dice.whole(`${name} burst`, 1, topology.bursts);
-    const startMs = dice.fraction(`burst ${burst}`) * Math.max(0, spanMs - topology.burstMs);
+    const startMs = burstAtMs(dice, burst, { topology, spanMs });
     const isLate = dice.chance(`${name} late`, late.part);
     items.push({
       name,
@@ -63,6 +63,27 @@ export function drawWorkload(
     });
   }
   return items.sort((one, two) => one.atMs - two.atMs);
+}
+
+/** When a burst of records begins, counted from the beginning of the world (W1). */
+function burstAtMs(
+  dice: NamedDice,
+  burst: number,
+  { topology, spanMs }: { readonly topology: Topology; readonly spanMs: number },
+): number {
+  return dice.fraction(`burst ${burst}`) * Math.max(0, spanMs - topology.burstMs);
+}
+
+/** An instant within one of the bursts, for what means nothing while there is nothing to do. */
+export function busyAtMs(
+  seed: number,
+  name: string,
+  { topology, spanMs }: { readonly topology: Topology; readonly spanMs: number },
+): number {
+  const dice = createNamedDice(seed, "workload");
+  const burst = dice.whole(`${name} burst`, 1, topology.bursts);
+  const withinMs = dice.fraction(`${name} within`) * topology.burstMs;
+  return Math.floor(burstAtMs(dice, burst, { topology, spanMs }) + withinMs);
 }
 
 function drawPlan(dice: NamedDice, name: string, topology: Topology): HandlerPlan {
@@ -81,12 +102,14 @@ function drawFailures(dice: NamedDice, name: string, { flaky, hopeless }: Topolo
   return dice.chance(`${name} flaky`, flaky) ? dice.whole(`${name} fails`, 1, 3) : 0;
 }
 
+export const SLOW_PROBE = "probe-slow";
+
 /** A quick one and one that outlives its lease, each in a group of its own (W2). */
 export function probesOf(topology: Topology, atMs: number): Item[] {
   const common = { atMs, producer: 1, change: "put", lateMs: 0 } as const;
   const slow = { ...QUICK, durationMs: Math.floor(topology.visibilityMs * SLOW_LEASES) };
   return [
     { ...common, name: "probe-quick", group: "probe-1", plan: QUICK },
-    { ...common, name: "probe-slow", group: "probe-2", plan: slow },
+    { ...common, name: SLOW_PROBE, group: "probe-2", plan: slow },
   ];
 }

@@ -11,6 +11,7 @@ import type { CallFaultKind, FiredFault } from "./faults.ts";
 import type { HistoryEvent, Waiting, WorldFacts } from "./history.ts";
 import { Notifier } from "./notifier.ts";
 import { Operator } from "./operator.ts";
+import { overlap } from "./overlap.ts";
 import { ProducerHost } from "./producer-host.ts";
 import { RelayHost } from "./relay-host.ts";
 import type { Drain } from "./scheduler.ts";
@@ -18,7 +19,14 @@ import { createStage, START_AT, type Stage } from "./stage.ts";
 import { type Cast, scheduleTimeline } from "./timeline.ts";
 import type { Topology } from "./topology.ts";
 import { hashText } from "./word-hash.ts";
-import { drawWorkload, type HandlerPlan, type Item, probesOf } from "./workload.ts";
+import {
+  busyAtMs,
+  drawWorkload,
+  type HandlerPlan,
+  type Item,
+  probesOf,
+  SLOW_PROBE,
+} from "./workload.ts";
 import { PRODUCTION_PARTS, type WorldParts } from "./world-parts.ts";
 
 export interface WorldOptions {
@@ -116,10 +124,13 @@ class RunningWorld implements World {
       operator: new Operator(stage),
       objects: named("g", topology.groups).map((name) => name.replace("-", "")),
     };
-    const { fifo, carries, sink, onPoison, visibilityMs, hanging, timeoutMs } = topology;
+    const { fifo, carries, sink, onPoison, visibilityMs, latenessMs } = topology;
+    const { hanging, timeoutMs } = topology;
     const halts = fifo && onPoison === "halt";
+    const drops = carries === "objects" && topology.onMissing === "drop";
     this.facts = {
-      ...{ fifo, halts, carries, sink, visibilityMs },
+      drops,
+      ...{ fifo, halts, carries, sink, visibilityMs, latenessMs },
       dedupWindowMs: SQS_DEDUP_WINDOW_MS,
       hangMs: hanging > 0 ? timeoutMs : 0,
     };
@@ -151,7 +162,11 @@ class RunningWorld implements World {
     const { stage, cast } = this;
     const { scheduler } = stage;
     const quietAt = START_AT + faultyMs;
-    scheduleTimeline(seed, mix, quietAt, { stage, cast });
+    const spanMs = faultyMs * WORKLOAD_PART;
+    scheduleTimeline(seed, mix, quietAt, {
+      ...{ stage, cast },
+      busyAtMs: (name) => busyAtMs(seed, name, { topology, spanMs }),
+    });
     this.#schedule(items);
     for (const consumer of cast.consumers) consumer.start();
     if (this.#hasProducers) for (const each of [...cast.producers, cast.relay]) each.start();
@@ -205,12 +220,18 @@ class RunningWorld implements World {
       consumer.thaw();
       consumer.start();
     }
-    if (this.#hasProducers) for (const host of [...producers, relay]) host.start();
+    if (this.#hasProducers) {
+      for (const host of [...producers, relay]) {
+        host.process?.thaw();
+        host.start();
+      }
+    }
     this.#mended = this.facts.halts;
     if (this.facts.halts) operator.reopen();
     for (const probe of probes) this.#plans.set(probe.name, probe.plan);
     scheduler.after(probesAfterMs, hashText("probes"), () => {
       for (const probe of probes) this.#hand(probe);
+      overlap(this.stage, SLOW_PROBE, topology.visibilityMs);
     });
     scheduler.after(probesAfterMs + LOOK_EVERY_MS, hashText("look"), () => this.#look());
   }

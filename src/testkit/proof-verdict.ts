@@ -61,32 +61,54 @@ export function judge(
 
 /** V2 */
 function repeatedCall(run: RunResult, baseline: RunResult, record: ProofRecord): Problem | null {
-  const allowed = worksOf(baseline.calls, record).size;
+  const allowed = worksOf(baseline.calls, record);
   const works = worksOf(run.calls, record);
-  if (works.size <= allowed) return null;
+  const repeated = firstBeyond(works, allowed);
+  if (repeated === null) return null;
   const { name, title } = record;
-  const [call, seen] = [...works.values()][allowed] as [OutsideCall, number];
-  const what =
-    `${call.method} ${call.url} was sent ${seen} times for ${title}, ` +
-    "and nothing in it tells the repetition from new work";
-  const told = toldUpTo(run.told, `sends ${call.method} ${call.url}`, name, seen);
+  const { place, times } = repeated;
+  const often =
+    times === 1 ? `for ${title}, though not when nothing happens` : `${times} times for ${title}`;
+  const what = `${place} was sent ${often}, and nothing in it tells the repetition from new work`;
+  const told = toldUpTo(run.told, `sends ${place}`, name, times);
   return { kind: "outside-call", record: name, what, hint: HINTS["outside-call"], told };
+}
+
+/**
+ * The first work that an undisturbed run does not do: one more at an address that it knows, or, at
+ * one that it does not know, one more in all. Addresses may hold what differs from run to run.
+ */
+function firstBeyond(works: readonly OutsideWork[], allowed: readonly OutsideWork[]) {
+  const left = new Map<string, number>();
+  for (const { place } of allowed) left.set(place, (left.get(place) ?? 0) + 1);
+  for (const work of works) {
+    const more = left.get(work.place);
+    if (more === 0) return work;
+    if (more !== undefined) left.set(work.place, more - 1);
+  }
+  if (works.length <= allowed.length) return null;
+  return works.find(({ place }) => !left.has(place)) ?? null;
+}
+
+/** A request that the other end would take for work of its own. */
+interface OutsideWork {
+  /** Method and address. */
+  readonly place: string;
+  /** How many requests there had been to that place, this one included. */
+  readonly times: number;
 }
 
 const IDEMPOTENCY_HEADERS = ["idempotency-key", "x-idempotency-key"];
 
 /**
  * What the other end would take for work of its own: each request that changes something and does
- * not carry the record's key, but for those that share an Idempotency-Key. Each comes with how many
- * requests to its address there had been.
+ * not carry the record's key, but for those that share an Idempotency-Key.
  */
-function worksOf(
-  calls: readonly OutsideCall[],
-  record: ProofRecord,
-): Map<string, [OutsideCall, number]> {
-  const works = new Map<string, [OutsideCall, number]>();
+function worksOf(calls: readonly OutsideCall[], record: ProofRecord): OutsideWork[] {
+  const works: OutsideWork[] = [];
+  const tokens = new Set<string>();
   const sent = new Map<string, number>();
-  for (const [at, call] of calls.entries()) {
+  for (const call of calls) {
     const { method, url, headers } = call;
     if (call.record !== record.name || method === "GET" || method === "HEAD") continue;
     const place = `${method} ${url}`;
@@ -94,8 +116,9 @@ function worksOf(
     sent.set(place, times);
     if (carriesKey(call, record)) continue;
     const token = IDEMPOTENCY_HEADERS.map((name) => headers[name]).find((value) => value);
-    const work = token === undefined ? `call ${at}` : `key ${token}`;
-    if (!works.has(work)) works.set(work, [call, times]);
+    if (token !== undefined && tokens.has(token)) continue;
+    if (token !== undefined) tokens.add(token);
+    works.push({ place, times });
   }
   return works;
 }

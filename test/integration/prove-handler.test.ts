@@ -102,6 +102,30 @@ describe("a handler breaks", () => {
     expect(brokenBy(await prove(way))).toContain("was sent 2 times");
   });
 
+  test("if one of two requests is repeated, and it is that one which is told", async () => {
+    const send = (path: string) => fetch(`https://shop.example/${path}`, { method: "POST" });
+    const both: Handler = async () => {
+      await send("first");
+      await send("second");
+    };
+    const report = await prove(both);
+    expect(brokenBy(report)).toContain("POST https://shop.example/first was sent 2 times");
+    expect(report.failure?.steps.at(-1)).toBe("consumer-2 sends POST https://shop.example/first");
+    const secondOnce: Handler = async (_, { attempt }) => {
+      await send("first");
+      if (attempt === 1) await send("second");
+    };
+    expect(brokenBy(await prove(secondOnce))).toContain("/first was sent 2 times");
+  });
+
+  test("if the repetition goes to an address of its own", async () => {
+    const way: Handler = async () =>
+      void (await fetch(`https://shop.example/${Math.random()}`, { method: "POST" }));
+    expect(brokenBy(await prove(way))).toMatch(
+      /POST \S+ was sent for sample-1, though not when nothing happens, and nothing in it tells/,
+    );
+  });
+
   test("if its sink calls an outside API without the key", async () => {
     const sink = async () => void (await post({}));
     const emits: Handler = ({ payload }, { emit }) => emit(payload.order);
@@ -161,6 +185,7 @@ describe("a handler breaks", () => {
       });
     const report = await prove(opens);
     expect(brokenBy(report)).toMatch(/opens a socket at .*prove-handler\.test\.ts:\d+/);
+    expect(report.failure?.steps).toEqual(["consumer-1 begins attempt 1 at sample-1"]);
   });
 
   test("if it waits for something that never comes", async () => {

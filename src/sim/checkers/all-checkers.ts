@@ -10,6 +10,7 @@ import { lastWriterWins } from "./last-writer-wins.ts";
 import { liveness } from "./liveness.ts";
 import { noEffectUnderOlderFence } from "./no-effect-under-older-fence.ts";
 import { noLoss } from "./no-loss.ts";
+import { outageNotCounted } from "./outage-not-counted.ts";
 import { watermarkMonotone } from "./watermark-monotone.ts";
 import { writeAhead } from "./write-ahead.ts";
 
@@ -23,6 +24,7 @@ export const CHECKERS: readonly Checker[] = [
   dedupWindow,
   lastWriterWins,
   dossierForEveryDeadLetter,
+  outageNotCounted,
   watermarkMonotone,
   liveness,
 ];

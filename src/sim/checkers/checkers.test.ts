@@ -15,6 +15,8 @@ const FACTS: WorldFacts = {
   sink: "transactional",
   dedupWindowMs: 300_000,
   visibilityMs: 30_000,
+  drops: true, // So that not every history has to tell of effects.
+  latenessMs: 60_000,
   hangMs: 0,
 };
 const OBJECTS: WorldFacts = { ...FACTS, fifo: false, carries: "objects" };
@@ -64,12 +66,9 @@ const effect = (name: string, fence: number, more: Partial<Told> = {}): Told =>
 const committed = (name: string, fence: number, direct = false): Told => {
   return { kind: "committed", name, fence, superseded: false, direct };
 };
-const parked = (name: string, dossier = true): Told => ({
-  kind: "parked",
-  name,
-  attempts: 1,
-  dossier,
-});
+const parked = (name: string, dossier = true, why = "poison"): Told => {
+  return { kind: "parked", name, attempts: 1, why, dossier };
+};
 const letter = (name: string, fence = 1): Told => {
   return { kind: "dead-letter", name, messageId: `l-${name}`, fence };
 };
@@ -127,6 +126,16 @@ test("a record that is committed under two fences is seen", () => {
   expect(seenBy(twice)).toEqual(["effects-once"]);
   const repeated = history(registered("a"), sent("a"), committed("a", 1), committed("a", 1));
   expect(seenBy(repeated)).toEqual([]);
+});
+
+test("a commit without effects is seen, unless it was overtaken or its object is gone", () => {
+  const keeps = { ...FACTS, drops: false };
+  const bare = [registered("a"), sent("a"), claimed("a", 1)];
+  expect(seenBy(history(...bare, committed("a", 1)), keeps)).toEqual(["effects-once"]);
+  expect(seenBy(history(...bare, effect("a", 1), committed("a", 1)), keeps)).toEqual([]);
+  const overtaken = { ...committed("a", 1), superseded: true } as Told;
+  expect(seenBy(history(...bare, overtaken), keeps)).toEqual([]);
+  expect(seenBy(history(...bare, committed("a", 1)), { ...FACTS, drops: true })).toEqual([]);
 });
 
 test("an effect that is not the record's own is seen", () => {
@@ -209,6 +218,8 @@ test("a deduplication id that is forgotten early, or known too long, is seen", (
   expect(seenBy(history(...first, sent("a", "m2")))).toEqual(["dedup-window"]);
   const purged: Told = { kind: "purged", names: ["a"] };
   expect(seenBy(history(...first, purged, sent("a", "m2")))).toEqual([]);
+  const other: Told = { ...sent("a", "m2"), dedupId: "another" } as Told;
+  expect(seenBy(history(...first, other))).toEqual(["dedup-window"]);
   const wait: Told = { kind: "process", what: "waits" };
   const later = [wait, wait, wait, wait];
   expect(seenBy(history(...first, ...later, sent("a", "m2")))).toEqual([]);
@@ -239,8 +250,28 @@ test("a dead letter, or a record given up on, without a dossier is seen", () => 
 
 test("a watermark that goes back is seen", () => {
   const kept = (stored: number): Told => ({ kind: "watermark", value: stored, stored });
-  expect(seenBy(history(kept(2), kept(1)))).toEqual(["watermark-monotone"]);
-  expect(seenBy(history(kept(1), kept(1), kept(2)))).toEqual([]);
+  const begun = [registered("a"), sent("a"), delivered("a")];
+  const back = history(...begun, kept(-60_001), kept(-60_002));
+  expect(seenBy(back)).toEqual(["watermark-monotone"]);
+  expect(seenBy(history(...begun, kept(-60_002), kept(-60_002), kept(-60_001)))).toEqual([]);
+});
+
+test("a watermark that runs ahead of the newest event less the lateness is seen", () => {
+  const kept = (stored: number): Told => ({ kind: "watermark", value: stored, stored });
+  const begun = [registered("a"), registered("b")];
+  expect(seenBy(history(...begun, kept(0)))).toEqual([]);
+  expect(seenBy(history(...begun, kept(1)))).toEqual(["watermark-monotone"]);
+});
+
+test("an outage that is counted against a record is seen", () => {
+  const failed = (why: string): Told => ({ kind: "failed", name: "a", attempts: 1, why });
+  expect(seenBy(history(failed("attempt 1 fails")))).toEqual([]);
+  expect(seenBy(history(failed("TG_OBJECTS_UNAVAILABLE: no answer")))).toEqual([]);
+  for (const what of ["SINK", "LEDGER", "QUEUE"]) {
+    const why = `TG_${what}_UNAVAILABLE: no answer`;
+    expect(seenBy(history(failed(why)))).toEqual(["outage-not-counted"]);
+    expect(seenBy(history(parked("a", true, why)))).toEqual(["outage-not-counted"]);
+  }
 });
 
 test("what does not drain, and what is new and not done at once, is seen", () => {

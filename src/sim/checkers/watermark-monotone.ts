@@ -1,5 +1,8 @@
 // Watermark: what the ledger keeps of it never goes back, whoever writes it and in whatever order,
-// and so no restart takes the stream's time back.
+// and so no restart takes the stream's time back. Nor does it run ahead: it stays behind the newest
+// event by the lateness that the pipeline allows for.
+//   No event is older than the moment at which the outbox or the bucket had it first, which is what
+//   a history tells.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -7,16 +10,23 @@ const NAME = "watermark-monotone";
 
 export const watermarkMonotone: Checker = {
   name: NAME,
-  promise: "The watermark that is kept never goes back.",
-  check(events) {
+  promise: "The watermark that is kept never goes back, and never runs ahead of the lateness.",
+  check(events, { latenessMs }) {
     const { found, add } = findings(NAME);
     let kept = Number.NEGATIVE_INFINITY;
+    let newest = Number.NEGATIVE_INFINITY;
     for (const event of events) {
+      if (event.kind === "registered" || event.kind === "object") newest = event.at;
       if (event.kind !== "watermark") continue;
-      if (event.stored < kept) {
-        add(event.at, [], `${event.actor} took the watermark back by ${kept - event.stored} ms`);
+      const { actor, at, stored } = event;
+      if (stored < kept) {
+        add(at, [], `${actor} took the watermark back by ${kept - stored} ms`);
       }
-      kept = event.stored;
+      if (stored > newest - latenessMs) {
+        const aheadMs = stored - (newest - latenessMs);
+        add(at, [], `${actor} kept a watermark that is ${aheadMs} ms ahead of the lateness`);
+      }
+      kept = stored;
     }
     return found;
   },
