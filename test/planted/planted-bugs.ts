@@ -231,4 +231,22 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: "if (!forbidden)",
     checker: "effects-once",
   },
+  {
+    name: "crash-not-counted",
+    mistake: "An attempt that its process did not survive is not counted.",
+    file: "src/core/record-step.ts",
+    find: 'return from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;',
+    replace:
+      'if (from.kind === "claimed") return from.attempts - 1;\n' +
+      '  return from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;',
+    checker: "attempts-counted",
+  },
+  {
+    name: "given-back-counted",
+    mistake: "An attempt that was given back through no fault of the record's is counted.",
+    file: "src/core/record-step.ts",
+    find: "remembered(input, held, held.fence, held.attempts - 1); // R4",
+    replace: "remembered(input, held, held.fence, held.attempts); // R4",
+    checker: "attempts-counted",
+  },
 ];

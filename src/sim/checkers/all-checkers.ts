@@ -1,6 +1,7 @@
 // All checkers, in the order in which they are told.
 
 import { ackAfterCommit } from "./ack-after-commit.ts";
+import { attemptsCounted } from "./attempts-counted.ts";
 import type { Checker } from "./checker.ts";
 import { dedupWindow } from "./dedup-window.ts";
 import { dossierForEveryDeadLetter } from "./dossier-for-every-dead-letter.ts";
@@ -24,6 +25,7 @@ export const CHECKERS: readonly Checker[] = [
   dedupWindow,
   lastWriterWins,
   dossierForEveryDeadLetter,
+  attemptsCounted,
   outageNotCounted,
   watermarkMonotone,
   liveness,

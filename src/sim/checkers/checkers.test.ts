@@ -42,11 +42,11 @@ const delivered = (name: string, messageId = `m-${name}`, fence: number | null =
   const letter = fence === null ? null : { name, fence };
   return { kind: "delivered", names: [name], messageId, receipt: "r", receiveCount: 1, letter };
 };
-const claimed = (name: string, fence: number): Told => ({
+const claimed = (name: string, fence: number, attempt = 1): Told => ({
   kind: "claimed",
   name,
   fence,
-  attempt: 1,
+  attempt,
 });
 const handling = (name: string, fence: number | null = null): Told => {
   return { kind: "handling", name, attempt: 1, fence };
@@ -149,14 +149,14 @@ test("an effect that is not the record's own is seen", () => {
 });
 
 test("a commit, or an effect, under a fence that was outdone is seen", () => {
-  const late = history(claimed("a", 1), claimed("a", 2), committed("a", 1));
+  const late = history(claimed("a", 1), claimed("a", 2, 2), committed("a", 1));
   expect(seenBy(late)).toEqual(["no-effect-under-older-fence"]);
-  const told = history(claimed("a", 1), claimed("a", 2), committed("a", 2), effect("a", 1));
+  const told = history(claimed("a", 1), claimed("a", 2, 2), committed("a", 2), effect("a", 1));
   expect(seenBy(told)).toEqual(["no-effect-under-older-fence"]);
 });
 
 test("a fence that does not grow is seen", () => {
-  expect(seenBy(history(claimed("a", 2), claimed("a", 2)))).toEqual([
+  expect(seenBy(history(claimed("a", 2), claimed("a", 2, 2)))).toEqual([
     "no-effect-under-older-fence",
   ]);
 });
@@ -261,6 +261,21 @@ test("a watermark that runs ahead of the newest event less the lateness is seen"
   const begun = [registered("a"), registered("b")];
   expect(seenBy(history(...begun, kept(0)))).toEqual([]);
   expect(seenBy(history(...begun, kept(1)))).toEqual(["watermark-monotone"]);
+});
+
+test("an attempt that is not counted, or that counts although it was given back, is seen", () => {
+  const attempt = (number: number, fence: number) => claimed("a", fence, number);
+  const failed: Told = { kind: "failed", name: "a", attempts: 1, why: "no" };
+  const released: Told = { kind: "released", name: "a" };
+  const reopened: Told = { kind: "reopened", name: "a" };
+  expect(seenBy(history(attempt(1, 1), attempt(1, 2)))).toEqual(["attempts-counted"]);
+  expect(seenBy(history(attempt(1, 1), attempt(2, 2)))).toEqual([]);
+  expect(seenBy(history(attempt(1, 1), failed, attempt(1, 2)))).toEqual(["attempts-counted"]);
+  expect(seenBy(history(failed, attempt(2, 2)))).toEqual([]);
+  expect(seenBy(history(attempt(1, 1), released, attempt(2, 2)))).toEqual(["attempts-counted"]);
+  expect(seenBy(history(attempt(1, 1), released, released, attempt(1, 2)))).toEqual([]);
+  expect(seenBy(history(parked("a"), reopened, attempt(1, 2)))).toEqual([]);
+  expect(seenBy(history(parked("a"), reopened, attempt(2, 2)))).toEqual(["attempts-counted"]);
 });
 
 test("an outage that is counted against a record is seen", () => {
