@@ -5,7 +5,7 @@ import {
   PutItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { fenceOf, recordKey } from "../../src/core/record-state.ts";
+import { fenceOf, type RecordKey, recordKey } from "../../src/core/record-state.ts";
 import { addMs, days, epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { ledger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
@@ -133,6 +133,25 @@ describe.skipIf(!available)("DynamoDB", () => {
     expect((await ours.show(scope, key))?.record.kind).toBe("claimed");
     client.destroy();
     await Promise.all([other.close(), ours.close()]);
+  });
+
+  test("claims of a batch that fails are given back, and count for nothing", async () => {
+    const options = freshOptions();
+    const ledger = await createDynamoLedger({ clock, random }, options);
+    const scope = { pipeline: "orders", generation: 1 };
+    const damaged = recordKey("damaged");
+    const client = new DynamoDBClient(options);
+    const Item = { pk: { S: recordPk(scope, damaged) }, by: { S: "nobody" } };
+    await client.send(new PutItemCommand({ TableName: options.table, Item }));
+    client.destroy();
+    const keys = Array.from({ length: 40 }, (_, n) => recordKey(`${n}`));
+    const ask = (key: RecordKey) => ({ key, receivedAt: clock.now() });
+    const lease = { owner: "w", leaseMs: seconds(30) };
+    const batch = [...keys.slice(0, 20), damaged, ...keys.slice(20)].map(ask);
+    await expect(ledger.claim(scope, batch, lease)).rejects.toThrow("the state of a record");
+    const again = await ledger.claim(scope, keys.map(ask), lease);
+    expect(again).toEqual(keys.map(() => expect.objectContaining({ kind: "claimed", attempt: 1 })));
+    await ledger.close();
   });
 
   test("sink writes are refused, as the store cannot carry them", async () => {

@@ -2,6 +2,8 @@
 //   D1. Every record is a request of its own, a bounded number at a time, but for those of one
 //       batch that share a key, an object or a note: they follow one another.
 //   D2. Reads that decide anything are consistent, or come with a refused write (T7's remedy).
+//   D3. Of a batch that fails, claims that were made are given back, as far as that is possible:
+//       who asked for them hears of none, and each would be held, and counted, for nothing.
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
@@ -53,14 +55,37 @@ async function runBatch(
   items: readonly RecordItem[],
 ): Promise<RecordResult[]> {
   const results = new Array<RecordResult>(items.length);
-  for (const round of rounds(items)) {
-    const now = clock.now();
-    await inParallel(round, async (at) => {
-      const item = present(items[at], "an item of the round");
-      results[at] = await runRecord(table, scope, item, now);
-    });
+  try {
+    for (const round of rounds(items)) {
+      const now = clock.now();
+      await inParallel(round, async (at) => {
+        const item = present(items[at], "an item of the round");
+        results[at] = await runRecord(table, scope, item, now);
+      });
+    }
+    return results;
+  } catch (error) {
+    await giveBack(table, clock, scope, items, results);
+    throw error;
   }
-  return results;
+}
+
+/** D3 */
+async function giveBack(
+  table: LedgerTable,
+  clock: Clock,
+  scope: LedgerScope,
+  items: readonly RecordItem[],
+  results: readonly (RecordResult | undefined)[],
+): Promise<void> {
+  await inParallel([...items.entries()], async ([at, item]) => {
+    const result = results[at];
+    if (result?.kind !== "claimed") return;
+    const call = { call: "release", fence: result.fence } as const;
+    const release = { ...item, object: null, note: null, call };
+    // If it cannot be given back, either, its lease runs out.
+    await runRecord(table, scope, release, clock.now()).catch(() => undefined);
+  });
 }
 
 /** Opens the ledger in a DynamoDB table. */
