@@ -4,10 +4,10 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
 
 const VERSION = "2.6.1";
 const MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner";
@@ -59,15 +59,6 @@ function moveUnlessThere(from: string, to: string): void {
   } catch (error) {
     if (!existsSync(to)) throw error;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no free port");
-  return address.port;
 }
 
 async function answers(endpoint: string, child: ChildProcess): Promise<boolean> {

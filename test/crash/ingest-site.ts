@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
+import { freePort } from "../../scripts/free-port.ts";
 import { present } from "../../src/core/assert.ts";
 import { buildEnvelope } from "../../src/core/envelope.ts";
 import { VISIBILITY_MS, type WorkerConfig } from "./ingest-worker.ts";
@@ -54,9 +55,9 @@ export class IngestSite {
 
   /** Starts the cloud, or starts it again where it was. */
   async up(): Promise<void> {
+    if (this.#port === 0) this.#port = await freePort();
     const place = ["--port", String(this.#port), "--data", join(this.folder, "cloud")];
     this.#server = await startChild({ args: [MAIN, "up", ...place] });
-    this.#port = this.#server.port;
   }
 
   /** Ends the cloud by SIGKILL. */

@@ -7,12 +7,11 @@
 //   T3. What only looks is looked at again until it shows what the page shows, within a limit, as
 //       a reader would do. What changes something is run once and must be right at once.
 
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { freePort } from "../../scripts/free-port.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { requirePart } from "../requires.ts";
@@ -70,15 +69,6 @@ function patternOf(shown: string): RegExp {
   return new RegExp(`^${lines.join("")}$`);
 }
 
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" ? String(address?.port) : "";
-}
-
 function open(port: string): ShellSession {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(AWS|TIDEGATE)_/.test(name));
   const read = `const [file, sql] = process.argv.slice(1);
@@ -116,7 +106,7 @@ async function follow({ typed, shown }: Step): Promise<void> {
 }
 
 test("every command of the tutorial does what the page shows", async () => {
-  const port = await freePort();
+  const port = String(await freePort());
   const steps = stepsOf(page.replaceAll(`:${PAGE_PORT}`, `:${port}`));
   expect(steps.filter(({ shown }) => shown !== null).length).toBeGreaterThan(15);
   shell = open(port);
