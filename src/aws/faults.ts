@@ -11,6 +11,9 @@ const THROTTLED = /throttl|toomanyrequests|slowdown|overlimit|requestlimit|servi
 /** Of the client errors of HTTP, those that say "not now" and not "not ever". */
 const PASSING_STATUS: ReadonlySet<number> = new Set([408, 429]);
 
+/** What the SDK says, for want of a name, when it was told of no region. */
+const NO_REGION = "Region is missing";
+
 export interface SdkError {
   readonly name?: string;
   readonly message?: string;
@@ -30,6 +33,10 @@ export interface FailedEntry {
 export function queueFault(error: unknown, target: string): TidegateError {
   if (error instanceof TidegateError) return error;
   const { name = "Error", message = String(error), $fault, $metadata } = error as SdkError;
+  if (message === NO_REGION) {
+    const told = `${target}: no AWS region is known; give --region, or set AWS_REGION`;
+    return new TidegateError("TG_CONFIG_INVALID", told, { cause: error });
+  }
   const status = $metadata?.httpStatusCode ?? 0;
   const answered = status >= 400 && status < 500 && !PASSING_STATUS.has(status);
   const wrong = $fault === "client" && answered && !THROTTLED.test(name);

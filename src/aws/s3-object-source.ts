@@ -23,6 +23,14 @@ import { withDeadline } from "./request-deadline.ts";
 /** What S3 may take to begin an answer, and to send the next piece of one. */
 const ANSWER_MS_MAX: DurationMs = seconds(30);
 
+/** Refusals that say nothing of the object or of our rights: another time, S3 would answer. */
+const PASSING_REFUSALS: ReadonlySet<string> = new Set([
+  "ExpiredToken",
+  "RequestExpired",
+  "RequestTimeTooSkewed",
+  "TokenRefreshRequired",
+]);
+
 /** What names one state of an object in a request. */
 interface Pinned {
   readonly Bucket: string;
@@ -78,14 +86,15 @@ function bytesOf(
 ): ByteSource {
   return {
     size,
-    stream: () => transfer(client, pin, pinned, signal),
-    async range(start, end) {
+    stream: (closing) => transfer(client, pin, pinned, AbortSignal.any([signal, closing])),
+    async range(start, end, closing) {
       const wanted = Math.max(0, Math.min(end, size ?? end) - start);
       const bytes = new Uint8Array(wanted);
       if (wanted === 0) return bytes;
       const Range = `bytes=${start}-${start + wanted - 1}`;
       let at = 0;
-      for await (const chunk of transfer(client, pin, { ...pinned, Range }, signal)) {
+      const either = AbortSignal.any([signal, closing]);
+      for await (const chunk of transfer(client, pin, { ...pinned, Range }, either)) {
         if (at + chunk.length > wanted) throw unavailable(pin, "more bytes came than asked for");
         bytes.set(chunk, at);
         at += chunk.length;
@@ -166,6 +175,7 @@ function notOpened(error: unknown, pin: ObjectPin, signal: AbortSignal): OpenedO
     case 412:
       return { kind: "replaced" };
     case 403:
+      if (PASSING_REFUSALS.has(name ?? "")) throw objectFault(error, pin, signal);
       return { kind: "forbidden", reason: `${name}: ${message}` };
     case 400:
       // No version can have such an id.

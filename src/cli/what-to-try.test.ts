@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createRowReader } from "../readers/row-reader.ts";
 import { COMMANDS } from "./run-cli.ts";
 import { whatToTry } from "./what-to-try.ts";
 
@@ -28,4 +29,20 @@ test("files are shown where there is a bucket, messages where there is none", ()
   expect(lines).toContain("aws sqs send-message --queue-url http://127.0.0.1:4566/000000000000/q");
   expect(lines).not.toContain("s3");
   expect(lines).not.toContain("watched folder");
+});
+
+test("the broken file is one that no reader takes", async () => {
+  const [, body = ""] = /printf '(.*)' \|/.exec(whatToTry(started, at).join("\n")) ?? [];
+  const bytes = Buffer.from(body.replaceAll("\\n", "\n"));
+  const source = {
+    size: bytes.length,
+    async *stream() {
+      yield bytes;
+    },
+    range: async (start: number, end: number) => bytes.subarray(start, end),
+  };
+  const { signal } = new AbortController();
+  const options = { format: "auto", name: "broken.csv", signal } as const;
+  const rows = createRowReader().read(source, options)[Symbol.asyncIterator]();
+  await expect(rows.next()).rejects.toMatchObject({ code: "TG_OBJECT_UNREADABLE" });
 });

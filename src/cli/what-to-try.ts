@@ -16,7 +16,8 @@ export function whatToTry(
   const base = `s3://${names.bucket}/${prefix}`;
   const files: [remark: string, command: string][] = [
     ["put a file, then put it again: nothing changes", `aws s3 cp FILE ${base}`],
-    ["put a broken one", `echo broken | aws s3 cp - ${base}broken.csv`],
+    // A row that is shorter than its header is refused, whatever the pipeline makes of rows.
+    ["put a broken one", `printf 'a,b\\n1\\n' | aws s3 cp - ${base}broken.csv`],
     ["what became of it?", `${own} why ${base}broken.csv${where}`],
   ];
   const url = `${endpoint}/000000000000/${queueName}`;

@@ -70,6 +70,7 @@ describe("what JSON.parse lets through", () => {
     ["a lone surrogate", '["\ud83d"]', "lone surrogate in a string", "/0"],
     ["a lone surrogate in a name", '{"a":{"\\udc00":1}}', "lone surrogate in a string", "/a"],
     ["2^53 + 1", '{"id":9007199254740993}', "number loses digits as a double", "/id"],
+    ["a digit after very many zeros", `{"id":1.${"0".repeat(1_000_000)}1e20}`, "loses", "/id"],
     ["2^53 + 1 by exponent", '{"id":900719925474099.3e1}', "number loses digits", "/id"],
     ["a fraction beyond 2^53", "[9007199254740993.5]", "number loses digits", "/0"],
     ["overflow", "[1e400]", "number is too large for a double", "/0"],

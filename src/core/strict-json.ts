@@ -179,9 +179,16 @@ function decimal(written: string): string {
   const [mantissa = "", exponent = "0"] = written.replace(/^-/, "").toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.split(".");
   const digits = (whole + fraction).replace(/^0+/, "");
-  const significant = digits.replace(/0+$/, "");
+  const significant = withoutTrailingZeros(digits);
   const power = Number(exponent) - fraction.length + digits.length - significant.length;
   return `${significant}e${power}`;
+}
+
+/** By hand: a pattern would begin anew at each zero, and a number may be as long as its text. */
+function withoutTrailingZeros(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === "0") end--;
+  return digits.slice(0, end);
 }
 
 function readWord<T extends JsonValue>(reader: Reader, word: string, value: T): T {

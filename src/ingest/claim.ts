@@ -94,7 +94,7 @@ export function createClaimStage(
       const answer = await ask({ key, receivedAt, ...more });
       if (answer.kind !== "claimed") return answer;
       const { fence, attempt } = answer;
-      keeper.attach(delivery.receipt, { key, fence });
+      keeper.attach(delivery.receipt, { key, fence }, startedAt);
       return { kind: "claimed", fence, attempt, startedAt };
     },
     end(record, claim, hold) {

@@ -11,10 +11,13 @@
 //   M5. A sink has as long as a handler. One that takes longer is taken for one that is down, which
 //       is not the record's fault; without a deadline it would keep its slot for as long as its
 //       lease is renewed.
+//   M6. What is kept of the effects is a summary, which never stands in the way of the commit: an
+//       idempotent sink has them by then, whatever names it was given.
 
 import { canonicalJson } from "../core/canonical-json.ts";
 import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
+import { EFFECTS_CHARS_MAX } from "../core/ledger-batch.ts";
 import { fenceOf, type LedgerScope } from "../core/record-state.ts";
 import { durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -160,17 +163,32 @@ function digestOf(effects: readonly Effect[]): string {
   }
 }
 
-/** What came of a record, in a few words for whoever asks later. */
+/** What came of a record, in a few words for whoever asks later (M6). */
 function describe(
   effects: readonly Effect[],
   { lane, watermark }: LaneDecision,
   startedAt: EpochMs,
   now: EpochMs,
 ): string {
-  const counts: Record<string, number> = {};
+  const tookMs = msBetween(startedAt, now);
+  const told = (nameOf: (effect: Effect) => string) =>
+    canonicalJson({ lane, watermark, effects: countBy(effects, nameOf), tookMs });
+  const byTable = told((effect) =>
+    effect.kind === "custom"
+      ? effect.kind
+      : `${effect.kind} ${String(effect.table)}`.toWellFormed(),
+  );
+  return byTable.length <= EFFECTS_CHARS_MAX ? byTable : told(({ kind }) => kind);
+}
+
+function countBy(
+  effects: readonly Effect[],
+  nameOf: (effect: Effect) => string,
+): Record<string, number> {
+  const counts = new Map<string, number>();
   for (const effect of effects) {
-    const name = effect.kind === "custom" ? "custom" : `${effect.kind} ${effect.table}`;
-    counts[name] = (counts[name] ?? 0) + 1;
+    const name = nameOf(effect);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  return canonicalJson({ lane, watermark, effects: counts, tookMs: msBetween(startedAt, now) });
+  return Object.fromEntries(counts);
 }

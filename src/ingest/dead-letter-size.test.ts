@@ -15,8 +15,10 @@ import {
   SCOPE,
 } from "../../test/support/dead-letter-world.ts";
 import { SQS_MESSAGE_BYTES_MAX } from "../core/limits.ts";
+import { MASKED } from "../core/mask.ts";
 import { messageBytes } from "../core/message-size.ts";
 import { fenceOf } from "../core/record-state.ts";
+import { hasInvalidXmlCharacter } from "../core/text.ts";
 import { durationMs, epochMs } from "../core/units.ts";
 import type { Delivery, Queue } from "../ports/queue-receiver.ts";
 import { deadLetterOf } from "./dead-letter.ts";
@@ -47,6 +49,19 @@ const DOSSIER: Dossier = {
   ...{ last_failed_at: epochMs(1_700_000_000_000), took_ms: 1, run_id: "r", trace_id: null },
   ...{ payload: null, dead_letter: null },
 };
+
+test("a letter holds no character that SQS refuses, whatever the error quotes (X7)", () => {
+  const quoted = "\u0000\u0001\ufffe\uffff\ud800\u2028 and more";
+  const limits = { fifo: false, messageBytesMax: SQS_MESSAGE_BYTES_MAX };
+  const object = { bucket: "b", key: `${MASKED}/\uffff` };
+  const dossier = { ...DOSSIER, message: quoted, object };
+  const { message } = deadLetterOf(deliveryOf("{}", {}), dossier, FENCE, limits);
+  for (const text of Object.values(message.attributes)) {
+    expect([text, hasInvalidXmlCharacter(text)]).toEqual([text, false]);
+  }
+  const facts = JSON.parse(message.attributes["tidegate.failure"] ?? "");
+  expect(facts).toMatchObject({ message: quoted, object: `s3://b/${object.key}` });
+});
 
 test("a letter fits wherever its message did, and gives back what came", () => {
   const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,12}$/), { maxLength: 10 });

@@ -15,6 +15,8 @@
 //   X6. A bare letter that somebody moved back is a new message, and newer than the letter was. So
 //       what was sent before is no letter come back, but an older copy. The queue's clock is what
 //       messages are dated by (queue-clock.ts).
+//   X7. What an error quotes may be anything, and SQS takes only the characters of XML. A letter
+//       that it refused would be sent again and again, and its record never be done with.
 
 import { TidegateError } from "../core/errors.ts";
 import { sha256Hex } from "../core/hash.ts";
@@ -138,8 +140,13 @@ function attributesOf({ attributes }: Delivery, own: OwnWords): Record<string, s
   return {
     ...Object.fromEntries(originals.slice(0, room)),
     ...own.attributes,
-    [DEAD_LETTER_ATTRIBUTES.failure]: JSON.stringify(facts),
+    [DEAD_LETTER_ATTRIBUTES.failure]: sendableJson(facts),
   };
+}
+
+/** JSON of which SQS takes every character (X7): two that it refuses need no escape in JSON. */
+function sendableJson(facts: FailureFacts): string {
+  return JSON.stringify(facts).replaceAll("\ufffe", "\\ufffe").replaceAll("\uffff", "\\uffff");
 }
 
 export function deadLetterDedupId(key: RecordKey | string, fence: Fence): string {

@@ -1,13 +1,16 @@
 // Deadlines: one timer for everything that may take only so long.
-//   L1. All spans are the same, so what began first is due first.
+//   L1. All spans are the same, so what began first is due first. They are measured by the steady
+//       clock: a wall clock that is set forward would end all attempts at once, and one that is set
+//       back would let what hangs keep its slot for as long again.
 //   L2. What ended in time is never told, and is forgotten at once: one handler that takes long
 //       does not keep the deadlines of all that came after it in memory.
 
-import { addMs, type DurationMs, durationMs, type EpochMs } from "../core/units.ts";
+import { type DurationMs, durationMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 
 interface Entry {
-  readonly dueAt: EpochMs;
+  /** On the steady clock. */
+  readonly dueAt: number;
   readonly onPassed: () => void;
 }
 
@@ -30,7 +33,7 @@ export function createDeadlines(clock: Clock, spanMs: DurationMs): Deadlines {
     for (;;) {
       const [first] = entries;
       if (first === undefined) break;
-      const now = clock.now();
+      const now = clock.monotonic();
       if (first.dueAt <= now) {
         entries.delete(first);
         first.onPassed();
@@ -43,7 +46,7 @@ export function createDeadlines(clock: Clock, spanMs: DurationMs): Deadlines {
 
   return {
     begin(onPassed) {
-      const entry: Entry = { dueAt: addMs(clock.now(), spanMs), onPassed };
+      const entry: Entry = { dueAt: clock.monotonic() + spanMs, onPassed };
       entries.add(entry);
       // A closed one has nothing left to tell (L2).
       if (!watching) void watch().catch(() => undefined);

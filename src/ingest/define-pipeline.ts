@@ -16,6 +16,7 @@ import type {
   ObjectArrival,
   PipelineSpec,
   ReadFormat,
+  RetrySpec,
   SinkFunction,
   SourceSpec,
   StandardSchema,
@@ -23,6 +24,7 @@ import type {
   TablesSpec,
 } from "./pipeline-spec.ts";
 import type { RetrySettings } from "./policy/retry.ts";
+import { fieldProblems, isObject, unknownFields } from "./spec-fields.ts";
 
 export const DEFAULTS = {
   attempts: 7,
@@ -102,7 +104,9 @@ export function tables<const T extends TablesSpec>(
     readonly onReplaced?: "delete" | "keep";
   } = {},
 ): TableSinkSpec<T> {
-  const { database = null, onRemoved = "delete", onReplaced = "delete" } = options;
+  const { database = null, onRemoved = "delete", onReplaced = "delete", ...strays } = options;
+  const [problem] = unknownFields("tables()", strays, { database, onRemoved, onReplaced });
+  if (problem !== undefined) throw new TidegateError("TG_CONFIG_INVALID", problem);
   return { kind: "tables", tables: specs, database, onRemoved, onReplaced };
 }
 
@@ -152,13 +156,14 @@ function concurrencyOf<E>(spec: number | ConcurrencySpec<E> = {}): Pipeline["con
 
 /** All that is wrong with a spec, which may have been written without types (P1). */
 function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string[] {
-  if (typeof spec !== "object" || spec === null) return ["it must be an object"];
-  const problems: string[] = [];
+  if (!isObject(spec)) return ["it must be an object"];
+  const problems = fieldProblems(spec);
   const check = (holds: boolean, problem: string) => void (holds || problems.push(problem));
   check(hasGoodName(spec), "name must be 1 to 128 letters, digits, dots, hyphens or underscores");
   check(typeof spec.handler === "function", "handler must be a function");
   check(hasSource(spec.source), "source must name a bucket or a queue");
-  const { schema, retry = {}, timeoutMs, visibilityMs, latenessMs, generation } = spec;
+  const { schema, timeoutMs, visibilityMs, latenessMs, generation } = spec;
+  const retry: RetrySpec = isObject(spec.retry) ? spec.retry : {};
   const standard = typeof schema?.["~standard"]?.validate === "function";
   check(schema === undefined || standard, "schema must be of a Standard Schema library");
   check(within(retry.attempts, 1, ATTEMPTS_MAX), `retry.attempts must be 1 to ${ATTEMPTS_MAX}`);
@@ -200,7 +205,12 @@ function within(value: number | undefined, min: number, max: number): boolean {
 }
 
 function concurrencyProblems<E>(spec: number | ConcurrencySpec<E> | undefined): string[] {
-  const { total, perKey, key } = typeof spec === "number" ? { total: spec } : (spec ?? {});
+  if (spec === undefined) return [];
+  if (typeof spec !== "number" && !isObject(spec)) {
+    return ["concurrency must be a number or an object"];
+  }
+  const { total, perKey, key }: ConcurrencySpec<E> =
+    typeof spec === "number" ? { total: spec } : spec;
   const problems: string[] = [];
   if (!within(total, 1, CONCURRENCY_MAX)) {
     problems.push(`concurrency must be 1 to ${CONCURRENCY_MAX}`);

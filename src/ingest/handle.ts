@@ -4,9 +4,12 @@
 //   H2. Effects are gathered, not done: they happen in the commit, or not at all.
 //   H3. Whatever a handler throws, at whatever time, is an outcome; nothing escapes.
 //   H4. Where tables are the sink, removed objects need no handler: their rows go by themselves.
+//   H5. An effect is what it was when it was asked for: a row that the handler fills anew for the
+//       next one does not change those before it.
 
 import type { JsonValue } from "../core/canonical-json.ts";
 import type { Mask } from "../core/mask.ts";
+import type { ObjectEvent } from "../core/object-event.ts";
 import type { Effect, SinkRow } from "../ports/sink.ts";
 import type { Telemetry } from "../ports/telemetry.ts";
 import { type ArrivalPorts, messageArrival, ObjectGone, objectArrival } from "./arrival.ts";
@@ -17,6 +20,7 @@ import type { WorkRecord } from "./decode.ts";
 import type { Arrival, Pipeline } from "./define-pipeline.ts";
 import { PermanentError } from "./handler-errors.ts";
 import { type Hold, LeaseLost, Stopping } from "./hold.ts";
+import { createOpenReads } from "./open-reads.ts";
 import type { HandlerContext } from "./pipeline-spec.ts";
 import { isOf } from "./policy/error-facts.ts";
 import type { Lane } from "./policy/watermark.ts";
@@ -140,9 +144,25 @@ async function callHandler(
     const toTables = typeof pipeline.sink === "object" && pipeline.sink !== null;
     const hasBytes = content.event.kind === "created" || content.event.kind === "restored";
     if (toTables && !hasBytes) return; // H4
-    arrival = objectArrival(pipeline, content.event, ports, context.signal, ports.onRead);
+    return handleObject(pipeline, content.event, ports, context);
   }
   await pipeline.handler(arrival, context);
+}
+
+async function handleObject(
+  pipeline: Pipeline,
+  event: ObjectEvent,
+  ports: ArrivalPorts & { readonly onRead: (content: JsonValue) => void },
+  context: HandlerContext,
+): Promise<void> {
+  const reads = createOpenReads();
+  const arrival = objectArrival(pipeline, event, ports, context.signal, ports.onRead);
+  await pipeline.handler(reads.watch(arrival), context);
+  if (reads.end() === 0) return;
+  // N1 of open-reads.ts
+  throw new PermanentError("the handler ended while it was still reading; await what it reads", {
+    class: "unawaited",
+  });
 }
 
 /** What an error of the handler, or of reading for it, means. */
@@ -169,8 +189,14 @@ function effectMethods(effects: Effect[], signal: AbortSignal) {
     effects.push(effect); // H2
   };
   return {
-    upsert: (table: string, row: object) => add({ kind: "upsert", table, row: row as SinkRow }),
-    delete: (table: string, key: object) => add({ kind: "delete", table, key: key as SinkRow }),
+    upsert: (table: string, row: object) => add({ kind: "upsert", table, row: kept(row) }),
+    delete: (table: string, key: object) => add({ kind: "delete", table, key: kept(key) }),
     emit: (value: unknown) => add({ kind: "custom", value }),
   };
+}
+
+/** A copy (H5); what is no object is left for the sink to refuse. */
+function kept(row: unknown): SinkRow {
+  const copy = typeof row === "object" && row !== null && !Array.isArray(row) ? { ...row } : row;
+  return copy as SinkRow;
 }

@@ -260,13 +260,15 @@ async function claim(owner: string) {
   return present(result, "an answer to a claim");
 }
 
-async function holdWithClaim(keeper: LeaseKeeper) {
+async function holdWithClaim(keeper: LeaseKeeper, answerMs = 0) {
   const [receipt = ""] = await receive(1);
   hold(keeper, [receipt]);
+  const askedAt = cloud.clock.now();
   const result = await claim("me");
   if (result.kind !== "claimed") throw new Error(`the claim was refused: ${result.kind}`);
   const held = { key, fence: result.fence };
-  keeper.attach(receipt, held);
+  await cloud.clock.advance(answerMs);
+  keeper.attach(receipt, held, askedAt);
   return { receipt, held };
 }
 
@@ -299,6 +301,17 @@ test("a ledger that stays unavailable costs the lease when the claim is no longe
   const keeper = keep();
   const { receipt } = await holdWithClaim(keeper);
   await cloud.clock.advance(seconds(24) - 1);
+  expect(keeper.alive(receipt)).toBe(true);
+  await cloud.clock.advance(1);
+  expect(lost).toMatchObject([{ receipt, reason: "its claim was not renewed in time" }]);
+});
+
+test("a claim counts from when it was asked for, however long the answer took", async () => {
+  const down = new TidegateError("TG_LEDGER_UNAVAILABLE", "the ledger is down");
+  ledger = { ...ledger, claim: ledger.claim, renew: () => Promise.reject(down) };
+  const keeper = keep();
+  const { receipt } = await holdWithClaim(keeper, seconds(10));
+  await cloud.clock.advance(seconds(14) - 1);
   expect(keeper.alive(receipt)).toBe(true);
   await cloud.clock.advance(1);
   expect(lost).toMatchObject([{ receipt, reason: "its claim was not renewed in time" }]);

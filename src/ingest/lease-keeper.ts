@@ -15,7 +15,7 @@ import { reasonOf } from "../core/errors.ts";
 import { LEDGER_BATCH_MAX } from "../core/ledger-batch.ts";
 import { SQS_BATCH_ENTRIES_MAX } from "../core/limits.ts";
 import type { LedgerScope } from "../core/record-state.ts";
-import { type DurationMs, durationMs, epochMs } from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { HeldClaim, HeldLease, LeaseKeeper } from "../ports/lease-keeper.ts";
 import type { Ledger } from "../ports/ledger.ts";
@@ -110,10 +110,11 @@ class LoopLeaseKeeper implements LeaseKeeper {
     this.#wakeAt(dueAt(term));
   }
 
-  attach(receipt: string, held: HeldClaim): void {
+  attach(receipt: string, held: HeldClaim, since: EpochMs): void {
     const lease = this.#leases.get(receipt);
     if (lease === undefined || this.#ports.ledger === null) return;
-    const term = { from: this.#now(), spanMs: this.#options.leaseMs };
+    const from = momentOf(since, this.#now()); // T2
+    const term = { from, spanMs: this.#options.leaseMs };
     lease.claims.set(held.key, { held, lease, ...fresh(term) });
     this.#tell(lease);
     this.#wakeAt(dueAt(term));

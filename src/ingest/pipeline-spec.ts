@@ -126,7 +126,10 @@ export interface HandlerContext<T extends TablesSpec = TablesSpec> {
   readonly attempt: number;
   /** "late" if the record's time lies before the watermark. */
   readonly lane: "live" | "late";
-  /** Aborts when the lease is lost, the deadline passes or the process stops. */
+  /**
+   * Aborts when the lease is lost, the deadline passes or the process stops; and when the handler
+   * has ended, well or badly, so that nothing it has left behind goes on.
+   */
   readonly signal: AbortSignal;
   /** Writes a row when, and only if, the record is committed. */
   upsert<N extends keyof T & string>(table: N, row: RowOf<T[N]>): void;

@@ -28,8 +28,11 @@ export interface LeaseKeeper {
   /** Resolves with the reason if it ends before it is closed (K4); absent where it cannot. */
   readonly ended?: Promise<string>;
   hold(lease: HeldLease, onLost: (reason: string) => void): void;
-  /** Renews this claim together with the delivery from now on. */
-  attach(receipt: string, claim: HeldClaim): void;
+  /**
+   * Renews this claim together with the delivery from now on. It was asked for at `since`: the
+   * claim counts from no later than that, however long the ledger took to answer.
+   */
+  attach(receipt: string, claim: HeldClaim, since: EpochMs): void;
   /** Before the claim is committed or given back: a renewal that came after it would be refused. */
   detach(receipt: string, claim: HeldClaim): void;
   drop(receipt: string): void;

@@ -15,6 +15,12 @@ test("the header names the cells, and cells are strings as written", async () =>
   ]);
 });
 
+test("a header of very many names is read as quickly as any other text, and one twice is found", async () => {
+  const names = Array.from({ length: 200_000 }, (_, at) => `c${at}`).join(",");
+  expect(await readValues(`${names}\n`, csv())).toEqual([]);
+  expect(await refusalOf(`${names},c7\n`, csv())).toContain('the header names "c7" twice');
+});
+
 test("a row says on which physical line it starts, whatever its cells hold", async () => {
   const text = 'a,b\r\n1,"x\r\ny\nz\rw"\r\n\r\n\n2,y\r3,z';
   const lines = (await readAll(text, csv())).map(({ line }) => line);

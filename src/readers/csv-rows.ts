@@ -93,9 +93,14 @@ function checkNames(
   line: number,
   { name }: CsvSettings,
 ): readonly string[] {
-  const twice = names.find((text, index) => names.indexOf(text) !== index);
-  if (twice === undefined) return names;
-  throw unreadable(name, `the header names ${JSON.stringify(twice)} twice`, { line }); // CV2
+  const seen = new Set<string>();
+  for (const text of names) {
+    if (seen.has(text)) {
+      throw unreadable(name, `the header names ${JSON.stringify(text)} twice`, { line }); // CV2
+    }
+    seen.add(text);
+  }
+  return names;
 }
 
 function rowOf(

@@ -6,11 +6,11 @@
 //       which is the same object with the same bytes.
 //   I3. Nothing in done/ is ever overwritten, and nothing is deleted.
 
-import { mkdirSync } from "node:fs";
 import { readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type DurationMs, durationMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
+import { makeOwnFolder } from "./own-folder.ts";
 
 export interface InboxOptions {
   readonly folder: string;
@@ -43,7 +43,7 @@ export function createInbox(ports: { readonly clock: Clock }, options: InboxOpti
   const troubled = new Set<string>();
   let seen = new Map<string, string>();
   let looping: Promise<void> = Promise.resolve();
-  mkdirSync(join(folder, DONE), { recursive: true });
+  makeOwnFolder("the watched", join(folder, DONE));
 
   async function look(): Promise<readonly string[]> {
     const before = seen;

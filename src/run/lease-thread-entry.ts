@@ -82,7 +82,7 @@ function follow(keeper: LeaseKeeper, order: LeaseOrder): void {
       });
       return;
     case "attach":
-      keeper.attach(receipt, order.claim);
+      keeper.attach(receipt, order.claim, order.since);
       return;
     case "detach":
       keeper.detach(receipt, order.claim);

@@ -45,10 +45,12 @@ export type LeaseOrder =
       readonly slot: number;
     }
   | {
-      readonly kind: "attach" | "detach";
+      readonly kind: "attach";
       readonly receipt: string;
       readonly claim: HeldClaim;
+      readonly since: EpochMs;
     }
+  | { readonly kind: "detach"; readonly receipt: string; readonly claim: HeldClaim }
   | { readonly kind: "drop"; readonly receipt: string };
 
 export type LeaseThreadRequest =
@@ -149,8 +151,8 @@ class LeaseThread implements LeaseKeeper {
     this.#order({ kind: "hold", receipt, since, slot }, "now");
   }
 
-  attach(receipt: string, claim: HeldClaim): void {
-    if (this.#held.has(receipt)) this.#order({ kind: "attach", receipt, claim }, "now");
+  attach(receipt: string, claim: HeldClaim, since: EpochMs): void {
+    if (this.#held.has(receipt)) this.#order({ kind: "attach", receipt, claim, since }, "now");
   }
 
   detach(receipt: string, claim: HeldClaim): void {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../test/support/temporary-folder.ts";
@@ -23,6 +23,14 @@ test("where one of the files is there already, none is written", () => {
   );
   expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("mine");
   expect(readdirSync(folder)).not.toContain("package.json");
+});
+
+test("a file that cannot be written is told in a sentence", () => {
+  const project = join(folder, "linked");
+  mkdirSync(project);
+  symlinkSync(join(project, "nowhere", "at-all"), join(project, "tsconfig.json"));
+  const told = { code: "TG_CONFIG_INVALID", message: expect.stringContaining("cannot be written") };
+  expect(() => writeProject(project, "^1.2.3")).toThrow(expect.objectContaining(told));
 });
 
 test.each([

@@ -2,9 +2,10 @@
 // it.
 //   N1. Nothing is overwritten. If one of the files is there, none is written.
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { TidegateError } from "../core/errors.ts";
+import { reasonOf, TidegateError } from "../core/errors.ts";
+import { makeOwnFolder } from "./own-folder.ts";
 
 const PIPELINE = "pipeline.ts";
 const NAME_USUAL = "my-pipeline";
@@ -22,11 +23,18 @@ export function writeProject(folder: string, dependency: string): readonly strin
     const message = `${folder} has ${there.join(", ")} already; nothing was written`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
-  mkdirSync(folder, { recursive: true });
-  for (const [name, text] of Object.entries(files)) {
-    writeFileSync(join(folder, name), text, { flag: "wx" });
-  }
+  makeOwnFolder("the project's", folder);
+  for (const [name, text] of Object.entries(files)) writeOwn(join(folder, name), text);
   return Object.keys(files);
+}
+
+function writeOwn(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { flag: "wx" });
+  } catch (cause) {
+    const message = `${path} cannot be written: ${reasonOf(cause)}`;
+    throw new TidegateError("TG_CONFIG_INVALID", message, { cause });
+  }
 }
 
 /** The name of a project in that folder, in letters that all of its parts may have. */

@@ -1,12 +1,12 @@
 // Start pipeline: what `tidegate run` does, for whoever would rather call it.
 
-import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { TidegateError } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/define-pipeline.ts";
 import { openAwsSite } from "./aws-site.ts";
 import { type FilledSettings, fillSettings, type RunSettings } from "./config.ts";
 import { parseLedgerUrl } from "./open-ledger.ts";
+import { makeOwnFolder } from "./own-folder.ts";
 import { type RunningPipeline, runOnSite, type StartOptions } from "./run-on-site.ts";
 
 /** Runs a pipeline on Amazon, or on any endpoint that speaks SQS and S3, until it is drained. */
@@ -25,7 +25,7 @@ export async function startPipeline(
 export function ledgerUrl({ ledger, data }: FilledSettings): string {
   const url = ledger ?? `sqlite:${join(data, "ledger.db")}`;
   const place = parseLedgerUrl(url);
-  if (place.store === "sqlite") mkdirSync(dirname(place.path), { recursive: true });
+  if (place.store === "sqlite") makeOwnFolder("the ledger's", dirname(place.path));
   return url;
 }
 

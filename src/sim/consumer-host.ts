@@ -174,7 +174,7 @@ export class ConsumerHost {
 function heardBy(process: SimProcess, keeper: LeaseKeeper): LeaseKeeper {
   return {
     hold: (lease, onLost) => keeper.hold(lease, (why) => process.hear(() => onLost(why))),
-    attach: (receipt, claim) => keeper.attach(receipt, claim),
+    attach: (receipt, claim, since) => keeper.attach(receipt, claim, since),
     detach: (receipt, claim) => keeper.detach(receipt, claim),
     drop: (receipt) => keeper.drop(receipt),
     alive: (receipt) => keeper.alive(receipt),

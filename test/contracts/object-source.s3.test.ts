@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { afterEach, expect, test } from "vitest";
@@ -19,21 +19,64 @@ function sourceOf(cloud: Cloud) {
 
 describeObjectSource({ name: "through the AWS SDK", open: sourceOf });
 
-test("what S3 forbids is told as forbidden, since only the caller can judge it", async () => {
+const PIN = { bucket: "b", key: "k", versionId: null, etag: null };
+
+/** A server that answers as told, and what reads from it. */
+async function serve(answer: RequestListener) {
   const server = createServer((request, response) => {
     request.resume();
-    response.writeHead(403, { "content-type": "application/xml" });
-    const error = "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>";
-    response.end(request.method === "HEAD" ? "" : error);
+    answer(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const source = sourceOf({ endpoint: `http://127.0.0.1:${port}` } as Cloud);
-  const pin = { bucket: "b", key: "k", versionId: null, etag: null };
-  expect(await source.open(pin, new AbortController().signal)).toEqual({
+  return {
+    source: sourceOf({ endpoint: `http://127.0.0.1:${port}` } as Cloud),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function refusing(code: string): RequestListener {
+  return ({ method }, response) => {
+    response.writeHead(403, { "content-type": "application/xml" });
+    const error = `<Error><Code>${code}</Code><Message>No</Message></Error>`;
+    response.end(method === "HEAD" ? "" : error);
+  };
+}
+
+test("what S3 forbids is told as forbidden, since only the caller can judge it", async () => {
+  await using server = await serve(refusing("AccessDenied"));
+  expect(await server.source.open(PIN, new AbortController().signal)).toEqual({
     kind: "forbidden",
-    reason: "AccessDenied: Access Denied",
+    reason: "AccessDenied: No",
   });
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
+});
+
+test.each(["RequestTimeTooSkewed", "ExpiredToken"])(
+  "%s is no verdict on the object: it is asked for again",
+  async (code) => {
+    await using server = await serve(refusing(code));
+    const opening = server.source.open(PIN, new AbortController().signal);
+    await expect(opening).rejects.toMatchObject({ code: "TG_OBJECTS_UNAVAILABLE" });
+  },
+);
+
+test("a stream that is closed while it waits for bytes lets go of its connection", async () => {
+  const gone = Promise.withResolvers<void>();
+  await using server = await serve(({ method }, response) => {
+    response.writeHead(200, { "content-length": 10, etag: '"e"' });
+    if (method === "HEAD") response.end();
+    else response.once("close", () => gone.resolve()).write("half ");
+  });
+  const opened = await server.source.open(PIN, new AbortController().signal);
+  if (opened.kind !== "opened") throw new Error(`it is ${opened.kind}`);
+  const closing = new AbortController();
+  const stream = opened.bytes.stream(closing.signal)[Symbol.asyncIterator]();
+  await stream.next();
+  const rest = stream.next();
+  closing.abort(new Error("nobody wants it"));
+  await expect(rest).rejects.toThrow("nobody wants it");
+  await gone.promise;
 });

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TidegateError } from "../../src/core/errors.ts";
+import type { HandlerContext, ObjectArrival } from "../../src/ingest/pipeline-spec.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import type { Sink } from "../../src/ports/sink.ts";
@@ -236,6 +237,52 @@ test("a handler that emits after its deadline: refused, and none of it happens",
   for (const emit of late) expect(emit).toThrow("over");
   expect(applied).toEqual([]);
   expect(consumer.snapshot()).toMatchObject({ committed: 0, deadLettered: 1 });
+});
+
+test("a handler that ends while it is still reading: dead-lettered at once as unawaited", async () => {
+  const applied: unknown[] = [];
+  const forgetful = (arrival: ObjectArrival<unknown>, { emit }: HandlerContext) => {
+    void (async () => {
+      for await (const row of arrival.rows()) emit(row);
+    })();
+    void arrival.text().then(emit);
+  };
+  await using world = await createConsumerWorld({
+    bucket: "files",
+    sink: sinkOf(async (effects) => void applied.push(effects)),
+    handler: forgetful as never,
+  });
+  await world.put("a.csv", "id\n1\n2\n");
+  const consumer = await run(world);
+  expect(applied).toEqual([]);
+  expect(consumer.snapshot()).toMatchObject({ committed: 0, deadLettered: 1, retried: 0 });
+  expect(await dossiers(world)).toMatchObject([{ error_class: "unawaited" }]);
+});
+
+test("a handler that fills one row again and again: each effect is what it was when asked for", async () => {
+  const applied: unknown[] = [];
+  await using world = await createConsumerWorld({
+    sink: sinkOf(async (effects) => void applied.push(...effects)),
+    handler: (_event, { upsert }) => {
+      const row = { id: "" };
+      for (const id of ["a", "b"]) upsert("t", Object.assign(row, { id }));
+    },
+  });
+  await world.send("k");
+  await run(world);
+  expect(applied).toMatchObject([{ row: { id: "a" } }, { row: { id: "b" } }]);
+});
+
+test("effects on more tables than can be listed: committed, and counted by kind", async () => {
+  await using world = await createConsumerWorld({
+    sink: sinkOf(async () => undefined),
+    handler: (_event, { upsert }) => {
+      for (let at = 0; at < 2_000; at += 1) upsert(`customer ${at}\ud800`, { id: at });
+    },
+  });
+  await world.send("k");
+  const consumer = await run(world);
+  expect(consumer.snapshot()).toMatchObject({ committed: 1, deadLettered: 0 });
 });
 
 function sinkOf(apply: (effects: readonly unknown[], signal: AbortSignal) => Promise<void>): Sink {

@@ -110,7 +110,7 @@ test("a blocked main thread loses neither its delivery nor its claim", async () 
   const [mine] = await claim("me");
   if (mine?.kind !== "claimed") throw new Error("the claim was refused");
   const held = { key: recordKey("k1:a"), fence: mine.fence };
-  keeper.attach(lease.receipt, held);
+  keeper.attach(lease.receipt, held, lease.since);
   await Promise.resolve();
   block();
   expect(keeper.alive(lease.receipt)).toBe(true);

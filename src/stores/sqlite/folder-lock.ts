@@ -4,21 +4,13 @@
 //   L2. The number in the pid file only serves the message; it never decides anything.
 //   L3. What is not there before a failed start is not there after it.
 
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { accessSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { isBusy, isDamage } from "../../core/sqlite-code.ts";
 import { corrupt } from "./file-check.ts";
+import { makeFolder } from "./make-folder.ts";
 
 const LOCK_FILE = "broker.lock";
 const PID_FILE = "broker.pid";
@@ -64,24 +56,6 @@ function takeLock(folder: string, path: string): DatabaseSync {
     if (isDamage(error)) throw corrupt(path, "it should be empty, and may be removed", error);
     const message = `The data folder ${folder} cannot be opened for writing: ${reasonOf(error)}.`;
     throw new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
-  }
-}
-
-/**
- * Node goes round in circles where a file system refuses a folder as if its parent were missing
- * (Linux's /proc does), so it is only asked for several levels when the parent is missing indeed.
- */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) {
-    if (!statSync(folder).isDirectory()) throw new Error("it is a file, and no folder");
-    return;
-  }
-  const parent = dirname(resolve(folder));
-  if (!existsSync(parent)) makeFolder(parent);
-  try {
-    mkdirSync(folder);
-  } catch (error) {
-    if (!existsSync(folder)) throw error; // Another process may have made it meanwhile.
   }
 }
 
