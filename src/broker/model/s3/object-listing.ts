@@ -9,7 +9,8 @@ import type { KeyPosition } from "../../../core/object-change.ts";
 import { compareUtf8 } from "../../../core/utf8-order.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { Step } from "../step.ts";
-import { bucketOf, isRefusal } from "./bucket.ts";
+import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
+import { checkVersionId, seqOfVersionId } from "./object-versions.ts";
 import { gave, type S3Outcome } from "./s3-fault.ts";
 import type { Listed, ListedVersion, ListInput, S3Input, S3Value } from "./s3-operations.ts";
 
@@ -128,21 +129,21 @@ export function listObjectVersions(
   const bucket = bucketOf(state, input.bucket);
   if (isRefusal(bucket)) return bucket;
   const { prefix, after, afterVersion } = input;
-  // Within a key the page goes on after the version it stopped at; older ones have smaller numbers.
-  const stopped =
-    afterVersion === null ? undefined : step.objects.version(bucket.number, after, afterVersion);
-  const start = stopped === undefined ? startOf(prefix, after) : { key: after, after: false };
-  let seen = stopped === undefined ? null : after;
+  const bad = afterVersion === null ? null : checkVersionId(afterVersion, "version-id-marker");
+  if (bad !== null) return bad;
+  const stoppedAt = stopOf(step, bucket, input);
+  const start = stoppedAt === null ? startOf(prefix, after) : { key: after, after: false };
+  let seen: string | null = null;
   const latest = new Set<number>();
   const found = walk(
     input,
     start,
     (from) => step.objects.entries(bucket.number, from),
     (row) => {
-      if (stopped !== undefined && row.key === after && row.seq >= stopped.seq) return "pass";
-      if (row.key !== seen) latest.add(row.seq);
+      const told = stoppedAt !== null && row.key === after && row.seq >= stoppedAt;
+      if (!told && row.key !== seen) latest.add(row.seq);
       seen = row.key;
-      return "take";
+      return told ? "pass" : "take";
     },
     after,
   );
@@ -153,4 +154,19 @@ export function listObjectVersions(
   const lastEntry = entries.at(-1);
   const nextVersion = found.more && lastEntry?.key === found.last ? lastEntry.version : null;
   return gave({ ...pageOf({ ...found, entries }), nextVersion });
+}
+
+/**
+ * The number of the version at which the page before stopped, null if it did not stop within a key.
+ * Older versions have smaller numbers. One that is gone and whose id does not tell its number has
+ * the greatest: the key is told once more rather than passed over.
+ */
+function stopOf(
+  step: Step,
+  bucket: BucketRecord,
+  { prefix, after, afterVersion }: S3Input<"listObjectVersions">,
+): number | null {
+  if (afterVersion === null || !after.startsWith(prefix)) return null;
+  const stopped = step.objects.version(bucket.number, after, afterVersion)?.seq;
+  return stopped ?? seqOfVersionId(afterVersion) ?? Number.MAX_SAFE_INTEGER;
 }

@@ -236,7 +236,7 @@ export function listUploads(
   const bucket = bucketOf(state, input.bucket);
   if (isRefusal(bucket)) return bucket;
   const { prefix, after, afterUpload } = input;
-  const within = afterUpload !== "" && after !== "";
+  const within = afterUpload !== "" && after !== "" && after.startsWith(prefix);
   const start = within ? { key: after, after: false } : startOf(prefix, after);
   const { entries, prefixes, more, last } = walk(
     input,
