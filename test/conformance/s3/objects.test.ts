@@ -70,6 +70,9 @@ test.each([
 test.each([
   ["a wrong trailer", "x-amz-checksum-crc32:AAAAAA==\r\n", "5", "BadDigest"],
   ["a wrong length", "", "6", "IncompleteBody"],
+  ["another trailer than promised", "x-amz-checksum-sha1:AAAA\r\n", "5", "MalformedTrailerError"],
+  ["none where one was promised", "x-other:1\r\n", "5", "MalformedTrailerError"],
+  ["a trailer that is none", "what\r\n", "5", "MalformedTrailerError"],
 ])("an aws-chunked body with %s is refused and keeps nothing", async (_, trailer, length, code) => {
   const Bucket = await buckets.bucket();
   const answer = await buckets.raw("PUT", `/${Bucket}/k`, {
@@ -91,6 +94,7 @@ test.each([
   [{ "x-amz-checksum-crc32": "short" }, "InvalidRequest"],
   [{ "x-amz-checksum-crc32": CRC32_OF_HELLO, "x-amz-checksum-crc32c": "x" }, "InvalidRequest"],
   [{ "x-amz-content-sha256": "0".repeat(64) }, "XAmzContentSHA256Mismatch"],
+  [{ "x-amz-content-sha256": "no digest" }, "InvalidArgument"],
 ])("a body that is not what %j says is refused with %s", async (headers, code) => {
   const Bucket = await buckets.bucket();
   const answer = await buckets.raw("PUT", `/${Bucket}/k`, { body: "hello", headers });
