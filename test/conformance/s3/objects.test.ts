@@ -293,3 +293,15 @@ test("a client that asks before it sends is told to go on only if its bucket is 
   const taken = await exchange(`${head(Bucket, 5)}hello`);
   expect(taken).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200/);
 });
+
+test("a URL signed the old way is good until its moment, which must be one", async () => {
+  const Bucket = await buckets.bucket();
+  await buckets.s3.putObject({ Bucket, Key: "k", Body: "x" });
+  const at = (Expires: string | number) =>
+    buckets.raw("GET", `/${Bucket}/k?AWSAccessKeyId=a&Signature=s&Expires=${Expires}`);
+  const now = Math.floor(buckets.cloud.clock.now() / 1_000);
+  expect((await at(now + 10)).status).toBe(200);
+  for (const wrong of [now - 10, "never", "", "-1"]) {
+    expect(await at(wrong)).toMatchObject({ status: 403, code: "AccessDenied" });
+  }
+});
