@@ -130,7 +130,8 @@ class FileBlobStore implements BlobStore {
 
   async sweep(isKept: (blob: string) => boolean): Promise<void> {
     let seen = 0;
-    for (const folder of await readdir(this.#root)) {
+    const entries = await readdir(this.#root, { withFileTypes: true });
+    for (const { name: folder } of entries.filter((entry) => entry.isDirectory())) {
       if (folder === "new" || this.#closing) continue;
       for (const name of await readdir(join(this.#root, folder))) {
         if (this.#closing) return;
