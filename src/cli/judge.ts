@@ -1,6 +1,6 @@
 // Judge: runs code that a user has written, to pass a verdict on it.
-//   J1. Code that ends the process ends the judging, too, and would end it with its own exit code. A
-//       check that never ran must not look like one that passed, least of all to a CI.
+//   J1. Code that ends the process ends the judging, too, and would end it with its own exit code.
+//       A check that never ran must not look like one that passed, least of all to a CI.
 //   J2. Code that never ends is told of, and not waited for without end.
 
 import { EXIT_FAILED } from "./command.ts";

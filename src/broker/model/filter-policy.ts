@@ -6,8 +6,8 @@
 //       in a message offers each of its elements.
 //   F3. Objects are flattened, so that {"a.b": 1} and {"a": {"b": 1}} are the same path.
 //   F4. Types are never bent: the text "5" is not the number 5.
-//   F5. Only what a policy names is looked at. How deep a message nests and how much it holds is its
-//       sender's choice, and the paths of all of it could be a thousand times as long as itself.
+//   F5. Only what a policy names is looked at. How deep a message nests and how much it holds is
+//       its sender's choice, and the paths of all of it could be far longer than itself.
 
 import { unreachable } from "../../core/assert.ts";
 import { type IpNetwork, isInNetwork, parseIpAddress } from "./ip-network.ts";

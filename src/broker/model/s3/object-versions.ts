@@ -2,9 +2,8 @@
 //   V1. The newest version of a key is the current one; nothing else marks it as such.
 //   V2. Without versioning, or while it is suspended, writing replaces the null version; all others
 //       stay.
-//   V3. A version id ends in the number of its version, so that a listing can go on behind a version
-//       that has been deleted since: whoever empties a bucket deletes one page before asking for the
-//       next.
+//   V3. A version id ends in the number of its version, so that a listing can go on behind one that
+//       has been deleted since: whoever empties a bucket deletes a page before asking for the next.
 
 import type { Piece, StoredObject } from "../../../core/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";

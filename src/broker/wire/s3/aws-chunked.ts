@@ -2,8 +2,8 @@
 //   C1. Sizes are hex, with a signature behind them perhaps; signatures are not verified, as no
 //       credentials are.
 //   C2. Memory is bounded: data goes through as it comes, lines have a limit.
-//   C3. It must end with the empty chunk and its trailers; anything else is an incomplete body, or a
-//       malformed trailer if the data were whole.
+//   C3. It must end with the empty chunk and its trailers; anything else is an incomplete body, or
+//       a malformed trailer if the data were whole.
 
 import { BodyFault } from "./body-fault.ts";
 import { refusal } from "./s3-errors.ts";
