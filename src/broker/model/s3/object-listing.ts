@@ -1,7 +1,8 @@
 // Object listing: keys in the order of their UTF-8 bytes, rolled up at a delimiter.
 //   L1. What is listed, key or common prefix, is strictly greater than `after`, so that any
 //       answer's last item is where the next page begins.
-//   L2. A common prefix is one item, whatever is below it: the walk leaps over all of it.
+//   L2. A common prefix is one item, whatever is below it: the walk leaps over what is more than a
+//       few rows. A leap is a search in the store, which costs as much as some rows do.
 //   L3. Looking at one key costs one row, however many versions it has, but for a listing of
 //       versions.
 
@@ -18,6 +19,8 @@ import type { Listed, ListedVersion, ListInput, S3Input, S3Value } from "./s3-op
 const LAST_CHARACTER = "\u{10ffff}";
 /** Rows of one key that a walk over newest versions passes before it leaps. */
 const OLDER_ROWS_MAX = 8;
+/** Rows below one common prefix that a walk passes before it leaps (L2). */
+const ROLLED_ROWS_MAX = 8;
 
 interface Keyed {
   readonly key: string;
@@ -46,6 +49,7 @@ export function walk<T extends Keyed>(
   const entries: T[] = [];
   const prefixes: string[] = [];
   let last = "";
+  let passed = 0;
   let from: KeyPosition | null = start;
   while (from !== null) {
     const rows: Iterable<T> = rowsFrom(from);
@@ -63,6 +67,8 @@ export function walk<T extends Keyed>(
       }
       if (verdict === "pass") continue;
       if (rolled !== null && (prefixes.at(-1) === rolled || compareUtf8(rolled, after) <= 0)) {
+        passed += 1;
+        if (passed <= ROLLED_ROWS_MAX) continue;
         from = { key: rolled + LAST_CHARACTER, after: true }; // L2
         if (compareUtf8(from.key, row.key) > 0) break;
         from = null;
@@ -70,6 +76,7 @@ export function walk<T extends Keyed>(
       }
       if (entries.length + prefixes.length >= limit) return { entries, prefixes, more: true, last };
       last = rolled ?? row.key;
+      passed = 0;
       if (rolled === null) entries.push(row);
       else prefixes.push(rolled);
     }
