@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -122,6 +122,23 @@ test("a damaged folder is refused and stays free for whoever mends it (G1)", asy
   for (let time = 0; time < 2; time += 1) {
     await expect(startCloud({ data: folder })).rejects.toMatchObject({ code: "TG_STORE_CORRUPT" });
   }
+});
+
+test("a folder whose blobs are a file is refused before anything is written to it", async () => {
+  writeFileSync(join(folder, "blobs"), "no folder");
+  await expect(startCloud({ data: folder })).rejects.toMatchObject({
+    code: "TG_STORE_UNAVAILABLE",
+    message: `The data folder ${folder} cannot be used: blobs in it is a file, and no folder.`,
+  });
+  expect(readdirSync(folder)).toEqual(["blobs"]);
+});
+
+test("a folder in the place of the pid file is no reason not to start, and is left alone", async () => {
+  mkdirSync(join(folder, "broker.pid"));
+  const cloud = await startCloud({ data: folder });
+  await createQueue(cloud);
+  await cloud.close();
+  expect(readdirSync(folder)).toContain("broker.pid");
 });
 
 test.each<[string, object]>([

@@ -21,7 +21,7 @@ import type { BlobStore } from "../ports/blob-store.ts";
 import type { BrokerStore } from "../ports/broker-store.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ObjectSource } from "../ports/object-source.ts";
-import { createFileBlobStore } from "../stores/files/blob-store.ts";
+import { checkBlobFolder, createFileBlobStore } from "../stores/files/blob-store.ts";
 import { createMemoryBlobStore } from "../stores/memory/blob-store.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createSqliteBrokerStore } from "../stores/sqlite/broker-store.ts";
@@ -102,6 +102,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   try {
     const virtualClock = options.clock === "virtual" ? virtualClockFor(() => broker) : undefined;
     const clock = virtualClock ?? systemClock;
+    if (options.data !== undefined) checkBlobFolder(options.data);
     broker = disturbedBroker(await openBroker(store, clock, options, onError));
     blobs = await openBlobs(options, onError);
     const s3 = s3SiteOf(blobs, clock, options);

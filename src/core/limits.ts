@@ -82,6 +82,8 @@ export const SNS_FILTER_COMBINATIONS_MAX = 150;
 export const SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX = 100;
 export const SNS_LIST_PAGE = 100;
 export const SNS_TOPIC_TAGS_MAX = 50;
+export const SNS_POLICY_BYTES_MAX: Bytes = bytes(30 * 1_024);
+export const SNS_POLICY_STATEMENTS_MAX = 100;
 /** A token, and the subscription that waits for it, live this long. */
 export const SNS_CONFIRMATION_MS: DurationMs = days(2);
 export const SNS_ARCHIVE_DAYS_MAX = 365;

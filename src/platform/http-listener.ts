@@ -193,19 +193,25 @@ function sendReply(
   const length = reply.bodyBytes ?? (streamed ? null : byteLength(body));
   if (length !== null && !BODILESS.has(status)) sent.push("content-length", String(length));
   if (last || !response.req.complete) sent.push("connection", "close");
-  response.writeHead(status, sent);
-  return streamed ? sendStream(exchange, response, body) : exchange.end(body);
+  const begin = () => void response.writeHead(status, sent);
+  if (streamed) return sendStream(exchange, response, body, begin);
+  begin();
+  return exchange.end(body);
 }
 
+/** The head waits for the first chunk: a stream that fails at once can still be answered so. */
 async function sendStream(
   exchange: HttpExchange,
   response: ServerResponse,
   body: AsyncIterable<Uint8Array>,
+  begin: () => void,
 ): Promise<void> {
   for await (const chunk of body) {
+    if (!response.headersSent) begin();
     await exchange.send(chunk); // Whoever gives chunks may use one's memory again after it.
     if (response.destroyed) return; // N3
   }
+  if (!response.headersSent) begin();
   await exchange.end("");
 }
 

@@ -126,6 +126,18 @@ test("a reply that fails in the middle cuts the connection, and is told of", asy
   expect(errors).toEqual([new Error("the disk is gone")]);
 });
 
+test("a reply that fails before its first byte is answered as the failure it is", async () => {
+  const next = () => Promise.reject(new Error("the file is gone"));
+  const body = { [Symbol.asyncIterator]: () => ({ next }) };
+  const { port, errors } = await serve(async () => {
+    return { status: 200, headers: [], body, bodyBytes: 10 };
+  });
+  const { heard } = dial(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  await vi.waitFor(() => expect(heard.closed).toBe(true));
+  expect(heard.text).toMatch(/^HTTP\/1.1 500 /);
+  expect(errors).toEqual([new Error("the file is gone")]);
+});
+
 test("a HEAD tells the length of what it leaves out, and 204 and 304 tell none", async () => {
   const statuses = [200, 204, 304];
   const { port } = await serve(async () => {

@@ -4,7 +4,8 @@
 //   L2. A published blob is durable, whole and never changes. One that is not published is gone
 //       after a crash, and after `discard`.
 //   L3. Memory does not grow with the size of a blob, neither in nor out.
-//   L4. What is being read is not taken away: removing waits for its readers.
+//   L4. What is being read is not taken away: removing waits for its readers, and for those who
+//       begin in the same turn, since a blob may be told of and become needless in one batch.
 //   L5. A chunk that `read` gives is good until the next one is asked for. A chunk that `stage` takes
 //       is the store's: its memory may be given back at once.
 

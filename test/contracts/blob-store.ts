@@ -52,6 +52,17 @@ export function describeBlobStore(name: string, open: () => Promise<BlobStore>):
       await store.close();
     });
 
+    test("what is removed is still whole for those who begin to read in the same turn (L4)", async () => {
+      const store = await open();
+      const piece = await keep(store, "hello");
+      store.remove([piece.blob]);
+      await Promise.resolve();
+      const reading = store.read([piece], { from: 0, through: 4 });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(await textOf(reading)).toBe("hello");
+      await store.close();
+    });
+
     test("a stream that fails is the failure of staging", async () => {
       const store = await open();
       async function* broken(): AsyncGenerator<Uint8Array> {

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -127,6 +128,38 @@ describe("a sound folder", () => {
     const store = createSqliteBrokerStore({ folder });
     expect(loadAll(store).messages).toHaveLength((COMMITS - 1) * 40);
     await store.close();
+  });
+});
+
+describe("a file behind a link", () => {
+  function linkedCopyOf(folder: string): { folder: string; real: string } {
+    const real = copyOf(folder);
+    const linked = mkdtempSync(join(root, "linked-"));
+    symlinkSync(join(real, FILE), join(linked, FILE));
+    return { folder: linked, real };
+  }
+
+  test("is taken with the log that lies beside it, damaged or not", async () => {
+    const sound = linkedCopyOf(killed);
+    const store = createSqliteBrokerStore({ folder: sound.folder });
+    expect(loadAll(store).messages).toHaveLength(COMMITS * 40);
+    await store.close();
+    const damaged = linkedCopyOf(killed);
+    flip(damaged.real, LOG, 32 + FRAME_BYTES);
+    const before = hashes(damaged.real);
+    expect((await failureOf(damaged.folder))?.code).toBe("TG_STORE_CORRUPT");
+    expect(hashes(damaged.real)).toEqual(before);
+  });
+
+  test("that is not there now is not replaced by an empty one", async () => {
+    const { folder, real } = linkedCopyOf(stopped);
+    rmSync(real, { recursive: true });
+    const failure = await failureOf(folder);
+    expect(failure?.code).toBe("TG_STORE_UNAVAILABLE");
+    expect(failure?.message).toBe(
+      `The data file ${join(folder, FILE)} is a link that leads nowhere now.`,
+    );
+    expect(readdirSync(folder)).toEqual([FILE]);
   });
 });
 

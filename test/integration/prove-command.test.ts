@@ -9,8 +9,10 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 const root = join(import.meta.dirname, "../..");
 const folder = useTemporaryFolder("prove");
 
-function prove(...words: string[]) {
-  const args = [join(root, "src/cli/main.ts"), "prove", ...words];
+const prove = (...words: string[]) => command("prove", ...words);
+
+function command(...words: string[]) {
+  const args = [join(root, "src/cli/main.ts"), ...words];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: root,
     encoding: "utf8",
@@ -131,4 +133,17 @@ test("a handler that tells the time in a row breaks, with its place", () => {
   expect(stdout).toMatch(/^clocks breaks even without a fault: the effects are not those /);
   expect(stdout).toContain(`Date.now() at ${withSink}:6`);
   expect(status).toBe(1);
+});
+
+test.each([
+  ["comply", "while it is loaded", "process.exit(0);"],
+  ["comply", "when it is called", "export default () => process.exit(0);"],
+  ["prove", "while it is loaded", "process.exit(0);"],
+])("%s does not pass a file that ends the process %s", (name, _, text) => {
+  const file = writeFileIn("leaves.mjs", text);
+  expect(command(name, file)).toEqual({
+    status: 1,
+    stdout: "",
+    stderr: `${file} ended the process before the checks were done.\n`,
+  });
 });

@@ -19,7 +19,8 @@
 //   W8. A failure throws away the models that it is about, and no others: one that is told late
 //       leaves alone what was read anew since. Nothing is read anew while a commit is under way.
 //   W9. An operation that fails by itself costs those of its batch, and no pause, as the store
-//       works. A message that the disk has damaged is left out from then on (set-aside.ts).
+//       works. A message that the disk has damaged is left out from then on (set-aside.ts); an
+//       object that it has damaged fails those alone who ask for it (run-step.ts).
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -29,7 +30,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Turn } from "../../ports/turn.ts";
 import type { BrokerIdentity, BrokerState } from "../model/broker-state.ts";
-import { done, type Outcome } from "../model/fault.ts";
+import { done } from "../model/fault.ts";
 import {
   bringsHousework,
   keepHouse,
@@ -38,10 +39,8 @@ import {
 } from "../model/housekeeping.ts";
 import { nextMoveAt, runMoveTasks } from "../model/move-task.ts";
 import { nextOutgoingAt } from "../model/outgoing.ts";
-import type { Waiting } from "../model/receive.ts";
 import { runReplays } from "../model/replay.ts";
 import { settleWaiting } from "../model/settle-waiting.ts";
-import type { Step } from "../model/step.ts";
 import { Alarm } from "./alarm.ts";
 import { Batch } from "./batch.ts";
 import { ContentCache } from "./content-cache.ts";
@@ -49,9 +48,9 @@ import { type Flight, Flights } from "./flights.ts";
 import type { Answered, Job } from "./job.ts";
 import { ModelTime } from "./model-time.ts";
 import { recover } from "./recovery.ts";
+import { runStep } from "./run-step.ts";
 import { LISTING_OPERATIONS } from "./s3-steps.ts";
 import { isStoreDown, SetAside } from "./set-aside.ts";
-import { STEPS } from "./steps.ts";
 
 const JOBS_PER_BATCH_MAX = 1_000;
 /** How many message numbers are reserved at a time (W5). */
@@ -82,8 +81,6 @@ interface Failed {
   readonly jobs: readonly Job[];
   readonly answered: readonly Answered[];
 }
-
-type AnyStep = (state: BrokerState, step: Step, input: unknown) => Outcome<unknown> | Waiting;
 
 export class Engine {
   readonly #ports: EnginePorts;
@@ -307,7 +304,8 @@ export class Engine {
       answered.push({ job, outcome: done({ deliveries: [] }) });
       return;
     }
-    const outcome = (STEPS[job.name] as AnyStep)(state, batch, job.input);
+    const outcome = runStep(state, batch, job);
+    if (outcome === null) return; // W9
     if (!("waiting" in outcome)) {
       answered.push({ job, outcome });
       return;

@@ -97,15 +97,6 @@ test("a move task that meets a damaged message goes on without it, and it is tol
   expect(errors.map(String)).toEqual([expect.stringContaining(`message ${next} is damaged`)]);
 });
 
-test("a damaged object fails whoever asks for it, and is followed by no pause", async () => {
-  const { bench } = await openFading();
-  await bench.create("q");
-  await bench.ok("createBucket", { bucket: "bucket", region: "us-east-1", tags: null });
-  const found = bench.ok("findObject", { bucket: "bucket", key: "k", version: null });
-  await expect(found).rejects.toThrow("an object is damaged");
-  await bench.send("q", entry("a"));
-});
-
 test("an operation that fails by a mistake of ours fails nobody who asks later (W9)", async () => {
   const { store } = createFadingStore();
   const bench = await EngineBench.open({

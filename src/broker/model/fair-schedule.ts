@@ -113,6 +113,7 @@ export class FairSchedule implements Schedule {
         const tenant = this.#quiet.top ?? this.#noisy.top; // Q4
         return tenant === undefined ? 0 : tenant.ready.head;
       },
+      pass: () => false,
     };
   }
 

@@ -63,6 +63,8 @@ export class FifoSchedule implements Schedule {
 
   openReceive(): Cursor {
     let upcoming = 0; // F4: the one behind the message handed out last.
+    let last = 0;
+    let firstPassed: Group | null = null;
     return {
       next: () => {
         const slab = this.#slab;
@@ -71,7 +73,17 @@ export class FifoSchedule implements Schedule {
           slot = this.#lineHead === null ? 0 : this.#lineHead.messages.head;
         }
         upcoming = slot === 0 ? 0 : slab.next.get(slot);
+        last = slot;
         return slot;
+      },
+      pass: () => {
+        const group = this.#groupAt(last);
+        if (group === firstPassed) return false;
+        firstPassed ??= group;
+        upcoming = 0;
+        this.#leaveLine(group);
+        this.#joinLine(group); // F3
+        return true;
       },
     };
   }
@@ -96,14 +108,20 @@ export class FifoSchedule implements Schedule {
     const head = group.messages.head;
     const may = head !== 0 && this.#slab.state.get(head) === SlotState.ready;
     if (may === group.inLine) return;
-    group.inLine = may;
-    if (may) {
-      group.before = this.#lineTail; // F3
-      if (this.#lineTail === null) this.#lineHead = group;
-      else this.#lineTail.after = group;
-      this.#lineTail = group;
-      return;
-    }
+    if (may) this.#joinLine(group);
+    else this.#leaveLine(group);
+  }
+
+  #joinLine(group: Group): void {
+    group.inLine = true;
+    group.before = this.#lineTail; // F3
+    if (this.#lineTail === null) this.#lineHead = group;
+    else this.#lineTail.after = group;
+    this.#lineTail = group;
+  }
+
+  #leaveLine(group: Group): void {
+    group.inLine = false;
     if (group.before === null) this.#lineHead = group.after;
     else group.before.after = group.after;
     if (group.after === null) this.#lineTail = group.before;

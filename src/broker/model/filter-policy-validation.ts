@@ -7,14 +7,15 @@
 //   AWS adds the line and column to many of these sentences; we do not.
 
 import { SNS_FILTER_COMBINATIONS_MAX, SNS_FILTER_KEYS_MAX } from "../../core/limits.ts";
-import type {
-  FilterPolicy,
-  FilterRule,
-  FilterScope,
-  NumericBound,
-  NumericOperator,
-  Scalar,
-  ValueTest,
+import {
+  type FilterPolicy,
+  type FilterRule,
+  type FilterScope,
+  type NumericBound,
+  type NumericOperator,
+  namedPaths,
+  type Scalar,
+  type ValueTest,
 } from "./filter-policy.ts";
 import { parseIpAddress } from "./ip-network.ts";
 
@@ -50,7 +51,7 @@ export function parseFilterPolicy(text: string, scope: FilterScope): ParsedFilte
     if (combinations > SNS_FILTER_COMBINATIONS_MAX) {
       return { ok: false, reason: "FilterPolicy: Filter policy is too complex" }; // V1
     }
-    return { ok: true, policy: { scope, alternatives } };
+    return { ok: true, policy: { scope, alternatives, named: namedPaths(alternatives) } };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { ok: false, reason: `FilterPolicy: ${error.message}` };

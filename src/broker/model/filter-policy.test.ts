@@ -330,3 +330,11 @@ function plainlyMeets(rule: Rule, value: string | undefined): boolean {
   if (rule.prefix !== undefined) return value.startsWith(rule.prefix);
   return !rule["anything-but"]?.includes(value);
 }
+
+test("a message costs what the policy names of it, however deep it nests (F5)", () => {
+  const levels = 60_000;
+  const leaves = Array.from({ length: 20_000 }, (_, leaf) => `"${leaf}":1`).join(",");
+  const body = `{"b":1,${'"a":{'.repeat(levels)}${leaves}${"}".repeat(levels)}}`;
+  expect(onBody({ b: [1], a: { c: [{ exists: false }] } }, body)).toBe(true);
+  expect(onBody({ a: { a: { c: [1] } } }, body)).toBe(false);
+});

@@ -6,6 +6,8 @@
 //       in a message offers each of its elements.
 //   F3. Objects are flattened, so that {"a.b": 1} and {"a": {"b": 1}} are the same path.
 //   F4. Types are never bent: the text "5" is not the number 5.
+//   F5. Only what a policy names is looked at. How deep a message nests and how much it holds is
+//       its sender's choice, and the paths of all of it could be far longer than itself.
 
 import { unreachable } from "../../core/assert.ts";
 import { type IpNetwork, isInNetwork, parseIpAddress } from "./ip-network.ts";
@@ -41,6 +43,20 @@ export interface FilterRule {
 export interface FilterPolicy {
   readonly scope: FilterScope;
   readonly alternatives: readonly (readonly FilterRule[])[];
+  /** The paths of all rules, and those that lead to them (F5). */
+  readonly named: ReadonlySet<string>;
+}
+
+/** What `named` is for these alternatives. */
+export function namedPaths(alternatives: FilterPolicy["alternatives"]): Set<string> {
+  const named = new Set<string>();
+  for (const { path } of alternatives.flat()) {
+    for (let at = path.indexOf("."); at !== -1; at = path.indexOf(".", at + 1)) {
+      named.add(path.slice(0, at));
+    }
+    named.add(path);
+  }
+  return named;
 }
 
 /** What a message offers to a policy: the values at each path. */
@@ -51,7 +67,8 @@ export function passesFilter(
   attributes: Readonly<Record<string, MessageAttribute>> | null,
   body: string,
 ): boolean {
-  const offer = policy.scope === "MessageBody" ? offerOfBody(body) : offerOfAttributes(attributes);
+  const onBody = policy.scope === "MessageBody";
+  const offer = onBody ? offerOfBody(body, policy.named) : offerOfAttributes(attributes);
   if (offer === null) return false;
   return policy.alternatives.some((rules) => rules.every((rule) => meets(offer, rule))); // F1
 }
@@ -78,7 +95,7 @@ function arrayValues(text: string): Scalar[] {
 }
 
 /** Null when the body is no JSON object: such a message meets no policy. */
-function offerOfBody(body: string): Offer | null {
+function offerOfBody(body: string, named: ReadonlySet<string>): Offer | null {
   const root = parseJson(body);
   if (typeof root !== "object" || root === null || Array.isArray(root)) return null;
   const offer = new Map<string, Scalar[]>();
@@ -94,7 +111,8 @@ function offerOfBody(body: string): Offer | null {
       else values.push(value);
     } else {
       for (const [key, member] of Object.entries(value as object)) {
-        open.push({ path: path === "" ? key : `${path}.${key}`, value: member }); // F3
+        const inner = path === "" ? key : `${path}.${key}`; // F3
+        if (named.has(inner)) open.push({ path: inner, value: member }); // F5
       }
     }
   }

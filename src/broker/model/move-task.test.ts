@@ -31,7 +31,7 @@ function bury(bench: ModelBench, queue: string, count: number): void {
 function start(
   bench: ModelBench,
   source: string,
-  more: { destinationArn?: string; perSecondMax?: number } = {},
+  more: { destinationArn?: string | null; perSecondMax?: number } = {},
 ): string {
   return bench.ok("startMoveTask", {
     sourceArn: arn(source),
@@ -218,6 +218,35 @@ test.each(["", ".fifo"])(
   },
 );
 
+test.each([null, arn("q.fifo")])(
+  "a FIFO queue of several groups is moved into itself, each message once and in its order (T6)",
+  (destinationArn) => {
+    const bench = new ModelBench();
+    bench.create("q.fifo", redriveTo("q.fifo"));
+    const sent = ["a1", "a2", "b1", "c1", "c2", "c3", "a3", "b2"];
+    for (const body of sent) bench.send("q.fifo", inGroup(body.slice(0, 1), body));
+    for (let time = 0; time < 2; time += 1) {
+      expect(bench.bodies("q.fifo")).toHaveLength(sent.length);
+      bench.pass(30_000);
+    }
+    start(bench, "q.fifo", { destinationArn, perSecondMax: 3 });
+    bench.send("q.fifo", inGroup("b", "b3"), inGroup("d", "d1")); // Not what was there.
+    const moves = bench.changes.length;
+    for (let steps = 20; steps > 0; steps -= 1) {
+      run(bench);
+      bench.pass(1_000);
+    }
+    expect(task(bench, "q.fifo")).toMatchObject({ status: "COMPLETED", moved: sent.length });
+    const from = bench.changes.slice(moves).flatMap((each) => {
+      return each.kind === "move-message" ? [each.from] : [];
+    });
+    expect(new Set(from).size).toBe(sent.length);
+    const bodies = bench.bodies("q.fifo", { max: 10 });
+    const ofGroup = (name: string) => bodies.filter((body) => body.startsWith(name));
+    expect(["a", "c", "d"].map(ofGroup)).toEqual([["a1", "a2", "a3"], ["c1", "c2", "c3"], ["d1"]]);
+  },
+);
+
 test("a message that was sent to the dead-letter queue directly has nowhere to go (T4)", () => {
   const bench = benchWithDeadLetters(0);
   bench.send("dead", entry("direct"));
@@ -240,7 +269,7 @@ test("a task fails when the queue it works to is gone (T4)", () => {
   expect(task(bench, "dead")).toMatchObject({ status: "FAILED", failureReason, moved: 0 });
 });
 
-test("tasks are forgotten with their source, whether they have ended or not (T6)", () => {
+test("tasks are forgotten with their source, whether they have ended or not (T7)", () => {
   const bench = benchWithDeadLetters(2);
   start(bench, "dead");
   run(bench);

@@ -8,7 +8,9 @@
 //       place to put a message can not be found.
 //   T5. No second sees more messages than the rate, however long the broker was down or asleep:
 //       what was moved is paid for in time before the next may go; unused time is lost.
-//   T6. A task is forgotten with its source queue: nobody could list or cancel it any more, and it
+//   T6. A task whose destination may be its own source moves what was there when it began, each
+//       message once: what it has moved itself is there again, and tells of no source any more.
+//   T7. A task is forgotten with its source queue: nobody could list or cancel it any more, and it
 //       is none of a later queue's of that name.
 
 import { present } from "../../core/assert.ts";
@@ -75,7 +77,7 @@ function runTask(state: BrokerState, step: Step, task: MoveTask): void {
     saveTask(state, step, { ...task, status: "CANCELLED" });
     return;
   }
-  const source = present(state.queueByArn(task.sourceArn), "the source of a move task"); // T6
+  const source = present(state.queueByArn(task.sourceArn), "the source of a move task"); // T7
   if (step.now < task.nextAt) return; // T5
   state.advance(source, step);
   const { moved, end } = moveSome(state, step, source, task, paceOf(task));
@@ -94,27 +96,31 @@ function moveSome(
   room: number,
 ): { moved: number; end: End | null } {
   const cursor = source.openReceive(step.now);
-  for (let moved = 0; moved < room; moved += 1) {
+  const comesRound = isOwnTarget(source, task);
+  let moved = 0;
+  while (moved < room) {
     const slot = cursor.next();
     if (slot === 0) return { moved, end: COMPLETED }; // T4
-    const content = step.read(state.slab.seq.get(slot));
+    const seq = state.slab.seq.get(slot);
+    if (comesRound && seq > task.order) {
+      if (task.moved + moved < task.toMove && cursor.pass()) continue;
+      return { moved, end: COMPLETED }; // T6
+    }
+    const content = step.read(seq);
     const target = destinationOf(state, task, content);
-    // A task whose destination is its own source must not chase what it has moved itself, which
-    // tells of no source any more.
-    const comesRound =
-      target === source || (typeof target === "string" && isOwnTarget(source, task));
-    if (comesRound && task.moved + moved >= task.toMove) return { moved, end: COMPLETED };
     if (typeof target === "string") {
       return { moved, end: { status: "FAILED", failureReason: target } };
     }
     moveBack(state, step, source, slot, target, content);
+    moved += 1;
   }
-  return { moved: room, end: null };
+  return { moved, end: null };
 }
 
-/** Whether the queue collects its own dead letters. */
-function isOwnTarget(source: Queue, task: MoveTask): boolean {
-  return source.settings.redrive?.targetArn === task.sourceArn;
+/** Whether what the task moves may come to where it was (T6). */
+function isOwnTarget(source: Queue, { sourceArn, destinationArn }: MoveTask): boolean {
+  if (destinationArn !== null) return destinationArn === sourceArn;
+  return source.settings.redrive?.targetArn === sourceArn; // It collects its own dead letters.
 }
 
 function destinationOf(

@@ -18,7 +18,7 @@ import { FairSchedule } from "./fair-schedule.ts";
 import { FifoSchedule } from "./fifo-schedule.ts";
 import { type MessageSlab, SlotState } from "./message-slab.ts";
 import type { QueueSettings } from "./queue-settings.ts";
-import type { Schedule } from "./schedule.ts";
+import type { Cursor, Schedule } from "./schedule.ts";
 import { SlotHeap } from "./slot-heap.ts";
 
 /** What is remembered of a queue beside its messages. */
@@ -145,7 +145,7 @@ export class Queue {
     return this.#schedule.groupOf(slot);
   }
 
-  openReceive(now: EpochMs): { next(): number } {
+  openReceive(now: EpochMs): Cursor {
     return this.#schedule.openReceive(now);
   }
 

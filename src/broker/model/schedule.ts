@@ -7,6 +7,12 @@
 export interface Cursor {
   /** The next deliverable slot, or 0. The caller hides or removes it before asking again. */
   next(): number;
+  /**
+   * Leaves the slot that was handed out last where it is, with all that stand behind it in its
+   * group. False when every group has been left like this, or there are no groups that wait for
+   * each other.
+   */
+  pass(): boolean;
 }
 
 export interface Schedule {

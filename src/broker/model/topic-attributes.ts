@@ -13,6 +13,7 @@ import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { formatTopicPolicy, parseTopicDeliveryPolicy } from "./delivery-policy.ts";
 import { archiveDays, type Topic } from "./topic.ts";
+import { checkTopicPolicy } from "./topic-policy.ts";
 
 /** What is wrong with a value, or null. */
 type Check = (value: string) => string | null;
@@ -45,7 +46,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["FifoThroughputScope", oneOf("FifoThroughputScope", "Topic", "MessageGroup")],
   ["KmsMasterKeyId", accept],
   ["MaximumMessageSize", checkMessageSize],
-  ["Policy", checkPolicy],
+  ["Policy", checkTopicPolicy],
   ["SignatureVersion", oneOf("SignatureVersion", "1", "2")],
   ["TracingConfig", oneOf("TracingConfig", "PassThrough", "Active")],
 ]);
@@ -70,16 +71,6 @@ function checkMessageSize(value: string): string | null {
   const fits = number >= SQS_MESSAGE_BYTES_SETTING_MIN && number <= SNS_MESSAGE_BYTES_MAX;
   const range = `from ${SQS_MESSAGE_BYTES_SETTING_MIN} to ${SNS_MESSAGE_BYTES_MAX}`;
   return fits ? null : `MaximumMessageSize: Invalid value [${value}]. Must be ${range}.`;
-}
-
-function checkPolicy(value: string): string | null {
-  try {
-    const policy: unknown = JSON.parse(value);
-    if (typeof policy === "object" && policy !== null && !Array.isArray(policy)) return null;
-  } catch {
-    // Told below, as for JSON that is no object.
-  }
-  return "Policy Error: null";
 }
 
 function checkDeliveryPolicy(value: string): string | null {

@@ -1,4 +1,5 @@
 // TopicPermissions: AddPermission and RemovePermission write statements into the topic's policy.
+// What its owner has written there besides is kept, whatever it is.
 
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome } from "./fault.ts";
@@ -7,13 +8,10 @@ import type { Topic } from "./topic.ts";
 import { defaultTopicPolicy } from "./topic-attributes.ts";
 import type { TopicOperations } from "./topic-contract.ts";
 import { invalidParameter, missingTopic } from "./topic-faults.ts";
+import { checkTopicPolicy, statementsOf } from "./topic-policy.ts";
 
 interface Policy {
   readonly Statement?: unknown;
-}
-
-interface Statement {
-  readonly Sid?: unknown;
 }
 
 const ACTIONS = new Set([
@@ -30,24 +28,18 @@ const ACTIONS = new Set([
   "Subscribe",
 ]);
 
-function policyOf(state: BrokerState, topic: Topic): { policy: Policy; statements: Statement[] } {
+function policyOf(state: BrokerState, topic: Topic): Policy {
   const { name, attributes } = topic.record;
   const text =
     attributes.Policy ?? defaultTopicPolicy(state.topicArnOf(name), state.identity.account);
-  const policy = JSON.parse(text) as Policy;
-  const given = policy.Statement ?? [];
-  const statements = (Array.isArray(given) ? given : [given]) as Statement[];
-  return { policy, statements };
+  return JSON.parse(text) as Policy;
 }
 
-function save(
-  state: BrokerState,
-  step: Step,
-  topic: Topic,
-  policy: Policy,
-  statements: readonly Statement[],
-): void {
-  const text = JSON.stringify({ ...policy, Statement: statements });
+function isLabelled(statement: unknown, label: string): boolean {
+  return typeof statement === "object" && (statement as { Sid?: unknown } | null)?.Sid === label;
+}
+
+function save(state: BrokerState, step: Step, topic: Topic, text: string): void {
   const attributes = { ...topic.record.attributes, Policy: text };
   state.topics.saveTopic(topic, { ...topic.record, attributes }, step);
 }
@@ -68,8 +60,9 @@ export function addTopicPermission(
   if (actions.some((action) => !ACTIONS.has(action))) {
     return invalidParameter("Policy statement action out of service scope!");
   }
-  const { policy, statements } = policyOf(state, topic);
-  if (statements.some(({ Sid }) => Sid === label)) {
+  const policy = policyOf(state, topic);
+  const statements = statementsOf(policy);
+  if (statements.some((statement) => isLabelled(statement, label))) {
     return invalidParameter("Statement already exists");
   }
   const statement = {
@@ -79,7 +72,10 @@ export function addTopicPermission(
     Action: scalar(actions.map((action) => `SNS:${action}`)),
     Resource: state.topicArnOf(topic.record.name),
   };
-  save(state, step, topic, policy, [...statements, statement]);
+  const text = JSON.stringify({ ...policy, Statement: [...statements, statement] });
+  const reason = checkTopicPolicy(text);
+  if (reason !== null) return invalidParameter(reason);
+  save(state, step, topic, text);
   return done(null);
 }
 
@@ -91,8 +87,11 @@ export function removeTopicPermission(
 ): Outcome<null> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
-  const { policy, statements } = policyOf(state, topic);
-  const kept = statements.filter(({ Sid }) => Sid !== input.label);
-  if (kept.length < statements.length) save(state, step, topic, policy, kept);
+  const policy = policyOf(state, topic);
+  const statements = statementsOf(policy);
+  const kept = statements.filter((statement) => !isLabelled(statement, input.label));
+  if (kept.length < statements.length) {
+    save(state, step, topic, JSON.stringify({ ...policy, Statement: kept }));
+  }
   return done(null);
 }

@@ -6,6 +6,10 @@ import { pathToFileURL } from "node:url";
 import { reasonOf } from "../../core/errors.ts";
 import type { ProducerUnderTest } from "../../testkit/compliance-world.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
+import { judge, withLimit } from "../judge.ts";
+
+/** How long the producer may take with one event. */
+const CALL_MS_MAX = 30_000;
 
 export const comply = command({
   name: "comply",
@@ -20,10 +24,11 @@ export const comply = command({
   },
   async run({ argument, flags, out }) {
     const file = argument ?? "";
-    const producer = await loadProducer(file);
     const { complianceReport, runCompliance } = await import("../../testkit/compliance.ts");
-    const results = await runCompliance(producer, {
-      ...(flags.source !== undefined && { source: flags.source }),
+    const options = flags.source === undefined ? {} : { source: flags.source };
+    const results = await judge(file, out, async () => {
+      const producer = withLimit(await loadProducer(file), CALL_MS_MAX);
+      return runCompliance(producer, options);
     });
     if (flags.json) out.line(JSON.stringify({ producer: file, results }));
     else for (const line of [file, "", ...complianceReport(results)]) out.line(line);

@@ -2,6 +2,7 @@
 // and tells how many it survived or shows the shortest that breaks it.
 
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../command.ts";
+import { judge } from "../judge.ts";
 import { createLiveScreen } from "../live-screen.ts";
 import { PIPELINE_FILE } from "./run.ts";
 
@@ -17,23 +18,24 @@ export const prove = command({
     seeds: wholeNumber("NUMBER", SEEDS, "100", "Seeded schedules after the enumerated ones."),
     json: toggle("Print the report as JSON."),
   },
-  async run({ argument: file = "", flags, out }) {
-    // Loaded here, so that help and refusals need not wait for it.
-    const { loadPipeline } = await import("../../run/load-pipeline.ts");
-    const pipeline = await loadPipeline(file);
-    const { findSamples } = await import("../prove-samples.ts");
-    const { samples, from } = await findSamples(pipeline, file, flags.samples);
-    const { handlerProof, proofText } = await import("../../testkit/prove-handler.ts");
-    const screen = out.terminal && !flags.json ? createLiveScreen(process.stdout) : null;
-    const report = await handlerProof(pipeline, {
-      samples,
-      ...(flags.seeds !== undefined && { seeds: flags.seeds }),
-      onProgress: ({ ran, of }) => screen?.show([progressLine(ran, of)]),
-    }).finally(() => screen?.close());
-    if (flags.json) out.line(JSON.stringify({ file, samples: from, ...report }));
-    else for (const line of proofText(report)) out.line(line);
-    return report.verdict === "survived" ? EXIT_OK : EXIT_FAILED;
-  },
+  run: ({ argument: file = "", flags, out }) =>
+    judge(file, out, async () => {
+      // Loaded here, so that help and refusals need not wait for it.
+      const { loadPipeline } = await import("../../run/load-pipeline.ts");
+      const pipeline = await loadPipeline(file);
+      const { findSamples } = await import("../prove-samples.ts");
+      const { samples, from } = await findSamples(pipeline, file, flags.samples);
+      const { handlerProof, proofText } = await import("../../testkit/prove-handler.ts");
+      const screen = out.terminal && !flags.json ? createLiveScreen(process.stdout) : null;
+      const report = await handlerProof(pipeline, {
+        samples,
+        ...(flags.seeds !== undefined && { seeds: flags.seeds }),
+        onProgress: ({ ran, of }) => screen?.show([progressLine(ran, of)]),
+      }).finally(() => screen?.close());
+      if (flags.json) out.line(JSON.stringify({ file, samples: from, ...report }));
+      else for (const line of proofText(report)) out.line(line);
+      return report.verdict === "survived" ? EXIT_OK : EXIT_FAILED;
+    }),
 });
 
 function progressLine(ran: number, of: number): string {

@@ -11,6 +11,7 @@
 //       a reader has one buffer. So no chunk is kept beyond the turn of its giver.
 
 import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
@@ -31,6 +32,14 @@ export interface FileBlobStoreOptions {
   readonly folder: string;
   /** Hears of a file that could not be removed; a later sweep tries again. */
   readonly onError: (error: unknown) => void;
+}
+
+/** Refuses a data folder that can never hold blobs, before anything is written to it. */
+export function checkBlobFolder(folder: string): void {
+  const found = statSync(join(folder, "blobs"), { throwIfNoEntry: false });
+  if (found === undefined || found.isDirectory()) return;
+  const message = `The data folder ${folder} cannot be used: blobs in it is a file, and no folder.`;
+  throw new TidegateError("TG_STORE_UNAVAILABLE", message);
 }
 
 /** Makes the folders and empties the one for what was never published (F3). */
@@ -121,7 +130,8 @@ class FileBlobStore implements BlobStore {
 
   async sweep(isKept: (blob: string) => boolean): Promise<void> {
     let seen = 0;
-    for (const folder of await readdir(this.#root)) {
+    const entries = await readdir(this.#root, { withFileTypes: true });
+    for (const { name: folder } of entries.filter((entry) => entry.isDirectory())) {
       if (folder === "new" || this.#closing) continue;
       for (const name of await readdir(join(this.#root, folder))) {
         if (this.#closing) return;

@@ -28,7 +28,10 @@ export function createMemoryBlobStore(): BlobStore {
       return readHeld(held, pieces, range);
     },
     remove(ids) {
-      for (const id of ids) blobs.delete(id);
+      // Whoever was told of a blob in this turn has begun to read it by the next (L4).
+      setImmediate(() => {
+        for (const id of ids) blobs.delete(id);
+      });
     },
     async sweep(isKept) {
       for (const id of blobs.keys()) if (!isKept(id)) blobs.delete(id);

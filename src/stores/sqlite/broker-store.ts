@@ -8,7 +8,7 @@
 //       a failure leaves behind belongs to the writer that met it: a commit that fails after the
 //       store was read anew is told so, and changes nothing of what has come since.
 
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { assert, present } from "../../core/assert.ts";
@@ -61,7 +61,8 @@ export function createSqliteBrokerStore(options: SqliteBrokerStoreOptions): Brok
 class SqliteBrokerStore implements BrokerStore {
   readonly objects: ObjectReads = guardObjects((work) => this.#readObjects(work));
   readonly #folder: string;
-  readonly #path: string;
+  /** Where the file is: SQLite keeps the log beside the file, not beside a link to it. */
+  #path: string;
   readonly #pageCountMax: number | undefined;
   readonly #lock: FolderLock;
   /** Reads what a start reads, and can change nothing. */
@@ -177,6 +178,7 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   #checkFolder(): void {
+    this.#path = fileBehind(join(this.#folder, BROKER_FILE));
     if (existsSync(this.#path)) {
       checkBrokerFiles(this.#path);
       accessSync(this.#path, constants.W_OK);
@@ -273,6 +275,14 @@ class SqliteBrokerStore implements BrokerStore {
       }
     }
   }
+}
+
+/** Follows a link. One that leads nowhere is a disk that is missing, and no folder to begin in. */
+function fileBehind(path: string): string {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path;
+  if (existsSync(path)) return realpathSync(path);
+  const message = `The data file ${path} is a link that leads nowhere now.`;
+  throw new TidegateError("TG_STORE_UNAVAILABLE", message);
 }
 
 function isOperating(error: unknown): boolean {

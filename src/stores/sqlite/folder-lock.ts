@@ -1,7 +1,8 @@
 // The folder lock: one process per data folder.
 //   L1. The lock is the operating system's, on an empty file: it ends with the process, however
 //       that ends, so there is never a stale one to clear away.
-//   L2. The number in the pid file only serves the message; it never decides anything.
+//   L2. The number in the pid file only serves the message; it never decides anything, not even
+//       whether there can be such a file.
 //   L3. What is not there before a failed start is not there after it.
 
 import { accessSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -26,18 +27,29 @@ export function lockFolder(folder: string): FolderLock {
   const lockWasThere = existsSync(path);
   const connection = takeLock(folder, path);
   let kept = false;
+  let told = false;
   return {
     keep() {
       if (kept) return;
       kept = true;
-      writeFileSync(join(folder, PID_FILE), `${process.pid}\n`);
+      told = tellOwner(folder);
     },
     release() {
-      if (kept) rmSync(join(folder, PID_FILE), { force: true });
+      if (told) rmSync(join(folder, PID_FILE), { force: true });
       connection.close();
       if (!kept && !lockWasThere) rmSync(path, { force: true }); // L3
     },
   };
+}
+
+/** Whether the number of this process stands in its file; the message does without (L2). */
+function tellOwner(folder: string): boolean {
+  try {
+    writeFileSync(join(folder, PID_FILE), `${process.pid}\n`);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function takeLock(folder: string, path: string): DatabaseSync {

@@ -23,8 +23,13 @@ type Refuse = (what: string) => never;
 const ENTRY =
   "bucket, key, age, version, marker, size, etag, modified_at, storage_class, detail, entry_check";
 const OBJECT = `${ENTRY}, pieces, pieces_check`;
-/** Rows that a listing reads at a time; a statement is never left open between two reads. */
-const ROWS_PER_READ = 256;
+/**
+ * Rows that a listing reads at a time; a statement is never left open between two reads. It begins
+ * with few, since a listing that leaps from folder to folder begins anew with each of them.
+ */
+const ROWS_PER_READ_FIRST = 8;
+const ROWS_PER_READ_MAX = 256;
+const READ_GROWTH = 4;
 
 /** Gives the function that makes one change; the caller has a transaction open. */
 export function prepareObjectWrites(database: DatabaseSync): (change: ObjectChange) => void {
@@ -77,7 +82,6 @@ function prepareWrites(database: DatabaseSync) {
 
 function prepareReads(database: DatabaseSync) {
   const prepare = (text: string) => database.prepare(text);
-  const page = `LIMIT ${ROWS_PER_READ}`;
   return {
     newest: prepare(
       `SELECT ${OBJECT} FROM object WHERE bucket = ? AND key = ? AND age > ? ORDER BY age LIMIT 1`,
@@ -85,11 +89,11 @@ function prepareReads(database: DatabaseSync) {
     version: prepare(`SELECT ${OBJECT} FROM object WHERE bucket = ? AND key = ? AND version = ?`),
     entries: prepare(
       `SELECT ${ENTRY} FROM object WHERE bucket = ? AND (key, age) > (?, ?)
-         ORDER BY key, age ${page}`,
+         ORDER BY key, age LIMIT ?`,
     ),
     upload: prepare("SELECT * FROM upload WHERE bucket = ? AND key = ? AND id = ?"),
     uploads: prepare(
-      `SELECT * FROM upload WHERE bucket = ? AND (key, id) > (?, ?) ORDER BY key, id ${page}`,
+      `SELECT * FROM upload WHERE bucket = ? AND (key, id) > (?, ?) ORDER BY key, id LIMIT ?`,
     ),
     part: prepare("SELECT * FROM part WHERE upload = ? AND number = ?"),
     parts: prepare("SELECT * FROM part WHERE upload = ? AND number > ? ORDER BY number"),
@@ -155,6 +159,13 @@ function putObject(sql: Writes, object: StoredObject): void {
   );
 }
 
+/** How many rows each read of one listing asks for, without end. */
+function* readSizes(): Generator<number> {
+  for (let rows = ROWS_PER_READ_FIRST; ; rows = Math.min(rows * READ_GROWTH, ROWS_PER_READ_MAX)) {
+    yield rows;
+  }
+}
+
 function* entriesFrom(
   sql: Reads,
   bucket: number,
@@ -163,11 +174,11 @@ function* entriesFrom(
 ): Generator<StoredEntry> {
   let key = from.key;
   let age = from.after ? Number.MAX_SAFE_INTEGER : -Number.MAX_SAFE_INTEGER;
-  for (;;) {
-    const rows = sql.entries.all(bucket, key, age);
+  for (const limit of readSizes()) {
+    const rows = sql.entries.all(bucket, key, age, limit);
     for (const row of rows) yield entryOf(row, refuse);
     const last = rows.at(-1);
-    if (last === undefined || rows.length < ROWS_PER_READ) return;
+    if (last === undefined || rows.length < limit) return;
     key = last.key as string;
     age = last.age as number;
   }
@@ -181,11 +192,11 @@ function* uploadsFrom(
 ): Generator<StoredUpload> {
   let key = from.key;
   let id = from.after ? "\u{10ffff}" : ""; // Ids are hex digits.
-  for (;;) {
-    const rows = sql.uploads.all(bucket, key, id).map((row) => uploadOf(row, refuse));
+  for (const limit of readSizes()) {
+    const rows = sql.uploads.all(bucket, key, id, limit).map((row) => uploadOf(row, refuse));
     yield* rows;
     const last = rows.at(-1);
-    if (last === undefined || rows.length < ROWS_PER_READ) return;
+    if (last === undefined || rows.length < limit) return;
     key = last.key;
     id = last.id;
   }

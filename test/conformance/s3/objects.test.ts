@@ -70,6 +70,9 @@ test.each([
 test.each([
   ["a wrong trailer", "x-amz-checksum-crc32:AAAAAA==\r\n", "5", "BadDigest"],
   ["a wrong length", "", "6", "IncompleteBody"],
+  ["another trailer than promised", "x-amz-checksum-sha1:AAAA\r\n", "5", "MalformedTrailerError"],
+  ["none where one was promised", "x-other:1\r\n", "5", "MalformedTrailerError"],
+  ["a trailer that is none", "what\r\n", "5", "MalformedTrailerError"],
 ])("an aws-chunked body with %s is refused and keeps nothing", async (_, trailer, length, code) => {
   const Bucket = await buckets.bucket();
   const answer = await buckets.raw("PUT", `/${Bucket}/k`, {
@@ -91,6 +94,7 @@ test.each([
   [{ "x-amz-checksum-crc32": "short" }, "InvalidRequest"],
   [{ "x-amz-checksum-crc32": CRC32_OF_HELLO, "x-amz-checksum-crc32c": "x" }, "InvalidRequest"],
   [{ "x-amz-content-sha256": "0".repeat(64) }, "XAmzContentSHA256Mismatch"],
+  [{ "x-amz-content-sha256": "no digest" }, "InvalidArgument"],
 ])("a body that is not what %j says is refused with %s", async (headers, code) => {
   const Bucket = await buckets.bucket();
   const answer = await buckets.raw("PUT", `/${Bucket}/k`, { body: "hello", headers });
@@ -288,4 +292,16 @@ test("a client that asks before it sends is told to go on only if its bucket is 
   expect(refused).toContain("<Code>NoSuchBucket</Code>");
   const taken = await exchange(`${head(Bucket, 5)}hello`);
   expect(taken).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200/);
+});
+
+test("a URL signed the old way is good until its moment, which must be one", async () => {
+  const Bucket = await buckets.bucket();
+  await buckets.s3.putObject({ Bucket, Key: "k", Body: "x" });
+  const at = (Expires: string | number) =>
+    buckets.raw("GET", `/${Bucket}/k?AWSAccessKeyId=a&Signature=s&Expires=${Expires}`);
+  const now = Math.floor(buckets.cloud.clock.now() / 1_000);
+  expect((await at(now + 10)).status).toBe(200);
+  for (const wrong of [now - 10, "never", "", "-1"]) {
+    expect(await at(wrong)).toMatchObject({ status: 403, code: "AccessDenied" });
+  }
 });

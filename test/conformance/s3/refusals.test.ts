@@ -67,6 +67,8 @@ test.each([
   ["two documents", "<Delete></Delete><Delete></Delete>"],
   ["a document type", BOMB],
   ["an unknown entity", "<Delete><Object><Key>&what;</Key></Object></Delete>"],
+  ["half a character", "<Delete><Object><Key>&#xd800;</Key></Object></Delete>"],
+  ["two halves of a character", "<Delete><Object><Key>&#xd83d;&#xde00;</Key></Object></Delete>"],
   ["an external entity", '<!DOCTYPE d SYSTEM "file:///etc/passwd"><Delete/>'],
   ["no object", "<Delete><Quiet>true</Quiet></Delete>"],
   ["an object without a key", "<Delete><Object><VersionId>null</VersionId></Object></Delete>"],

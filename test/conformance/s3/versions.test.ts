@@ -114,3 +114,40 @@ test("a bucket with nothing but a marker in it is not empty", async () => {
   await buckets.s3.deleteBucket(at);
   expect(await failureOf(buckets.s3.listObjectsV2(at))).toMatchObject({ code: "NoSuchBucket" });
 });
+
+test("a bucket is emptied page by page, though the version that a page ended at is gone", async () => {
+  const Bucket = await buckets.versioned();
+  for (const Key of ["a", "a", "a", "a", "a", "b", "b"]) {
+    await buckets.s3.putObject({ Bucket, Key, Body: "x" });
+  }
+  await buckets.s3.deleteObject({ Bucket, Key: "b" });
+  const told: string[] = [];
+  let at: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } = {};
+  for (let more = true; more; ) {
+    const page = await buckets.s3.listObjectVersions({ Bucket, MaxKeys: 2, ...at });
+    for (const each of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])]) {
+      told.push(`${each.Key} ${each.IsLatest}`);
+      await buckets.s3.deleteObject({ Bucket, Key: each.Key, VersionId: each.VersionId });
+    }
+    more = page.IsTruncated === true;
+    at = { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker };
+  }
+  expect(told).toHaveLength(8);
+  await buckets.s3.deleteBucket({ Bucket });
+});
+
+test("markers before the prefix of a listing do not end it", async () => {
+  const Bucket = await buckets.versioned();
+  const a = await buckets.s3.putObject({ Bucket, Key: "a", Body: "x" });
+  await buckets.s3.putObject({ Bucket, Key: "b", Body: "x" });
+  const within = { Bucket, Prefix: "b", KeyMarker: "a" };
+  const listed = await buckets.s3.listObjectVersions({ ...within, VersionIdMarker: a.VersionId });
+  expect(listed.Versions?.map(({ Key }) => Key)).toEqual(["b"]);
+  const wrong = await failureOf(
+    buckets.s3.listObjectVersions({ ...within, VersionIdMarker: "no version" }),
+  );
+  expect(wrong).toMatchObject({ code: "InvalidArgument", status: 400 });
+  await buckets.s3.createMultipartUpload({ Bucket, Key: "b" });
+  const uploads = await buckets.s3.listMultipartUploads({ ...within, UploadIdMarker: "0" });
+  expect(uploads.Uploads?.map(({ Key }) => Key)).toEqual(["b"]);
+});

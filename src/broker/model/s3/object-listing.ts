@@ -1,7 +1,8 @@
 // Object listing: keys in the order of their UTF-8 bytes, rolled up at a delimiter.
 //   L1. What is listed, key or common prefix, is strictly greater than `after`, so that any
 //       answer's last item is where the next page begins.
-//   L2. A common prefix is one item, whatever is below it: the walk leaps over all of it.
+//   L2. A common prefix is one item, whatever is below it: the walk leaps over what is more than a
+//       few rows. A leap is a search in the store, which costs as much as some rows do.
 //   L3. Looking at one key costs one row, however many versions it has, but for a listing of
 //       versions.
 
@@ -9,7 +10,8 @@ import type { KeyPosition } from "../../../core/object-change.ts";
 import { compareUtf8 } from "../../../core/utf8-order.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { Step } from "../step.ts";
-import { bucketOf, isRefusal } from "./bucket.ts";
+import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
+import { checkVersionId, seqOfVersionId } from "./object-versions.ts";
 import { gave, type S3Outcome } from "./s3-fault.ts";
 import type { Listed, ListedVersion, ListInput, S3Input, S3Value } from "./s3-operations.ts";
 
@@ -17,6 +19,8 @@ import type { Listed, ListedVersion, ListInput, S3Input, S3Value } from "./s3-op
 const LAST_CHARACTER = "\u{10ffff}";
 /** Rows of one key that a walk over newest versions passes before it leaps. */
 const OLDER_ROWS_MAX = 8;
+/** Rows below one common prefix that a walk passes before it leaps (L2). */
+const ROLLED_ROWS_MAX = 8;
 
 interface Keyed {
   readonly key: string;
@@ -45,6 +49,7 @@ export function walk<T extends Keyed>(
   const entries: T[] = [];
   const prefixes: string[] = [];
   let last = "";
+  let passed = 0;
   let from: KeyPosition | null = start;
   while (from !== null) {
     const rows: Iterable<T> = rowsFrom(from);
@@ -62,6 +67,8 @@ export function walk<T extends Keyed>(
       }
       if (verdict === "pass") continue;
       if (rolled !== null && (prefixes.at(-1) === rolled || compareUtf8(rolled, after) <= 0)) {
+        passed += 1;
+        if (passed <= ROLLED_ROWS_MAX) continue;
         from = { key: rolled + LAST_CHARACTER, after: true }; // L2
         if (compareUtf8(from.key, row.key) > 0) break;
         from = null;
@@ -69,6 +76,7 @@ export function walk<T extends Keyed>(
       }
       if (entries.length + prefixes.length >= limit) return { entries, prefixes, more: true, last };
       last = rolled ?? row.key;
+      passed = 0;
       if (rolled === null) entries.push(row);
       else prefixes.push(rolled);
     }
@@ -128,21 +136,21 @@ export function listObjectVersions(
   const bucket = bucketOf(state, input.bucket);
   if (isRefusal(bucket)) return bucket;
   const { prefix, after, afterVersion } = input;
-  // Within a key the page goes on after the version it stopped at; older ones have smaller numbers.
-  const stopped =
-    afterVersion === null ? undefined : step.objects.version(bucket.number, after, afterVersion);
-  const start = stopped === undefined ? startOf(prefix, after) : { key: after, after: false };
-  let seen = stopped === undefined ? null : after;
+  const bad = afterVersion === null ? null : checkVersionId(afterVersion, "version-id-marker");
+  if (bad !== null) return bad;
+  const stoppedAt = stopOf(step, bucket, input);
+  const start = stoppedAt === null ? startOf(prefix, after) : { key: after, after: false };
+  let seen: string | null = null;
   const latest = new Set<number>();
   const found = walk(
     input,
     start,
     (from) => step.objects.entries(bucket.number, from),
     (row) => {
-      if (stopped !== undefined && row.key === after && row.seq >= stopped.seq) return "pass";
-      if (row.key !== seen) latest.add(row.seq);
+      const told = stoppedAt !== null && row.key === after && row.seq >= stoppedAt;
+      if (!told && row.key !== seen) latest.add(row.seq);
       seen = row.key;
-      return "take";
+      return told ? "pass" : "take";
     },
     after,
   );
@@ -153,4 +161,19 @@ export function listObjectVersions(
   const lastEntry = entries.at(-1);
   const nextVersion = found.more && lastEntry?.key === found.last ? lastEntry.version : null;
   return gave({ ...pageOf({ ...found, entries }), nextVersion });
+}
+
+/**
+ * The number of the version at which the page before stopped, null if it did not stop within a key.
+ * Older versions have smaller numbers. One that is gone and whose id does not tell its number has
+ * the greatest: the key is told once more rather than passed over.
+ */
+function stopOf(
+  step: Step,
+  bucket: BucketRecord,
+  { prefix, after, afterVersion }: S3Input<"listObjectVersions">,
+): number | null {
+  if (afterVersion === null || !after.startsWith(prefix)) return null;
+  const stopped = step.objects.version(bucket.number, after, afterVersion)?.seq;
+  return stopped ?? seqOfVersionId(afterVersion) ?? Number.MAX_SAFE_INTEGER;
 }

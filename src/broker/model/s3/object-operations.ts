@@ -1,5 +1,9 @@
 // Object operations: objects come, are looked at, and go; each with its event in the same step.
+//   O1. Everything is read before anything is changed, so that whoever meets a damaged object fails
+//       with nothing half done.
+//   O2. Of several deletions each stands alone: a damaged object is told of its entry.
 
+import { TidegateError } from "../../../core/errors.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { Step } from "../step.ts";
 import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
@@ -63,14 +67,26 @@ export function deleteObjects(
   const bucket = bucketOf(state, name);
   if (isRefusal(bucket)) return bucket;
   const dropped: string[] = [];
+  const damage: unknown[] = [];
   const results = entries.map((entry) => {
     const deletion = { state, step, bucket, origin, dropped };
-    return entry.version === null
-      ? deleteCurrent(deletion, entry)
-      : deleteVersion(deletion, entry, entry.version);
+    try {
+      return entry.version === null
+        ? deleteCurrent(deletion, entry)
+        : deleteVersion(deletion, entry, entry.version);
+    } catch (error) {
+      if (!(error instanceof TidegateError) || error.code !== "TG_STORE_CORRUPT") throw error;
+      damage.push(error);
+      return failed(entry, UNREADABLE); // O1, O2
+    }
   });
-  return gave({ results, dropped });
+  return gave({ results, dropped, damage });
 }
+
+const UNREADABLE: S3Fault = {
+  code: "InternalError",
+  message: "We encountered an internal error. Please try again.",
+};
 
 interface Deletion {
   readonly state: BrokerState;

@@ -2,6 +2,8 @@
 //   V1. The newest version of a key is the current one; nothing else marks it as such.
 //   V2. Without versioning, or while it is suspended, writing replaces the null version; all others
 //       stay.
+//   V3. A version id ends in the number of its version, so that a listing can go on behind one that
+//       has been deleted since: whoever empties a bucket deletes a page before asking for the next.
 
 import type { Piece, StoredObject } from "../../../core/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -13,6 +15,9 @@ import type { WriteConditions } from "./s3-operations.ts";
 export const NULL_VERSION = "null";
 const ALL = Number.MAX_SAFE_INTEGER;
 const VERSION_PATTERN = /^(null|[0-9a-f]{32})$/;
+const SEQ_DIGITS = 14;
+/** Where an id that was all drawn, as older ones are, has the 4 of a random UUID. */
+const NUMBERED_PATTERN = /^[0-9a-f]{12}0[0-9a-f]{19}$/;
 
 export function currentOf(step: Step, bucket: BucketRecord, key: string): StoredObject | undefined {
   return step.objects.newest(bucket.number, key, ALL);
@@ -45,10 +50,22 @@ export function findVersion(
   return { ok: false, fault: { ...refused.fault, marker: { version } } };
 }
 
-export function checkVersionId(version: string): S3Refusal | null {
+export function checkVersionId(version: string, parameter = "versionId"): S3Refusal | null {
   if (VERSION_PATTERN.test(version)) return null;
-  const fields = { ArgumentName: "versionId", ArgumentValue: version };
+  const fields = { ArgumentName: parameter, ArgumentValue: version };
   return deny("InvalidArgument", "Invalid version id specified", fields);
+}
+
+function newVersionId(step: Step, seq: number): string {
+  const drawn = step.newId().replaceAll("-", "");
+  const number = seq.toString(16).padStart(SEQ_DIGITS, "0");
+  return `${drawn.slice(0, 12)}0${drawn.slice(13, 18)}${number}`; // V3
+}
+
+/** The number of the version that an id was given to, or null if the id does not tell (V3). */
+export function seqOfVersionId(version: string): number | null {
+  if (!NUMBERED_PATTERN.test(version)) return null;
+  return Number.parseInt(version.slice(-SEQ_DIGITS), 16);
 }
 
 /** The version id to tell: none while the bucket has never been versioned. */
@@ -106,11 +123,12 @@ export function addVersion(
   const versioned = bucket.versioning === "Enabled";
   const replaced = versioned ? undefined : step.objects.version(bucket.number, key, NULL_VERSION);
   const dropped = replaced === undefined ? [] : dropVersion(step, replaced);
+  const seq = state.nextSeq();
   const object: StoredObject = {
     bucket: bucket.number,
     key,
-    seq: state.nextSeq(),
-    version: versioned ? step.newId().replaceAll("-", "") : NULL_VERSION,
+    seq,
+    version: versioned ? newVersionId(step, seq) : NULL_VERSION,
     marker,
     sizeBytes: pieces.reduce((sum, piece) => sum + piece.sizeBytes, 0),
     etag,

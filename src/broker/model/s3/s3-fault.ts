@@ -25,6 +25,7 @@ export type S3Code =
   | "InvalidTag"
   | "InvalidURI"
   | "KeyTooLongError"
+  | "MalformedTrailerError"
   | "MalformedXML"
   | "MetadataTooLarge"
   | "MethodNotAllowed"

@@ -140,7 +140,12 @@ export interface S3Operations {
   findObject: Made<AtVersion, FoundObject>;
   deleteObjects: Made<
     InBucket & { entries: readonly DeleteEntry[]; origin: Origin },
-    { results: readonly DeletedObject[]; dropped: readonly string[] }
+    {
+      results: readonly DeletedObject[];
+      dropped: readonly string[];
+      /** What the store says of entries that it could not read. */
+      damage: readonly unknown[];
+    }
   >;
   setObjectTags: Made<
     AtVersion & { tags: Readonly<Record<string, string>> | null; origin: Origin },

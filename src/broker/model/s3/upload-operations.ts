@@ -86,10 +86,6 @@ export function completeUpload(
   const detail = detailOf(upload, parts, input.checksum);
   if (isRefusal(detail)) return detail;
 
-  step.emit({ kind: "delete-upload", bucket: bucket.number, key: upload.key, id: upload.id });
-  for (const part of parts) held.delete(part.number);
-  const unused = [...held.values()].map(({ blob }) => blob); // U2
-  for (const blob of unused) step.emit({ kind: "delete-blob", blob });
   const { object, dropped } = addVersion(state, step, bucket, {
     key: upload.key,
     marker: false,
@@ -98,6 +94,11 @@ export function completeUpload(
     storageClass: upload.storageClass,
     detail: JSON.stringify(detail),
   });
+  // The upload goes last: what is replaced has been read by now, and was not damaged.
+  step.emit({ kind: "delete-upload", bucket: bucket.number, key: upload.key, id: upload.id });
+  for (const part of parts) held.delete(part.number);
+  const unused = [...held.values()].map(({ blob }) => blob); // U2
+  for (const blob of unused) step.emit({ kind: "delete-blob", blob });
   const name = "ObjectCreated:CompleteMultipartUpload";
   notify(state, step, bucket, input.origin, { ...object, name });
   return gave({ ...toldOf(bucket, object, detail), dropped: [...dropped, ...unused] });
@@ -236,7 +237,7 @@ export function listUploads(
   const bucket = bucketOf(state, input.bucket);
   if (isRefusal(bucket)) return bucket;
   const { prefix, after, afterUpload } = input;
-  const within = afterUpload !== "" && after !== "";
+  const within = afterUpload !== "" && after !== "" && after.startsWith(prefix);
   const start = within ? { key: after, after: false } : startOf(prefix, after);
   const { entries, prefixes, more, last } = walk(
     input,

@@ -58,11 +58,18 @@ test.each([
   ["fewer bytes than told", "a\r\nhello"],
   ["more bytes than told", "2\r\nhello\r\n0\r\n\r\n"],
   ["no last chunk", "5\r\nhello\r\n"],
-  ["a trailer without a value", "0\r\nwhat\r\n\r\n"],
   ["a line without end", "1".repeat(20_000)],
-  ["trailers without end", `0\r\n${"a:b\r\n".repeat(50)}\r\n`],
 ])("a body with %s is incomplete", async (_, text) => {
   const fault = await decode(Buffer.from(text)).catch((error: unknown) => error);
   expect(fault).toBeInstanceOf(BodyFault);
   expect((fault as BodyFault).fault.code).toBe("IncompleteBody");
+});
+
+test.each([
+  ["without a value", "0\r\nwhat\r\n\r\n"],
+  ["without a name", "0\r\n:what\r\n\r\n"],
+  ["without end", `0\r\n${"a:b\r\n".repeat(50)}\r\n`],
+])("trailers %s are malformed", async (_, text) => {
+  const fault = await decode(Buffer.from(text)).catch((error: unknown) => error);
+  expect(fault).toMatchObject({ fault: { code: "MalformedTrailerError" } });
 });

@@ -2,7 +2,8 @@
 //   C1. Sizes are hex, with a signature behind them perhaps; signatures are not verified, as no
 //       credentials are.
 //   C2. Memory is bounded: data goes through as it comes, lines have a limit.
-//   C3. It must end with the empty chunk and its trailers; anything else is an incomplete body.
+//   C3. It must end with the empty chunk and its trailers; anything else is an incomplete body, or
+//       a malformed trailer if the data were whole.
 
 import { BodyFault } from "./body-fault.ts";
 import { refusal } from "./s3-errors.ts";
@@ -27,7 +28,7 @@ export async function* decodeAwsChunked(
     const line = await input.lastLine();
     if (line === "") return;
     const colon = line.indexOf(":");
-    if (colon === -1 || count >= TRAILERS_MAX) throw incomplete();
+    if (colon < 1 || count >= TRAILERS_MAX) throw malformedTrailer();
     trailers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
   }
 }
@@ -97,6 +98,13 @@ class ChunkInput {
     this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     return true;
   }
+}
+
+export function malformedTrailer(): BodyFault {
+  const message =
+    "The request contained trailing data that was not well-formed or did not conform to our " +
+    "published schema.";
+  return new BodyFault(refusal("MalformedTrailerError", message).fault);
 }
 
 function incomplete(): BodyFault {

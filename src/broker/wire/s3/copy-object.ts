@@ -21,12 +21,12 @@ export const copyObject: S3Action = {
     if ("ok" in sent) return denied(call, sent.fault);
     const conditions = readWriteConditions(call);
     if ("ok" in conditions) return denied(call, conditions.fault);
+    const target = await ask(call, "findBucket", { bucket: call.bucket });
+    if (!target.ok) return denied(call, target.fault);
     const source = await findCopySource(call);
     if (!source.ok) return denied(call, source.fault);
     const detail = copiedDetail(call, source.value, sent);
     if ("ok" in detail) return denied(call, detail.fault);
-    const target = await ask(call, "findBucket", { bucket: call.bucket });
-    if (!target.ok) return denied(call, target.fault);
 
     const { object } = source.value;
     const range = { from: 0, through: object.sizeBytes - 1 };

@@ -1,5 +1,7 @@
 // Copy source: the object that a copy is taken from, and its bytes as a new blob.
 //   S1. A copy has bytes of its own. Sharing them would make every deletion a matter of counting.
+//   S2. Reading begins in the turn in which the source was found: what is being read is not taken
+//       away, and what is merely known may be overwritten and gone.
 
 import { type Checksum, type ChecksumAlgorithm, createChecksum } from "../../../core/checksum.ts";
 import { createDigest } from "../../../core/hash.ts";
@@ -57,7 +59,7 @@ export interface CopiedBytes {
   readonly checksum: Checksum;
 }
 
-/** Reads the bytes once and writes them to a blob of their own (S1). */
+/** Reads the bytes once and writes them to a blob of their own (S1). Not to be put off (S2). */
 export async function copyBytes(
   call: S3Call,
   { object }: CopySource,
@@ -66,14 +68,15 @@ export async function copyBytes(
 ): Promise<CopiedBytes> {
   const md5 = createDigest("md5");
   const sum = createChecksum(algorithm);
+  const reading = call.s3.blobs.read(object.pieces, range)[Symbol.asyncIterator]();
   async function* digested(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of call.s3.blobs.read(object.pieces, range)) {
-      md5.update(chunk);
-      sum.update(chunk);
-      yield chunk;
+    for (let next = await reading.next(); next.done !== true; next = await reading.next()) {
+      md5.update(next.value);
+      sum.update(next.value);
+      yield next.value;
     }
   }
-  const blob = await call.s3.blobs.stage(digested());
+  const blob = await call.s3.blobs.stage(digested()).finally(() => reading.return?.());
   const value = Buffer.from(sum.digest()).toString("base64");
   return {
     blob,

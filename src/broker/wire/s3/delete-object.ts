@@ -1,5 +1,6 @@
 // DeleteObject: a marker in a versioned bucket, else the object itself.
 
+import { reportFailure } from "../failure.ts";
 import { bareEtag } from "./read-conditions.ts";
 import { ask, type S3Action, versionOf } from "./s3-call.ts";
 import { denied } from "./s3-errors.ts";
@@ -17,6 +18,7 @@ export const deleteObject: S3Action = {
     const gone = await ask(call, "deleteObjects", { bucket, entries, origin });
     if (!gone.ok) return denied(call, gone.fault);
     call.s3.blobs.remove(gone.value.dropped);
+    for (const error of gone.value.damage) reportFailure(call.site, call.request, error);
     const [result] = gone.value.results;
     if (result === undefined) return emptyReply(204);
     if (result.fault !== null) return denied(call, result.fault);

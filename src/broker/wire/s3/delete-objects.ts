@@ -2,6 +2,7 @@
 
 import { S3_DELETE_KEYS_MAX } from "../../../core/limits.ts";
 import type { DeletedObject, DeleteEntry } from "../../model/s3/s3-operations.ts";
+import { reportFailure } from "../failure.ts";
 import { bareEtag } from "./read-conditions.ts";
 import { malformedXml, readDocument } from "./request-body.ts";
 import { ask, type S3Action } from "./s3-call.ts";
@@ -23,6 +24,7 @@ export const deleteObjects: S3Action = {
     const gone = await ask(call, "deleteObjects", { bucket, entries: wanted.entries, origin });
     if (!gone.ok) return denied(call, gone.fault);
     call.s3.blobs.remove(gone.value.dropped);
+    for (const error of gone.value.damage) reportFailure(call.site, call.request, error);
     const told = wanted.quiet
       ? gone.value.results.filter(({ fault }) => fault !== null)
       : gone.value.results;

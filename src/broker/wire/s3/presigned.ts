@@ -17,6 +17,9 @@ export function checkPresigned(query: URLSearchParams, now: EpochMs): S3Refusal 
   }
   const until = query.get("Expires");
   if (!query.has("Signature") || until === null) return null;
+  if (!/^\d{1,12}$/.test(until)) {
+    return refusal("AccessDenied", `Invalid date (should be seconds since epoch): ${until}`);
+  }
   const expiresAt = epochMs(Number(until) * 1_000);
   return now > expiresAt ? expired(expiresAt, now, {}) : null;
 }

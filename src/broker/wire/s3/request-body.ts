@@ -14,7 +14,7 @@ import { createDigest, type Digest } from "../../../core/hash.ts";
 import type { StagedBlob } from "../../../ports/blob-store.ts";
 import type { S3Outcome, S3Refusal } from "../../model/s3/s3-fault.ts";
 import { decodeUtf8 } from "../utf8.ts";
-import { decodeAwsChunked } from "./aws-chunked.ts";
+import { decodeAwsChunked, malformedTrailer } from "./aws-chunked.ts";
 import { BodyFault } from "./body-fault.ts";
 import type { S3Call } from "./s3-call.ts";
 import { invalidArgument, refusal } from "./s3-errors.ts";
@@ -31,6 +31,8 @@ interface Claims {
   readonly algorithm: ChecksumAlgorithm | null;
   /** Null when it comes after the bytes. */
   readonly checksum: string | null;
+  /** The checksum header that is to come after the bytes, if one is. */
+  readonly trailer: string | null;
 }
 
 export interface TakenBody {
@@ -108,11 +110,15 @@ function readClaims(call: S3Call): Claims | S3Refusal {
   if (sizeBytes !== null && !(Number.isSafeInteger(sizeBytes) && sizeBytes >= 0)) {
     return invalidArgument("Content-Length", length ?? "", "The length you specified is invalid.");
   }
-  const hex = sha256 !== null && /^[0-9a-fA-F]{64}$/.test(sha256) ? sha256.toLowerCase() : null;
+  if (sha256 !== null && !/^([0-9a-f]{64}|UNSIGNED-PAYLOAD|STREAMING-.+)$/i.test(sha256)) {
+    const message = "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, one of the STREAMING- values";
+    return invalidArgument("x-amz-content-sha256", sha256, `${message}, or a valid sha256 value.`);
+  }
+  const hex = sha256?.length === 64 ? sha256.toLowerCase() : null;
   return { chunked, sizeBytes, md5, sha256: hex, ...checksum };
 }
 
-type ClaimedChecksum = Pick<Claims, "algorithm" | "checksum">;
+type ClaimedChecksum = Pick<Claims, "algorithm" | "checksum" | "trailer">;
 
 function claimedChecksum(call: S3Call): ClaimedChecksum | S3Refusal {
   const { headers } = call.request;
@@ -130,7 +136,7 @@ function claimedChecksum(call: S3Call): ClaimedChecksum | S3Refusal {
     );
   }
   const named = (sent[0] ?? trailed[0] ?? headers["x-amz-sdk-checksum-algorithm"])?.toUpperCase();
-  if (named === undefined) return { algorithm: null, checksum: null };
+  if (named === undefined) return { algorithm: null, checksum: null, trailer: null };
   if (!isChecksumAlgorithm(named)) {
     return refusal(
       "InvalidRequest",
@@ -144,7 +150,7 @@ function claimedChecksum(call: S3Call): ClaimedChecksum | S3Refusal {
       `Value for x-amz-checksum-${named.toLowerCase()} header is invalid.`,
     );
   }
-  return { algorithm: named, checksum };
+  return { algorithm: named, checksum, trailer: trailed.length > 0 ? headerOf(named) : null };
 }
 
 export function headerOf(algorithm: ChecksumAlgorithm): string {
@@ -201,7 +207,7 @@ class CheckedBody {
   }
 
   #verify(trailers: ReadonlyMap<string, string>): void {
-    const { md5, sha256, algorithm, checksum } = this.#claims;
+    const { md5, sha256, algorithm, checksum, trailer } = this.#claims;
     const digest = Buffer.from(this.#md5.digest());
     this.md5 = digest.toString("hex");
     if (md5 !== null && digest.toString("base64") !== md5) {
@@ -219,6 +225,8 @@ class CheckedBody {
     for (const [name, sum] of this.#sums) {
       this.checksums[name] = Buffer.from(sum.digest()).toString("base64");
     }
+    const told = [...trailers.keys()].find((name) => name.startsWith("x-amz-checksum-")) ?? null;
+    if (told !== trailer) throw malformedTrailer();
     if (algorithm === null) return;
     const claimed = checksum ?? trailers.get(headerOf(algorithm)) ?? null;
     if (claimed === null || claimed === this.checksums[algorithm]) return;

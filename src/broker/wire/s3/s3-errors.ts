@@ -31,6 +31,7 @@ const STATUSES: Readonly<Record<S3Code, number>> = {
   InvalidTag: 400,
   InvalidURI: 400,
   KeyTooLongError: 400,
+  MalformedTrailerError: 400,
   MalformedXML: 400,
   MetadataTooLarge: 400,
   MethodNotAllowed: 405,

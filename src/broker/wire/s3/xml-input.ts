@@ -87,7 +87,10 @@ function decodeEntities(text: string): string {
       return named;
     }
     const code = numbered[1] === undefined ? Number(numbered[2]) : Number.parseInt(numbered[1], 16);
-    return String.fromCodePoint(code);
+    const sign = String.fromCodePoint(code);
+    // Half a character is none, and on its way to the disk it would become another one.
+    if (!sign.isWellFormed()) throw new Error(`no character ${whole}`);
+    return sign;
   });
 }
 
