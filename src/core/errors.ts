@@ -23,7 +23,7 @@ export const ERROR_CODES = {
   },
   TG_STORE_CORRUPT: {
     retry: "never",
-    hint: "Nothing was changed. Restore the folder from a copy, or start with another --data folder.",
+    hint: "Nothing was changed. Restore what it names from a copy, or start with another --data folder.",
   },
   TG_STORE_NEWER: {
     retry: "never",
@@ -123,4 +123,9 @@ export function reasonOf(error: unknown): string {
   // A refused connection to a name with several addresses has its reasons only in the parts.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join("; ");
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether a store says that what it was asked for is not what was written. */
+export function isCorruption(error: unknown): boolean {
+  return error instanceof TidegateError && error.code === "TG_STORE_CORRUPT";
 }

@@ -4,8 +4,8 @@
 //   H2. Effects are gathered, not done: they happen in the commit, or not at all.
 //   H3. Whatever a handler throws, at whatever time, is an outcome; nothing escapes.
 //   H4. Where tables are the sink, removed objects need no handler: their rows go by themselves.
-//   H5. An effect is what it was when it was asked for: a row that the handler fills anew for the
-//       next one does not change those before it.
+//   H5. An effect has the fields it had when it was asked for: an object that the handler fills
+//       anew for the next one does not change those before it. What lies deeper is not copied.
 
 import type { JsonValue } from "../core/canonical-json.ts";
 import type { Mask } from "../core/mask.ts";
@@ -157,8 +157,13 @@ async function handleObject(
 ): Promise<void> {
   const reads = createOpenReads();
   const arrival = objectArrival(pipeline, event, ports, context.signal, ports.onRead);
-  await pipeline.handler(reads.watch(arrival), context);
-  if (reads.end() === 0) return;
+  let left = 0;
+  try {
+    await pipeline.handler(reads.watch(arrival), context);
+  } finally {
+    left = reads.end();
+  }
+  if (left === 0) return;
   // N1 of open-reads.ts
   throw new PermanentError("the handler ended while it was still reading; await what it reads", {
     class: "unawaited",
@@ -191,8 +196,15 @@ function effectMethods(effects: Effect[], signal: AbortSignal) {
   return {
     upsert: (table: string, row: object) => add({ kind: "upsert", table, row: kept(row) }),
     delete: (table: string, key: object) => add({ kind: "delete", table, key: kept(key) }),
-    emit: (value: unknown) => add({ kind: "custom", value }),
+    emit: (value: unknown) => add({ kind: "custom", value: isPlain(value) ? { ...value } : value }),
   };
+}
+
+/** Whether a copy of its fields is as good as the object itself, which has no methods then. */
+function isPlain(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** A copy (H5); what is no object is left for the sink to refuse. */

@@ -2,8 +2,8 @@
 //   N1. A handler that ends while it waits for more has forgotten to wait for its own work: what
 //       that would have made of the object is missing among the effects. To commit them would lose
 //       it without a word, so the attempt has failed.
-//   N2. What is left waiting then is never answered. Nobody waits for it, so an error would have
-//       nobody to tell but the process, which it would end.
+//   N2. What is left waiting when it ends, well or not, is never answered. Nobody waits for it, so
+//       an error would have nobody to tell but the process, which it would end.
 //   N3. Whoever closes a stream, by leaving its loop for one, asks for no more, although a read
 //       ahead may be under way.
 
@@ -39,7 +39,7 @@ export function createOpenReads(): OpenReads {
       coming.then(
         (value) => {
           reader.waiting -= 1;
-          resolve(value);
+          if (!reader.left) resolve(value); // N2
         },
         (error: unknown) => {
           reader.waiting -= 1;

@@ -2,6 +2,7 @@
 // docs/reference/bad-input.md: what it is, a colon, what becomes of it.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { VirtualCloud } from "../../src/cloud/start-cloud.ts";
 import { TidegateError } from "../../src/core/errors.ts";
 import type { HandlerContext, ObjectArrival } from "../../src/ingest/pipeline-spec.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
@@ -259,22 +260,53 @@ test("a handler that ends while it is still reading: dead-lettered at once as un
   expect(await dossiers(world)).toMatchObject([{ error_class: "unawaited" }]);
 });
 
-test("a handler that fills one row again and again: each effect is what it was when asked for", async () => {
+test("a handler that fails while it is still reading: tried again, and the process lives on", async () => {
+  const hasty = (arrival: ObjectArrival<unknown>) => {
+    void (async () => {
+      for await (const _ of arrival.rows());
+    })();
+    void arrival.text().then(() => undefined);
+    throw new Error("something else");
+  };
+  await using world = await createConsumerWorld({ bucket: "files", handler: hasty as never });
+  await world.put("a.csv", "id\n1\n2\n");
+  const consumer = await run(world);
+  await new Promise(setImmediate);
+  expect(unhandled).toEqual([]);
+  expect(consumer.snapshot().committed).toBe(0);
+  expect(consumer.snapshot().retried).toBeGreaterThan(1);
+});
+
+test("a handler that fills one row again and again: each effect has the fields it had when asked for", async () => {
   const applied: unknown[] = [];
   await using world = await createConsumerWorld({
     sink: sinkOf(async (effects) => void applied.push(...effects)),
-    handler: (_event, { upsert }) => {
+    handler: (_event, { upsert, emit }) => {
       const row = { id: "" };
       for (const id of ["a", "b"]) upsert("t", Object.assign(row, { id }));
+      for (const id of ["c", "d"]) emit(Object.assign(row, { id }));
     },
   });
   await world.send("k");
   await run(world);
-  expect(applied).toMatchObject([{ row: { id: "a" } }, { row: { id: "b" } }]);
+  const rows = [{ row: { id: "a" } }, { row: { id: "b" } }];
+  expect(applied).toMatchObject([...rows, { value: { id: "c" } }, { value: { id: "d" } }]);
 });
 
 test("effects on more tables than can be listed: committed, and counted by kind", async () => {
+  const summaries: unknown[] = [];
+  const ledger = ({ clock }: VirtualCloud): Ledger => {
+    const inner = createMemoryLedger({ clock });
+    return {
+      ...inner,
+      commit(scope, commits) {
+        for (const { effects = "" } of commits) summaries.push(JSON.parse(effects).effects);
+        return inner.commit(scope, commits);
+      },
+    };
+  };
   await using world = await createConsumerWorld({
+    ledger,
     sink: sinkOf(async () => undefined),
     handler: (_event, { upsert }) => {
       for (let at = 0; at < 2_000; at += 1) upsert(`customer ${at}\ud800`, { id: at });
@@ -283,6 +315,7 @@ test("effects on more tables than can be listed: committed, and counted by kind"
   await world.send("k");
   const consumer = await run(world);
   expect(consumer.snapshot()).toMatchObject({ committed: 1, deadLettered: 0 });
+  expect(summaries).toEqual([{ upsert: 2_000 }]);
 });
 
 function sinkOf(apply: (effects: readonly unknown[], signal: AbortSignal) => Promise<void>): Sink {

@@ -192,7 +192,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "claim-not-renewed",
     mistake: "The message of a slow handler stays hidden, but its claim in the ledger runs out.",
     file: "src/ingest/claim.ts",
-    find: "keeper.attach(delivery.receipt, { key, fence });",
+    find: "keeper.attach(delivery.receipt, { key, fence }, startedAt);",
     replace: "void keeper;",
     checker: "liveness",
   },

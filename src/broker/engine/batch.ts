@@ -5,13 +5,13 @@
 
 import { InvariantError } from "../../core/assert.ts";
 import type { Change, MessageContent } from "../../core/broker-change.ts";
+import { isCorruption } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Step } from "../model/step.ts";
 import type { ContentCache } from "./content-cache.ts";
 import { ObjectOverlay } from "./object-overlay.ts";
-import { isDamage } from "./set-aside.ts";
 
 export class Batch implements Step {
   readonly now: EpochMs;
@@ -67,7 +67,7 @@ export class Batch implements Step {
     try {
       return this.#store.read(seq);
     } catch (error) {
-      if (isDamage(error)) this.damaged = seq; // B2
+      if (isCorruption(error)) this.damaged = seq; // B2
       throw error;
     }
   }

@@ -3,6 +3,7 @@
 //       go on, and the models, which it has not touched, need not be read anew. Else whoever asks
 //       for that object again and again would have everything read again and again.
 
+import { isCorruption } from "../../core/errors.ts";
 import type { BrokerState } from "../model/broker-state.ts";
 import type { Outcome } from "../model/fault.ts";
 import type { Waiting } from "../model/receive.ts";
@@ -10,7 +11,6 @@ import type { Step } from "../model/step.ts";
 import type { Batch } from "./batch.ts";
 import type { Job } from "./job.ts";
 import { S3_STEPS } from "./s3-steps.ts";
-import { isDamage } from "./set-aside.ts";
 import { STEPS } from "./steps.ts";
 
 type AnyStep = (state: BrokerState, step: Step, input: unknown) => Outcome<unknown> | Waiting;
@@ -26,7 +26,7 @@ export function runStep(
     return (STEPS[job.name] as AnyStep)(state, batch, job.input);
   } catch (error) {
     const untouched = Object.hasOwn(S3_STEPS, job.name) && batch.changes.length === changesBefore;
-    if (!untouched || batch.damaged !== null || !isDamage(error)) throw error;
+    if (!untouched || batch.damaged !== null || !isCorruption(error)) throw error;
     job.reject(error); // R1
     return null;
   }

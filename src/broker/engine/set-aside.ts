@@ -2,11 +2,12 @@
 //   A1. Such a message is met once. The models are read anew without it, and all others go on: the
 //       first message of a queue would otherwise stand before the rest for ever, and whoever asks
 //       for it would throw the models away each time.
-//   A2. Nothing of it is erased. Its bytes stay where they are, and another start tries it again.
+//   A2. Nothing of it is erased. Its bytes stay where they are, and another start tries it again,
+//       even if somebody who had it before deleted it meanwhile, when nobody knew it.
 //   A3. Damage seldom comes alone, as neighbours share a row on disk. They are tried at once, so
 //       that not each of them costs a reading of the store.
 
-import { TidegateError } from "../../core/errors.ts";
+import { isCorruption, TidegateError } from "../../core/errors.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 
 /** How far from a damaged message others may lie that share its row (A3). */
@@ -37,17 +38,12 @@ export class SetAside {
       this.#store.read(seq);
       return false;
     } catch (error) {
-      return isDamage(error);
+      return isCorruption(error);
     }
   }
 }
 
-/** Whether the store says that what it was asked for is not what was written. */
-export function isDamage(error: unknown): boolean {
-  return error instanceof TidegateError && error.code === "TG_STORE_CORRUPT";
-}
-
 /** Whether the store as a whole does not work; anything else that fails is not its fault. */
 export function isStoreDown(error: unknown): boolean {
-  return error instanceof TidegateError && !isDamage(error);
+  return error instanceof TidegateError && !isCorruption(error);
 }

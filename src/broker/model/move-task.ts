@@ -8,8 +8,9 @@
 //       place to put a message can not be found.
 //   T5. No second sees more messages than the rate, however long the broker was down or asleep:
 //       what was moved is paid for in time before the next may go; unused time is lost.
-//   T6. A task whose destination may be its own source moves what was there when it began, each
-//       message once: what it has moved itself is there again, and tells of no source any more.
+//   T6. A task whose destination may be its own source moves as many as were there when it began,
+//       on a FIFO queue each of them once: what it has moved itself is there again, and tells of no
+//       source any more. On a standard queue a noisy tenant's messages may be passed over.
 //   T7. A task is forgotten with its source queue: nobody could list or cancel it any more, and it
 //       is none of a later queue's of that name.
 

@@ -2,6 +2,7 @@
 // They are kept and shown; deliveries of topics and buckets ask them only where that is enforced.
 
 import { SQS_PERMISSION_ACTIONS_MAX, SQS_POLICY_BYTES_MAX } from "../../core/limits.ts";
+import { utf8ByteLength } from "../../core/text.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
 import type { OperationInput } from "./operations.ts";
@@ -87,7 +88,7 @@ export function addPermission(
     Resource: arn,
   };
   const grown = { ...policy, Statement: [...policy.Statement, statement] };
-  if (Buffer.byteLength(JSON.stringify(grown)) > SQS_POLICY_BYTES_MAX) {
+  if (utf8ByteLength(JSON.stringify(grown)) > SQS_POLICY_BYTES_MAX) {
     const text = `The policy would be longer than ${SQS_POLICY_BYTES_MAX} bytes.`;
     return refuse("OverLimit", text);
   }

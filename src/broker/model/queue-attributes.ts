@@ -16,7 +16,7 @@ import {
   SQS_RETENTION_MS_MIN,
   SQS_VISIBILITY_MS_MAX,
 } from "../../core/limits.ts";
-import { hasInvalidXmlCharacter } from "../../core/text.ts";
+import { hasInvalidXmlCharacter, utf8ByteLength } from "../../core/text.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { done, type Outcome, refuse } from "./fault.ts";
 import { invalidValue } from "./queue-faults.ts";
@@ -112,7 +112,7 @@ function checkFifoQueue(value: string, target: AttributeTarget): Outcome<string>
 }
 
 function checkPolicy(value: string): Outcome<string> {
-  const fits = Buffer.byteLength(value) <= SQS_POLICY_BYTES_MAX;
+  const fits = utf8ByteLength(value) <= SQS_POLICY_BYTES_MAX;
   return fits && parseObject(value) !== null ? done(value) : badValue("Policy");
 }
 

@@ -5,6 +5,7 @@
 
 import { SNS_POLICY_BYTES_MAX, SNS_POLICY_STATEMENTS_MAX } from "../../core/limits.ts";
 import { utf8ByteLength } from "../../core/text.ts";
+import { parseObject } from "./redrive-policy.ts";
 
 /** Ours: the language of policies never comes near it (L2). */
 const DEPTH_MAX = 32;
@@ -14,7 +15,7 @@ export function checkTopicPolicy(text: string): string | null {
   if (utf8ByteLength(text) > SNS_POLICY_BYTES_MAX) {
     return `Policy Error: longer than ${SNS_POLICY_BYTES_MAX} bytes`; // L1
   }
-  const policy = parse(text);
+  const policy = parseObject(text);
   if (policy === null || isDeeperThan(policy, DEPTH_MAX)) return "Policy Error: null"; // L2
   const count = statementsOf(policy).length;
   if (count <= SNS_POLICY_STATEMENTS_MAX) return null;
@@ -25,16 +26,6 @@ export function checkTopicPolicy(text: string): string | null {
 export function statementsOf(policy: { readonly Statement?: unknown }): readonly unknown[] {
   const given = policy.Statement ?? [];
   return Array.isArray(given) ? given : [given];
-}
-
-function parse(text: string): { readonly Statement?: unknown } | null {
-  try {
-    const policy: unknown = JSON.parse(text);
-    const isObject = typeof policy === "object" && policy !== null && !Array.isArray(policy);
-    return isObject ? policy : null;
-  } catch {
-    return null;
-  }
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

@@ -3,7 +3,7 @@
 //       with nothing half done.
 //   O2. Of several deletions each stands alone: a damaged object is told of its entry.
 
-import { TidegateError } from "../../../core/errors.ts";
+import { isCorruption } from "../../../core/errors.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { Step } from "../step.ts";
 import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
@@ -75,7 +75,7 @@ export function deleteObjects(
         ? deleteCurrent(deletion, entry)
         : deleteVersion(deletion, entry, entry.version);
     } catch (error) {
-      if (!(error instanceof TidegateError) || error.code !== "TG_STORE_CORRUPT") throw error;
+      if (!isCorruption(error)) throw error;
       damage.push(error);
       return failed(entry, UNREADABLE); // O1, O2
     }

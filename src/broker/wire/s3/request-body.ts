@@ -110,7 +110,7 @@ function readClaims(call: S3Call): Claims | S3Refusal {
   if (sizeBytes !== null && !(Number.isSafeInteger(sizeBytes) && sizeBytes >= 0)) {
     return invalidArgument("Content-Length", length ?? "", "The length you specified is invalid.");
   }
-  if (sha256 !== null && !/^([0-9a-f]{64}|UNSIGNED-PAYLOAD|STREAMING-.+)$/i.test(sha256)) {
+  if (sha256 !== null && !/^([0-9a-fA-F]{64}|UNSIGNED-PAYLOAD|STREAMING-.+)$/.test(sha256)) {
     const message = "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, one of the STREAMING- values";
     return invalidArgument("x-amz-content-sha256", sha256, `${message}, or a valid sha256 value.`);
   }
