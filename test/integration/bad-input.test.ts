@@ -7,8 +7,8 @@ import { TidegateError } from "../../src/core/errors.ts";
 import type { HandlerContext, ObjectArrival } from "../../src/ingest/pipeline-spec.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
-import type { Sink } from "../../src/ports/sink.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
+import { depths, dossiers, run, sinkOf } from "../support/consumer-looks.ts";
 import {
   type ConsumerWorld,
   createConsumerWorld,
@@ -22,24 +22,6 @@ afterAll(() => {
   process.off("unhandledRejection", note);
   expect(unhandled).toEqual([]);
 });
-
-async function dossiers(world: ConsumerWorld): Promise<Record<string, unknown>[]> {
-  const page = { after: null, limit: 100 };
-  const notes = await world.ledger.listNotes({ pipeline: "test", generation: 0 }, "dossier", page);
-  return notes.map(({ body }) => JSON.parse(body));
-}
-
-/** Starts a consumer and gives it time. */
-async function run(world: ConsumerWorld, ms = 10_000) {
-  const consumer = world.consumer();
-  await consumer.start();
-  await world.pass(ms);
-  return consumer;
-}
-
-async function depths(world: ConsumerWorld): Promise<number[]> {
-  return [await world.depth(), await world.depth(world.deadLetters)];
-}
 
 const QUICK = { retry: { attempts: 2, baseMs: 10, capMs: 10 } };
 
@@ -317,14 +299,6 @@ test("effects on more tables than can be listed: committed, and counted by kind"
   expect(consumer.snapshot()).toMatchObject({ committed: 1, deadLettered: 0 });
   expect(summaries).toEqual([{ upsert: 2_000 }]);
 });
-
-function sinkOf(apply: (effects: readonly unknown[], signal: AbortSignal) => Promise<void>): Sink {
-  const nothing = async () => undefined;
-  return {
-    ...{ mode: "idempotent", prepare: nothing, close: nothing },
-    apply: (effects, _origin, signal) => apply(effects, signal),
-  };
-}
 
 test("data that its schema rejects: dead-lettered at once, masked values not quoted", async () => {
   for (const later of [false, true]) {
