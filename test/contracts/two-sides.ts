@@ -2,7 +2,7 @@
 // at once. Ours asks through a proxy that is told beforehand what to do to which request.
 
 import { isDeepStrictEqual } from "node:util";
-import { present } from "../../src/core/assert.ts";
+import { assert, present } from "../../src/core/assert.ts";
 import { reasonOf } from "../../src/core/errors.ts";
 import { createLossyProxy, type LossyProxy } from "./lossy-proxy.ts";
 
@@ -118,6 +118,32 @@ export async function findRuns<M>(
     if (moves.length === 1 && known.some((one) => isDeepStrictEqual(one, left))) continue;
     known.push(left);
     found.push({ name, moves, left });
+  }
+  return found;
+}
+
+/** A case that was played, and what came of it. */
+interface Ended<M, O> {
+  readonly name: string;
+  readonly ours: M;
+  readonly theirs: readonly M[];
+  readonly outcome: O;
+}
+
+/** What came of cases that the law gives in no order at all, beside what it would give. */
+export async function unlawfulOf<M, O>(
+  ended: readonly Ended<M, O>[],
+  inOrder: (theirs: readonly M[], ours: { readonly move: M; readonly place: number }) => Promise<O>,
+): Promise<unknown[]> {
+  assert(ended.length > 0, "there are cases to judge");
+  const found: unknown[] = [];
+  for (const { name, ours, theirs, outcome } of ended) {
+    const lawful: O[] = [];
+    for (let place = 0; place <= theirs.length; place += 1) {
+      lawful.push(await inOrder(theirs, { move: ours, place }));
+    }
+    if (lawful.some((one) => isDeepStrictEqual(one, outcome))) continue;
+    found.push({ name, outcome, lawful });
   }
   return found;
 }
