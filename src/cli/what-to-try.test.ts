@@ -9,6 +9,8 @@ const started = {
   queueName: "q",
   metricsOrigin: "http://127.0.0.1:1",
 };
+/** As versions before 2.13 need it, which Debian still has. */
+const AWS = "aws --endpoint-url $AWS_ENDPOINT_URL";
 const at = { data: "d", folder: "inbox", prefix: "in/" };
 
 test("every command that is named is there, and looks at the data folder in use", () => {
@@ -23,10 +25,12 @@ test("every command that is named is there, and looks at the data folder in use"
 });
 
 test("files are shown where there is a bucket, messages where there is none", () => {
-  expect(whatToTry(started, at).join("\n")).toContain("aws s3 cp FILE s3://files/in/");
+  expect(whatToTry(started, at).join("\n")).toContain(`${AWS} s3 cp FILE s3://files/in/`);
   const names = { ...started.names, bucket: null, topic: null };
   const lines = whatToTry({ ...started, names }, { ...at, folder: undefined }).join("\n");
-  expect(lines).toContain("aws sqs send-message --queue-url http://127.0.0.1:4566/000000000000/q");
+  expect(lines).toContain(
+    `${AWS} sqs send-message --queue-url http://127.0.0.1:4566/000000000000/q`,
+  );
   expect(lines).not.toContain("s3");
   expect(lines).not.toContain("watched folder");
 });

@@ -14,15 +14,16 @@ export function whatToTry(
   const own = ownCommand(process.cwd());
   const where = data === SETTINGS.data.fallback ? "" : ` --data ${data}`;
   const base = `s3://${names.bucket}/${prefix}`;
+  const aws = "aws --endpoint-url $AWS_ENDPOINT_URL"; // AWS CLI reads it by itself from 2.13 on.
   const files: [remark: string, command: string][] = [
-    ["put a file, then put it again: nothing changes", `aws s3 cp FILE ${base}`],
+    ["put a file, then put it again: nothing changes", `${aws} s3 cp FILE ${base}`],
     // A row that is shorter than its header is refused, whatever the pipeline makes of rows.
-    ["put a broken one", `printf 'a,b\\n1\\n' | aws s3 cp - ${base}broken.csv`],
+    ["put a broken one", `printf 'a,b\\n1\\n' | ${aws} s3 cp - ${base}broken.csv`],
     ["what became of it?", `${own} why ${base}broken.csv${where}`],
   ];
   const url = `${endpoint}/000000000000/${queueName}`;
   const messages: [remark: string, command: string][] = [
-    ["send a message", `aws sqs send-message --queue-url ${url} --message-body BODY`],
+    ["send a message", `${aws} sqs send-message --queue-url ${url} --message-body BODY`],
   ];
   const commands = [
     ...(names.bucket === null ? messages : files),

@@ -169,7 +169,7 @@ While it runs, drop a file into \`inbox/\`, or put one with any S3 client:
 \`\`\`sh
 export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=us-east-1
 export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any
-printf 'id,customer,amount\\n1,Ada,9.50\\n' | aws s3 cp - s3://${name}/in/monday.csv
+printf 'id,customer,amount\\n1,Ada,9.50\\n' | aws --endpoint-url $AWS_ENDPOINT_URL s3 cp - s3://${name}/in/monday.csv
 npx tidegate why s3://${name}/in/monday.csv
 \`\`\`
 
