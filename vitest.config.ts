@@ -1,7 +1,7 @@
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig, defineProject } from "vitest/config";
-import { HeavyFirst } from "./test/heavy-first.ts";
+import { HeavyFirst } from "./test/support/heavy-first.ts";
 
 // Examples import the package by its name; in tests that means its sources, as no build is there.
 const conditions = ["tidegate-source", "node"];

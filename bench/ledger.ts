@@ -8,14 +8,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { RecordKey } from "../src/core/record-state.ts";
-import { recordKey } from "../src/core/record-state.ts";
 import { durationMs, epochMs, seconds } from "../src/core/units.ts";
+import { asRecordKey } from "../src/ledger/record-state.ts";
 import type { Clock } from "../src/ports/clock.ts";
 import type { Ledger } from "../src/ports/ledger.ts";
+import type { RecordKey } from "../src/ports/record.ts";
 import { createPostgresLedger } from "../src/stores/postgres/ledger.ts";
-import { createSqliteLedger } from "../src/stores/sqlite/ledger.ts";
-import { startPostgres } from "../test/contracts/postgres-server.ts";
+import { createSqliteLedger } from "../src/stores/sqlite/ledger/ledger.ts";
+import { startPostgres } from "../test/support/stores/postgres-server.ts";
 import { createNaiveLedger } from "./naive-ledger.ts";
 
 const { values: flags } = parseArgs({
@@ -47,7 +47,7 @@ const folder = mkdtempSync(join(tmpdir(), "tidegate-bench-"));
 function randomKeys(count: number): RecordKey[] {
   const bytes = randomBytes(count * 32);
   return Array.from({ length: count }, (_, n) =>
-    recordKey(`k1:${bytes.toString("hex", n * 32, n * 32 + 32)}`),
+    asRecordKey(`k1:${bytes.toString("hex", n * 32, n * 32 + 32)}`),
   );
 }
 
@@ -77,7 +77,7 @@ async function pairs(ledger: Ledger, groups: readonly RecordKey[][], objects = f
     const claims = await ledger.claim(SCOPE, asked, LEASE);
     const commits = claims.map((claim, at) => {
       if (claim.kind !== "claimed") throw new Error(`a random key was ${claim.kind}`);
-      const key = keys[at] ?? recordKey("");
+      const key = keys[at] ?? asRecordKey("");
       return { key, fence: claim.fence, digest: DIGEST, ...about(key) };
     });
     for (const { kind } of await ledger.commit(SCOPE, commits)) {

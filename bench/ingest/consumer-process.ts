@@ -3,9 +3,9 @@
 
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { Consumer, type ConsumerOptions } from "sqs-consumer";
-import { openAwsSite } from "../../src/run/aws-site.ts";
 import { fillSettings } from "../../src/run/config.ts";
-import { runOnSite } from "../../src/run/run-on-site.ts";
+import { openAwsSite } from "../../src/run/open/aws-environment.ts";
+import { runOnSite } from "../../src/run/run-pipeline.ts";
 import { ledgerUrl } from "../../src/run/start-pipeline.ts";
 import { GatedQueue, type RoundReport, timed } from "./gated-queue.ts";
 import { pipelineOf } from "./workload.ts";

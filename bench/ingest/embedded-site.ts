@@ -3,11 +3,11 @@
 import { join } from "node:path";
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
-import { createLeaseKeeper } from "../../src/ingest/lease-keeper.ts";
+import { createLeaseKeeper } from "../../src/ingest/running/lease-renewer.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import { fillSettings } from "../../src/run/config.ts";
-import { runOnSite, type Site } from "../../src/run/run-on-site.ts";
+import { runOnSite, type Site } from "../../src/run/run-pipeline.ts";
 import { GatedQueue } from "./gated-queue.ts";
 import { bodyOf, pipelineOf, type Workload } from "./workload.ts";
 

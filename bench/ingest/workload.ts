@@ -1,9 +1,9 @@
 // Workload: the messages that every contestant gets, and what is done with them. Handlers do next
 // to nothing, so that what is measured is the way to them and back.
 
-import { buildEnvelope } from "../../src/core/envelope.ts";
+import { buildEnvelope } from "../../src/core/events/envelope.ts";
 import { epochMs } from "../../src/core/units.ts";
-import { type Pipeline, pipeline, tables } from "../../src/ingest/define-pipeline.ts";
+import { type Pipeline, pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
 
 export const WORKLOADS = ["claim", "receipt", "table", "objects"] as const;
 /**

@@ -4,8 +4,8 @@ import { afterEach, expect, test, vi } from "vitest";
 import { durationMs, hours } from "../core/units.ts";
 import type { OutgoingMessage } from "../ports/queue.ts";
 import { REQUEST_MS_MAX, withDeadline } from "./request-deadline.ts";
-import { createSnsTopic } from "./sns-topic.ts";
-import { createSqsQueue } from "./sqs-queue.ts";
+import { createSnsTopic } from "./sns/sns-topic.ts";
+import { createSqsQueue } from "./sqs/sqs-queue.ts";
 
 afterEach(() => vi.useRealTimers());
 

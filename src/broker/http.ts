@@ -14,13 +14,13 @@
 import { present } from "../core/assert.ts";
 import type { HttpHandler, HttpHead } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
-import { brokerOfActions } from "./engine/disturbed-broker.ts";
+import { brokerOfActions } from "./engine/faulty-broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
-import type { Site } from "./wire/call.ts";
-import { answerCertificate, isCertificatePath } from "./wire/certificate.ts";
-import { answerJson } from "./wire/json-protocol.ts";
+import type { Site } from "./wire/protocol/call.ts";
+import { answerJson } from "./wire/protocol/json-protocol.ts";
 import type { S3Site } from "./wire/s3/s3-call.ts";
-import { senderIdOf } from "./wire/sender-id.ts";
+import { answerCertificate, isCertificatePath } from "./wire/sns/certificate.ts";
+import { senderIdOf } from "./wire/sqs/sender-id.ts";
 
 export interface BrokerHttpOptions extends AdminOptions {
   /** Hears of every failure that is not the client's; it must not throw. */
@@ -42,7 +42,7 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
   };
   const { s3 } = options;
   const answerQuery = loadedFirst(async () => {
-    const wire = await import("./wire/query-protocol.ts");
+    const wire = await import("./wire/protocol/query-protocol.ts");
     return (request) => wire.answerQuery(site, request);
   });
   const answerS3 = loadedFirst(async () => {

@@ -1,7 +1,7 @@
 // Command: what a command is to the command line: a name, a line on what it does, its flags, and
 // what it does. Help, parsing, suggestions and docs/reference/cli.md all come from this one value.
 
-import type { Output } from "./output.ts";
+import type { Output } from "./screen/output.ts";
 
 export const EXIT_OK = 0;
 /** It was asked for rightly and could not be done. */

@@ -21,11 +21,11 @@ import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { up } from "./commands/up.ts";
 import { why } from "./commands/why.ts";
-import { helpOf, helpOfAll } from "./help.ts";
-import { describeFailure, type Output, standardOutput } from "./output.ts";
-import { parseFlags } from "./parse-flags.ts";
-import { didYouMean } from "./suggest.ts";
+import { describeFailure, type Output, standardOutput } from "./screen/output.ts";
 import { version } from "./version.ts";
+import { helpOf, helpOfAll } from "./words/help.ts";
+import { parseFlags } from "./words/parse-flags.ts";
+import { didYouMean } from "./words/suggest.ts";
 
 /** Every command there is; docs/reference/cli.md is compared with it. */
 export const COMMANDS: readonly Command[] = [

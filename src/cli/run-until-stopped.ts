@@ -4,9 +4,9 @@
 //   E2. A pipeline that stopped by itself ends the command as a failure, so that whatever watches
 //       the process starts it anew.
 
-import type { RunningPipeline } from "../run/run-on-site.ts";
-import type { PipelineReporter } from "./pipeline-reporter.ts";
-import { span } from "./pipeline-summary.ts";
+import type { RunningPipeline } from "../run/run-pipeline.ts";
+import type { PipelineReporter } from "./screen/pipeline-reporter.ts";
+import { span } from "./screen/pipeline-summary.ts";
 
 export async function runUntilStopped(
   running: RunningPipeline,

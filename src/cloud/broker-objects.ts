@@ -10,7 +10,8 @@ import type { S3Fault } from "../broker/model/s3/s3-fault.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { StoredObject } from "../core/object-change.ts";
 import type { BlobStore } from "../ports/blob-store.ts";
-import type { ByteSource, ObjectPin, ObjectSource, OpenedObject } from "../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/object-source.ts";
+import type { ByteSource } from "../ports/rows.ts";
 
 /** A chunk at the most, so that a slow reader holds no more than that. */
 const CHUNK_BYTES_MAX = 262_144;

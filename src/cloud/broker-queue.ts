@@ -12,7 +12,9 @@ import type {
   OperationOutput,
   SendEntry,
 } from "../broker/model/operations.ts";
+import { messageBytes } from "../core/encoding/message-size.ts";
 import { TidegateError } from "../core/errors.ts";
+import { traceHeaderOf } from "../core/events/trace-context.ts";
 import {
   SQS_BATCH_BYTES_MAX,
   SQS_BATCH_ENTRIES_MAX,
@@ -20,11 +22,9 @@ import {
   SQS_RECEIVE_MESSAGES_MAX,
   SQS_RECEIVE_WAIT_MS_MAX,
 } from "../core/limits.ts";
-import { messageBytes } from "../core/message-size.ts";
 import { parseQueueArn } from "../core/queue-arn.ts";
 import { QUEUE_FACT_ATTRIBUTES, queueFactsOf } from "../core/queue-facts.ts";
 import { settleFault } from "../core/settle-fault.ts";
-import { traceHeaderOf } from "../core/trace-context.ts";
 import { durationMs } from "../core/units.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import type {

@@ -3,6 +3,6 @@
 export type { FaultSpec } from "../broker/model/fault-plan.ts";
 export { TidegateError } from "../core/errors.ts";
 export { type BrokerQueueOptions, createBrokerQueue } from "./broker-queue.ts";
-export type { CloudInit } from "./init/cloud-init.ts";
+export type { CloudInit } from "./setup/cloud-setup.ts";
 export { type Cloud, type CloudOptions, startCloud, type VirtualCloud } from "./start-cloud.ts";
 export type { VirtualClock } from "./virtual-clock.ts";

@@ -7,13 +7,13 @@
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
-import { disturbedBroker } from "../broker/engine/disturbed-broker.ts";
+import { disturbedBroker } from "../broker/engine/faulty-broker.ts";
 import { createBrokerHttp, wantsStream } from "../broker/http.ts";
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
 import { TidegateError } from "../core/errors.ts";
-import { createHttpListener } from "../platform/http-listener.ts";
-import { createHttpClient } from "../platform/node-http-client.ts";
-import { createRsaSigner } from "../platform/rsa-signer.ts";
+import { createRsaSigner } from "../platform/certificate/rsa-signer.ts";
+import { createHttpListener } from "../platform/http/http-listener.ts";
+import { createHttpClient } from "../platform/http/node-http-client.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { systemRandom } from "../platform/system-random.ts";
 import { systemTurn } from "../platform/system-turn.ts";
@@ -24,10 +24,10 @@ import type { ObjectSource } from "../ports/object-source.ts";
 import { checkBlobFolder, createFileBlobStore } from "../stores/files/blob-store.ts";
 import { createMemoryBlobStore } from "../stores/memory/blob-store.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
-import { createSqliteBrokerStore } from "../stores/sqlite/broker-store.ts";
+import { createSqliteBrokerStore } from "../stores/sqlite/broker/broker-store.ts";
 import { createBrokerObjects } from "./broker-objects.ts";
-import type { CloudInit } from "./init/cloud-init.ts";
 import { createGate } from "./request-gate.ts";
+import type { CloudInit } from "./setup/cloud-setup.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
 const PORT_MAX = 65_535;
@@ -143,8 +143,8 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
 
 /** Checks a set-up and gives what does it. Its code is loaded only where there is one. */
 async function prepareSetUp(given: CloudInit, options: CloudOptions) {
-  const { initSite, prepareInit } = await import("./init/prepare-init.ts");
-  const { applyInit } = await import("./init/apply-init.ts");
+  const { initSite, prepareInit } = await import("./setup/prepare-setup.ts");
+  const { applyInit } = await import("./setup/apply-setup.ts");
   const init = await prepareInit(given, settingsOf(options));
   return (endpoint: string, broker: Broker) =>
     applyInit(init, initSite(settingsOf(options), endpoint), broker);
@@ -271,7 +271,7 @@ function checkOptions(options: CloudOptions): void {
 
 async function faultsOf({ faults = [] }: CloudOptions): Promise<readonly FaultSpec[]> {
   if (Array.isArray(faults) && faults.length === 0) return []; // Their code is not needed then.
-  const { readFaultSpecs } = await import("../broker/wire/fault-specs.ts");
+  const { readFaultSpecs } = await import("../broker/wire/faults/fault-specs.ts");
   const read = readFaultSpecs(faults);
   return read.ok ? read.specs : refuse(read.problems.join("\n"));
 }

@@ -125,3 +125,5 @@ export const S3_OPAQUE_CHARACTERS_MAX = 1_024;
 export const SNS_LAYERS_MAX = 4;
 /** Records of one S3 notification; Amazon sends one, and 1 MiB holds some two thousand. */
 export const NOTIFICATION_RECORDS_MAX = 4_096;
+
+export const FAILURE_MESSAGE_CHARS_MAX = 2_048;

@@ -2,7 +2,7 @@
 //   R1. The same seed and the same path of fork names give the same stream, on every machine.
 //   R2. A fork draws nothing from its parent: how much one component draws shifts no other.
 
-import { formatUuid } from "./uuid.ts";
+import { formatUuid } from "./encoding/uuid.ts";
 
 const WORD = 0x1_0000_0000;
 const WARM_UP_DRAWS = 12;

@@ -11,8 +11,6 @@
 
 import type { Piece } from "../core/object-change.ts";
 
-export type { Piece } from "../core/object-change.ts";
-
 export interface StagedBlob {
   readonly id: string;
   readonly sizeBytes: number;

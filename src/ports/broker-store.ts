@@ -15,14 +15,6 @@ import type {
 } from "../core/broker-change.ts";
 import type { ObjectReads } from "../core/object-change.ts";
 
-export type {
-  Change,
-  DedupEntry,
-  MessageContent,
-  MessageHead,
-  StoredDocument,
-} from "../core/broker-change.ts";
-
 /** Everything a broker needs to go on where it was. Iterables are read once, in this order. */
 export interface StoreSnapshot {
   readonly sequence: number;

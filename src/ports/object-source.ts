@@ -8,8 +8,6 @@
 import type { EpochMs } from "../core/units.ts";
 import type { ByteSource } from "./rows.ts";
 
-export type { ByteSource } from "./rows.ts";
-
 export interface ObjectPin {
   readonly bucket: string;
   readonly key: string;

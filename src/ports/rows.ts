@@ -6,7 +6,7 @@
 //        source is thrown as the source threw it, so that whoever retries can tell them apart.
 //   RW4. However the iteration ends (its end, an error, a break, an abort), the source is closed.
 
-import type { JsonObject } from "../core/canonical-json.ts";
+import type { JsonObject } from "../core/encoding/canonical-json.ts";
 
 export type RowFormat = "csv" | "jsonl" | "json" | "parquet";
 

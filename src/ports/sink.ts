@@ -5,9 +5,9 @@
 //       be called again with the same key and a higher fence; it must let the later one win.
 //   K3. Which pair of ledger and sink can work is decided when a pipeline starts, not later.
 
-import type { SinkWrite } from "../core/ledger-requests.ts";
-import type { Fence, RecordKey } from "../core/record-state.ts";
+import type { SinkWrite } from "../core/sink-write.ts";
 import type { EpochMs } from "../core/units.ts";
+import type { Fence, RecordKey } from "./record.ts";
 
 export type ColumnValue = string | number | boolean | null;
 export type SinkRow = Readonly<Record<string, ColumnValue>>;
@@ -57,5 +57,16 @@ export interface IdempotentSink {
   ): Promise<void>;
   close(): Promise<void>;
 }
+
+/** A sink of the user's own; see K2 for what it must bear. */
+export type SinkFunction = (
+  effects: readonly unknown[],
+  about: {
+    readonly key: string;
+    readonly fence: number;
+    readonly object: { readonly bucket: string; readonly key: string } | null;
+    readonly signal: AbortSignal;
+  },
+) => Promise<void> | void;
 
 export type Sink = TransactionalSink | IdempotentSink;

@@ -1,11 +1,9 @@
 // Telemetry: numbers, lines and spans about what happens, through one seam.
 //   T1. Nothing here fails, waits or throws: a failing exporter never reaches the caller.
-//   T2. Names of metrics and their labels are tables (produce/metrics.ts, ingest/metrics.ts).
+//   T2. Names of metrics and their labels are tables (produce/metrics.ts, ingest/telemetry/metrics.ts).
 //   T3. What goes through has been masked by the caller; nothing here knows what is secret.
 
-import type { TraceContext } from "../core/trace-context.ts";
-
-export type { TraceContext } from "../core/trace-context.ts";
+import type { TraceContext } from "../core/events/trace-context.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -4,7 +4,7 @@
 //   L2. The first row that cannot be sent ends it: what follows waits in the outbox.
 
 import type { Outbox, OutboxLease, OutboxRow } from "../ports/outbox.ts";
-import type { Carried, Courier } from "./courier.ts";
+import type { Carried, Courier } from "./outbox-sender.ts";
 import type { Target } from "./target.ts";
 
 const PAGE_ROWS = 100;

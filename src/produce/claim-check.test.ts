@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createProducerWorld, event } from "../../test/support/producer-world.ts";
-import type { MessageEnvelope } from "../core/envelope.ts";
+import type { MessageEnvelope } from "../core/events/envelope.ts";
 import { createMemoryObjects } from "../stores/memory/objects.ts";
 import { withPayload } from "./claim-check.ts";
 import { perEntity } from "./group-strategy.ts";

@@ -1,8 +1,8 @@
 // Claim check, the effectful half: puts payloads before their messages leave, and fetches them.
 
-import { type ClaimCheck, readClaimCheck, redeemClaimCheck } from "../core/claim-check.ts";
-import type { MessageEnvelope } from "../core/envelope.ts";
 import { reasonOf, TidegateError } from "../core/errors.ts";
+import { type ClaimCheck, readClaimCheck, redeemClaimCheck } from "../core/events/claim-check.ts";
+import type { MessageEnvelope } from "../core/events/envelope.ts";
 import type { Objects } from "../ports/objects.ts";
 
 export interface ClaimCheckPlace {

@@ -4,9 +4,9 @@
 //       queue that deduplicates per group would take it a second time.
 //   G2. Whatever names an entity becomes a group id that SQS takes, and two names never become one.
 
-import type { EnvelopeInput } from "../core/envelope.ts";
+import { sha256Bytes, sha256Hex } from "../core/encoding/hash.ts";
 import { TidegateError } from "../core/errors.ts";
-import { sha256Bytes, sha256Hex } from "../core/hash.ts";
+import type { EnvelopeInput } from "../core/events/envelope.ts";
 
 export type GroupStrategy = (event: EnvelopeInput) => string;
 

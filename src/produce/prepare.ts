@@ -5,20 +5,20 @@
 //   P3. Trace context takes what room is left, and never changes what is sent: not the body, not
 //       whether a claim check stands in for the payload, not whether the event is refused.
 
-import { mentionsClaimCheck, writeClaimCheck } from "../core/claim-check.ts";
+import { messageBytes } from "../core/encoding/message-size.ts";
+import { hasInvalidXmlCharacter } from "../core/encoding/text.ts";
+import { reasonOf, TidegateError } from "../core/errors.ts";
+import { mentionsClaimCheck, writeClaimCheck } from "../core/events/claim-check.ts";
 import {
   type BuiltEnvelope,
   buildEnvelope,
   type EnvelopeInput,
   envelopeKey,
   payloadDigest,
-} from "../core/envelope.ts";
-import { reasonOf, TidegateError } from "../core/errors.ts";
+} from "../core/events/envelope.ts";
+import { type Checked, describeProblems, invalid } from "../core/events/problem.ts";
+import { injectTrace, type TraceContext } from "../core/events/trace-context.ts";
 import { SQS_ATTRIBUTE_NAME_CHARACTERS_MAX, SQS_MESSAGE_ATTRIBUTES_MAX } from "../core/limits.ts";
-import { messageBytes } from "../core/message-size.ts";
-import { type Checked, describeProblems, invalid } from "../core/problem.ts";
-import { hasInvalidXmlCharacter } from "../core/text.ts";
-import { injectTrace, type TraceContext } from "../core/trace-context.ts";
 import type { OutboxEntry } from "../ports/outbox.ts";
 import type { ClaimCheckPlace, PayloadObject } from "./claim-check.ts";
 import type { GroupStrategy } from "./group-strategy.ts";

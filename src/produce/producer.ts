@@ -10,21 +10,21 @@
 //       event came with. Neither has a part in the body or the deduplication id.
 
 import { unreachable } from "../core/assert.ts";
+import { utf8ByteLength } from "../core/encoding/text.ts";
 import { TidegateError } from "../core/errors.ts";
+import { readTraceContext } from "../core/events/trace-context.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
-import { utf8ByteLength } from "../core/text.ts";
-import { readTraceContext } from "../core/trace-context.ts";
 import { addMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Objects } from "../ports/objects.ts";
 import type { OutboxLease, RegisterResult } from "../ports/outbox.ts";
 import type { Span, Telemetry } from "../ports/telemetry.ts";
 import { type Backlog, carryBacklog } from "./backlog.ts";
+import { Room } from "./capacity.ts";
 import { type ClaimCheckPlace, putPayload } from "./claim-check.ts";
-import { type Carried, Courier, type CourierOptions, type CourierPorts } from "./courier.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import { METRICS } from "./metrics.ts";
+import { type Carried, Courier, type CourierOptions, type CourierPorts } from "./outbox-sender.ts";
 import { type EventInput, type Prepared, prepare, type SendContext, violation } from "./prepare.ts";
-import { Room } from "./room.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
 export interface ProducerPorts extends CourierPorts {

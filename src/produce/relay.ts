@@ -8,7 +8,7 @@ import type { DurationMs } from "../core/units.ts";
 import { seconds } from "../core/units.ts";
 import type { OutboxLease } from "../ports/outbox.ts";
 import { carryBacklog } from "./backlog.ts";
-import { Courier, type CourierOptions, type CourierPorts } from "./courier.ts";
+import { Courier, type CourierOptions, type CourierPorts } from "./outbox-sender.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
 export interface RelayOptions extends CourierOptions {

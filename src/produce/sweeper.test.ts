@@ -4,20 +4,20 @@ import {
   event,
   type ProducerWorld,
 } from "../../test/support/producer-world.ts";
-import { envelopeKey } from "../core/envelope.ts";
-import { recordKey } from "../core/record-key.ts";
-import { recordKey as asRecordKey, type Fence } from "../core/record-state.ts";
+import { envelopeKey } from "../core/events/envelope.ts";
 import { hours, minutes, seconds } from "../core/units.ts";
+import { recordKey } from "../ledger/record-key.ts";
 import type { Ledger } from "../ports/ledger.ts";
+import type { Fence } from "../ports/record.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { perEntity } from "./group-strategy.ts";
+import { createJobRegistry } from "./jobs.ts";
 import { createProducer } from "./producer.ts";
-import { createJobRegistry } from "./registry.ts";
 import { createSweeper } from "./sweeper.ts";
 
 const SCOPE = { pipeline: "download", generation: 0 };
 const { source } = event("a");
-const keyOf = (name: string) => asRecordKey(recordKey(SCOPE, envelopeKey(source, name)));
+const keyOf = (name: string) => recordKey(SCOPE, envelopeKey(source, name));
 
 async function createJobs() {
   const world = await createProducerWorld();

@@ -12,8 +12,8 @@
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import { hours, subtractMs } from "../core/units.ts";
 import type { OutboxLease, OutboxRow } from "../ports/outbox.ts";
-import { Courier, type CourierOptions, type CourierPorts } from "./courier.ts";
-import { createJobRegistry, type RegistryOptions, type RegistryPorts } from "./registry.ts";
+import { createJobRegistry, type RegistryOptions, type RegistryPorts } from "./jobs.ts";
+import { Courier, type CourierOptions, type CourierPorts } from "./outbox-sender.ts";
 import { createRelay } from "./relay.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 

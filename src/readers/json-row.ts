@@ -2,8 +2,8 @@
 //   JR1. Strict JSON only: a name used twice, or a whole number that a double cannot hold, is
 //        refused with its place. JSON.parse would drop the one and round the other in silence.
 
-import type { JsonValue } from "../core/canonical-json.ts";
-import { parseStrictJson } from "../core/strict-json.ts";
+import type { JsonValue } from "../core/encoding/canonical-json.ts";
+import { parseStrictJson } from "../core/encoding/strict-json.ts";
 import type { Row } from "../ports/rows.ts";
 import { type Place, unreadable } from "./unreadable.ts";
 

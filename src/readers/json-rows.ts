@@ -3,7 +3,7 @@
 //        which format has none.
 
 import { Buffer } from "node:buffer";
-import { parseStrictJson } from "../core/strict-json.ts";
+import { parseStrictJson } from "../core/encoding/strict-json.ts";
 import type { NumberedRow } from "../ports/rows.ts";
 import { asRow, isArray } from "./json-row.ts";
 import { describeBytes, type RowLimits } from "./row-limits.ts";

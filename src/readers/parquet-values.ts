@@ -8,9 +8,9 @@
 
 import { Buffer } from "node:buffer";
 import type { ParquetParsers, SchemaElement, SchemaTree } from "hyparquet";
-import type { JsonValue } from "../core/canonical-json.ts";
-import { formatInstant } from "../core/rfc3339.ts";
-import { parseStrictJson } from "../core/strict-json.ts";
+import type { JsonValue } from "../core/encoding/canonical-json.ts";
+import { formatInstant } from "../core/encoding/rfc3339.ts";
+import { parseStrictJson } from "../core/encoding/strict-json.ts";
 import { epochMs } from "../core/units.ts";
 
 export type Convert = (value: unknown) => JsonValue;

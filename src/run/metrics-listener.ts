@@ -4,7 +4,7 @@
 //       a load balancer or an orchestrator looks elsewhere.
 
 import { TidegateError } from "../core/errors.ts";
-import { createHttpListener } from "../platform/http-listener.ts";
+import { createHttpListener } from "../platform/http/http-listener.ts";
 import type { HttpReply } from "../ports/http.ts";
 
 const HOST = "127.0.0.1"; // L1

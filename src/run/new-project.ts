@@ -5,7 +5,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { reasonOf, TidegateError } from "../core/errors.ts";
-import { makeOwnFolder } from "./own-folder.ts";
+import { makeOwnFolder } from "./open/ensure-folder.ts";
 
 const PIPELINE = "pipeline.ts";
 const NAME_USUAL = "my-pipeline";

@@ -2,12 +2,12 @@
 
 import { dirname, join } from "node:path";
 import { TidegateError } from "../core/errors.ts";
-import type { Pipeline } from "../ingest/define-pipeline.ts";
-import { openAwsSite } from "./aws-site.ts";
+import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { type FilledSettings, fillSettings, type RunSettings } from "./config.ts";
-import { parseLedgerUrl } from "./open-ledger.ts";
-import { makeOwnFolder } from "./own-folder.ts";
-import { type RunningPipeline, runOnSite, type StartOptions } from "./run-on-site.ts";
+import { openAwsSite } from "./open/aws-environment.ts";
+import { makeOwnFolder } from "./open/ensure-folder.ts";
+import { parseLedgerUrl } from "./open/open-ledger.ts";
+import { type RunningPipeline, runOnSite, type StartOptions } from "./run-pipeline.ts";
 
 /** Runs a pipeline on Amazon, or on any endpoint that speaks SQS and S3, until it is drained. */
 export async function startPipeline(

@@ -1,8 +1,8 @@
 // Record names: from keys and bodies, which are long, back to what the workload calls a record.
 
-import { envelopeKey } from "../core/envelope.ts";
-import { recordKey } from "../core/record-key.ts";
-import type { RecordKey } from "../core/record-state.ts";
+import { envelopeKey } from "../core/events/envelope.ts";
+import { recordKey } from "../ledger/record-key.ts";
+import type { RecordKey } from "../ports/record.ts";
 
 /** Where the envelopes of the simulated producers come from. */
 export const EVENT_SOURCE = "sim.world.events";

@@ -3,8 +3,8 @@
 import { hours } from "../core/units.ts";
 import { CHECKERS } from "./checkers/all-checkers.ts";
 import type { Violation } from "./checkers/checker.ts";
-import type { FaultMix } from "./fault-mix.ts";
-import type { FiredFault } from "./faults.ts";
+import type { FiredFault } from "./faults/call-faults.ts";
+import type { FaultMix } from "./faults/fault-mix.ts";
 import type { HistoryEvent } from "./history.ts";
 import type { Drain } from "./scheduler.ts";
 import { drawSwarm } from "./swarm.ts";

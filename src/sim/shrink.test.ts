@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createConsumer } from "../ingest/consumer.ts";
+import { createConsumer } from "../ingest/running/consumer.ts";
 import { afterPromiseJobs as drain } from "../platform/system-turn.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import { type RunSeedOptions, runSeed } from "./run-seed.ts";

@@ -3,7 +3,7 @@
 import { unreachable } from "../core/assert.ts";
 import type { HistoryEvent } from "./history.ts";
 import type { SeedReport } from "./run-seed.ts";
-import { START_AT } from "./stage.ts";
+import { START_AT } from "./services.ts";
 
 const STEPS_MAX = 80;
 

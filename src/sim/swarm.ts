@@ -3,10 +3,15 @@
 // always on hides those that need its absence.
 
 import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
-import { type FaultMix, NO_FAULTS, TIMELINE_FAULTS, type TimelineFaultKind } from "./fault-mix.ts";
-import { CALL_FAULTS, type CallFaultKind, type CallRates } from "./faults.ts";
+import { CALL_FAULTS, type CallFaultKind, type CallRates } from "./faults/call-faults.ts";
+import {
+  type FaultMix,
+  NO_FAULTS,
+  TIMELINE_FAULTS,
+  type TimelineFaultKind,
+} from "./faults/fault-mix.ts";
+import { createNamedDice, type NamedDice } from "./faults/named-random.ts";
 import type { Topology } from "./topology.ts";
-import { createNamedDice, type NamedDice } from "./word-hash.ts";
 
 export interface SwarmDraw {
   readonly topology: Topology;

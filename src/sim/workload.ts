@@ -2,8 +2,8 @@
 //   W1. Every record is drawn by its own name, so that leaving some out changes no other.
 //   W2. A probe comes after the faults have stopped: it has to be done at its first attempt.
 
+import { createNamedDice, type NamedDice } from "./faults/named-random.ts";
 import type { Topology } from "./topology.ts";
-import { createNamedDice, type NamedDice } from "./word-hash.ts";
 
 /** What a record's handler does. */
 export interface HandlerPlan {

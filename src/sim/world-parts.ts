@@ -1,16 +1,16 @@
 // World parts: the production code that a world is made of, by name. Whoever wants to see what the
 // simulator makes of a broken part puts another in its place; everybody else takes these.
 
-import { createConsumer } from "../ingest/consumer.ts";
-import type { Pipeline } from "../ingest/define-pipeline.ts";
-import { createLeaseKeeper } from "../ingest/lease-keeper.ts";
+import { createConsumer } from "../ingest/running/consumer.ts";
+import { createLeaseKeeper } from "../ingest/running/lease-renewer.ts";
+import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { Clock } from "../ports/clock.ts";
 import { createProducer } from "../produce/producer.ts";
 import { createRelay } from "../produce/relay.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { createMemoryOutbox } from "../stores/memory/outbox.ts";
-import { createSimPipeline } from "./sim-pipeline.ts";
+import { createSimPipeline } from "./hosts/sim-pipeline.ts";
 import type { Topology } from "./topology.ts";
 import type { HandlerPlan } from "./workload.ts";
 

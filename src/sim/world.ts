@@ -5,20 +5,20 @@
 //   W2. The same options give the same run, step by step; the trace hash says so.
 
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
-import { ConsumerHost } from "./consumer-host.ts";
-import type { FaultMix } from "./fault-mix.ts";
-import type { CallFaultKind, FiredFault } from "./faults.ts";
+import type { CallFaultKind, FiredFault } from "./faults/call-faults.ts";
+import type { FaultMix } from "./faults/fault-mix.ts";
+import { hashText } from "./faults/named-random.ts";
+import { overlap } from "./faults/overlap.ts";
+import { type Cast, scheduleTimeline } from "./faults/timeline.ts";
 import type { HistoryEvent, Waiting, WorldFacts } from "./history.ts";
-import { Notifier } from "./notifier.ts";
-import { Operator } from "./operator.ts";
-import { overlap } from "./overlap.ts";
-import { ProducerHost } from "./producer-host.ts";
-import { RelayHost } from "./relay-host.ts";
+import { ConsumerHost } from "./hosts/consumer-host.ts";
+import { Operator } from "./hosts/operator.ts";
+import { ProducerHost } from "./hosts/producer-host.ts";
+import { RelayHost } from "./hosts/relay-host.ts";
+import { Notifier } from "./ports/notifier.ts";
 import type { Drain } from "./scheduler.ts";
-import { createStage, START_AT, type Stage } from "./stage.ts";
-import { type Cast, scheduleTimeline } from "./timeline.ts";
+import { createStage, START_AT, type Stage } from "./services.ts";
 import type { Topology } from "./topology.ts";
-import { hashText } from "./word-hash.ts";
 import {
   busyAtMs,
   drawWorkload,

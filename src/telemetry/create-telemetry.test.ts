@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { epochMs } from "../core/units.ts";
-import { CONSUMER_METRICS } from "../ingest/metrics.ts";
+import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
 import type { Clock } from "../ports/clock.ts";
 import { PRODUCER_METRICS } from "../produce/metrics.ts";
 import { createTelemetry, type TelemetryOptions } from "./create-telemetry.ts";

@@ -6,8 +6,8 @@
 //   J3. A line is bounded: long texts are cut, and so is a list of fields without end.
 
 import { type DestinationStream, destination, pino } from "pino";
-import { formatInstant } from "../core/rfc3339.ts";
-import { clampText } from "../core/text.ts";
+import { formatInstant } from "../core/encoding/rfc3339.ts";
+import { clampText } from "../core/encoding/text.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LogFields, LogLevel } from "../ports/telemetry.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CONSUMER_METRICS } from "../ingest/metrics.ts";
+import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
 import type { MetricDefinition } from "../ports/telemetry.ts";
 import { PRODUCER_METRICS } from "../produce/metrics.ts";
 import { createMetricRegistry } from "./metric-registry.ts";

@@ -7,7 +7,7 @@ import {
   type SpanExporter,
 } from "@opentelemetry/sdk-trace-base";
 import { afterEach, describe, expect, test } from "vitest";
-import { parseTraceparent } from "../core/trace-context.ts";
+import { parseTraceparent } from "../core/events/trace-context.ts";
 import { loadTracing, PASSING_ON } from "./tracing.ts";
 
 const ID = "4bf92f3577b34da6a3ce929d0e0e4736";

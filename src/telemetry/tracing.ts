@@ -4,8 +4,9 @@
 //       span's context is its parent's.
 //   G2. Nothing throws: an SDK that fails costs its span and no more.
 
-import { parseTraceparent, readTraceContext } from "../core/trace-context.ts";
-import type { Span, SpanOptions, TraceContext } from "../ports/telemetry.ts";
+import type { TraceContext } from "../core/events/trace-context.ts";
+import { parseTraceparent, readTraceContext } from "../core/events/trace-context.ts";
+import type { Span, SpanOptions } from "../ports/telemetry.ts";
 
 type OpenTelemetry = typeof import("@opentelemetry/api");
 type SpanContext = import("@opentelemetry/api").SpanContext;

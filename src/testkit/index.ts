@@ -8,14 +8,14 @@ export {
   complianceReport,
   complianceTests,
   runCompliance,
-} from "./compliance.ts";
+} from "./compliance/compliance.ts";
 export type {
   ComplianceEvent,
   ProducedMessage,
   ProducerTools,
   ProducerUnderTest,
-} from "./compliance-world.ts";
-export type { MessageSample, ObjectSample, ProofSample } from "./proof-samples.ts";
+} from "./compliance/compliance-world.ts";
+export type { MessageSample, ObjectSample, ProofSample } from "./proof/proof-samples.ts";
 export {
   type FetchStub,
   handlerProof,
@@ -26,4 +26,4 @@ export {
   type ProveOptions,
   proofText,
   proveHandler,
-} from "./prove-handler.ts";
+} from "./proof/prove-handler.ts";

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { probes, requirePart } from "../requires.ts";
-import { runChild } from "./child.ts";
-import { useEndpoint } from "./endpoint.ts";
+import { runChild } from "../support/child-process.ts";
+import { useEndpoint } from "../support/endpoint.ts";
+import { probes, requirePart } from "../support/requires.ts";
 
 const { boto3 } = requirePart("boto3");
 const endpoint = useEndpoint();

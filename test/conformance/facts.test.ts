@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { titlesIn } from "../support/test-titles.ts";
 import { FACTS } from "./facts.ts";
-import { titlesIn } from "./titles.ts";
 
 const titles = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
   .filter((name) => /\.(test\.ts|py)$/.test(name) && name !== "facts.test.ts")

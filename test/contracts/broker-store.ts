@@ -3,15 +3,15 @@
 
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { epochMs } from "../../src/core/units.ts";
 import type {
-  BrokerStore,
   Change,
   DedupEntry,
   MessageContent,
   MessageHead,
   StoredDocument,
-} from "../../src/ports/broker-store.ts";
+} from "../../src/core/broker-change.ts";
+import { epochMs } from "../../src/core/units.ts";
+import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 
 /** One place to keep things, which may be opened again and again. */

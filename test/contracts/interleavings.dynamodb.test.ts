@@ -18,12 +18,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { present } from "../../src/core/assert.ts";
 import type { EpochMs } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
-import { useDynamo } from "./database-servers.ts";
-import type { Move, Player, Scope, Start } from "./ledger-moves.ts";
-import { inOrder, look, MOVES, NOW, PARTS, RUNS, STARTS } from "./ledger-moves.ts";
-import { createLedgerScopes } from "./ledger-scopes.ts";
-import { createManualClock } from "./manual-clock.ts";
-import { random } from "./real-ports.ts";
+import { useDynamo } from "../support/stores/database-servers.ts";
+import { random } from "../support/stores/real-ports.ts";
 import {
   findRuns,
   openSides,
@@ -31,7 +27,11 @@ import {
   TROUBLES,
   type Trouble,
   unlawfulOf,
-} from "./two-sides.ts";
+} from "../support/stores/two-sides.ts";
+import type { Move, Player, Scope, Start } from "./ledger-moves.ts";
+import { inOrder, look, MOVES, NOW, PARTS, RUNS, STARTS } from "./ledger-moves.ts";
+import { createLedgerScopes } from "./ledger-scopes.ts";
+import { createManualClock } from "./manual-clock.ts";
 
 /** Cases that are played at once. */
 const SIDES = 8;

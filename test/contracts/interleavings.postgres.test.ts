@@ -4,11 +4,11 @@
 
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import { recordKey } from "../../src/core/record-state.ts";
 import { days, seconds } from "../../src/core/units.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
-import { usePostgres } from "./database-servers.ts";
+import { usePostgres } from "../support/stores/database-servers.ts";
 import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const { available, freshUrl } = await usePostgres();
@@ -97,8 +97,8 @@ describe.skipIf(!available)("PostgreSQL", () => {
     const scope = { pipeline: "orders", generation: 1 };
     const object = (sequencer: string) => ({ bucket: "in", key: "o", sequencer });
     const direct = { owner: "w", receivedAt: now, startedAt: now, digest: "d" };
-    const key = recordKey("a");
-    await ledger.commitDirect(scope, [{ ...direct, key: recordKey("z"), object: object("01") }]);
+    const key = asRecordKey("a");
+    await ledger.commitDirect(scope, [{ ...direct, key: asRecordKey("z"), object: object("01") }]);
     await ledger.commitDirect({ ...scope, generation: 2 }, [{ ...direct, key }]);
     const columns = `key, state, fence, attempts, seen_at, changed_at, expires_at, lease_until,
       owner, digest, detail, log`;

@@ -6,22 +6,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Fence, LedgerScope, ObjectRef } from "../../src/core/record-state.ts";
-import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { days, durationMs, epochMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { ClaimResult, FailedAttempt, Ledger, NoteInput } from "../../src/ports/ledger.ts";
+import type { Fence, LedgerScope, ObjectRef } from "../../src/ports/record.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
-import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
-import { useDynamo, usePostgres } from "./database-servers.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
+import { random, turn } from "../support/stores/real-ports.ts";
 import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
-import { random, turn } from "./real-ports.ts";
 
 const HISTORIES = Number(process.env.TIDEGATE_HISTORIES ?? 40);
 /** Every answer of DynamoDB Local takes milliseconds. */
 const DYNAMO_SHARE = 1 / 4;
-const KEYS = ["a", "b", "c", "d"].map(recordKey);
+const KEYS = ["a", "b", "c", "d"].map(asRecordKey);
 const OBJECTS = ["x", "y"];
 const NOTES = ["n", "n#", "\u{1f600}"];
 
@@ -143,7 +143,7 @@ class Subject {
 
   #failures(of: readonly Asked[], permanent: boolean): FailedAttempt[] {
     return of.map((asked) => ({
-      key: KEYS[asked.key] ?? recordKey("none"),
+      key: KEYS[asked.key] ?? asRecordKey("none"),
       fence: asked.sequencer === "03" ? null : this.#fence(asked),
       ...{ owner: "w", receivedAt: clock.now(), permanent, failure },
       ...(asked.note && { note: asked.note }),
@@ -156,7 +156,7 @@ class Subject {
     const now = clock.now();
     const of = "of" in happening ? happening.of : [];
     const named = of.map((asked) => ({
-      key: KEYS[asked.key] ?? recordKey("none"),
+      key: KEYS[asked.key] ?? asRecordKey("none"),
       fence: this.#fence(asked),
       receivedAt: now,
       owner: "w",

@@ -1,15 +1,15 @@
 // Commits records for ever, by claim and directly in turns, and prints the number of each batch
 // once the ledger has answered. Its parent kills it.
 
-import { recordKey } from "../../src/core/record-state.ts";
 import { seconds } from "../../src/core/units.ts";
-import { openLedger } from "../../src/run/open-ledger.ts";
-import { random, systemClock, turn } from "./real-ports.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
+import { openLedger } from "../../src/run/open/open-ledger.ts";
+import { random, systemClock, turn } from "../support/stores/real-ports.ts";
 
 export const KILL_SCOPE = { pipeline: "kill", generation: 1 };
 const KILL_BATCH = 20;
 export const killKeys = (batch: number) =>
-  Array.from({ length: KILL_BATCH }, (_, n) => recordKey(`k1:${batch}-${n}`));
+  Array.from({ length: KILL_BATCH }, (_, n) => asRecordKey(`k1:${batch}-${n}`));
 
 if (import.meta.main) {
   const [, , url = "", from = "0"] = process.argv;
@@ -23,7 +23,7 @@ if (import.meta.main) {
       const claims = await ledger.claim(KILL_SCOPE, asked, lease);
       const commits = claims.map((claim, at) => {
         if (claim.kind !== "claimed") throw new Error(`a new record was ${claim.kind}`);
-        return { key: keys[at] ?? recordKey(""), fence: claim.fence, digest: "d" };
+        return { key: keys[at] ?? asRecordKey(""), fence: claim.fence, digest: "d" };
       });
       await ledger.commit(KILL_SCOPE, commits);
     } else {

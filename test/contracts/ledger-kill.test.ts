@@ -4,10 +4,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openLedger } from "../../src/run/open-ledger.ts";
+import { openLedger } from "../../src/run/open/open-ledger.ts";
+import { random, systemClock, turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { KILL_SCOPE, killKeys } from "./ledger-kill-worker.ts";
-import { random, systemClock, turn } from "./real-ports.ts";
 
 const WORKER = new URL("./ledger-kill-worker.ts", import.meta.url).pathname;
 const KILLS = 4;

@@ -1,10 +1,11 @@
 // Ledger moves: calls on one object and its two events, and the states to make them from, for tests
 // that let two of them meet. Clocks stand still, so that fences are known beforehand.
 
-import { fenceOf, type RecordKey, recordKey } from "../../src/core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../src/core/units.ts";
 import { days, hours, msBetween, seconds, subtractMs } from "../../src/core/units.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Ledger, NoteInput } from "../../src/ports/ledger.ts";
+import type { RecordKey } from "../../src/ports/record.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
@@ -34,9 +35,9 @@ const BEFORE = subtractMs(NOW, hours(1));
 /** Long enough ago for everything to be forgotten. */
 const LONG_BEFORE = subtractMs(NOW, days(50));
 
-export const A = recordKey("a");
-export const B = recordKey("b");
-export const FORMER = recordKey("former");
+export const A = asRecordKey("a");
+export const B = asRecordKey("b");
+export const FORMER = asRecordKey("former");
 export const OBJECT = { bucket: "in", key: "o.csv" } as const;
 export const NOTE = { kind: "tried", name: "n" } as const;
 

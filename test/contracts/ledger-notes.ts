@@ -1,10 +1,9 @@
 // The part of the ledger's contract that is about notes; describeLedger binds it to every store.
 
 import { describe, expect, test } from "vitest";
-import { NOTE_CHARS_MAX } from "../../src/core/ledger-batch.ts";
-import type { Fence, LedgerScope } from "../../src/core/record-state.ts";
-import { recordKey } from "../../src/core/record-state.ts";
 import { days, durationMs, epochMs, minutes, seconds } from "../../src/core/units.ts";
+import { NOTE_CHARS_MAX } from "../../src/ledger/batches.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
 import type {
   FailedAttempt,
   Ledger,
@@ -12,9 +11,10 @@ import type {
   NoteKind,
   NotePage,
 } from "../../src/ports/ledger.ts";
+import type { Fence, LedgerScope } from "../../src/ports/record.ts";
+import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { FAR_AHEAD } from "./manual-clock.ts";
-import { openBeforeEach, type StoreBinding } from "./opened-store.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const T0 = FAR_AHEAD;
@@ -40,13 +40,13 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       (await ledger.listNotes(SCOPE, kind, { ...ALL, ...page })).map(({ name }) => name);
     const claim = async (name: string): Promise<Fence> => {
       const lease = { owner: "w", leaseMs: seconds(30) };
-      const asked = [{ key: recordKey(name), receivedAt: clock.now() }];
+      const asked = [{ key: asRecordKey(name), receivedAt: clock.now() }];
       const [result] = await ledger.claim(SCOPE, asked, lease);
       if (result?.kind !== "claimed") throw new Error(`expected a claim, got ${result?.kind}`);
       return result.fence;
     };
     const failed = (name: string, fence: Fence | null, added: NoteInput): FailedAttempt => ({
-      ...{ key: recordKey(name), fence, owner: "w", receivedAt: T0, permanent: true },
+      ...{ key: asRecordKey(name), fence, owner: "w", receivedAt: T0, permanent: true },
       ...{ failure: FAILURE, note: added },
     });
 
@@ -166,7 +166,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
 
     test("a note with a claim is written when the claim is granted, and only then", async () => {
       const asked = (key: string, body: string) => ({
-        ...{ key: recordKey(key), receivedAt: T0 },
+        ...{ key: asRecordKey(key), receivedAt: T0 },
         note: note(`of ${key}`, { kind: "tried", body }),
       });
       const lease = { owner: "w", leaseMs: seconds(30) };
@@ -203,7 +203,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
         expect(results).toEqual([{ kind: "fenced" }, { kind: "fenced" }]);
         expect(await names()).toEqual([]);
         await ledger.commitDirect(SCOPE, [
-          { key: recordKey("c"), owner: "w", receivedAt: T0, startedAt: T0, digest: "d" },
+          { key: asRecordKey("c"), owner: "w", receivedAt: T0, startedAt: T0, digest: "d" },
         ]);
         const late = await ledger.fail(SCOPE, [failed("c", null, note("c"))]);
         expect(late).toEqual([{ kind: "fenced" }]);
@@ -287,7 +287,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       ];
       for (const call of calls) await expect(call()).rejects.toMatchObject(refused);
       expect(await names()).toEqual([]);
-      expect((await ledger.show(SCOPE, recordKey("a")))?.record.kind).toBe("claimed");
+      expect((await ledger.show(SCOPE, asRecordKey("a")))?.record.kind).toBe("claimed");
     });
 
     test("a closed ledger refuses notes", async () => {

@@ -4,13 +4,13 @@
 
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Fence, RecordKey } from "../../src/core/record-state.ts";
-import { recordKey } from "../../src/core/record-state.ts";
 import { durationMs } from "../../src/core/units.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
-import { openLedger } from "../../src/run/open-ledger.ts";
-import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
-import { random, systemClock, turn } from "./real-ports.ts";
+import type { Fence, RecordKey } from "../../src/ports/record.ts";
+import { openLedger } from "../../src/run/open/open-ledger.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { random, systemClock, turn } from "../support/stores/real-ports.ts";
 
 /** What a worker saw: fences of its claims and of its accepted commits, by key's number. */
 export interface RaceReport {
@@ -28,7 +28,7 @@ const LONG_MS = durationMs(20_000);
 const BUSY_MS = durationMs(120_000);
 
 export function raceKey(n: number): RecordKey {
-  return recordKey(`k1:${createHash("sha256").update(String(n)).digest("hex")}`);
+  return asRecordKey(`k1:${createHash("sha256").update(String(n)).digest("hex")}`);
 }
 
 async function openPatiently(url: string): Promise<Ledger> {

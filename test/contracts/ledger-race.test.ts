@@ -4,12 +4,12 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { openLedger } from "../../src/run/open-ledger.ts";
+import { openLedger } from "../../src/run/open/open-ledger.ts";
+import { usePostgres } from "../support/stores/database-servers.ts";
+import { random, systemClock, turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { usePostgres } from "./database-servers.ts";
 import type { RaceReport } from "./ledger-race-worker.ts";
 import { RACE_SCOPE, raceKey } from "./ledger-race-worker.ts";
-import { random, systemClock, turn } from "./real-ports.ts";
 
 const KEYS = Number(process.env.TIDEGATE_RACE_KEYS ?? 400);
 const PROCESSES = 8;

@@ -3,9 +3,10 @@
 
 import type { AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { BatchGetItemCommand, BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
-import { liveNote, noteOf } from "../../src/core/note.ts";
-import { decodeEntries } from "../../src/core/record-log.ts";
-import { liveObject, liveRecord, type RecordKey } from "../../src/core/record-state.ts";
+import { liveNote, noteOf } from "../../src/ledger/notes.ts";
+import { decodeEntries } from "../../src/ledger/record-log.ts";
+import { liveObject, liveRecord } from "../../src/ledger/record-state.ts";
+import type { RecordKey } from "../../src/ports/record.ts";
 import { fromNoteItem, notePk } from "../../src/stores/dynamodb/note-items.ts";
 import {
   fromObjectItem,

@@ -5,16 +5,17 @@ import {
   PutItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { fenceOf, type RecordKey, recordKey } from "../../src/core/record-state.ts";
 import { addMs, days, epochMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
+import type { RecordKey } from "../../src/ports/record.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { ledger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
 import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
-import { useDynamo } from "./database-servers.ts";
+import { useDynamo } from "../support/stores/database-servers.ts";
+import { createLossyProxy } from "../support/stores/lossy-proxy.ts";
+import { random } from "../support/stores/real-ports.ts";
 import { describeLedger } from "./ledger.ts";
-import { createLossyProxy } from "./lossy-proxy.ts";
 import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
-import { random } from "./real-ports.ts";
 
 const { available, endpoint, freshOptions } = await useDynamo();
 const clock = createManualClock(FAR_AHEAD);
@@ -33,7 +34,7 @@ describe.skipIf(!available)("DynamoDB", () => {
       ...{ fence: fenceOf(7), attempts: 1, seenAt: clock.now(), changedAt: clock.now() },
       ...{ expiresAt: addMs(clock.now(), days(45)), owner: "w", leaseUntil: clock.now() },
     } as const;
-    const key = recordKey("a");
+    const key = asRecordKey("a");
     const row = toRecordItem(recordPk(scope, key), record, "", "former");
     await client.send(new PutItemCommand({ TableName: options.table, Item: row }));
 
@@ -99,7 +100,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     expect(await ledger.findNote(scope, "dossier", "a")).toEqual({ ...note(6, "newer"), count: 3 });
     proxy.loseNext("TransactWriteItems");
     const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
-    const attempt = { key: recordKey("a"), fence: null, owner: "w", receivedAt: clock.now() };
+    const attempt = { key: asRecordKey("a"), fence: null, owner: "w", receivedAt: clock.now() };
     const last = { ...attempt, permanent: false, failure, note: note(7, "failed") };
     expect(await ledger.fail(scope, [last])).toMatchObject([{ kind: "failed", attempts: 1 }]);
     expect(proxy.lost()).toBe(4);
@@ -119,7 +120,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     const ours = await createDynamoLedger({ clock: own, random }, through);
     const client = new DynamoDBClient(options);
     const scope = { pipeline: "orders", generation: 1 };
-    const key = recordKey("a");
+    const key = asRecordKey("a");
     const claim = () =>
       other.claim(scope, [{ key, receivedAt: own.now() }], { owner: "w", leaseMs: seconds(30) });
     await claim();
@@ -139,12 +140,12 @@ describe.skipIf(!available)("DynamoDB", () => {
     const options = freshOptions();
     const ledger = await createDynamoLedger({ clock, random }, options);
     const scope = { pipeline: "orders", generation: 1 };
-    const damaged = recordKey("damaged");
+    const damaged = asRecordKey("damaged");
     const client = new DynamoDBClient(options);
     const Item = { pk: { S: recordPk(scope, damaged) }, by: { S: "nobody" } };
     await client.send(new PutItemCommand({ TableName: options.table, Item }));
     client.destroy();
-    const keys = Array.from({ length: 40 }, (_, n) => recordKey(`${n}`));
+    const keys = Array.from({ length: 40 }, (_, n) => asRecordKey(`${n}`));
     const ask = (key: RecordKey) => ({ key, receivedAt: clock.now() });
     const lease = { owner: "w", leaseMs: seconds(30) };
     const batch = [...keys.slice(0, 20), damaged, ...keys.slice(20)].map(ask);
@@ -157,7 +158,7 @@ describe.skipIf(!available)("DynamoDB", () => {
   test("sink writes are refused, as the store cannot carry them", async () => {
     const ledger = await createDynamoLedger({ clock, random }, freshOptions());
     const scope = { pipeline: "orders", generation: 1 };
-    const key = recordKey("a");
+    const key = asRecordKey("a");
     const lease = { owner: "w", leaseMs: seconds(30) };
     const [claim] = await ledger.claim(scope, [{ key, receivedAt: clock.now() }], lease);
     if (claim?.kind !== "claimed") throw new Error("not claimed");

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { epochMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
-import { queryPostgres, usePostgres } from "./database-servers.ts";
+import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { describeLedger } from "./ledger.ts";
 import { createManualClock } from "./manual-clock.ts";
 
@@ -10,7 +10,7 @@ const { available, url, freshUrl } = await usePostgres();
 const clock = createManualClock(epochMs(1_700_000_000_000));
 const SCOPE = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "w", leaseMs: seconds(30) };
-const ask = (name: string) => ({ key: recordKey(name), receivedAt: clock.now() });
+const ask = (name: string) => ({ key: asRecordKey(name), receivedAt: clock.now() });
 
 describe.skipIf(!available)("PostgreSQL", () => {
   describeLedger({
@@ -39,7 +39,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     const own = await freshUrl();
     const ledger = await createPostgresLedger({ clock }, { url: own });
     const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
-    const before = await ledger.show(SCOPE, recordKey("a"));
+    const before = await ledger.show(SCOPE, asRecordKey("a"));
     await ledger.close();
     await queryPostgres(own, "DROP TABLE tidegate_ledger_note");
     await queryPostgres(own, "UPDATE tidegate_schema SET version = 1");
@@ -48,12 +48,12 @@ describe.skipIf(!available)("PostgreSQL", () => {
     const opening = Array.from({ length: 4 }, () => createPostgresLedger({ clock }, { url: own }));
     const [grown, ...others] = await Promise.all(opening);
     for (const other of others) await other.close();
-    expect(await grown?.show(SCOPE, recordKey("a"))).toEqual(before);
+    expect(await grown?.show(SCOPE, asRecordKey("a"))).toEqual(before);
     const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
     await grown?.addNotes(SCOPE, [note]);
     expect(await grown?.findNote(SCOPE, "dossier", "a")).toEqual(note);
     const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
-    const commit = { key: recordKey("a"), fence, digest: "d" };
+    const commit = { key: asRecordKey("a"), fence, digest: "d" };
     expect(await grown?.commit(SCOPE, [commit])).toEqual([{ kind: "committed" }]);
     await grown?.close();
     expect(await queryPostgres(own, "SELECT version FROM tidegate_schema")).toEqual([
@@ -74,7 +74,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
     const attempt = { ...ask("a"), fence, owner: "w", permanent: true, failure, note };
     await expect(ledger.fail(SCOPE, [attempt])).rejects.toThrow("none");
-    expect((await ledger.show(SCOPE, recordKey("a")))?.record.kind).toBe("claimed");
+    expect((await ledger.show(SCOPE, asRecordKey("a")))?.record.kind).toBe("claimed");
     await queryPostgres(own, "ALTER TABLE tidegate_ledger_note DROP CONSTRAINT none");
     expect(await ledger.fail(SCOPE, [attempt])).toMatchObject([{ kind: "parked" }]);
     expect(await ledger.findNote(SCOPE, "dossier", "a")).toEqual(note);
@@ -121,7 +121,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     const claims = await ledger.claim(SCOPE, [ask("a"), ask("b")], LEASE);
     const [a, b] = claims.map((result) => (result.kind === "claimed" ? result.fence : fenceOf(0)));
     const commit = (key: string, fence = fenceOf(0), id = "1") => ({
-      key: recordKey(key),
+      key: asRecordKey(key),
       fence,
       digest: "d",
       writes: [{ statement: "INSERT INTO orders VALUES ($1)", params: [id] }],
@@ -132,7 +132,9 @@ describe.skipIf(!available)("PostgreSQL", () => {
     const broken = ledger.commit(SCOPE, [commit("b", b, "1")]);
     await expect(broken).rejects.toMatchObject({ code: "TG_SINK_REFUSED" });
     expect(await queryPostgres(own, "SELECT id FROM orders")).toEqual([{ id: "1" }]);
-    expect(await ledger.show(SCOPE, recordKey("b"))).toMatchObject({ record: { kind: "claimed" } });
+    expect(await ledger.show(SCOPE, asRecordKey("b"))).toMatchObject({
+      record: { kind: "claimed" },
+    });
     await ledger.close();
   });
 });

@@ -2,14 +2,18 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
-import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
-import { LEDGER_MIGRATIONS, migrate, missingMigrations } from "../../src/stores/sqlite/schema.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import {
+  LEDGER_MIGRATIONS,
+  migrate,
+  missingMigrations,
+} from "../../src/stores/sqlite/ledger/schema.ts";
+import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { describeLedger } from "./ledger.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { turn } from "./real-ports.ts";
 
 const folder = useTemporaryFolder("ledger");
 
@@ -25,7 +29,7 @@ const open = (path: string, more: { readOnly?: boolean; busyMs?: number } = {}) 
 };
 const SCOPE = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "w", leaseMs: seconds(30) };
-const ask = (name: string) => ({ key: recordKey(name), receivedAt: clock.now() });
+const ask = (name: string) => ({ key: asRecordKey(name), receivedAt: clock.now() });
 
 describeLedger({
   name: "SQLite",
@@ -51,7 +55,7 @@ test("a file of the first schema keeps its records, gets notes, and then is too 
   const path = freshPath();
   const ledger = open(path);
   const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
-  const before = await ledger.show(SCOPE, recordKey("a"));
+  const before = await ledger.show(SCOPE, asRecordKey("a"));
   await ledger.close();
   const tables = (db: DatabaseSync) =>
     db.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").all();
@@ -66,11 +70,11 @@ test("a file of the first schema keeps its records, gets notes, and then is too 
     expect.objectContaining({ code: "TG_CONFIG_INVALID" }),
   );
   const grown = open(path);
-  expect(await grown.show(SCOPE, recordKey("a"))).toEqual(before);
+  expect(await grown.show(SCOPE, asRecordKey("a"))).toEqual(before);
   const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
   await grown.addNotes(SCOPE, [note]);
   if (claim?.kind !== "claimed") throw new Error("not claimed");
-  const commit = { key: recordKey("a"), fence: claim.fence, digest: "d" };
+  const commit = { key: asRecordKey("a"), fence: claim.fence, digest: "d" };
   expect(await grown.commit(SCOPE, [commit])).toEqual([{ kind: "committed" }]);
   await grown.close();
   const reader = open(path, { readOnly: true });
@@ -94,7 +98,7 @@ test("a note and the failure it goes with are undone together", async () => {
   const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
   const attempt = { ...ask("a"), fence, owner: "w", permanent: true, failure, note };
   await expect(ledger.fail(SCOPE, [attempt])).rejects.toThrow();
-  expect((await ledger.show(SCOPE, recordKey("a")))?.record.kind).toBe("claimed");
+  expect((await ledger.show(SCOPE, asRecordKey("a")))?.record.kind).toBe("claimed");
   db.exec("DROP TRIGGER no_notes");
   db.close();
   expect(await ledger.fail(SCOPE, [attempt])).toMatchObject([{ kind: "parked" }]);
@@ -123,7 +127,7 @@ test("a locked or read-only file refuses the call and nothing is written", async
   await expect(reader.claim(SCOPE, [ask("a")], LEASE)).rejects.toMatchObject(refused);
   expect(await reader.stats()).toEqual([]);
   expect(await ledger.claim(SCOPE, [ask("a")], LEASE)).toMatchObject([{ kind: "claimed" }]);
-  expect(await reader.show(SCOPE, recordKey("a"))).toMatchObject({ record: { kind: "claimed" } });
+  expect(await reader.show(SCOPE, asRecordKey("a"))).toMatchObject({ record: { kind: "claimed" } });
   await reader.close();
   await ledger.close();
   await expect(ledger.claim(SCOPE, [ask("a")], LEASE)).rejects.toMatchObject({ code: "TG_CLOSED" });
@@ -142,7 +146,7 @@ test("sink writes are applied with their commit, once, and never without it", as
   const claims = await ledger.claim(SCOPE, [ask("a"), ask("b")], LEASE);
   const [a, b] = claims.map((result) => (result.kind === "claimed" ? result.fence : fenceOf(0)));
   const commit = (key: string, fence: typeof a, id: string) => ({
-    key: recordKey(key),
+    key: asRecordKey(key),
     fence: fence ?? fenceOf(0),
     digest: "d",
     writes: [write(id, 1)],
@@ -159,7 +163,7 @@ test("sink writes are applied with their commit, once, and never without it", as
   ]);
   expect(broken).toMatchObject({ status: "rejected", reason: { code: "TG_SINK_REFUSED" } });
   expect(fine).toMatchObject({ status: "fulfilled", value: [{ kind: "claimed" }] });
-  expect(await ledger.show(SCOPE, recordKey("b"))).toMatchObject({ record: { kind: "claimed" } });
+  expect(await ledger.show(SCOPE, asRecordKey("b"))).toMatchObject({ record: { kind: "claimed" } });
   sink.close();
   await ledger.close();
 });
@@ -170,10 +174,10 @@ test("a record refused by its sink does not hide another process's record", asyn
   const other = open(path);
   const times = { receivedAt: clock.now(), startedAt: clock.now() };
   const writes = [{ statement: "INSERT INTO missing VALUES (1)", params: [] }];
-  const broken = { key: recordKey("a"), owner: "w", ...times, digest: "d", writes };
+  const broken = { key: asRecordKey("a"), owner: "w", ...times, digest: "d", writes };
   const refused = { code: "TG_SINK_REFUSED" };
   await expect(ledger.commitDirect(SCOPE, [broken])).rejects.toMatchObject(refused);
-  expect(await ledger.show(SCOPE, recordKey("a"))).toBeUndefined();
+  expect(await ledger.show(SCOPE, asRecordKey("a"))).toBeUndefined();
   expect(await other.claim(SCOPE, [ask("b")], LEASE)).toMatchObject([{ kind: "claimed" }]);
   expect(await ledger.claim(SCOPE, [ask("b")], LEASE)).toMatchObject([{ kind: "busy" }]);
   await other.close();

@@ -2,16 +2,14 @@
 // ledger.<store>.test.ts.
 
 import { describe, expect, test } from "vitest";
-import type { ClaimRequest } from "../../src/core/ledger-requests.ts";
-import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../../src/core/record-state.ts";
-import { fenceOf, recordKey } from "../../src/core/record-state.ts";
-import type { ClaimResult } from "../../src/core/record-step.ts";
 import { days, durationMs, epochMs, minutes, seconds } from "../../src/core/units.ts";
-import type { Ledger } from "../../src/ports/ledger.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
+import type { ClaimRequest, ClaimResult, Ledger } from "../../src/ports/ledger.ts";
+import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../../src/ports/record.ts";
+import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
 import { describeLedgerNotes } from "./ledger-notes.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { FAR_AHEAD } from "./manual-clock.ts";
-import { openBeforeEach, type StoreBinding } from "./opened-store.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "worker-1", leaseMs: seconds(30) };
@@ -19,7 +17,7 @@ const OTHER = { owner: "worker-2", leaseMs: seconds(30) };
 const T0 = FAR_AHEAD;
 const FAILURE = { errorClass: "schema", fingerprint: "f00d", message: "no column named id" };
 
-const key = (name: string): RecordKey => recordKey(`k1:${name}`);
+const key = (name: string): RecordKey => asRecordKey(`k1:${name}`);
 const ask = (name: string, object?: ObjectRef): ClaimRequest =>
   object === undefined
     ? { key: key(name), receivedAt: T0 }
@@ -418,10 +416,10 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
     test("a batch out of bounds is refused whole, and nothing of it is written", async () => {
       const good = ask("good");
       const bad: [string, () => Promise<unknown>][] = [
-        ["empty key", () => ledger.claim(SCOPE, [good, { ...good, key: recordKey("") }], LEASE)],
+        ["empty key", () => ledger.claim(SCOPE, [good, { ...good, key: asRecordKey("") }], LEASE)],
         [
           "long key",
-          () => ledger.claim(SCOPE, [good, { ...good, key: recordKey("k".repeat(257)) }], LEASE),
+          () => ledger.claim(SCOPE, [good, { ...good, key: asRecordKey("k".repeat(257)) }], LEASE),
         ],
         ["pipeline", () => ledger.claim({ pipeline: "a b", generation: 1 }, [good], LEASE)],
         ["generation", () => ledger.claim({ pipeline: "a", generation: 0.5 }, [good], LEASE)],
@@ -445,10 +443,10 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
               LEASE,
             ),
         ],
-        ["NUL", () => ledger.claim(SCOPE, [good, { ...good, key: recordKey("a\0") }], LEASE)],
+        ["NUL", () => ledger.claim(SCOPE, [good, { ...good, key: asRecordKey("a\0") }], LEASE)],
         [
           "surrogate",
-          () => ledger.claim(SCOPE, [good, { ...good, key: recordKey("\ud800") }], LEASE),
+          () => ledger.claim(SCOPE, [good, { ...good, key: asRecordKey("\ud800") }], LEASE),
         ],
         [
           "instant",

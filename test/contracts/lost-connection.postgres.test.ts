@@ -1,22 +1,22 @@
 import type { Socket } from "node:net";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { epochMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import { openPostgresDatabase } from "../../src/sinks/table/postgres-database.ts";
 import { inTransaction as inSinkTransaction } from "../../src/sinks/table/postgres-transaction.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { inTransaction, LOST } from "../../src/stores/postgres/transaction.ts";
-import { queryPostgres, usePostgres } from "./database-servers.ts";
+import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
+import { createPostgresProxy } from "../support/stores/postgres-proxy.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { createPostgresProxy } from "./postgres-proxy.ts";
 
 const { available, freshUrl } = await usePostgres();
 const clock = createManualClock(epochMs(1_700_000_000_000));
 const SCOPE = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "w", leaseMs: seconds(30) };
-const KEY = recordKey("a");
+const KEY = asRecordKey("a");
 /** Long enough for any statement that is answered at all. */
 const statementMsMax = seconds(1);
 const UNAVAILABLE = { code: "TG_LEDGER_UNAVAILABLE", retry: "later" };

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { afterEach, expect, test } from "vitest";
-import { createS3ObjectSource } from "../../src/aws/s3-object-source.ts";
+import { createS3ObjectSource } from "../../src/aws/s3/s3-object-source.ts";
 import type { Cloud } from "../../src/cloud/start-cloud.ts";
 import { describeObjectSource, s3ClientOf } from "./object-source.ts";
 

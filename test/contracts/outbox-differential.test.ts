@@ -8,11 +8,11 @@ import type { Outbox, OutboxRow } from "../../src/ports/outbox.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
-import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
+import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
+import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
+import { random } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { useDynamo, usePostgres } from "./database-servers.ts";
 import { createManualClock, type ManualClock } from "./manual-clock.ts";
-import { random } from "./real-ports.ts";
 
 const folder = useTemporaryFolder("outbox-differential");
 const postgres = await usePostgres();

@@ -16,9 +16,8 @@ import type { Outbox, OutboxRow } from "../../src/ports/outbox.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { fromItem } from "../../src/stores/dynamodb/outbox-items.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
-import { useDynamo } from "./database-servers.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
-import { random } from "./real-ports.ts";
+import { useDynamo } from "../support/stores/database-servers.ts";
+import { random } from "../support/stores/real-ports.ts";
 import {
   findRuns,
   openSides,
@@ -27,7 +26,8 @@ import {
   TROUBLES,
   type Trouble,
   unlawfulOf,
-} from "./two-sides.ts";
+} from "../support/stores/two-sides.ts";
+import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const SIDES = 8;
 const NOW = FAR_AHEAD;

@@ -2,10 +2,10 @@ import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
-import { useDynamo } from "./database-servers.ts";
+import { useDynamo } from "../support/stores/database-servers.ts";
+import { random } from "../support/stores/real-ports.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
-import { random } from "./real-ports.ts";
 
 const { available, freshOptions } = await useDynamo();
 const clock = createManualClock(epochMs(1_700_000_000_000));

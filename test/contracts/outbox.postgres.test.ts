@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { epochMs } from "../../src/core/units.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
-import { queryPostgres, usePostgres } from "./database-servers.ts";
+import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
 

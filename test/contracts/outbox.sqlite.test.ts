@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { durationMs, epochMs } from "../../src/core/units.ts";
-import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
-import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
+import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
-import { turn } from "./real-ports.ts";
 
 const folder = useTemporaryFolder("outbox");
 let files = 0;

@@ -4,12 +4,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { createSqsQueue } from "../../src/aws/sqs-queue.ts";
+import { createSqsQueue } from "../../src/aws/sqs/sqs-queue.ts";
 import type { Objects } from "../../src/ports/objects.ts";
 import { perEntity } from "../../src/produce/group-strategy.ts";
 import { createProducer } from "../../src/produce/producer.ts";
-import { createSqliteOutbox } from "../../src/stores/sqlite/outbox.ts";
-import { random, systemClock, turn } from "./real-ports.ts";
+import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
+import { random, systemClock, turn } from "../support/stores/real-ports.ts";
 
 export const KILL_EVENTS = 12;
 const GROUPS = 3;

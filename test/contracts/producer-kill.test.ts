@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
-import type { MessageEnvelope } from "../../src/core/envelope.ts";
+import type { MessageEnvelope } from "../../src/core/events/envelope.ts";
 import { withPayload } from "../../src/produce/claim-check.ts";
-import type { SendPoint } from "../../src/produce/courier.ts";
+import type { SendPoint } from "../../src/produce/outbox-sender.ts";
 import { peekAll } from "../support/producer-world.ts";
 import { folderObjects, KILL_EVENTS, killEvents } from "./producer-kill-worker.ts";
 

@@ -1,6 +1,6 @@
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { afterEach } from "vitest";
-import { openSqsQueue } from "../../src/aws/open-sqs-queue.ts";
+import { openSqsQueue } from "../../src/aws/sqs/open-sqs-queue.ts";
 import { describeQueue } from "./queue.ts";
 
 const credentials = { accessKeyId: "any", secretAccessKey: "any" };

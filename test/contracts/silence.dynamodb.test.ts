@@ -1,22 +1,22 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import { durationMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import { conflictsIn, ledgerFault, outboxFault } from "../../src/stores/dynamodb/faults.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
-import { useDynamo } from "./database-servers.ts";
-import { createLossyProxy } from "./lossy-proxy.ts";
+import { useDynamo } from "../support/stores/database-servers.ts";
+import { createLossyProxy } from "../support/stores/lossy-proxy.ts";
+import { random } from "../support/stores/real-ports.ts";
 import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
-import { random } from "./real-ports.ts";
 
 const { available, endpoint, freshOptions } = await useDynamo();
 const clock = createManualClock(FAR_AHEAD);
 const ports = { clock, random };
 const SCOPE = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "w", leaseMs: seconds(30) };
-const KEY = recordKey("a");
+const KEY = asRecordKey("a");
 /** Each request has four tries of this, so that a slow answer to one of them does no harm. */
 const requestMsMax = durationMs(400);
 const UNAVAILABLE = { code: "TG_LEDGER_UNAVAILABLE", retry: "later" };
@@ -127,7 +127,7 @@ describe.skipIf(!available)("DynamoDB behind a network that swallows answers", (
     const { ledger, proxy, close } = await openLedger();
     const times = { receivedAt: clock.now(), startedAt: clock.now() };
     const object = { bucket: "b", key: "k", sequencer: "01", removed: false };
-    const direct = { key: recordKey("direct"), digest: "d", owner: "w", object, ...times };
+    const direct = { key: asRecordKey("direct"), digest: "d", owner: "w", object, ...times };
     proxy.silence("TransactWriteItems", Number.POSITIVE_INFINITY);
     await expect(ledger.commitDirect(SCOPE, [direct])).rejects.toMatchObject(UNAVAILABLE);
     proxy.silence("TransactWriteItems", 0);

@@ -2,9 +2,9 @@
 // alone against callers that come again, late, or at once.
 
 import { describe, expect, test } from "vitest";
-import { SINK_FENCE } from "../../src/core/ledger-requests.ts";
-import { fenceOf, recordKey } from "../../src/core/record-state.ts";
+import { SINK_FENCE } from "../../src/core/sink-write.ts";
 import { durationMs, minutes } from "../../src/core/units.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Effect, IdempotentSink } from "../../src/ports/sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
 import { createManualClock } from "./manual-clock.ts";
@@ -52,7 +52,7 @@ export function describeWithLedger(subject: TableSinkSubject): void {
       const told = rows.map(({ _tg_key, _tg_fence }) => [_tg_key, Number(_tg_fence)]);
       const fences = [];
       for (const key of ["a", "b"]) {
-        fences.push([key, (await ledger.show(SCOPE, recordKey(key)))?.record.fence]);
+        fences.push([key, (await ledger.show(SCOPE, asRecordKey(key)))?.record.fence]);
       }
       expect(told).toEqual(fences);
       await ledger.close();

@@ -7,15 +7,15 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Fence } from "../../src/core/record-state.ts";
-import { fenceOf } from "../../src/core/record-state.ts";
 import { durationMs } from "../../src/core/units.ts";
+import { fenceOf } from "../../src/ledger/record-state.ts";
+import type { Fence } from "../../src/ports/record.ts";
 import type { Effect } from "../../src/ports/sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
-import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { createManualClock } from "./manual-clock.ts";
-import { turn } from "./real-ports.ts";
 import {
   claim,
   commitDirect,

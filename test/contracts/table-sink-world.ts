@@ -1,11 +1,11 @@
 // Worlds in which a table sink is tested: each way to it (direct commit, claim and commit, a
 // database of its own) over one database, behind one `deliver`.
 
-import type { Fence, RecordKey } from "../../src/core/record-state.ts";
-import { fenceOf, recordKey } from "../../src/core/record-state.ts";
 import type { TableSinkSpec, TablesSpec } from "../../src/core/table-spec.ts";
 import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
+import type { Fence, RecordKey } from "../../src/ports/record.ts";
 import type { Effect, EffectOrigin, Sink } from "../../src/ports/sink.ts";
 import {
   createIdempotentTableSink,
@@ -71,7 +71,7 @@ export function openSink(mode: SinkMode, spec: TableSinkSpec, address: DatabaseA
 export function originOf(event: Delivered): EffectOrigin {
   const { key, at, object, sequencer = null, removed = false } = event;
   return {
-    key: recordKey(key),
+    key: asRecordKey(key),
     object: object === undefined ? null : { bucket: "bucket", key: object, sequencer, removed },
     eventTime: epochMs(T0 + at),
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { fenceOf } from "../../src/core/record-state.ts";
+import { fenceOf } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
-import { queryPostgres, usePostgres } from "./database-servers.ts";
+import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { describeTableSink } from "./table-sink.ts";
 import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
 import {

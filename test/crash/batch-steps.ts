@@ -10,11 +10,11 @@ import {
   sentAnswer,
   takeHeld,
   urlOf,
-} from "./client-context.ts";
+} from "../support/crash/client-context.ts";
+import { UnexpectedAnswer } from "../support/crash/sqs-client.ts";
 import { answerDelete, answerSend, checkNewSequence, type MessageFact } from "./facts.ts";
 import { moveTasksOf } from "./observe.ts";
 import { arnOf, MOVED_FROM, PURGED, planOf, SENT_TO } from "./queue-plan.ts";
-import { UnexpectedAnswer } from "./sqs-client.ts";
 
 const BATCH_MAX = 10;
 /** A queue can be purged again after a minute. */

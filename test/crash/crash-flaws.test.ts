@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { SERVER_ARGS } from "../support/crash/servers.ts";
 import { type CrashRunResult, runCrashes } from "./crash-run.ts";
-import { SERVER_ARGS } from "./servers.ts";
 
 /** Runs the stand-in with a flaw until it is caught, or CAUGHT_CRASHES_MAX crashes are over. */
 async function runStandIn(flaw: string, crashesMax: number): Promise<CrashRunResult> {

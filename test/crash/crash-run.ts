@@ -8,16 +8,16 @@
 
 import { rmSync } from "node:fs";
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
+import { runClient } from "../support/crash/client.ts";
+import { type ClientContext, count, type Shared } from "../support/crash/client-context.ts";
+import { connectClient, must, type SqsClient } from "../support/crash/sqs-client.ts";
 import { checkObservation } from "./check.ts";
-import { runClient } from "./client.ts";
-import { type ClientContext, count, type Shared } from "./client-context.ts";
 import { drainEverything } from "./drain-everything.ts";
 import { createFacts, liveMessages } from "./facts.ts";
 import { createQueues, findQueues, moveTasksOf, observe } from "./observe.ts";
 import { probeDuplicates } from "./probe-duplicates.ts";
 import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
 import { settle } from "./settle.ts";
-import { connectClient, must, type SqsClient } from "./sqs-client.ts";
 
 const CLIENTS = 8;
 const WORK_MS_MIN = 20;

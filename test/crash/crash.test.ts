@@ -5,8 +5,8 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { SERVER_ARGS } from "../support/crash/servers.ts";
 import { runCrashes } from "./crash-run.ts";
-import { SERVER_ARGS } from "./servers.ts";
 
 const CRASHES_DEFAULT = 8;
 const SEED_MAX = 1_000_000;

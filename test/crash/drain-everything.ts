@@ -4,13 +4,13 @@
 //   E2. Each message that remains is delivered, once, or is in flight for a receive whose answer
 //       was lost in a crash (and then all of its group wait as well), or became visible too late.
 
+import type { Shared } from "../support/crash/client-context.ts";
+import { must, type SqsClient } from "../support/crash/sqs-client.ts";
 import { checkObservation, type Peeked } from "./check.ts";
-import type { Shared } from "./client-context.ts";
 import { answerReceive } from "./deliveries.ts";
 import { answerDelete } from "./facts.ts";
 import { findQueues, observe } from "./observe.ts";
 import { QUEUES } from "./queue-plan.ts";
-import { must, type SqsClient } from "./sqs-client.ts";
 
 const HANDLE_MARGIN_MS = 5_000;
 const RECEIVES_MAX = 20_000;

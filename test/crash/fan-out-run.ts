@@ -7,8 +7,8 @@
 //   U4. Every queue of a FIFO topic has the messages of a group in the same order.
 
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
+import { connectClient, must, type SqsClient } from "../support/crash/sqs-client.ts";
 import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
-import { connectClient, must, type SqsClient } from "./sqs-client.ts";
 
 const CLIENTS = 6;
 const WORK_MS_MIN = 20;

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { SERVER_ARGS } from "../support/crash/servers.ts";
 import { runFanOut } from "./fan-out-run.ts";
-import { SERVER_ARGS } from "./servers.ts";
 
 const CRASHES_DEFAULT = 6;
 const MS_PER_CRASH_MAX = 15_000;

@@ -8,10 +8,13 @@
 import { join } from "node:path";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createSqsQueue } from "../../src/aws/sqs-queue.ts";
-import { type DeadLetter, listDeadLetters } from "../../src/ingest/dead-letter-list.ts";
+import { createSqsQueue } from "../../src/aws/sqs/sqs-queue.ts";
+import {
+  type DeadLetter,
+  listDeadLetters,
+} from "../../src/ingest/dead-letters/dead-letter-list.ts";
 import { systemPorts } from "../../src/platform/index.ts";
-import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { GIVING_UP_POINTS, type IngestPoint } from "./ingest-points.ts";
 import { IngestSite, readLedger, type Stream } from "./ingest-site.ts";
 import { PARTS, type WorkerConfig } from "./ingest-worker.ts";

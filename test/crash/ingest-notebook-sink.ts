@@ -3,7 +3,7 @@
 //   N1. A row is replaced by a call whose fence is as high or higher; a lower one changes nothing.
 
 import { DatabaseSync } from "node:sqlite";
-import type { SinkFunction } from "../../src/ingest/pipeline-spec.ts";
+import type { SinkFunction } from "../../src/ports/sink.ts";
 
 const BUSY_MS = 5_000;
 

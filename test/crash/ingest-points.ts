@@ -8,8 +8,8 @@
 
 import { writeSync } from "node:fs";
 import { StatementSync } from "node:sqlite";
-import type { ConsumerPorts } from "../../src/ingest/consumer-parts.ts";
-import { CONSUMER_METRICS as METRICS } from "../../src/ingest/metrics.ts";
+import type { ConsumerPorts } from "../../src/ingest/running/consumer-parts.ts";
+import { CONSUMER_METRICS as METRICS } from "../../src/ingest/telemetry/metrics.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import type { Sink } from "../../src/ports/sink.ts";

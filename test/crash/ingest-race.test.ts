@@ -3,7 +3,7 @@
 
 import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { decodeDossier } from "../../src/ingest/dossier.ts";
+import { decodeDossier } from "../../src/ingest/dead-letters/dossier.ts";
 import { runRace, sendAll, temperOf } from "./ingest-race-run.ts";
 import { IngestSite, openLedgerFile, readLedger, type Stream } from "./ingest-site.ts";
 import { PARTS } from "./ingest-worker.ts";

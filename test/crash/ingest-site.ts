@@ -15,7 +15,7 @@ import { CreateQueueCommand, SendMessageCommand, SQSClient } from "@aws-sdk/clie
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
 import { freePort } from "../../scripts/free-port.ts";
 import { present } from "../../src/core/assert.ts";
-import { buildEnvelope } from "../../src/core/envelope.ts";
+import { buildEnvelope } from "../../src/core/events/envelope.ts";
 import { VISIBILITY_MS, type WorkerConfig } from "./ingest-worker.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));

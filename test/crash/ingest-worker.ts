@@ -9,29 +9,29 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import { createS3ObjectSource } from "../../src/aws/s3-object-source.ts";
-import { createSqsQueue } from "../../src/aws/sqs-queue.ts";
-import { SINK_FENCE } from "../../src/core/ledger-requests.ts";
+import { createS3ObjectSource } from "../../src/aws/s3/s3-object-source.ts";
+import { createSqsQueue } from "../../src/aws/sqs/sqs-queue.ts";
+import { SINK_FENCE } from "../../src/core/sink-write.ts";
 import { durationMs } from "../../src/core/units.ts";
-import { type Consumer, createConsumer } from "../../src/ingest/consumer.ts";
-import { type Pipeline, pipeline, tables } from "../../src/ingest/define-pipeline.ts";
-import { PermanentError } from "../../src/ingest/handler-errors.ts";
-import { createLeaseKeeper } from "../../src/ingest/lease-keeper.ts";
+import { type Consumer, createConsumer } from "../../src/ingest/running/consumer.ts";
+import { createLeaseKeeper } from "../../src/ingest/running/lease-renewer.ts";
+import { type Pipeline, pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
+import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
 import type {
   HandlerContext,
   MessageArrival,
   ObjectArrival,
   TableSinkSpec,
-} from "../../src/ingest/pipeline-spec.ts";
-import { SILENT } from "../../src/ingest/silent-telemetry.ts";
+} from "../../src/ingest/spec/pipeline-spec.ts";
+import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { Sink } from "../../src/ports/sink.ts";
 import { createRowReader } from "../../src/readers/row-reader.ts";
-import { createFunctionSink } from "../../src/run/function-sink.ts";
-import { startLeaseThread } from "../../src/run/lease-thread.ts";
+import { startLeaseThread } from "../../src/run/leases/lease-thread.ts";
+import { createFunctionSink } from "../../src/sinks/function/function-sink.ts";
 import { createTableSink } from "../../src/sinks/table/index.ts";
-import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { createNotebookSink } from "./ingest-notebook-sink.ts";
 import { createReach, type PointPlan, type Reach, say, withPoints } from "./ingest-points.ts";
 

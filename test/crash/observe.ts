@@ -1,9 +1,9 @@
 // Observe: sets the queues up, and looks at everything a server holds without changing it.
 
+import { must, type SqsClient } from "../support/crash/sqs-client.ts";
 import type { Observation, Peeked, QueueObservation } from "./check.ts";
 import { type Facts, queueFacts } from "./facts.ts";
 import { arnOf, MOVED_FROM, planOf, QUEUES, type QueuePlan } from "./queue-plan.ts";
-import { must, type SqsClient } from "./sqs-client.ts";
 
 const PAGE = 100;
 const PAGES_MAX = 100_000;

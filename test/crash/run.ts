@@ -4,8 +4,8 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { SERVER_ARGS, type ServerKind } from "../support/crash/servers.ts";
 import { runCrashes } from "./crash-run.ts";
-import { SERVER_ARGS, type ServerKind } from "./servers.ts";
 
 const { values } = parseArgs({
   options: {

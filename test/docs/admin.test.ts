@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ADMIN_ROUTES } from "../../src/broker/wire/admin/admin.ts";
-import { rowsOf } from "./markdown-table.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 
 const PAGE = readFileSync(new URL("../../docs/reference/admin.md", import.meta.url), "utf8");
 

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { rowsOf } from "../support/markdown-table.ts";
 import { ROOMS } from "../tidy/rooms.ts";
 import { readRepository } from "../tidy/source-file.ts";
-import { rowsOf } from "./markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
@@ -11,7 +11,7 @@ const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
 const TOLD_OTHERWISE = ["broker", "index"];
 
 test("every room of the import table is told of, with a ring if and only if it has no code", () => {
-  const told = rowsOf(page, "room").flatMap(([cell = ""]) =>
+  const told = rowsOf(page, "part").flatMap(([cell = ""]) =>
     [...cell.matchAll(/`([a-z/]+)`/g)].map(([, name = ""]) => [name, !cell.startsWith("○")]),
   );
   const rooms = Object.keys(ROOMS)
@@ -38,7 +38,7 @@ function roomsIn(cell: string): string[] {
 }
 
 test("every room may import what its row says, and nothing else", () => {
-  const told = rowsOf(page, "room").flatMap(([cell = "", , imports = ""]) =>
+  const told = rowsOf(page, "part").flatMap(([cell = "", , imports = ""]) =>
     [...cell.matchAll(/`([a-z/]+)`/g)].map(([, name = ""]) => [name, roomsIn(imports)]),
   );
   const allowed = told.map(([name]) => [name, ROOMS[String(name)]?.imports.toSorted()]);

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { S3_ACTIONS } from "../../src/broker/wire/s3/s3-routes.ts";
-import { SNS_ACTIONS } from "../../src/broker/wire/sns-actions.ts";
-import { isForQueueUrl, SQS_ACTIONS } from "../../src/broker/wire/sqs-actions.ts";
+import { SNS_ACTIONS } from "../../src/broker/wire/sns/sns-actions.ts";
+import { isForQueueUrl, SQS_ACTIONS } from "../../src/broker/wire/sqs/sqs-actions.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 import { createWire } from "../support/scripted-broker.ts";
-import { rowsOf } from "./markdown-table.ts";
 
 const PAGE = readFileSync(new URL("../../docs/reference/aws-actions.md", import.meta.url), "utf8");
 

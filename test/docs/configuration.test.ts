@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { DEFAULTS, pipeline, tables } from "../../src/ingest/define-pipeline.ts";
+import { DEFAULTS, pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
 import { SETTINGS, type Setting } from "../../src/run/config.ts";
-import { rowsOf } from "./markdown-table.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/configuration.md"), "utf8");
-const source = ["src/ingest/pipeline-spec.ts", "src/core/table-spec.ts"]
+const source = ["src/ingest/spec/pipeline-spec.ts", "src/core/table-spec.ts"]
   .map((path) => readFileSync(join(root, path), "utf8"))
   .join("\n");
 const bare = (cell = "") => cell.replaceAll("`", "");

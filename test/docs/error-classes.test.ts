@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ERROR_TABLE, type ErrorRow, UNKNOWN_ROW } from "../../src/ingest/policy/error-table.ts";
 import { QUEUE_RULES } from "../../src/ingest/policy/queue-check.ts";
-import { rowsOf } from "./markdown-table.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, "../../docs", path), "utf8");
 

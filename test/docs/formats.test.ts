@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { PARQUET_CODECS } from "../../src/readers/parquet-codecs.ts";
 import { COMPRESSION_SUFFIXES, FORMAT_SUFFIXES } from "../../src/readers/row-format.ts";
 import * as limits from "../../src/readers/row-limits.ts";
-import { rowsOf } from "./markdown-table.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/reference/formats.md"), "utf8");
 

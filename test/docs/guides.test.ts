@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readFaultSpecs } from "../../src/broker/wire/fault-specs.ts";
-import { rowsOf } from "./markdown-table.ts";
+import { readFaultSpecs } from "../../src/broker/wire/faults/fault-specs.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { rowsOf } from "./markdown-table.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/library.md"), "utf8");
-const source = ["src/cloud/start-cloud.ts", "src/run/run-on-site.ts", "src/run/start-dev.ts"]
+const source = ["src/cloud/start-cloud.ts", "src/run/run-pipeline.ts", "src/run/dev/start-dev.ts"]
   .map((path) => readFileSync(join(root, path), "utf8"))
   .join("\n");
 

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CONSUMER_METRICS, STAGES } from "../../src/ingest/metrics.ts";
+import { CONSUMER_METRICS, STAGES } from "../../src/ingest/telemetry/metrics.ts";
 import type { MetricDefinition, MetricTable } from "../../src/ports/telemetry.ts";
 import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
 import { SERIES_MAX } from "../../src/telemetry/metric-registry.ts";
 import { prometheusName } from "../../src/telemetry/prometheus-text.ts";
-import { rowsOf } from "./markdown-table.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/metrics.md"), "utf8");

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { METRICS } from "../../src/produce/metrics.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { rowsOf } from "./markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/guides/producing.md"), "utf8");

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { tables } from "../../src/ingest/define-pipeline.ts";
+import { tables } from "../../src/ingest/spec/define-pipeline.ts";
 import { POSTGRES, SQLITE } from "../../src/sinks/table/dialect.ts";
 import { EFFECT_BYTES_MAX, EFFECT_ROWS_MAX } from "../../src/sinks/table/index.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { rowsOf } from "./markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/guides/sinks.md"), "utf8");

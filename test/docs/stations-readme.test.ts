@@ -8,9 +8,9 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import stations from "../../examples/stations/pipeline.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
-import { createInbox, type Inbox } from "../../src/run/inbox.ts";
-import { type RunningDev, startDev } from "../../src/run/start-dev.ts";
-import { requirePart } from "../requires.ts";
+import { createInbox, type Inbox } from "../../src/run/dev/inbox.ts";
+import { type RunningDev, startDev } from "../../src/run/dev/start-dev.ts";
+import { requirePart } from "../support/requires.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "examples/stations/README.md"), "utf8");

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import * as sink from "../../src/sinks/table/postgres-database.ts";
 import { REQUEST_MS_MAX, SDK_ATTEMPTS_MAX } from "../../src/stores/dynamodb/open-table.ts";
 import { STATEMENT_MS_MAX, UPKEEP_MS_MAX } from "../../src/stores/postgres/time-limits.ts";
-import { rowsOf } from "./markdown-table.ts";
+import { rowsOf } from "../support/markdown-table.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/reference/library.md"), "utf8");
 

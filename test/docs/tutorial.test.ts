@@ -14,8 +14,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
-import { requirePart } from "../requires.ts";
-import { type ShellSession, startShell } from "./shell-session.ts";
+import { requirePart } from "../support/requires.ts";
+import { type ShellSession, startShell } from "../support/shell-session.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/start/tutorial.md"), "utf8");

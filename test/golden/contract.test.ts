@@ -5,11 +5,11 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, test } from "vitest";
-import { validateCloudInit } from "../../src/cloud/init/validate-init.ts";
-import type { JsonValue } from "../../src/core/canonical-json.ts";
-import { buildEnvelope, validateEnvelope } from "../../src/core/envelope.ts";
-import { validateObjectEvent } from "../../src/core/object-event-validation.ts";
-import type { Checked } from "../../src/core/problem.ts";
+import { validateCloudInit } from "../../src/cloud/setup/validate-setup.ts";
+import type { JsonValue } from "../../src/core/encoding/canonical-json.ts";
+import { buildEnvelope, validateEnvelope } from "../../src/core/events/envelope.ts";
+import { validateObjectEvent } from "../../src/core/events/object-event-validation.ts";
+import type { Checked } from "../../src/core/events/problem.ts";
 
 interface Examples {
   readonly valid: readonly { readonly name: string; readonly value: JsonValue }[];

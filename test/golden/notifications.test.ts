@@ -4,7 +4,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { type Decoded, decodeBody } from "../../src/core/decode/decode.ts";
+import { type Decoded, decodeBody } from "../../src/core/events/decode/decode.ts";
 
 const FOLDER = new URL("notifications/", import.meta.url);
 const EXPECTED = ".expected.json";

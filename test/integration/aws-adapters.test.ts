@@ -11,9 +11,9 @@ import {
 } from "@aws-sdk/client-sqs";
 import { type FauxqsServer, startFauxqs } from "fauxqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createS3Objects } from "../../src/aws/s3-objects.ts";
-import { createSnsTopic } from "../../src/aws/sns-topic.ts";
-import { createSqsQueue } from "../../src/aws/sqs-queue.ts";
+import { createS3Objects } from "../../src/aws/s3/s3-objects.ts";
+import { createSnsTopic } from "../../src/aws/sns/sns-topic.ts";
+import { createSqsQueue } from "../../src/aws/sqs/sqs-queue.ts";
 import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
 import { epochMs } from "../../src/core/units.ts";
 import type { OutgoingMessage } from "../../src/ports/queue.ts";
@@ -21,8 +21,8 @@ import { perEntity } from "../../src/produce/group-strategy.ts";
 import { createProducer } from "../../src/produce/producer.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createManualClock } from "../contracts/manual-clock.ts";
-import { random, turn } from "../contracts/real-ports.ts";
 import { event } from "../support/producer-world.ts";
+import { random, turn } from "../support/stores/real-ports.ts";
 
 const credentials = { accessKeyId: "any", secretAccessKey: "any" };
 const region = "us-east-1";

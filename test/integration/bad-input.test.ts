@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { VirtualCloud } from "../../src/cloud/start-cloud.ts";
 import { TidegateError } from "../../src/core/errors.ts";
-import type { HandlerContext, ObjectArrival } from "../../src/ingest/pipeline-spec.ts";
+import type { HandlerContext, ObjectArrival } from "../../src/ingest/spec/pipeline-spec.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";

@@ -7,15 +7,15 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { expect, test } from "vitest";
-import { CONSUMER_METRICS, STAGES } from "../../src/ingest/metrics.ts";
+import { CONSUMER_METRICS, STAGES } from "../../src/ingest/telemetry/metrics.ts";
 import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
 import { createProducer } from "../../src/produce/producer.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createTelemetry, type ProcessTelemetry } from "../../src/telemetry/create-telemetry.ts";
 import { loadTracing } from "../../src/telemetry/tracing.ts";
-import { random, turn } from "../contracts/real-ports.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 import { event } from "../support/producer-world.ts";
+import { random, turn } from "../support/stores/real-ports.ts";
 
 /** A consumer that commits one message, meets a copy of it, and gives up on another. */
 async function work() {

@@ -19,9 +19,9 @@ import { type Cloud, startCloud } from "../../src/cloud/index.ts";
 import { TidegateError } from "../../src/core/errors.ts";
 import { epochMs } from "../../src/core/units.ts";
 import type { BrokerStore } from "../../src/ports/broker-store.ts";
-import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker-store.ts";
-import { entry, receiveInput } from "../bench-model/model-bench.ts";
+import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker/broker-store.ts";
 import { loadAll, message } from "../contracts/broker-store.ts";
+import { entry, receiveInput } from "../support/broker/model-bench.ts";
 
 const FILE = "broker.sqlite";
 const LOG = "broker.sqlite-wal";

@@ -2,14 +2,14 @@
 
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSqsQueue } from "../../src/aws/open-sqs-queue.ts";
+import { openSqsQueue } from "../../src/aws/sqs/open-sqs-queue.ts";
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
 import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
-import { fenceOf } from "../../src/core/record-state.ts";
 import { durationMs, epochMs } from "../../src/core/units.ts";
-import { deadLetterOf, sendDeadLetter } from "../../src/ingest/dead-letter.ts";
-import type { Dossier } from "../../src/ingest/dossier.ts";
-import { createQueueClock } from "../../src/ingest/queue-clock.ts";
+import { deadLetterOf, sendDeadLetter } from "../../src/ingest/dead-letters/dead-letter.ts";
+import type { Dossier } from "../../src/ingest/dead-letters/dossier.ts";
+import { createQueueClock } from "../../src/ingest/running/queue-clock.ts";
+import { fenceOf } from "../../src/ledger/record-state.ts";
 import type { Delivery, Queue } from "../../src/ports/queue-receiver.ts";
 
 const BYTES_MAX = 262_144;

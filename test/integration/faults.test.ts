@@ -17,7 +17,7 @@ import {
   type VirtualCloud,
 } from "../../src/cloud/index.ts";
 import { durationMs } from "../../src/core/units.ts";
-import { createS3Client } from "../conformance/s3/buckets.ts";
+import { createS3Client } from "../support/s3-buckets.ts";
 
 const clouds: Cloud[] = [];
 afterEach(async () => {

@@ -2,7 +2,7 @@
 // input, whether it thinks that the lease is alive.
 
 import { createInterface } from "node:readline";
-import { startLeaseThread } from "../../src/run/lease-thread.ts";
+import { startLeaseThread } from "../../src/run/leases/lease-thread.ts";
 
 const { config, lease } = JSON.parse(process.argv[2] ?? "");
 const keeper = await startLeaseThread({ telemetry: { log() {} } }, config);

@@ -1,6 +1,6 @@
 // Loads each file of its arguments in a real Node and prints what came of it, as one line of JSON.
 
-import { loadPipeline } from "../../src/run/load-pipeline.ts";
+import { loadPipeline } from "../../src/run/open/load-pipeline.ts";
 
 const outcomes: unknown[] = [];
 for (const file of process.argv.slice(2)) {

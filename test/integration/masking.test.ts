@@ -1,11 +1,11 @@
 // Masking where what is to be hidden is not in the place one would look for it first.
 
 import { expect, test } from "vitest";
-import { eventLine } from "../../src/cli/dead-letter-text.ts";
-import { writeClaimCheck } from "../../src/core/claim-check.ts";
-import { PermanentError } from "../../src/ingest/handler-errors.ts";
-import { describeLife } from "../../src/run/describe-life.ts";
-import { findLives } from "../../src/run/event-life.ts";
+import { eventLine } from "../../src/cli/reports/dead-letter-text.ts";
+import { writeClaimCheck } from "../../src/core/events/claim-check.ts";
+import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
+import { describeLife } from "../../src/run/why/describe-history.ts";
+import { findLives } from "../../src/run/why/event-history.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 import { listIn, runRedrive } from "../support/dead-letter-world.ts";
 

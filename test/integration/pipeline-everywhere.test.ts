@@ -14,14 +14,14 @@ import { startCloud } from "../../src/cloud/start-cloud.ts";
 import { seconds } from "../../src/core/units.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import type { RunSettings } from "../../src/run/config.ts";
-import { devSetUp } from "../../src/run/dev-set-up.ts";
-import { findLives } from "../../src/run/event-life.ts";
-import { openLedger } from "../../src/run/open-ledger.ts";
-import { putObject } from "../../src/run/put-object.ts";
-import type { RunningPipeline } from "../../src/run/run-on-site.ts";
-import { startDev } from "../../src/run/start-dev.ts";
+import { devSetUp } from "../../src/run/dev/dev-setup.ts";
+import { putObject } from "../../src/run/dev/put-object.ts";
+import { startDev } from "../../src/run/dev/start-dev.ts";
+import { openLedger } from "../../src/run/open/open-ledger.ts";
+import type { RunningPipeline } from "../../src/run/run-pipeline.ts";
 import { startPipeline } from "../../src/run/start-pipeline.ts";
-import { useDynamo, usePostgres } from "../contracts/database-servers.ts";
+import { findLives } from "../../src/run/why/event-history.ts";
+import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
 
 /** A copy of what is at work waits for as long as a lease may last: not long, in a test. */
 const stations = { ...example, visibilityMs: seconds(3) };

@@ -2,12 +2,12 @@
 
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { CONSUMER_METRICS } from "../../src/ingest/metrics.ts";
+import { CONSUMER_METRICS } from "../../src/ingest/telemetry/metrics.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import type { MetricDefinition, MetricTable } from "../../src/ports/telemetry.ts";
 import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
 import { createTelemetry } from "../../src/telemetry/create-telemetry.ts";
-import { requirePart } from "../requires.ts";
+import { requirePart } from "../support/requires.ts";
 
 const commands = requirePart("promtool");
 const TABLES: MetricTable[] = [CONSUMER_METRICS, PRODUCER_METRICS];

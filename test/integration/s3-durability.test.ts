@@ -20,7 +20,7 @@ import { DatabaseSync } from "node:sqlite";
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../src/cloud/index.ts";
-import { createS3Client, sendRaw, textOf } from "../conformance/s3/buckets.ts";
+import { createS3Client, sendRaw, textOf } from "../support/s3-buckets.ts";
 
 let root: string;
 let data: string;

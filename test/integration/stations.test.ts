@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { type Upload, uploads } from "../../examples/stations/generate.ts";
 import stations from "../../examples/stations/pipeline.ts";
 import { seconds } from "../../src/core/units.ts";
-import { startDev } from "../../src/run/start-dev.ts";
+import { startDev } from "../../src/run/dev/start-dev.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const data = useTemporaryFolder("stations");

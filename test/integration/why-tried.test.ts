@@ -1,8 +1,8 @@
 // tidegate why by object, for events that are neither applied nor given up on yet.
 
 import { expect, test } from "vitest";
-import { describeLife } from "../../src/run/describe-life.ts";
-import { findLives } from "../../src/run/event-life.ts";
+import { describeLife } from "../../src/run/why/describe-history.ts";
+import { findLives } from "../../src/run/why/event-history.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 
 const BUCKET = "inbox";

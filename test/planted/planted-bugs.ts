@@ -15,7 +15,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "no-fence-check",
     mistake: "Whoever once held a claim may commit under it, even if another has taken over.",
-    file: "src/core/record-step.ts",
+    file: "src/ledger/record-transitions.ts",
     find: 'return record.kind === "claimed" && record.fence === fence ? record : null;',
     replace: 'return record.kind === "claimed" ? record : null;',
     checker: "no-effect-under-older-fence",
@@ -23,7 +23,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "claim-without-expiry",
     mistake: "A claim whose owner died is held for ever.",
-    file: "src/core/record-step.ts",
+    file: "src/ledger/record-transitions.ts",
     find: 'if (from.kind === "claimed" && from.leaseUntil > now) {',
     replace: 'if (from.kind === "claimed") {',
     checker: "liveness",
@@ -31,7 +31,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "effect-before-claim",
     mistake: "A sink is told under a fence of our own making, before anything is written down.",
-    file: "src/ingest/consumer-parts.ts",
+    file: "src/ingest/running/consumer-parts.ts",
     find: 'pipeline.lease === "receipt" && sink?.mode !== "idempotent"',
     replace: 'pipeline.lease === "receipt"',
     checker: "write-ahead",
@@ -47,7 +47,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "dead-letter-move-in-two-steps",
     mistake: "A record is given up on in one write and its dossier comes in another.",
-    file: "src/ingest/fail.ts",
+    file: "src/ingest/stages/fail.ts",
     find: "await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);",
     replace:
       "await ledger.fail(scope, [{ ...attempt, permanent: true }]);\n" +
@@ -57,7 +57,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "dead-letter-noted-before-sent",
     mistake: "The dossier says that the dead letter is in its queue before it is.",
-    file: "src/ingest/fail.ts",
+    file: "src/ingest/stages/fail.ts",
     find: "const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>",
     replace:
       'const early = { queue: deadLetters.name, message_id: "", sent_at: clock.now() };\n' +
@@ -70,7 +70,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "heartbeat-missing",
     mistake: "Nothing renews the lease of a record whose handler takes its time.",
-    file: "src/ingest/lease-keeper.ts",
+    file: "src/ingest/running/lease-renewer.ts",
     find: "return !renewing && now.steady >= waitUntil && isSoonDue(term, now);",
     replace: "return renewing && now.steady >= waitUntil && isSoonDue(term, now);",
     checker: "liveness",
@@ -78,7 +78,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "group-not-halted",
     mistake: "What waits behind a record that failed goes on without it.",
-    file: "src/ingest/consumer-parts.ts",
+    file: "src/ingest/running/consumer-parts.ts",
     find: "halting: queue.fifo,",
     replace: "halting: false,",
     checker: "fifo-order",
@@ -86,7 +86,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "sequencer-ignored",
     mistake: "Changes of an object are applied in the order in which they are heard of.",
-    file: "src/core/sequencer.ts",
+    file: "src/core/events/sequencer.ts",
     find: "return left < right ? -1 : 1;",
     replace: "return 1;",
     checker: "last-writer-wins",
@@ -94,7 +94,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "outbox-marked-before-sent",
     mistake: "A row is marked sent before the queue has answered for it.",
-    file: "src/produce/courier.ts",
+    file: "src/produce/outbox-sender.ts",
     find: 'this.#onPoint("before-send");\n',
     replace:
       'this.#onPoint("before-send");\n' +
@@ -107,7 +107,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "retry-without-cap",
     mistake: "A record that always fails is tried for ever.",
-    file: "src/ingest/define-pipeline.ts",
+    file: "src/ingest/spec/define-pipeline.ts",
     find: "attempts: retry.attempts ?? DEFAULTS.attempts,",
     replace: "attempts: Number.MAX_SAFE_INTEGER,",
     checker: "liveness",
@@ -143,7 +143,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "fence-from-the-clock-alone",
     mistake: "A fence is the time of day, which may stand still or go back.",
-    file: "src/core/record-step.ts",
+    file: "src/ledger/record-transitions.ts",
     find: 'return fenceOf(record.kind === "absent" ? now : Math.max(record.fence + 1, now));',
     replace: "return fenceOf(now);",
     checker: "no-effect-under-older-fence",
@@ -151,7 +151,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "watermark-forgotten-on-restart",
     mistake: "A note that is older than the one that is kept takes its place.",
-    file: "src/core/note.ts",
+    file: "src/ledger/notes.ts",
     find: "const { at, body } = added.at >= former.at ? added : former;",
     replace: "const { at, body } = added;",
     checker: "watermark-monotone",
@@ -175,7 +175,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "dedup-id-of-the-try",
     mistake: "A row that is sent again has a deduplication id of that try.",
-    file: "src/produce/courier.ts",
+    file: "src/produce/outbox-sender.ts",
     find: "dedupId: fifo ? dedupIdOf(row) : null };",
     replace: "dedupId: fifo ? dedupIdOf({ ...row, epoch: row.leaseUntil }) : null };",
     checker: "dedup-window",
@@ -183,7 +183,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "outage-counted",
     mistake: "An attempt that ends because the ledger or the sink is down counts as one.",
-    file: "src/ingest/fail.ts",
+    file: "src/ingest/stages/fail.ts",
     find: 'if (stage === "commit" && retry !== "never" && blames !== "record") {',
     replace: 'if (stage === "commit" && retry === "never" && blames !== "record") {',
     checker: "outage-not-counted",
@@ -191,7 +191,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "claim-not-renewed",
     mistake: "The message of a slow handler stays hidden, but its claim in the ledger runs out.",
-    file: "src/ingest/claim.ts",
+    file: "src/ingest/stages/claim.ts",
     find: "keeper.attach(delivery.receipt, { key, fence }, startedAt);",
     replace: "void keeper;",
     checker: "liveness",
@@ -199,7 +199,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "dedup-window-short",
     mistake: "A deduplication id is forgotten a millisecond before its five minutes are over.",
-    file: "src/broker/model/queue.ts",
+    file: "src/broker/model/sqs/queue.ts",
     find: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS));",
     replace: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS + 1));",
     checker: "dedup-window",
@@ -207,7 +207,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "dedup-window-long",
     mistake: "A deduplication id is known for a millisecond after its five minutes are over.",
-    file: "src/broker/model/queue.ts",
+    file: "src/broker/model/sqs/queue.ts",
     find: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS));",
     replace: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS - 1));",
     checker: "dedup-window",
@@ -216,7 +216,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "timeout-taken-for-done",
     mistake:
       "A handler that took too long is committed with what it had asked for, which is nothing.",
-    file: "src/ingest/handle.ts",
+    file: "src/ingest/stages/handle.ts",
     find: "attempt.close([]);\n        return judge(",
     replace:
       'attempt.close([]);\n        if (error instanceof DeadlinePassed) return { kind: "handled", ' +
@@ -226,7 +226,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "missing-object-dropped",
     mistake: "An object that is gone is dropped, though the pipeline wants a dead letter for it.",
-    file: "src/ingest/handle.ts",
+    file: "src/ingest/stages/handle.ts",
     find: 'if (onMissing === "drop" && !forbidden)',
     replace: "if (!forbidden)",
     checker: "effects-once",
@@ -234,7 +234,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "crash-not-counted",
     mistake: "An attempt that its process did not survive is not counted.",
-    file: "src/core/record-step.ts",
+    file: "src/ledger/record-transitions.ts",
     find: 'return from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;',
     replace:
       'if (from.kind === "claimed") return from.attempts - 1;\n' +
@@ -244,7 +244,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "given-back-counted",
     mistake: "An attempt that was given back through no fault of the record's is counted.",
-    file: "src/core/record-step.ts",
+    file: "src/ledger/record-transitions.ts",
     find: "remembered(input, held, held.fence, held.attempts - 1); // R4",
     replace: "remembered(input, held, held.fence, held.attempts); // R4",
     checker: "attempts-counted",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { item, lifeOf, play } from "./scenario.ts";
+import { item, lifeOf, play } from "../support/scenario.ts";
 
 test("a record that a long poll brings is committed, whatever the visibility is divisible by", async () => {
   const { violations, events } = await play({

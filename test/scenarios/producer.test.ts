@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HistoryEvent } from "../../src/sim/history.ts";
-import { item, play } from "./scenario.ts";
+import { item, play } from "../support/scenario.ts";
 
 const FIFO = { fifo: true, groups: 1, producers: 2 } as const;
 

@@ -3,13 +3,13 @@
 
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
 import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
-import { buildEnvelope } from "../../src/core/envelope.ts";
+import { buildEnvelope } from "../../src/core/events/envelope.ts";
 import { durationMs } from "../../src/core/units.ts";
-import { type Consumer, createConsumer } from "../../src/ingest/consumer.ts";
-import { type Pipeline, pipeline } from "../../src/ingest/define-pipeline.ts";
-import { createLeaseKeeper } from "../../src/ingest/lease-keeper.ts";
-import type { HandlerContext, MessageArrival } from "../../src/ingest/pipeline-spec.ts";
-import { SILENT } from "../../src/ingest/silent-telemetry.ts";
+import { type Consumer, createConsumer } from "../../src/ingest/running/consumer.ts";
+import { createLeaseKeeper } from "../../src/ingest/running/lease-renewer.ts";
+import { type Pipeline, pipeline } from "../../src/ingest/spec/define-pipeline.ts";
+import type { HandlerContext, MessageArrival } from "../../src/ingest/spec/pipeline-spec.ts";
+import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import { systemRandom } from "../../src/platform/system-random.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";

@@ -1,14 +1,14 @@
 // What tests of dead letters share: listing and redriving in virtual time.
 
-import { listDeadLetters } from "../../src/ingest/dead-letter-list.ts";
-import type { DeadLetterFilter } from "../../src/ingest/policy/dead-letter-filter.ts";
+import { listDeadLetters } from "../../src/ingest/dead-letters/dead-letter-list.ts";
 import {
   type RedriveEvent,
   type RedriveOptions,
   type RedrivePorts,
   type RedriveSummary,
   redrive,
-} from "../../src/ingest/redrive.ts";
+} from "../../src/ingest/dead-letters/redrive.ts";
+import type { DeadLetterFilter } from "../../src/ingest/policy/dead-letter-filter.ts";
 import { systemRandom } from "../../src/platform/system-random.ts";
 import type { ConsumerWorld } from "./consumer-world.ts";
 

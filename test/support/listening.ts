@@ -6,7 +6,7 @@ import {
   createHttpListener,
   type HttpListener,
   type HttpListenerOptions,
-} from "../../src/platform/http-listener.ts";
+} from "../../src/platform/http/http-listener.ts";
 import type { HttpHandler } from "../../src/ports/http.ts";
 
 export const HOST = "127.0.0.1";

@@ -3,9 +3,9 @@
 
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
 import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
-import type { EnvelopeInput } from "../../src/core/envelope.ts";
 import { TidegateError } from "../../src/core/errors.ts";
-import { SILENT } from "../../src/ingest/silent-telemetry.ts";
+import type { EnvelopeInput } from "../../src/core/events/envelope.ts";
+import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import { systemRandom } from "../../src/platform/system-random.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
 import type { Outbox } from "../../src/ports/outbox.ts";

@@ -8,12 +8,16 @@ import type {
   OperationName,
   OperationOutput,
 } from "../../src/broker/model/operations.ts";
-import type { PublishEntry, PublishedMessage } from "../../src/broker/model/topic-contract.ts";
+import type {
+  PublishEntry,
+  PublishedMessage,
+} from "../../src/broker/model/sns/topic-operations-contract.ts";
 import { createVirtualClock, type VirtualClock } from "../../src/cloud/virtual-clock.ts";
+import type { Change } from "../../src/core/broker-change.ts";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { epochMs } from "../../src/core/units.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
-import type { BrokerStore, Change } from "../../src/ports/broker-store.ts";
+import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import type { HttpPost } from "../../src/ports/http-client.ts";
 import type { Signer } from "../../src/ports/signer.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";

@@ -10,14 +10,14 @@ function messages(path: string, text: string): string[] {
 test.each([
   ["src/core/units.ts", "core"],
   ["src/broker/http.ts", "broker"],
-  ["src/broker/wire/sqs/send-message.ts", "broker/wire"],
+  ["src/broker/wire/sqs/actions/send-message.ts", "broker/wire"],
   ["src/broker/model/fault.ts", "broker/model"],
   ["src/ingest/pipeline.ts", "ingest"],
   ["src/ingest/policy/retry.ts", "ingest/policy"],
-  ["src/stores/sqlite/broker-store.ts", "stores/sqlite"],
+  ["src/stores/sqlite/broker/broker-store.ts", "stores/sqlite"],
   ["src/cli/commands/up.ts", "cli"],
   ["src/core/units.test.ts", null],
-  ["test/requires.ts", null],
+  ["test/support/requires.ts", null],
 ])("%s lies in the room %s", (path, room) => {
   expect(roomOf(path)).toBe(room);
 });
@@ -65,8 +65,10 @@ test("a package that the room's line does not list is refused, subpaths included
 
 test("only one file of core may import node:crypto", () => {
   const text = `import { createHash } from "node:crypto";`;
-  const files = ["src/core/hash.ts", "src/core/uuid.ts"].map((path) => parse(path, text));
-  expect(checkImportTable(files).map(({ path }) => path)).toEqual(["src/core/uuid.ts"]);
+  const files = ["src/core/encoding/hash.ts", "src/core/encoding/uuid.ts"].map((path) =>
+    parse(path, text),
+  );
+  expect(checkImportTable(files).map(({ path }) => path)).toEqual(["src/core/encoding/uuid.ts"]);
 });
 
 test("a folder that is no room of the table is refused", () => {

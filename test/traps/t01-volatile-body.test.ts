@@ -2,8 +2,8 @@
 // message to content-based deduplication, which hashes the whole body.
 
 import { describe, expect, test } from "vitest";
-import { buildEnvelope, type EnvelopeInput } from "../../src/core/envelope.ts";
-import { sha256Hex } from "../../src/core/hash.ts";
+import { sha256Hex } from "../../src/core/encoding/hash.ts";
+import { buildEnvelope, type EnvelopeInput } from "../../src/core/events/envelope.ts";
 
 const INPUT: EnvelopeInput = {
   source: "kfm.remote-sensing.landsat-refresh",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { seconds } from "../../src/core/units.ts";
-import { claimOne, commitOne, fenceIn, onEveryLedger } from "./ledgers.ts";
+import { claimOne, commitOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";
 
 onEveryLedger("T3: a claim has an owner, a lease and an end", (fresh) => {
   test("a crashed holder blocks its record no longer than its lease", async () => {

@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
-import { recordKey } from "../../src/core/record-state.ts";
 import { seconds } from "../../src/core/units.ts";
-import { claimOne, commitOne, failOne, fenceIn, onEveryLedger, SCOPE } from "./ledgers.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
+import {
+  claimOne,
+  commitOne,
+  failOne,
+  fenceIn,
+  onEveryLedger,
+  SCOPE,
+} from "../support/traps/ledgers.ts";
 
 onEveryLedger("T4: failed is not the end", (fresh) => {
   test("a redelivery of a failed record runs again, and its attempts are counted", async () => {
@@ -27,7 +34,7 @@ onEveryLedger("T4: failed is not the end", (fresh) => {
     const world = fresh();
     await failOne(world, "a", fenceIn(await claimOne(world, "a")), true);
     expect(await claimOne(world, "a")).toMatchObject({ kind: "parked" });
-    await world.ledger.reopen(SCOPE, [recordKey("a")]);
+    await world.ledger.reopen(SCOPE, [asRecordKey("a")]);
     expect(await claimOne(world, "a")).toMatchObject({ kind: "claimed" });
   });
 });

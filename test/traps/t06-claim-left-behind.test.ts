@@ -4,7 +4,7 @@
 
 import { expect, test } from "vitest";
 import { durationMs } from "../../src/core/units.ts";
-import { decodeDelivery } from "../../src/ingest/decode.ts";
+import { decodeDelivery } from "../../src/ingest/stages/decode.ts";
 import type { Delivery } from "../../src/ports/queue-receiver.ts";
 import { type ConsumerWorld, createConsumerWorld } from "../support/consumer-world.ts";
 

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { recordKey } from "../../src/core/record-state.ts";
 import { epochMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createManualClock } from "../contracts/manual-clock.ts";
-import { random } from "../contracts/real-ports.ts";
-import { createFakeDynamo } from "./fake-dynamo.ts";
-import { claimOne, commitOne, fenceIn, onEveryLedger } from "./ledgers.ts";
+import { random } from "../support/stores/real-ports.ts";
+import { createFakeDynamo } from "../support/traps/fake-dynamo.ts";
+import { claimOne, commitOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";
 
 const SCOPE = { pipeline: "orders", generation: 1 };
 
@@ -24,7 +24,7 @@ test("T7: on DynamoDB a fresh claim reads nothing, and other reads are consisten
   const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
   const ledger = await createDynamoLedger({ clock, random }, { ...where, migrate: false });
   dynamo.requests.length = 0;
-  const key = recordKey("a");
+  const key = asRecordKey("a");
   const lease = { owner: "w", leaseMs: seconds(30) };
   await ledger.claim(SCOPE, [{ key, receivedAt: clock.now() }], lease);
   expect(dynamo.requests.map(({ action }) => action)).toEqual(["PutItem"]);
@@ -33,7 +33,7 @@ test("T7: on DynamoDB a fresh claim reads nothing, and other reads are consisten
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
   });
   const object = { bucket: "b", key: "k", sequencer: "01" };
-  await ledger.claim(SCOPE, [{ key: recordKey("b"), receivedAt: clock.now(), object }], lease);
+  await ledger.claim(SCOPE, [{ key: asRecordKey("b"), receivedAt: clock.now(), object }], lease);
   await ledger.show(SCOPE, key);
   const reads = dynamo.requests.filter(({ action }) => action === "GetItem");
   expect(reads).toHaveLength(2);
@@ -47,7 +47,7 @@ test("T7: on DynamoDB a refused write is answered without a read", async () => {
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
   const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
   const ledger = await createDynamoLedger({ clock, random }, { ...where, migrate: false });
-  const request = { key: recordKey("a"), receivedAt: clock.now() };
+  const request = { key: asRecordKey("a"), receivedAt: clock.now() };
   const lease = { owner: "w", leaseMs: seconds(30) };
   await ledger.claim(SCOPE, [request], lease);
   dynamo.requests.length = 0;
@@ -63,7 +63,7 @@ test("a write repeated by the SDK after a lost reply knows itself, and claims on
   const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
   const ledger = await createDynamoLedger({ clock, random }, { ...where, migrate: false });
   dynamo.loseNextReply();
-  const request = { key: recordKey("a"), receivedAt: clock.now() };
+  const request = { key: asRecordKey("a"), receivedAt: clock.now() };
   const lease = { owner: "w", leaseMs: seconds(30) };
   expect(await ledger.claim(SCOPE, [request], lease)).toMatchObject([
     { kind: "claimed", attempt: 1 },

@@ -3,10 +3,9 @@
 // while the queue drops the message.
 
 import { describe, expect, test } from "vitest";
-import { envelopeKey, messageDedupId } from "../../src/core/envelope.ts";
-import { recordKey } from "../../src/core/record-key.ts";
-import { recordKey as asRecordKey } from "../../src/core/record-state.ts";
+import { envelopeKey, messageDedupId } from "../../src/core/events/envelope.ts";
 import { durationMs, minutes, seconds } from "../../src/core/units.ts";
+import { recordKey } from "../../src/ledger/record-key.ts";
 import { perEntity } from "../../src/produce/group-strategy.ts";
 import { createProducer } from "../../src/produce/producer.ts";
 import { createSweeper } from "../../src/produce/sweeper.ts";
@@ -15,7 +14,7 @@ import { createProducerWorld, event } from "../support/producer-world.ts";
 
 const scope = { pipeline: "download", generation: 0 };
 const { source } = event("a");
-const key = asRecordKey(recordKey(scope, envelopeKey(source, "a")));
+const key = recordKey(scope, envelopeKey(source, "a"));
 
 async function createStuckJob() {
   const world = await createProducerWorld();

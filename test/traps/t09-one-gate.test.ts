@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { recordKey } from "../../src/core/record-state.ts";
-import { claimOne, onEveryLedger, SCOPE, T0 } from "./ledgers.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
+import { claimOne, onEveryLedger, SCOPE, T0 } from "../support/traps/ledgers.ts";
 
 onEveryLedger("T9: looking and taking are one step", (fresh) => {
   test("of many deliveries at once exactly one gets the record", async () => {
@@ -14,7 +14,7 @@ onEveryLedger("T9: looking and taking are one step", (fresh) => {
   test("of many direct commits at once exactly one is accepted", async () => {
     const { ledger } = fresh();
     const times = { receivedAt: T0, startedAt: T0 };
-    const commit = { key: recordKey("a"), owner: "w", ...times, digest: "d" };
+    const commit = { key: asRecordKey("a"), owner: "w", ...times, digest: "d" };
     const results = await Promise.all(
       Array.from({ length: 20 }, () => ledger.commitDirect(SCOPE, [commit])),
     );

@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { addMs, seconds } from "../../src/core/units.ts";
-import { claimOne, commitOne, failOne, fenceIn, onEveryLedger, T0 } from "./ledgers.ts";
+import {
+  claimOne,
+  commitOne,
+  failOne,
+  fenceIn,
+  onEveryLedger,
+  T0,
+} from "../support/traps/ledgers.ts";
 
 onEveryLedger("T10: the ledger tells which duplicates to acknowledge", (fresh) => {
   test("a duplicate of what is done says so, with the result's digest", async () => {

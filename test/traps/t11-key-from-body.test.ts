@@ -2,10 +2,10 @@
 // missing one becomes `undefined`, which all key-less messages then share.
 
 import { describe, expect, test } from "vitest";
-import { decodeBody } from "../../src/core/decode/decode.ts";
-import { envelopeKey } from "../../src/core/envelope.ts";
-import { recordKey } from "../../src/core/record-key.ts";
-import { snsWrapped } from "./message.ts";
+import { decodeBody } from "../../src/core/events/decode/decode.ts";
+import { envelopeKey } from "../../src/core/events/envelope.ts";
+import { recordKey } from "../../src/ledger/record-key.ts";
+import { snsWrapped } from "../support/traps/message.ts";
 
 const ENVELOPE = {
   event_id: "01a1de38-6400-84ec-b232-0a1589552427",

@@ -3,8 +3,8 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compareObjectEvents, type ObjectEvent } from "../../src/core/object-event.ts";
-import { eventOf, notificationOf } from "./message.ts";
+import { compareObjectEvents, type ObjectEvent } from "../../src/core/events/object-event.ts";
+import { eventOf, notificationOf } from "../support/traps/message.ts";
 
 const A = { eTag: "0cc175b9c0f1b6a831c399e269772661", size: 1 };
 const B = { eTag: "92eb5ffee6ae2fec3ad71c777531578f", size: 1 };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { TrapWorld } from "./ledgers.ts";
-import { claimOne, commitOne, onEveryLedger, SCOPE } from "./ledgers.ts";
+import type { TrapWorld } from "../support/traps/ledgers.ts";
+import { claimOne, commitOne, onEveryLedger, SCOPE } from "../support/traps/ledgers.ts";
 
 /** PUT A, PUT B, PUT A: events 1 and 3 tell of the same object state and so have the same key. */
 const EVENTS = [

@@ -2,9 +2,9 @@
 // backfill apply it twice.
 
 import { describe, expect, test } from "vitest";
-import { decodeObservation } from "../../src/core/decode/observation.ts";
-import type { ObjectEvent } from "../../src/core/object-event.ts";
-import { eventOf, notificationOf, snsWrapped } from "./message.ts";
+import { decodeObservation } from "../../src/core/events/decode/observation.ts";
+import type { ObjectEvent } from "../../src/core/events/object-event.ts";
+import { eventOf, notificationOf, snsWrapped } from "../support/traps/message.ts";
 
 const KEY = "red flower+100%.jpg";
 const ETAG = "0cc175b9c0f1b6a831c399e269772661";

@@ -3,8 +3,8 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { md5Bytes, md5Hex, md5HexOfParts } from "../../src/core/hash.ts";
-import { eventOf, notificationOf } from "./message.ts";
+import { md5Bytes, md5Hex, md5HexOfParts } from "../../src/core/encoding/hash.ts";
+import { eventOf, notificationOf } from "../support/traps/message.ts";
 
 const BYTES = "the same bytes, whichever way they were sent";
 

@@ -2,8 +2,8 @@
 // and two pipelines over one table suppress each other.
 
 import { describe, expect, test } from "vitest";
-import { recordKey } from "../../src/core/record-key.ts";
-import { eventOf, notificationOf } from "./message.ts";
+import { recordKey } from "../../src/ledger/record-key.ts";
+import { eventOf, notificationOf } from "../support/traps/message.ts";
 
 const VERSION = { versionId: "3Lg", eTag: "0cc175b9c0f1b6a831c399e269772661" };
 const NAMES = [

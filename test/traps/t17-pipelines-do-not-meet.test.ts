@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { recordKey } from "../../src/core/record-state.ts";
-import { claimOne, commitOne, fenceIn, onEveryLedger, SCOPE } from "./ledgers.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
+import { claimOne, commitOne, fenceIn, onEveryLedger, SCOPE } from "../support/traps/ledgers.ts";
 
 onEveryLedger("T17: pipelines that share a ledger do not suppress each other", (fresh) => {
   test("what one pipeline has committed another still has to do", async () => {
@@ -8,7 +8,7 @@ onEveryLedger("T17: pipelines that share a ledger do not suppress each other", (
     await commitOne(world, "a", fenceIn(await claimOne(world, "a")));
     const other = { pipeline: "invoices", generation: 1 };
     expect(await claimOne(world, "a", { scope: other })).toMatchObject({ kind: "claimed" });
-    expect((await world.ledger.show(SCOPE, recordKey("a")))?.record.kind).toBe("committed");
+    expect((await world.ledger.show(SCOPE, asRecordKey("a")))?.record.kind).toBe("committed");
   });
 
   test("nor does the object state that one has applied make the other's events stale", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { claimOne, commitOne, fenceIn, onEveryLedger } from "./ledgers.ts";
+import { claimOne, commitOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";
 
 onEveryLedger("T18: a replay runs in a generation of its own", (fresh) => {
   test("what an earlier generation committed is work in the next one", async () => {

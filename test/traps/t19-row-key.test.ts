@@ -1,16 +1,16 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { recordKey } from "../../src/core/record-state.ts";
 import type { TableSinkSpec } from "../../src/core/table-spec.ts";
 import { durationMs } from "../../src/core/units.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
 import type { SinkRow } from "../../src/ports/sink.ts";
 import { createTableSink } from "../../src/sinks/table/index.ts";
-import { createSqliteLedger } from "../../src/stores/sqlite/ledger.ts";
+import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { createManualClock } from "../contracts/manual-clock.ts";
-import { turn } from "../contracts/real-ports.ts";
+import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { SCOPE, T0 } from "./ledgers.ts";
+import { SCOPE, T0 } from "../support/traps/ledgers.ts";
 
 const folder = useTemporaryFolder("trap");
 
@@ -33,7 +33,7 @@ async function commitVersions(name: string, versions: readonly (readonly SinkRow
   await sink.prepare();
   for (const [index, rows] of versions.entries()) {
     clock.advance(durationMs(1));
-    const key = recordKey(`k${index}`);
+    const key = asRecordKey(`k${index}`);
     const object = { bucket: "b", key: "orders.csv", sequencer: `${index + 1}`, removed: false };
     const effects = rows.map((row) => ({ kind: "upsert", table: "orders", row }) as const);
     const writes = sink.plan(effects, { key, object, eventTime: clock.now() });

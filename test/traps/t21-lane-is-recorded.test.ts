@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { recordKey } from "../../src/core/record-state.ts";
 import { addMs, durationMs, epochMs, minutes } from "../../src/core/units.ts";
 import {
   type LaneDecision,
@@ -8,6 +7,7 @@ import {
   observe,
   startWatermark,
 } from "../../src/ingest/policy/watermark.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 
@@ -97,7 +97,7 @@ test("T21: the consumer writes lane and watermark down with the commit", async (
   await world.pass(1_000);
   expect(lanes).toEqual(["new live", "old late"]);
   const scope = { pipeline: "test", generation: 0 };
-  const view = await world.ledger.show(scope, recordKey(keys[1] ?? ""));
+  const view = await world.ledger.show(scope, asRecordKey(keys[1] ?? ""));
   expect(JSON.stringify(view)).toContain(`\\"lane\\":\\"late\\"`);
   expect(JSON.stringify(view)).toContain(`\\"watermark\\":${watermark}`);
 });

@@ -1,12 +1,19 @@
 import { expect, test } from "vitest";
-import { recordKey } from "../../src/core/record-state.ts";
 import { seconds } from "../../src/core/units.ts";
-import { claimOne, commitOne, failOne, fenceIn, onEveryLedger, SCOPE } from "./ledgers.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
+import {
+  claimOne,
+  commitOne,
+  failOne,
+  fenceIn,
+  onEveryLedger,
+  SCOPE,
+} from "../support/traps/ledgers.ts";
 
 onEveryLedger("T23: the log is append-only and its entries have names of their own", (fresh) => {
   test("a second status and a second attempt stand beside the first", async () => {
     const world = fresh();
-    const look = async () => (await world.ledger.show(SCOPE, recordKey("a")))?.entries ?? [];
+    const look = async () => (await world.ledger.show(SCOPE, asRecordKey("a")))?.entries ?? [];
     const failed = fenceIn(await claimOne(world, "a"));
     await failOne(world, "a", failed);
     const before = await look();

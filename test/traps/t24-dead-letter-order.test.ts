@@ -2,7 +2,7 @@
 // a process may die between any two. All readers see one dead letter then, and never none.
 
 import { expect, test } from "vitest";
-import { PermanentError } from "../../src/ingest/handler-errors.ts";
+import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 import { listIn, runRedrive, SCOPE } from "../support/dead-letter-world.ts";
 

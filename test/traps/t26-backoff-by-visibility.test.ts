@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { SQS_VISIBILITY_MS_MAX } from "../../src/core/limits.ts";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { hours, seconds } from "../../src/core/units.ts";
-import { DEFAULTS, TIMEOUT_MS_MAX } from "../../src/ingest/define-pipeline.ts";
 import { grantedDelayMs, retryDelayMs } from "../../src/ingest/policy/retry.ts";
+import { DEFAULTS, TIMEOUT_MS_MAX } from "../../src/ingest/spec/define-pipeline.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
-import { claimOne, failOne, fenceIn, onEveryLedger } from "./ledgers.ts";
+import { claimOne, failOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";
 
 const ALMOST_ONE = 1 - 2 ** -53;
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { days, durationMs, seconds } from "../../src/core/units.ts";
-import { DEFAULTS } from "../../src/ingest/define-pipeline.ts";
 import { queueFindings, receivesLeast } from "../../src/ingest/policy/queue-check.ts";
+import { DEFAULTS } from "../../src/ingest/spec/define-pipeline.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
-import { claimOne, failOne, fenceIn, onEveryLedger } from "./ledgers.ts";
+import { claimOne, failOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";
 
 const ARN = "arn:aws:sqs:eu-west-1:000000000000:orders";
 

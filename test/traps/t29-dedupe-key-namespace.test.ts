@@ -8,7 +8,7 @@ import {
   envelopeKey,
   messageDedupId,
   payloadDigest,
-} from "../../src/core/envelope.ts";
+} from "../../src/core/events/envelope.ts";
 
 const SCENE = "landsat-2025-12-04T00:00Z";
 

@@ -2,7 +2,7 @@
 // no id, no source, no time and no payload.
 
 import { describe, expect, test } from "vitest";
-import { decodeBody } from "../../src/core/decode/decode.ts";
+import { decodeBody } from "../../src/core/events/decode/decode.ts";
 
 const LOOSE = {
   dedupe_key: "landsat-2025-12-04T00:00Z",

@@ -1,9 +1,16 @@
 import { expect, test } from "vitest";
-import { RETENTION_MS_DEFAULT, recordKey } from "../../src/core/record-state.ts";
 import { days, durationMs, hours } from "../../src/core/units.ts";
+import { asRecordKey, RETENTION_MS_DEFAULT } from "../../src/ledger/record-state.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createManualClock } from "../contracts/manual-clock.ts";
-import { claimOne, commitOne, fenceIn, onEveryLedger, SCOPE, T0 } from "./ledgers.ts";
+import {
+  claimOne,
+  commitOne,
+  fenceIn,
+  onEveryLedger,
+  SCOPE,
+  T0,
+} from "../support/traps/ledgers.ts";
 
 onEveryLedger("T32: the ledger remembers longer than any queue", (fresh) => {
   test("a message redriven after 14 days in each of two queues is a duplicate", async () => {
@@ -21,7 +28,7 @@ onEveryLedger("T32: the ledger remembers longer than any queue", (fresh) => {
     expect(await world.ledger.purge(100)).toBe(0);
     expect(await claimOne(world, "a")).toMatchObject({ kind: "duplicate" });
     world.clock.advance(durationMs(1));
-    expect(await world.ledger.show(SCOPE, recordKey("a"))).toBeUndefined();
+    expect(await world.ledger.show(SCOPE, asRecordKey("a"))).toBeUndefined();
     expect(await claimOne(world, "a")).toMatchObject({ kind: "claimed", attempt: 1 });
   });
 });

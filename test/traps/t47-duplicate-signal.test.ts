@@ -2,7 +2,7 @@
 // and attributes never decide whether a message is one.
 
 import { describe, expect, test } from "vitest";
-import { messageDedupId } from "../../src/core/envelope.ts";
+import { messageDedupId } from "../../src/core/events/envelope.ts";
 import { perEntity } from "../../src/produce/group-strategy.ts";
 import { METRICS } from "../../src/produce/metrics.ts";
 import { createProducer } from "../../src/produce/producer.ts";

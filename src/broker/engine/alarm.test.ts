@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { turns } from "../../../test/bench-model/engine-bench.ts";
-import { ManualClock } from "../../../test/bench-model/manual-clock.ts";
+import { turns } from "../../../test/support/broker/engine-bench.ts";
+import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { epochMs } from "../../core/units.ts";
 import { Alarm } from "./alarm.ts";
 

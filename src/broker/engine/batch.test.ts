@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createSeededRandom } from "../../../test/bench-model/seeded-random.ts";
+import { createSeededRandom } from "../../../test/support/seeded-random.ts";
 import { InvariantError } from "../../core/assert.ts";
 import type { MessageHead } from "../../core/broker-change.ts";
 import { epochMs } from "../../core/units.ts";

@@ -7,10 +7,10 @@ import { type Outcome, refuse } from "../model/fault.ts";
 import { FaultPlan } from "../model/fault-plan.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
 import type { Broker } from "./broker.ts";
-import { Courier } from "./courier.ts";
 import { Engine, type EnginePorts } from "./engine.ts";
-import type { Job } from "./job.ts";
-import { Seal } from "./seal.ts";
+import { Courier } from "./http-delivery.ts";
+import { Seal } from "./notification-signer.ts";
+import type { Job } from "./pending-operation.ts";
 
 /** Bodies kept in memory beside the disk; more waits on disk alone. */
 const CONTENT_CACHE_BYTES_MAX = 262_144;

@@ -1,11 +1,11 @@
 import { getEventListeners } from "node:events";
 import { expect, test, vi } from "vitest";
-import { EngineBench, turns, watch } from "../../../test/bench-model/engine-bench.ts";
-import { arn, entry, inGroup, receiveInput } from "../../../test/bench-model/model-bench.ts";
+import { EngineBench, turns, watch } from "../../../test/support/broker/engine-bench.ts";
+import { arn, entry, inGroup, receiveInput } from "../../../test/support/broker/model-bench.ts";
 import { durationMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
-import { DedupWindow } from "../model/dedup-window.ts";
+import { DedupWindow } from "../model/sqs/dedup-window.ts";
 
 function sendInput(queue: string, ...bodies: string[]) {
   return { queue, entries: bodies.map((body) => entry(body)), batch: true };

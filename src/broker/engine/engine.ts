@@ -7,9 +7,9 @@
 //   W3. When a commit fails, everybody in it is told so, and the models are thrown away: they know
 //       things that the store does not. They are read anew from the store after a pause, whether
 //       anybody asks or not: move tasks and housekeeping have nobody who would ask for them.
-//   W4. While a commit is under way, what arrives is gathered for the next batch. That may run, and
-//       its commit may be asked for, before the former has ended (flights.ts): the models are ahead
-//       of the store, and W1 holds back even the answers of what only looked at them.
+//   W4. While a commit is in flight, new requests are collected for the next batch. That batch may
+//       run, and its commit may start, before the previous one has ended (in-flight-commits.ts).
+//       The models are then ahead of the store, so W1 holds back even the answers of mere reads.
 //   W5. Message numbers are reserved ahead, a block at a time: the store knows of no number that is
 //       in use and not reserved, and a restart goes on behind the block. Numbers have gaps then,
 //       and are never given twice; most commits need not write the counter.
@@ -37,16 +37,16 @@ import {
   nextHouseworkAt,
   sweepGarbage,
 } from "../model/housekeeping.ts";
-import { nextMoveAt, runMoveTasks } from "../model/move-task.ts";
-import { nextOutgoingAt } from "../model/outgoing.ts";
-import { runReplays } from "../model/replay.ts";
-import { settleWaiting } from "../model/settle-waiting.ts";
+import { nextOutgoingAt } from "../model/sns/pending-http.ts";
+import { runReplays } from "../model/sns/replay.ts";
+import { settleWaiting } from "../model/sqs/answer-long-polls.ts";
+import { nextMoveAt, runMoveTasks } from "../model/sqs/move-tasks/move-task.ts";
 import { Alarm } from "./alarm.ts";
 import { Batch } from "./batch.ts";
 import { ContentCache } from "./content-cache.ts";
-import { type Flight, Flights } from "./flights.ts";
-import type { Answered, Job } from "./job.ts";
+import { type Flight, Flights } from "./in-flight-commits.ts";
 import { ModelTime } from "./model-time.ts";
+import type { Answered, Job } from "./pending-operation.ts";
 import { recover } from "./recovery.ts";
 import { runStep } from "./run-step.ts";
 import { LISTING_OPERATIONS } from "./s3-steps.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ManualClock } from "../../../test/bench-model/manual-clock.ts";
+import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { ModelTime } from "./model-time.ts";
 
 test("it is the machine's time while nobody meddles with it", () => {

@@ -1,7 +1,7 @@
 // Operations on objects that run in one batch: each sees what those before it did, listings too.
 
 import { expect, test } from "vitest";
-import { EngineBench } from "../../../test/bench-model/engine-bench.ts";
+import { EngineBench } from "../../../test/support/broker/engine-bench.ts";
 import type { Origin, S3Value } from "../model/s3/s3-operations.ts";
 import type { Broker } from "./broker.ts";
 

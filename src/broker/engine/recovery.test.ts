@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { EngineBench } from "../../../test/bench-model/engine-bench.ts";
-import { arn, entry, inGroup } from "../../../test/bench-model/model-bench.ts";
-import { createSeededRandom } from "../../../test/bench-model/seeded-random.ts";
+import { EngineBench } from "../../../test/support/broker/engine-bench.ts";
+import { arn, entry, inGroup } from "../../../test/support/broker/model-bench.ts";
+import { createSeededRandom } from "../../../test/support/seeded-random.ts";
 import { durationMs } from "../../core/units.ts";
-import { dedupDigest } from "../model/dedup-window.ts";
 import type { Delivery } from "../model/operations.ts";
+import { dedupDigest } from "../model/sqs/dedup-window.ts";
 
 const QUEUES = ["q", "dead", "q.fifo", "dead.fifo"];
 

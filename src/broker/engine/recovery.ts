@@ -5,18 +5,19 @@
 //   Y2. The same store gives the same broker, whenever and however often it is read; only what was
 //       found damaged meanwhile is left out (set-aside.ts).
 
+import type { StoredDocument } from "../../core/broker-change.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
-import type { BrokerStore, StoredDocument } from "../../ports/broker-store.ts";
+import type { BrokerStore } from "../../ports/broker-store.ts";
 import { type BrokerIdentity, BrokerState } from "../model/broker-state.ts";
-import type { MoveTask } from "../model/move-tasks.ts";
-import type { QueueRecord } from "../model/queue.ts";
-import type { ReceiveAttempt } from "../model/receive-attempt.ts";
 import type { BucketRecord } from "../model/s3/bucket.ts";
-import type { SubscriptionRecord } from "../model/subscription.ts";
-import { createOutbox } from "../model/subscription-operations.ts";
-import type { TopicRecord } from "../model/topic.ts";
-import type { SigningIdentity } from "../model/topic-contract.ts";
+import type { SubscriptionRecord } from "../model/sns/subscription.ts";
+import { createOutbox } from "../model/sns/subscription-operations.ts";
+import type { TopicRecord } from "../model/sns/topic.ts";
+import type { SigningIdentity } from "../model/sns/topic-operations-contract.ts";
+import type { MoveTask } from "../model/sqs/move-tasks/move-tasks.ts";
+import type { QueueRecord } from "../model/sqs/queue.ts";
+import type { ReceiveAttempt } from "../model/sqs/receive-attempt.ts";
 import type { SetAside } from "./set-aside.ts";
 
 export interface Recovered {

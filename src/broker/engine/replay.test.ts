@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createTopicWorld, type TopicWorld } from "../../../test/support/topic-world.ts";
-import { formatInstant } from "../../core/rfc3339.ts";
+import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import { epochMs } from "../../core/units.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
-import { EngineBench } from "../../../test/bench-model/engine-bench.ts";
-import { arn, entry } from "../../../test/bench-model/model-bench.ts";
+import { EngineBench } from "../../../test/support/broker/engine-bench.ts";
+import { arn, entry } from "../../../test/support/broker/model-bench.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";

@@ -6,10 +6,10 @@
 import { isCorruption } from "../../core/errors.ts";
 import type { BrokerState } from "../model/broker-state.ts";
 import type { Outcome } from "../model/fault.ts";
-import type { Waiting } from "../model/receive.ts";
+import type { Waiting } from "../model/sqs/receive.ts";
 import type { Step } from "../model/step.ts";
 import type { Batch } from "./batch.ts";
-import type { Job } from "./job.ts";
+import type { Job } from "./pending-operation.ts";
 import { S3_STEPS } from "./s3-steps.ts";
 import { STEPS } from "./steps.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { EngineBench, turns } from "../../../test/bench-model/engine-bench.ts";
-import { arn, entry, inGroup } from "../../../test/bench-model/model-bench.ts";
+import { EngineBench, turns } from "../../../test/support/broker/engine-bench.ts";
+import { arn, entry, inGroup } from "../../../test/support/broker/model-bench.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { durationMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";

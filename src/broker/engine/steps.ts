@@ -1,15 +1,38 @@
 // Steps: which function of the model answers which operation.
 
-import { getQueueAttributes } from "../model/attribute-view.ts";
 import type { BrokerState } from "../model/broker-state.ts";
-import { deleteMessages } from "../model/delete.ts";
 import type { Outcome } from "../model/fault.ts";
-import { cancelMoveTask, listMoveTasks, startMoveTask } from "../model/move-task-operations.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
-import { settleOutgoing, takeOutgoing } from "../model/outgoing.ts";
-import { addPermission, removePermission } from "../model/permissions.ts";
-import { publish } from "../model/publish.ts";
-import { countQueues, listDeadLetterSources, listQueues, peek } from "../model/queue-lists.ts";
+import { settleOutgoing, takeOutgoing } from "../model/sns/pending-http.ts";
+import { publish } from "../model/sns/publish.ts";
+import { findSigningIdentity, keepSigningIdentity } from "../model/sns/signing-identity.ts";
+import {
+  confirmSubscription,
+  getSubscriptionAttributes,
+  setSubscriptionAttribute,
+  subscribe,
+  unsubscribe,
+} from "../model/sns/subscription-operations.ts";
+import { countTopics, listSubscriptions, listTopics } from "../model/sns/topic-lists.ts";
+import {
+  createTopic,
+  deleteTopic,
+  getTopicAttributes,
+  listTopicTags,
+  setTopicAttribute,
+  tagTopic,
+  untagTopic,
+} from "../model/sns/topic-operations.ts";
+import { addTopicPermission, removeTopicPermission } from "../model/sns/topic-permissions.ts";
+import { getQueueAttributes } from "../model/sqs/attribute-view.ts";
+import { deleteMessages } from "../model/sqs/delete.ts";
+import {
+  cancelMoveTask,
+  listMoveTasks,
+  startMoveTask,
+} from "../model/sqs/move-tasks/move-task-operations.ts";
+import { addPermission, removePermission } from "../model/sqs/permissions.ts";
+import { countQueues, listDeadLetterSources, listQueues, peek } from "../model/sqs/queue-lists.ts";
 import {
   createQueue,
   deleteQueue,
@@ -19,30 +42,11 @@ import {
   setQueueAttributes,
   tagQueue,
   untagQueue,
-} from "../model/queue-operations.ts";
-import { receive, type Waiting } from "../model/receive.ts";
-import { send } from "../model/send.ts";
-import { findSigningIdentity, keepSigningIdentity } from "../model/signing-identity.ts";
+} from "../model/sqs/queue-operations.ts";
+import { receive, type Waiting } from "../model/sqs/receive.ts";
+import { send } from "../model/sqs/send.ts";
+import { changeVisibility } from "../model/sqs/visibility.ts";
 import type { Step } from "../model/step.ts";
-import {
-  confirmSubscription,
-  getSubscriptionAttributes,
-  setSubscriptionAttribute,
-  subscribe,
-  unsubscribe,
-} from "../model/subscription-operations.ts";
-import { countTopics, listSubscriptions, listTopics } from "../model/topic-lists.ts";
-import {
-  createTopic,
-  deleteTopic,
-  getTopicAttributes,
-  listTopicTags,
-  setTopicAttribute,
-  tagTopic,
-  untagTopic,
-} from "../model/topic-operations.ts";
-import { addTopicPermission, removeTopicPermission } from "../model/topic-permissions.ts";
-import { changeVisibility } from "../model/visibility.ts";
 import { S3_STEPS } from "./s3-steps.ts";
 
 type StepOf<K extends OperationName> = (

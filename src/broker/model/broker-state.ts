@@ -11,16 +11,16 @@ import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DELETED_NAME_WAIT_MS } from "../../core/limits.ts";
 import { addMs, type EpochMs } from "../../core/units.ts";
 import { FaultPlan } from "./fault-plan.ts";
-import { MessageSlab } from "./message-slab.ts";
-import { MoveTasks } from "./move-tasks.ts";
-import { Queue, type QueueRecord } from "./queue.ts";
-import { settingsOf } from "./queue-settings.ts";
-import { createReceiptHandles, type ReceiptHandles } from "./receipt-handle.ts";
-import type { ReceiveAttempt } from "./receive-attempt.ts";
 import type { BucketRecord } from "./s3/bucket.ts";
+import { Topics } from "./sns/topics.ts";
+import { MoveTasks } from "./sqs/move-tasks/move-tasks.ts";
+import { Queue, type QueueRecord } from "./sqs/queue.ts";
+import { settingsOf } from "./sqs/queue-settings.ts";
+import { createReceiptHandles, type ReceiptHandles } from "./sqs/receipt-handle.ts";
+import type { ReceiveAttempt } from "./sqs/receive-attempt.ts";
+import { MessageSlab } from "./sqs/schedule/message-slab.ts";
+import { WaitingReceives } from "./sqs/waiting-receives.ts";
 import type { Step } from "./step.ts";
-import { Topics } from "./topics.ts";
-import { WaitingReceives } from "./waiting-receives.ts";
 
 export interface BrokerIdentity {
   readonly account: string;

@@ -1,6 +1,6 @@
 // Faults: the expected refusals of the broker. The wire turns each into AWS's own code and status.
 
-/** Every way the broker can refuse; broker/wire/faults.ts maps each to what AWS answers. */
+/** Every way the broker can refuse; broker/wire/sqs/sqs-errors.ts maps each to what AWS answers. */
 export type FaultName =
   | "AccessDenied"
   | "AuthorizationError"

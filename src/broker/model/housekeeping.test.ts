@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { entry, inGroup, ModelBench } from "../../../test/bench-model/model-bench.ts";
+import { entry, inGroup, ModelBench } from "../../../test/support/broker/model-bench.ts";
 import { bringsHousework, keepHouse, nextHouseworkAt, sweepGarbage } from "./housekeeping.ts";
 
 test("an idle broker has nothing to wait for (K2)", () => {

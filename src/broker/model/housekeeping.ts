@@ -12,10 +12,10 @@ import {
 } from "../../core/limits.ts";
 import { addMs, type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
-import type { Queue } from "./queue.ts";
-import { forgetAttempt } from "./receive-attempt.ts";
+import { keepTopics, nextTopicHousework } from "./sns/topic-housekeeping.ts";
+import type { Queue } from "./sqs/queue.ts";
+import { forgetAttempt } from "./sqs/receive-attempt.ts";
 import type { Step } from "./step.ts";
-import { keepTopics, nextTopicHousework } from "./topic-housekeeping.ts";
 
 /** How many messages on disk one step erases at the most. */
 const GARBAGE_PER_STEP_MAX = 500;

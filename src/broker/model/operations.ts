@@ -8,7 +8,7 @@
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import type { Fault, Outcome } from "./fault.ts";
 import type { S3Operations } from "./s3/s3-operations.ts";
-import type { SignatureVersion, TopicOperations } from "./topic-contract.ts";
+import type { SignatureVersion, TopicOperations } from "./sns/topic-operations-contract.ts";
 
 /** A message attribute as sent: `value` is text, or base64 for a Binary data type. */
 export interface MessageAttribute {

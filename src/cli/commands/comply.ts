@@ -4,9 +4,9 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { reasonOf } from "../../core/errors.ts";
-import type { ProducerUnderTest } from "../../testkit/compliance-world.ts";
+import type { ProducerUnderTest } from "../../testkit/compliance/compliance-world.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
-import { judge, withLimit } from "../judge.ts";
+import { judge, withLimit } from "../run-user-code.ts";
 
 /** How long the producer may take with one event. */
 const CALL_MS_MAX = 30_000;
@@ -24,7 +24,9 @@ export const comply = command({
   },
   async run({ argument, flags, out }) {
     const file = argument ?? "";
-    const { complianceReport, runCompliance } = await import("../../testkit/compliance.ts");
+    const { complianceReport, runCompliance } = await import(
+      "../../testkit/compliance/compliance.ts"
+    );
     const options = flags.source === undefined ? {} : { source: flags.source };
     const results = await judge(file, out, async () => {
       const producer = withLimit(await loadProducer(file), CALL_MS_MAX);

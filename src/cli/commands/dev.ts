@@ -3,16 +3,16 @@
 import { resolve } from "node:path";
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
 import { systemClock } from "../../platform/system-clock.ts";
-import type { Feed } from "../../run/feed.ts";
-import type { RunningDev } from "../../run/start-dev.ts";
+import type { Feed } from "../../run/dev/feed.ts";
+import type { RunningDev } from "../../run/dev/start-dev.ts";
 import { command, EXIT_OK, type Flags, text, toggle, UsageError } from "../command.ts";
-import { readJsonFile } from "../json-file.ts";
-import { describeFailure } from "../output.ts";
-import { createReporter, type PipelineReporter } from "../pipeline-reporter.ts";
 import { runUntilStopped } from "../run-until-stopped.ts";
-import { settingFlags, settingsFrom } from "../setting-flags.ts";
+import { describeFailure } from "../screen/output.ts";
+import { createReporter, type PipelineReporter } from "../screen/pipeline-reporter.ts";
+import { whatToTry } from "../screen/what-to-try.ts";
 import { stopSignal } from "../stop-signals.ts";
-import { whatToTry } from "../what-to-try.ts";
+import { readJsonFile } from "../words/json-file.ts";
+import { settingFlags, settingsFrom } from "../words/setting-flags.ts";
 import { PIPELINE_FILE } from "./run.ts";
 
 const flags: Flags = {
@@ -31,15 +31,15 @@ export const dev = command({
   async run({ argument: file = "", flags, out }) {
     const stopped = stopSignal();
     // Loaded here, so that help and refusals need not wait for it.
-    const { loadPipeline } = await import("../../run/load-pipeline.ts");
+    const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
     const pipeline = await loadPipeline(file);
     const folder: string | undefined = flags["watch-folder"];
     checkBucket(pipeline.source.bucket, { "watch-folder": folder, feed: flags.feed });
     const faults = faultsOf(flags.faults);
     const [{ startDev }, { fillSettings }, { loadFeed }] = await Promise.all([
-      import("../../run/start-dev.ts"),
+      import("../../run/dev/start-dev.ts"),
       import("../../run/config.ts"),
-      import("../../run/feed.ts"),
+      import("../../run/dev/feed.ts"),
     ]);
     const feed = flags.feed === undefined ? null : await loadFeed(flags.feed);
     const settings = fillSettings("dev", settingsFrom("dev", flags));
@@ -106,8 +106,8 @@ async function startSources(
   },
 ) {
   const [{ createInbox }, { runFeed }] = await Promise.all([
-    import("../../run/inbox.ts"),
-    import("../../run/feed.ts"),
+    import("../../run/dev/inbox.ts"),
+    import("../../run/dev/feed.ts"),
   ]);
   const ports = { clock: systemClock };
   const stopping = new AbortController();

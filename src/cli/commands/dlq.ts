@@ -15,7 +15,7 @@ import {
   UsageError,
   wholeNumber,
 } from "../command.ts";
-import { createLiveScreen } from "../live-screen.ts";
+import { createLiveScreen } from "../screen/live-screen.ts";
 import { stopSignal } from "../stop-signals.ts";
 
 const GENERATION_MAX = 1_000_000;
@@ -91,9 +91,9 @@ function filterOf(flags: FilterFlags) {
 /** Loaded here, so that other commands need not wait for it. */
 async function load() {
   const [site, list, words, { systemPorts }] = await Promise.all([
-    import("../dead-letter-site.ts"),
-    import("../../ingest/dead-letter-list.ts"),
-    import("../dead-letter-text.ts"),
+    import("../reports/dead-letter-session.ts"),
+    import("../../ingest/dead-letters/dead-letter-list.ts"),
+    import("../reports/dead-letter-text.ts"),
     import("../../platform/index.ts"),
   ]);
   return { ...site, ...list, words, ports: systemPorts };
@@ -216,7 +216,7 @@ export const dlqRedrive = command({
   },
   async run({ flags, out }) {
     const { openDeadLetterSite, listDeadLetters, words, ports } = await load();
-    const { redrive } = await import("../../ingest/redrive.ts");
+    const { redrive } = await import("../../ingest/dead-letters/redrive.ts");
     const site = await openDeadLetterSite(flags);
     const live = out.terminal && !flags.json && !flags["dry-run"];
     const screen = live ? createLiveScreen(process.stdout) : null;
@@ -283,7 +283,7 @@ export const dlqDrop = command({
       throw new UsageError("dlq drop deletes for good: see with --dry-run what, then say --yes.");
     }
     const { openDeadLetterSite, words, ports } = await load();
-    const { dropDeadLetters } = await import("../../ingest/drop-dead-letters.ts");
+    const { dropDeadLetters } = await import("../../ingest/dead-letters/drop-dead-letters.ts");
     const site = await openDeadLetterSite(flags);
     try {
       const scope = site.theScope();

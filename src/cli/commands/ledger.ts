@@ -1,9 +1,9 @@
 // tidegate ledger: makes, checks, shows and counts a ledger by its URL.
 
 import { command, EXIT_FAILED, EXIT_OK, type ExitCode, text, wholeNumber } from "../command.ts";
-import type { LedgerReport } from "../ledger-reports.ts";
-import type { Output } from "../output.ts";
-import { required } from "../required-flag.ts";
+import type { LedgerReport } from "../reports/ledger-reports.ts";
+import type { Output } from "../screen/output.ts";
+import { required } from "../words/required-flag.ts";
 
 const GENERATION_MAX = 1_000_000;
 
@@ -16,7 +16,7 @@ const url = text(
 /** Loaded here, so that other commands need not wait for it. */
 async function loadReports() {
   const [reports, { systemPorts }] = await Promise.all([
-    import("../ledger-reports.ts"),
+    import("../reports/ledger-reports.ts"),
     import("../../platform/index.ts"),
   ]);
   return { ...reports, ports: systemPorts };

@@ -2,8 +2,8 @@
 // and tells how many it survived or shows the shortest that breaks it.
 
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../command.ts";
-import { judge } from "../judge.ts";
-import { createLiveScreen } from "../live-screen.ts";
+import { judge } from "../run-user-code.ts";
+import { createLiveScreen } from "../screen/live-screen.ts";
 import { PIPELINE_FILE } from "./run.ts";
 
 const SEEDS = { min: 0, max: 100_000 };
@@ -21,11 +21,11 @@ export const prove = command({
   run: ({ argument: file = "", flags, out }) =>
     judge(file, out, async () => {
       // Loaded here, so that help and refusals need not wait for it.
-      const { loadPipeline } = await import("../../run/load-pipeline.ts");
+      const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
       const pipeline = await loadPipeline(file);
-      const { findSamples } = await import("../prove-samples.ts");
+      const { findSamples } = await import("../reports/prove-samples.ts");
       const { samples, from } = await findSamples(pipeline, file, flags.samples);
-      const { handlerProof, proofText } = await import("../../testkit/prove-handler.ts");
+      const { handlerProof, proofText } = await import("../../testkit/proof/prove-handler.ts");
       const screen = out.terminal && !flags.json ? createLiveScreen(process.stdout) : null;
       const report = await handlerProof(pipeline, {
         samples,

@@ -1,12 +1,12 @@
 // tidegate run: runs a pipeline on AWS, or on any endpoint that speaks for it.
 
-import type { RunningPipeline } from "../../run/run-on-site.ts";
+import type { RunningPipeline } from "../../run/run-pipeline.ts";
 import { command, EXIT_OK, type Flags, toggle } from "../command.ts";
-import { describeFailure } from "../output.ts";
-import { createReporter } from "../pipeline-reporter.ts";
 import { runUntilStopped } from "../run-until-stopped.ts";
-import { settingFlags, settingsFrom } from "../setting-flags.ts";
+import { describeFailure } from "../screen/output.ts";
+import { createReporter } from "../screen/pipeline-reporter.ts";
 import { stopSignal } from "../stop-signals.ts";
+import { settingFlags, settingsFrom } from "../words/setting-flags.ts";
 
 export const PIPELINE_FILE = {
   name: "FILE",
@@ -26,7 +26,7 @@ export const run = command({
   async run({ argument: file = "", flags, out }) {
     const stopped = stopSignal();
     // Loaded here, so that help and refusals need not wait for it.
-    const { loadPipeline } = await import("../../run/load-pipeline.ts");
+    const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
     const pipeline = await loadPipeline(file);
     const { startPipeline } = await import("../../run/start-pipeline.ts");
     const { fillSettings } = await import("../../run/config.ts");

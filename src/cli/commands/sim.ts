@@ -2,9 +2,9 @@
 
 import { availableParallelism } from "node:os";
 import { command, EXIT_FAILED, EXIT_OK, toggle, wholeNumber } from "../command.ts";
-import { createLiveScreen } from "../live-screen.ts";
-import type { Output } from "../output.ts";
-import { runSeeds, type SeedVerdict } from "../sim-threads.ts";
+import { createLiveScreen } from "../screen/live-screen.ts";
+import type { Output } from "../screen/output.ts";
+import { runSeeds, type SeedVerdict } from "../threads/sim-threads.ts";
 
 const SEED_MAX = 999_999_999_999;
 const BAR_CELLS = 30;

@@ -4,13 +4,13 @@
 
 import { isIP } from "node:net";
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
-import type { CloudInit } from "../../cloud/init/cloud-init.ts";
+import type { CloudInit } from "../../cloud/setup/cloud-setup.ts";
 import type { Cloud } from "../../cloud/start-cloud.ts";
 import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "../command.ts";
-import { readJsonFile } from "../json-file.ts";
-import { describeFailure, type Output } from "../output.ts";
+import { describeFailure, type Output } from "../screen/output.ts";
 import { stopSignal } from "../stop-signals.ts";
 import { version } from "../version.ts";
+import { readJsonFile } from "../words/json-file.ts";
 
 const DATA_FALLBACK = ".tidegate";
 /** The same trouble is told once in this time, however many requests meet it. */

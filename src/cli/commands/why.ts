@@ -33,9 +33,9 @@ export const why = command({
   },
   async run({ argument: what = "", flags, out }) {
     const [{ findLives }, { describeLife }, { openLedger }, { systemPorts }] = await Promise.all([
-      import("../../run/event-life.ts"),
-      import("../../run/describe-life.ts"),
-      import("../../run/open-ledger.ts"),
+      import("../../run/why/event-history.ts"),
+      import("../../run/why/describe-history.ts"),
+      import("../../run/open/open-ledger.ts"),
       import("../../platform/index.ts"),
     ]);
     const named = await namedPipeline(flags.pipeline);
@@ -67,7 +67,7 @@ interface Named {
 async function namedPipeline(given: string | undefined): Promise<Named> {
   if (given === undefined) return {};
   if (!PIPELINE_FILE.test(given)) return { pipeline: given };
-  const { loadPipeline } = await import("../../run/load-pipeline.ts");
+  const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
   const { name: pipeline, source, generation } = await loadPipeline(given);
   return { pipeline, bucket: source.bucket, generation };
 }

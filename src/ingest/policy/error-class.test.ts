@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ERROR_CODES, type ErrorCode, TidegateError } from "../../core/errors.ts";
 import { hours, seconds } from "../../core/units.ts";
-import { PermanentError, RetryLater } from "../handler-errors.ts";
+import { PermanentError, RetryLater } from "../spec/handler-errors.ts";
 import { classify, verdictOf } from "./error-class.ts";
 import { ERROR_TABLE, type ErrorRow } from "./error-table.ts";
 import { fingerprintOf, messageOf, stackOf } from "./error-text.ts";

@@ -5,8 +5,8 @@
 //       which is tried again.
 //   L3. A class is a word that every store can keep.
 
+import { clampText } from "../../core/encoding/text.ts";
 import { ERROR_CODES, type ErrorCode } from "../../core/errors.ts";
-import { clampText } from "../../core/text.ts";
 import { type DurationMs, durationMs } from "../../core/units.ts";
 import { chainOf, type ErrorFacts, factsOf, memberOf, textOf } from "./error-facts.ts";
 import {

@@ -5,7 +5,7 @@
 //       process do not recognise each other's classes.
 //   F3. Every walk is bounded, as causes may form a circle and aggregates may be huge.
 
-import { clampText } from "../../core/text.ts";
+import { clampText } from "../../core/encoding/text.ts";
 
 /** Errors looked at in one thrown value: itself, its causes, and the parts of aggregates. */
 export const CHAIN_ERRORS_MAX = 32;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { TidegateError } from "../../core/errors.ts";
-import { FAILURE_MESSAGE_CHARS_MAX } from "../../core/ledger-batch.ts";
+import { FAILURE_MESSAGE_CHARS_MAX } from "../../core/limits.ts";
 import { fingerprintOf, messageOf, normalForm, STACK_CHARS_MAX, stackOf } from "./error-text.ts";
 
 /** An error as if it had been thrown elsewhere. */

@@ -6,9 +6,9 @@
 //       place in the user's code, as one message may come from several.
 //   W3. Nothing here throws (F1 of error-facts.ts).
 
-import { sha256Hex } from "../../core/hash.ts";
-import { FAILURE_MESSAGE_CHARS_MAX } from "../../core/ledger-batch.ts";
-import { clampText } from "../../core/text.ts";
+import { sha256Hex } from "../../core/encoding/hash.ts";
+import { clampText } from "../../core/encoding/text.ts";
+import { FAILURE_MESSAGE_CHARS_MAX } from "../../core/limits.ts";
 import { chainOf, textOf } from "./error-facts.ts";
 
 export const STACK_CHARS_MAX = 8_192;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { days, hours, minutes, seconds } from "../../core/units.ts";
 import type { QueueFacts } from "../../ports/queue-receiver.ts";
-import { DEFAULTS } from "../define-pipeline.ts";
+import { DEFAULTS } from "../spec/define-pipeline.ts";
 import {
   QUEUE_RULES,
   type QueueCheckInput,

@@ -4,7 +4,7 @@
 //   a record with a dead letter may go: one that SQS moved and that came back beside the letter, or
 //   one with several records, whose letters are their own.
 
-import type { Letter } from "../letter.ts";
+import type { Letter } from "../dead-letter.ts";
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "ack-after-commit";

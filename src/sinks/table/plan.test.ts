@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { SINK_FENCE } from "../../core/ledger-requests.ts";
-import { recordKey } from "../../core/record-state.ts";
+import { SINK_FENCE } from "../../core/sink-write.ts";
 import type { TableSinkSpec } from "../../core/table-spec.ts";
 import { epochMs } from "../../core/units.ts";
+import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Effect, EffectOrigin } from "../../ports/sink.ts";
 import { POSTGRES, SQLITE } from "./dialect.ts";
 import { createPlan, EFFECT_BYTES_MAX, EFFECT_ROWS_MAX } from "./plan.ts";
@@ -20,7 +20,7 @@ const SPEC: TableSinkSpec = {
   onRemoved: "delete",
   onReplaced: "delete",
 };
-const MESSAGE: EffectOrigin = { key: recordKey("k"), object: null, eventTime: epochMs(5) };
+const MESSAGE: EffectOrigin = { key: asRecordKey("k"), object: null, eventTime: epochMs(5) };
 const OBJECT: EffectOrigin = {
   ...MESSAGE,
   object: { bucket: "b", key: "o.csv", sequencer: "0a00", removed: false },

@@ -7,9 +7,9 @@
 //       same order.
 //   N4. Nothing is planned for a record with a wrong row: it is refused as a whole, with the place.
 
+import { sha256Hex } from "../../core/encoding/hash.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { sha256Hex } from "../../core/hash.ts";
-import { SINK_FENCE, type SinkWrite } from "../../core/ledger-requests.ts";
+import { SINK_FENCE, type SinkWrite } from "../../core/sink-write.ts";
 import type { ColumnType, TableSinkSpec, TableSpec } from "../../core/table-spec.ts";
 import type { ColumnValue, Effect, EffectOrigin, SinkRow } from "../../ports/sink.ts";
 import type { Dialect } from "./dialect.ts";

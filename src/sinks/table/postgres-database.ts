@@ -7,9 +7,9 @@
 
 import pg from "pg";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
-import { SQL_NO_PRIVILEGE, sqlState } from "../../core/sql-state.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
 import { type DurationMs, minutes, seconds } from "../../core/units.ts";
+import { SQL_NO_PRIVILEGE, sqlState } from "../../ledger/sql-state.ts";
 import type { BoundWrite, SinkDatabase } from "./database.ts";
 import { POSTGRES, quoted } from "./dialect.ts";
 import { type FoundColumn, layoutSteps, type Relation, rowsTable } from "./layout.ts";

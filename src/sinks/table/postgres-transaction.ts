@@ -7,7 +7,7 @@
 //       failure its state is unknown, so it is closed, which rolls back what was not sealed.
 
 import type { Pool, PoolClient } from "pg";
-import { lostTransaction } from "../../core/sql-state.ts";
+import { lostTransaction } from "../../ledger/sql-state.ts";
 
 const TRIES_MAX = 16;
 

@@ -5,8 +5,8 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
-import { isCorrupt, isUnavailable, sqliteCode } from "../../core/sqlite-code.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
+import { isCorrupt, isUnavailable, sqliteCode } from "../../ledger/sqlite-code.ts";
 import type { BoundWrite, SinkDatabase } from "./database.ts";
 import { SQLITE } from "./dialect.ts";
 import { type FoundColumn, layoutSteps, type Relation } from "./layout.ts";

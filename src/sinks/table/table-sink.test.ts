@@ -1,9 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { sinkParams } from "../../core/ledger-requests.ts";
-import { fenceOf, recordKey } from "../../core/record-state.ts";
+import { sinkParams } from "../../core/sink-write.ts";
 import type { TableSinkSpec } from "../../core/table-spec.ts";
 import { epochMs } from "../../core/units.ts";
+import { asRecordKey, fenceOf } from "../../ledger/record-state.ts";
 import { databaseAddress } from "./database.ts";
 import { SQLITE } from "./dialect.ts";
 import { layoutSteps } from "./layout.ts";
@@ -31,7 +31,7 @@ describe("names that are more than names", () => {
     for (const step of layoutSteps(SQLITE, spec.tables, () => null)) db.exec(step);
     const row = { [`${HOSTILE} '`]: "a", v: 1 };
     const object = { bucket: "b'", key: HOSTILE, sequencer: "1", removed: false };
-    const origin = { key: recordKey("k'"), object, eventTime: epochMs(1) };
+    const origin = { key: asRecordKey("k'"), object, eventTime: epochMs(1) };
     const writes = createPlan(spec, SQLITE)([{ kind: "upsert", table: HOSTILE, row }], origin);
     for (const write of writes) db.prepare(write.statement).run(...sinkParams(write, fenceOf(1)));
     const view = `"${HOSTILE.replaceAll('"', '""')}"`;

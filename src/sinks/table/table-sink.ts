@@ -6,7 +6,7 @@
 //       conditions in the statements (M1, M3 of statements.ts).
 
 import { TidegateError } from "../../core/errors.ts";
-import { sinkParams } from "../../core/ledger-requests.ts";
+import { sinkParams } from "../../core/sink-write.ts";
 import { type TableSinkSpec, tableProblems } from "../../core/table-spec.ts";
 import type { IdempotentSink, TransactionalSink } from "../../ports/sink.ts";
 import { type DatabaseAddress, databaseAddress, type SinkDatabase } from "./database.ts";

@@ -8,10 +8,11 @@ import {
   paginateScan,
 } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
-import type { LedgerScope } from "../../core/record-state.ts";
-import type { ScopeCounts, ScopeStats } from "../../core/scope-stats.ts";
-import { compareScopes, noCounts } from "../../core/scope-stats.ts";
+import type { ScopeCounts } from "../../ledger/scope-stats.ts";
+import { compareScopes, noCounts } from "../../ledger/scope-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { ScopeStats } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
 import type { Item } from "./faults.ts";
 import { conflictsIn } from "./faults.ts";
 import { parsePk } from "./record-items.ts";

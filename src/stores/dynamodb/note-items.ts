@@ -2,10 +2,10 @@
 // record-items.ts), and `np` and `nm`, by which the index finds them.
 
 import { present } from "../../core/assert.ts";
-import type { NoteKind } from "../../core/ledger-requests.ts";
-import type { StoredNote } from "../../core/note.ts";
-import type { LedgerScope } from "../../core/record-state.ts";
 import { epochMs } from "../../core/units.ts";
+import type { StoredNote } from "../../ledger/notes.ts";
+import type { NoteKind } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
 import type { Item } from "./faults.ts";
 import { ttlOf, writeOf } from "./record-items.ts";
 

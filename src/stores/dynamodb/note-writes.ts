@@ -1,4 +1,4 @@
-// Note writes: the rule of core/note.ts as conditional requests.
+// Note writes: the rule of ledger/notes.ts as conditional requests.
 //   O1. Adding is one update that counts up and replaces instant and body, on the condition that
 //       what is there is not newer; a refusal brings the item along, and with it what to ask next:
 //       to count up only, or to begin anew over an expired one. No read, and no lost count.
@@ -17,13 +17,13 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
-import type { NoteInput, NoteKind, NotePage } from "../../core/ledger-requests.ts";
-import { liveNote, mergeNote, type StoredNote } from "../../core/note.ts";
-import type { NoteStore } from "../../core/note-calls.ts";
-import type { LedgerScope } from "../../core/record-state.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
+import type { NoteStore } from "../../ledger/note-calls.ts";
+import { liveNote, mergeNote, type StoredNote } from "../../ledger/notes.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { NoteInput, NoteKind, NotePage } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
 import { conflictsIn, type Item } from "./faults.ts";
 import { inParallel } from "./in-parallel.ts";
 import { NOTE_INDEX } from "./migrations/0002-notes.ts";

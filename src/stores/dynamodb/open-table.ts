@@ -9,8 +9,8 @@
 
 import type { DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { createStoreGuard, type GuardedStore, type StoreGuard } from "../../core/store-guard.ts";
 import { type DurationMs, seconds } from "../../core/units.ts";
+import { createStoreGuard, type GuardedStore, type StoreGuard } from "../../ledger/store-guard.ts";
 import { PARALLEL_MAX } from "./in-parallel.ts";
 
 /** Where a table is; what is left out, the SDK finds as it always does. */

@@ -12,10 +12,10 @@ import {
   QueryCommand,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
+import { utf8ByteLength } from "../../core/encoding/text.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { DYNAMODB_ITEM_BYTES_MAX } from "../../core/limits.ts";
-import type { OutboxRow } from "../../core/outbox-step.ts";
-import { utf8ByteLength } from "../../core/text.ts";
+import type { OutboxRow } from "../../ports/outbox.ts";
 import { conflictsIn, type Item } from "./faults.ts";
 
 export interface OutboxTable {

@@ -1,8 +1,9 @@
 // Outbox upkeep: counting and purging a DynamoDB outbox. Both read the whole table, so seldom.
 
 import { paginateScan } from "@aws-sdk/client-dynamodb";
-import { countRows, type OutboxStats } from "../../core/outbox-stats.ts";
+import { countRows } from "../../ledger/outbox-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { OutboxStats } from "../../ports/outbox.ts";
 import { fromItem, type OutboxTable, replaceRow, type SeenRow } from "./outbox-items.ts";
 
 export interface OutboxUpkeepParts {

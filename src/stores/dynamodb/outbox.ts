@@ -7,13 +7,13 @@
 //       partition takes about a thousand writes a second.
 
 import { TidegateError } from "../../core/errors.ts";
-import { type ChangeRows, outboxChanges } from "../../core/outbox-calls.ts";
-import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
-import { createOutboxTaking, type OutboxTaking } from "../../core/outbox-taking.ts";
-import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { type ChangeRows, outboxChanges } from "../../ledger/outbox-calls.ts";
+import { createOutboxTaking, type OutboxTaking } from "../../ledger/outbox-lease.ts";
+import { stepRegister } from "../../ledger/outbox-transitions.ts";
+import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Outbox, OutboxLease, RegisterResult } from "../../ports/outbox.ts";
+import type { Outbox, OutboxLease, OutboxRow, RegisterResult } from "../../ports/outbox.ts";
 import type { Random } from "../../ports/random.ts";
 import { outboxFault } from "./faults.ts";
 import { type DynamoConnection, openTable } from "./open-table.ts";

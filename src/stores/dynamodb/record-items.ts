@@ -7,16 +7,16 @@
 
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
-import { fromColumns, toColumns } from "../../core/record-columns.ts";
+import { epochMs } from "../../core/units.ts";
+import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
+import { ABSENT, asRecordKey } from "../../ledger/record-state.ts";
 import type {
   LedgerScope,
   ObjectState,
   RecordKey,
   RecordState,
   StoredRecord,
-} from "../../core/record-state.ts";
-import { ABSENT, recordKey } from "../../core/record-state.ts";
-import { epochMs } from "../../core/units.ts";
+} from "../../ports/record.ts";
 import type { Item } from "./faults.ts";
 
 export interface RecordItemState {
@@ -121,7 +121,7 @@ export function fromObjectItem(item: Item | undefined): ObjectItemState {
   if (item === undefined) return { object: null, by: null };
   const object = {
     sequencer: present(item.seq?.S, "the sequencer of an object"),
-    appliedKey: recordKey(present(item.key?.S, "the applied key of an object")),
+    appliedKey: asRecordKey(present(item.key?.S, "the applied key of an object")),
     expiresAt: epochMs(numberIn(item, "exp")),
   };
   return { object, by: writeOf(item) };

@@ -21,18 +21,18 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
-import type { RecordItem } from "../../core/ledger-calls.ts";
-import type { NoteInput } from "../../core/ledger-requests.ts";
-import { mergeNote } from "../../core/note.ts";
-import { plainCommit } from "../../core/plain-commit.ts";
-import type { RecordResult } from "../../core/record-call.ts";
-import { stepCall } from "../../core/record-call.ts";
-import { grownLog } from "../../core/record-log.ts";
-import type { LedgerScope } from "../../core/record-state.ts";
-import { ABSENT } from "../../core/record-state.ts";
-import type { Step } from "../../core/record-step.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
+import { plainCommit } from "../../ledger/fast-commit.ts";
+import type { RecordItem } from "../../ledger/ledger-calls.ts";
+import { mergeNote } from "../../ledger/notes.ts";
+import type { RecordResult } from "../../ledger/record-call.ts";
+import { stepCall } from "../../ledger/record-call.ts";
+import { grownLog } from "../../ledger/record-log.ts";
+import { ABSENT } from "../../ledger/record-state.ts";
+import type { Step } from "../../ledger/record-transitions.ts";
+import type { NoteInput } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
 import type { Item } from "./faults.ts";
 import { conflictsIn } from "./faults.ts";
 import { fromNoteItem, notePk, toNoteItem } from "./note-items.ts";

@@ -15,7 +15,8 @@ import { statSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
-import type { BlobStore, ByteRange, Piece, StagedBlob } from "../../ports/blob-store.ts";
+import type { Piece } from "../../core/object-change.ts";
+import type { BlobStore, ByteRange, StagedBlob } from "../../ports/blob-store.ts";
 import { SharedSync } from "./shared-sync.ts";
 
 const ID_PATTERN = /^[0-9a-f]{32}$/;

@@ -2,7 +2,8 @@
 // nowhere else to put it.
 
 import { present } from "../../core/assert.ts";
-import type { BlobStore, ByteRange, Piece, StagedBlob } from "../../ports/blob-store.ts";
+import type { Piece } from "../../core/object-change.ts";
+import type { BlobStore, ByteRange, StagedBlob } from "../../ports/blob-store.ts";
 
 export function createMemoryBlobStore(): BlobStore {
   const blobs = new Map<string, Uint8Array>();

@@ -3,16 +3,15 @@
 //   M2. Heads and contents are never changed in place: what load() handed out stays as it was.
 
 import { assert, present, unreachable } from "../../core/assert.ts";
-import { TidegateError } from "../../core/errors.ts";
 import type {
-  BrokerStore,
   Change,
   DedupEntry,
   MessageContent,
   MessageHead,
   StoredDocument,
-  StoreSnapshot,
-} from "../../ports/broker-store.ts";
+} from "../../core/broker-change.ts";
+import { TidegateError } from "../../core/errors.ts";
+import type { BrokerStore, StoreSnapshot } from "../../ports/broker-store.ts";
 import { MemoryObjects } from "./object-table.ts";
 
 interface StoredMessage {

@@ -1,28 +1,28 @@
 // Memory ledger: the law and three maps. For tests, simulations and pipelines that may forget.
 
 import { TidegateError } from "../../core/errors.ts";
-import { checkRetention, checkScope } from "../../core/ledger-batch.ts";
-import type { RecordItem } from "../../core/ledger-calls.ts";
-import { ledgerCalls } from "../../core/ledger-calls.ts";
-import type { StoredNote } from "../../core/note.ts";
-import { noteCalls } from "../../core/note-calls.ts";
-import type { RecordResult } from "../../core/record-call.ts";
-import { stepCall } from "../../core/record-call.ts";
-import type { LogEntry } from "../../core/record-log.ts";
-import { decodeEntries, grownLog } from "../../core/record-log.ts";
+import type { SinkWrite } from "../../core/sink-write.ts";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { checkRetention, checkScope } from "../../ledger/batches.ts";
+import type { RecordItem } from "../../ledger/ledger-calls.ts";
+import { ledgerCalls } from "../../ledger/ledger-calls.ts";
+import { noteCalls } from "../../ledger/note-calls.ts";
+import type { StoredNote } from "../../ledger/notes.ts";
+import type { RecordResult } from "../../ledger/record-call.ts";
+import { stepCall } from "../../ledger/record-call.ts";
+import { decodeEntries, grownLog } from "../../ledger/record-log.ts";
+import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
+import { compareScopes, noCounts } from "../../ledger/scope-stats.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Ledger, ScopeStats } from "../../ports/ledger.ts";
 import type {
   Fence,
   LedgerScope,
+  LogEntry,
   ObjectState,
   RecordKey,
   StoredRecord,
-} from "../../core/record-state.ts";
-import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
-import type { ScopeStats } from "../../core/scope-stats.ts";
-import { compareScopes, noCounts } from "../../core/scope-stats.ts";
-import type { DurationMs, EpochMs } from "../../core/units.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { Ledger, SinkWrite } from "../../ports/ledger.ts";
+} from "../../ports/record.ts";
 import { createNoteStore, keepNote } from "./note-rows.ts";
 
 interface Row {

@@ -1,14 +1,14 @@
 // Note rows: notes in a map, the rule itself.
 
-import type { NoteInput } from "../../core/ledger-requests.ts";
-import { liveNote, mergeNote, noteId, type StoredNote } from "../../core/note.ts";
-import type { NoteStore } from "../../core/note-calls.ts";
-import type { LedgerScope } from "../../core/record-state.ts";
+import { compareUtf8 } from "../../core/encoding/utf8-order.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
-import { compareUtf8 } from "../../core/utf8-order.ts";
+import type { NoteStore } from "../../ledger/note-calls.ts";
+import { liveNote, mergeNote, noteId, type StoredNote } from "../../ledger/notes.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { NoteInput } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
 
-/** Adds to a note by the rule of core/note.ts. */
+/** Adds to a note by the rule of ledger/notes.ts. */
 export function keepNote(
   notes: Map<string, StoredNote>,
   note: NoteInput,

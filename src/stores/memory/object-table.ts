@@ -2,6 +2,7 @@
 //   M1. Sorted as the disk sorts them: by bucket, key in UTF-8 order, newest version first.
 
 import { assert } from "../../core/assert.ts";
+import { compareUtf8 } from "../../core/encoding/utf8-order.ts";
 import type {
   KeyPosition,
   ObjectChange,
@@ -10,7 +11,6 @@ import type {
   StoredPart,
   StoredUpload,
 } from "../../core/object-change.ts";
-import { compareUtf8 } from "../../core/utf8-order.ts";
 
 /** Where a row stands; what is left out stands before everything. */
 interface Place {

@@ -2,14 +2,14 @@
 // was registered and not sent is lost with the process.
 
 import { TidegateError } from "../../core/errors.ts";
-import { type ChangeRows, outboxChanges } from "../../core/outbox-calls.ts";
-import { countRows } from "../../core/outbox-stats.ts";
-import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
-import { createOutboxTaking } from "../../core/outbox-taking.ts";
-import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { type ChangeRows, outboxChanges } from "../../ledger/outbox-calls.ts";
+import { createOutboxTaking } from "../../ledger/outbox-lease.ts";
+import { countRows } from "../../ledger/outbox-stats.ts";
+import { stepRegister } from "../../ledger/outbox-transitions.ts";
+import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Outbox, OutboxLease } from "../../ports/outbox.ts";
+import type { Outbox, OutboxLease, OutboxRow } from "../../ports/outbox.ts";
 
 type Rows = Map<string, OutboxRow>;
 

@@ -7,7 +7,7 @@ import {
   SQL_MISSING_TABLE,
   SQL_NO_PRIVILEGE,
   sqlState,
-} from "../../core/sql-state.ts";
+} from "../../ledger/sql-state.ts";
 
 /** Classes: syntax and access rules, bad data, violated constraints. Of our making, or a sink's. */
 const OWN_FAULT = /^(42|22|23)/;

@@ -1,9 +1,9 @@
 // Ledger upkeep: counting and purging a PostgreSQL ledger.
 
 import type { Pool } from "pg";
-import type { ScopeStats } from "../../core/scope-stats.ts";
-import { scopeStatsOf } from "../../core/scope-stats.ts";
+import { scopeStatsOf } from "../../ledger/scope-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { ScopeStats } from "../../ports/ledger.ts";
 import { upkeep } from "./time-limits.ts";
 
 export interface UpkeepParts {

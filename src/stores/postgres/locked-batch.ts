@@ -2,14 +2,15 @@
 
 import type { PoolClient } from "pg";
 import { present } from "../../core/assert.ts";
-import type { RecordItem } from "../../core/ledger-calls.ts";
-import { type NoteInput, sinkParams } from "../../core/ledger-requests.ts";
-import type { RecordResult } from "../../core/record-call.ts";
-import { stepCall } from "../../core/record-call.ts";
-import { grownLog } from "../../core/record-log.ts";
-import type { Fence, ObjectState, RecordKey } from "../../core/record-state.ts";
-import { ABSENT } from "../../core/record-state.ts";
+import { sinkParams } from "../../core/sink-write.ts";
 import type { EpochMs } from "../../core/units.ts";
+import type { RecordItem } from "../../ledger/ledger-calls.ts";
+import type { RecordResult } from "../../ledger/record-call.ts";
+import { stepCall } from "../../ledger/record-call.ts";
+import { grownLog } from "../../ledger/record-log.ts";
+import { ABSENT } from "../../ledger/record-state.ts";
+import type { NoteInput } from "../../ports/ledger.ts";
+import type { Fence, ObjectState, RecordKey } from "../../ports/record.ts";
 import { sinkFault } from "./faults.ts";
 import { addNotes } from "./note-rows.ts";
 import type { KeyedObject, KeyedRecord, LedgerTables } from "./record-rows.ts";

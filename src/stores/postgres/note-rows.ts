@@ -1,15 +1,15 @@
-// Note rows: the rule of core/note.ts as one statement, so that many processes may add to a note
+// Note rows: the rule of ledger/notes.ts as one statement, so that many processes may add to a note
 // at once and none waits for a round trip of another.
 
 import type { Pool, PoolClient } from "pg";
-import type { NoteInput, NoteKind } from "../../core/ledger-requests.ts";
-import type { StoredNote } from "../../core/note.ts";
-import type { NoteStore } from "../../core/note-calls.ts";
-import type { LedgerScope } from "../../core/record-state.ts";
+import { compareUtf8 } from "../../core/encoding/utf8-order.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs, epochMs } from "../../core/units.ts";
-import { compareUtf8 } from "../../core/utf8-order.ts";
+import type { NoteStore } from "../../ledger/note-calls.ts";
+import type { StoredNote } from "../../ledger/notes.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { NoteInput, NoteKind } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
 import { untilWon } from "./transaction.ts";
 
 const COLUMNS = "kind, name, at, count, body, expires_at";

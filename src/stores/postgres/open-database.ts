@@ -1,8 +1,8 @@
 // Opening a database: the connections of a ledger or an outbox, once its tables are there.
 
 import pg from "pg";
-import { createStoreGuard, type GuardedStore, type StoreGuard } from "../../core/store-guard.ts";
 import type { DurationMs } from "../../core/units.ts";
+import { createStoreGuard, type GuardedStore, type StoreGuard } from "../../ledger/store-guard.ts";
 import { STATEMENT_MS_MAX, timeLimits } from "./time-limits.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -1,9 +1,9 @@
 // Outbox rows: the statements of the outbox's table.
 
 import type { Pool, PoolClient } from "pg";
-import { fromOutboxColumns } from "../../core/outbox-columns.ts";
-import { type OutboxStats, statsOfStates } from "../../core/outbox-stats.ts";
-import type { OutboxRow } from "../../core/outbox-step.ts";
+import { fromOutboxColumns } from "../../ledger/outbox-columns.ts";
+import { statsOfStates } from "../../ledger/outbox-stats.ts";
+import type { OutboxRow, OutboxStats } from "../../ports/outbox.ts";
 import { upkeep } from "./time-limits.ts";
 
 export type Querier = Pool | PoolClient;

@@ -6,14 +6,20 @@
 //       was taken past a row that one of them leased meanwhile is given back and taken anew.
 
 import type { PoolClient } from "pg";
-import { type ChangeRows, outboxChanges, type RowLaw } from "../../core/outbox-calls.ts";
-import { fromOutboxColumns } from "../../core/outbox-columns.ts";
-import { type OutboxRow, stepRegister } from "../../core/outbox-step.ts";
-import { RETENTION_MS_DEFAULT } from "../../core/record-state.ts";
 import type { DurationMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
+import { type ChangeRows, outboxChanges, type RowLaw } from "../../ledger/outbox-calls.ts";
+import { fromOutboxColumns } from "../../ledger/outbox-columns.ts";
+import { stepRegister } from "../../ledger/outbox-transitions.ts";
+import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Outbox, OutboxEntry, OutboxLease, RegisterResult } from "../../ports/outbox.ts";
+import type {
+  Outbox,
+  OutboxEntry,
+  OutboxLease,
+  OutboxRow,
+  RegisterResult,
+} from "../../ports/outbox.ts";
 import { outboxFault } from "./faults.ts";
 import { openDatabase } from "./open-database.ts";
 import {

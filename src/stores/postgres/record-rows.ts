@@ -2,13 +2,13 @@
 // sorted order wherever locks are taken, so that two batches wait for each other in one direction.
 
 import type { Pool, PoolClient } from "pg";
-import type { PlainCommit } from "../../core/plain-commit.ts";
-import type { RecordColumns } from "../../core/record-columns.ts";
-import { fromColumns, toColumns } from "../../core/record-columns.ts";
-import type { ObjectRef, ObjectState, RecordKey, StoredRecord } from "../../core/record-state.ts";
-import { recordKey } from "../../core/record-state.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { epochMs } from "../../core/units.ts";
+import type { PlainCommit } from "../../ledger/fast-commit.ts";
+import type { RecordColumns } from "../../ledger/record-columns.ts";
+import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
+import { asRecordKey } from "../../ledger/record-state.ts";
+import type { ObjectRef, ObjectState, RecordKey, StoredRecord } from "../../ports/record.ts";
 
 /** What the paths of a batch share. */
 export interface LedgerTables {
@@ -170,7 +170,7 @@ export async function selectObjects(
       objectName(row),
       {
         sequencer: row.sequencer,
-        appliedKey: recordKey(row.applied_key),
+        appliedKey: asRecordKey(row.applied_key),
         expiresAt: epochMs(Number(row.expires_at)),
       },
     ]),

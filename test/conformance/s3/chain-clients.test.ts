@@ -5,11 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SNS } from "@aws-sdk/client-sns";
 import { describe, expect, test } from "vitest";
-import { requirePart } from "../../requires.ts";
-import { useTemporaryFolder } from "../../support/temporary-folder.ts";
-import { useAwsCli } from "../aws-cli.ts";
-import { runChild } from "../child.ts";
-import { ACCOUNT, REGION, useBuckets } from "./buckets.ts";
+import { useAwsCli } from "../../support/aws-cli.ts";
 import {
   CHAIN_BODY,
   CHAIN_FILTER,
@@ -18,7 +14,11 @@ import {
   checkChain,
   HOST_ID,
   REQUEST_ID,
-} from "./chain-events.ts";
+} from "../../support/chain-events.ts";
+import { runChild } from "../../support/child-process.ts";
+import { requirePart } from "../../support/requires.ts";
+import { ACCOUNT, REGION, useBuckets } from "../../support/s3-buckets.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const buckets = useBuckets();
 const NOTIFICATION = (TopicArn: string) => ({

@@ -2,7 +2,13 @@
 
 import { SNS } from "@aws-sdk/client-sns";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ACCOUNT, type EventQueue, failureOf, REGION, useBuckets } from "./buckets.ts";
+import {
+  ACCOUNT,
+  type EventQueue,
+  failureOf,
+  REGION,
+  useBuckets,
+} from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 const guarded = useBuckets({ enforcePolicies: true });

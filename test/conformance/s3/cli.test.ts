@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { useAwsCli } from "../../support/aws-cli.ts";
+import { useBuckets } from "../../support/s3-buckets.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
-import { useAwsCli } from "../aws-cli.ts";
-import { useBuckets } from "./buckets.ts";
 
 const buckets = useBuckets();
 const { print: aws } = useAwsCli(buckets);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { failureOf, useBuckets } from "./buckets.ts";
+import { failureOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { ChecksumAlgorithm, ChecksumType } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { expect, test } from "vitest";
-import { failureOf, useBuckets } from "./buckets.ts";
+import { failureOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 const MIB = 1_024 ** 2;

@@ -1,6 +1,12 @@
 import type { Event, NotificationConfiguration } from "@aws-sdk/client-s3";
 import { expect, test } from "vitest";
-import { ACCOUNT, ETAG_OF_NOTHING, type EventQueue, failureOf, useBuckets } from "./buckets.ts";
+import {
+  ACCOUNT,
+  ETAG_OF_NOTHING,
+  type EventQueue,
+  failureOf,
+  useBuckets,
+} from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets({ eventBridgeQueue: "bridge" });
 

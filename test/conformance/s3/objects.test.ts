@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { type ChecksumAlgorithm, GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { expect, test } from "vitest";
-import { failureOf, textOf, useBuckets } from "./buckets.ts";
+import { failureOf, textOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 

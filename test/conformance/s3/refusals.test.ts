@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf, useBuckets } from "./buckets.ts";
+import { failureOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 

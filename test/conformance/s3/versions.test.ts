@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf, textOf, useBuckets } from "./buckets.ts";
+import { failureOf, textOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 

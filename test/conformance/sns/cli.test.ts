@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Options, useAwsCli } from "../aws-cli.ts";
-import { ACCOUNT, arnOf, REGION, useEndpoint } from "../endpoint.ts";
+import { type Options, useAwsCli } from "../../support/aws-cli.ts";
+import { ACCOUNT, arnOf, REGION, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 const { call, refusal } = useAwsCli(endpoint);

@@ -5,7 +5,13 @@ import {
   SubscribeCommand,
 } from "@aws-sdk/client-sns";
 import { expect, test } from "vitest";
-import { type Endpoint, openEndpoint, openSite, type SnsSite, TOPIC_PREFIX } from "./sns-site.ts";
+import {
+  type Endpoint,
+  openEndpoint,
+  openSite,
+  type SnsSite,
+  TOPIC_PREFIX,
+} from "../../support/sns-server.ts";
 
 type Body = Record<string, string>;
 

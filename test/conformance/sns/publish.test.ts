@@ -7,7 +7,7 @@ import {
 } from "@aws-sdk/client-sns";
 import { DeleteQueueCommand, PurgeQueueCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSite, QUEUE_PREFIX, type SnsSite, TOPIC_PREFIX } from "./sns-site.ts";
+import { openSite, QUEUE_PREFIX, type SnsSite, TOPIC_PREFIX } from "../../support/sns-server.ts";
 
 let site: SnsSite;
 let count = 0;

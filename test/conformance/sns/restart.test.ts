@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GetTopicAttributesCommand, PublishCommand, SubscribeCommand } from "@aws-sdk/client-sns";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openEndpoint, openSite, TOPIC_PREFIX } from "./sns-site.ts";
+import { openEndpoint, openSite, TOPIC_PREFIX } from "../../support/sns-server.ts";
 
 let data: string;
 beforeEach(() => {

@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { ConfirmSubscriptionCommand, SubscribeCommand } from "@aws-sdk/client-sns";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createRsaSigner } from "../../../src/platform/rsa-signer.ts";
-import { openEndpoint, openSite, type SnsSite, TOPIC_PREFIX } from "./sns-site.ts";
+import { createRsaSigner } from "../../../src/platform/certificate/rsa-signer.ts";
+import { openEndpoint, openSite, type SnsSite, TOPIC_PREFIX } from "../../support/sns-server.ts";
 
 // AWS's own validator for Node, which has no types.
 type Validate = (message: object, done: (error: Error | null) => void) => void;

@@ -19,7 +19,7 @@ import {
   UntagResourceCommand,
 } from "@aws-sdk/client-sns";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSite, QUEUE_PREFIX, type SnsSite, TOPIC_PREFIX } from "./sns-site.ts";
+import { openSite, QUEUE_PREFIX, type SnsSite, TOPIC_PREFIX } from "../../support/sns-server.ts";
 
 let site: SnsSite;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ACCOUNT, failureOf, useEndpoint } from "../endpoint.ts";
+import { ACCOUNT, failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 const OTHER = "111122223333";

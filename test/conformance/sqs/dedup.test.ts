@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { failureOf, useEndpoint } from "../endpoint.ts";
+import { failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 const WINDOW_SECONDS = 300;

@@ -1,6 +1,6 @@
 import { QueueDoesNotExist, ReceiptHandleIsInvalid } from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
-import { ACCOUNT, arnOf, failureOf, useEndpoint } from "../endpoint.ts";
+import { ACCOUNT, arnOf, failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { useEndpoint } from "../endpoint.ts";
+import { useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 

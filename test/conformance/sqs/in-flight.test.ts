@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { durationMs } from "../../../src/core/units.ts";
-import { failureOf, useEndpoint } from "../endpoint.ts";
+import { failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 const IN_FLIGHT_MAX = 120_000;

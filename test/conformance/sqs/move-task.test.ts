@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { arnOf, failureOf, useEndpoint } from "../endpoint.ts";
+import { arnOf, failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ACCOUNT, arnOf, failureOf, useEndpoint } from "../endpoint.ts";
+import { ACCOUNT, arnOf, failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 const OTHER = "111122223333";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ACCOUNT, createSdkClient, failureOf, useEndpoint } from "../endpoint.ts";
+import { ACCOUNT, createSdkClient, failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 

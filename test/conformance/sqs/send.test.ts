@@ -1,6 +1,6 @@
 import type { MessageAttributeValue } from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
-import { failureOf, useEndpoint } from "../endpoint.ts";
+import { failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 

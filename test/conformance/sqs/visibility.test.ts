@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf, useEndpoint } from "../endpoint.ts";
+import { failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 

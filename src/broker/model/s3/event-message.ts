@@ -10,7 +10,7 @@
 //   E4. Deletes tell no size and no ETag; a marker tells the ETag of nothing. Tagging tells neither
 //       size nor sequencer. A copy says that it brought no annotation along.
 
-import { formatInstant } from "../../../core/rfc3339.ts";
+import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { BucketRecord } from "./bucket.ts";

@@ -6,10 +6,10 @@
 
 import { allowsService } from "../access-policy.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Queue } from "../queue.ts";
+import type { Queue } from "../sqs/queue.ts";
 import { bucketArn } from "./event-message.ts";
+import { isTopic } from "./publish-event.ts";
 import { deny, type S3Refusal } from "./s3-fault.ts";
-import { isTopic } from "./topic-delivery.ts";
 
 export type TargetKind = "queue" | "topic" | "function";
 

@@ -6,16 +6,16 @@
 //   Y3. Faults that were asked for make an event late, or two of one; those of the queue or topic
 //       that it goes to come on top.
 
-import { utf8ByteLength } from "../../../core/text.ts";
+import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { type DurationMs, durationMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { send } from "../send.ts";
+import { send } from "../sqs/send.ts";
 import type { Step } from "../step.ts";
 import type { BucketRecord } from "./bucket.ts";
 import { eventBridgeMessage, type ObjectEvent, s3Message, testMessage } from "./event-message.ts";
 import { fitsEvent, fitsKey, mayNotify, type NotificationTarget } from "./notification-config.ts";
+import { deliverToTopic } from "./publish-event.ts";
 import type { Origin } from "./s3-operations.ts";
-import { deliverToTopic } from "./topic-delivery.ts";
 
 export function notify(
   state: BrokerState,

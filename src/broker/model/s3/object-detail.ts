@@ -1,7 +1,7 @@
 // ObjectDetail: what an object gives back besides its bytes. Stored as JSON, since the model looks
 // at little of it.
 
-import type { Checksum, ChecksumAlgorithm, ChecksumType } from "../../../core/checksum.ts";
+import type { Checksum, ChecksumAlgorithm, ChecksumType } from "../../../core/encoding/checksum.ts";
 
 export interface ObjectDetail {
   /** Headers as they were sent, by lower-case name: content-type, cache-control and their likes. */

@@ -6,8 +6,8 @@
 //   L3. Looking at one key costs one row, however many versions it has, but for a listing of
 //       versions.
 
+import { compareUtf8 } from "../../../core/encoding/utf8-order.ts";
 import type { KeyPosition } from "../../../core/object-change.ts";
-import { compareUtf8 } from "../../../core/utf8-order.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { Step } from "../step.ts";
 import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";

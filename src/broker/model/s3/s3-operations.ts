@@ -3,7 +3,7 @@
 //   O2. Bytes never pass through here. The wire stages them first, and an operation names the
 //       blobs; `dropped` names those that nobody needs any more once the answer is out.
 
-import type { Checksum } from "../../../core/checksum.ts";
+import type { Checksum } from "../../../core/encoding/checksum.ts";
 import type {
   Piece,
   StoredEntry,

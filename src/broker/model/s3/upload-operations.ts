@@ -5,8 +5,8 @@
 //   U3. Whoever lost the answer may complete again with the same parts, and is answered as before,
 //       for as long as the object is the current version of its key. Nothing happens again.
 
-import { checksumOfParts } from "../../../core/checksum.ts";
-import { md5HexOfParts } from "../../../core/hash.ts";
+import { checksumOfParts } from "../../../core/encoding/checksum.ts";
+import { md5HexOfParts } from "../../../core/encoding/hash.ts";
 import { S3_PART_BYTES_MIN } from "../../../core/limits.ts";
 import type { StoredObject, StoredPart, StoredUpload } from "../../../core/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";

@@ -2,7 +2,7 @@
 
 import type { HttpReply } from "../../../ports/http.ts";
 import type { Fault } from "../../model/fault.ts";
-import { FAULT_FACES } from "../faults.ts";
+import { FAULT_FACES } from "../sqs/sqs-errors.ts";
 
 const HEADERS: readonly string[] = [
   "Content-Type",

@@ -2,7 +2,7 @@
 
 import type { DurationMs, EpochMs } from "../../../core/units.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import type { Site } from "../call.ts";
+import type { Site } from "../protocol/call.ts";
 
 /** Time that moves only when told to. */
 export interface VirtualClock {

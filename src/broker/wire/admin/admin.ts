@@ -4,13 +4,13 @@
 //       another site unasked, and what a browser marks as coming from elsewhere is refused.
 
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import type { Site } from "../call.ts";
-import { reportFailure } from "../failure.ts";
-import { isForeignPage } from "../foreign-page.ts";
+import type { Site } from "../protocol/call.ts";
+import { reportFailure } from "../protocol/failure.ts";
+import { isForeignPage } from "../protocol/foreign-page.ts";
 import { adminError, adminFault } from "./admin-reply.ts";
 import type { AdminOptions, AdminRoute } from "./admin-route.ts";
 import { clock } from "./clock.ts";
-import { faults } from "./faults.ts";
+import { faults } from "./fault-routes.ts";
 import { health } from "./health.ts";
 import { messages } from "./messages.ts";
 import { queues } from "./queues.ts";

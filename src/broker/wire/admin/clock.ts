@@ -2,7 +2,7 @@
 
 import { TidegateError } from "../../../core/errors.ts";
 import { durationMs } from "../../../core/units.ts";
-import { decodeUtf8 } from "../utf8.ts";
+import { decodeUtf8 } from "../protocol/utf8.ts";
 import { adminError, adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute, type VirtualClock } from "./admin-route.ts";
 

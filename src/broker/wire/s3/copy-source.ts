@@ -3,8 +3,12 @@
 //   S2. Reading begins in the turn in which the source was found: what is being read is not taken
 //       away, and what is merely known may be overwritten and gone.
 
-import { type Checksum, type ChecksumAlgorithm, createChecksum } from "../../../core/checksum.ts";
-import { createDigest } from "../../../core/hash.ts";
+import {
+  type Checksum,
+  type ChecksumAlgorithm,
+  createChecksum,
+} from "../../../core/encoding/checksum.ts";
+import { createDigest } from "../../../core/encoding/hash.ts";
 import type { ByteRange, StagedBlob } from "../../../ports/blob-store.ts";
 import type { S3Outcome } from "../../model/s3/s3-fault.ts";
 import type { FoundObject } from "../../model/s3/s3-operations.ts";

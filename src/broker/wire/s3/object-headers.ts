@@ -2,8 +2,8 @@
 //   H1. Content headers and user metadata come back as they were sent, byte for byte.
 //   H2. aws-chunked is the envelope of one request and no property of the object.
 
-import type { Checksum } from "../../../core/checksum.ts";
-import { formatHttpDate } from "../../../core/http-date.ts";
+import type { Checksum } from "../../../core/encoding/checksum.ts";
+import { formatHttpDate } from "../../../core/encoding/http-date.ts";
 import type { StoredObject } from "../../../core/object-change.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";

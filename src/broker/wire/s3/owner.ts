@@ -1,7 +1,7 @@
 // The owner of every bucket and object: there is one account, and its canonical id is derived from
 // it.
 
-import { sha256Hex } from "../../../core/hash.ts";
+import { sha256Hex } from "../../../core/encoding/hash.ts";
 import type { S3Call } from "./s3-call.ts";
 import { element, text } from "./xml-output.ts";
 

@@ -1,7 +1,7 @@
 // Presigned URLs: signatures are not verified, as no credentials are, but a URL that has run out
 // has run out.
 
-import { formatInstant, parseInstant } from "../../../core/rfc3339.ts";
+import { formatInstant, parseInstant } from "../../../core/encoding/rfc3339.ts";
 import { addMs, type EpochMs, epochMs, seconds } from "../../../core/units.ts";
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";
 import { refusal } from "./s3-errors.ts";

@@ -3,7 +3,7 @@
 //       one is not looked at when the earlier is there.
 //   C2. A range that makes no sense is as good as none; one that no byte lies in is refused.
 
-import { parseHttpDate } from "../../../core/http-date.ts";
+import { parseHttpDate } from "../../../core/encoding/http-date.ts";
 import type { StoredObject } from "../../../core/object-change.ts";
 import type { ByteRange } from "../../../ports/blob-store.ts";
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";

@@ -9,11 +9,11 @@ import {
   checksumBytes,
   createChecksum,
   isChecksumAlgorithm,
-} from "../../../core/checksum.ts";
-import { createDigest, type Digest } from "../../../core/hash.ts";
+} from "../../../core/encoding/checksum.ts";
+import { createDigest, type Digest } from "../../../core/encoding/hash.ts";
 import type { StagedBlob } from "../../../ports/blob-store.ts";
 import type { S3Outcome, S3Refusal } from "../../model/s3/s3-fault.ts";
-import { decodeUtf8 } from "../utf8.ts";
+import { decodeUtf8 } from "../protocol/utf8.ts";
 import { decodeAwsChunked, malformedTrailer } from "./aws-chunked.ts";
 import { BodyFault } from "./body-fault.ts";
 import type { S3Call } from "./s3-call.ts";

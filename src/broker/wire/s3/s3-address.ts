@@ -3,8 +3,8 @@
 //       slashes folded. It names a row in a table and never a file, so that there is nothing to
 //       escape from.
 
+import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { S3_KEY_BYTES_MAX } from "../../../core/limits.ts";
-import { utf8ByteLength } from "../../../core/text.ts";
 import type { HttpRequest } from "../../../ports/http.ts";
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";
 import { refusal } from "./s3-errors.ts";

@@ -11,7 +11,7 @@ import type {
   S3Operations,
   S3Value,
 } from "../../model/s3/s3-operations.ts";
-import type { Site } from "../call.ts";
+import type { Site } from "../protocol/call.ts";
 
 /** What stays the same from request to request. */
 export interface S3Site {

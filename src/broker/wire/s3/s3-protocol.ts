@@ -3,19 +3,19 @@
 //   T1. Every answer tells the two ids of its request, the same that its events tell.
 //   T2. No credentials are checked, so a page of another site must not be able to call.
 
-import { sha256Bytes, sha256Hex } from "../../../core/hash.ts";
+import { sha256Bytes, sha256Hex } from "../../../core/encoding/hash.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import type { Origin } from "../../model/s3/s3-operations.ts";
-import type { Site } from "../call.ts";
-import { reportFailure } from "../failure.ts";
-import { isForeignPage } from "../foreign-page.ts";
-import { origin } from "../queue-url.ts";
-import { inheritedTraceHeader } from "../send-entry.ts";
+import { runS3Action } from "../faults/s3-injection.ts";
+import type { Site } from "../protocol/call.ts";
+import { reportFailure } from "../protocol/failure.ts";
+import { isForeignPage } from "../protocol/foreign-page.ts";
+import { origin } from "../sqs/queue-url.ts";
+import { inheritedTraceHeader } from "../sqs/send-entry.ts";
 import { checkPresigned } from "./presigned.ts";
 import { readAddress } from "./s3-address.ts";
 import type { S3Call, S3Site } from "./s3-call.ts";
 import { denied, refusal } from "./s3-errors.ts";
-import { runS3Action } from "./s3-injection.ts";
 import { findAction } from "./s3-routes.ts";
 
 const REQUEST_ID_DIGITS = 16;

@@ -2,7 +2,7 @@
 //   X1. Text is escaped so that any key can be told: what XML cannot hold as itself becomes a
 //       character reference, as S3 does it.
 
-import { formatInstant } from "../../../core/rfc3339.ts";
+import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import { type EpochMs, epochMs } from "../../../core/units.ts";
 import type { HttpReply } from "../../../ports/http.ts";
 

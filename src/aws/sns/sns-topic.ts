@@ -1,0 +1,41 @@
+// SNS topic: Amazon's, or any that speaks its protocol, as a producer's target.
+
+import { PublishBatchCommand, type SNSClient } from "@aws-sdk/client-sns";
+import { TidegateError } from "../../core/errors.ts";
+import { SNS_BATCH_ENTRIES_MAX, SNS_MESSAGE_BYTES_DEFAULT } from "../../core/limits.ts";
+import type { TopicPublisher } from "../../ports/topic.ts";
+import { asked } from "../request-deadline.ts";
+import { sendEntry, sendOutcomes } from "../send-batch.ts";
+
+export interface SnsTopicOptions {
+  readonly client: SNSClient;
+  readonly topicArn: string;
+  /** The topic's own MaximumMessageSize, if it was raised above 256 KiB. */
+  readonly messageBytesMax?: number;
+}
+
+const TOPIC_ARN = /^arn:[\w-]+:sns:[\w-]+:\d{12}:([\w-]{1,256}(?:\.fifo)?)$/;
+
+export function createSnsTopic(options: SnsTopicOptions): TopicPublisher {
+  const { client, topicArn, messageBytesMax = SNS_MESSAGE_BYTES_DEFAULT } = options;
+  const name = TOPIC_ARN.exec(topicArn)?.[1];
+  if (name === undefined) {
+    throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(topicArn)} is no topic ARN`);
+  }
+  return {
+    kind: "topic",
+    name,
+    fifo: name.endsWith(".fifo"),
+    // All entries of a batch together may have what one message may.
+    limits: { entriesMax: SNS_BATCH_ENTRIES_MAX, batchBytesMax: messageBytesMax, messageBytesMax },
+    async sendBatch(messages) {
+      const entries = messages.map((message, at) => {
+        return { ...sendEntry(message, at), Message: message.body };
+      });
+      const batch = { TopicArn: topicArn, PublishBatchRequestEntries: entries };
+      const command = new PublishBatchCommand(batch);
+      const answer = await asked(name, (abortSignal) => client.send(command, { abortSignal }));
+      return sendOutcomes(messages.length, answer);
+    },
+  };
+}

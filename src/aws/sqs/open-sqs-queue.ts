@@ -1,0 +1,37 @@
+// Opening an SQS queue by what people call it: its URL, its name, or its ARN, by which a redrive
+// policy names the dead-letter queue.
+
+import { GetQueueUrlCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { TidegateError } from "../../core/errors.ts";
+import { parseQueueArn } from "../../core/queue-arn.ts";
+import type { Queue } from "../../ports/queue-receiver.ts";
+import { asked } from "../request-deadline.ts";
+import { createSqsQueue } from "./sqs-queue.ts";
+
+const QUEUE_NAME = /^[\w-]{1,80}(?:\.fifo)?$/;
+
+export interface OpenSqsQueueOptions {
+  readonly client: SQSClient;
+  /** URL, name or ARN; names and ARNs are looked up where the client asks. */
+  readonly queue: string;
+}
+
+/** Finds a queue; fails with TG_QUEUE_REFUSED if there is none. URLs are taken at their word. */
+export async function openSqsQueue(options: OpenSqsQueueOptions): Promise<Queue> {
+  return createSqsQueue({ client: options.client, queueUrl: await findQueueUrl(options) });
+}
+
+/** The URL by which a queue is asked for. */
+export async function findQueueUrl({ client, queue }: OpenSqsQueueOptions): Promise<string> {
+  if (/^https?:\/\//.test(queue)) return queue;
+  const arn = parseQueueArn(queue);
+  const name = arn?.name ?? queue;
+  if (!QUEUE_NAME.test(name)) {
+    const message = `${JSON.stringify(queue)} is no name, URL or ARN of a queue`;
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  const owner = arn === null ? {} : { QueueOwnerAWSAccountId: arn.account };
+  const command = new GetQueueUrlCommand({ QueueName: name, ...owner });
+  const answer = await asked(name, (abortSignal) => client.send(command, { abortSignal }));
+  return answer.QueueUrl ?? "";
+}

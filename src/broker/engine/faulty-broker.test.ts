@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../platform/system-clock.ts";
+import { systemRandom } from "../../platform/system-random.ts";
+import { systemTurn } from "../../platform/system-turn.ts";
+import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
+import type { FaultSpec } from "../model/fault-plan.ts";
+import { createBroker } from "./create-broker.ts";
+import { disturbedBroker } from "./faulty-broker.ts";
+
+async function createWorld(...faults: Partial<FaultSpec>[]) {
+  const store = createMemoryBrokerStore();
+  const ports = { store, clock: systemClock, random: systemRandom, turn: systemTurn };
+  const broker = await createBroker(ports, { account: "000000000000", region: "us-east-1" });
+  await broker.submit("createQueue", { name: "q", attributes: {}, tags: {} });
+  for (const fault of faults) {
+    broker.faults.put({ kind: "throttle", target: { queue: "q" }, probability: 1, ...fault });
+  }
+  const disturbed = disturbedBroker(broker);
+  const entry = {
+    body: "x",
+    sizeBytes: 1,
+    attributes: null,
+    traceHeader: null,
+    groupId: null,
+    dedupId: null,
+    delayMs: null,
+  };
+  const counts = async () => {
+    const outcome = await broker.submit("countQueues", { prefix: "" });
+    return outcome.ok ? outcome.value.queues[0]?.visible : null;
+  };
+  const send = (batch: boolean) =>
+    disturbed.submit("send", { queue: "q", entries: [entry], batch });
+  return { broker, disturbed, counts, send };
+}
+
+test.each([
+  ["throttle", "Throttled"],
+  ["unavailable", "ServiceUnavailable"],
+] as const)("%s refuses in the own process before anything has happened", async (kind, name) => {
+  const { counts, send } = await createWorld({ kind });
+  expect(await send(false)).toMatchObject({ ok: false, fault: { name } });
+  expect(await counts()).toBe(0);
+});
+
+test("a dropped acknowledgement rejects, and what was asked for has happened (B1)", async () => {
+  const { counts, send } = await createWorld({ kind: "drop-acknowledgement" });
+  await expect(send(false)).rejects.toMatchObject({ code: "TG_ANSWER_DROPPED", retry: "later" });
+  expect(await counts()).toBe(1);
+});
+
+test("actions are told apart by AWS's names, batches too", async () => {
+  const { send, disturbed } = await createWorld({ actions: ["SendMessageBatch", "PurgeQueue"] });
+  expect(await send(false)).toMatchObject({ ok: true });
+  expect(await send(true)).toMatchObject({ ok: false });
+  expect(await disturbed.submit("purgeQueue", { queue: "q" })).toMatchObject({ ok: false });
+  expect(await disturbed.submit("deleteQueue", { queue: "q" })).toMatchObject({ ok: true });
+});
+
+test("what names no queue is never hit, and the broker itself is as it was (B2)", async () => {
+  const { broker, disturbed } = await createWorld({ target: { queue: "*" } });
+  const all = { prefix: "", page: null };
+  expect(await disturbed.submit("listQueues", all)).toMatchObject({ ok: true });
+  expect(await disturbed.submit("findSigningIdentity", null)).toMatchObject({ ok: true });
+  expect(await broker.submit("purgeQueue", { queue: "q" })).toMatchObject({ ok: true });
+  expect([disturbed.healthy, disturbed.account]).toEqual([true, "000000000000"]);
+});

@@ -1,0 +1,290 @@
+// Batches that begin before the commit of the one before them has ended.
+
+import { expect, test } from "vitest";
+import type { Held } from "../../../test/support/broker/engine-bench.ts";
+import { EngineBench, turns, watch } from "../../../test/support/broker/engine-bench.ts";
+import { entry } from "../../../test/support/broker/model-bench.ts";
+
+/** A broker with a queue and two commits under way, of one send each. */
+async function twoUnderWay(options: { cacheBytes?: number } = {}) {
+  const bench = await EngineBench.open(options);
+  await bench.create("q");
+  bench.store.holding = true;
+  const first = bench.send("q", entry("a"));
+  const one = await bench.store.underWay();
+  const second = bench.send("q", entry("b"));
+  const two = await bench.store.underWay();
+  return { bench, sends: [first, second].map(watch), one, two };
+}
+
+const states = (watched: readonly { state: string }[]) => watched.map(({ state }) => state);
+const putsOf = ({ changes }: Held) => changes.filter(({ kind }) => kind === "put-message").length;
+
+test("a second commit begins once as many wait as are under way, and no third (F3)", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  bench.store.holding = true;
+  const sends = ["a", "b", "c"].map((body) => bench.send("q", entry(body)));
+  const one = await bench.store.underWay();
+  sends.push(bench.send("q", entry("d")), bench.send("q", entry("e")));
+  await turns();
+  expect(bench.store.held).toHaveLength(0); // Two wait, three are under way.
+  sends.push(bench.send("q", entry("f")));
+  const two = await bench.store.underWay();
+  expect([one, two].map(putsOf)).toEqual([3, 3]);
+  sends.push(...["g", "h", "i", "j"].map((body) => bench.send("q", entry(body))));
+  await turns();
+  expect(bench.store.held).toHaveLength(0);
+  bench.store.holding = true;
+  await one.pass();
+  const three = await bench.store.underWay(); // What waited begins as soon as there is room.
+  expect(putsOf(three)).toBe(4);
+  await two.pass();
+  await three.pass();
+  await Promise.all(sends);
+});
+
+test("answers go out in order, even if the second commit were to end first (F1)", async () => {
+  const { sends, one, two } = await twoUnderWay();
+  await two.pass();
+  expect(states(sends)).toEqual(["pending", "pending"]);
+  await one.pass();
+  expect(states(sends)).toEqual(["resolved", "resolved"]);
+});
+
+test("each is answered when its own commit has ended, the second after the first", async () => {
+  const { sends, one, two } = await twoUnderWay();
+  await one.pass();
+  expect(states(sends)).toEqual(["resolved", "pending"]);
+  await two.pass();
+  expect(states(sends)).toEqual(["resolved", "resolved"]);
+});
+
+test("what only looks is told nothing before what it saw is durable (W1)", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  bench.store.holding = true;
+  const send = watch(bench.send("q", entry("a")));
+  const one = await bench.store.underWay();
+  const commits = bench.store.commits.length;
+  const look = watch(bench.ok("getQueueAttributes", { queue: "q", names: ["All"] }));
+  await turns();
+  expect([send.state, look.state]).toEqual(["pending", "pending"]);
+  await one.pass();
+  expect([send.state, look.state]).toEqual(["resolved", "resolved"]);
+  expect(bench.store.commits.length).toBe(commits + 1); // It had nothing to commit itself.
+});
+
+test("when the first fails, so does the second, and nothing of either is left (F2)", async () => {
+  const { bench, sends, one, two } = await twoUnderWay();
+  one.break();
+  await turns();
+  expect(states(sends)).toEqual(["rejected", "pending"]);
+  two.break();
+  await turns();
+  expect(states(sends)).toEqual(["rejected", "rejected"]);
+  bench.store.holding = false;
+  bench.clock.advance(250);
+  expect(await bench.receive("q")).toEqual([]);
+});
+
+test("what ran on top of a failure is refused, even if its own commit says otherwise (F2)", async () => {
+  const { bench, sends, one, two } = await twoUnderWay();
+  one.break();
+  await two.pass();
+  expect(states(sends)).toEqual(["rejected", "rejected"]);
+  bench.clock.advance(250);
+  await bench.receive("q"); // Whatever the store kept is what the broker goes on with.
+  expect(bench.broker.healthy).toBe(true);
+});
+
+test("when the second fails, the first has been told the truth", async () => {
+  const { bench, sends, one, two } = await twoUnderWay();
+  await one.pass();
+  two.break();
+  await turns();
+  expect(states(sends)).toEqual(["resolved", "rejected"]);
+  bench.clock.advance(250);
+  expect((await bench.receive("q")).map(({ body }) => body)).toEqual(["a"]);
+});
+
+test("nothing runs on top of a commit that has failed and waits for the one before it (F2)", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  await bench.create("f.fifo");
+  bench.store.holding = true;
+  const first = watch(bench.send("q", entry("a")));
+  const one = await bench.store.underWay();
+  const order = { ...entry("order"), groupId: "g", dedupId: "d" };
+  const second = watch(bench.send("f.fifo", order));
+  const two = await bench.store.underWay();
+  two.break();
+  const again = watch(bench.send("f.fifo", order)); // A duplicate of what is not there.
+  await turns();
+  await one.pass();
+  expect(states([first, second, again])).toEqual(["resolved", "rejected", "rejected"]);
+  bench.store.holding = false;
+  bench.clock.advance(250);
+  expect(await bench.receive("f.fifo")).toEqual([]);
+});
+
+test.each([
+  ["while it goes on", false],
+  ["while it closes", true],
+])("a batch that cannot be run leaves nobody behind it waiting, %s", async (_, closing) => {
+  const bench = await EngineBench.open({ cacheBytes: 0 });
+  await bench.create("q");
+  await bench.send("q", entry("a"));
+  bench.store.read = () => {
+    throw new Error("unreadable");
+  };
+  const batchMax = 1_000;
+  const receive = watch(bench.receive("q"));
+  const looks = Array.from({ length: batchMax + 200 }, () =>
+    watch(bench.ok("findQueue", { queue: "q" })),
+  );
+  if (closing) void bench.broker.close();
+  await turns(20);
+  expect(states([receive, ...looks])).not.toContain("pending");
+});
+
+test("nothing is read anew while a commit is under way, and one failure counts once (W8)", async () => {
+  const { bench, sends, one, two } = await twoUnderWay();
+  const loads = bench.store.loads;
+  one.break();
+  await turns();
+  bench.clock.advance(10_000); // Long past every pause.
+  const late = watch(bench.ok("findQueue", { queue: "q" }));
+  await turns();
+  expect([bench.store.loads, bench.broker.healthy, late.state]).toEqual([loads, false, "pending"]);
+  bench.store.holding = false;
+  two.break();
+  await turns();
+  expect([bench.store.loads, bench.broker.healthy, late.state]).toEqual([
+    loads + 1,
+    true,
+    "resolved",
+  ]);
+  expect(states(sends)).toEqual(["rejected", "rejected"]);
+});
+
+test("a failure that is told late does not lengthen the pause of the first (W8)", async () => {
+  const { bench, one, two } = await twoUnderWay();
+  one.break();
+  two.break();
+  await turns();
+  bench.store.holding = false;
+  const loads = bench.store.loads;
+  await bench.pass(249);
+  expect(bench.store.loads).toBe(loads);
+  await bench.pass(1);
+  expect(bench.store.loads).toBe(loads + 1);
+  bench.store.holding = true;
+  const lost = watch(bench.send("q", entry("lost")));
+  (await bench.store.underWay()).break();
+  await turns();
+  expect(lost.state).toBe("rejected");
+  bench.store.holding = false;
+  await bench.pass(249);
+  expect(bench.broker.healthy).toBe(false);
+  await bench.pass(1);
+  expect(bench.broker.healthy).toBe(true);
+});
+
+test("a batch that cannot read does not take back what was under way before it (W8)", async () => {
+  const bench = await EngineBench.open({ cacheBytes: 0 });
+  await bench.create("q");
+  await bench.send("q", entry("old"));
+  bench.store.holding = true;
+  const send = watch(bench.send("q", entry("new")));
+  const one = await bench.store.underWay();
+  const loads = bench.store.loads;
+  const { read } = bench.store;
+  bench.store.read = () => {
+    throw new Error("unreadable");
+  };
+  const receive = watch(bench.receive("q"));
+  await turns();
+  expect([send.state, receive.state, bench.broker.healthy]).toEqual(["pending", "rejected", false]);
+  bench.store.read = read;
+  bench.clock.advance(10_000);
+  await turns();
+  expect(bench.store.loads).toBe(loads); // Not before the commit has ended.
+  await one.pass();
+  expect(send.state).toBe("resolved");
+  expect((await bench.receive("q")).map(({ body }) => body)).toEqual(["old", "new"]);
+  expect(bench.store.loads).toBe(loads + 1);
+});
+
+test("a message whose commit is under way can be received, whole, without any cache", async () => {
+  const bench = await EngineBench.open({ cacheBytes: 0 });
+  await bench.create("q");
+  bench.store.holding = true;
+  const send = bench.send("q", entry("a"));
+  const one = await bench.store.underWay();
+  const receive = bench.receive("q");
+  const two = await bench.store.underWay();
+  expect(two.changes.map(({ kind }) => kind)).toEqual(["update-receipt"]);
+  const received = watch(receive);
+  await one.pass();
+  await send;
+  expect(received.state).toBe("pending"); // Its receive count is not durable yet (W1).
+  await two.pass();
+  expect(await receive).toMatchObject([{ body: "a", receiveCount: 1 }]);
+});
+
+test("closing waits for both commits, then closes the store", async () => {
+  const { bench, sends, one, two } = await twoUnderWay();
+  const closed = watch(bench.broker.close());
+  const idle = watch(bench.broker.idle());
+  await one.pass();
+  expect([closed.state, idle.state, bench.store.closed]).toEqual(["pending", "pending", false]);
+  await two.pass();
+  expect([closed.state, idle.state, bench.store.closed]).toEqual(["resolved", "resolved", true]);
+  expect(states(sends)).toEqual(["resolved", "resolved"]);
+});
+
+test("closing while the first fails tells both, and closes the store", async () => {
+  const { bench, sends, one, two } = await twoUnderWay();
+  const closed = watch(bench.broker.close());
+  one.break();
+  two.break();
+  await turns();
+  expect([...states(sends), closed.state]).toEqual(["rejected", "rejected", "resolved"]);
+  expect(bench.store.closed).toBe(true);
+});
+
+test("a long poll that began on top of a failed commit is refused with it (W3)", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  await bench.create("empty");
+  bench.store.holding = true;
+  const send = watch(bench.send("q", entry("a")));
+  const one = await bench.store.underWay();
+  const poll = watch(bench.poll("empty", 20_000));
+  await turns();
+  one.break();
+  await turns();
+  expect([send.state, poll.state]).toEqual(["rejected", "rejected"]);
+});
+
+test("nothing runs on top of a batch that changed objects (F4)", async () => {
+  const bench = await EngineBench.open();
+  await bench.create("q");
+  bench.store.holding = true;
+  const bucket = { bucket: "bucket", region: "us-east-1", tags: null };
+  const create = bench.broker.submit("createBucket", bucket);
+  await (await bench.store.underWay()).pass();
+  await create;
+  bench.store.holding = true;
+  const upload = { bucket: "bucket", key: "k", storageClass: "STANDARD", detail: "{}" };
+  const begin = watch(bench.broker.submit("createUpload", upload as never));
+  const one = await bench.store.underWay();
+  expect(one.changes.map(({ kind }) => kind)).toContain("put-upload");
+  const send = watch(bench.send("q", entry("a")));
+  await turns();
+  expect([bench.store.held.length, begin.state, send.state]).toEqual([0, "pending", "pending"]);
+  await one.pass();
+  await turns();
+  expect([begin.state, send.state]).toEqual(["resolved", "resolved"]);
+});

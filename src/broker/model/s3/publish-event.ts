@@ -1,0 +1,40 @@
+// Topic delivery: the seam between buckets and topics. S3 knows of a topic only what stands here.
+//   D1. An event is published in the same step as what it tells of: object, message and all copies
+//       of it are one commit.
+
+import { utf8ByteLength } from "../../../core/encoding/text.ts";
+import type { DurationMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { publish } from "../sns/publish.ts";
+import type { Step } from "../step.ts";
+import type { Origin } from "./s3-operations.ts";
+
+const SUBJECT = "Amazon S3 Notification";
+
+/** Whether an ARN names a topic of ours. */
+export function isTopic(state: BrokerState, topicArn: string): boolean {
+  return state.topics.byName.has(nameOf(state, topicArn) ?? "");
+}
+
+/** A topic that is gone, or takes no message that long, is passed over. */
+export function deliverToTopic(
+  state: BrokerState,
+  step: Step,
+  topicArn: string,
+  body: string,
+  origin: Origin,
+  lateMs?: DurationMs,
+): void {
+  const topic = nameOf(state, topicArn);
+  if (topic === null) return;
+  const sizeBytes = utf8ByteLength(body);
+  const entry = { body, sizeBytes, bodies: null, subject: SUBJECT, attributes: null };
+  const entries = [{ ...entry, groupId: null, dedupId: null }];
+  const context = { origin: origin.url, traceHeader: origin.traceHeader ?? null, lateMs };
+  publish(state, step, { topic, entries, batch: false, ...context }); // D1
+}
+
+function nameOf(state: BrokerState, topicArn: string): string | null {
+  const prefix = state.topicArnOf("");
+  return topicArn.startsWith(prefix) ? topicArn.slice(prefix.length) : null;
+}

@@ -1,0 +1,165 @@
+// Outgoing: messages on their way to http endpoints. The courier takes them, posts them and says
+// what came of it; everything that must survive a crash is decided here.
+//   G1. A message leaves its outbox only when the endpoint has taken it, when its retries are used
+//       up, or when the endpoint has refused it for good.
+//   G2. Taking counts as an attempt and is committed before the request goes out: a crash can cause
+//       a request to be repeated, never one more retry than the policy has.
+//   G3. A settlement names the attempt it is about; one that comes too late changes nothing.
+//   G4. A request to confirm a subscription is tried like a notification and then forgotten; dead
+//       letters are for notifications.
+
+import { SNS_HTTP_TIMEOUT_MS } from "../../../core/limits.ts";
+import { addMs, type DurationMs, durationMs, type EpochMs, epochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Outcome } from "../fault.ts";
+import { formatDetail, type MessageDetail, parseDetail } from "../sqs/message-detail.ts";
+import type { Queue } from "../sqs/queue.ts";
+import { emitReceipt } from "../sqs/receipt.ts";
+import { SlotState } from "../sqs/schedule/message-slab.ts";
+import type { Step } from "../step.ts";
+import { type DeliveryPolicy, effectivePolicy, retryDelayMs } from "./delivery-policy.ts";
+import type { Subscription } from "./subscription.ts";
+import { putDeadLetter } from "./topic-copy.ts";
+import type { OutgoingMessage, TopicOperations } from "./topic-operations-contract.ts";
+
+/** After this long without a settlement the request is taken for lost. */
+const ATTEMPT_MS = durationMs(SNS_HTTP_TIMEOUT_MS + 5_000);
+const SECOND_MS = 1_000;
+
+interface Outgoing extends Pick<MessageDetail, "attributes" | "unsigned" | "purpose"> {
+  readonly id: string;
+  readonly body: string;
+  readonly lateMs?: DurationMs | undefined;
+}
+
+export function putOutgoing(
+  state: BrokerState,
+  step: Step,
+  subscription: Subscription,
+  message: Outgoing,
+): void {
+  const queue = subscription.outbox as Queue;
+  const { id, body, attributes, unsigned, purpose } = message;
+  const head = {
+    seq: state.nextSeq(),
+    queue: queue.record.number,
+    sentAt: step.now,
+    dueAt: addMs(step.now, message.lateMs ?? durationMs(0)),
+    receivedAt: epochMs(0),
+    firstReceivedAt: epochMs(0),
+    receiveCount: 0,
+    group: null,
+    arrivalCount: 0,
+  };
+  queue.insert(head, step.now);
+  const plain = { traceHeader: null, dedupId: null, sourceArn: null };
+  const detail = formatDetail({ ...plain, attributes, unsigned, purpose });
+  step.emit({ kind: "put-message", head, content: { id, body, detail } });
+}
+
+function policyOf({ topic, settings }: Subscription): DeliveryPolicy {
+  return effectivePolicy(topic.settings.delivery, settings.delivery); // Changes hold at once.
+}
+
+/** When the courier has something to do next, or null. */
+export function nextOutgoingAt(state: BrokerState, now: EpochMs): EpochMs | null {
+  let earliest = Number.POSITIVE_INFINITY;
+  for (const { outbox, nextTakeAt } of state.topics.couriered) {
+    if (outbox === null || outbox.total === 0) continue;
+    const due = outbox.visible > 0 ? now : (outbox.nextDueAt ?? now);
+    earliest = Math.min(earliest, Math.max(due, nextTakeAt));
+  }
+  return earliest === Number.POSITIVE_INFINITY ? null : epochMs(Math.ceil(earliest));
+}
+
+export function takeOutgoing(
+  state: BrokerState,
+  step: Step,
+  input: { max: number },
+): Outcome<{ messages: OutgoingMessage[] }> {
+  const messages: OutgoingMessage[] = [];
+  // One from each in turn, so that an endpoint with a backlog does not keep the others waiting.
+  let idle = 0;
+  const open = [...state.topics.couriered];
+  for (const { outbox } of open) if (outbox !== null) state.advance(outbox, step);
+  for (let at = 0; open.length > 0 && messages.length < input.max && idle < open.length; at += 1) {
+    const subscription = open[at % open.length] as Subscription;
+    const message = takeOne(state, step, subscription);
+    idle = message === null ? idle + 1 : 0;
+    if (message !== null) messages.push(message);
+  }
+  return done({ messages });
+}
+
+function takeOne(
+  state: BrokerState,
+  step: Step,
+  subscription: Subscription,
+): OutgoingMessage | null {
+  const queue = subscription.outbox as Queue;
+  if (queue.visible === 0 || subscription.nextTakeAt > step.now) return null;
+  const slot = queue.openReceive(step.now).next();
+  if (slot === 0) return null;
+  queue.take(slot, step.now, addMs(step.now, ATTEMPT_MS));
+  emitReceipt(state, step, slot); // G2
+  const policy = policyOf(subscription);
+  if (policy.perSecondMax !== null) {
+    const from = Math.max(subscription.nextTakeAt, step.now - SECOND_MS);
+    subscription.nextTakeAt = from + SECOND_MS / policy.perSecondMax;
+  }
+  const seq = state.slab.seq.get(slot);
+  const content = step.read(seq);
+  const { unsigned, purpose } = parseDetail(content.detail);
+  const topicArn = state.topicArnOf(subscription.topic.record.name);
+  const { id, endpoint } = subscription.record;
+  const raw = subscription.settings.raw && purpose === undefined;
+  return {
+    subscription: id,
+    seq,
+    attempt: state.slab.receiveCount.get(slot),
+    endpoint,
+    headers: {
+      "x-amz-sns-message-type": purpose ?? "Notification",
+      "x-amz-sns-message-id": content.id,
+      "x-amz-sns-topic-arn": topicArn,
+      ...(purpose === undefined ? { "x-amz-sns-subscription-arn": `${topicArn}:${id}` } : {}),
+      ...(raw ? { "x-amz-sns-rawdelivery": "true" } : {}),
+      "content-type": policy.contentType,
+      "user-agent": "Amazon Simple Notification Service Agent",
+    },
+    body: content.body,
+    unsigned: unsigned ?? null,
+  };
+}
+
+export function settleOutgoing(
+  state: BrokerState,
+  step: Step,
+  input: TopicOperations["settleOutgoing"]["input"],
+): Outcome<null> {
+  const subscription = state.topics.subscriptions.get(input.subscription);
+  const queue = subscription?.outbox ?? null;
+  if (subscription === undefined || queue === null) return done(null);
+  const slot = queue.find(input.seq);
+  if (slot === 0 || state.slab.receiveCount.get(slot) !== input.attempt) return done(null); // G3
+  const delayMs =
+    input.result === "failed" ? retryDelayMs(policyOf(subscription).retry, input.attempt) : null;
+  if (delayMs !== null) {
+    queue.hide(slot, SlotState.inFlight, addMs(step.now, delayMs), step.now);
+    emitReceipt(state, step, slot);
+    return done(null);
+  }
+  if (input.result !== "delivered") bury(state, step, subscription, input.seq);
+  queue.remove(slot, step.now);
+  step.emit({ kind: "delete-message", seq: input.seq }); // G1
+  return done(null);
+}
+
+function bury(state: BrokerState, step: Step, subscription: Subscription, seq: number): void {
+  const content = step.read(seq);
+  const { attributes, unsigned, purpose } = parseDetail(content.detail);
+  if (purpose !== undefined) return; // G4
+  const message = { groupId: null, dedupId: null, traceHeader: null, replayed: false };
+  const copy = { body: content.body, sizeBytes: 0, attributes, unsigned };
+  putDeadLetter(state, step, subscription, message, copy);
+}

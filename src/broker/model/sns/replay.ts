@@ -1,0 +1,97 @@
+// Replay: sends what a FIFO topic has archived to one of its subscribers once more.
+//   R1. A replay goes through the archive in order, some messages a step, and remembers how far it
+//       got in the same commit: after a crash it goes on with the next one.
+//   R2. While it runs, newly published messages are not sent to the subscriber directly: the replay
+//       comes to them, too, so that the order of groups holds and none is lost. Those are no
+//       replays and do not say so.
+//   R3. It ends when it has seen the whole archive; from then on publishes are sent directly.
+
+import { parseInstant } from "../../../core/encoding/rfc3339.ts";
+import type { EpochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import type { Step } from "../step.ts";
+import { readArchived } from "./publish.ts";
+import { deliverCopy } from "./subscriber-delivery.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** How many archived messages one step looks at, at the most. */
+const REPLAYED_PER_STEP_MAX = 100;
+
+export interface Replay {
+  readonly startAt: EpochMs;
+  readonly endAt: EpochMs | null;
+  /** Number of the last message it has seen. */
+  readonly through: number;
+  /** Messages with greater numbers were published after it began (R2). */
+  readonly liveAfter: number;
+  readonly status: "Pending" | "In progress" | "Completed";
+}
+
+export interface ReplayPolicy {
+  readonly startAt: EpochMs;
+  readonly endAt: EpochMs | null;
+}
+
+/** Reads a ReplayPolicy; text says what is wrong with it. */
+export function parseReplayPolicy(text: string): ReplayPolicy | string {
+  let policy: Record<string, unknown>;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== "object" || parsed === null) return "ReplayPolicy: failed to parse JSON.";
+    policy = parsed as Record<string, unknown>;
+  } catch {
+    return "ReplayPolicy: failed to parse JSON.";
+  }
+  if (policy.PointType !== "Timestamp") return "ReplayPolicy: PointType must be Timestamp";
+  const startAt = readInstant(policy.StartingPoint);
+  if (startAt === null) return "ReplayPolicy: StartingPoint must be a timestamp";
+  const { EndingPoint: ending } = policy;
+  if (ending === undefined || ending === null || ending === "") return { startAt, endAt: null };
+  const endAt = readInstant(ending);
+  if (endAt === null) return "ReplayPolicy: EndingPoint must be a timestamp";
+  if (endAt < startAt) return "ReplayPolicy: EndingPoint must not be before StartingPoint";
+  return { startAt, endAt };
+}
+
+function readInstant(value: unknown): EpochMs | null {
+  if (typeof value !== "string") return null;
+  const instant = parseInstant(value);
+  return instant.kind === "instant" ? instant.epochMs : null;
+}
+
+/** `running` is the replay that this one takes the place of; what that held back stays live. */
+export function startReplay(
+  state: BrokerState,
+  policy: ReplayPolicy,
+  running: Replay | null,
+): Replay {
+  const liveAfter =
+    running === null ? state.sequence : Math.max(running.liveAfter, running.through);
+  return { ...policy, through: 0, liveAfter, status: "Pending" };
+}
+
+/** Lets every replay do its next piece of work. */
+export function runReplays(state: BrokerState, step: Step): void {
+  for (const subscription of [...state.topics.replaying]) runReplay(state, step, subscription);
+}
+
+function runReplay(state: BrokerState, step: Step, subscription: Subscription): void {
+  const { replay } = subscription.record;
+  if (replay === null) return;
+  const entries = subscription.topic.archive.after(replay.through, REPLAYED_PER_STEP_MAX);
+  for (const entry of entries) {
+    const live = entry.seq > replay.liveAfter; // R2
+    const inRange =
+      entry.at >= replay.startAt && (replay.endAt === null || entry.at <= replay.endAt);
+    if (live || inRange) {
+      deliverCopy(state, step, subscription, readArchived(step, entry, !live));
+    }
+  }
+  const ended = entries.length < REPLAYED_PER_STEP_MAX; // R3
+  const next: Replay = {
+    ...replay,
+    through: entries.at(-1)?.seq ?? replay.through,
+    status: ended ? "Completed" : "In progress",
+  };
+  state.topics.saveSubscription(subscription, { ...subscription.record, replay: next }, step); // R1
+}

@@ -1,0 +1,130 @@
+// TopicDelivery: one copy of a published message to one subscriber, within the publish's own step.
+//   D1. A copy is in its queue or outbox, in the subscription's dead-letter queue, or counted as
+//       dropped; it is never merely forgotten.
+//   D2. What an embedded queue does not take is its fault for good (it is gone, too small, closed
+//       to us): there is nothing to retry, and the copy goes to the dead-letter queue at once.
+//   D3. Faults that were asked for make a copy late, or two of one, but never two on a FIFO queue:
+//       its deduplication would not let the second in.
+
+import { formatInstant } from "../../../core/encoding/rfc3339.ts";
+import { utf8ByteLength } from "../../../core/encoding/text.ts";
+import { SNS_RAW_ATTRIBUTES_MAX } from "../../../core/limits.ts";
+import { durationMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import type { Queue } from "../sqs/queue.ts";
+import { formatSequenceNumber } from "../sqs/sequence-number.ts";
+import type { Step } from "../step.ts";
+import { passesFilter } from "./filter-policy.ts";
+import { SIGNATURE_BYTES, type SignatureLinks, writeNotification } from "./notification.ts";
+import { putOutgoing } from "./pending-http.ts";
+import type { Subscription } from "./subscription.ts";
+import type { Topic } from "./topic.ts";
+import { type Copy, mayDeliver, putCopy, putDeadLetter, type TopicMessage } from "./topic-copy.ts";
+
+export function deliverCopy(
+  state: BrokerState,
+  step: Step,
+  subscription: Subscription,
+  message: TopicMessage,
+): void {
+  const { record, settings } = subscription;
+  const body = message.bodies?.[record.protocol] ?? message.body;
+  if (settings.filter !== null && !passesFilter(settings.filter, message.attributes, body)) return;
+  const copy = copyFor(state, subscription, message, body);
+  if (!state.faultPlan.active) {
+    putForSubscriber(state, step, subscription, message, copy);
+    return;
+  }
+  const { name } = subscription.topic.record;
+  const late = state.faultPlan.strike("delay", "topic", name);
+  const lateMs = durationMs((message.lateMs ?? 0) + (late?.delayMs ?? 0));
+  const disturbed = { ...copy, lateMs };
+  const single = record.endpoint.endsWith(".fifo");
+  const twice = !single && state.faultPlan.strike("duplicate", "topic", name) !== null;
+  for (let left = twice ? 2 : 1; left > 0; left -= 1) {
+    putForSubscriber(state, step, subscription, message, disturbed); // D3
+  }
+}
+
+function putForSubscriber(
+  state: BrokerState,
+  step: Step,
+  subscription: Subscription,
+  message: TopicMessage,
+  copy: Copy,
+): void {
+  if (subscription.outbox !== null) {
+    putOutgoing(state, step, subscription, { ...copy, id: message.id, purpose: undefined });
+    return;
+  }
+  const queue = state.queueByArn(subscription.record.endpoint);
+  const taken = queue !== undefined && offer(state, step, subscription.topic, queue, message, copy);
+  if (!taken) putDeadLetter(state, step, subscription, message, copy); // D2
+}
+
+function copyFor(
+  state: BrokerState,
+  subscription: Subscription,
+  message: TopicMessage,
+  body: string,
+): Copy {
+  const { topic, settings } = subscription;
+  if (settings.raw) {
+    const attributes = message.replayed ? markReplayed(message.attributes) : message.attributes;
+    return { body, sizeBytes: utf8ByteLength(body), attributes, unsigned: undefined };
+  }
+  const signature = topic.fifo ? null : signatureLinks(state, topic, message.origin);
+  const topicArn = state.topicArnOf(topic.record.name);
+  const text = writeNotification({
+    messageId: message.id,
+    sequenceNumber: topic.fifo ? formatSequenceNumber(message.seq) : null,
+    topicArn,
+    subject: message.subject,
+    message: body,
+    timestamp: formatInstant(message.publishedAt),
+    signature,
+    unsubscribeUrl:
+      `${message.origin}/?Action=Unsubscribe&` +
+      `SubscriptionArn=${topicArn}:${subscription.record.id}`,
+    attributes: message.attributes,
+    replayed: message.replayed,
+  });
+  const sizeBytes = utf8ByteLength(text) + (signature === null ? 0 : SIGNATURE_BYTES);
+  return { body: text, sizeBytes, attributes: null, unsigned: signature?.version };
+}
+
+function markReplayed(attributes: TopicMessage["attributes"]) {
+  return { ...attributes, Replayed: { type: "String", value: "true" } };
+}
+
+/** Null where the broker was given nobody to sign with. */
+export function signatureLinks(
+  state: BrokerState,
+  topic: Topic,
+  origin: string,
+): SignatureLinks | null {
+  const { signing } = state.topics;
+  if (signing === null) return null;
+  return {
+    version: topic.settings.signatureVersion,
+    certificateUrl: `${origin}/SimpleNotificationService-${signing.id}.pem`,
+  };
+}
+
+/** Gives a copy to a queue, if the queue may have it and can hold it. */
+function offer(
+  state: BrokerState,
+  step: Step,
+  topic: Topic,
+  queue: Queue,
+  message: TopicMessage,
+  copy: Copy,
+): boolean {
+  if (queue.fifo && !topic.fifo) return false;
+  if (!mayDeliver(state, topic, queue)) return false;
+  if (copy.sizeBytes > queue.settings.messageBytesMax) return false;
+  const carried = copy.attributes === null ? null : message.attributes; // Not counting Replayed.
+  if (Object.keys(carried ?? {}).length > SNS_RAW_ATTRIBUTES_MAX) return false;
+  putCopy(state, step, topic, queue, message, copy);
+  return true;
+}

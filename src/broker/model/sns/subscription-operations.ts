@@ -1,0 +1,283 @@
+// SubscriptionOperations: endpoints come, confirm, change and go.
+//   O1. Subscribing again is the same subscription, if nothing asked for differs from it; an http
+//       endpoint that has yet to confirm is asked once more.
+//   O2. A queue of this account needs no confirmation, and need not exist yet.
+//   O3. Unsubscribing what is not there is done already.
+
+import { formatInstant } from "../../../core/encoding/rfc3339.ts";
+import {
+  SNS_CONFIRMATION_MS,
+  SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX,
+  SNS_MESSAGE_BYTES_DEFAULT,
+  SQS_RETENTION_MS_MAX,
+} from "../../../core/limits.ts";
+import type { EpochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Outcome, refuse } from "../fault.ts";
+import type { Queue } from "../sqs/queue.ts";
+import type { Step } from "../step.ts";
+import { writeConfirmation } from "./notification.ts";
+import { putOutgoing } from "./pending-http.ts";
+import { parseReplayPolicy, type Replay, startReplay } from "./replay.ts";
+import { signatureLinks } from "./subscriber-delivery.ts";
+import type { Protocol, Subscription, SubscriptionRecord } from "./subscription.ts";
+import { mergeSubscriptionAttributes, viewAttributes } from "./subscription-attributes.ts";
+import type { Topic } from "./topic.ts";
+import { invalidParameter, missingSubscription, missingTopic } from "./topic-faults.ts";
+import { viewSubscription } from "./topic-lists.ts";
+import type {
+  SubscribeInput,
+  SubscriptionView,
+  TopicOperations,
+} from "./topic-operations-contract.ts";
+import { isStale } from "./topics.ts";
+
+type Input<K extends keyof TopicOperations> = TopicOperations[K]["input"];
+
+/** How many random ids make a token of the length that AWS's have. */
+const TOKEN_IDS = 9;
+
+export function subscribe(
+  state: BrokerState,
+  step: Step,
+  input: SubscribeInput,
+): Outcome<SubscriptionView> {
+  const topic = state.topics.byName.get(input.topic);
+  if (topic === undefined) return missingTopic();
+  const refused = checkEndpoint(topic, input);
+  if (refused !== null) return refused;
+  const protocol = input.protocol as Protocol;
+  const { endpoint } = input;
+  const target = { topic, protocol, endpoint, current: {} };
+  const merged = mergeSubscriptionAttributes(target, input.attributes);
+  if (!merged.ok) return invalidParameter(`Attributes Reason: ${merged.reason}`);
+  const existing = [...topic.subscriptions.values()].find(
+    ({ record }) => record.protocol === protocol && record.endpoint === endpoint,
+  );
+  if (existing !== undefined) return resubscribe(state, step, existing, input); // O1
+  const large = topic.settings.messageBytesMax > SNS_MESSAGE_BYTES_DEFAULT;
+  if (large && topic.subscriptions.size >= SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX) {
+    return invalidParameter(
+      `Attributes Reason: A topic with a MaximumMessageSize above ${SNS_MESSAGE_BYTES_DEFAULT} ` +
+        `has at most ${SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX} subscriptions`,
+    );
+  }
+  const subscription = create(state, step, topic, protocol, endpoint, merged.attributes);
+  if (!subscription.record.confirmed) askToConfirm(state, step, subscription, input.origin);
+  return done(viewSubscription(state, subscription));
+}
+
+function checkEndpoint(topic: Topic, { protocol, endpoint }: SubscribeInput) {
+  if (protocol === "sqs") {
+    if (!/^arn:[^:]*:sqs:[^:]*:[^:]*:[^:]+$/.test(endpoint)) {
+      return invalidParameter("SQS endpoint ARN");
+    }
+    if (endpoint.endsWith(".fifo") && !topic.fifo) {
+      return invalidParameter(
+        "Invalid parameter: Endpoint Reason: FIFO SQS Queues can not be subscribed to standard " +
+          "SNS topics",
+      );
+    }
+    return null;
+  }
+  if (protocol !== "http" && protocol !== "https") {
+    return invalidParameter(`Amazon SNS does not support this protocol string: ${protocol}`);
+  }
+  if (!endpoint.startsWith(`${protocol}://`)) {
+    return invalidParameter("Endpoint must match the specified protocol");
+  }
+  if (!URL.canParse(endpoint)) return invalidParameter("Endpoint");
+  if (topic.fifo) {
+    return invalidParameter(
+      `Invalid parameter: Endpoint Reason: FIFO topics can not deliver to ${protocol} endpoints`,
+    );
+  }
+  if (topic.settings.messageBytesMax > SNS_MESSAGE_BYTES_DEFAULT) {
+    return invalidParameter(
+      "Invalid parameter: Endpoint Reason: A topic with a MaximumMessageSize above " +
+        `${SNS_MESSAGE_BYTES_DEFAULT} can not deliver to ${protocol} endpoints`,
+    );
+  }
+  return null;
+}
+
+function create(
+  state: BrokerState,
+  step: Step,
+  topic: Topic,
+  protocol: Protocol,
+  endpoint: string,
+  attributes: Readonly<Record<string, string>>,
+): Subscription {
+  const viaHttp = protocol !== "sqs";
+  const record: SubscriptionRecord = {
+    id: step.newId(),
+    topic: topic.record.number,
+    order: state.topics.nextOrder(),
+    protocol,
+    endpoint,
+    createdAt: step.now,
+    attributes,
+    token: viaHttp ? newToken(step) : null,
+    confirmed: !viaHttp, // O2
+    confirmationAuthenticated: !viaHttp,
+    authenticateOnUnsubscribe: false,
+    outbox: viaHttp ? state.takeNumber(step) : 0,
+    replay: replayOf(state, attributes.ReplayPolicy, null),
+  };
+  const outbox = viaHttp ? createOutbox(state, record) : null;
+  const subscription = state.topics.addSubscription(record, topic, outbox);
+  state.topics.saveSubscription(subscription, record, step);
+  return subscription;
+}
+
+function newToken(step: Step): string {
+  const ids = Array.from({ length: TOKEN_IDS }, () => step.newId().replaceAll("-", ""));
+  return ids.join("");
+}
+
+/** The outbox of a record, new or read from disk. */
+export function createOutbox(state: BrokerState, record: SubscriptionRecord): Queue {
+  return state.addHiddenQueue({
+    number: record.outbox,
+    name: `outbox ${record.id}`,
+    createdAt: record.createdAt,
+    modifiedAt: record.createdAt,
+    attributes: { MessageRetentionPeriod: String(SQS_RETENTION_MS_MAX / 1_000) },
+    tags: {},
+    dedupPerGroup: false,
+    purgedAt: null,
+    purgedThrough: 0,
+    delayedThrough: 0,
+  });
+}
+
+function resubscribe(
+  state: BrokerState,
+  step: Step,
+  subscription: Subscription,
+  input: SubscribeInput,
+): Outcome<SubscriptionView> {
+  const view = viewAttributes(state, subscription);
+  if (Object.entries(input.attributes).some(([name, value]) => view[name] !== value)) {
+    return invalidParameter(
+      "Attributes Reason: Subscription already exists with different attributes",
+    );
+  }
+  if (!subscription.record.confirmed) askToConfirm(state, step, subscription, input.origin);
+  return done(viewSubscription(state, subscription));
+}
+
+function askToConfirm(
+  state: BrokerState,
+  step: Step,
+  subscription: Subscription,
+  origin: string,
+): void {
+  const { topic, record } = subscription;
+  const topicArn = state.topicArnOf(topic.record.name);
+  const token = record.token as string;
+  const id = step.newId();
+  const signature = signatureLinks(state, topic, origin);
+  const body = writeConfirmation({
+    messageId: id,
+    token,
+    topicArn,
+    timestamp: formatInstant(step.now),
+    subscribeUrl: `${origin}/?Action=ConfirmSubscription&TopicArn=${topicArn}&Token=${token}`,
+    signature,
+  });
+  putOutgoing(state, step, subscription, {
+    id,
+    body,
+    attributes: null,
+    unsigned: signature?.version,
+    purpose: "SubscriptionConfirmation",
+  });
+}
+
+export function confirmSubscription(
+  state: BrokerState,
+  step: Step,
+  input: Input<"confirmSubscription">,
+): Outcome<{ arn: string }> {
+  if (!/^[0-9a-f]{64,512}$/.test(input.token)) return refuse("InvalidParameter", "Invalid token");
+  const subscription = state.topics.byToken.get(input.token);
+  if (subscription === undefined || isStale(subscription.record, step.now, SNS_CONFIRMATION_MS)) {
+    return invalidParameter("Token");
+  }
+  const { arn } = viewSubscription(state, subscription);
+  if (subscription.record.confirmed) return done({ arn });
+  const record = {
+    ...subscription.record,
+    confirmed: true,
+    confirmationAuthenticated: input.authenticated,
+    authenticateOnUnsubscribe: input.authenticateOnUnsubscribe,
+  };
+  state.topics.saveSubscription(subscription, record, step);
+  return done({ arn });
+}
+
+export function unsubscribe(
+  state: BrokerState,
+  step: Step,
+  input: Input<"unsubscribe">,
+): Outcome<null> {
+  const subscription = state.topics.subscriptions.get(input.subscription);
+  if (subscription === undefined) return done(null); // O3
+  const { topic, record } = subscription;
+  if (record.authenticateOnUnsubscribe && !input.authenticated) {
+    return refuse("AuthorizationError", "Unsubscribing this endpoint requires authentication.");
+  }
+  state.topics.removeSubscription(state, subscription, step);
+  const subscriptionsDeleted = topic.record.subscriptionsDeleted + 1;
+  state.topics.saveTopic(topic, { ...topic.record, subscriptionsDeleted }, step);
+  return done(null);
+}
+
+export function getSubscriptionAttributes(
+  state: BrokerState,
+  _step: Step,
+  input: Input<"getSubscriptionAttributes">,
+): Outcome<{ attributes: Record<string, string> }> {
+  const subscription = state.topics.subscriptions.get(input.subscription);
+  if (subscription === undefined) return missingSubscription();
+  return done({ attributes: viewAttributes(state, subscription) });
+}
+
+export function setSubscriptionAttribute(
+  state: BrokerState,
+  step: Step,
+  input: Input<"setSubscriptionAttribute">,
+): Outcome<null> {
+  const subscription = state.topics.subscriptions.get(input.subscription);
+  if (subscription === undefined) return missingSubscription();
+  const { topic, record } = subscription;
+  const { protocol, endpoint, attributes: current } = record;
+  const target = { topic, protocol, endpoint, current };
+  const merged = mergeSubscriptionAttributes(target, { [input.name]: input.value });
+  if (!merged.ok) return invalidParameter(merged.reason);
+  const { attributes } = merged;
+  const replay =
+    input.name === "ReplayPolicy"
+      ? replayOf(state, attributes.ReplayPolicy, record.replay)
+      : record.replay;
+  state.topics.saveSubscription(subscription, { ...record, attributes, replay }, step);
+  return done(null);
+}
+
+/** Never a moment to replay from, and thus nothing but what is live. */
+const NOTHING = { startAt: Number.MAX_SAFE_INTEGER as EpochMs, endAt: null };
+
+/** The replay that a policy starts. Without one, what a running replay held back is still sent. */
+function replayOf(
+  state: BrokerState,
+  text: string | undefined,
+  before: Replay | null,
+): Replay | null {
+  const active = before !== null && before.status !== "Completed";
+  if (text === undefined) return active ? startReplay(state, NOTHING, before) : null;
+  const policy = parseReplayPolicy(text);
+  if (typeof policy === "string") return before;
+  return startReplay(state, policy, active ? before : null);
+}

@@ -1,0 +1,176 @@
+// TopicAttributes: which attributes a topic may be given, and how they read back.
+//   A1. Values are AWS's strings from end to end; a topic keeps what was set, and what it was not
+//       given is added when it is read.
+//   A2. Nothing is set unless everything given is valid.
+
+import { formatInstant } from "../../../core/encoding/rfc3339.ts";
+import {
+  SNS_ARCHIVE_DAYS_MAX,
+  SNS_MESSAGE_BYTES_MAX,
+  SQS_MESSAGE_BYTES_SETTING_MIN,
+} from "../../../core/limits.ts";
+import { type EpochMs, epochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { formatTopicPolicy, parseTopicDeliveryPolicy } from "./delivery-policy.ts";
+import { archiveDays, type Topic } from "./topic.ts";
+import { checkTopicPolicy } from "./topic-policy.ts";
+
+/** What is wrong with a value, or null. */
+type Check = (value: string) => string | null;
+
+function oneOf(name: string, ...values: string[]): Check {
+  return (value) =>
+    values.includes(value)
+      ? null
+      : `${name}: Invalid value [${value}]. Must be ${values.join(" or ")}.`;
+}
+
+const accept: Check = () => null;
+
+const FEEDBACK_PROTOCOLS = ["Application", "Firehose", "HTTP", "Lambda", "SQS"];
+
+const FEEDBACK_CHECKS: readonly (readonly [string, Check])[] = FEEDBACK_PROTOCOLS.flatMap(
+  (protocol): [string, Check][] => [
+    [`${protocol}SuccessFeedbackRoleArn`, accept],
+    [`${protocol}FailureFeedbackRoleArn`, accept],
+    [`${protocol}SuccessFeedbackSampleRate`, checkSampleRate],
+  ],
+);
+
+const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ...FEEDBACK_CHECKS,
+  ["ArchivePolicy", checkArchivePolicy],
+  ["ContentBasedDeduplication", oneOf("ContentBasedDeduplication", "true", "false")],
+  ["DeliveryPolicy", checkDeliveryPolicy],
+  ["DisplayName", checkDisplayName],
+  ["FifoThroughputScope", oneOf("FifoThroughputScope", "Topic", "MessageGroup")],
+  ["KmsMasterKeyId", accept],
+  ["MaximumMessageSize", checkMessageSize],
+  ["Policy", checkTopicPolicy],
+  ["SignatureVersion", oneOf("SignatureVersion", "1", "2")],
+  ["TracingConfig", oneOf("TracingConfig", "PassThrough", "Active")],
+]);
+
+const FIFO_ONLY = new Set(["ArchivePolicy", "ContentBasedDeduplication", "FifoThroughputScope"]);
+/** Attributes that an empty value takes away. */
+const REMOVABLE = new Set(["ArchivePolicy", "DeliveryPolicy", "KmsMasterKeyId", "Policy"]);
+
+const DISPLAY_NAME_CHARACTERS_MAX = 100;
+
+function checkSampleRate(value: string): string | null {
+  const fits = /^\d{1,3}$/.test(value) && Number(value) <= 100;
+  return fits ? null : `Invalid value [${value}] for a sample rate. Must be from 0 to 100.`;
+}
+
+function checkDisplayName(value: string): string | null {
+  return value.length <= DISPLAY_NAME_CHARACTERS_MAX ? null : "DisplayName: too long";
+}
+
+function checkMessageSize(value: string): string | null {
+  const number = /^\d{1,7}$/.test(value) ? Number(value) : 0;
+  const fits = number >= SQS_MESSAGE_BYTES_SETTING_MIN && number <= SNS_MESSAGE_BYTES_MAX;
+  const range = `from ${SQS_MESSAGE_BYTES_SETTING_MIN} to ${SNS_MESSAGE_BYTES_MAX}`;
+  return fits ? null : `MaximumMessageSize: Invalid value [${value}]. Must be ${range}.`;
+}
+
+function checkDeliveryPolicy(value: string): string | null {
+  const parsed = parseTopicDeliveryPolicy(value);
+  return parsed.ok ? null : parsed.reason;
+}
+
+function checkArchivePolicy(value: string): string | null {
+  if (isEmptyPolicy(value)) return null;
+  const days = archiveDays(value);
+  if (days !== null && days >= 1 && days <= SNS_ARCHIVE_DAYS_MAX) return null;
+  return `ArchivePolicy: MessageRetentionPeriod must be from 1 to ${SNS_ARCHIVE_DAYS_MAX} days`;
+}
+
+function isEmptyPolicy(value: string): boolean {
+  return /^\s*\{\s*\}\s*$/.test(value);
+}
+
+export type MergedAttributes =
+  | { readonly ok: true; readonly attributes: Record<string, string> }
+  | { readonly ok: false; readonly reason: string };
+
+/** The attributes a topic has once `given` is set, or why it can not be set (A2). */
+export function mergeTopicAttributes(
+  current: Readonly<Record<string, string>>,
+  fifo: boolean,
+  given: Readonly<Record<string, string>>,
+): MergedAttributes {
+  const attributes: Record<string, string> = { ...current };
+  for (const [name, value] of Object.entries(given)) {
+    const check = CHECKS.get(name);
+    if (check === undefined) return { ok: false, reason: "AttributeName" };
+    if (!fifo && FIFO_ONLY.has(name)) {
+      return { ok: false, reason: `${name} is only supported on FIFO topics` };
+    }
+    if (REMOVABLE.has(name) && (value === "" || isEmptyPolicy(value))) {
+      delete attributes[name];
+      continue;
+    }
+    const reason = check(value);
+    if (reason !== null) return { ok: false, reason };
+    attributes[name] = value;
+  }
+  return { ok: true, attributes };
+}
+
+const DEFAULT_ACTIONS = [
+  "GetTopicAttributes",
+  "SetTopicAttributes",
+  "AddPermission",
+  "RemovePermission",
+  "DeleteTopic",
+  "Subscribe",
+  "ListSubscriptionsByTopic",
+  "Publish",
+];
+
+/** The policy of a topic that was given none: its owner may do everything. */
+export function defaultTopicPolicy(arn: string, account: string): string {
+  return JSON.stringify({
+    Version: "2008-10-17",
+    Id: "__default_policy_ID",
+    Statement: [
+      {
+        Sid: "__default_statement_ID",
+        Effect: "Allow",
+        Principal: { AWS: "*" },
+        Action: DEFAULT_ACTIONS.map((action) => `SNS:${action}`),
+        Resource: arn,
+        Condition: { StringEquals: { "AWS:SourceOwner": account } },
+      },
+    ],
+  });
+}
+
+/** What GetTopicAttributes tells (A1). */
+export function viewTopic(state: BrokerState, topic: Topic, now: EpochMs): Record<string, string> {
+  const { record, settings } = topic;
+  const { account } = state.identity;
+  const arn = state.topicArnOf(record.name);
+  const all = [...topic.subscriptions.values()];
+  const confirmed = all.filter((subscription) => subscription.record.confirmed).length;
+  return {
+    TopicArn: arn,
+    Owner: account,
+    Policy: defaultTopicPolicy(arn, account),
+    DisplayName: "",
+    SubscriptionsConfirmed: String(confirmed),
+    SubscriptionsPending: String(all.length - confirmed),
+    SubscriptionsDeleted: String(record.subscriptionsDeleted),
+    EffectiveDeliveryPolicy: formatTopicPolicy(settings.delivery),
+    ...(topic.fifo ? { FifoTopic: "true", ContentBasedDeduplication: "false" } : {}),
+    ...record.attributes,
+    ...archiveView(topic, now),
+  };
+}
+
+/** The earliest instant that can be replayed from. */
+function archiveView({ record, settings }: Topic, now: EpochMs): Record<string, string> {
+  if (settings.archiveMs === null || record.archivedSince === null) return {};
+  const kept = epochMs(Math.max(record.archivedSince, now - settings.archiveMs));
+  return { BeginningArchiveTime: formatInstant(kept) };
+}

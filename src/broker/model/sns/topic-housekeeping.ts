@@ -1,0 +1,69 @@
+// TopicHousekeeping: forgets what of topics nobody can ask for any more, as housekeeping.ts does
+// for queues, and under its rules.
+
+import { SNS_CONFIRMATION_MS, SNS_DEDUP_WINDOW_MS } from "../../../core/limits.ts";
+import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import type { Step } from "../step.ts";
+import type { Topic } from "./topic.ts";
+import { isStale } from "./topics.ts";
+
+/** How many archived messages of a topic one round erases at the most. */
+const ARCHIVE_PER_ROUND_MAX = 1_000;
+
+/** Brings a topic's deduplication window to `now`. */
+export function advanceTopic(topic: Topic, now: EpochMs): void {
+  topic.dedup.expire(epochMs(now - SNS_DEDUP_WINDOW_MS));
+}
+
+/** When the next thing ends that a round would erase; infinity if there is none. */
+export function nextTopicHousework(state: BrokerState): number {
+  let earliest = Number.POSITIVE_INFINITY;
+  for (const topic of state.topics.byName.values()) {
+    earliest = Math.min(earliest, nextEndIn(topic));
+  }
+  for (const { record } of state.topics.subscriptions.values()) {
+    if (!record.confirmed) {
+      earliest = Math.min(earliest, addMs(record.createdAt, SNS_CONFIRMATION_MS));
+    }
+  }
+  return earliest;
+}
+
+function nextEndIn(topic: Topic): number {
+  if (topic.dedup.popped > 0) return 0;
+  const acceptedAt = topic.dedup.oldest();
+  const archivedAt = topic.archive.oldest();
+  const { archiveMs } = topic.settings;
+  return Math.min(
+    acceptedAt === null ? Number.POSITIVE_INFINITY : addMs(acceptedAt, SNS_DEDUP_WINDOW_MS),
+    archivedAt === null || archiveMs === null
+      ? Number.POSITIVE_INFINITY
+      : addMs(archivedAt, archiveMs),
+  );
+}
+
+export function keepTopics(state: BrokerState, step: Step): void {
+  const windowStart = epochMs(step.now - SNS_DEDUP_WINDOW_MS + 1);
+  for (const topic of state.topics.byName.values()) {
+    advanceTopic(topic, step.now);
+    expireArchive(topic, step);
+    if (topic.dedup.popped === 0) continue;
+    step.emit({ kind: "expire-dedup", queue: topic.record.number, before: windowStart });
+    topic.dedup.forgetPopped();
+  }
+  for (const subscription of [...state.topics.subscriptions.values()]) {
+    if (isStale(subscription.record, step.now, SNS_CONFIRMATION_MS)) {
+      state.topics.removeSubscription(state, subscription, step);
+    }
+  }
+}
+
+function expireArchive(topic: Topic, step: Step): void {
+  const { archiveMs } = topic.settings;
+  if (archiveMs === null) return;
+  const through = epochMs(step.now - archiveMs);
+  for (const seq of topic.archive.expire(through, ARCHIVE_PER_ROUND_MAX)) {
+    step.emit({ kind: "delete-message", seq });
+  }
+}

@@ -1,0 +1,92 @@
+// TopicLists: looks over many topics or subscriptions, a page of a hundred at a time.
+//   L1. A token is the place where the page before ended, so that what comes and goes between two
+//       pages neither repeats nor hides anything else.
+
+import { SNS_LIST_PAGE } from "../../../core/limits.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Outcome } from "../fault.ts";
+import type { Step } from "../step.ts";
+import type { Subscription } from "./subscription.ts";
+import { invalidParameter, missingTopic } from "./topic-faults.ts";
+import type {
+  SubscriptionView,
+  TopicCounts,
+  TopicOperations,
+} from "./topic-operations-contract.ts";
+
+/** The text a token stands for, or null if it is none of ours. */
+function readToken(token: string): string | null {
+  const text = Buffer.from(token, "base64url").toString();
+  return Buffer.from(text).toString("base64url") === token ? text : null;
+}
+
+function writeToken(text: string): string {
+  return Buffer.from(text).toString("base64url");
+}
+
+export function listTopics(
+  state: BrokerState,
+  _step: Step,
+  input: { token: string | null },
+): Outcome<{ names: string[]; nextToken: string | null }> {
+  const last = input.token === null ? "" : readToken(input.token);
+  if (last === null) return invalidParameter("NextToken");
+  const names = [...state.topics.byName.keys()].filter((name) => name > last).sort();
+  const page = names.slice(0, SNS_LIST_PAGE);
+  const more = names.length > page.length;
+  return done({ names: page, nextToken: more ? writeToken(page.at(-1) as string) : null });
+}
+
+export function listSubscriptions(
+  state: BrokerState,
+  _step: Step,
+  input: TopicOperations["listSubscriptions"]["input"],
+): Outcome<TopicOperations["listSubscriptions"]["output"]> {
+  const topic = input.topic === null ? null : state.topics.byName.get(input.topic);
+  if (topic === undefined) return missingTopic();
+  const last = input.token === null ? "0" : readToken(input.token);
+  if (last === null || !/^\d{1,15}$/.test(last)) return invalidParameter("NextToken");
+  const all = [...(topic ?? state.topics).subscriptions.values()];
+  const later = all
+    .filter(({ record }) => record.order > Number(last))
+    .sort((a, b) => a.record.order - b.record.order);
+  const page = later.slice(0, SNS_LIST_PAGE);
+  const more = later.length > page.length;
+  return done({
+    subscriptions: page.map((subscription) => viewSubscription(state, subscription)),
+    nextToken: more ? writeToken(String(page.at(-1)?.record.order)) : null,
+  });
+}
+
+export function viewSubscription(
+  state: BrokerState,
+  { record, topic }: Subscription,
+): SubscriptionView {
+  const topicArn = state.topicArnOf(topic.record.name);
+  const { protocol, endpoint, confirmed } = record;
+  return { arn: `${topicArn}:${record.id}`, pending: !confirmed, topicArn, protocol, endpoint };
+}
+
+export function countTopics(
+  state: BrokerState,
+  _step: Step,
+  input: { prefix: string },
+): Outcome<{ topics: TopicCounts[] }> {
+  const chosen = [...state.topics.byName.values()].filter(({ record }) =>
+    record.name.startsWith(input.prefix),
+  );
+  const topics = chosen.map((topic) => {
+    const all = [...topic.subscriptions.values()];
+    const confirmed = all.filter(({ record }) => record.confirmed).length;
+    return {
+      name: topic.record.name,
+      fifo: topic.fifo,
+      confirmed,
+      pending: all.length - confirmed,
+      dropped: topic.dropped,
+      archived: topic.archive.size,
+      outgoing: all.reduce((sum, { outbox }) => sum + (outbox?.total ?? 0), 0),
+    };
+  });
+  return done({ topics });
+}

@@ -1,0 +1,196 @@
+// TopicOperations: topics come, change and go.
+//   O1. Creating a topic that exists gives the same topic, if nothing asked for differs from it.
+//   O2. Deleting a topic takes its subscriptions along; deleting what is not there is done already.
+//   O3. A topic with an archive is not deleted: the archive must be switched off first.
+
+import {
+  SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX,
+  SNS_MESSAGE_BYTES_DEFAULT,
+  SNS_TOPIC_NAME_CHARACTERS_MAX,
+  SNS_TOPIC_TAGS_MAX,
+} from "../../../core/limits.ts";
+import { epochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Outcome, refuse } from "../fault.ts";
+import type { Step } from "../step.ts";
+import type { Topic } from "./topic.ts";
+import { mergeTopicAttributes, viewTopic } from "./topic-attributes.ts";
+import { invalidParameter, missingTopic } from "./topic-faults.ts";
+import type { TopicOperations } from "./topic-operations-contract.ts";
+
+type Input<K extends keyof TopicOperations> = TopicOperations[K]["input"];
+
+const EVER = epochMs(Number.MAX_SAFE_INTEGER);
+const FIFO_SUFFIX = ".fifo";
+
+function checkName(name: string, fifo: boolean) {
+  const base = fifo && name.endsWith(FIFO_SUFFIX) ? name.slice(0, -FIFO_SUFFIX.length) : name;
+  const spelled = /^[A-Za-z0-9_-]+$/.test(base) && name.length <= SNS_TOPIC_NAME_CHARACTERS_MAX;
+  if (fifo && !(spelled && name.endsWith(FIFO_SUFFIX))) {
+    return refuse(
+      "InvalidParameter",
+      "Fifo Topic names must end with .fifo and must be made up of only uppercase and lowercase " +
+        "ASCII letters, numbers, underscores, and hyphens, and must be between 1 and 256 " +
+        "characters long.",
+    );
+  }
+  return spelled ? null : invalidParameter("Topic Name");
+}
+
+export function createTopic(
+  state: BrokerState,
+  step: Step,
+  input: Input<"createTopic">,
+): Outcome<{ name: string }> {
+  const { name, tags } = input;
+  const { FifoTopic: fifoText, ...given } = input.attributes;
+  const fifo = fifoText?.toLowerCase() === "true";
+  const misnamed = checkName(name, fifo) ?? checkTags(tags);
+  if (misnamed !== null) return misnamed;
+  const merged = mergeTopicAttributes({}, fifo, given);
+  if (!merged.ok) return invalidParameter(`Attributes Reason: ${merged.reason}`);
+  const existing = state.topics.byName.get(name);
+  if (existing !== undefined) return compare(state, step, existing, merged.attributes, tags); // O1
+  const attributes: Record<string, string> = merged.attributes;
+  if (fifo) attributes.FifoTopic = "true";
+  const record = {
+    number: state.takeNumber(step),
+    name,
+    createdAt: step.now,
+    attributes,
+    tags,
+    subscriptionsDeleted: 0,
+    archivedSince: attributes.ArchivePolicy === undefined ? null : step.now,
+  };
+  state.topics.saveTopic(state.topics.addTopic(record), record, step);
+  return done({ name });
+}
+
+function compare(
+  state: BrokerState,
+  step: Step,
+  topic: Topic,
+  given: Readonly<Record<string, string>>,
+  tags: Readonly<Record<string, string>>,
+): Outcome<{ name: string }> {
+  const view = viewTopic(state, topic, step.now);
+  if (Object.entries(given).some(([name, value]) => view[name] !== value)) {
+    return invalidParameter("Attributes Reason: Topic already exists with different attributes");
+  }
+  if (Object.entries(tags).some(([key, value]) => topic.record.tags[key] !== value)) {
+    return invalidParameter("Tags Reason: Topic already exists with different tags");
+  }
+  return done({ name: topic.record.name });
+}
+
+export function deleteTopic(
+  state: BrokerState,
+  step: Step,
+  input: Input<"deleteTopic">,
+): Outcome<null> {
+  const topic = state.topics.byName.get(input.topic);
+  if (topic === undefined) return done(null); // O2
+  if (topic.settings.archiveMs !== null) {
+    return refuse("InvalidState", "Cannot delete a topic with an ArchivePolicy"); // O3
+  }
+  for (const subscription of [...topic.subscriptions.values()]) {
+    state.topics.removeSubscription(state, subscription, step);
+  }
+  state.topics.removeTopic(topic);
+  const { number } = topic.record;
+  step.emit({ kind: "delete-document", collection: "topic", key: String(number) });
+  step.emit({ kind: "expire-dedup", queue: number, before: EVER });
+  return done(null);
+}
+
+export function getTopicAttributes(
+  state: BrokerState,
+  step: Step,
+  input: Input<"getTopicAttributes">,
+): Outcome<{ attributes: Record<string, string> }> {
+  const topic = state.topics.byName.get(input.topic);
+  if (topic === undefined) return missingTopic();
+  return done({ attributes: viewTopic(state, topic, step.now) });
+}
+
+export function setTopicAttribute(
+  state: BrokerState,
+  step: Step,
+  input: Input<"setTopicAttribute">,
+): Outcome<null> {
+  const topic = state.topics.byName.get(input.topic);
+  if (topic === undefined) return missingTopic();
+  const given = { [input.name]: input.value };
+  const merged = mergeTopicAttributes(topic.record.attributes, topic.fifo, given);
+  if (!merged.ok) return invalidParameter(merged.reason);
+  const { attributes } = merged;
+  const replayed = [...topic.subscriptions.values()].some((s) => state.topics.replaying.has(s));
+  if (replayed && attributes.ArchivePolicy === undefined) {
+    return invalidParameter("ArchivePolicy: A replay is in progress");
+  }
+  if (input.name === "MaximumMessageSize" && !fitsLarge(topic, Number(input.value))) {
+    return invalidParameter(
+      "MaximumMessageSize: The topic has http endpoints or too many subscriptions for it",
+    );
+  }
+  let { archivedSince } = topic.record;
+  if (attributes.ArchivePolicy === undefined) {
+    archivedSince = null;
+    state.garbage.push(...topic.archive.clear());
+  } else {
+    archivedSince ??= step.now;
+  }
+  state.topics.saveTopic(topic, { ...topic.record, attributes, archivedSince }, step);
+  return done(null);
+}
+
+/** Long messages go to a limited number of queues, and to no http endpoint. */
+function fitsLarge(topic: Topic, messageBytesMax: number): boolean {
+  if (messageBytesMax <= SNS_MESSAGE_BYTES_DEFAULT) return true;
+  const all = [...topic.subscriptions.values()];
+  const queuesOnly = all.every(({ record }) => record.protocol === "sqs");
+  return queuesOnly && all.length <= SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX;
+}
+
+function checkTags(tags: Readonly<Record<string, string>>) {
+  if (Object.keys(tags).length <= SNS_TOPIC_TAGS_MAX) return null;
+  return refuse(
+    "TagLimitExceeded",
+    `Could not complete request: tag quota of per resource exceeded`,
+  );
+}
+
+function missingResource() {
+  return refuse("ResourceNotFound", "Resource does not exist");
+}
+
+export function tagTopic(state: BrokerState, step: Step, input: Input<"tagTopic">): Outcome<null> {
+  const topic = state.topics.byName.get(input.topic);
+  if (topic === undefined) return missingResource();
+  const tags = { ...topic.record.tags, ...input.tags };
+  const crowded = checkTags(tags);
+  if (crowded !== null) return crowded;
+  state.topics.saveTopic(topic, { ...topic.record, tags }, step);
+  return done(null);
+}
+
+export function untagTopic(
+  state: BrokerState,
+  step: Step,
+  input: Input<"untagTopic">,
+): Outcome<null> {
+  const topic = state.topics.byName.get(input.topic);
+  if (topic === undefined) return missingResource();
+  const kept = Object.entries(topic.record.tags).filter(([key]) => !input.keys.includes(key));
+  state.topics.saveTopic(topic, { ...topic.record, tags: Object.fromEntries(kept) }, step);
+  return done(null);
+}
+
+export function listTopicTags(
+  state: BrokerState,
+  _step: Step,
+  input: Input<"listTopicTags">,
+): Outcome<{ tags: Record<string, string> }> {
+  const topic = state.topics.byName.get(input.topic);
+  return topic === undefined ? missingResource() : done({ tags: { ...topic.record.tags } });
+}

@@ -1,0 +1,97 @@
+// TopicPermissions: AddPermission and RemovePermission write statements into the topic's policy.
+// What its owner has written there besides is kept, whatever it is.
+
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Outcome } from "../fault.ts";
+import type { Step } from "../step.ts";
+import type { Topic } from "./topic.ts";
+import { defaultTopicPolicy } from "./topic-attributes.ts";
+import { invalidParameter, missingTopic } from "./topic-faults.ts";
+import type { TopicOperations } from "./topic-operations-contract.ts";
+import { checkTopicPolicy, statementsOf } from "./topic-policy.ts";
+
+interface Policy {
+  readonly Statement?: unknown;
+}
+
+const ACTIONS = new Set([
+  "AddPermission",
+  "DeleteTopic",
+  "GetDataProtectionPolicy",
+  "GetTopicAttributes",
+  "ListSubscriptionsByTopic",
+  "ListTagsForResource",
+  "Publish",
+  "PutDataProtectionPolicy",
+  "RemovePermission",
+  "SetTopicAttributes",
+  "Subscribe",
+]);
+
+function policyOf(state: BrokerState, topic: Topic): Policy {
+  const { name, attributes } = topic.record;
+  const text =
+    attributes.Policy ?? defaultTopicPolicy(state.topicArnOf(name), state.identity.account);
+  return JSON.parse(text) as Policy;
+}
+
+function isLabelled(statement: unknown, label: string): boolean {
+  return typeof statement === "object" && (statement as { Sid?: unknown } | null)?.Sid === label;
+}
+
+function save(state: BrokerState, step: Step, topic: Topic, text: string): void {
+  const attributes = { ...topic.record.attributes, Policy: text };
+  state.topics.saveTopic(topic, { ...topic.record, attributes }, step);
+}
+
+/** AWS writes a list of one as the bare element. */
+function scalar<T>(values: readonly T[]): T | readonly T[] {
+  return values.length === 1 ? (values[0] as T) : values;
+}
+
+export function addTopicPermission(
+  state: BrokerState,
+  step: Step,
+  input: TopicOperations["addTopicPermission"]["input"],
+): Outcome<null> {
+  const topic = state.topics.byName.get(input.topic);
+  if (topic === undefined) return missingTopic();
+  const { label, accounts, actions } = input;
+  if (actions.some((action) => !ACTIONS.has(action))) {
+    return invalidParameter("Policy statement action out of service scope!");
+  }
+  const policy = policyOf(state, topic);
+  const statements = statementsOf(policy);
+  if (statements.some((statement) => isLabelled(statement, label))) {
+    return invalidParameter("Statement already exists");
+  }
+  const statement = {
+    Sid: label,
+    Effect: "Allow",
+    Principal: { AWS: scalar(accounts.map((account) => `arn:aws:iam::${account}:root`)) },
+    Action: scalar(actions.map((action) => `SNS:${action}`)),
+    Resource: state.topicArnOf(topic.record.name),
+  };
+  const text = JSON.stringify({ ...policy, Statement: [...statements, statement] });
+  const reason = checkTopicPolicy(text);
+  if (reason !== null) return invalidParameter(reason);
+  save(state, step, topic, text);
+  return done(null);
+}
+
+/** Taking away what is not there is done already. */
+export function removeTopicPermission(
+  state: BrokerState,
+  step: Step,
+  input: TopicOperations["removeTopicPermission"]["input"],
+): Outcome<null> {
+  const topic = state.topics.byName.get(input.topic);
+  if (topic === undefined) return missingTopic();
+  const policy = policyOf(state, topic);
+  const statements = statementsOf(policy);
+  const kept = statements.filter((statement) => !isLabelled(statement, input.label));
+  if (kept.length < statements.length) {
+    save(state, step, topic, JSON.stringify({ ...policy, Statement: kept }));
+  }
+  return done(null);
+}

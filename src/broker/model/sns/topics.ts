@@ -1,0 +1,96 @@
+// Topics: all topics and subscriptions of the broker, as one part of its state.
+//   T1. Every change of a record is kept in memory and emitted in the same step.
+//   T2. Outboxes are the broker's queues by number, but not by name: no client can reach them.
+
+import type { EpochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import type { Queue } from "../sqs/queue.ts";
+import type { Step } from "../step.ts";
+import { Subscription, type SubscriptionRecord } from "./subscription.ts";
+import { Topic, type TopicRecord } from "./topic.ts";
+import type { SigningIdentity } from "./topic-operations-contract.ts";
+
+const ACTIVE_REPLAYS = new Set(["Pending", "In progress"]);
+
+export class Topics {
+  readonly byName = new Map<string, Topic>();
+  readonly subscriptions = new Map<string, Subscription>();
+  readonly byToken = new Map<string, Subscription>();
+  /** Subscriptions with an outbox. */
+  readonly couriered = new Set<Subscription>();
+  /** Subscriptions that an archive is being replayed to. */
+  readonly replaying = new Set<Subscription>();
+  signing: SigningIdentity | null = null;
+  readonly #byNumber = new Map<number, Topic>();
+  #order = 0;
+
+  topicByNumber(number: number): Topic | undefined {
+    return this.#byNumber.get(number);
+  }
+
+  nextOrder(): number {
+    this.#order += 1;
+    return this.#order;
+  }
+
+  addTopic(record: TopicRecord): Topic {
+    const topic = new Topic(record);
+    this.byName.set(record.name, topic);
+    this.#byNumber.set(record.number, topic);
+    return topic;
+  }
+
+  saveTopic(topic: Topic, record: TopicRecord, step: Step): void {
+    topic.update(record);
+    const value = JSON.stringify(record);
+    const document = { collection: "topic", key: String(record.number), value };
+    step.emit({ kind: "put-document", document }); // T1
+  }
+
+  removeTopic(topic: Topic): void {
+    this.byName.delete(topic.record.name);
+    this.#byNumber.delete(topic.record.number);
+  }
+
+  addSubscription(record: SubscriptionRecord, topic: Topic, outbox: Queue | null): Subscription {
+    const subscription = new Subscription(record, topic, outbox);
+    this.#order = Math.max(this.#order, record.order);
+    topic.subscriptions.set(record.id, subscription);
+    this.subscriptions.set(record.id, subscription);
+    if (outbox !== null) this.couriered.add(subscription);
+    this.#index(subscription);
+    return subscription;
+  }
+
+  saveSubscription(subscription: Subscription, record: SubscriptionRecord, step: Step): void {
+    subscription.update(record);
+    this.#index(subscription);
+    const value = JSON.stringify(record);
+    const document = { collection: "subscription", key: record.id, value };
+    step.emit({ kind: "put-document", document }); // T1
+  }
+
+  /** Forgets a subscription and all that waits in its outbox. */
+  removeSubscription(state: BrokerState, subscription: Subscription, step: Step): void {
+    const { id, token } = subscription.record;
+    subscription.topic.subscriptions.delete(id);
+    this.subscriptions.delete(id);
+    this.couriered.delete(subscription);
+    this.replaying.delete(subscription);
+    if (token !== null) this.byToken.delete(token);
+    if (subscription.outbox !== null) state.removeQueue(subscription.outbox, step.now);
+    step.emit({ kind: "delete-document", collection: "subscription", key: id });
+  }
+
+  #index(subscription: Subscription): void {
+    const { token, replay } = subscription.record;
+    if (token !== null) this.byToken.set(token, subscription);
+    if (replay !== null && ACTIVE_REPLAYS.has(replay.status)) this.replaying.add(subscription);
+    else this.replaying.delete(subscription);
+  }
+}
+
+/** Whether the time of a pending subscription is over. */
+export function isStale(record: SubscriptionRecord, now: EpochMs, lifeMs: number): boolean {
+  return !record.confirmed && now - record.createdAt >= lifeMs;
+}

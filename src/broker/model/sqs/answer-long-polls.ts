@@ -1,0 +1,45 @@
+// SettleWaiting: answers the long polls that can be answered now; runs at the end of every batch.
+//   S1. A receive that waits may make dead letters, for which somebody may wait whose turn is over
+//       already: the rounds end when nothing changes any more.
+//   S2. Who waits is served before a receive that comes later, even within one batch.
+
+import type { BrokerState } from "../broker-state.ts";
+import { done } from "../fault.ts";
+import type { Step } from "../step.ts";
+import type { Queue } from "./queue.ts";
+import { missingQueue } from "./queue-faults.ts";
+import { receiveNow } from "./receive-now.ts";
+import type { WaitAnswer } from "./waiting-receives.ts";
+
+export type Answer = (id: number, outcome: WaitAnswer["outcome"]) => void;
+
+export function settleWaiting(state: BrokerState, step: Step, answer: Answer): void {
+  const { waiting } = state;
+  waiting.wake(step.now);
+  for (const queue of waiting.touched()) queue.unfinished = false;
+  for (const queue of waiting.touched()) {
+    if (!queue.unfinished) serveWaiting(state, step, queue);
+    waiting.settled(queue); // S1: whoever moves something here counts it as touched again.
+  }
+  for (let late = waiting.overdue(step.now); late; late = waiting.overdue(step.now)) {
+    waiting.answer(late.id, done({ deliveries: [] }));
+  }
+  for (const { id, outcome } of waiting.takeAnswers()) answer(id, outcome);
+}
+
+/** Gives those who wait for a queue what there is (S2). */
+export function serveWaiting(state: BrokerState, step: Step, queue: Queue): void {
+  const { waiting } = state;
+  if (state.queues.get(queue.record.name) !== queue) {
+    for (const { id } of waiting.waitersOf(queue)) waiting.answer(id, missingQueue());
+    return;
+  }
+  state.advance(queue, step);
+  if (queue.visible === 0) return;
+  for (const { id, input } of waiting.waitersOf(queue)) {
+    const outcome = receiveNow(state, step, queue, input);
+    // Once a look has found nothing, those who stand behind would find nothing either.
+    if (outcome.ok && outcome.value.deliveries.length === 0) return;
+    waiting.answer(id, outcome);
+  }
+}

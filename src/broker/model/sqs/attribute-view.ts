@@ -1,0 +1,90 @@
+// AttributeView: a queue's attributes as GetQueueAttributes shows them, defaults and counts
+// included; and what of them a second CreateQueue is compared with.
+
+import {
+  SQS_KMS_REUSE_MS_DEFAULT,
+  SQS_MESSAGE_BYTES_SETTING_MAX,
+  SQS_RETENTION_MS_DEFAULT,
+  SQS_VISIBILITY_MS_DEFAULT,
+} from "../../../core/limits.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Outcome, refuse } from "../fault.ts";
+import type { Step } from "../step.ts";
+import type { Queue } from "./queue.ts";
+import { missingQueue } from "./queue-faults.ts";
+
+const DEFAULTS: Readonly<Record<string, string>> = {
+  DelaySeconds: "0",
+  MaximumMessageSize: String(SQS_MESSAGE_BYTES_SETTING_MAX),
+  MessageRetentionPeriod: String(SQS_RETENTION_MS_DEFAULT / 1_000),
+  ReceiveMessageWaitTimeSeconds: "0",
+  SqsManagedSseEnabled: "true",
+  VisibilityTimeout: String(SQS_VISIBILITY_MS_DEFAULT / 1_000),
+};
+
+const FIFO_DEFAULTS: Readonly<Record<string, string>> = {
+  FifoQueue: "true",
+  ContentBasedDeduplication: "false",
+  DeduplicationScope: "queue",
+  FifoThroughputLimit: "perQueue",
+};
+
+/** The period is told only of a queue that has a key to reuse. */
+const KMS_DEFAULTS: Readonly<Record<string, string>> = {
+  KmsDataKeyReusePeriodSeconds: String(SQS_KMS_REUSE_MS_DEFAULT / 1_000),
+};
+
+/** Attributes that exist but may be unset, or belong to the other type of queue. */
+const OPTIONAL = new Set([
+  "Policy",
+  "RedrivePolicy",
+  "RedriveAllowPolicy",
+  "KmsMasterKeyId",
+  ...Object.keys(KMS_DEFAULTS),
+  ...Object.keys(FIFO_DEFAULTS),
+]);
+
+/** The settable attributes with their defaults. */
+export function settingsView(queue: Queue): Record<string, string> {
+  return {
+    ...DEFAULTS,
+    ...(queue.fifo ? FIFO_DEFAULTS : {}),
+    ...(queue.record.attributes.KmsMasterKeyId === undefined ? {} : KMS_DEFAULTS),
+    ...queue.record.attributes,
+  };
+}
+
+function fullView(state: BrokerState, queue: Queue): Record<string, string> {
+  const { record } = queue;
+  return {
+    QueueArn: state.arnOf(record.name),
+    ApproximateNumberOfMessages: String(queue.visible),
+    ApproximateNumberOfMessagesNotVisible: String(queue.inFlight),
+    ApproximateNumberOfMessagesDelayed: String(queue.delayed),
+    CreatedTimestamp: String(Math.floor(record.createdAt / 1_000)),
+    LastModifiedTimestamp: String(Math.floor(record.modifiedAt / 1_000)),
+    ...settingsView(queue),
+  };
+}
+
+export function getQueueAttributes(
+  state: BrokerState,
+  step: Step,
+  input: { queue: string; names: readonly string[] },
+): Outcome<{ attributes: Record<string, string> }> {
+  const queue = state.open(input.queue, step);
+  if (queue === undefined) return missingQueue();
+  const view = fullView(state, queue);
+  for (const name of input.names) {
+    if (name !== "All" && !Object.hasOwn(view, name) && !OPTIONAL.has(name)) {
+      return refuse("InvalidAttributeName", `Unknown Attribute ${name}.`);
+    }
+  }
+  if (input.names.includes("All")) return done({ attributes: view });
+  const attributes: Record<string, string> = {};
+  for (const name of input.names) {
+    const value = Object.hasOwn(view, name) ? view[name] : undefined;
+    if (value !== undefined) attributes[name] = value;
+  }
+  return done({ attributes });
+}

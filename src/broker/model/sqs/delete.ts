@@ -1,0 +1,37 @@
+// Delete: the end of a message.
+//   D1. Deleting what is gone already succeeds.
+//   D2. Standard: the latest handle deletes, even after its visibility timeout. An older one, whose
+//       message was received again since, changes nothing and succeeds: whoever holds the message
+//       now has not finished with it.
+//   D3. FIFO: a handle whose visibility timeout is over is refused.
+
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Fault, type Outcome } from "../fault.ts";
+import type { Step } from "../step.ts";
+import type { Queue } from "./queue.ts";
+import { expiredHandle, invalidHandle, missingQueue } from "./queue-faults.ts";
+
+export function deleteMessages(
+  state: BrokerState,
+  step: Step,
+  input: { queue: string; handles: readonly string[] },
+): Outcome<{ faults: (Fault | null)[] }> {
+  const queue = state.open(input.queue, step);
+  if (queue === undefined) return missingQueue();
+  return done({ faults: input.handles.map((handle) => deleteOne(state, step, queue, handle)) });
+}
+
+function deleteOne(state: BrokerState, step: Step, queue: Queue, text: string): Fault | null {
+  const handle = state.handles.decode(text);
+  if (handle === null || handle.queue !== queue.record.number) return invalidHandle(text).fault;
+  const slot = queue.find(handle.seq);
+  if (slot === 0) return null; // D1
+  const latest = state.slab.receiveCount.get(slot) === handle.receiveCount;
+  if (queue.fifo && !(latest && queue.isInFlight(slot))) {
+    return expiredHandle(text).fault; // D3
+  }
+  if (!latest) return null; // D2
+  step.emit({ kind: "delete-message", seq: handle.seq });
+  queue.remove(slot, step.now);
+  return null;
+}

@@ -1,0 +1,113 @@
+// Permissions: AddPermission and RemovePermission write statements into the queue's policy.
+// They are kept and shown; deliveries of topics and buckets ask them only where that is enforced.
+
+import { utf8ByteLength } from "../../../core/encoding/text.ts";
+import { SQS_PERMISSION_ACTIONS_MAX, SQS_POLICY_BYTES_MAX } from "../../../core/limits.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Outcome, refuse } from "../fault.ts";
+import type { OperationInput } from "../operations.ts";
+import type { Step } from "../step.ts";
+import type { Queue } from "./queue.ts";
+import { invalidValue, missingQueue } from "./queue-faults.ts";
+
+interface Statement {
+  readonly Sid?: string;
+}
+
+interface Policy {
+  readonly Version: string;
+  readonly Id?: string;
+  /** An owner may have written anything into it, null included. */
+  readonly Statement: readonly (Statement | null)[];
+}
+
+const ACTIONS = new Set([
+  "*",
+  "ChangeMessageVisibility",
+  "DeleteMessage",
+  "GetQueueAttributes",
+  "GetQueueUrl",
+  "ListDeadLetterSourceQueues",
+  "PurgeQueue",
+  "ReceiveMessage",
+  "SendMessage",
+]);
+
+/** AWS writes a list of one as the bare element. */
+function scalar<T>(values: readonly T[]): T | readonly T[] {
+  return values.length === 1 ? (values[0] as T) : values;
+}
+
+function policyOf(queue: Queue, arn: string): Policy {
+  const empty: Policy = { Version: "2008-10-17", Id: `${arn}/SQSDefaultPolicy`, Statement: [] };
+  const text = queue.record.attributes.Policy;
+  if (text === undefined) return empty;
+  const policy = JSON.parse(text) as Policy & { Statement?: Statement | Statement[] };
+  const statements = policy.Statement ?? [];
+  return { ...policy, Statement: Array.isArray(statements) ? statements : [statements] };
+}
+
+function save(state: BrokerState, step: Step, queue: Queue, policy: Policy): void {
+  const attributes: Record<string, string> = { ...queue.record.attributes };
+  if (policy.Statement.length === 0) delete attributes.Policy;
+  else attributes.Policy = JSON.stringify(policy);
+  state.saveRecord(queue, { ...queue.record, attributes, modifiedAt: step.now }, step);
+}
+
+export function addPermission(
+  state: BrokerState,
+  step: Step,
+  input: OperationInput<"addPermission">,
+): Outcome<null> {
+  const queue = state.queues.get(input.queue);
+  if (queue === undefined) return missingQueue();
+  const { label, accounts, actions } = input;
+  const wrongAction = actions.find((action) => !ACTIONS.has(action));
+  if (wrongAction !== undefined) {
+    const reason = "Only the queue owner is allowed to invoke this action.";
+    return invalidValue(`SQS:${wrongAction}`, "ActionName", reason);
+  }
+  const wrongAccount = accounts.find((account) => !/^\d{12}$/.test(account));
+  if (wrongAccount !== undefined) {
+    return invalidValue(`[${wrongAccount}]`, "PrincipalId", "Unable to verify.");
+  }
+  if (actions.length > SQS_PERMISSION_ACTIONS_MAX) {
+    const text = `${actions.length} Actions were found, maximum allowed is`;
+    return refuse("OverLimit", `${text} ${SQS_PERMISSION_ACTIONS_MAX}.`);
+  }
+  const arn = state.arnOf(input.queue);
+  const policy = policyOf(queue, arn);
+  if (policy.Statement.some((statement) => statement?.Sid === label)) {
+    return invalidValue(label, "Label", "Already exists.");
+  }
+  const statement = {
+    Sid: label,
+    Effect: "Allow",
+    Principal: { AWS: scalar(accounts.map((account) => `arn:aws:iam::${account}:root`)) },
+    Action: scalar(actions.map((action) => `SQS:${action}`)),
+    Resource: arn,
+  };
+  const grown = { ...policy, Statement: [...policy.Statement, statement] };
+  if (utf8ByteLength(JSON.stringify(grown)) > SQS_POLICY_BYTES_MAX) {
+    const text = `The policy would be longer than ${SQS_POLICY_BYTES_MAX} bytes.`;
+    return refuse("OverLimit", text);
+  }
+  save(state, step, queue, grown);
+  return done(null);
+}
+
+export function removePermission(
+  state: BrokerState,
+  step: Step,
+  input: { queue: string; label: string },
+): Outcome<null> {
+  const queue = state.queues.get(input.queue);
+  if (queue === undefined) return missingQueue();
+  const policy = policyOf(queue, state.arnOf(input.queue));
+  const kept = policy.Statement.filter((statement) => statement?.Sid !== input.label);
+  if (kept.length === policy.Statement.length) {
+    return invalidValue(input.label, "Label", "can't find label.");
+  }
+  save(state, step, queue, { ...policy, Statement: kept });
+  return done(null);
+}

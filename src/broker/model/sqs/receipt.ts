@@ -1,0 +1,17 @@
+// Receipt: tells the store what a receive or a visibility change made of a message.
+
+import type { EpochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import type { Step } from "../step.ts";
+
+export function emitReceipt(state: BrokerState, step: Step, slot: number): void {
+  const { slab } = state;
+  step.emit({
+    kind: "update-receipt",
+    seq: slab.seq.get(slot),
+    dueAt: slab.dueAt.get(slot) as EpochMs,
+    receivedAt: slab.receivedAt.get(slot) as EpochMs,
+    firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
+    receiveCount: slab.receiveCount.get(slot),
+  });
+}

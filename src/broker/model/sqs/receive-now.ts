@@ -1,0 +1,125 @@
+// ReceiveNow: one look at a queue, without waiting.
+//   N1. A message that was received too often is moved by the receive that would exceed the limit,
+//       never before.
+//       One receive moves a limited number; then it ends, and whoever waits looks again.
+//   N2. A visibility timeout of zero delivers and counts, and leaves the message visible.
+//   N3. With all in flight that may be, a standard queue refuses a receive that does not wait. One
+//       that does wait gets what is freed meanwhile, and on a FIFO queue none is refused.
+//   N4. Faults that were asked for: a ready message is passed over for a later one, once at a time,
+//       so that every receive still gets something; and one that was delivered stays deliverable,
+//       so that the next receive gets it as well, under a handle of its own.
+
+import { SQS_IN_FLIGHT_MAX } from "../../../core/limits.ts";
+import { addMs, type DurationMs, type EpochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Outcome, refuse } from "../fault.ts";
+import type { Delivery, ReceiveInput } from "../operations.ts";
+import type { Step } from "../step.ts";
+import { deadLetterTarget, moveToDeadLetters } from "./dead-letter.ts";
+import { parseDetail } from "./message-detail.ts";
+import type { Queue } from "./queue.ts";
+import { emitReceipt } from "./receipt.ts";
+import { recallAttempt, rememberAttempt } from "./receive-attempt.ts";
+import { formatSequenceNumber } from "./sequence-number.ts";
+
+/** How many messages one receive sends to the dead letters at the most (N1). */
+export const DEAD_LETTERS_PER_RECEIVE_MAX = 1_000;
+
+export type Received = Outcome<{ deliveries: Delivery[] }>;
+
+/** How long the receive may wait. */
+export function waitOf(queue: Queue, input: ReceiveInput): DurationMs {
+  return input.waitMs ?? queue.settings.receiveWaitMs;
+}
+
+export function receiveNow(
+  state: BrokerState,
+  step: Step,
+  queue: Queue,
+  input: ReceiveInput,
+): Received {
+  if (input.attemptId !== null) {
+    const recalled = recallAttempt(state, step, queue, input);
+    if (recalled !== null && !recalled.ok) return recalled;
+    if (recalled !== null) return done({ deliveries: deliver(state, step, queue, recalled.value) });
+  }
+  const full = queue.inFlight >= SQS_IN_FLIGHT_MAX;
+  if (full && !queue.fifo && waitOf(queue, input) <= 0) {
+    // N3
+    return refuse("OverLimit", `Too many messages in flight: the limit is ${SQS_IN_FLIGHT_MAX}.`);
+  }
+  const slots = take(state, step, queue, input);
+  if (input.attemptId !== null && slots.length > 0)
+    rememberAttempt(state, step, queue, input, slots);
+  return done({ deliveries: deliver(state, step, queue, slots) });
+}
+
+function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput): number[] {
+  const visibilityMs = input.visibilityMs ?? queue.settings.visibilityMs;
+  const dueAt = addMs(step.now, visibilityMs);
+  const room = Math.min(input.max, SQS_IN_FLIGHT_MAX - queue.inFlight);
+  const cursor = queue.openReceive(step.now);
+  const slots: number[] = [];
+  const faults = state.faultPlan.active && !queue.fifo ? state.faultPlan : null; // N4
+  const { name } = queue.record;
+  let passedOver = false;
+  let moved = 0;
+  queue.unfinished = false;
+  while (slots.length < room) {
+    const slot = cursor.next();
+    if (slot === 0) break;
+    const target = deadLetterTarget(state, queue, slot);
+    if (target !== null) {
+      queue.unfinished = moved === DEAD_LETTERS_PER_RECEIVE_MAX;
+      if (queue.unfinished) break;
+      moveToDeadLetters(state, step, queue, slot, target); // N1
+      moved += 1;
+      continue;
+    }
+    if (faults !== null) {
+      const mayPass: boolean = !passedOver && queue.visible > 1;
+      passedOver = mayPass && faults.strike("reorder", "queue", name) !== null;
+      if (passedOver) queue.passOver(slot, step.now); // N4
+      if (passedOver) continue;
+    }
+    queue.take(slot, step.now, dueAt);
+    slots.push(slot);
+    emitReceipt(state, step, slot);
+  }
+  for (const slot of slots) {
+    const twice = faults !== null && faults.strike("duplicate", "queue", name) !== null; // N4
+    if (visibilityMs === 0 || twice) queue.release(slot, step.now); // N2
+  }
+  return slots;
+}
+
+function deliver(
+  state: BrokerState,
+  step: Step,
+  queue: Queue,
+  slots: readonly number[],
+): Delivery[] {
+  const { slab } = state;
+  return slots.map((slot) => {
+    const seq = slab.seq.get(slot);
+    const receiveCount = slab.receiveCount.get(slot);
+    const content = step.read(seq);
+    const detail = parseDetail(content.detail);
+    const { attributes, traceHeader, dedupId, sourceArn, unsigned } = detail;
+    const delivery = {
+      messageId: content.id,
+      receiptHandle: state.handles.encode(queue.record.number, seq, receiveCount),
+      body: content.body,
+      attributes,
+      traceHeader,
+      groupId: queue.groupOf(slot),
+      dedupId,
+      sequenceNumber: queue.fifo ? formatSequenceNumber(seq) : null,
+      sentAt: slab.sentAt.get(slot) as EpochMs,
+      firstReceivedAt: slab.firstReceivedAt.get(slot) as EpochMs,
+      receiveCount,
+      sourceArn,
+    };
+    return unsigned === undefined ? delivery : { ...delivery, unsigned };
+  });
+}

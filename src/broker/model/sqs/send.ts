@@ -1,0 +1,149 @@
+// Send: takes messages in.
+//   S1. An entry is refused before anything of it is kept; the entries of a batch stand alone, but
+//       for the faults that AWS answers for the whole request.
+//   S2. On a FIFO queue a duplicate is answered as the original was, and adds nothing.
+//   S3. A delay that was asked for as a fault comes on top of any other. On a FIFO queue, those of
+//       the group that come later wait for it as well.
+
+import { sha256Hex } from "../../../core/encoding/hash.ts";
+import { addMs, durationMs, type EpochMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Outcome, refuse } from "../fault.ts";
+import type { SendEntry, SendInput, SentMessage } from "../operations.ts";
+import type { Step } from "../step.ts";
+import { dedupDigest } from "./dedup-window.ts";
+import { formatDetail } from "./message-detail.ts";
+import type { Queue } from "./queue.ts";
+import { missingQueue } from "./queue-faults.ts";
+import { formatSequenceNumber } from "./sequence-number.ts";
+
+const NO_DEDUP_ID =
+  "The queue should either have ContentBasedDeduplication enabled or " +
+  "MessageDeduplicationId provided explicitly";
+const NOT_FOR_TYPE = "Reason: The request include parameter that is not valid for this queue type.";
+
+export function send(
+  state: BrokerState,
+  step: Step,
+  input: SendInput,
+): Outcome<{ results: Outcome<SentMessage>[] }> {
+  const queue = state.open(input.queue, step);
+  if (queue === undefined) return missingQueue();
+  const whole = queue.fifo ? checkFifoIds(queue, input) : null;
+  if (whole !== null) return whole;
+  const results = input.entries.map((entry) => {
+    const refused = checkEntry(queue, entry, input.batch); // S1
+    return refused ?? done(admitMessage(state, step, queue, entry));
+  });
+  const only = results[0];
+  if (!input.batch && only !== undefined && !only.ok) return only;
+  return done({ results });
+}
+
+/** Faults of FIFO ids concern the whole request, even where only one entry has them. */
+function checkFifoIds(queue: Queue, input: SendInput) {
+  for (const entry of input.entries) {
+    if (entry.groupId === null) {
+      const name = input.batch ? "InvalidParameterValue" : "MissingParameter";
+      return refuse(name, "The request must contain the parameter MessageGroupId.");
+    }
+    if (entry.dedupId === null && !queue.settings.contentBasedDedup) {
+      return refuse("InvalidParameterValue", NO_DEDUP_ID);
+    }
+  }
+  return null;
+}
+
+function checkEntry(queue: Queue, entry: SendEntry, batch: boolean) {
+  const { messageBytesMax } = queue.settings;
+  if (entry.sizeBytes > messageBytesMax) {
+    const verdict = batch ? "cannot be validated" : "are invalid";
+    return refuse(
+      "InvalidParameterValue",
+      `One or more parameters ${verdict}. Reason: Message must be shorter than ` +
+        `${messageBytesMax} bytes.`,
+    );
+  }
+  if (queue.fifo && entry.delayMs !== null && entry.delayMs > 0) {
+    const value = `Value ${entry.delayMs / 1_000} for parameter DelaySeconds is invalid.`;
+    return refuse("InvalidParameterValue", `${value} ${NOT_FOR_TYPE}`);
+  }
+  if (!queue.fifo && entry.dedupId !== null) {
+    const value = `Value ${entry.dedupId} for parameter MessageDeduplicationId is invalid.`;
+    return refuse("InvalidParameterValue", `${value} ${NOT_FOR_TYPE}`);
+  }
+  return null;
+}
+
+/** Takes in a message that was found fit for the queue, or finds that it is a duplicate (S2). */
+export function admitMessage(
+  state: BrokerState,
+  step: Step,
+  queue: Queue,
+  entry: SendEntry,
+): SentMessage {
+  if (!queue.fifo) {
+    const delayMs = entry.delayMs ?? queue.settings.delayMs;
+    const { messageId } = keepMessage(state, step, queue, entry, addMs(step.now, delayMs), null);
+    return { messageId, sequenceNumber: null };
+  }
+  const dedupId = entry.dedupId ?? sha256Hex(entry.body);
+  const digest = dedupDigest(queue.record.dedupPerGroup ? entry.groupId : null, dedupId);
+  const original = queue.dedup.find(digest);
+  if (original !== null) {
+    return {
+      messageId: original.messageId,
+      sequenceNumber: formatSequenceNumber(original.seq),
+    }; // S2
+  }
+  const dueAt = addMs(step.now, queue.settings.delayMs);
+  const accepted = keepMessage(state, step, queue, entry, dueAt, dedupId);
+  queue.dedup.add(digest, step.now, accepted);
+  const { messageId, seq } = accepted;
+  step.emit({
+    kind: "put-dedup",
+    entry: {
+      queue: queue.record.number,
+      digest: digest.toString("hex"),
+      acceptedAt: step.now,
+      messageId,
+      seq,
+    },
+  });
+  return { messageId, sequenceNumber: formatSequenceNumber(seq) };
+}
+
+/** Puts a message into a queue, whatever its deduplication window says. */
+export function keepMessage(
+  state: BrokerState,
+  step: Step,
+  queue: Queue,
+  entry: SendEntry,
+  dueAt: EpochMs,
+  dedupId: string | null,
+): { messageId: string; seq: number } {
+  const seq = state.nextSeq();
+  const messageId = step.newId();
+  const head = {
+    seq,
+    queue: queue.record.number,
+    sentAt: step.now,
+    dueAt: state.faultPlan.active ? delayed(state, queue, entry, dueAt) : dueAt,
+    receivedAt: 0 as EpochMs,
+    firstReceivedAt: 0 as EpochMs,
+    receiveCount: 0,
+    group: entry.groupId,
+    arrivalCount: 0,
+  };
+  queue.insert(head, step.now);
+  const { attributes, traceHeader, unsigned } = entry;
+  const detail = formatDetail({ attributes, traceHeader, dedupId, sourceArn: null, unsigned });
+  step.emit({ kind: "put-message", head, content: { id: messageId, body: entry.body, detail } });
+  return { messageId, seq };
+}
+
+/** When a message becomes visible if faults delay it, here or on its way here (S3). */
+function delayed(state: BrokerState, queue: Queue, entry: SendEntry, dueAt: EpochMs): EpochMs {
+  const struck = state.faultPlan.strike("delay", "queue", queue.record.name);
+  return addMs(dueAt, durationMs((entry.lateMs ?? 0) + (struck?.delayMs ?? 0)));
+}

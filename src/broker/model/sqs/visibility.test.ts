@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { entry, inGroup, ModelBench } from "../../../../test/support/broker/model-bench.ts";
+import { durationMs } from "../../../core/units.ts";
+import type { Delivery } from "../operations.ts";
+
+function received(name: string): { bench: ModelBench; first: Delivery } {
+  const bench = new ModelBench();
+  bench.create(name);
+  bench.send(name, name === "q" ? entry("a") : inGroup("g", "a"));
+  return { bench, first: bench.receive(name)[0] as Delivery };
+}
+
+test("a new timeout counts from now and is not remembered for the next receive", () => {
+  const { bench, first } = received("q");
+  bench.pass(10_000);
+  expect(bench.change("q", first, 100_000)).toBe(null);
+  bench.pass(99_999);
+  expect(bench.bodies("q")).toEqual([]);
+  bench.pass(1);
+  expect(bench.bodies("q")).toEqual(["a"]);
+  bench.pass(30_000);
+  expect(bench.bodies("q")).toEqual(["a"]);
+});
+
+test("a message that is visible again is hidden again (V1)", () => {
+  const { bench, first } = received("q");
+  bench.pass(30_000);
+  expect(bench.counts("q")).toEqual([1, 0, 0]);
+  expect(bench.change("q", first, 10_000)).toBe(null);
+  expect(bench.counts("q")).toEqual([0, 1, 0]);
+  bench.pass(10_000);
+  expect(bench.bodies("q")).toEqual(["a"]);
+});
+
+test("zero on a message that is visible already changes nothing", () => {
+  const { bench, first } = received("q");
+  bench.change("q", first, 0);
+  const changes = bench.changes.length;
+  expect(bench.change("q", first, 0)).toBe(null);
+  expect(bench.changes.length).toBe(changes);
+  expect(bench.counts("q")).toEqual([1, 0, 0]);
+});
+
+test("an older handle of a standard message works; of a FIFO message it does not (V2)", () => {
+  for (const name of ["q", "q.fifo"]) {
+    const { bench, first } = received(name);
+    bench.pass(30_000);
+    bench.receive(name);
+    const fault = bench.change(name, first, 0);
+    expect(fault?.name).toBe(name === "q" ? undefined : "InvalidParameterValue");
+    expect(bench.counts(name)).toEqual(name === "q" ? [1, 0, 0] : [0, 1, 0]);
+  }
+});
+
+test("a message that was deleted can not be hidden", () => {
+  const { bench, first } = received("q");
+  bench.delete("q", first);
+  expect(bench.change("q", first, 10_000)).toEqual({
+    name: "InvalidParameterValue",
+    message:
+      `Value ${first.receiptHandle} for parameter ReceiptHandle is invalid. Reason: Message ` +
+      "does not exist or is not available for visibility timeout change.",
+  });
+});
+
+test("nothing stays hidden for more than twelve hours after its receive (V3)", () => {
+  const { bench, first } = received("q");
+  const TWELVE_HOURS_MS = 43_200_000;
+  expect(bench.change("q", first, TWELVE_HOURS_MS)).toBe(null);
+  bench.pass(1_000);
+  expect(bench.change("q", first, TWELVE_HOURS_MS)).toEqual({
+    name: "InvalidParameterValue",
+    message:
+      "Value 43200 for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout " +
+      "for the message is beyond the limit [43200 seconds]",
+  });
+  expect(bench.change("q", first, TWELVE_HOURS_MS - 1_000)).toBe(null);
+});
+
+test("garbage and handles of another queue are refused one by one", () => {
+  const { bench, first } = received("q");
+  bench.create("other");
+  const entries = ["garbage", first.receiptHandle].map((handle) => ({
+    handle,
+    visibilityMs: durationMs(0),
+  }));
+  const faultsOf = (queue: string) =>
+    bench.ok("changeVisibility", { queue, entries }).faults.map((fault) => fault?.name ?? null);
+  expect(faultsOf("q")).toEqual(["ReceiptHandleIsInvalid", null]);
+  expect(faultsOf("other")).toEqual(["ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid"]);
+});

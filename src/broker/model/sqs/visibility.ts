@@ -1,0 +1,60 @@
+// Visibility: hides a received message for another while, or shows it at once.
+//   V1. Standard: any handle of the message will do, and one that is visible again is hidden again.
+//   V2. FIFO: only the latest handle will do.
+//   V3. No message is hidden for more than twelve hours after its receive.
+
+import { SQS_VISIBILITY_MS_MAX } from "../../../core/limits.ts";
+import { addMs } from "../../../core/units.ts";
+import type { BrokerState } from "../broker-state.ts";
+import { done, type Fault, type Outcome } from "../fault.ts";
+import type { VisibilityEntry } from "../operations.ts";
+import type { Step } from "../step.ts";
+import type { Queue } from "./queue.ts";
+import { expiredHandle, invalidHandle, invalidValue, missingQueue } from "./queue-faults.ts";
+import { emitReceipt } from "./receipt.ts";
+import { SlotState } from "./schedule/message-slab.ts";
+
+const NOT_AVAILABLE = "Message does not exist or is not available for visibility timeout change.";
+const TOO_LONG =
+  "Total VisibilityTimeout for the message is beyond the limit " +
+  `[${SQS_VISIBILITY_MS_MAX / 1_000} seconds]`;
+
+export function changeVisibility(
+  state: BrokerState,
+  step: Step,
+  input: { queue: string; entries: readonly VisibilityEntry[] },
+): Outcome<{ faults: (Fault | null)[] }> {
+  const queue = state.open(input.queue, step);
+  if (queue === undefined) return missingQueue();
+  return done({ faults: input.entries.map((entry) => changeOne(state, step, queue, entry)) });
+}
+
+function changeOne(
+  state: BrokerState,
+  step: Step,
+  queue: Queue,
+  entry: VisibilityEntry,
+): Fault | null {
+  const { handle: text, visibilityMs } = entry;
+  const { slab } = state;
+  const handle = state.handles.decode(text);
+  if (handle === null || handle.queue !== queue.record.number) return invalidHandle(text).fault;
+  const slot = queue.find(handle.seq);
+  if (slot === 0) return invalidValue(text, "ReceiptHandle", NOT_AVAILABLE).fault;
+  if (queue.fifo && slab.receiveCount.get(slot) !== handle.receiveCount) {
+    return expiredHandle(text).fault; // V2
+  }
+  const dueAt = addMs(step.now, visibilityMs);
+  if (dueAt - slab.receivedAt.get(slot) > SQS_VISIBILITY_MS_MAX) {
+    return invalidValue(String(visibilityMs / 1_000), "VisibilityTimeout", TOO_LONG).fault; // V3
+  }
+  const inFlight = queue.isInFlight(slot);
+  if (visibilityMs > 0) {
+    queue.hide(slot, SlotState.inFlight, dueAt, step.now); // V1
+  } else if (inFlight) {
+    slab.dueAt.set(slot, dueAt);
+    queue.release(slot, step.now);
+  }
+  if (visibilityMs > 0 || inFlight) emitReceipt(state, step, slot);
+  return null;
+}

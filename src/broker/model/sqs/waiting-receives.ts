@@ -1,0 +1,161 @@
+// WaitingReceives: the long polls. Who waits longest is served first.
+//   W1. A waiting receive is answered when something can be delivered, whether it was sent, became
+//       visible again or ended its delay; or with nothing when its time is over.
+//   W2. `nextWakeAt` is when the next of these can happen without anybody asking for anything.
+//   W3. Thousands may wait, mostly for nothing: a step pays for the queues that changed and the
+//       receives that end, never for all. A queue that somebody waits for tells of every change.
+
+import { type EpochMs, epochMs } from "../../../core/units.ts";
+import type { Outcome } from "../fault.ts";
+import type { Delivery, ReceiveInput } from "../operations.ts";
+import { type Placed, PlacedHeap } from "../placed-heap.ts";
+import type { Queue, QueueWatcher } from "./queue.ts";
+
+export interface WaitingReceive extends Placed {
+  readonly id: number;
+  readonly queue: Queue;
+  readonly input: ReceiveInput;
+  readonly deadline: EpochMs;
+}
+
+/** What came of a receive that waited. */
+export interface WaitAnswer {
+  readonly id: number;
+  readonly outcome: Outcome<{ deliveries: Delivery[] }>;
+}
+
+/** Those who wait for one queue. */
+interface Line extends Placed {
+  readonly queue: Queue;
+  /** Longest wait first. */
+  readonly receives: Map<number, WaitingReceive>;
+  /** When time alone changes the queue, as it was when this was last looked up. */
+  changesAt: number;
+}
+
+export class WaitingReceives implements QueueWatcher {
+  readonly #byId = new Map<number, WaitingReceive>();
+  readonly #lines = new Map<Queue, Line>();
+  readonly #deadlines = new PlacedHeap<WaitingReceive>((a, b) => a.deadline < b.deadline);
+  readonly #changes = new PlacedHeap<Line>((a, b) => a.changesAt < b.changesAt);
+  /** Queues that somebody waits for and that changed since they were last settled (W3). */
+  readonly #touched = new Set<Queue>();
+  /** Queues whose last look was cut short: the next step looks again. */
+  readonly #unfinished = new Set<Queue>();
+  #answers: WaitAnswer[] = [];
+  #lastId = 0;
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  add(queue: Queue, input: ReceiveInput, deadline: EpochMs): number {
+    this.#lastId += 1;
+    const receive = { place: 0, id: this.#lastId, queue, input, deadline };
+    this.#byId.set(receive.id, receive);
+    this.#deadlines.push(receive);
+    this.#lineFor(queue).receives.set(receive.id, receive);
+    this.#touched.add(queue);
+    return receive.id;
+  }
+
+  /** Takes a receive out of the line; it was answered, or nobody waits for it any more. */
+  remove(id: number): void {
+    const receive = this.#byId.get(id);
+    if (receive === undefined) return;
+    this.#byId.delete(id);
+    this.#deadlines.remove(receive);
+    const line = this.#lineFor(receive.queue);
+    line.receives.delete(id);
+    if (line.receives.size > 0) return;
+    this.#lines.delete(line.queue);
+    this.#changes.remove(line);
+    this.#touched.delete(line.queue);
+    this.#unfinished.delete(line.queue);
+    line.queue.watcher = null;
+  }
+
+  /** Takes a receive out of the line with its answer, which `takeAnswers` gives away. */
+  answer(id: number, outcome: WaitAnswer["outcome"]): void {
+    this.remove(id);
+    this.#answers.push({ id, outcome });
+  }
+
+  takeAnswers(): WaitAnswer[] {
+    const answers = this.#answers;
+    if (answers.length > 0) this.#answers = [];
+    return answers;
+  }
+
+  /** The queue changed; somebody who waits for it may be served now. */
+  touch(queue: Queue): void {
+    if (this.#lines.has(queue)) this.#touched.add(queue);
+  }
+
+  isTouched(queue: Queue): boolean {
+    return this.#touched.has(queue);
+  }
+
+  /** Counts as changed what time alone has changed until `now`, and what was left unfinished. */
+  wake(now: EpochMs): void {
+    for (const queue of this.#unfinished) this.#touched.add(queue);
+    this.#unfinished.clear();
+    for (let line = this.#changes.top; line !== undefined; line = this.#changes.top) {
+      if (line.changesAt > now) break;
+      this.#touched.add(line.queue);
+      this.#setChangesAt(line, Number.POSITIVE_INFINITY); // Until it is settled.
+    }
+  }
+
+  /** The queues to settle. Those that change under way are among them, as often as they do. */
+  touched(): IterableIterator<Queue> {
+    return this.#touched.values();
+  }
+
+  /** All who wait for the queue have been looked after, as far as a step may go. */
+  settled(queue: Queue): void {
+    this.#touched.delete(queue);
+    const line = this.#lines.get(queue);
+    if (line === undefined) return;
+    if (queue.unfinished) this.#unfinished.add(queue);
+    this.#setChangesAt(line, queue.changesAt);
+  }
+
+  /** Those who wait for a queue, longest first; whoever is served may be removed under way. */
+  waitersOf(queue: Queue): Iterable<WaitingReceive> {
+    return this.#lines.get(queue)?.receives.values() ?? [];
+  }
+
+  /** The receive whose time is over at `now`, if there is one. */
+  overdue(now: EpochMs): WaitingReceive | undefined {
+    const top = this.#deadlines.top;
+    return top !== undefined && top.deadline <= now ? top : undefined;
+  }
+
+  nextWakeAt(): EpochMs | null {
+    if (this.#unfinished.size > 0) return epochMs(0);
+    for (const queue of this.#touched) {
+      if (queue.unfinished) return epochMs(0);
+      this.#setChangesAt(this.#lineFor(queue), queue.changesAt);
+    }
+    const deadline = this.#deadlines.top?.deadline;
+    if (deadline === undefined) return null;
+    return epochMs(Math.min(deadline, this.#changes.top?.changesAt ?? deadline));
+  }
+
+  #lineFor(queue: Queue): Line {
+    const known = this.#lines.get(queue);
+    if (known !== undefined) return known;
+    const line = { place: 0, queue, receives: new Map(), changesAt: Number.POSITIVE_INFINITY };
+    this.#lines.set(queue, line);
+    this.#changes.push(line);
+    queue.watcher = this;
+    return line;
+  }
+
+  #setChangesAt(line: Line, changesAt: number): void {
+    if (line.changesAt === changesAt) return;
+    line.changesAt = changesAt;
+    this.#changes.update(line);
+  }
+}

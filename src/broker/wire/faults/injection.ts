@@ -1,0 +1,54 @@
+// Injection: an action of SQS or SNS under the faults that were asked for.
+//   I1. A request that names no queue and no topic (ListQueues) is never hit.
+
+import type { HttpReply } from "../../../ports/http.ts";
+import { disturb } from "../../engine/fault-injection.ts";
+import type { Action, Answer, Call } from "../protocol/call.ts";
+
+/** What the listener is given where the client shall hear nothing. */
+export const NO_ANSWER: HttpReply = { status: 500, headers: [], body: "", dropped: true };
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** Runs an action; where no fault was asked for, nothing else. */
+export function runAction(
+  service: "queue" | "topic",
+  call: Call,
+  action: Action,
+  input: object,
+): Answer<object | null> {
+  const { faults } = call.site.broker;
+  if (!faults.active) return action.run(call, input);
+  const name = service === "queue" ? queueNamed(input as Input) : topicNamed(input as Input);
+  if (name === null) return action.run(call, input); // I1
+  const aim = { service, name, actions: [action.name] };
+  return disturb(faults, aim, async () => action.run(call, input));
+}
+
+function queueNamed(input: Input): string | null {
+  const url = textAt(input, "QueueUrl");
+  if (url !== null) return lastStep(url.split("?")[0] ?? "", "/");
+  const arn = textAt(input, "SourceArn");
+  return arn === null ? textAt(input, "QueueName") : lastStep(arn, ":");
+}
+
+const ARN_FIELDS = ["TopicArn", "TargetArn", "ResourceArn", "SubscriptionArn"];
+/** Where the name of a topic stands in its ARN, and in that of its subscriptions. */
+const NAME_ELEMENT = 5;
+
+function topicNamed(input: Input): string | null {
+  for (const field of ARN_FIELDS) {
+    const arn = textAt(input, field);
+    if (arn !== null) return arn.split(":")[NAME_ELEMENT] ?? null;
+  }
+  return textAt(input, "Name");
+}
+
+function textAt(input: Input, field: string): string | null {
+  const value = input[field];
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function lastStep(text: string, separator: string): string | null {
+  return text.slice(text.lastIndexOf(separator) + 1) || null;
+}

@@ -1,0 +1,62 @@
+// Call: what an action sees of the request it answers, and what an action is.
+
+import type { HttpRequest } from "../../../ports/http.ts";
+import type { Broker } from "../../engine/broker.ts";
+import type { Fault, Outcome } from "../../model/fault.ts";
+import type { StructureShape } from "./shape.ts";
+import { compileCheck, type ShapeCheck } from "./shape-check.ts";
+
+/** What stays the same from request to request. */
+export interface Site {
+  readonly broker: Broker;
+  /** SenderId of every message: no credentials are known yet. */
+  readonly senderId: string;
+  /** Host of queue URLs for a caller whose Host header is missing or empty. */
+  readonly hostFallback: string;
+  /** Hears of every failure that is not the client's. */
+  readonly onError: (error: unknown, requestId: string) => void;
+}
+
+export interface Call {
+  readonly site: Site;
+  readonly request: HttpRequest;
+  readonly protocol: "json" | "query";
+}
+
+export type Refusal = { readonly ok: false; readonly fault: Fault };
+
+export type Answer<O> = Outcome<O> | Promise<Outcome<O>>;
+
+/** One action of a service, as both protocols run it. */
+export interface Action {
+  readonly name: string;
+  readonly input: StructureShape;
+  /** Null: it answers nothing but that it was done. */
+  readonly output: StructureShape | null;
+  readonly check: ShapeCheck;
+  run(call: Call, input: object): Answer<object | null>;
+  /** Writes the JSON answer, where that is worth doing by hand. */
+  writeJson(output: object): string;
+}
+
+interface ActionDefinition<I, O> {
+  readonly name: string;
+  readonly input: StructureShape<I>;
+  readonly output: StructureShape<O> | null;
+  run(call: Call, input: NoInfer<I>): Answer<NoInfer<O>>;
+  writeJson?(output: NoInfer<O>): string;
+}
+
+/** Ties an action's code to the shapes of what it takes and gives. */
+export function action<I, O = null>(definition: ActionDefinition<I, O>): Action {
+  // The protocols hand `run` only what passed `check`, so the types are forgotten here, once.
+  const typed = definition as unknown as Pick<Action, "run"> & Partial<Pick<Action, "writeJson">>;
+  return {
+    name: definition.name,
+    input: definition.input,
+    output: definition.output,
+    check: compileCheck(definition.input),
+    run: typed.run,
+    writeJson: typed.writeJson ?? JSON.stringify,
+  };
+}

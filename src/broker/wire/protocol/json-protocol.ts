@@ -1,0 +1,88 @@
+// AWS JSON 1.0: the action is in a header, input and output are JSON.
+//   J1. An action without output answers an empty body, one whose output is empty answers {}.
+//   J2. Every answer says x-amzn-RequestId; every fault says x-amzn-query-error as well, without
+//       which the JavaScript SDK does not get as far as its own exceptions.
+//   J3. This is the hot path: one lookup, one parse, one check, one write.
+
+import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import { isDropped } from "../../engine/fault-injection.ts";
+import { type Fault, refuse } from "../../model/fault.ts";
+import { NO_ANSWER, runAction } from "../faults/injection.ts";
+import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
+import { FAULT_FACES } from "../sqs/sqs-errors.ts";
+import type { Action, Call, Refusal, Site } from "./call.ts";
+import { reportFailure } from "./failure.ts";
+import { unknownOperation } from "./unknown-operation.ts";
+import { decodeUtf8 } from "./utf8.ts";
+
+const CONTENT_TYPE = "application/x-amz-json-1.0";
+
+const TARGETS: ReadonlyMap<string, Action> = new Map(
+  SQS_ACTIONS.map((action) => [`AmazonSQS.${action.name}`, action]),
+);
+
+export async function answerJson(
+  site: Site,
+  request: HttpRequest,
+  target: string,
+): Promise<HttpReply> {
+  if (!isJson(request.headers["content-type"])) return unknownOperation(request);
+  if (request.bodyTooLarge) return faultReply(request, TOO_LARGE);
+  const action = TARGETS.get(target);
+  if (action === undefined) return faultReply(request, unknownTarget(target));
+  const input = parseInput(action, request.body);
+  if ("ok" in input) return faultReply(request, input.fault);
+  const call: Call = { site, request, protocol: "json" };
+  try {
+    const outcome = await runAction("queue", call, action, input.value);
+    if (!outcome.ok) return faultReply(request, outcome.fault);
+    const body = outcome.value === null ? "" : action.writeJson(outcome.value); // J1
+    return { status: 200, headers: plainHeaders(request), body };
+  } catch (error) {
+    if (isDropped(error)) return NO_ANSWER;
+    return faultReply(request, reportFailure(site, request, error));
+  }
+}
+
+const TOO_LARGE: Fault = {
+  name: "RequestTooLarge",
+  message: "The request body is longer than this endpoint reads.",
+};
+
+function unknownTarget(target: string): Fault {
+  const name = target.slice(target.indexOf(".") + 1, 256);
+  return { name: "InvalidAction", message: `The action ${name} is not valid for this endpoint.` };
+}
+
+/** A body of another kind is not addressed to this protocol at all. */
+function isJson(contentType: string | undefined): boolean {
+  if (contentType === CONTENT_TYPE || contentType === undefined) return true;
+  return (
+    contentType.startsWith("application/x-amz-json-") || contentType.startsWith("application/json")
+  );
+}
+
+function parseInput(action: Action, body: Uint8Array): { readonly value: object } | Refusal {
+  const text = decodeUtf8(body);
+  if (text === null) return refuse("MalformedInput", "The request body is not UTF-8.");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return refuse("MalformedInput", "The request body is not JSON.");
+  }
+  const wrong = action.check(value);
+  return wrong === null ? { value: value as object } : refuse("MalformedInput", wrong);
+}
+
+function faultReply(request: HttpRequest, fault: Fault): HttpReply {
+  const face = FAULT_FACES[fault.name];
+  const headers = plainHeaders(request);
+  headers.push("x-amzn-query-error", `${face.code};${face.side}`); // J2
+  const body = JSON.stringify({ __type: face.type, message: fault.message });
+  return { status: face.status, headers, body };
+}
+
+function plainHeaders(request: HttpRequest): string[] {
+  return ["x-amzn-RequestId", request.requestId, "Content-Type", CONTENT_TYPE];
+}

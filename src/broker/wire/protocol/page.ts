@@ -1,0 +1,26 @@
+// Pages: MaxResults and NextToken, as the listing actions share them.
+
+import { SQS_LIST_PAGE_MAX } from "../../../core/limits.ts";
+import type { PageInput } from "../../model/operations.ts";
+import type { Refusal } from "./call.ts";
+import { checkRange } from "./parameters.ts";
+
+export function checkPage(limit: number | null | undefined): Refusal | null {
+  return checkRange(
+    limit,
+    "MaxResults",
+    1,
+    SQS_LIST_PAGE_MAX,
+    `MaxResults must be an integer between 1 and ${SQS_LIST_PAGE_MAX}.`,
+  );
+}
+
+/** Null when neither a limit nor a token was given: then the answer is not paged. */
+export function page(
+  limit: number | null | undefined,
+  token: string | null | undefined,
+): PageInput | null {
+  const asked = limit !== undefined && limit !== null;
+  if (!asked && !token) return null;
+  return { limit: limit ?? SQS_LIST_PAGE_MAX, token: token || null };
+}

@@ -1,0 +1,113 @@
+// Parameters: the checks that many actions share, each with AWS's own sentence.
+//   P1. A check gives null when all is well, so that the good case allocates nothing.
+//   P2. A value is echoed at most ECHO_CHARS_MAX characters long, whatever was sent.
+
+import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
+import {
+  SQS_DELAY_MS_MAX,
+  SQS_QUEUE_TAGS_MAX,
+  SQS_TAG_KEY_CHARACTERS_MAX,
+  SQS_TAG_VALUE_CHARACTERS_MAX,
+  SQS_VISIBILITY_MS_MAX,
+} from "../../../core/limits.ts";
+import { refuse } from "../../model/fault.ts";
+import type { Refusal } from "./call.ts";
+
+export const VISIBILITY_SECONDS_MAX = SQS_VISIBILITY_MS_MAX / 1_000;
+const DELAY_SECONDS_MAX = SQS_DELAY_MS_MAX / 1_000;
+
+const ECHO_CHARS_MAX = 1_024;
+/** Letters, digits and punctuation are just what ASCII prints, without the space. */
+const ORDERING_ID = /^[!-~]{1,128}$/;
+
+type Given<T> = T | null | undefined;
+
+export function missing(name: string): Refusal {
+  return refuse("MissingParameter", `The request must contain the parameter ${name}.`);
+}
+
+export function invalid(value: string | number, name: string, reason: string): Refusal {
+  const shown = String(value).slice(0, ECHO_CHARS_MAX); // P2
+  return refuse(
+    "InvalidParameterValue",
+    `Value ${shown} for parameter ${name} is invalid. Reason: ${reason}`,
+  );
+}
+
+/** Refuses a number outside [min, max]; an absent one is fine. */
+export function checkRange(
+  value: Given<number>,
+  name: string,
+  min: number,
+  max: number,
+  reason: string,
+): Refusal | null {
+  if (value === undefined || value === null || (value >= min && value <= max)) return null;
+  return invalid(value, name, reason);
+}
+
+/** MessageGroupId, MessageDeduplicationId and ReceiveRequestAttemptId share one alphabet. */
+export function checkOrderingId(value: Given<string>, name: string): Refusal | null {
+  if (value === undefined || value === null || ORDERING_ID.test(value)) return null;
+  return invalid(
+    value,
+    name,
+    `${name} can only include alphanumeric and punctuation characters. 1 to 128 in length.`,
+  );
+}
+
+export function checkDelay(value: Given<number>): Refusal | null {
+  return checkRange(
+    value,
+    "DelaySeconds",
+    0,
+    DELAY_SECONDS_MAX,
+    `DelaySeconds must be >= 0 and <= ${DELAY_SECONDS_MAX}.`,
+  );
+}
+
+/** The new timeout of one received message. */
+export function checkNewVisibility(value: number): Refusal | null {
+  if (value > VISIBILITY_SECONDS_MAX) {
+    return invalid(
+      value,
+      "VisibilityTimeout",
+      "Total VisibilityTimeout for the message is beyond the limit " +
+        `[${VISIBILITY_SECONDS_MAX} seconds]`,
+    );
+  }
+  return checkRange(value, "VisibilityTimeout", 0, VISIBILITY_SECONDS_MAX, "Must be >= 0.");
+}
+
+export function checkTags(tags: Readonly<Record<string, string>>): Refusal | null {
+  const keys = Object.keys(tags);
+  if (keys.length > SQS_QUEUE_TAGS_MAX) {
+    return refuse(
+      "InvalidParameterValue",
+      `Too many tags: a queue has at most ${SQS_QUEUE_TAGS_MAX}.`,
+    );
+  }
+  for (const key of keys) {
+    if (key.length === 0 || key.length > SQS_TAG_KEY_CHARACTERS_MAX) {
+      return invalid(
+        key,
+        "Tag.Key",
+        `A tag key has 1 to ${SQS_TAG_KEY_CHARACTERS_MAX} characters.`,
+      );
+    }
+    if (key.toLowerCase().startsWith("aws:")) {
+      return invalid(key, "Tag.Key", "Tag keys that begin with aws: are reserved.");
+    }
+    if (tags[key]!.length > SQS_TAG_VALUE_CHARACTERS_MAX) {
+      return invalid(
+        key,
+        "Tag.Value",
+        `A tag value has up to ${SQS_TAG_VALUE_CHARACTERS_MAX} characters.`,
+      );
+    }
+    if (hasInvalidXmlCharacter(key) || hasInvalidXmlCharacter(tags[key]!)) {
+      return invalid(key, "Tag", "A tag holds only characters that XML can carry.");
+    }
+  }
+  return null;
+}

@@ -1,0 +1,191 @@
+// Query input: from flat parameters (`Attribute.1.Name=...`) to the same input that JSON gives.
+//   I1. Parameters come from the URL and, in a POST, from the form in its body as well; the body
+//       wins over the URL.
+//   I2. Dots only ever separate: names that hold dots of their own are values here, never keys.
+//   I3. Numbered elements are taken in the order of their numbers, gaps or not. A single element
+//       may leave its number out.
+//   I4. Both the number of parameters and their depth are limited.
+
+import { unreachable } from "../../../core/assert.ts";
+import type { HttpRequest } from "../../../ports/http.ts";
+import { refuse } from "../../model/fault.ts";
+import type { Refusal } from "./call.ts";
+import { invalid } from "./parameters.ts";
+import type { ListShape, MapShape, Shape, StructureShape } from "./shape.ts";
+import { isBase64 } from "./shape-check.ts";
+import { decodeUtf8 } from "./utf8.ts";
+
+export const PARAMETERS_MAX = 2_000;
+const DEPTH_MAX = 10;
+
+/** One step of a parameter's name, with what was given there and below. */
+export interface ParameterNode {
+  value: string | undefined;
+  readonly children: Map<string, ParameterNode>;
+}
+
+/** Reads all parameters of a request into one tree (I1), or says why that is not possible. */
+export function readParameters(request: HttpRequest): ParameterNode | Refusal {
+  const root = createNode();
+  const form = isForm(request) ? decodeUtf8(request.body) : "";
+  if (form === null) return malformed("The request body is not UTF-8.");
+  let budget = PARAMETERS_MAX; // I4
+  for (const source of [request.query, form]) {
+    if (source === "") continue;
+    const pairs = source.split("&", PARAMETERS_MAX + 1);
+    budget -= pairs.length;
+    if (budget < 0) return malformed(`A request has at most ${PARAMETERS_MAX} parameters.`);
+    for (const pair of pairs) {
+      const refused = addParameter(root, pair);
+      if (refused !== null) return refused;
+    }
+  }
+  return root;
+}
+
+/** Builds the input of an action from the parameters its shape names. */
+export function decodeInput(shape: StructureShape, root: ParameterNode): object | Refusal {
+  const problem: Problem = { refusal: null };
+  const input = decodeStructure(shape, root, problem);
+  return problem.refusal ?? input;
+}
+
+/** Holds the first thing that was wrong; the decoding around it goes on and is dropped. */
+interface Problem {
+  refusal: Refusal | null;
+}
+
+function isForm(request: HttpRequest): boolean {
+  if (request.method !== "POST") return false;
+  const type = request.headers["content-type"];
+  return type === undefined || type.startsWith("application/x-www-form-urlencoded");
+}
+
+function createNode(): ParameterNode {
+  return { value: undefined, children: new Map() };
+}
+
+function addParameter(root: ParameterNode, pair: string): Refusal | null {
+  const equals = pair.indexOf("=");
+  const name = decodeForm(equals === -1 ? pair : pair.slice(0, equals));
+  const value = equals === -1 ? "" : decodeForm(pair.slice(equals + 1));
+  if (name === null || value === null)
+    return malformed("A parameter is not percent-encoded UTF-8.");
+  if (name === "") return null;
+  const steps = name.split(".", DEPTH_MAX + 1);
+  if (steps.length > DEPTH_MAX) return malformed("The name of a parameter is nested too deeply.");
+  let node = root;
+  for (const step of steps) {
+    let child = node.children.get(step);
+    if (child === undefined) {
+      child = createNode();
+      node.children.set(step, child);
+    }
+    node = child;
+  }
+  node.value = value;
+  return null;
+}
+
+function decodeForm(encoded: string): string | null {
+  if (!encoded.includes("%") && !encoded.includes("+")) return encoded;
+  try {
+    return decodeURIComponent(encoded.replaceAll("+", " "));
+  } catch {
+    return null;
+  }
+}
+
+function decodeStructure(shape: StructureShape, node: ParameterNode, problem: Problem): object {
+  const result: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(shape.fields)) {
+    const child = childOf(node, name, field);
+    if (child !== undefined) result[name] = decode(field, child, name, problem);
+  }
+  return result;
+}
+
+/** Where the parameters of a field begin: flattened lists and maps are named by their elements. */
+function childOf(node: ParameterNode, name: string, field: Shape): ParameterNode | undefined {
+  const own = node.children.get(name);
+  if (field.kind !== "list" && field.kind !== "map") return own;
+  if (field.wrapped) return own?.children.get(field.query) ?? own;
+  return node.children.get(field.query) ?? own;
+}
+
+function decode(shape: Shape, node: ParameterNode, name: string, problem: Problem): unknown {
+  switch (shape.kind) {
+    case "string":
+      return node.value;
+    case "integer":
+      return decodeInteger(node.value, name, problem);
+    case "boolean":
+      return node.value === undefined ? undefined : node.value === "true";
+    case "blob":
+      return decodeBlob(node.value, name, problem);
+    case "list":
+      return decodeList(shape, node, name, problem);
+    case "map":
+      return decodeMap(shape, node, name, problem);
+    case "structure":
+      return decodeStructure(shape, node, problem);
+    default:
+      return unreachable(shape);
+  }
+}
+
+function decodeInteger(value: string | undefined, name: string, problem: Problem): unknown {
+  if (value === undefined) return undefined;
+  const number = /^[+-]?\d{1,15}$/.test(value) ? Number(value) : null;
+  if (number === null) problem.refusal ??= invalid(value, name, "Must be an integer.");
+  return number;
+}
+
+function decodeBlob(value: string | undefined, name: string, problem: Problem): unknown {
+  if (value !== undefined && !isBase64(value)) {
+    problem.refusal ??= invalid(value, name, "Must be base64.");
+  }
+  return value;
+}
+
+function decodeList(shape: ListShape, node: ParameterNode, name: string, problem: Problem) {
+  const elements = elementsOf(node).map((child) => decode(shape.member, child, name, problem));
+  if (elements.length === 0 && node.value) return [decode(shape.member, node, name, problem)]; // I3
+  return elements.filter((element) => element !== undefined);
+}
+
+function decodeMap(shape: MapShape, node: ParameterNode, name: string, problem: Problem) {
+  const result: Record<string, unknown> = Object.create(null);
+  for (const child of elementsOf(node)) {
+    const key = child.children.get(shape.key)?.value;
+    const value = child.children.get(shape.valueKey) ?? createNode();
+    if (key === undefined) {
+      problem.refusal ??= refuse(
+        "MissingParameter",
+        `The request must contain the parameter ${shape.query}.${shape.key}.`,
+      );
+      continue;
+    }
+    const decoded = decode(shape.value, value, name, problem);
+    if (decoded === undefined) {
+      problem.refusal ??= refuse(
+        "MissingParameter",
+        `The request must contain the parameter ${shape.query}.${shape.valueKey}.`,
+      );
+    }
+    result[key] = decoded;
+  }
+  return result;
+}
+
+/** The numbered children of a node, in the order of their numbers (I3). */
+function elementsOf(node: ParameterNode): ParameterNode[] {
+  return [...node.children]
+    .filter(([step]) => /^\d{1,9}$/.test(step))
+    .sort(([a], [b]) => Number(a) - Number(b))
+    .map(([, child]) => child);
+}
+
+function malformed(message: string): Refusal {
+  return refuse("MalformedInput", message);
+}

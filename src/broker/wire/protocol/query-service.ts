@@ -1,0 +1,74 @@
+// Query services: what tells one service from another in the query protocol, and which of them a
+// request is meant for.
+//   V1. The version decides, as every SDK sends it. A request without one is judged by the service
+//       that its signature names, then by the action; both services have AddPermission, and there
+//       SQS, which people call by hand more often, wins.
+
+import type { HttpRequest } from "../../../ports/http.ts";
+import type { Fault, FaultName } from "../../model/fault.ts";
+import { SNS_ACTIONS } from "../sns/sns-actions.ts";
+import { SNS_FAULT_FACES } from "../sns/sns-errors.ts";
+import { isForQueueUrl, SQS_ACTIONS } from "../sqs/sqs-actions.ts";
+import { FAULT_FACES, type FaultFace, queryMessage } from "../sqs/sqs-errors.ts";
+import type { Action } from "./call.ts";
+import type { ParameterNode } from "./query-input.ts";
+import type { QueryStyle } from "./query-output.ts";
+
+export interface QueryService extends QueryStyle {
+  /** As the scope of a signature names it. */
+  readonly scope: string;
+  readonly version: string;
+  /** What its actions are about, where faults are asked for. */
+  readonly target: "queue" | "topic";
+  readonly actions: ReadonlyMap<string, Action>;
+  readonly faces: Readonly<Record<FaultName, FaultFace>>;
+  messageOf(fault: Fault): string;
+  /** Whether paths name queues; else they mean nothing. */
+  readonly hasQueueUrls: boolean;
+  isForQueueUrl(action: Action): boolean;
+}
+
+function byName(actions: readonly Action[]): ReadonlyMap<string, Action> {
+  return new Map(actions.map((action) => [action.name, action]));
+}
+
+export const SQS_QUERY: QueryService = {
+  scope: "sqs",
+  version: "2012-11-05",
+  target: "queue",
+  namespace: "http://queue.amazonaws.com/doc/2012-11-05/",
+  errorDetail: true,
+  actions: byName(SQS_ACTIONS),
+  faces: FAULT_FACES,
+  messageOf: queryMessage,
+  hasQueueUrls: true,
+  isForQueueUrl,
+};
+
+export const SNS_QUERY: QueryService = {
+  scope: "sns",
+  version: "2010-03-31",
+  target: "topic",
+  namespace: "http://sns.amazonaws.com/doc/2010-03-31/",
+  errorDetail: false,
+  actions: byName(SNS_ACTIONS),
+  faces: SNS_FAULT_FACES,
+  messageOf: (fault) => fault.message,
+  hasQueueUrls: false,
+  isForQueueUrl: () => false,
+};
+
+const SERVICES: readonly QueryService[] = [SQS_QUERY, SNS_QUERY];
+
+/** The service that a request is meant for (V1). */
+export function serviceOf(request: HttpRequest, root: ParameterNode, action: string): QueryService {
+  const version = root.children.get("Version")?.value;
+  const credential = root.children.get("X-Amz-Credential")?.value ?? "";
+  const signature = `${request.headers.authorization ?? ""} ${credential}`;
+  return (
+    SERVICES.find((service) => service.version === version) ??
+    SERVICES.find(({ scope }) => signature.includes(`/${scope}/aws4_request`)) ??
+    SERVICES.find(({ actions }) => actions.has(action)) ??
+    SQS_QUERY
+  );
+}

@@ -1,0 +1,102 @@
+// CopyObject: another object with the same bytes; its properties are the source's or new ones.
+
+import { isChecksumAlgorithm } from "../../../../core/encoding/checksum.ts";
+import type { ObjectDetail } from "../../../model/s3/object-detail.ts";
+import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
+import { type CopySource, copyBytes, findCopySource } from "../copy-source.ts";
+import { keepBlob } from "../keep-blob.ts";
+import { readProperties, type SentProperties } from "../object-headers.ts";
+import { readWriteConditions } from "../read-conditions.ts";
+import { ask, type S3Action, type S3Call } from "../s3-call.ts";
+import { denied, invalidArgument, refusal } from "../s3-errors.ts";
+import { instant, text, xmlReply } from "../xml-output.ts";
+
+export const copyObject: S3Action = {
+  name: "CopyObject",
+  method: "PUT",
+  at: "object",
+  header: "x-amz-copy-source",
+  async run(call) {
+    const sent = readProperties(call);
+    if ("ok" in sent) return denied(call, sent.fault);
+    const conditions = readWriteConditions(call);
+    if ("ok" in conditions) return denied(call, conditions.fault);
+    const target = await ask(call, "findBucket", { bucket: call.bucket });
+    if (!target.ok) return denied(call, target.fault);
+    const source = await findCopySource(call);
+    if (!source.ok) return denied(call, source.fault);
+    const detail = copiedDetail(call, source.value, sent);
+    if ("ok" in detail) return denied(call, detail.fault);
+
+    const { object } = source.value;
+    const range = { from: 0, through: object.sizeBytes - 1 };
+    const wanted = call.request.headers["x-amz-checksum-algorithm"] ?? "";
+    const kept = detail.checksum?.algorithm ?? "CRC64NVME";
+    const algorithm = isChecksumAlgorithm(wanted) ? wanted : kept;
+    const copy = await copyBytes(call, source.value, range, algorithm);
+    const storageClass = call.request.headers["x-amz-storage-class"] ?? "STANDARD";
+    const written = await keepBlob(call, copy.blob, () =>
+      ask(call, "putObject", {
+        bucket: call.bucket,
+        key: call.key,
+        event: "Copy",
+        pieces: [{ blob: copy.blob.id, sizeBytes: copy.blob.sizeBytes }],
+        etag: copy.md5,
+        storageClass,
+        detail: JSON.stringify({ ...detail, checksum: copy.checksum }),
+        conditions,
+        origin: call.origin,
+      }),
+    );
+    if (!written.ok) return denied(call, written.fault);
+    const { version, modifiedAt } = written.value;
+    const headers = ["x-amz-server-side-encryption", "AES256"];
+    if (version !== null) headers.push("x-amz-version-id", version);
+    if (source.value.version !== null) {
+      headers.push("x-amz-copy-source-version-id", source.value.version);
+    }
+    const { checksum } = copy;
+    const content =
+      instant("LastModified", modifiedAt) +
+      text("ETag", `"${copy.md5}"`) +
+      text("ChecksumType", checksum.type) +
+      text(`Checksum${checksum.algorithm}`, checksum.value);
+    return xmlReply("CopyObjectResult", content, headers);
+  },
+};
+
+function copiedDetail(
+  call: S3Call,
+  source: CopySource,
+  sent: SentProperties,
+): ObjectDetail | S3Refusal {
+  const old = JSON.parse(source.object.detail) as ObjectDetail;
+  const metadata = readDirective(call, "x-amz-metadata-directive", "metadata");
+  const tagging = readDirective(call, "x-amz-tagging-directive", "tagging");
+  if (typeof metadata !== "string") return metadata;
+  if (typeof tagging !== "string") return tagging;
+  const same = source.bucket === call.bucket && source.key === call.key;
+  const renewed =
+    metadata === "REPLACE" || call.request.headers["x-amz-storage-class"] !== undefined;
+  if (same && source.version === null && !renewed) {
+    return refusal(
+      "InvalidRequest",
+      "This copy request is illegal because it is trying to copy an object to itself without " +
+        "changing the object's metadata, storage class, website redirect location or encryption " +
+        "attributes.",
+    );
+  }
+  const { headers, metadata: named } = metadata === "REPLACE" ? sent : old;
+  return {
+    headers,
+    metadata: named,
+    tags: tagging === "REPLACE" ? sent.tags : old.tags,
+    checksum: old.checksum,
+  };
+}
+
+function readDirective(call: S3Call, header: string, what: string): string | S3Refusal {
+  const directive = call.request.headers[header] ?? "COPY";
+  if (directive === "COPY" || directive === "REPLACE") return directive;
+  return invalidArgument(header, directive, `Unknown ${what} directive.`);
+}

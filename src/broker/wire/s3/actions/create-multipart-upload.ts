@@ -1,0 +1,76 @@
+// CreateMultipartUpload: everything about the object but its bytes.
+
+import {
+  type ChecksumAlgorithm,
+  type ChecksumType,
+  defaultChecksumType,
+  hasFullObject,
+  isChecksumAlgorithm,
+} from "../../../../core/encoding/checksum.ts";
+import type { UploadDetail } from "../../../model/s3/object-detail.ts";
+import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
+import { readProperties } from "../object-headers.ts";
+import { ask, type S3Action, type S3Call } from "../s3-call.ts";
+import { denied, invalidArgument, refusal } from "../s3-errors.ts";
+import { text, xmlReply } from "../xml-output.ts";
+
+export const createMultipartUpload: S3Action = {
+  name: "CreateMultipartUpload",
+  method: "POST",
+  at: "object",
+  query: ["uploads"],
+  async run(call) {
+    const properties = readProperties(call);
+    if ("ok" in properties) return denied(call, properties.fault);
+    const choice = readChecksum(call);
+    if ("ok" in choice) return denied(call, choice.fault);
+    const { storageClass, headers, metadata, tags } = properties;
+    const detail: UploadDetail = { headers, metadata, tags, checksum: null, ...choice };
+    const { bucket, key } = call;
+    const input = { bucket, key, storageClass, detail: JSON.stringify(detail) };
+    const made = await ask(call, "createUpload", input);
+    if (!made.ok) return denied(call, made.fault);
+    const told = ["x-amz-server-side-encryption", "AES256"];
+    if (choice.checksumChosen) {
+      told.push("x-amz-checksum-algorithm", choice.checksumAlgorithm);
+      told.push("x-amz-checksum-type", choice.checksumType);
+    }
+    const content = text("Bucket", bucket) + text("Key", key) + text("UploadId", made.value.id);
+    return xmlReply("InitiateMultipartUploadResult", content, told);
+  },
+};
+
+type ChecksumChoice = Pick<UploadDetail, "checksumAlgorithm" | "checksumType" | "checksumChosen">;
+
+function readChecksum(call: S3Call): ChecksumChoice | S3Refusal {
+  const { headers } = call.request;
+  const named = headers["x-amz-checksum-algorithm"]?.toUpperCase();
+  const type = headers["x-amz-checksum-type"]?.toUpperCase();
+  if (named !== undefined && !isChecksumAlgorithm(named)) {
+    const message =
+      "Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]";
+    return refusal("InvalidRequest", message);
+  }
+  if (type !== undefined && type !== "COMPOSITE" && type !== "FULL_OBJECT") {
+    return invalidArgument(
+      "x-amz-checksum-type",
+      type,
+      "Value for x-amz-checksum-type header is invalid.",
+    );
+  }
+  if (named === undefined) {
+    return { checksumAlgorithm: "CRC64NVME", checksumType: "FULL_OBJECT", checksumChosen: false };
+  }
+  const chosen = type ?? defaultChecksumType(named);
+  if (!fits(named, chosen)) {
+    return refusal(
+      "InvalidRequest",
+      `The ${chosen} checksum type cannot be used with the ${named.toLowerCase()} checksum algorithm.`,
+    );
+  }
+  return { checksumAlgorithm: named, checksumType: chosen, checksumChosen: true };
+}
+
+function fits(algorithm: ChecksumAlgorithm, type: ChecksumType): boolean {
+  return type === "FULL_OBJECT" ? hasFullObject(algorithm) : algorithm !== "CRC64NVME";
+}

@@ -1,0 +1,67 @@
+// DeleteObjects: up to a thousand at once; each stands alone, and each has its own event.
+
+import { S3_DELETE_KEYS_MAX } from "../../../../core/limits.ts";
+import type { DeletedObject, DeleteEntry } from "../../../model/s3/s3-operations.ts";
+import { reportFailure } from "../../protocol/failure.ts";
+import { bareEtag } from "../read-conditions.ts";
+import { malformedXml, readDocument } from "../request-body.ts";
+import { ask, type S3Action } from "../s3-call.ts";
+import { denied } from "../s3-errors.ts";
+import { childrenOf, childText, parseXml } from "../xml-input.ts";
+import { element, optionalText, text, xmlReply } from "../xml-output.ts";
+
+export const deleteObjects: S3Action = {
+  name: "DeleteObjects",
+  method: "POST",
+  at: "bucket",
+  query: ["delete"],
+  async run(call) {
+    const body = await readDocument(call);
+    if (!body.ok) return denied(call, body.fault);
+    const wanted = parseDelete(body.value);
+    if (wanted === null) return denied(call, malformedXml().fault);
+    const { bucket, origin } = call;
+    const gone = await ask(call, "deleteObjects", { bucket, entries: wanted.entries, origin });
+    if (!gone.ok) return denied(call, gone.fault);
+    call.s3.blobs.remove(gone.value.dropped);
+    for (const error of gone.value.damage) reportFailure(call.site, call.request, error);
+    const told = wanted.quiet
+      ? gone.value.results.filter(({ fault }) => fault !== null)
+      : gone.value.results;
+    return xmlReply("DeleteResult", told.map(writeResult).join(""));
+  },
+};
+
+function parseDelete(body: string): { entries: DeleteEntry[]; quiet: boolean } | null {
+  const root = parseXml(body, "Delete");
+  if (root === null) return null;
+  const entries: DeleteEntry[] = [];
+  for (const object of childrenOf(root, "Object")) {
+    const key = childText(object, "Key");
+    if (key === null || key === "") return null;
+    const etag = childText(object, "ETag");
+    const ifMatch = etag === null ? null : bareEtag(etag);
+    entries.push({ key, version: childText(object, "VersionId"), ifMatch });
+  }
+  if (entries.length === 0 || entries.length > S3_DELETE_KEYS_MAX) return null;
+  return { entries, quiet: childText(root, "Quiet")?.toLowerCase() === "true" };
+}
+
+function writeResult({ key, version, marker, fault }: DeletedObject): string {
+  if (fault !== null) {
+    return element(
+      "Error",
+      text("Key", key),
+      optionalText("VersionId", version),
+      text("Code", fault.code),
+      text("Message", fault.message),
+    );
+  }
+  return element(
+    "Deleted",
+    text("Key", key),
+    optionalText("VersionId", version),
+    marker === null ? "" : text("DeleteMarker", true),
+    optionalText("DeleteMarkerVersionId", marker?.version),
+  );
+}

@@ -1,0 +1,35 @@
+// GetBucketNotificationConfiguration: as it was put, with the ids that were made up for it.
+
+import type { NotificationTarget } from "../../../model/s3/notification-config.ts";
+import { NOTIFICATION_ELEMENTS } from "../notification-document.ts";
+import { ask, type S3Action } from "../s3-call.ts";
+import { denied } from "../s3-errors.ts";
+import { element, text, xmlReply } from "../xml-output.ts";
+
+export const getBucketNotificationConfiguration: S3Action = {
+  name: "GetBucketNotificationConfiguration",
+  method: "GET",
+  at: "bucket",
+  query: ["notification"],
+  async run(call) {
+    const found = await ask(call, "findBucket", { bucket: call.bucket });
+    if (!found.ok) return denied(call, found.fault);
+    const { targets, eventBridge } = found.value.bucket.notification;
+    const bridge = eventBridge ? "<EventBridgeConfiguration/>" : "";
+    return xmlReply("NotificationConfiguration", targets.map(writeTarget).join("") + bridge);
+  },
+};
+
+function writeTarget(target: NotificationTarget): string {
+  const { configuration, arn } = NOTIFICATION_ELEMENTS[target.kind];
+  const rules = target.rules.map(({ name, value }) =>
+    element("FilterRule", text("Name", name), text("Value", value)),
+  );
+  return element(
+    configuration,
+    text("Id", target.id),
+    text(arn, target.arn),
+    ...target.events.map((event) => text("Event", event)),
+    rules.length === 0 ? "" : element("Filter", element("S3Key", ...rules)),
+  );
+}

@@ -1,0 +1,58 @@
+// ListObjectVersions: every version and every delete marker, newest first within a key.
+
+import type { ListedVersion } from "../../../model/s3/s3-operations.ts";
+import { readListParameters, writeEntry, writeListHead, writePrefixes } from "../object-list.ts";
+import { ownerElement } from "../owner.ts";
+import { ask, type S3Action } from "../s3-call.ts";
+import { denied, invalidArgument } from "../s3-errors.ts";
+import { element, instant, optionalText, text, xmlReply } from "../xml-output.ts";
+
+export const listObjectVersions: S3Action = {
+  name: "ListObjectVersions",
+  method: "GET",
+  at: "bucket",
+  query: ["versions"],
+  async run(call) {
+    const parameters = readListParameters(call);
+    if ("ok" in parameters) return denied(call, parameters.fault);
+    const { input, encode } = parameters;
+    const after = call.query.get("key-marker") ?? "";
+    const afterVersion = call.query.get("version-id-marker");
+    if (afterVersion !== null && after === "") {
+      const message = "A version-id marker cannot be specified without a key marker.";
+      return denied(call, invalidArgument("version-id-marker", afterVersion, message).fault);
+    }
+    const found = await ask(call, "listObjectVersions", { ...input, after, afterVersion });
+    if (!found.ok) return denied(call, found.fault);
+    const { entries, prefixes, next, nextVersion } = found.value;
+    const owner = ownerElement(call);
+    const truncated = next !== null && input.limit > 0;
+    const content =
+      writeListHead(call, parameters) +
+      text("KeyMarker", encode(after)) +
+      text("VersionIdMarker", afterVersion ?? "") +
+      (truncated ? text("NextKeyMarker", encode(next)) : "") +
+      optionalText("NextVersionIdMarker", truncated ? nextVersion : null) +
+      text("MaxKeys", input.limit) +
+      text("IsTruncated", truncated) +
+      entries.map((entry) => writeVersion(entry, encode, owner)).join("") +
+      writePrefixes(prefixes, encode);
+    return xmlReply("ListVersionsResult", content);
+  },
+};
+
+function writeVersion(
+  entry: ListedVersion,
+  encode: (name: string) => string,
+  owner: string,
+): string {
+  const version = text("VersionId", entry.version) + text("IsLatest", entry.latest);
+  if (!entry.marker) return element("Version", writeEntry(entry, encode), version, owner);
+  return element(
+    "DeleteMarker",
+    text("Key", encode(entry.key)),
+    instant("LastModified", entry.modifiedAt),
+    version,
+    owner,
+  );
+}

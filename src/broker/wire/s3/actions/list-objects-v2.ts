@@ -1,0 +1,45 @@
+// ListObjectsV2: pages by opaque tokens.
+
+import { decodeToken, encodeToken } from "../list-parameters.ts";
+import { readListParameters, writeEntry, writeListHead, writePrefixes } from "../object-list.ts";
+import { ownerElement } from "../owner.ts";
+import { ask, type S3Action } from "../s3-call.ts";
+import { denied, invalidArgument } from "../s3-errors.ts";
+import { element, optionalText, text, xmlReply } from "../xml-output.ts";
+
+export const listObjectsV2: S3Action = {
+  name: "ListObjectsV2",
+  method: "GET",
+  at: "bucket",
+  query: ["list-type"],
+  async run(call) {
+    const parameters = readListParameters(call);
+    if ("ok" in parameters) return denied(call, parameters.fault);
+    const { input, encode } = parameters;
+    const token = call.query.get("continuation-token");
+    const startAfter = call.query.get("start-after");
+    const after = token === null ? (startAfter ?? "") : decodeToken(token);
+    if (after === null) {
+      const message = "The continuation token provided is incorrect";
+      return denied(call, invalidArgument("continuation-token", token ?? "", message).fault);
+    }
+    const found = await ask(call, "listObjects", { ...input, after });
+    if (!found.ok) return denied(call, found.fault);
+    const { entries, prefixes, next } = found.value;
+    const owner = call.query.get("fetch-owner") === "true" ? ownerElement(call) : "";
+    const contents = entries.map((entry) => element("Contents", writeEntry(entry, encode), owner));
+    // A page of nothing has no last item to go on from, and says that it is the last.
+    const truncated = next !== null && input.limit > 0;
+    const content =
+      writeListHead(call, parameters) +
+      optionalText("StartAfter", startAfter === null ? null : encode(startAfter)) +
+      optionalText("ContinuationToken", token) +
+      (truncated ? text("NextContinuationToken", encodeToken(next)) : "") +
+      text("KeyCount", entries.length + prefixes.length) +
+      text("MaxKeys", input.limit) +
+      text("IsTruncated", truncated) +
+      contents.join("") +
+      writePrefixes(prefixes, encode);
+    return xmlReply("ListBucketResult", content);
+  },
+};

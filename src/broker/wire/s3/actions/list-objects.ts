@@ -1,0 +1,36 @@
+// ListObjects: the first version of the action, which pages by keys.
+
+import { readListParameters, writeEntry, writeListHead, writePrefixes } from "../object-list.ts";
+import { ownerElement } from "../owner.ts";
+import { ask, type S3Action } from "../s3-call.ts";
+import { denied } from "../s3-errors.ts";
+import { element, text, xmlReply } from "../xml-output.ts";
+
+export const listObjects: S3Action = {
+  name: "ListObjects",
+  method: "GET",
+  at: "bucket",
+  async run(call) {
+    const parameters = readListParameters(call);
+    if ("ok" in parameters) return denied(call, parameters.fault);
+    const { input, encode } = parameters;
+    const after = call.query.get("marker") ?? "";
+    const found = await ask(call, "listObjects", { ...input, after });
+    if (!found.ok) return denied(call, found.fault);
+    const { entries, prefixes, next } = found.value;
+    const owner = ownerElement(call);
+    const contents = entries.map((entry) => element("Contents", writeEntry(entry, encode), owner));
+    const truncated = next !== null && input.limit > 0;
+    // Without a delimiter the last key is the next marker, and S3 does not say it.
+    const told = truncated && input.delimiter !== "" ? text("NextMarker", encode(next)) : "";
+    const content =
+      writeListHead(call, parameters) +
+      text("Marker", encode(after)) +
+      told +
+      text("MaxKeys", input.limit) +
+      text("IsTruncated", truncated) +
+      contents.join("") +
+      writePrefixes(prefixes, encode);
+    return xmlReply("ListBucketResult", content);
+  },
+};

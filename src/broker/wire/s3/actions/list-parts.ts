@@ -1,0 +1,58 @@
+// ListParts: what has been uploaded so far.
+
+import { S3_LIST_KEYS_MAX } from "../../../../core/limits.ts";
+import type { UploadDetail } from "../../../model/s3/object-detail.ts";
+import { readLimit } from "../list-parameters.ts";
+import { ownerElement } from "../owner.ts";
+import { ask, type S3Action } from "../s3-call.ts";
+import { denied, invalidArgument } from "../s3-errors.ts";
+import { uploadIn } from "../upload-reference.ts";
+import { element, instant, text, xmlReply } from "../xml-output.ts";
+
+export const listParts: S3Action = {
+  name: "ListParts",
+  method: "GET",
+  at: "object",
+  query: ["uploadId"],
+  async run(call) {
+    const limit = readLimit(call, "max-parts", S3_LIST_KEYS_MAX);
+    if (typeof limit !== "number") return denied(call, limit.fault);
+    const marker = call.query.get("part-number-marker") ?? "0";
+    if (!/^\d{1,9}$/.test(marker)) {
+      const message = "Argument part-number-marker must be an integer between 0 and 2147483647";
+      return denied(call, invalidArgument("part-number-marker", marker, message).fault);
+    }
+    const where = uploadIn(call);
+    const found = await ask(call, "listParts", { ...where, after: Number(marker), limit });
+    if (!found.ok) return denied(call, found.fault);
+    const { parts, next, upload } = found.value;
+    const detail = JSON.parse(upload.detail) as UploadDetail;
+    const { checksumAlgorithm: algorithm, checksumChosen } = detail;
+    const written = parts.map((part) =>
+      element(
+        "Part",
+        text("PartNumber", part.number),
+        instant("LastModified", part.modifiedAt),
+        text("ETag", `"${part.etag}"`),
+        text("Size", part.sizeBytes),
+        checksumChosen ? text(`Checksum${algorithm}`, part.checksum) : "",
+      ),
+    );
+    const content =
+      text("Bucket", call.bucket) +
+      text("Key", call.key) +
+      text("UploadId", where.upload) +
+      ownerElement(call, "Initiator") +
+      ownerElement(call) +
+      text("StorageClass", upload.storageClass) +
+      text("PartNumberMarker", marker) +
+      text("NextPartNumberMarker", parts.at(-1)?.number ?? 0) +
+      text("MaxParts", limit) +
+      text("IsTruncated", next !== null) +
+      (checksumChosen
+        ? text("ChecksumAlgorithm", algorithm) + text("ChecksumType", detail.checksumType)
+        : "") +
+      written.join("");
+    return xmlReply("ListPartsResult", content);
+  },
+};

@@ -1,0 +1,58 @@
+// PutObject: the bytes, everything that is said about them, and the event, or nothing at all.
+
+import type { HttpReply } from "../../../../ports/http.ts";
+import type { ObjectDetail } from "../../../model/s3/object-detail.ts";
+import { keepBlob } from "../keep-blob.ts";
+import { readProperties, writtenHeaders } from "../object-headers.ts";
+import { readWriteConditions } from "../read-conditions.ts";
+import { takeBody } from "../request-body.ts";
+import { ask, type S3Action, type S3Call } from "../s3-call.ts";
+import { denied } from "../s3-errors.ts";
+import { emptyReply } from "../xml-output.ts";
+
+/** Beyond it, whether there is a bucket at all is asked before the body is read. */
+const UNASKED_BYTES_MAX = 1_024 ** 2;
+
+export const putObject: S3Action = {
+  name: "PutObject",
+  method: "PUT",
+  at: "object",
+  async run(call) {
+    const properties = readProperties(call);
+    if ("ok" in properties) return denied(call, properties.fault);
+    const conditions = readWriteConditions(call);
+    if ("ok" in conditions) return denied(call, conditions.fault);
+    const early = await checkEarly(call);
+    if (early !== null) return early;
+    const taken = await takeBody(call, (chosen) => chosen ?? "CRC64NVME");
+    if (!taken.ok) return denied(call, taken.fault);
+
+    const { blob, md5, chosen, checksums } = taken.value;
+    const algorithm = chosen ?? "CRC64NVME";
+    const value = checksums[algorithm] ?? "";
+    const checksum = { algorithm, value, type: "FULL_OBJECT" } as const;
+    const { headers, metadata, tags, storageClass } = properties;
+    const detail: ObjectDetail = { headers, metadata, tags, checksum };
+    const written = await keepBlob(call, blob, () =>
+      ask(call, "putObject", {
+        bucket: call.bucket,
+        key: call.key,
+        event: "Put",
+        pieces: [{ blob: blob.id, sizeBytes: blob.sizeBytes }],
+        etag: md5,
+        storageClass,
+        detail: JSON.stringify(detail),
+        conditions,
+        origin: call.origin,
+      }),
+    );
+    if (!written.ok) return denied(call, written.fault);
+    return emptyReply(200, writtenHeaders(md5, written.value.version, checksum));
+  },
+};
+
+async function checkEarly(call: S3Call): Promise<HttpReply | null> {
+  if (Number(call.request.headers["content-length"] ?? 0) <= UNASKED_BYTES_MAX) return null;
+  const found = await ask(call, "findBucket", { bucket: call.bucket });
+  return found.ok ? null : denied(call, found.fault);
+}

@@ -1,0 +1,66 @@
+// UploadPartCopy: a part whose bytes are those of another object, or a range of them.
+
+import type { ByteRange } from "../../../../ports/blob-store.ts";
+import type { UploadDetail } from "../../../model/s3/object-detail.ts";
+import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
+import { copyBytes, findCopySource } from "../copy-source.ts";
+import { keepBlob } from "../keep-blob.ts";
+import { readRange } from "../read-conditions.ts";
+import { ask, type S3Action } from "../s3-call.ts";
+import { denied, invalidArgument } from "../s3-errors.ts";
+import { readPartNumber, uploadIn } from "../upload-reference.ts";
+import { instant, text, xmlReply } from "../xml-output.ts";
+
+export const uploadPartCopy: S3Action = {
+  name: "UploadPartCopy",
+  method: "PUT",
+  at: "object",
+  query: ["partNumber", "uploadId"],
+  header: "x-amz-copy-source",
+  async run(call) {
+    const number = readPartNumber(call);
+    if (typeof number !== "number") return denied(call, number.fault);
+    const found = await ask(call, "findUpload", uploadIn(call));
+    if (!found.ok) return denied(call, found.fault);
+    const source = await findCopySource(call);
+    if (!source.ok) return denied(call, source.fault);
+    const { sizeBytes } = source.value.object;
+    const range = sourceRange(call.request.headers["x-amz-copy-source-range"], sizeBytes);
+    if ("ok" in range) return denied(call, range.fault);
+    const { checksumAlgorithm } = JSON.parse(found.value.upload.detail) as UploadDetail;
+    const copy = await copyBytes(call, source.value, range, checksumAlgorithm);
+    const kept = await keepBlob(call, copy.blob, () =>
+      ask(call, "putPart", {
+        ...uploadIn(call),
+        number,
+        piece: { blob: copy.blob.id, sizeBytes: copy.blob.sizeBytes },
+        etag: copy.md5,
+        checksum: copy.checksum.value,
+      }),
+    );
+    if (!kept.ok) return denied(call, kept.fault);
+    const headers = ["x-amz-server-side-encryption", "AES256"];
+    const { version } = source.value;
+    if (version !== null) headers.push("x-amz-copy-source-version-id", version);
+    const content =
+      instant("LastModified", call.s3.now()) +
+      text("ETag", `"${copy.md5}"`) +
+      text(`Checksum${checksumAlgorithm}`, copy.checksum.value);
+    return xmlReply("CopyPartResult", content, headers);
+  },
+};
+
+function sourceRange(header: string | undefined, sizeBytes: number): ByteRange | S3Refusal {
+  if (header === undefined) return { from: 0, through: sizeBytes - 1 };
+  const range = /^bytes=\d+-\d+$/.test(header) ? readRange(header, sizeBytes) : null;
+  if (range !== null && ("ok" in range || range.through === Number(header.split("-")[1]))) {
+    return range;
+  }
+  return invalidArgument(
+    "x-amz-copy-source-range",
+    header,
+    range === null
+      ? "The x-amz-copy-source-range value must be of the form bytes=first-last where first and last are the zero-based offsets of the first and last bytes to copy"
+      : `Range specified is not valid for source object of size: ${sizeBytes}`,
+  );
+}

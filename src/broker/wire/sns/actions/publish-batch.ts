@@ -1,0 +1,89 @@
+// PublishBatch: up to ten messages to everybody who has subscribed to a topic.
+//   One entry that is wrong in itself fails the whole batch, as AWS was seen to do.
+
+import { SNS_BATCH_ENTRIES_MAX } from "../../../../core/limits.ts";
+import { done, refuse } from "../../../model/fault.ts";
+import type { PublishEntry } from "../../../model/sns/topic-operations-contract.ts";
+import { action, type Refusal } from "../../protocol/call.ts";
+import { boolean, members, structure, text } from "../../protocol/shape.ts";
+import { reportBatch } from "../../sqs/batch.ts";
+import { origin } from "../../sqs/queue-url.ts";
+import { inheritedTraceHeader } from "../../sqs/send-entry.ts";
+import { publishFields, readPublishEntry } from "../publish-entry.ts";
+import { absent, topicOf } from "../sns-request.ts";
+
+const ID_CHARS_MAX = 80;
+
+export const publishBatch = action({
+  name: "PublishBatch",
+  input: structure({
+    TopicArn: text,
+    PublishBatchRequestEntries: members(structure({ Id: text, ...publishFields })),
+  }),
+  output: structure({
+    Successful: members(structure({ Id: text, MessageId: text, SequenceNumber: text })),
+    Failed: members(structure({ Id: text, Code: text, Message: text, SenderFault: boolean })),
+  }),
+  async run(call, input) {
+    const topic = topicOf(call, input.TopicArn);
+    if (typeof topic !== "string") return topic;
+    const given = input.PublishBatchRequestEntries ?? [];
+    const ids = given.map(({ Id: id }) => id ?? "");
+    const refused = checkIds(ids);
+    if (refused !== null) return refused;
+    const entries: PublishEntry[] = [];
+    for (const [index, entry] of given.entries()) {
+      const read = readPublishEntry(entry, `publishBatchRequestEntries.${index + 1}.member.`);
+      if (!read.ok) return read;
+      entries.push(read.entry);
+    }
+    const outcome = await call.site.broker.submit("publish", {
+      topic,
+      entries,
+      batch: true,
+      origin: origin(call),
+      traceHeader: inheritedTraceHeader(call),
+    });
+    if (!outcome.ok) return outcome;
+    const { results } = outcome.value;
+    const faults = results.map((result) => (result.ok ? null : result.fault));
+    const { Successful: successful, Failed: failed } = reportBatch(ids, faults, (index) => {
+      const result = results[index]!;
+      if (!result.ok) return {};
+      const { messageId, sequenceNumber } = result.value;
+      return { Id: ids[index], MessageId: messageId, SequenceNumber: sequenceNumber };
+    });
+    // SNS lists both, empty or not.
+    return done({ Successful: successful ?? [], Failed: failed ?? [] });
+  },
+});
+
+function checkIds(ids: readonly string[]): Refusal | null {
+  if (ids.length === 0) {
+    return refuse("EmptyBatchRequest", "The batch request doesn't contain any entries.");
+  }
+  if (ids.length > SNS_BATCH_ENTRIES_MAX) {
+    return refuse(
+      "TooManyEntriesInBatchRequest",
+      "The batch request contains more entries than permissible.",
+    );
+  }
+  for (const [index, id] of ids.entries()) {
+    if (id === "") return absent(`publishBatchRequestEntries.${index + 1}.member.id`);
+    if (id.length > ID_CHARS_MAX) {
+      const text = `The Id of a batch entry in the batch request is too long: ${id.slice(0, 256)}`;
+      return refuse("InvalidBatchEntryId", text);
+    }
+    if (!/^[A-Za-z0-9_-]+$/.test(id)) {
+      return refuse(
+        "InvalidBatchEntryId",
+        `The Id of a batch entry in the batch request contains an impermissible character: ${id}`,
+      );
+    }
+  }
+  if (new Set(ids).size === ids.length) return null;
+  return refuse(
+    "BatchEntryIdsNotDistinct",
+    "Two or more batch entries in the request have the same Id.",
+  );
+}

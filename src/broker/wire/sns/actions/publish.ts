@@ -1,0 +1,40 @@
+// Publish: one message to everybody who has subscribed to a topic.
+
+import { done } from "../../../model/fault.ts";
+import { action } from "../../protocol/call.ts";
+import { structure, text } from "../../protocol/shape.ts";
+import { origin } from "../../sqs/queue-url.ts";
+import { inheritedTraceHeader } from "../../sqs/send-entry.ts";
+import { publishFields, readPublishEntry } from "../publish-entry.ts";
+import { invalidParameter, topicOf } from "../sns-request.ts";
+
+export const publish = action({
+  name: "Publish",
+  input: structure({ TopicArn: text, TargetArn: text, PhoneNumber: text, ...publishFields }),
+  output: structure({ MessageId: text, SequenceNumber: text }),
+  async run(call, input) {
+    if (input.PhoneNumber) {
+      return invalidParameter("PhoneNumber Reason: this server does not send text messages");
+    }
+    const read = readPublishEntry(input, "");
+    if (!read.ok) return read;
+    const { TargetArn: target } = input;
+    if (target?.includes(":endpoint/")) {
+      return invalidParameter("TargetArn Reason: No endpoint found for the target arn specified");
+    }
+    const topic = topicOf(call, input.TopicArn ?? target);
+    if (typeof topic !== "string") return topic;
+    const outcome = await call.site.broker.submit("publish", {
+      topic,
+      entries: [read.entry],
+      batch: false,
+      origin: origin(call),
+      traceHeader: inheritedTraceHeader(call),
+    });
+    if (!outcome.ok) return outcome;
+    const only = outcome.value.results[0]!;
+    if (!only.ok) return only;
+    const { messageId, sequenceNumber } = only.value;
+    return done({ MessageId: messageId, SequenceNumber: sequenceNumber });
+  },
+});

@@ -1,0 +1,52 @@
+// SNS faults: the one table from a refusal of the broker to what SNS answers. Total, as the one of
+// SQS in faults.ts: a new FaultName does not compile until it has a face here.
+
+import type { FaultName } from "../../model/fault.ts";
+import type { FaultFace } from "../sqs/sqs-errors.ts";
+
+function sender(code: string, status = 400): FaultFace {
+  return { type: code, code, status, side: "Sender" };
+}
+
+function receiver(code: string, status: number): FaultFace {
+  return { type: code, code, status, side: "Receiver" };
+}
+
+/** What only queues refuse; a topic that met one of these would be wrong in itself. */
+const OF_QUEUES = receiver("InternalError", 500);
+
+export const SNS_FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
+  AccessDenied: sender("AccessDenied", 403),
+  AuthorizationError: sender("AuthorizationError", 403),
+  BatchEntryIdsNotDistinct: sender("BatchEntryIdsNotDistinct"),
+  BatchRequestTooLong: sender("BatchRequestTooLong"),
+  EmptyBatchRequest: sender("EmptyBatchRequest"),
+  InternalFailure: receiver("InternalError", 500),
+  InvalidAction: sender("InvalidAction"),
+  InvalidAttributeName: sender("InvalidParameter"),
+  InvalidAttributeValue: sender("InvalidParameter"),
+  InvalidBatchEntryId: sender("InvalidBatchEntryId"),
+  InvalidMessageContents: sender("InvalidParameter"),
+  InvalidParameter: sender("InvalidParameter"),
+  InvalidParameterValue: sender("InvalidParameter"),
+  InvalidState: sender("InvalidState"),
+  MalformedInput: sender("MalformedQueryString"),
+  MessageNotInflight: OF_QUEUES,
+  MissingParameter: sender("MissingParameter"),
+  NotFound: sender("NotFound", 404),
+  OverLimit: OF_QUEUES,
+  ParameterValueInvalid: sender("ParameterValueInvalid"),
+  PurgeQueueInProgress: OF_QUEUES,
+  QueueDeletedRecently: OF_QUEUES,
+  QueueDoesNotExist: OF_QUEUES,
+  QueueNameExists: OF_QUEUES,
+  ReceiptHandleIsInvalid: OF_QUEUES,
+  RequestTooLarge: sender("RequestEntityTooLarge", 413),
+  ResourceNotFound: sender("ResourceNotFound", 404),
+  ServiceUnavailable: receiver("ServiceUnavailable", 503),
+  TagLimitExceeded: sender("TagLimitExceeded"),
+  Throttled: { ...sender("Throttled", 429), type: "ThrottledException" },
+  TooManyEntriesInBatchRequest: sender("TooManyEntriesInBatchRequest"),
+  UnsupportedOperation: sender("UnsupportedOperation"),
+  ValidationError: sender("ValidationError"),
+};

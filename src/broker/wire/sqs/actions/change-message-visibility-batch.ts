@@ -1,0 +1,54 @@
+// ChangeMessageVisibilityBatch: how much longer up to ten received messages stay hidden.
+
+import { seconds } from "../../../../core/units.ts";
+import { done, type Fault } from "../../../model/fault.ts";
+import type { VisibilityEntry } from "../../../model/operations.ts";
+import { action, type Call, type Refusal } from "../../protocol/call.ts";
+import { checkNewVisibility, missing } from "../../protocol/parameters.ts";
+import { integer, list, structure, text } from "../../protocol/shape.ts";
+import { failures, openBatch, reportBatch } from "../batch.ts";
+
+const ELEMENT = "ChangeMessageVisibilityBatchRequestEntry";
+
+export const changeMessageVisibilityBatch = action({
+  name: "ChangeMessageVisibilityBatch",
+  input: structure({
+    QueueUrl: text,
+    Entries: list(
+      ELEMENT,
+      structure({ Id: text, ReceiptHandle: text, VisibilityTimeout: integer }),
+    ),
+  }),
+  output: structure({
+    Successful: list("ChangeMessageVisibilityBatchResultEntry", structure({ Id: text })),
+    Failed: failures,
+  }),
+  async run(call, input) {
+    const batch = openBatch(call, input, ELEMENT, "ReceiptHandle");
+    if (!batch.ok) return batch;
+    const { queue, entries, ids } = batch;
+    const reads = entries.map((entry) => readChange(entry.ReceiptHandle!, entry.VisibilityTimeout));
+    const faults = await change(call, queue, reads);
+    if ("ok" in faults) return faults;
+    return done(reportBatch(ids, faults, (i) => ({ Id: ids[i] })));
+  },
+});
+
+function readChange(handle: string, timeout: number | null | undefined): VisibilityEntry | Refusal {
+  if (timeout === undefined || timeout === null) return missing("VisibilityTimeout");
+  return checkNewVisibility(timeout) ?? { handle, visibilityMs: seconds(timeout) };
+}
+
+/** What came of each change, in the order of the request. */
+async function change(
+  call: Call,
+  queue: string,
+  reads: readonly (VisibilityEntry | Refusal)[],
+): Promise<(Fault | null)[] | Refusal> {
+  const entries = reads.filter((read) => "handle" in read);
+  const { broker } = call.site;
+  const outcome = await broker.submit("changeVisibility", { queue, entries });
+  if (!outcome.ok) return outcome;
+  let next = 0;
+  return reads.map((read) => ("handle" in read ? outcome.value.faults[next++]! : read.fault));
+}

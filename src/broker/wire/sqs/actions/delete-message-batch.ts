@@ -1,0 +1,36 @@
+// DeleteMessageBatch: the receiver is done with up to ten messages.
+
+import { done, type Fault } from "../../../model/fault.ts";
+import { action } from "../../protocol/call.ts";
+import { list, structure, text } from "../../protocol/shape.ts";
+import { failures, openBatch, reportBatch } from "../batch.ts";
+
+const ELEMENT = "DeleteMessageBatchRequestEntry";
+
+export const deleteMessageBatch = action({
+  name: "DeleteMessageBatch",
+  input: structure({
+    QueueUrl: text,
+    Entries: list(ELEMENT, structure({ Id: text, ReceiptHandle: text })),
+  }),
+  output: structure({
+    Successful: list("DeleteMessageBatchResultEntry", structure({ Id: text })),
+    Failed: failures,
+  }),
+  async run(call, input) {
+    const batch = openBatch(call, input, ELEMENT, "ReceiptHandle");
+    if (!batch.ok) return batch;
+    const { queue, entries, ids } = batch;
+    const handles = entries.map((entry) => entry.ReceiptHandle!);
+    const { broker } = call.site;
+    const outcome = await broker.submit("delete", { queue, handles });
+    if (!outcome.ok) return outcome;
+    return done(reportBatch(ids, outcome.value.faults.map(inBatch), (i) => ({ Id: ids[i] })));
+  },
+});
+
+/** AWS words a handle whose time is over, on a FIFO queue, otherwise here than for one message. */
+function inBatch(fault: Fault | null): Fault | null {
+  if (fault?.name !== "InvalidParameterValue") return fault;
+  return { name: "ReceiptHandleIsInvalid", message: "The receipt handle has expired" };
+}

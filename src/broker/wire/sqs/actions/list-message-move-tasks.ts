@@ -1,0 +1,60 @@
+// ListMessageMoveTasks: the latest moves out of a dead-letter queue, newest first.
+
+import { SQS_MOVE_TASKS_LISTED_MAX } from "../../../../core/limits.ts";
+import { done } from "../../../model/fault.ts";
+import type { MoveTaskView } from "../../../model/operations.ts";
+import { action } from "../../protocol/call.ts";
+import { checkRange, missing } from "../../protocol/parameters.ts";
+import { integer, list, structure, text, type ValueOf } from "../../protocol/shape.ts";
+
+const RESULTS_DEFAULT = 1;
+
+const task = structure({
+  TaskHandle: text,
+  Status: text,
+  SourceArn: text,
+  DestinationArn: text,
+  MaxNumberOfMessagesPerSecond: integer,
+  ApproximateNumberOfMessagesMoved: integer,
+  ApproximateNumberOfMessagesToMove: integer,
+  FailureReason: text,
+  StartedTimestamp: integer,
+});
+
+export const listMessageMoveTasks = action({
+  name: "ListMessageMoveTasks",
+  input: structure({ SourceArn: text, MaxResults: integer }),
+  output: structure({ Results: list("ListMessageMoveTasksResultEntry", task) }),
+  async run(call, input) {
+    const { SourceArn: sourceArn, MaxResults: limit } = input;
+    if (!sourceArn) return missing("SourceArn");
+    const refused = checkRange(
+      limit,
+      "MaxResults",
+      1,
+      SQS_MOVE_TASKS_LISTED_MAX,
+      `Must be between 1 and ${SQS_MOVE_TASKS_LISTED_MAX}, if provided.`,
+    );
+    if (refused !== null) return refused;
+    const query = { sourceArn, limit: limit ?? RESULTS_DEFAULT };
+    const outcome = await call.site.broker.submit("listMoveTasks", query);
+    if (!outcome.ok) return outcome;
+    const { tasks } = outcome.value;
+    return done(tasks.length === 0 ? {} : { Results: tasks.map(showTask) });
+  },
+});
+
+function showTask(view: MoveTaskView): ValueOf<typeof task> {
+  return {
+    // A handle is only good for cancelling, so it is told while there is something to cancel.
+    TaskHandle: view.status === "RUNNING" ? view.handle : undefined,
+    Status: view.status,
+    SourceArn: view.sourceArn,
+    DestinationArn: view.destinationArn ?? undefined,
+    MaxNumberOfMessagesPerSecond: view.perSecondMax ?? undefined,
+    ApproximateNumberOfMessagesMoved: view.moved,
+    ApproximateNumberOfMessagesToMove: view.toMove,
+    FailureReason: view.failureReason ?? undefined,
+    StartedTimestamp: view.startedAt,
+  };
+}

@@ -1,0 +1,98 @@
+// SendMessageBatch: up to ten messages into a queue.
+//   The entries that the wire refuses never reach the broker; its results for the others are put
+//   back between them, so that the report keeps the order of the request.
+
+import { done, type Fault } from "../../../model/fault.ts";
+import type { SentMessage } from "../../../model/operations.ts";
+import { action, type Call, type Refusal } from "../../protocol/call.ts";
+import { list, structure, text } from "../../protocol/shape.ts";
+import { checkBatchSize, failures, openBatch, reportBatch } from "../batch.ts";
+import {
+  inheritedTraceHeader,
+  type ReadEntry,
+  readSendEntry,
+  type SendFields,
+  sendFields,
+  sentChecksums,
+  sentFields,
+} from "../send-entry.ts";
+
+const ELEMENT = "SendMessageBatchRequestEntry";
+
+export const sendMessageBatch = action({
+  name: "SendMessageBatch",
+  input: structure({
+    QueueUrl: text,
+    Entries: list(ELEMENT, structure({ Id: text, ...sendFields })),
+  }),
+  output: structure({
+    Successful: list("SendMessageBatchResultEntry", structure({ Id: text, ...sentFields })),
+    Failed: failures,
+  }),
+  async run(call, input) {
+    const batch = openBatch(call, input, ELEMENT, "MessageBody");
+    if (!batch.ok) return batch;
+    const { queue, entries, ids } = batch;
+    const inherited = inheritedTraceHeader(call);
+    const reads = entries.map((entry) => readSendEntry(entry, inherited));
+    const oversized = checkBatchSize(totalBytes(entries, reads));
+    if (oversized !== null) return oversized;
+    const sent = await sendReadable(call, queue, reads);
+    if (!sent.ok) return sent;
+    return done(
+      reportBatch(ids, sent.faults, (i) => ({
+        Id: ids[i],
+        ...sentChecksums(reads[i] as ReadEntry),
+        MessageId: sent.messages[i]!.messageId,
+        SequenceNumber: sent.messages[i]!.sequenceNumber ?? undefined,
+      })),
+    );
+  },
+});
+
+interface SentBatch {
+  readonly ok: true;
+  /** By place in the request. */
+  readonly faults: (Fault | null)[];
+  readonly messages: (SentMessage | null)[];
+}
+
+async function sendReadable(
+  call: Call,
+  queue: string,
+  reads: readonly (ReadEntry | Refusal)[],
+): Promise<SentBatch | Refusal> {
+  const faults: (Fault | null)[] = reads.map((read) => (read.ok ? null : read.fault));
+  const messages: (SentMessage | null)[] = reads.map(() => null);
+  const readable = reads.filter((read) => read.ok);
+  const { broker } = call.site;
+  if (readable.length === 0) {
+    // Nothing to send, but a queue that does not exist is still the first thing to say.
+    const found = await broker.submit("findQueue", { queue });
+    return found.ok ? { ok: true, faults, messages } : found;
+  }
+  const send = { queue, entries: readable.map((read) => read.entry), batch: true };
+  const outcome = await broker.submit("send", send);
+  if (!outcome.ok) return outcome;
+  let next = 0;
+  for (let i = 0; i < reads.length; i++) {
+    if (!reads[i]!.ok) continue;
+    const result = outcome.value.results[next++]!;
+    if (result.ok) messages[i] = result.value;
+    else faults[i] = result.fault;
+  }
+  return { ok: true, faults, messages };
+}
+
+/** Entries that are refused count as well, by their bodies: the limit is the request's. */
+function totalBytes(
+  entries: readonly Pick<SendFields, "MessageBody">[],
+  reads: readonly (ReadEntry | Refusal)[],
+): number {
+  let total = 0;
+  for (let i = 0; i < reads.length; i++) {
+    const read = reads[i]!;
+    total += read.ok ? read.entry.sizeBytes : Buffer.byteLength(entries[i]!.MessageBody!);
+  }
+  return total;
+}

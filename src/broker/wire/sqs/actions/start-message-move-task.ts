@@ -1,0 +1,36 @@
+// StartMessageMoveTask: sends dead letters back, or on to another queue.
+
+import { SQS_MOVE_MESSAGES_PER_SECOND_MAX } from "../../../../core/limits.ts";
+import { done } from "../../../model/fault.ts";
+import { action } from "../../protocol/call.ts";
+import { checkRange, missing } from "../../protocol/parameters.ts";
+import { integer, structure, text } from "../../protocol/shape.ts";
+
+export const startMessageMoveTask = action({
+  name: "StartMessageMoveTask",
+  input: structure({
+    SourceArn: text,
+    DestinationArn: text,
+    MaxNumberOfMessagesPerSecond: integer,
+  }),
+  output: structure({ TaskHandle: text }),
+  async run(call, input) {
+    const { SourceArn: sourceArn, MaxNumberOfMessagesPerSecond: perSecondMax } = input;
+    if (!sourceArn) return missing("SourceArn");
+    const refused = checkRange(
+      perSecondMax,
+      "MaxNumberOfMessagesPerSecond",
+      1,
+      SQS_MOVE_MESSAGES_PER_SECOND_MAX,
+      `Must be between 1 and ${SQS_MOVE_MESSAGES_PER_SECOND_MAX}, if provided.`,
+    );
+    if (refused !== null) return refused;
+    const start = {
+      sourceArn,
+      destinationArn: input.DestinationArn ?? null,
+      perSecondMax: perSecondMax ?? null,
+    };
+    const outcome = await call.site.broker.submit("startMoveTask", start);
+    return outcome.ok ? done({ TaskHandle: outcome.value.handle }) : outcome;
+  },
+});

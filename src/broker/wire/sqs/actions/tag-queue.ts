@@ -1,0 +1,21 @@
+// TagQueue: adds tags to a queue; one it has already is overwritten.
+
+import { action } from "../../protocol/call.ts";
+import { checkTags, missing } from "../../protocol/parameters.ts";
+import { structure, tags, text } from "../../protocol/shape.ts";
+import { queueOf } from "../queue-url.ts";
+
+export const tagQueue = action({
+  name: "TagQueue",
+  input: structure({ QueueUrl: text, Tags: tags }),
+  output: null,
+  run(call, input) {
+    const queue = queueOf(call, input.QueueUrl);
+    if (typeof queue !== "string") return queue;
+    const tags = input.Tags;
+    if (!tags) return missing("Tags");
+    const refused = checkTags(tags);
+    if (refused !== null) return refused;
+    return call.site.broker.submit("tagQueue", { queue, tags });
+  },
+});

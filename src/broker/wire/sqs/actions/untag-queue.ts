@@ -1,0 +1,19 @@
+// UntagQueue: takes tags off a queue; those it does not have are no error.
+
+import { action } from "../../protocol/call.ts";
+import { missing } from "../../protocol/parameters.ts";
+import { list, structure, text } from "../../protocol/shape.ts";
+import { queueOf } from "../queue-url.ts";
+
+export const untagQueue = action({
+  name: "UntagQueue",
+  input: structure({ QueueUrl: text, TagKeys: list("TagKey", text) }),
+  output: null,
+  run(call, input) {
+    const queue = queueOf(call, input.QueueUrl);
+    if (typeof queue !== "string") return queue;
+    if (!input.TagKeys) return missing("TagKeys");
+    const untag = { queue, keys: [...input.TagKeys] };
+    return call.site.broker.submit("untagQueue", untag);
+  },
+});

@@ -1,0 +1,224 @@
+import { describe, expect, test } from "vitest";
+import { createWire, MESSAGE_ID } from "../../../../test/support/scripted-broker.ts";
+import { SQS_BATCH_BYTES_MAX } from "../../../core/limits.ts";
+import { done, refuse } from "../../model/fault.ts";
+
+const NO_ENTRY_ID =
+  "A batch entry id can only contain alphanumeric characters, hyphens and underscores. " +
+  "It can be at most 80 letters long.";
+const MD5_OF_FINE = "fff25994ee3941b225ba898fd17d186f";
+
+/** Each batch action with one good entry of it. */
+const BATCHES = [
+  ["SendMessageBatch", { MessageBody: "fine" }],
+  ["DeleteMessageBatch", { ReceiptHandle: "h" }],
+  ["ChangeMessageVisibilityBatch", { ReceiptHandle: "h", VisibilityTimeout: 1 }],
+] as const;
+
+describe.each(BATCHES)("%s", (name, good) => {
+  const entries = (ids: unknown[]) => ids.map((Id) => ({ Id, ...good }));
+
+  test.each([
+    [
+      "empty",
+      [],
+      "EmptyBatchRequest",
+      `There should be at least one ${name}RequestEntry in the request.`,
+    ],
+    [
+      "absent",
+      undefined,
+      "EmptyBatchRequest",
+      `There should be at least one ${name}RequestEntry in the request.`,
+    ],
+    [
+      "too long",
+      entries([..."abcdefghijk"]),
+      "TooManyEntriesInBatchRequest",
+      "Maximum number of entries per request are 10. You have sent 11.",
+    ],
+    ["without an id that is one", entries(["a:b"]), "InvalidBatchEntryId", NO_ENTRY_ID],
+    ["with an empty id", entries([""]), "InvalidBatchEntryId", NO_ENTRY_ID],
+    ["with too long an id", entries(["a".repeat(81)]), "InvalidBatchEntryId", NO_ENTRY_ID],
+    ["with an id twice", entries(["a", "b", "a"]), "BatchEntryIdsNotDistinct", "Id a repeated."],
+  ])("is refused as a whole when %s", async (_, Entries, shape, message) => {
+    const wire = createWire();
+    const reply = await wire.json(name, { QueueUrl: "q", Entries });
+    expect(reply.status).toBe(400);
+    expect(reply.headers["x-amzn-query-error"]).toBe(`AWS.SimpleQueueService.${shape};Sender`);
+    expect(reply.value).toEqual({ __type: `com.amazonaws.sqs#${shape}`, message });
+    expect(wire.asked).toEqual([]);
+  });
+
+  test("names the entry that lacks something", async () => {
+    const reply = await createWire().json(name, { QueueUrl: "q", Entries: [{ Id: "a" }] });
+    const field = name === "SendMessageBatch" ? "MessageBody" : "ReceiptHandle";
+    expect(reply.value.message).toBe(
+      `The request must contain the parameter ${name}RequestEntry.1.${field}.`,
+    );
+  });
+
+  test("leaves out the list of failures when there are none", async () => {
+    const reply = await createWire().json(name, { QueueUrl: "q", Entries: entries(["a"]) });
+    expect(Object.keys(reply.value)).toEqual(["Successful"]);
+    expect(reply.value.Successful[0]).toMatchObject({ Id: "a" });
+  });
+});
+
+describe("a batch of messages", () => {
+  test("keeps the order of its entries, refused here, refused there or sent", async () => {
+    const wire = createWire({
+      send: ({ entries }) =>
+        done({
+          results: entries.map((entry, i) =>
+            entry.body === "too long"
+              ? refuse("InvalidParameterValue", "One or more parameters cannot be validated.")
+              : done({ messageId: `id-${i}`, sequenceNumber: null }),
+          ),
+        }),
+    });
+    const reply = await wire.json("SendMessageBatch", {
+      QueueUrl: "q",
+      Entries: [
+        { Id: "bad", MessageBody: "\u0001" },
+        { Id: "first", MessageBody: "fine" },
+        { Id: "long", MessageBody: "too long" },
+        { Id: "attribute", MessageBody: "x", MessageAttributes: { "a b": {} } },
+        { Id: "second", MessageBody: "fine" },
+      ],
+    });
+    expect(reply.status).toBe(200);
+    expect(reply.value.Successful).toEqual([
+      { Id: "first", MD5OfMessageBody: MD5_OF_FINE, MessageId: "id-0" },
+      { Id: "second", MD5OfMessageBody: MD5_OF_FINE, MessageId: "id-2" },
+    ]);
+    expect(reply.value.Failed).toMatchObject([
+      { Id: "bad", SenderFault: true, Code: "InvalidMessageContents" },
+      {
+        Id: "long",
+        SenderFault: true,
+        Code: "InvalidParameterValue",
+        Message: "One or more parameters cannot be validated.",
+      },
+      { Id: "attribute", SenderFault: true, Code: "InvalidParameterValue" },
+    ]);
+    expect(wire.asked[0]?.input).toMatchObject({
+      batch: true,
+      entries: [{ body: "fine" }, { body: "too long" }, { body: "fine" }],
+    });
+  });
+
+  test("of nothing but bad entries still asks whether the queue exists", async () => {
+    const input = { QueueUrl: "q", Entries: [{ Id: "bad", MessageBody: "\u0001" }] };
+    const wire = createWire();
+    expect((await wire.json("SendMessageBatch", input)).value.Successful).toBeUndefined();
+    expect(wire.asked).toEqual([{ name: "findQueue", input: { queue: "q" } }]);
+    const absent = createWire({ findQueue: () => refuse("QueueDoesNotExist", "none") });
+    expect((await absent.json("SendMessageBatch", input)).status).toBe(400);
+  });
+
+  test("may be one MiB in all, attributes counted, and not a byte more", async () => {
+    const half = "x".repeat(SQS_BATCH_BYTES_MAX / 2 - 8);
+    const color = { abc: { DataType: "Number", StringValue: "12" } };
+    const batch = (last: string) => ({
+      QueueUrl: "q",
+      Entries: [
+        { Id: "a", MessageBody: `${half}${last}`, MessageAttributes: color },
+        { Id: "b", MessageBody: `${half}12345` },
+      ],
+    });
+    expect((await createWire().json("SendMessageBatch", batch(""))).status).toBe(200);
+    const reply = await createWire().json("SendMessageBatch", batch("1"));
+    expect(reply.value).toEqual({
+      __type: "com.amazonaws.sqs#BatchRequestTooLong",
+      message: "Batch requests cannot be longer than 1048576 bytes. You have sent 1048577 bytes.",
+    });
+  });
+
+  test("is too long even if what makes it so would be refused by itself", async () => {
+    const wire = createWire();
+    const Entries = [
+      { Id: "a", MessageBody: "fine" },
+      { Id: "bad", MessageBody: `\u0001${"x".repeat(SQS_BATCH_BYTES_MAX)}` },
+    ];
+    const reply = await wire.json("SendMessageBatch", { QueueUrl: "q", Entries });
+    expect(reply.value.__type).toBe("com.amazonaws.sqs#BatchRequestTooLong");
+    expect(wire.asked).toEqual([]);
+  });
+
+  test("is refused as a whole when the broker says so", async () => {
+    const wire = createWire({ send: () => refuse("InvalidParameterValue", "no group") });
+    const Entries = [{ Id: "a", MessageBody: "x" }];
+    const reply = await wire.json("SendMessageBatch", { QueueUrl: "q.fifo", Entries });
+    expect(reply.headers["x-amzn-query-error"]).toBe("InvalidParameterValue;Sender");
+  });
+
+  test("tells sequence numbers in the query protocol as well", async () => {
+    const wire = createWire({
+      send: () => done({ results: [done({ messageId: MESSAGE_ID, sequenceNumber: "7" })] }),
+    });
+    const reply = await wire.form({
+      Action: "SendMessageBatch",
+      QueueUrl: "q",
+      "SendMessageBatchRequestEntry.1.Id": "a",
+      "SendMessageBatchRequestEntry.1.MessageBody": "fine",
+    });
+    expect(reply.text).toContain(
+      "<SendMessageBatchResult><SendMessageBatchResultEntry><Id>a</Id>" +
+        `<MD5OfMessageBody>${MD5_OF_FINE}</MD5OfMessageBody><MessageId>${MESSAGE_ID}</MessageId>` +
+        "<SequenceNumber>7</SequenceNumber></SendMessageBatchResultEntry></SendMessageBatchResult>",
+    );
+  });
+});
+
+describe("a batch of handles", () => {
+  test("reports each handle the broker refused under a short code", async () => {
+    const fault = { name: "ReceiptHandleIsInvalid", message: "garbage" } as const;
+    const wire = createWire({ delete: () => done({ faults: [null, fault] }) });
+    const reply = await wire.json("DeleteMessageBatch", {
+      QueueUrl: "q",
+      Entries: [
+        { Id: "x", ReceiptHandle: "h" },
+        { Id: "y", ReceiptHandle: "garbage" },
+      ],
+    });
+    expect(reply.value).toEqual({
+      Successful: [{ Id: "x" }],
+      Failed: [{ Id: "y", SenderFault: true, Code: "ReceiptHandleIsInvalid", Message: "garbage" }],
+    });
+  });
+
+  test("sends on only the changes of visibility that are in range", async () => {
+    const fault = { name: "InvalidParameterValue", message: "there" } as const;
+    const wire = createWire({ changeVisibility: () => done({ faults: [fault, null] }) });
+    const timeouts: [string, number | undefined][] = [
+      ["over", 43_201],
+      ["there", 43_200],
+      ["none", undefined],
+      ["good", 0],
+    ];
+    const reply = await wire.json("ChangeMessageVisibilityBatch", {
+      QueueUrl: "q",
+      Entries: timeouts.map(([Id, VisibilityTimeout]) => ({
+        Id,
+        ReceiptHandle: Id,
+        VisibilityTimeout,
+      })),
+    });
+    expect(wire.asked[0]?.input).toEqual({
+      queue: "q",
+      entries: [
+        { handle: "there", visibilityMs: 43_200_000 },
+        { handle: "good", visibilityMs: 0 },
+      ],
+    });
+    expect(reply.value.Successful).toEqual([{ Id: "good" }]);
+    expect(
+      reply.value.Failed.map(({ Id, Code }: { Id: string; Code: string }) => [Id, Code]),
+    ).toEqual([
+      ["over", "InvalidParameterValue"],
+      ["there", "InvalidParameterValue"],
+      ["none", "MissingParameter"],
+    ]);
+  });
+});

@@ -1,0 +1,135 @@
+// Batches: the rules that refuse a whole batch, and the report on its entries.
+//   B1. The whole-request rules are checked before any entry, in AWS's order: empty, too many, an
+//       id that is not one, an id twice.
+//   B2. What failed is told under short codes; a list with nothing in it is left out.
+
+import { SQS_BATCH_BYTES_MAX, SQS_BATCH_ENTRIES_MAX } from "../../../core/limits.ts";
+import type { Fault } from "../../model/fault.ts";
+import { refuse } from "../../model/fault.ts";
+import type { Call, Refusal } from "../protocol/call.ts";
+import { missing } from "../protocol/parameters.ts";
+import { boolean, list, structure, text, type ValueOf } from "../protocol/shape.ts";
+import { queueOf } from "./queue-url.ts";
+import { FAULT_FACES, shortCode } from "./sqs-errors.ts";
+
+const ENTRY_ID = /^[A-Za-z0-9_-]{1,80}$/;
+
+const failure = structure({ Id: text, SenderFault: boolean, Code: text, Message: text });
+
+type Failure = ValueOf<typeof failure>;
+
+export const failures = list("BatchResultErrorEntry", failure);
+
+type Given<T> = T | null | undefined;
+
+interface Identified {
+  readonly Id?: string | null | undefined;
+}
+
+/** Refuses a batch as a whole (B1). `element` is what AWS calls one entry of it. */
+function checkBatch(
+  entries: readonly Identified[] | null | undefined,
+  element: string,
+): Refusal | null {
+  if (entries === undefined || entries === null || entries.length === 0) {
+    return refuse("EmptyBatchRequest", `There should be at least one ${element} in the request.`);
+  }
+  if (entries.length > SQS_BATCH_ENTRIES_MAX) {
+    return refuse(
+      "TooManyEntriesInBatchRequest",
+      `Maximum number of entries per request are ${SQS_BATCH_ENTRIES_MAX}. ` +
+        `You have sent ${entries.length}.`,
+    );
+  }
+  for (let i = 0; i < entries.length; i++) {
+    const id = entries[i]!.Id;
+    if (id === undefined || id === null) return missing(`${element}.${i + 1}.Id`);
+    if (!ENTRY_ID.test(id)) {
+      return refuse(
+        "InvalidBatchEntryId",
+        "A batch entry id can only contain alphanumeric characters, hyphens and underscores. " +
+          "It can be at most 80 letters long.",
+      );
+    }
+  }
+  return checkDistinct(entries);
+}
+
+/** A batch that may be worked on. */
+export interface OpenBatch<E> {
+  readonly ok: true;
+  readonly queue: string;
+  readonly entries: readonly E[];
+  /** By place in the request. */
+  readonly ids: readonly string[];
+}
+
+/** The queue and the entries, each with an id and `field`; or why the batch is refused (B1). */
+export function openBatch<E extends Identified>(
+  call: Call,
+  input: { readonly QueueUrl?: Given<string>; readonly Entries?: Given<readonly E[]> },
+  element: string,
+  field: keyof E & string,
+): OpenBatch<E> | Refusal {
+  const queue = queueOf(call, input.QueueUrl);
+  if (typeof queue !== "string") return queue;
+  const entries = input.Entries ?? [];
+  const refused = checkBatch(entries, element) ?? checkEntries(entries, element, field);
+  return refused ?? { ok: true, queue, entries, ids: entries.map((entry) => entry.Id!) };
+}
+
+/** Refuses a batch in which an entry lacks what each of them must have. */
+function checkEntries<E>(
+  entries: readonly E[],
+  element: string,
+  field: keyof E & string,
+): Refusal | null {
+  const at = entries.findIndex((entry) => !entry[field]);
+  return at === -1 ? null : missing(`${element}.${at + 1}.${field}`);
+}
+
+export function checkBatchSize(sizeBytes: number): Refusal | null {
+  if (sizeBytes <= SQS_BATCH_BYTES_MAX) return null;
+  return refuse(
+    "BatchRequestTooLong",
+    `Batch requests cannot be longer than ${SQS_BATCH_BYTES_MAX} bytes. ` +
+      `You have sent ${sizeBytes} bytes.`,
+  );
+}
+
+/** The answer to a batch, from what came of each entry (B2). */
+export function reportBatch<S>(
+  ids: readonly string[],
+  results: readonly (Fault | null)[],
+  success: (index: number) => S,
+): { Successful: S[] | undefined; Failed: Failure[] | undefined } {
+  const successful: S[] = [];
+  const failed: Failure[] = [];
+  for (let i = 0; i < ids.length; i++) {
+    const fault = results[i]!;
+    if (fault === null) successful.push(success(i));
+    else failed.push(reportFailure(ids[i]!, fault));
+  }
+  return {
+    Successful: successful.length === 0 ? undefined : successful,
+    Failed: failed.length === 0 ? undefined : failed,
+  };
+}
+
+function reportFailure(id: string, fault: Fault): Failure {
+  return {
+    Id: id,
+    SenderFault: FAULT_FACES[fault.name].side === "Sender",
+    Code: shortCode(fault.name),
+    Message: fault.message,
+  };
+}
+
+function checkDistinct(entries: readonly Identified[]): Refusal | null {
+  const seen = new Set<string>();
+  for (const { Id: id } of entries) {
+    if (seen.has(id!)) return refuse("BatchEntryIdsNotDistinct", `Id ${id} repeated.`);
+    seen.add(id!);
+  }
+  return null;
+}

@@ -1,0 +1,164 @@
+// Received messages: what a delivery looks like to the one who asked for it.
+//   R1. Attributes are told only if asked for, and the checksum covers just those told.
+//   R2. `All`, `.*` and `*` ask for every attribute; `Foo.*` for those whose name begins with Foo.
+//   R3. Names nobody used are no error; names of system attributes AWS does not know are.
+
+import { md5Hex } from "../../../core/encoding/hash.ts";
+import { refuse } from "../../model/fault.ts";
+import type { Delivery, MessageAttribute } from "../../model/operations.ts";
+import type { Refusal } from "../protocol/call.ts";
+import {
+  messageAttributes,
+  queueAttributes,
+  structure,
+  text,
+  type ValueOf,
+} from "../protocol/shape.ts";
+import { isBinaryType, md5OfAttributes } from "./md5-attributes.ts";
+
+export const receivedMessage = structure({
+  MessageId: text,
+  ReceiptHandle: text,
+  MD5OfBody: text,
+  Body: text,
+  Attributes: queueAttributes,
+  MD5OfMessageAttributes: text,
+  MessageAttributes: messageAttributes,
+});
+
+type ReceivedMessage = ValueOf<typeof receivedMessage>;
+
+type Names = readonly string[] | null | undefined;
+
+/** Decides which message attributes are told; null tells none. */
+export type AttributeFilter = ((name: string) => boolean) | null;
+
+export function attributeFilter(names: Names): AttributeFilter {
+  if (names === undefined || names === null || names.length === 0) return null;
+  const exact = new Set<string>();
+  const prefixes: string[] = [];
+  for (const name of names) {
+    if (name === "All" || name === ".*" || name === "*") return () => true; // R2
+    if (name.endsWith(".*")) prefixes.push(name.slice(0, -2));
+    else exact.add(name);
+  }
+  return (name) => exact.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
+}
+
+/** Each system attribute and how a delivery tells it; null where it has none. */
+const SYSTEM_ATTRIBUTES: ReadonlyMap<
+  string,
+  (delivery: Delivery, senderId: string) => string | null
+> = new Map<string, (delivery: Delivery, senderId: string) => string | null>([
+  ["SenderId", (_, senderId) => senderId],
+  ["SentTimestamp", (delivery) => String(delivery.sentAt)],
+  ["ApproximateReceiveCount", (delivery) => String(delivery.receiveCount)],
+  ["ApproximateFirstReceiveTimestamp", (delivery) => String(delivery.firstReceivedAt)],
+  ["SequenceNumber", (delivery) => delivery.sequenceNumber],
+  ["MessageDeduplicationId", (delivery) => delivery.dedupId],
+  ["MessageGroupId", (delivery) => delivery.groupId],
+  ["AWSTraceHeader", (delivery) => delivery.traceHeader],
+  ["DeadLetterQueueSourceArn", (delivery) => delivery.sourceArn],
+]);
+
+/** AttributeNames once took the names of queue attributes as well; they ask for nothing here. */
+const QUEUE_ATTRIBUTE_NAMES: ReadonlySet<string> = new Set([
+  "Policy",
+  "VisibilityTimeout",
+  "MaximumMessageSize",
+  "MessageRetentionPeriod",
+  "ApproximateNumberOfMessages",
+  "ApproximateNumberOfMessagesNotVisible",
+  "ApproximateNumberOfMessagesDelayed",
+  "CreatedTimestamp",
+  "LastModifiedTimestamp",
+  "QueueArn",
+  "DelaySeconds",
+  "ReceiveMessageWaitTimeSeconds",
+  "RedrivePolicy",
+  "RedriveAllowPolicy",
+  "FifoQueue",
+  "ContentBasedDeduplication",
+  "DeduplicationScope",
+  "FifoThroughputLimit",
+  "KmsMasterKeyId",
+  "KmsDataKeyReusePeriodSeconds",
+  "SqsManagedSseEnabled",
+]);
+
+const ALL_SYSTEM_ATTRIBUTES: readonly string[] = [...SYSTEM_ATTRIBUTES.keys()];
+
+/** The system attributes that two lists of names ask for together, or why not (R3). */
+export function systemAttributeNames(first: Names, second: Names): readonly string[] | Refusal {
+  if (!first?.length && !second?.length) return [];
+  const names = new Set<string>();
+  for (const name of [...(first ?? []), ...(second ?? [])]) {
+    if (name === "All") for (const known of ALL_SYSTEM_ATTRIBUTES) names.add(known);
+    else if (SYSTEM_ATTRIBUTES.has(name)) names.add(name);
+    else if (!QUEUE_ATTRIBUTE_NAMES.has(name)) {
+      return refuse("InvalidAttributeName", `Unknown Attribute ${name.slice(0, 256)}.`);
+    }
+  }
+  return [...names];
+}
+
+export function showDelivery(
+  delivery: Delivery,
+  systemNames: readonly string[],
+  filter: AttributeFilter,
+  senderId: string,
+): ReceivedMessage {
+  const attributes = filterAttributes(delivery, filter);
+  return {
+    MessageId: delivery.messageId,
+    ReceiptHandle: delivery.receiptHandle,
+    MD5OfBody: md5Hex(delivery.body),
+    Body: delivery.body,
+    Attributes: systemAttributes(delivery, systemNames, senderId),
+    MD5OfMessageAttributes: attributes && md5OfAttributes(attributes), // R1
+    MessageAttributes: attributes && showAttributes(attributes),
+  };
+}
+
+function systemAttributes(
+  delivery: Delivery,
+  names: readonly string[],
+  senderId: string,
+): Record<string, string> | undefined {
+  if (names.length === 0) return undefined;
+  const shown: Record<string, string> = {};
+  let count = 0;
+  for (const name of names) {
+    const value = SYSTEM_ATTRIBUTES.get(name)!(delivery, senderId);
+    if (value === null) continue;
+    shown[name] = value;
+    count++;
+  }
+  return count === 0 ? undefined : shown;
+}
+
+function filterAttributes(
+  { attributes }: Delivery,
+  filter: AttributeFilter,
+): Record<string, MessageAttribute> | undefined {
+  if (attributes === null || filter === null) return undefined;
+  const kept: Record<string, MessageAttribute> = Object.create(null);
+  let count = 0;
+  for (const name of Object.keys(attributes)) {
+    if (!filter(name)) continue;
+    kept[name] = attributes[name]!;
+    count++;
+  }
+  return count === 0 ? undefined : kept;
+}
+
+function showAttributes(attributes: Record<string, MessageAttribute>) {
+  const shown: Record<string, ValueOf<typeof messageAttributes>[string]> = Object.create(null);
+  for (const name of Object.keys(attributes)) {
+    const { type, value } = attributes[name]!;
+    shown[name] = isBinaryType(type)
+      ? { BinaryValue: value, DataType: type }
+      : { StringValue: value, DataType: type };
+  }
+  return shown;
+}

@@ -1,0 +1,107 @@
+// Send entries: from what a client sends, alone or in a batch, to what the broker takes.
+
+import { md5Hex } from "../../../core/encoding/hash.ts";
+import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
+import { seconds } from "../../../core/units.ts";
+import { refuse } from "../../model/fault.ts";
+import type { MessageAttribute, SendEntry } from "../../model/operations.ts";
+import type { Call, Refusal } from "../protocol/call.ts";
+import { checkDelay, checkOrderingId } from "../protocol/parameters.ts";
+import {
+  type FieldsOf,
+  integer,
+  messageAttributes,
+  messageSystemAttributes,
+  text,
+} from "../protocol/shape.ts";
+import { md5OfAttributes } from "./md5-attributes.ts";
+import { readAttributes, readTraceHeader } from "./message-attributes.ts";
+
+/** The fields of one message, shared by SendMessage and the entries of its batch. */
+export const sendFields = {
+  MessageBody: text,
+  DelaySeconds: integer,
+  MessageAttributes: messageAttributes,
+  MessageSystemAttributes: messageSystemAttributes,
+  MessageDeduplicationId: text,
+  MessageGroupId: text,
+} as const;
+
+/** What SendMessage tells, and each successful entry of its batch. */
+export const sentFields = {
+  MD5OfMessageBody: text,
+  MD5OfMessageAttributes: text,
+  MD5OfMessageSystemAttributes: text,
+  MessageId: text,
+  SequenceNumber: text,
+} as const;
+
+export type SendFields = FieldsOf<typeof sendFields>;
+
+export interface ReadEntry {
+  readonly ok: true;
+  readonly entry: SendEntry;
+  /** The trace header this very message asked for, which alone is told back as a checksum. */
+  readonly ownTraceHeader: string | null;
+}
+
+/** The trace header of the HTTP request, which messages without their own inherit. */
+export function inheritedTraceHeader(call: Pick<Call, "request">): string | null {
+  const header = call.request.headers["x-amzn-trace-id"];
+  if (header === undefined || header === "" || hasInvalidXmlCharacter(header)) return null;
+  return header;
+}
+
+/** Reads one message whose body is known to be there; `inherited` is the request's trace header. */
+export function readSendEntry(input: SendFields, inherited: string | null): ReadEntry | Refusal {
+  const body = input.MessageBody!;
+  if (hasInvalidXmlCharacter(body)) {
+    return refuse(
+      "InvalidMessageContents",
+      "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | " +
+        "#x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF",
+    );
+  }
+  const refused =
+    checkDelay(input.DelaySeconds) ??
+    checkOrderingId(input.MessageGroupId, "MessageGroupId") ??
+    checkOrderingId(input.MessageDeduplicationId, "MessageDeduplicationId");
+  if (refused !== null) return refused;
+  const read = readAttributes(input.MessageAttributes);
+  if (!read.ok) return read;
+  const own = readTraceHeader(input.MessageSystemAttributes);
+  if (own !== null && typeof own !== "string") return own;
+  const delay = input.DelaySeconds;
+  return {
+    ok: true,
+    ownTraceHeader: own,
+    entry: {
+      body,
+      sizeBytes: Buffer.byteLength(body) + read.sizeBytes,
+      attributes: read.attributes,
+      traceHeader: own ?? inherited,
+      groupId: input.MessageGroupId ?? null,
+      dedupId: input.MessageDeduplicationId ?? null,
+      delayMs: delay === undefined || delay === null ? null : seconds(delay),
+    },
+  };
+}
+
+/** The checksums of one message, as far as it has what they cover. */
+export function sentChecksums({ entry, ownTraceHeader }: ReadEntry): {
+  MD5OfMessageBody: string;
+  MD5OfMessageAttributes: string | undefined;
+  MD5OfMessageSystemAttributes: string | undefined;
+} {
+  return {
+    MD5OfMessageBody: md5Hex(entry.body),
+    MD5OfMessageAttributes:
+      entry.attributes === null ? undefined : md5OfAttributes(entry.attributes),
+    MD5OfMessageSystemAttributes:
+      ownTraceHeader === null ? undefined : md5OfAttributes(systemAttributes(ownTraceHeader)),
+  };
+}
+
+function systemAttributes(traceHeader: string): Record<string, MessageAttribute> {
+  return { AWSTraceHeader: { type: "String", value: traceHeader } };
+}

@@ -1,0 +1,99 @@
+// Prove samples: what `tidegate prove` runs a handler on.
+//   S1. What the user names is taken and nothing else. Otherwise what lies beside the pipeline file
+//       is: a folder `samples` or a file `samples.jsonl`, else a feed `generate.ts`.
+//   S2. Where there is nothing, that is said with what to do; no record is made up.
+
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import type { JsonObject } from "../../core/encoding/canonical-json.ts";
+import { parseStrictJson } from "../../core/encoding/strict-json.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { loadFeed } from "../../run/dev/feed.ts";
+import type { ProofSample } from "../../testkit/proof/proof-samples.ts";
+import { UsageError } from "../command.ts";
+
+export interface FoundSamples {
+  readonly samples: readonly ProofSample[];
+  /** Where they were found, for whoever reads the report. */
+  readonly from: string;
+}
+
+/** As many as are taken of a feed, which may never end. */
+const FED_MAX = 6;
+const FILES_MAX = 1_000;
+const FILE_BYTES_MAX = 16_777_216;
+
+export async function findSamples(
+  pipeline: Pipeline,
+  file: string,
+  named: string | undefined,
+): Promise<FoundSamples> {
+  if (named !== undefined) return { samples: readSamples(pipeline, named), from: named }; // S1
+  const beside = ["samples", "samples.jsonl"].map((name) => join(dirname(file), name));
+  const found = beside.find((path) => statSync(path, { throwIfNoEntry: false }) !== undefined);
+  if (found !== undefined) return { samples: readSamples(pipeline, found), from: found };
+  const feed = ["generate.ts", "generate.js"].map((name) => join(dirname(file), name));
+  const generator = feed.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+  if (pipeline.source.carries === "objects" && generator !== undefined) {
+    return { samples: await fedSamples(generator), from: generator };
+  }
+  const what =
+    pipeline.source.carries === "objects"
+      ? `name a folder of sample files with --samples, or put one at ${beside[0]}`
+      : `name a file with a JSON payload a line with --samples, or put one at ${beside[1]}`;
+  throw new UsageError(`There is nothing to run the handler on; ${what}.`); // S2
+}
+
+function readSamples(pipeline: Pipeline, path: string): ProofSample[] {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new UsageError(`--samples: there is no ${path}.`);
+  const files = found.isDirectory() ? filesIn(path) : [path];
+  const samples =
+    pipeline.source.carries === "messages"
+      ? files.flatMap((each) => payloadsIn(each))
+      : files.map((each) => ({
+          key: found.isDirectory() ? relative(path, each).split(sep).join("/") : each,
+          body: readBytes(each),
+        }));
+  if (samples.length > 0) return samples;
+  throw new UsageError(`There is nothing to run the handler on in ${path}.`); // S2
+}
+
+function filesIn(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith("."));
+  if (files.length > FILES_MAX) {
+    throw new UsageError(`${folder} has ${files.length} files; a proof takes ${FILES_MAX}.`);
+  }
+  return files.map(({ parentPath, name }) => join(parentPath, name)).sort();
+}
+
+function readBytes(file: string): Uint8Array {
+  const { size } = statSync(file);
+  if (size > FILE_BYTES_MAX) throw new UsageError(`${file} is over ${FILE_BYTES_MAX} bytes.`);
+  return readFileSync(file);
+}
+
+function payloadsIn(file: string): ProofSample[] {
+  const lines = new TextDecoder().decode(readBytes(file)).split("\n");
+  return lines.flatMap((line, at) => {
+    if (line.trim() === "") return [];
+    const parsed = parseStrictJson(line);
+    const isObject =
+      parsed.kind === "value" && typeof parsed.value === "object" && parsed.value !== null;
+    if (!isObject || Array.isArray(parsed.value)) {
+      throw new UsageError(`${file}:${at + 1} is no JSON object; each line is a payload.`);
+    }
+    return [{ payload: parsed.value as JsonObject }];
+  });
+}
+
+async function fedSamples(file: string): Promise<ProofSample[]> {
+  const feed = await loadFeed(file);
+  const samples: ProofSample[] = [];
+  for await (const { key, body } of feed()) {
+    samples.push({ key, body });
+    if (samples.length >= FED_MAX) break;
+  }
+  return samples;
+}

@@ -1,0 +1,108 @@
+// Pipeline summary: the counts of a running pipeline, as a screen or as a line.
+//   S1. Pure: what is shown follows from what is given, the time and the width included.
+//   S2. No outcome goes untold, so that the counts add up for whoever looks; what is out of the
+//       ordinary is shown once there is any.
+//   S3. A narrow terminal gets more lines, not lines that are cut.
+
+import type { ConsumerSnapshot } from "../../ingest/running/consumer.ts";
+
+export interface SummaryFacts {
+  readonly name: string;
+  /** Where it is consumed from, in words. */
+  readonly source: string;
+  readonly runningMs: number;
+  readonly nowMs: number;
+  /** Commits in a second, of late. */
+  readonly rate: number;
+  /** Dead letters that wait in their queue; null where nobody knows. */
+  readonly deadLetters: number | null;
+}
+
+const GAP = "   ";
+
+/** What fits on one screen, for a terminal of that width. */
+export function summaryScreen(
+  snapshot: ConsumerSnapshot,
+  facts: SummaryFacts,
+  columns: number,
+): string[] {
+  const { name, source, runningMs, rate, deadLetters } = facts;
+  const waiting = deadLetters === null ? "" : ` (${deadLetters} in the queue)`;
+  return [
+    ...wrap([`${name} from ${source}`, `for ${span(runningMs)}`], columns),
+    ...wrap(
+      [
+        `received ${snapshot.received}`,
+        `committed ${snapshot.committed}`,
+        `duplicates ${snapshot.duplicates}`,
+        ...unusual(snapshot), // S2
+        `retried ${snapshot.retried}`,
+        `dead letters ${snapshot.deadLettered}${waiting}`,
+      ],
+      columns,
+    ),
+    ...wrap(
+      [
+        `at work ${snapshot.inFlight}`,
+        `waiting ${snapshot.waiting}`,
+        `${rate.toFixed(1)}/s`,
+        `oldest unsettled ${ageOf(snapshot.oldestUnsettledAt, facts.nowMs)}`,
+        ...(snapshot.breaker === "closed" ? [] : [`sink down, breaker ${snapshot.breaker}`]),
+        `watermark ${timeOf(snapshot.watermark)}`,
+      ],
+      columns,
+    ),
+  ];
+}
+
+/** The same in one line, for pipes. */
+export function summaryLine(snapshot: ConsumerSnapshot): string {
+  const { received, committed, duplicates, retried, deadLettered } = snapshot;
+  const { inFlight, waiting, breaker } = snapshot;
+  return [
+    `received ${received}`,
+    `committed ${committed}`,
+    `duplicates ${duplicates}`,
+    ...unusual(snapshot), // S2
+    `retried ${retried}`,
+    `dead letters ${deadLettered}`,
+    `at work ${inFlight}`,
+    `waiting ${waiting}`,
+    ...(breaker === "closed" ? [] : [`breaker ${breaker}`]),
+  ].join(", ");
+}
+
+/** What most runs have none of. */
+function unusual({ ignored, stale, dropped, released, lost }: ConsumerSnapshot): string[] {
+  const counts = { ignored, stale, dropped, "put back": released, "leases lost": lost };
+  return Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []));
+}
+
+/** As many items to a line as fit (S3). */
+export function wrap(items: readonly string[], columns: number): string[] {
+  const lines: string[] = [];
+  for (const item of items) {
+    const last = lines.at(-1);
+    const joined = last === undefined ? item : `${last}${GAP}${item}`;
+    if (last !== undefined && joined.length <= columns) lines[lines.length - 1] = joined;
+    else lines.push(item);
+  }
+  return lines;
+}
+
+function ageOf(at: number | null, nowMs: number): string {
+  return at === null ? "none" : span(Math.max(0, nowMs - at));
+}
+
+function timeOf(at: number | null): string {
+  return at === null ? "none yet" : new Date(at).toISOString();
+}
+
+/** A span in its two largest units. */
+export function span(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  if (hours > 0) return `${hours} h ${minutes % 60} min`;
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}

@@ -1,0 +1,57 @@
+// Help: the command table as text, for a terminal.
+
+import type { Command } from "../command.ts";
+
+const GAP = "  ";
+
+export function helpOfAll(commands: readonly Command[]): string {
+  const rows = commands.map(({ name, summary }): [string, string] => [name, summary]);
+  return [
+    "Usage: tidegate COMMAND [flags]",
+    "",
+    "Commands:",
+    ...columns(rows),
+    "",
+    "Flags:",
+    ...columns([
+      ["--help", "Show this, or the flags of a command."],
+      ["--version", "Show the version."],
+    ]),
+  ].join("\n");
+}
+
+export function helpOf(command: Command): string {
+  const rows = Object.entries(command.flags).map(([name, flag]): [string, string] => {
+    return [flag.value === null ? `--${name}` : `--${name} ${flag.value}`, flag.doc + usual(flag)];
+  });
+  rows.push(["--help", "Show this."]);
+  const { name, summary, argument } = command;
+  return [
+    `Usage: tidegate ${name} ${argumentOf(command)}[flags]`,
+    "",
+    summary,
+    ...(argument === undefined ? [] : ["", ...columns([[argument.name, argument.doc]])]),
+    "",
+    "Flags:",
+    ...columns(rows),
+  ].join("\n");
+}
+
+function argumentOf({ argument }: Command): string {
+  if (argument === undefined) return "";
+  return argument.optional ? `[${argument.name}] ` : `${argument.name} `;
+}
+
+/** What is used where the flag is not given. */
+function usual({ fallback, env }: Command["flags"][string]): string {
+  const parts = [
+    ...(fallback === null ? [] : [`default: ${fallback}`]),
+    ...(env === undefined ? [] : [`or ${env}`]),
+  ];
+  return parts.length === 0 ? "" : ` (${parts.join("; ")})`;
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `${GAP}${left.padEnd(width)}${GAP}${right}`);
+}

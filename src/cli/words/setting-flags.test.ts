@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { command, EXIT_OK } from "../command.ts";
+import { helpOf } from "./help.ts";
+import { parseFlags } from "./parse-flags.ts";
+import { settingFlags, settingsFrom } from "./setting-flags.ts";
+
+const run = command({
+  name: "run",
+  summary: "Run.",
+  flags: settingFlags("run"),
+  run: () => Promise.resolve(EXIT_OK),
+});
+
+function settings(words: readonly string[], env: Record<string, string> = {}) {
+  return settingsFrom("run", parseFlags(run, words, env).flags);
+}
+
+test("a flag outdoes its variable, and a variable the fallback", () => {
+  const env = { TIDEGATE_DRAIN_MS: "5", TIDEGATE_QUEUE: "from-env", TIDEGATE_DATA: "" };
+  expect(settings(["--queue", "from-flag"], env)).toEqual({
+    queue: "from-flag",
+    drainMs: 5,
+    data: ".tidegate",
+    metricsPort: 9464,
+    logLevel: "info",
+  });
+});
+
+test("a variable that will not do is refused by its own name", () => {
+  expect(() => settings([], { TIDEGATE_METRICS_PORT: "http" })).toThrow(
+    'TIDEGATE_METRICS_PORT must be a whole number from 0 to 65535, not "http".',
+  );
+  expect(() => settings(["--log-level", "loud"])).toThrow(
+    '--log-level must be debug or info or warn or error, not "loud".',
+  );
+});
+
+test("a wrong variable does not keep anybody from reading the help", () => {
+  expect(parseFlags(run, ["--help"], { TIDEGATE_METRICS_PORT: "http" }).help).toBe(true);
+});
+
+test("help tells the fallback and the variable of each setting", () => {
+  expect(helpOf(run)).toMatch(/--drain-ms MS .*\(default: 25000; or TIDEGATE_DRAIN_MS\)/);
+  expect(helpOf(run)).toMatch(/--queue QUEUE .*\(or TIDEGATE_QUEUE\)/);
+  expect(helpOf(run)).not.toContain("--port");
+});

@@ -1,0 +1,29 @@
+// Setting flags: the table of settings (run/config.ts) as flags of a command.
+
+import type { LogLevel } from "../../ports/telemetry.ts";
+import { fallbackOf, type RunSettings, type SettingCommand, settingsOf } from "../../run/config.ts";
+import { type Flag, oneOf, text, wholeNumber } from "../command.ts";
+
+type SettingFlags = Readonly<Record<string, Flag<string> | Flag<number>>>;
+
+export function settingFlags(command: SettingCommand): SettingFlags {
+  const flags: Record<string, Flag<string> | Flag<number>> = {};
+  for (const [, setting] of settingsOf(command)) {
+    const { flag, env, takes, doc } = setting;
+    const fallback = fallbackOf(setting, command);
+    if (takes.kind === "text") flags[flag] = { ...text(takes.value, fallback, doc), env };
+    else if (takes.kind === "choice") flags[flag] = { ...oneOf(takes.choices, fallback, doc), env };
+    else flags[flag] = { ...wholeNumber(takes.value, takes, fallback, doc), env };
+  }
+  return flags;
+}
+
+/** What was given by those flags, by the names that the library has for them. */
+export function settingsFrom(
+  command: SettingCommand,
+  values: Readonly<Record<string, unknown>>,
+): RunSettings {
+  const given = settingsOf(command).map(([name, { flag }]) => [name, values[flag]] as const);
+  const settings = Object.fromEntries(given.filter(([, value]) => value !== undefined));
+  return settings as RunSettings & { readonly logLevel?: LogLevel };
+}

@@ -1,0 +1,64 @@
+// CloudInit: a whole set-up as one value, from a file or from code. Names stand for ARNs, and what
+// AWS wants as text within text (policies, filters) may be written as plain JSON.
+
+import type { JsonObject } from "../../core/encoding/canonical-json.ts";
+
+/** AWS's values are texts; numbers, booleans and objects are written as such and sent as text. */
+export type AttributeValue = string | number | boolean | JsonObject;
+export type AttributeValues = Readonly<Record<string, AttributeValue>>;
+export type Tags = Readonly<Record<string, string>>;
+
+export interface QueueInit {
+  readonly name: string;
+  /** Follows from the name; given, it must agree with it. */
+  readonly fifo?: boolean;
+  readonly attributes?: AttributeValues;
+  readonly tags?: Tags;
+  readonly deadLetter?: { readonly queue: string; readonly maxReceiveCount: number };
+}
+
+export interface TopicInit {
+  readonly name: string;
+  /** Follows from the name; given, it must agree with it. */
+  readonly fifo?: boolean;
+  readonly attributes?: AttributeValues;
+  readonly tags?: Tags;
+}
+
+/** To a queue of the set-up or to an http(s) endpoint. */
+export interface SubscriptionInit {
+  readonly topic: string;
+  readonly queue?: string;
+  readonly endpoint?: string;
+  readonly raw?: boolean;
+  readonly filterPolicy?: JsonObject;
+  readonly filterPolicyScope?: "MessageAttributes" | "MessageBody";
+  readonly deadLetter?: { readonly queue: string };
+  readonly attributes?: AttributeValues;
+}
+
+/** To a queue or a topic of the set-up. */
+export interface NotificationInit {
+  readonly id?: string;
+  readonly queue?: string;
+  readonly topic?: string;
+  readonly events: readonly string[];
+  readonly prefix?: string;
+  readonly suffix?: string;
+}
+
+export interface BucketInit {
+  readonly name: string;
+  readonly versioning?: "Enabled" | "Suspended";
+  readonly tags?: Tags;
+  readonly notifications?: readonly NotificationInit[];
+  readonly eventBridge?: boolean;
+}
+
+export interface CloudInit {
+  readonly $schema?: string;
+  readonly queues?: readonly QueueInit[];
+  readonly topics?: readonly TopicInit[];
+  readonly subscriptions?: readonly SubscriptionInit[];
+  readonly buckets?: readonly BucketInit[];
+}

@@ -1,0 +1,52 @@
+// Queue steps: the queues of a set-up, dead-letter queues before those that name them.
+
+import type { QueueInit } from "./cloud-setup.ts";
+import { isFifo } from "./references.ts";
+import { resourceStep } from "./resource-step.ts";
+import { attributeTexts, type InitSite, type InitStep, queueArn } from "./setup-step.ts";
+
+export function queueSteps(queues: readonly QueueInit[], site: InitSite): InitStep[] {
+  const steps = new Map(queues.map((queue, index) => [queue.name, stepFor(queue, index, site)]));
+  const byName = new Map(queues.map((queue) => [queue.name, queue]));
+  const ordered = new Set<InitStep>();
+  for (const { name } of queues) {
+    // A set-up was found to have no circles, so that every chain ends.
+    const chain: string[] = [];
+    for (
+      let at: string | undefined = name;
+      at !== undefined;
+      at = byName.get(at)?.deadLetter?.queue
+    ) {
+      chain.push(at);
+    }
+    for (const each of chain.reverse()) ordered.add(steps.get(each) as InitStep);
+  }
+  return [...ordered];
+}
+
+function stepFor(queue: QueueInit, index: number, site: InitSite): InitStep {
+  const { name, tags = {} } = queue;
+  return resourceStep({
+    path: `/queues/${index}`,
+    label: `the queue "${name}"`,
+    attributes: attributesOf(queue, site),
+    tags,
+    create: (broker, given) => {
+      const attributes = isFifo(name) ? { ...given, FifoQueue: "true" } : { ...given };
+      return broker.submit("createQueue", { name, attributes, tags: { ...tags } });
+    },
+    showAttributes: (broker) =>
+      broker.submit("getQueueAttributes", { queue: name, names: ["All"] }),
+    showTags: (broker) => broker.submit("listQueueTags", { queue: name }),
+  });
+}
+
+function attributesOf(queue: QueueInit, site: InitSite): Record<string, string> {
+  const attributes = attributeTexts(queue.attributes);
+  if (queue.deadLetter !== undefined) {
+    const { queue: target, maxReceiveCount } = queue.deadLetter;
+    const deadLetterTargetArn = queueArn(site, target);
+    attributes.RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
+  }
+  return attributes;
+}

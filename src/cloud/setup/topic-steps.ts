@@ -1,0 +1,97 @@
+// Topic steps: the topics of a set-up, and the subscriptions to them.
+
+import type { Broker } from "../../broker/engine/broker.ts";
+import type { Outcome } from "../../broker/model/fault.ts";
+import type { OperationOutput } from "../../broker/model/operations.ts";
+import type { SubscriptionView } from "../../broker/model/sns/topic-operations-contract.ts";
+import type { SubscriptionInit, TopicInit } from "./cloud-setup.ts";
+import { isFifo } from "./references.ts";
+import { resourceStep } from "./resource-step.ts";
+import {
+  attributeTexts,
+  firstDifference,
+  type InitSite,
+  type InitStep,
+  queueArn,
+} from "./setup-step.ts";
+
+export function topicSteps(topics: readonly TopicInit[]): InitStep[] {
+  return topics.map(({ name, attributes: given, tags = {} }, index) =>
+    resourceStep({
+      path: `/topics/${index}`,
+      label: `the topic "${name}"`,
+      attributes: attributeTexts(given),
+      tags,
+      create: (broker, some) => {
+        const attributes = isFifo(name) ? { ...some, FifoTopic: "true" } : { ...some };
+        return broker.submit("createTopic", { name, attributes, tags: { ...tags } });
+      },
+      showAttributes: (broker) => broker.submit("getTopicAttributes", { topic: name }),
+      showTags: (broker) => broker.submit("listTopicTags", { topic: name }),
+    }),
+  );
+}
+
+export function subscriptionSteps(
+  subscriptions: readonly SubscriptionInit[],
+  site: InitSite,
+): InitStep[] {
+  return subscriptions.map((subscription, index) => {
+    const { topic, queue } = subscription;
+    const endpoint = queue === undefined ? (subscription.endpoint ?? "") : queueArn(site, queue);
+    const protocol = queue === undefined ? endpoint.slice(0, endpoint.indexOf(":")) : "sqs";
+    const attributes = attributesOf(subscription, site);
+    const target = { topic, protocol, endpoint };
+    return {
+      path: `/subscriptions/${index}`,
+      label: `the subscription of "${queue ?? endpoint}" to "${topic}"`,
+      isThere: async (broker) => (await findSubscription(broker, target)) !== null,
+      async differs(broker) {
+        const found = await findSubscription(broker, target);
+        if (found === null) return "it is gone";
+        const id = { subscription: found.arn.slice(found.arn.lastIndexOf(":") + 1) };
+        const shown = await broker.submit("getSubscriptionAttributes", id);
+        if (!shown.ok) return shown.fault.message;
+        return firstDifference("attribute", attributes, shown.value.attributes);
+      },
+      async make(broker) {
+        const { origin } = site;
+        const outcome = await broker.submit("subscribe", { ...target, attributes, origin });
+        return outcome.ok ? null : outcome.fault.message;
+      },
+    };
+  });
+}
+
+async function findSubscription(
+  broker: Broker,
+  wanted: { readonly topic: string; readonly protocol: string; readonly endpoint: string },
+): Promise<SubscriptionView | null> {
+  let token: string | null = null;
+  do {
+    const page: Outcome<OperationOutput<"listSubscriptions">> = await broker.submit(
+      "listSubscriptions",
+      { topic: wanted.topic, token },
+    );
+    if (!page.ok) return null;
+    const found = page.value.subscriptions.find(
+      ({ protocol, endpoint }) => protocol === wanted.protocol && endpoint === wanted.endpoint,
+    );
+    if (found !== undefined) return found;
+    token = page.value.nextToken;
+  } while (token !== null);
+  return null;
+}
+
+function attributesOf(subscription: SubscriptionInit, site: InitSite): Record<string, string> {
+  const { raw, filterPolicy, filterPolicyScope, deadLetter } = subscription;
+  const attributes = attributeTexts(subscription.attributes);
+  if (raw !== undefined) attributes.RawMessageDelivery = String(raw);
+  if (filterPolicyScope !== undefined) attributes.FilterPolicyScope = filterPolicyScope;
+  if (filterPolicy !== undefined) attributes.FilterPolicy = JSON.stringify(filterPolicy);
+  if (deadLetter !== undefined) {
+    const deadLetterTargetArn = queueArn(site, deadLetter.queue);
+    attributes.RedrivePolicy = JSON.stringify({ deadLetterTargetArn });
+  }
+  return attributes;
+}

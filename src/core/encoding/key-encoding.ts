@@ -1,0 +1,109 @@
+// Key encoding: tuples of plain values as bytes, so that they can be hashed as identities.
+//   K1. Injective: two different tuples never give the same bytes. Every part carries its kind
+//       and its length, and the tuple its number of parts, so ["a","bc"], ["ab","c"] and ["abc"]
+//       differ, as do null, "", 0 and "0".
+//   K2. Versioned: the version of the scheme is hashed and stands in front of the digest, so that
+//       keys of two schemes never meet, neither by chance nor in a table.
+//   K3. Text must be well-formed: UTF-8 has no lone surrogates and would fold them all into one.
+// By convention the first part says what the tuple is ("object-state", "dedup"), so that two
+// kinds of identity with the same fields differ.
+
+import { TidegateError } from "../errors.ts";
+import { sha256Hex } from "./hash.ts";
+import { utf8ByteLength } from "./text.ts";
+
+export type KeyPart = string | null | number | Uint8Array;
+
+const TAG_NULL = 0;
+const TAG_TEXT = 1;
+const TAG_INTEGER = 2;
+const TAG_BYTES = 3;
+
+const COUNT_BYTES = 4;
+/** Tag and length, in front of every part. */
+const HEAD_BYTES = 5;
+const INTEGER_BYTES = 8;
+const WORD = 2 ** 32;
+/** Up to here, writing byte by byte is quicker than asking Node to. */
+const SHORT_TEXT_MAX = 80;
+
+const KEY_PARTS_MAX = 64;
+const KEY_VERSION_MAX = 255;
+const DIGEST_PATTERN = /^k(?:[1-9][0-9]{0,2}):[0-9a-f]{64}$/;
+
+/** The bytes of a tuple: its count, then tag, length and content of each part (K1). */
+export function encodeKey(parts: readonly KeyPart[]): Uint8Array {
+  if (parts.length > KEY_PARTS_MAX) throw invalid(`a key has at most ${KEY_PARTS_MAX} parts`);
+  let length = COUNT_BYTES;
+  for (const part of parts) length += HEAD_BYTES + contentBytes(part);
+  // One buffer, written in place and to its last byte: keys are made for every record, several
+  // times.
+  const encoded = Buffer.allocUnsafe(length);
+  encoded.writeUInt32BE(parts.length, 0);
+  let at = COUNT_BYTES;
+  for (const part of parts) at += writePart(encoded, at, part);
+  return encoded;
+}
+
+/** The identity of a tuple under one version of its scheme: `k<version>:<sha256 in hex>` (K2). */
+export function keyDigest(version: number, parts: readonly KeyPart[]): string {
+  if (!Number.isInteger(version) || version < 1 || version > KEY_VERSION_MAX) {
+    throw invalid(`version ${version} is not between 1 and ${KEY_VERSION_MAX}`);
+  }
+  return `k${version}:${sha256Hex(encodeKey([version, ...parts]))}`;
+}
+
+/** Whether `text` looks like an answer of `keyDigest`, of whatever version. */
+export function isKeyDigest(text: string): boolean {
+  return DIGEST_PATTERN.test(text);
+}
+
+/** Length of the content; refuses what no key can be made of. */
+function contentBytes(part: KeyPart): number {
+  if (part === null) return 0;
+  if (typeof part === "string") {
+    if (!part.isWellFormed()) throw invalid("text holds a lone surrogate"); // K3
+    return utf8ByteLength(part);
+  }
+  if (typeof part !== "number") return part.length;
+  if (!Number.isSafeInteger(part)) throw invalid(`${part} is no whole number a double can hold`);
+  return INTEGER_BYTES;
+}
+
+/** Writes one part and says how many bytes it took. */
+function writePart(target: Buffer, at: number, part: KeyPart): number {
+  const content = at + HEAD_BYTES;
+  let tag = TAG_NULL;
+  let length = 0;
+  if (typeof part === "string") {
+    tag = TAG_TEXT;
+    length = writeText(target, content, part);
+  } else if (typeof part === "number") {
+    tag = TAG_INTEGER;
+    length = INTEGER_BYTES;
+    const high = Math.floor(part / WORD);
+    target.writeInt32BE(high, content);
+    target.writeUInt32BE(part - high * WORD, content + INTEGER_BYTES / 2);
+  } else if (part !== null) {
+    tag = TAG_BYTES;
+    length = part.length;
+    target.set(part, content);
+  }
+  target.writeUInt8(tag, at);
+  target.writeUInt32BE(length, at + 1);
+  return HEAD_BYTES + length;
+}
+
+function writeText(target: Buffer, at: number, text: string): number {
+  if (text.length > SHORT_TEXT_MAX) return target.write(text, at, "utf8");
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f) return target.write(text, at, "utf8");
+    target[at + index] = code;
+  }
+  return text.length;
+}
+
+function invalid(what: string): TidegateError {
+  return new TidegateError("TG_VALUE_INVALID", `cannot be part of a key: ${what}`);
+}

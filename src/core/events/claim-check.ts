@@ -1,0 +1,64 @@
+// Claim check: what stands in a message for a payload that is too big for it.
+//   K1. The place is derived from the event and its payload: sent again, it is the same object and
+//       so the same message.
+//   K2. What is fetched is compared with the digest in the message before anybody reads it.
+//   K3. The name of the one member is ours: a payload that brings it along is refused.
+
+import { canonicalJson, type JsonObject } from "../encoding/canonical-json.ts";
+import { sha256Hex } from "../encoding/hash.ts";
+import { parseStrictJson } from "../encoding/strict-json.ts";
+import { TidegateError } from "../errors.ts";
+import { asObject, memberOf } from "./problem.ts";
+
+const MEMBER = "tidegate_claim_check";
+
+export interface ClaimCheck {
+  readonly bucket: string;
+  readonly key: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** The payload to send in place of the real one, and the bytes to put where it points (K1). */
+export function writeClaimCheck(
+  place: { readonly bucket: string; readonly prefix: string; readonly eventKey: string },
+  payload: JsonObject,
+): { readonly check: ClaimCheck; readonly payload: JsonObject; readonly bytes: Uint8Array } {
+  const bytes = new TextEncoder().encode(canonicalJson(payload));
+  const sha256 = sha256Hex(bytes);
+  const key = `${place.prefix}${place.eventKey.replace(/[^\w.-]/g, "-")}/${sha256}.json`;
+  const check = { bucket: place.bucket, key, bytes: bytes.byteLength, sha256 };
+  return { check, payload: { [MEMBER]: { ...check } }, bytes };
+}
+
+/** Whether a payload carries the reserved name (K3). */
+export function mentionsClaimCheck(payload: JsonObject): boolean {
+  return Object.hasOwn(payload, MEMBER);
+}
+
+/** Where the real payload is, or undefined if this is it. */
+export function readClaimCheck(payload: JsonObject): ClaimCheck | undefined {
+  const check = asObject(memberOf(payload, MEMBER));
+  if (check === undefined) return undefined;
+  const { bucket, key, bytes, sha256 } = check;
+  const sound =
+    typeof bucket === "string" &&
+    typeof key === "string" &&
+    typeof bytes === "number" &&
+    typeof sha256 === "string";
+  if (!sound) throw new TidegateError("TG_VALUE_INVALID", "the claim check is not whole");
+  return { bucket, key, bytes, sha256 };
+}
+
+/** The payload in fetched bytes, if they are those that were put (K2). */
+export function redeemClaimCheck(check: ClaimCheck, bytes: Uint8Array): JsonObject {
+  const where = `s3://${check.bucket}/${check.key}`;
+  if (bytes.byteLength !== check.bytes || sha256Hex(bytes) !== check.sha256) {
+    const message = `the object ${where} is not the payload that was sent`;
+    throw new TidegateError("TG_VALUE_INVALID", message);
+  }
+  const parsed = parseStrictJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  const payload = parsed.kind === "value" ? asObject(parsed.value) : undefined;
+  if (payload !== undefined) return payload;
+  throw new TidegateError("TG_VALUE_INVALID", `the object ${where} holds no JSON object`);
+}

@@ -1,0 +1,98 @@
+// S3 event notifications: {"Records":[...]}, as S3 sends them to SQS, SNS and Lambda.
+//   N1. Records are judged one by one: a bad record does not take its neighbours along.
+//   N2. The key is form-encoded ("+" is a space, %XX is UTF-8) and is decoded here, once.
+//   N3. Any minor of eventVersion 2 is read and its unknown fields are left alone; another major
+//       is refused, since the fields may mean something else.
+
+import type { JsonObject, JsonValue } from "../../encoding/canonical-json.ts";
+import { buildObjectEvent, type ObjectEvent } from "../object-event.ts";
+import { asObject, memberAt, memberOf, type Problem } from "../problem.ts";
+
+export type DecodedRecord =
+  | {
+      readonly kind: "event";
+      readonly event: ObjectEvent;
+      /** The record as it came, with all that the event has no field for. */
+      readonly original: JsonValue;
+    }
+  | {
+      readonly kind: "undecodable";
+      readonly problems: readonly Problem[];
+      readonly original: JsonValue;
+    };
+
+const VERSION = /^2\.\d{1,4}$/;
+
+/** Where the fields of an event stand in a record. */
+const PLACES: Readonly<Record<string, string>> = {
+  "/event_name": "/eventName",
+  "/bucket": "/s3/bucket/name",
+  "/key": "/s3/object/key",
+  "/version_id": "/s3/object/versionId",
+  "/etag": "/s3/object/eTag",
+  "/size": "/s3/object/size",
+  "/sequencer": "/s3/object/sequencer",
+  "/request_id": "/responseElements/x-amz-request-id",
+  "/event_time": "/eventTime",
+};
+
+/** One record of a notification; `place` is its pointer within the message. */
+export function decodeS3Record(
+  original: JsonValue,
+  place: string,
+  traceId: string | null,
+): DecodedRecord {
+  const refuse = (path: string, reason: string): DecodedRecord => ({
+    kind: "undecodable",
+    problems: [{ path: place + path, reason }],
+    original,
+  });
+  const record = asObject(original);
+  if (record === undefined) return refuse("", "is no JSON object");
+  const source = memberOf(record, "eventSource");
+  if (source !== "aws:s3") return refuse("/eventSource", "is not aws:s3");
+  const version = memberOf(record, "eventVersion");
+  if (typeof version !== "string" || !VERSION.test(version)) {
+    return refuse("/eventVersion", `is ${JSON.stringify(version ?? null)}; version 2 is read here`);
+  }
+  const told = memberAt(record, "s3", "object", "key");
+  const key = typeof told === "string" ? decodeFormKey(told) : told;
+  if (key === null) return refuse("/s3/object/key", "is not form-encoded UTF-8");
+  const built = buildObjectEvent({ ...factsOf(record), key, trace_id: traceId });
+  if (built.kind === "valid") return { kind: "event", event: built.value, original };
+  const problems = relocate(built.problems, place, PLACES);
+  return { kind: "undecodable", problems, original };
+}
+
+function factsOf(record: JsonObject) {
+  return {
+    source_kind: "s3-notification",
+    event_name: memberOf(record, "eventName"),
+    bucket: memberAt(record, "s3", "bucket", "name"),
+    version_id: memberAt(record, "s3", "object", "versionId"),
+    etag: memberAt(record, "s3", "object", "eTag"),
+    size: memberAt(record, "s3", "object", "size"),
+    sequencer: memberAt(record, "s3", "object", "sequencer"),
+    request_id: memberAt(record, "responseElements", "x-amz-request-id"),
+    event_time: memberOf(record, "eventTime"),
+    last_modified: null,
+  } as const;
+}
+
+/** The key behind a form-encoded one (N2), or null if it is none. */
+export function decodeFormKey(encoded: string): string | null {
+  try {
+    return decodeURIComponent(encoded.replaceAll("+", " "));
+  } catch {
+    return null; // A stray percent sign, or bytes that are no UTF-8.
+  }
+}
+
+/** Problems of an event, told at the places of the message it was read from. */
+export function relocate(
+  problems: readonly Problem[],
+  base: string,
+  places: Readonly<Record<string, string>>,
+): Problem[] {
+  return problems.map(({ path, reason }) => ({ path: base + (places[path] ?? path), reason }));
+}

@@ -1,0 +1,72 @@
+// Make dossier: gathers all that is known of a record at the moment it is given up on.
+
+import { msBetween } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import type { Verdict } from "../policy/error-class.ts";
+import type { Hold } from "../running/in-flight-delivery.ts";
+import { objectDigest } from "../running/tried-note.ts";
+import type { Claim } from "../stages/claim.ts";
+import type { WorkRecord } from "../stages/decode.ts";
+import type { RecordMask } from "../telemetry/record-mask.ts";
+import type { Dossier } from "./dossier.ts";
+
+/** An attempt that ended badly, in words that may be shown to anybody. */
+export interface Failed {
+  readonly verdict: Verdict;
+  readonly fingerprint: string;
+  readonly message: string;
+  /** Of the message, which its sender may have made of anything. */
+  readonly groupId: string | null;
+  readonly stack: string | null;
+  /** What the words above were scrubbed of. */
+  readonly secrets: readonly string[];
+}
+
+export async function makeDossier(
+  ports: { readonly clock: Clock; readonly ledger: Ledger; readonly masked: RecordMask },
+  about: {
+    readonly scope: LedgerScope;
+    readonly queue: { readonly name: string };
+    readonly runId: string;
+  },
+  attempt: {
+    readonly record: WorkRecord;
+    readonly claim: Claim;
+    readonly failed: Failed;
+    readonly hold: Hold;
+  },
+): Promise<Dossier> {
+  const { record, claim, failed, hold } = attempt;
+  const { delivery, trace } = hold;
+  const at = ports.clock.now();
+  const known = await ports.ledger.show(about.scope, record.key);
+  const first = known?.entries.find(({ status }) => status === "failed");
+  const { object } = record;
+  return {
+    pipeline: about.scope.pipeline,
+    generation: about.scope.generation,
+    record_key: record.key,
+    idempotency_key: record.identity,
+    queue: about.queue.name,
+    message_id: delivery.messageId,
+    group_id: failed.groupId,
+    object: ports.masked.objectOf(record, failed.secrets),
+    object_digest: object === null ? null : objectDigest(object.key),
+    error_class: failed.verdict.errorClass,
+    fingerprint: failed.fingerprint,
+    message: failed.message,
+    stack: failed.stack,
+    attempts: claim.attempt,
+    receive_count: delivery.receiveCount,
+    event_time: record.eventTime,
+    first_failed_at: first?.at ?? at,
+    last_failed_at: at,
+    took_ms: msBetween(claim.startedAt, at),
+    run_id: about.runId,
+    trace_id: trace.traceId,
+    payload: ports.masked.payloadOf(record),
+    dead_letter: null,
+  };
+}

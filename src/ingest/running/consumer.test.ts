@@ -1,0 +1,366 @@
+import { expect, test } from "vitest";
+import { createConsumerWorld } from "../../../test/support/consumer-world.ts";
+import { recordKey } from "../../ledger/record-key.ts";
+import type { Queue } from "../../ports/queue-receiver.ts";
+import { PermanentError, RetryLater } from "../spec/handler-errors.ts";
+
+test("every message is handled once and acknowledged after its commit", async () => {
+  const handled: string[] = [];
+  await using world = await createConsumerWorld({
+    handler: ({ envelope }) => void handled.push(envelope.dedupe_key),
+  });
+  for (let at = 0; at < 25; at += 1) await world.send(`k${at}`);
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(1_000);
+  expect(handled.toSorted()).toEqual(Array.from({ length: 25 }, (_, at) => `k${at}`).toSorted());
+  expect(await world.depth()).toBe(0);
+  expect(consumer.snapshot()).toMatchObject({ received: 25, committed: 25, inFlight: 0 });
+});
+
+test("a delivery is told to be received when it came, not when the queue was asked", async () => {
+  let key = "";
+  await using world = await createConsumerWorld({
+    handler: (_event, context) => {
+      key = context.key;
+    },
+  });
+  await world.consumer().start();
+  await world.pass(10_000);
+  const sentAt = world.cloud.clock.now();
+  await world.send("k");
+  await world.pass(1_000);
+  const { name, generation } = world.pipeline;
+  const scope = { pipeline: name, generation };
+  const view = await world.ledger.show(scope, recordKey(scope, key));
+  const received = view?.entries.find(({ status }) => status === "received");
+  expect(received?.at).toBeGreaterThanOrEqual(sentAt);
+});
+
+test("a second copy of what is committed is acknowledged without running the handler", async () => {
+  const handled: string[] = [];
+  await using world = await createConsumerWorld({
+    handler: ({ envelope }) => void handled.push(envelope.dedupe_key),
+  });
+  await world.send("same");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(1_000);
+  await world.send("same");
+  await world.pass(2_000);
+  expect(handled).toEqual(["same"]);
+  expect(await world.depth()).toBe(0);
+  expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
+});
+
+test("a copy of what is at work goes back until the lease is over and is no failure", async () => {
+  let release = () => {};
+  let handled = 0;
+  await using world = await createConsumerWorld({
+    handler: () => {
+      handled += 1;
+      return new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    },
+  });
+  await world.send("same");
+  await world.send("same");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(5_000);
+  expect(handled).toBe(1);
+  expect(consumer.snapshot()).toMatchObject({ released: 1, retried: 0 });
+  release();
+  await world.pass(70_000);
+  expect(handled).toBe(1);
+  expect(await world.depth()).toBe(0);
+  expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
+});
+
+test("a failure comes back after a backoff, counted in the ledger", async () => {
+  const attempts: number[] = [];
+  await using world = await createConsumerWorld({
+    handler: (_event, { attempt }) => {
+      attempts.push(attempt);
+      if (attempt < 3) throw new Error("not yet");
+    },
+  });
+  await world.send("k");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(30_000);
+  expect(attempts).toEqual([1, 2, 3]);
+  expect(await world.depth()).toBe(0);
+  expect(consumer.snapshot()).toMatchObject({ committed: 1, retried: 2 });
+});
+
+test("what always fails is dead-lettered after the last attempt, body unchanged", async () => {
+  let handled = 0;
+  await using world = await createConsumerWorld({
+    pipeline: { retry: { attempts: 3, baseMs: 10, capMs: 10 } },
+    handler: () => {
+      handled += 1;
+      throw new Error("boom 42");
+    },
+  });
+  await world.send("k", { n: 1 });
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(10_000);
+  expect(handled).toBe(3);
+  expect(await world.depth()).toBe(0);
+  expect(await world.depth(world.deadLetters)).toBe(1);
+  const signal = new AbortController().signal;
+  const request = { max: 10, waitMs: 0 as never, visibilityMs: 1_000 as never };
+  const [letter] = await world.deadLetters.receive(request, signal);
+  expect(JSON.parse(letter?.body ?? "{}").payload).toEqual({ n: 1 });
+  expect(letter?.attributes["tidegate.class"]).toBe("unknown");
+  const notes = await world.ledger.listNotes({ pipeline: "test", generation: 0 }, "dossier", {
+    after: null,
+    limit: 10,
+  });
+  expect(notes).toHaveLength(1);
+  expect(JSON.parse(notes[0]?.body ?? "{}")).toMatchObject({ attempts: 3, error_class: "unknown" });
+});
+
+test("a permanent error is dead-lettered at once, and RetryLater waits for as long as it says", async () => {
+  const seen: string[] = [];
+  await using world = await createConsumerWorld({
+    handler: ({ envelope }, { attempt }) => {
+      seen.push(`${envelope.dedupe_key} ${attempt}`);
+      if (envelope.dedupe_key === "bad") throw new PermanentError("never", { class: "schema" });
+      if (attempt === 1) throw new RetryLater(20_000);
+    },
+  });
+  await world.send("bad");
+  await world.send("slow");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(15_000);
+  expect(seen.toSorted()).toEqual(["bad 1", "slow 1"]);
+  await world.pass(10_000);
+  expect(seen).toContain("slow 2");
+  expect(await world.depth(world.deadLetters)).toBe(1);
+});
+
+test("a body that nobody can read is dead-lettered and never lost", async () => {
+  await using world = await createConsumerWorld();
+  await world.sendBody("no json");
+  await world.sendBody('{"event_source":"a.b.c"}');
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(2_000);
+  expect(await world.depth()).toBe(0);
+  expect(await world.depth(world.deadLetters)).toBe(2);
+});
+
+test("a handler that never returns is aborted at its deadline and cannot commit later", async () => {
+  let late: (() => void) | null = null;
+  await using world = await createConsumerWorld({
+    pipeline: { timeoutMs: 5_000, retry: { attempts: 1 } },
+    handler: (_event, { signal, emit }) =>
+      new Promise<void>((resolve) => {
+        signal.addEventListener("abort", () => {
+          late = () => {
+            emit("too late");
+            resolve();
+          };
+        });
+      }),
+  });
+  await world.send("k");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(10_000);
+  expect(late).not.toBeNull();
+  expect(late).toThrow();
+  expect(consumer.snapshot()).toMatchObject({ committed: 0, deadLettered: 1 });
+});
+
+test("a FIFO group halts at its first failure and goes back in order", async () => {
+  const handled: string[] = [];
+  let broken = true;
+  await using world = await createConsumerWorld({
+    queue: "orders.fifo",
+    handler: ({ envelope }) => {
+      if (envelope.dedupe_key === "a2" && broken) throw new Error("not now");
+      handled.push(envelope.dedupe_key);
+    },
+  });
+  for (const key of ["a1", "a2", "a3", "a4"]) await world.send(key, {}, "a");
+  for (const key of ["b1", "b2"]) await world.send(key, {}, "b");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(200);
+  expect(handled.filter((key) => key.startsWith("a"))).toEqual(["a1"]);
+  expect(handled.filter((key) => key.startsWith("b"))).toEqual(["b1", "b2"]);
+  broken = false;
+  await world.pass(30_000);
+  expect(handled.filter((key) => key.startsWith("a"))).toEqual(["a1", "a2", "a3", "a4"]);
+});
+
+test("draining hands back what has not begun and waits for what has", async () => {
+  const finish: (() => void)[] = [];
+  await using world = await createConsumerWorld({
+    pipeline: { concurrency: 2 },
+    handler: () => new Promise<void>((resolve) => void finish.push(resolve)),
+  });
+  for (let at = 0; at < 8; at += 1) await world.send(`k${at}`);
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(1_000);
+  expect(finish).toHaveLength(2);
+  const drained = consumer.drain();
+  await world.settle();
+  for (const each of finish) each();
+  await world.pass(2_000);
+  await drained;
+  expect(consumer.snapshot()).toMatchObject({ committed: 2, inFlight: 0 });
+  expect((await world.queue.facts()).visible).toBe(6);
+});
+
+test("what does not end within the drain is given back uncounted", async () => {
+  await using world = await createConsumerWorld({
+    drainMs: 5_000,
+    handler: (_event, { attempt }) =>
+      attempt === 1 ? new Promise<void>(() => undefined) : undefined,
+  });
+  await world.send("k");
+  const first = world.consumer();
+  await first.start();
+  await world.pass(1_000);
+  const drained = first.drain();
+  await world.pass(10_000);
+  await drained;
+  expect((await world.queue.facts()).visible).toBe(1);
+  const stats = await world.ledger.stats();
+  expect(stats).toMatchObject([{ released: 1 }]);
+});
+
+test("a first delivery needs no claim, but one that was redriven does (C4)", async () => {
+  const fences: (number | null)[] = [];
+  await using world = await createConsumerWorld({
+    pipeline: { lease: "receipt" },
+    handler: (_event, { fence }) => void fences.push(fence),
+  });
+  await world.send("fresh");
+  const [template] = await world.queue.receive(
+    { max: 1, waitMs: 0 as never, visibilityMs: 0 as never },
+    new AbortController().signal,
+  );
+  const body = (template?.body ?? "").replace("fresh", "again");
+  const attributes = { "tidegate.redriven": "1" };
+  await world.queue.sendBatch([{ body, attributes, groupId: null, dedupId: null }]);
+  await world.queue.deleteBatch([template?.receipt ?? ""]);
+  await world.send("fresh");
+  await world.consumer().start();
+  await world.pass(2_000);
+  expect(fences).toContain(null);
+  expect(fences.filter((fence) => fence !== null)).toHaveLength(1);
+});
+
+test("a copy of what is at work on its receipt alone goes back as well (C5)", async () => {
+  const finish: (() => void)[] = [];
+  await using world = await createConsumerWorld({
+    pipeline: { lease: "receipt" },
+    handler: () => new Promise<void>((resolve) => void finish.push(resolve)),
+  });
+  await world.send("same");
+  await world.send("same");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.pass(2_000);
+  expect(finish).toHaveLength(1);
+  expect(consumer.snapshot()).toMatchObject({ released: 1, retried: 0 });
+  finish[0]?.();
+  await world.pass(10_000);
+  expect(finish).toHaveLength(1);
+  expect(await world.depth()).toBe(0);
+  expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
+});
+
+test("the depth of the dead letters is asked for once a minute, and soon after one of our own", async () => {
+  let asked = 0;
+  await using world = await createConsumerWorld({
+    handler: () => {
+      throw new PermanentError("never");
+    },
+    wrapDeadLetters: (inner) => ({
+      ...inner,
+      facts: () => {
+        asked += 1;
+        return inner.facts();
+      },
+    }),
+  });
+  await world.consumer().start();
+  await world.pass(50_000);
+  expect(asked).toBe(1);
+  await world.pass(60_000);
+  expect(asked).toBe(2);
+  await world.send("poison");
+  await world.pass(7_000);
+  expect(asked).toBe(3);
+});
+
+/** A queue whose answers to receives are on the way until they are let through. */
+function slowAnswers() {
+  let arrive = () => {};
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  let asked = 0;
+  const wrapQueue = (queue: Queue): Queue => ({
+    ...queue,
+    async receive(request, signal) {
+      const deliveries = await queue.receive(request, signal);
+      asked += 1;
+      await arrived;
+      return deliveries;
+    },
+  });
+  return { wrapQueue, arrive: () => arrive(), asked: () => asked };
+}
+
+test("stopping waits for the poll under way and hands back what it brings (U3)", async () => {
+  const { wrapQueue, arrive, asked } = slowAnswers();
+  const handled: string[] = [];
+  await using world = await createConsumerWorld({
+    wrapQueue,
+    handler: ({ envelope }) => void handled.push(envelope.dedupe_key),
+  });
+  await world.send("k");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.settle();
+  expect(asked()).toBe(1);
+  const after: object[] = [];
+  const stopped = consumer.stop().then(async () => void after.push(await world.queue.facts()));
+  await world.settle();
+  expect(after).toEqual([]);
+  arrive();
+  await world.settle();
+  await stopped;
+  expect(after).toMatchObject([{ visible: 1, hidden: 0 }]);
+  expect(handled).toEqual([]);
+});
+
+test.each([
+  ["stopping (U3)", "stop"],
+  ["draining (U2)", "drain"],
+] as const)("a poll that hears no abort does not keep a consumer from %s", async (_title, end) => {
+  const { wrapQueue } = slowAnswers();
+  await using world = await createConsumerWorld({ wrapQueue });
+  await world.send("k");
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.settle();
+  let over = false;
+  void consumer[end]().then(() => {
+    over = true;
+  });
+  await world.pass(5_000);
+  expect(over).toBe(true);
+  expect(await world.depth()).toBe(1);
+});

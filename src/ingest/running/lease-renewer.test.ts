@@ -1,0 +1,329 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createBrokerQueue } from "../../cloud/broker-queue.ts";
+import { startCloud, type VirtualCloud } from "../../cloud/start-cloud.ts";
+import { present } from "../../core/assert.ts";
+import { TidegateError } from "../../core/errors.ts";
+import { type DurationMs, hours, minutes, seconds } from "../../core/units.ts";
+import { asRecordKey } from "../../ledger/record-state.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { Queue, QueueReceiver } from "../../ports/queue-receiver.ts";
+import { createMemoryLedger } from "../../stores/memory/ledger.ts";
+import { SILENT } from "../telemetry/silent-telemetry.ts";
+import { createLeaseKeeper } from "./lease-renewer.ts";
+
+const V = seconds(60);
+const SCOPE = { pipeline: "p", generation: 1 };
+const OWNER = { owner: "me", leaseMs: seconds(30) };
+const key = asRecordKey("k1:a");
+const never = new AbortController().signal;
+
+let cloud: VirtualCloud;
+let queue: Queue;
+let ledger: Ledger;
+/** Every batch of renewals that was asked for, by size. */
+let calls: number[];
+/** What was lost, by receipt, and when after the start. */
+let lost: { receipt: string; reason: string; afterMs: number }[];
+let startedAt: number;
+const keepers: LeaseKeeper[] = [];
+
+beforeEach(async () => {
+  cloud = await startCloud({ clock: "virtual", init: { queues: [{ name: "q" }] } });
+  queue = createBrokerQueue(cloud.broker, { queue: "q" });
+  ledger = createMemoryLedger({ clock: cloud.clock });
+  calls = [];
+  lost = [];
+  startedAt = cloud.clock.now();
+});
+afterEach(async () => {
+  for (const keeper of keepers.splice(0)) await keeper.close();
+  await cloud.close();
+});
+
+type ChangeVisibility = QueueReceiver["changeVisibility"];
+
+/** A keeper on the virtual clock; `around` stands between it and the queue. */
+function keep(
+  options: {
+    visibilityMs?: DurationMs;
+    around?: (next: ChangeVisibility) => ChangeVisibility;
+    clock?: Clock;
+  } = {},
+): LeaseKeeper {
+  const { visibilityMs = V, around = (next) => next, clock = cloud.clock } = options;
+  const changeVisibility = around(queue.changeVisibility);
+  const counted: ChangeVisibility = (changes) => {
+    calls.push(changes.length);
+    return changeVisibility(changes);
+  };
+  const ports = {
+    queue: { name: "q", changeVisibility: counted },
+    ...{ ledger, scope: SCOPE, clock, telemetry: SILENT },
+  };
+  const keeper = createLeaseKeeper(ports, { visibilityMs, leaseMs: OWNER.leaseMs });
+  keepers.push(keeper);
+  return keeper;
+}
+
+async function receive(count: number, visibilityMs: DurationMs = V): Promise<string[]> {
+  for (let at = 0; at < count; at += 1) {
+    await queue.sendBatch([{ body: String(at), attributes: {}, groupId: null, dedupId: null }]);
+  }
+  const receipts: string[] = [];
+  while (receipts.length < count) {
+    const request = { max: 10, waitMs: seconds(0), visibilityMs };
+    for (const { receipt } of await queue.receive(request, never)) receipts.push(receipt);
+  }
+  return receipts;
+}
+
+function hold(keeper: LeaseKeeper, receipts: readonly string[]): void {
+  for (const receipt of receipts) {
+    keeper.hold({ receipt, since: cloud.clock.now() }, (reason) => {
+      lost.push({ receipt, reason, afterMs: cloud.clock.now() - startedAt });
+    });
+  }
+}
+
+const visible = async () => (await queue.facts()).visible;
+
+test("what is held stays hidden, for one request per ten deliveries and third of it (K1)", async () => {
+  const keeper = keep();
+  const receipts = await receive(20);
+  hold(keeper, receipts);
+  await cloud.clock.advance(10 * V);
+  expect(await visible()).toBe(0);
+  expect(lost).toEqual([]);
+  expect(receipts.every((receipt) => keeper.alive(receipt))).toBe(true);
+  expect(calls).toEqual(Array.from({ length: 2 * 30 }, () => 10));
+});
+
+test("deliveries that came one after the other soon share their requests", async () => {
+  const keeper = keep();
+  for (let at = 0; at < 5; at += 1) {
+    hold(keeper, await receive(1));
+    await cloud.clock.advance(1_000);
+  }
+  await cloud.clock.advance(V);
+  expect(calls.length).toBeLessThanOrEqual(4);
+  expect(lost).toEqual([]);
+});
+
+test("what was dropped is renewed no more, and dropping it again does nothing (K3)", async () => {
+  const keeper = keep();
+  const receipts = await receive(2);
+  hold(keeper, receipts);
+  const [first = ""] = receipts;
+  keeper.drop(first);
+  keeper.drop(first);
+  keeper.drop("never held");
+  expect(keeper.alive(first)).toBe(false);
+  await cloud.clock.advance(V);
+  expect(await visible()).toBe(1);
+  expect(lost).toEqual([]);
+  expect(new Set(calls)).toEqual(new Set([1]));
+});
+
+test("a receipt that means nothing any more is lost at once, and only that one (K2)", async () => {
+  const keeper = keep();
+  const receipts = await receive(3);
+  hold(keeper, receipts);
+  const [, second = ""] = receipts;
+  await queue.deleteBatch([second]);
+  await cloud.clock.advance(3 * V);
+  expect(lost).toEqual([
+    { receipt: second, reason: expect.stringMatching(/does not exist/), afterMs: V / 3 },
+  ]);
+  expect(receipts.map((receipt) => keeper.alive(receipt))).toEqual([true, false, true]);
+});
+
+test("a queue that is unavailable for a while costs no lease (H3)", async () => {
+  const keeper = keep();
+  const [receipt = ""] = await receive(1);
+  hold(keeper, [receipt]);
+  cloud.broker.faults.put({ kind: "unavailable", target: { queue: "q" }, probability: 1 });
+  await cloud.clock.advance(45_000);
+  expect(keeper.alive(receipt)).toBe(true);
+  expect(calls.length).toBeGreaterThan(5);
+  cloud.broker.faults.clear();
+  await cloud.clock.advance(10 * V);
+  expect(lost).toEqual([]);
+  expect(await visible()).toBe(0);
+});
+
+test("a queue that stays unavailable costs every lease, before others can have them", async () => {
+  const keeper = keep();
+  const receipts = await receive(2);
+  hold(keeper, receipts);
+  cloud.broker.faults.put({ kind: "throttle", target: { queue: "q" }, probability: 1 });
+  await cloud.clock.advance(47_999);
+  expect(receipts.every((receipt) => keeper.alive(receipt))).toBe(true);
+  await cloud.clock.advance(1);
+  expect(lost.map(({ receipt }) => receipt)).toEqual(receipts);
+  expect(lost.every(({ afterMs }) => afterMs === 48_000)).toBe(true);
+  const asked = calls.length;
+  cloud.broker.faults.clear();
+  await cloud.clock.advance(10 * V);
+  expect(calls).toHaveLength(asked);
+  expect(lost).toHaveLength(2);
+});
+
+test("an entry that failed is tried again without the others", async () => {
+  let failures = 0;
+  const around = (next: ChangeVisibility): ChangeVisibility => {
+    return async (changes) => {
+      const outcomes = await next(changes);
+      if (failures > 0) return outcomes;
+      failures += 1;
+      return outcomes.map((outcome, at) =>
+        at === 1 ? { kind: "failed", reason: "InternalError" } : outcome,
+      );
+    };
+  };
+  const keeper = keep({ around });
+  const receipts = await receive(3);
+  hold(keeper, receipts);
+  await cloud.clock.advance(V / 3 + V / 20);
+  expect(calls).toEqual([3, 1]);
+  expect(receipts.every((receipt) => keeper.alive(receipt))).toBe(true);
+});
+
+test("a request that hangs holds up no other, and costs only its own leases (H2)", async () => {
+  let asked = 0;
+  const around = (next: ChangeVisibility): ChangeVisibility => {
+    return (changes) => {
+      asked += 1;
+      return asked === 1 ? new Promise(() => {}) : next(changes);
+    };
+  };
+  const keeper = keep({ around });
+  const receipts = await receive(20);
+  hold(keeper, receipts);
+  await cloud.clock.advance(V);
+  expect(lost.map(({ receipt }) => receipt)).toEqual(receipts.slice(0, 10));
+  expect(receipts.slice(10).every((receipt) => keeper.alive(receipt))).toBe(true);
+  keepers.splice(0); // Closing waits for what is under way, which here never ends.
+});
+
+test("an answer that is read too late revives nothing, even if it comes before the timer (H1)", async () => {
+  let late = false;
+  const sleep: Clock["sleep"] = async (span, signal) => {
+    await cloud.clock.sleep(span, signal);
+    if (late) await new Promise(() => {});
+  };
+  const around = (next: ChangeVisibility): ChangeVisibility => {
+    return async (changes) => {
+      if (cloud.clock.now() - startedAt < 45_000) throw new Error("the network is down");
+      late = true;
+      await cloud.clock.sleep(seconds(20));
+      return next(changes);
+    };
+  };
+  const { now, monotonic } = cloud.clock;
+  const keeper = keep({ around, clock: { now, monotonic, sleep } });
+  const [receipt = ""] = await receive(1);
+  hold(keeper, [receipt]);
+  await cloud.clock.advance(47_000);
+  expect(late).toBe(true);
+  await cloud.clock.advance(20_000);
+  expect(await visible()).toBe(0); // The queue took the old receipt and hid the message again.
+  expect(keeper.alive(receipt)).toBe(false);
+  expect(lost).toMatchObject([{ receipt, afterMs: 67_000 }]);
+});
+
+test("a lease ends half an hour before SQS would end it, and is granted until then (K2)", async () => {
+  const visibilityMs = hours(1);
+  const refusals: string[] = [];
+  const around = (next: ChangeVisibility): ChangeVisibility => {
+    return async (changes) => {
+      const outcomes = await next(changes);
+      for (const outcome of outcomes) if (outcome.kind !== "done") refusals.push(outcome.reason);
+      return outcomes;
+    };
+  };
+  const keeper = keep({ visibilityMs, around });
+  const [receipt = ""] = await receive(1, visibilityMs);
+  hold(keeper, [receipt]);
+  await cloud.clock.advance(hours(11) + minutes(30) - 1);
+  expect(keeper.alive(receipt)).toBe(true);
+  await cloud.clock.advance(1);
+  expect(keeper.alive(receipt)).toBe(false);
+  expect(lost).toMatchObject([{ reason: "it was held for as long as SQS allows" }]);
+  expect(refusals).toEqual([]);
+});
+
+async function claim(owner: string) {
+  const requests = [{ key, receivedAt: cloud.clock.now() }];
+  const [result] = await ledger.claim(SCOPE, requests, { ...OWNER, owner });
+  return present(result, "an answer to a claim");
+}
+
+async function holdWithClaim(keeper: LeaseKeeper, answerMs = 0) {
+  const [receipt = ""] = await receive(1);
+  hold(keeper, [receipt]);
+  const askedAt = cloud.clock.now();
+  const result = await claim("me");
+  if (result.kind !== "claimed") throw new Error(`the claim was refused: ${result.kind}`);
+  const held = { key, fence: result.fence };
+  await cloud.clock.advance(answerMs);
+  keeper.attach(receipt, held, askedAt);
+  return { receipt, held };
+}
+
+test("an attached claim lives as long as its delivery, a detached one as long as its lease", async () => {
+  const keeper = keep();
+  const { receipt, held } = await holdWithClaim(keeper);
+  await cloud.clock.advance(minutes(10));
+  expect(await claim("other")).toMatchObject({ kind: "busy" });
+  expect(keeper.alive(receipt)).toBe(true);
+  keeper.detach(receipt, held);
+  await cloud.clock.advance(OWNER.leaseMs);
+  expect(await claim("other")).toMatchObject({ kind: "claimed" });
+  await cloud.clock.advance(minutes(10));
+  expect(lost).toEqual([]);
+});
+
+test("a claim that another took over costs the delivery its lease", async () => {
+  const keeper = keep();
+  const { receipt, held } = await holdWithClaim(keeper);
+  await ledger.release(SCOPE, [held]);
+  expect(await claim("other")).toMatchObject({ kind: "claimed" });
+  await cloud.clock.advance(OWNER.leaseMs / 3);
+  expect(lost).toMatchObject([{ receipt, reason: "another holds its claim" }]);
+  expect(keeper.alive(receipt)).toBe(false);
+});
+
+test("a ledger that stays unavailable costs the lease when the claim is no longer sure", async () => {
+  const down = new TidegateError("TG_LEDGER_UNAVAILABLE", "the ledger is down");
+  ledger = { ...ledger, claim: ledger.claim, renew: () => Promise.reject(down) };
+  const keeper = keep();
+  const { receipt } = await holdWithClaim(keeper);
+  await cloud.clock.advance(seconds(24) - 1);
+  expect(keeper.alive(receipt)).toBe(true);
+  await cloud.clock.advance(1);
+  expect(lost).toMatchObject([{ receipt, reason: "its claim was not renewed in time" }]);
+});
+
+test("a claim counts from when it was asked for, however long the answer took", async () => {
+  const down = new TidegateError("TG_LEDGER_UNAVAILABLE", "the ledger is down");
+  ledger = { ...ledger, claim: ledger.claim, renew: () => Promise.reject(down) };
+  const keeper = keep();
+  const { receipt } = await holdWithClaim(keeper, seconds(10));
+  await cloud.clock.advance(seconds(14) - 1);
+  expect(keeper.alive(receipt)).toBe(true);
+  await cloud.clock.advance(1);
+  expect(lost).toMatchObject([{ receipt, reason: "its claim was not renewed in time" }]);
+});
+
+test("closing ends the renewals without calling anything lost", async () => {
+  const keeper = keep();
+  const receipts = await receive(1);
+  hold(keeper, receipts);
+  await keeper.close();
+  await cloud.clock.advance(V);
+  expect(calls).toEqual([]);
+  expect(lost).toEqual([]);
+  expect(await visible()).toBe(1);
+});

@@ -1,0 +1,319 @@
+// Lease keeper: renews what is being worked on, on whatever event loop it runs (K1 to K3 are in
+// ports/lease-renewer.ts). When and for how long is policy/lease-term.ts; this file is the loop
+// around it.
+//   H1. A renewal counts only if its answer is read while the lease may still be relied on. SQS
+//       hides a message again for an old receipt, too, even if another has got it in between:
+//       "done" said too late says nothing. So a process that was frozen past its lease never
+//       revives it.
+//   H2. Requests are never waited for by the loop: one that hangs holds up no other, and leases are
+//       judged in time while it does.
+//   H3. What a queue or ledger fails to answer, or refuses without saying that the receipt is dead,
+//       is tried again until the lease is over. Nothing is lost by trying.
+
+import { present } from "../../core/assert.ts";
+import { reasonOf } from "../../core/errors.ts";
+import { SQS_BATCH_ENTRIES_MAX } from "../../core/limits.ts";
+import { type DurationMs, durationMs, type EpochMs, epochMs } from "../../core/units.ts";
+import { LEDGER_BATCH_MAX } from "../../ledger/batches.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { HeldClaim, HeldLease, LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { QueueReceiver } from "../../ports/queue-receiver.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import {
+  ceilingOf,
+  dueAt,
+  endOf,
+  hasCome,
+  isOver,
+  isSoonDue,
+  type LeaseTerm,
+  type Moment,
+  momentOf,
+  renewalSpan,
+  retryAt,
+} from "../policy/lease-term.ts";
+
+export interface LeaseKeeperPorts {
+  readonly queue: Pick<QueueReceiver, "name" | "changeVisibility">;
+  /** Null where claims are not renewed here. */
+  readonly ledger: Pick<Ledger, "renew"> | null;
+  readonly scope: LedgerScope;
+  readonly clock: Clock;
+  readonly telemetry: Pick<Telemetry, "log">;
+}
+
+export interface LeaseKeeperOptions {
+  /** What deliveries were received with, and are renewed for. */
+  readonly visibilityMs: DurationMs;
+  /** What claims were made with, and are renewed for. */
+  readonly leaseMs: DurationMs;
+  /** Hears until when each lease may be relied on, whenever that changes; null: no longer. */
+  readonly onTerm?: (receipt: string, end: Moment | null) => void;
+}
+
+/** Requests under way at once; what is due beyond that waits for one of them. */
+const CALLS_MAX = 8;
+
+/** The same for all: an error of its own for each would cost more than the alarm. */
+const STOPPED = new Error("the alarm was stopped");
+
+/** Something with a term that is renewed by requests that may fail. */
+interface Renewable {
+  term: LeaseTerm;
+  /** A request that renews it is under way. */
+  renewing: boolean;
+  /** Not before, on the steady clock. */
+  waitUntil: DurationMs;
+}
+
+interface Lease extends Renewable {
+  readonly receipt: string;
+  readonly since: Moment;
+  readonly onLost: (reason: string) => void;
+  readonly claims: Map<string, Claim>;
+}
+
+interface Claim extends Renewable {
+  readonly held: HeldClaim;
+  readonly lease: Lease;
+}
+
+export function createLeaseKeeper(
+  ports: LeaseKeeperPorts,
+  options: LeaseKeeperOptions,
+): LeaseKeeper {
+  return new LoopLeaseKeeper(ports, options);
+}
+
+class LoopLeaseKeeper implements LeaseKeeper {
+  readonly #ports: LeaseKeeperPorts;
+  readonly #options: LeaseKeeperOptions;
+  readonly #leases = new Map<string, Lease>();
+  readonly #calls = new Set<Promise<void>>();
+  #alarm: { readonly at: number; readonly stop: AbortController } | null = null;
+  #closed = false;
+
+  constructor(ports: LeaseKeeperPorts, options: LeaseKeeperOptions) {
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  hold({ receipt, since: asked }: HeldLease, onLost: (reason: string) => void): void {
+    const since = momentOf(asked, this.#now());
+    const term = { from: since, spanMs: this.#options.visibilityMs };
+    const claims = new Map<string, Claim>();
+    const lease: Lease = { receipt, since, onLost, claims, ...fresh(term) };
+    this.#leases.set(receipt, lease);
+    this.#tell(lease);
+    this.#wakeAt(dueAt(term));
+  }
+
+  attach(receipt: string, held: HeldClaim, since: EpochMs): void {
+    const lease = this.#leases.get(receipt);
+    if (lease === undefined || this.#ports.ledger === null) return;
+    const from = momentOf(since, this.#now()); // T2
+    const term = { from, spanMs: this.#options.leaseMs };
+    lease.claims.set(held.key, { held, lease, ...fresh(term) });
+    this.#tell(lease);
+    this.#wakeAt(dueAt(term));
+  }
+
+  detach(receipt: string, { key, fence }: HeldClaim): void {
+    const lease = this.#leases.get(receipt);
+    if (lease?.claims.get(key)?.held.fence !== fence) return;
+    lease.claims.delete(key);
+    this.#tell(lease);
+  }
+
+  drop(receipt: string): void {
+    this.#leases.delete(receipt); // K3
+  }
+
+  alive(receipt: string): boolean {
+    const lease = this.#leases.get(receipt);
+    return lease !== undefined && whyLost(lease, this.#now()) === null;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#alarm?.stop.abort(STOPPED);
+    this.#leases.clear();
+    await Promise.all(this.#calls);
+  }
+
+  #now(): Moment {
+    const { clock } = this.#ports;
+    return { wall: clock.now(), steady: clock.monotonic() };
+  }
+
+  /** One round: ends what is over, renews what is due, and sleeps until there is more to do. */
+  #beat(): void {
+    if (this.#closed) return;
+    const now = this.#now();
+    const due: Lease[] = [];
+    const claimsDue: Claim[] = [];
+    for (const lease of [...this.#leases.values()]) {
+      const reason = whyLost(lease, now);
+      if (reason !== null) {
+        this.#lose(lease, reason);
+        continue;
+      }
+      if (isRenewable(lease, now)) due.push(lease);
+      for (const claim of lease.claims.values()) if (isRenewable(claim, now)) claimsDue.push(claim);
+    }
+    for (const batch of batchesOf(due, SQS_BATCH_ENTRIES_MAX)) {
+      this.#call(batch, () => this.#renewDeliveries(batch));
+    }
+    for (const batch of batchesOf(claimsDue, LEDGER_BATCH_MAX)) {
+      this.#call(batch, () => this.#renewClaims(batch));
+    }
+    this.#sleep(now);
+  }
+
+  /** Sleeps until the first lease is due or over; one that is being renewed can only be over. */
+  #sleep(now: Moment): void {
+    let next = Number.POSITIVE_INFINITY;
+    const busy = this.#calls.size >= CALLS_MAX; // Whoever ends first begins the next round.
+    for (const lease of this.#leases.values()) {
+      for (const each of [lease, ...lease.claims.values()]) {
+        const over = endOf(each.term).steady;
+        const due = Math.max(dueAt(each.term), each.waitUntil);
+        next = Math.min(next, each.renewing || busy ? over : Math.min(due, over));
+      }
+      next = Math.min(next, ceilingOf(lease.since).steady);
+    }
+    if (next !== Number.POSITIVE_INFINITY) this.#wakeAt(Math.max(next, now.steady + 1));
+  }
+
+  /** Sees to it that a round begins at `at` or earlier. */
+  #wakeAt(at: number): void {
+    if (this.#closed || (this.#alarm !== null && this.#alarm.at <= at)) return;
+    this.#alarm?.stop.abort(STOPPED);
+    const alarm = { at, stop: new AbortController() };
+    this.#alarm = alarm;
+    const { clock } = this.#ports;
+    const span = durationMs(Math.max(0, at - clock.monotonic()));
+    clock.sleep(span, alarm.stop.signal).then(
+      () => {
+        if (this.#alarm !== alarm) return;
+        this.#alarm = null;
+        this.#beat();
+      },
+      () => {}, // Stopped: another alarm has taken its place, or none is needed.
+    );
+  }
+
+  #call(batch: readonly Renewable[], renew: () => Promise<void>): void {
+    if (this.#calls.size >= CALLS_MAX) return;
+    for (const each of batch) each.renewing = true;
+    const call = renew().finally(() => {
+      for (const each of batch) each.renewing = false;
+      this.#calls.delete(call);
+      this.#beat(); // H2
+    });
+    this.#calls.add(call);
+  }
+
+  async #renewDeliveries(batch: readonly Lease[]): Promise<void> {
+    const from = this.#now(); // T2
+    const changes = batch.map(({ receipt, since }) => {
+      return { receipt, visibilityMs: renewalSpan(since, from, this.#options.visibilityMs) };
+    });
+    const outcomes = await this.#answer(batch, this.#ports.queue.changeVisibility(changes));
+    const now = this.#now();
+    for (const [at, lease] of batch.entries()) {
+      const outcome = outcomes?.[at];
+      const spanMs = changes[at]?.visibilityMs ?? durationMs(0);
+      if (outcome?.kind === "done") this.#confirm(lease, lease, { from, spanMs }, now);
+      else if (outcome?.kind === "gone") this.#lose(lease, outcome.reason);
+      else if (outcome !== undefined) this.#postpone([lease], outcome.reason);
+    }
+  }
+
+  async #renewClaims(batch: readonly Claim[]): Promise<void> {
+    const ledger = present(this.#ports.ledger, "the ledger of a claim");
+    const from = this.#now();
+    const { leaseMs: spanMs } = this.#options;
+    const held = batch.map((claim) => claim.held);
+    const results = await this.#answer(batch, ledger.renew(this.#ports.scope, held, spanMs));
+    const now = this.#now();
+    for (const [at, claim] of batch.entries()) {
+      const { lease } = claim;
+      // A claim that was detached meanwhile may have been committed, which fences it, too.
+      if (lease.claims.get(claim.held.key) !== claim) continue;
+      const result = results?.[at];
+      if (result?.kind === "renewed") this.#confirm(claim, lease, { from, spanMs }, now);
+      else if (result?.kind === "fenced") this.#lose(lease, "another holds its claim");
+    }
+  }
+
+  /** The answer to a request, or undefined if it failed and all of it is to be tried again (H3). */
+  #answer<T>(batch: readonly Renewable[], asked: Promise<T>): Promise<T | undefined> {
+    return asked.catch((error: unknown) => {
+      this.#postpone(batch, reasonOf(error));
+      return undefined;
+    });
+  }
+
+  #confirm(each: Renewable, lease: Lease, term: LeaseTerm, now: Moment): void {
+    const reason = whyLost(lease, now);
+    if (reason !== null) {
+      this.#lose(lease, reason); // H1
+      return;
+    }
+    each.term = term;
+    each.waitUntil = durationMs(0);
+    this.#tell(lease);
+  }
+
+  #postpone(batch: readonly Renewable[], reason: string): void {
+    const now = this.#now();
+    for (const each of batch) each.waitUntil = retryAt(each.term, now);
+    const message = `renewing ${batch.length} leases failed and is tried again: ${reason}`;
+    this.#ports.telemetry.log("warn", message, { queue: this.#ports.queue.name });
+  }
+
+  #lose(lease: Lease, reason: string): void {
+    if (this.#leases.get(lease.receipt) !== lease) return; // Dropped, or lost before (K2).
+    this.#leases.delete(lease.receipt);
+    this.#options.onTerm?.(lease.receipt, null);
+    lease.onLost(reason);
+  }
+
+  #tell(lease: Lease): void {
+    if (this.#options.onTerm === undefined || this.#leases.get(lease.receipt) !== lease) return;
+    const ends = [lease, ...lease.claims.values()].map(({ term }) => endOf(term));
+    this.#options.onTerm(lease.receipt, earliest([...ends, ceilingOf(lease.since)]));
+  }
+}
+
+function fresh(term: LeaseTerm): Renewable {
+  return { term, renewing: false, waitUntil: durationMs(0) };
+}
+
+function isRenewable({ term, renewing, waitUntil }: Renewable, now: Moment): boolean {
+  return !renewing && now.steady >= waitUntil && isSoonDue(term, now);
+}
+
+function whyLost(lease: Lease, now: Moment): string | null {
+  if (hasCome(ceilingOf(lease.since), now)) return "it was held for as long as SQS allows";
+  if (isOver(lease.term, now)) return "its visibility was not renewed in time";
+  for (const claim of lease.claims.values()) {
+    if (isOver(claim.term, now)) return "its claim was not renewed in time";
+  }
+  return null;
+}
+
+function earliest(moments: readonly Moment[]): Moment {
+  return {
+    wall: epochMs(Math.min(...moments.map(({ wall }) => wall))),
+    steady: durationMs(Math.min(...moments.map(({ steady }) => steady))),
+  };
+}
+
+function batchesOf<T>(all: readonly T[], size: number): T[][] {
+  const count = Math.ceil(all.length / size);
+  return Array.from({ length: count }, (_, at) => all.slice(at * size, (at + 1) * size));
+}

@@ -1,0 +1,247 @@
+// Define pipeline: from what a pipeline file says to what the runtime works with.
+//   P1. Everything wrong with a file is told at once, each in a sentence, before anything is
+//       opened.
+//   P2. What was left out has the defaults of DEFAULTS, which docs/reference/configuration.md
+//       lists.
+
+import { TidegateError } from "../../core/errors.ts";
+import { tableProblems } from "../../core/table-spec.ts";
+import { type DurationMs, durationMs, hours, minutes, seconds } from "../../core/units.ts";
+import { checkScope } from "../../ledger/batches.ts";
+import type { SinkFunction } from "../../ports/sink.ts";
+import type { RetrySettings } from "../policy/retry.ts";
+import type {
+  ConcurrencySpec,
+  ErrorRule,
+  HandlerContext,
+  MessageArrival,
+  ObjectArrival,
+  PipelineSpec,
+  ReadFormat,
+  RetrySpec,
+  SourceSpec,
+  StandardSchema,
+  TableSinkSpec,
+  TablesSpec,
+} from "./pipeline-spec.ts";
+import { fieldProblems, isObject, unknownFields } from "./spec-fields.ts";
+
+export const DEFAULTS = {
+  attempts: 7,
+  baseMs: seconds(1),
+  capMs: minutes(15),
+  concurrency: 10,
+  timeoutMs: minutes(15),
+  visibilityMs: seconds(60),
+  latenessMs: minutes(10),
+} as const;
+
+/** SQS takes a message back twelve hours after it was received, whatever one says. */
+export const TIMEOUT_MS_MAX: DurationMs = durationMs(hours(11) + minutes(30));
+const ATTEMPTS_MAX = 100;
+const CONCURRENCY_MAX = 10_000;
+const VISIBILITY_MS_MIN = seconds(3);
+const VISIBILITY_MS_MAX = hours(1);
+
+export type Arrival = ObjectArrival<unknown> | MessageArrival<unknown>;
+
+export type { RetrySettings };
+
+/** A pipeline that has been checked, whatever its types were. */
+export interface Pipeline {
+  readonly kind: "tidegate-pipeline";
+  readonly name: string;
+  readonly generation: number;
+  readonly source: {
+    /** Null takes objects of any bucket, or messages. */
+    readonly bucket: string | null;
+    readonly prefix: string;
+    /** Null lets whoever runs the pipeline name it. */
+    readonly queue: string | null;
+    readonly carries: "messages" | "objects";
+  };
+  readonly schema: StandardSchema<unknown> | null;
+  readonly format: ReadFormat;
+  readonly retry: RetrySettings;
+  readonly concurrency: {
+    readonly total: number;
+    readonly perKey: number | null;
+    readonly key: ((event: Arrival) => string) | null;
+  };
+  readonly timeoutMs: DurationMs;
+  readonly visibilityMs: DurationMs;
+  readonly latenessMs: DurationMs;
+  readonly sink: TableSinkSpec | SinkFunction | null;
+  readonly mask: readonly string[];
+  readonly onMissing: "dead-letter" | "drop" | "retry";
+  readonly onPoison: "halt" | "skip";
+  readonly lease: "auto" | "receipt" | "ledger";
+  readonly errors: readonly ErrorRule[];
+  readonly handler: (event: Arrival, context: HandlerContext) => Promise<void> | void;
+}
+
+/** Says what a pipeline is; a pipeline file exports the answer as its default. */
+export function pipeline<
+  const S extends SourceSpec,
+  Out = unknown,
+  const T extends TablesSpec = Record<never, never>,
+>(spec: PipelineSpec<S, Out, T>): Pipeline {
+  const problems = problemsOf(spec as never);
+  if (problems.length > 0) {
+    const name = typeof spec?.name === "string" ? ` "${spec.name}"` : "";
+    const told = problems.map((problem) => `\n  - ${problem}`).join("");
+    throw new TidegateError("TG_CONFIG_INVALID", `the pipeline${name} cannot run:${told}`);
+  }
+  return filledIn(spec);
+}
+
+/** Tables that a pipeline writes rows to, made if they are missing. */
+export function tables<const T extends TablesSpec>(
+  specs: T,
+  options: {
+    readonly database?: string;
+    readonly onRemoved?: "delete" | "keep";
+    readonly onReplaced?: "delete" | "keep";
+  } = {},
+): TableSinkSpec<T> {
+  const { database = null, onRemoved = "delete", onReplaced = "delete", ...strays } = options;
+  const [problem] = unknownFields("tables()", strays, { database, onRemoved, onReplaced });
+  if (problem !== undefined) throw new TidegateError("TG_CONFIG_INVALID", problem);
+  return { kind: "tables", tables: specs, database, onRemoved, onReplaced };
+}
+
+function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
+  spec: PipelineSpec<S, Out, T>,
+): Pipeline {
+  const { retry = {}, sink = null } = spec;
+  return {
+    kind: "tidegate-pipeline",
+    name: spec.name,
+    generation: spec.generation ?? 0,
+    source: sourceOf(spec.source),
+    schema: spec.schema ?? null,
+    format: spec.format ?? "auto",
+    retry: {
+      attempts: retry.attempts ?? DEFAULTS.attempts,
+      baseMs: durationMs(retry.baseMs ?? DEFAULTS.baseMs),
+      capMs: durationMs(retry.capMs ?? DEFAULTS.capMs),
+    },
+    concurrency: concurrencyOf(spec.concurrency),
+    timeoutMs: durationMs(spec.timeoutMs ?? DEFAULTS.timeoutMs),
+    visibilityMs: durationMs(spec.visibilityMs ?? DEFAULTS.visibilityMs),
+    latenessMs: durationMs(spec.latenessMs ?? DEFAULTS.latenessMs),
+    sink: sink as Pipeline["sink"],
+    mask: spec.mask ?? [],
+    onMissing: spec.onMissing ?? "dead-letter",
+    onPoison: spec.onPoison ?? "halt",
+    lease: spec.lease ?? "auto",
+    errors: spec.errors ?? [],
+    handler: spec.handler as unknown as Pipeline["handler"],
+  };
+}
+
+function sourceOf(source: SourceSpec): Pipeline["source"] {
+  if ("bucket" in source) {
+    const { bucket, prefix = "", queue = null } = source;
+    return { bucket, prefix, queue, carries: "objects" };
+  }
+  return { bucket: null, prefix: "", queue: source.queue, carries: source.carries ?? "messages" };
+}
+
+function concurrencyOf<E>(spec: number | ConcurrencySpec<E> = {}): Pipeline["concurrency"] {
+  if (typeof spec === "number") return { total: spec, perKey: null, key: null };
+  const { total = DEFAULTS.concurrency, perKey, key = null } = spec;
+  return { total, perKey: perKey ?? (key === null ? null : 1), key: key as never };
+}
+
+/** All that is wrong with a spec, which may have been written without types (P1). */
+function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string[] {
+  if (!isObject(spec)) return ["it must be an object"];
+  const problems = fieldProblems(spec);
+  const check = (holds: boolean, problem: string) => void (holds || problems.push(problem));
+  check(hasGoodName(spec), "name must be 1 to 128 letters, digits, dots, hyphens or underscores");
+  check(typeof spec.handler === "function", "handler must be a function");
+  check(hasSource(spec.source), "source must name a bucket or a queue");
+  const { schema, timeoutMs, visibilityMs, latenessMs, generation } = spec;
+  const retry: RetrySpec = isObject(spec.retry) ? spec.retry : {};
+  const standard = typeof schema?.["~standard"]?.validate === "function";
+  check(schema === undefined || standard, "schema must be of a Standard Schema library");
+  check(within(retry.attempts, 1, ATTEMPTS_MAX), `retry.attempts must be 1 to ${ATTEMPTS_MAX}`);
+  check(within(retry.baseMs, 0, TIMEOUT_MS_MAX), "retry.baseMs must be 0 or more");
+  check(within(retry.capMs, 0, TIMEOUT_MS_MAX), `retry.capMs must be 0 to ${TIMEOUT_MS_MAX}`);
+  check(within(timeoutMs, 1, TIMEOUT_MS_MAX), `timeoutMs must be 1 to ${TIMEOUT_MS_MAX}`);
+  check(
+    within(visibilityMs, VISIBILITY_MS_MIN, VISIBILITY_MS_MAX),
+    `visibilityMs must be ${VISIBILITY_MS_MIN} to ${VISIBILITY_MS_MAX}`,
+  );
+  check(within(latenessMs, 0, Number.MAX_SAFE_INTEGER), "latenessMs must be 0 or more");
+  check(within(generation, 0, Number.MAX_SAFE_INTEGER), "generation must be a whole number from 0");
+  problems.push(...concurrencyProblems(spec.concurrency), ...choiceProblems(spec));
+  const mask = spec.mask ?? [];
+  const paths =
+    Array.isArray(mask) && mask.every((path) => typeof path === "string" && path !== "");
+  check(paths, 'mask must be a list of paths such as "payload.person.*"');
+  return [...problems, ...sinkProblems(spec.sink)];
+}
+
+function hasGoodName({ name, generation = 0 }: { name: string; generation?: number }): boolean {
+  try {
+    checkScope({ pipeline: name, generation: Math.max(0, Math.trunc(generation) || 0) });
+    return typeof name === "string";
+  } catch {
+    return false;
+  }
+}
+
+function hasSource(source: SourceSpec | undefined): boolean {
+  if (typeof source !== "object" || source === null) return false;
+  const name = "bucket" in source ? source.bucket : source.queue;
+  return typeof name === "string" && name !== "";
+}
+
+function within(value: number | undefined, min: number, max: number): boolean {
+  if (value === undefined) return true;
+  return Number.isSafeInteger(value) && value >= min && value <= max;
+}
+
+function concurrencyProblems<E>(spec: number | ConcurrencySpec<E> | undefined): string[] {
+  if (spec === undefined) return [];
+  if (typeof spec !== "number" && !isObject(spec)) {
+    return ["concurrency must be a number or an object"];
+  }
+  const { total, perKey, key }: ConcurrencySpec<E> =
+    typeof spec === "number" ? { total: spec } : spec;
+  const problems: string[] = [];
+  if (!within(total, 1, CONCURRENCY_MAX)) {
+    problems.push(`concurrency must be 1 to ${CONCURRENCY_MAX}`);
+  }
+  if (!within(perKey, 1, CONCURRENCY_MAX)) problems.push("concurrency.perKey must be 1 or more");
+  if (key !== undefined && typeof key !== "function") {
+    problems.push("concurrency.key must be a function of the event");
+  }
+  if (perKey !== undefined && key === undefined) {
+    problems.push("concurrency.perKey needs concurrency.key, which says what the key is");
+  }
+  return problems;
+}
+
+const CHOICES = {
+  format: ["auto", "csv", "jsonl", "json", "parquet"],
+  onMissing: ["dead-letter", "drop", "retry"],
+  onPoison: ["halt", "skip"],
+  lease: ["auto", "receipt", "ledger"],
+} as const;
+
+function choiceProblems(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string[] {
+  return Object.entries(CHOICES).flatMap(([name, choices]) => {
+    const given = spec[name as keyof typeof CHOICES];
+    const known = given === undefined || (choices as readonly string[]).includes(given);
+    return known ? [] : [`${name} must be ${choices.join(" or ")}, not ${JSON.stringify(given)}`];
+  });
+}
+
+function sinkProblems(sink: TableSinkSpec | SinkFunction | undefined): string[] {
+  if (sink === undefined || typeof sink === "function") return [];
+  if (sink?.kind !== "tables") return ["sink must be tables({...}) or a function"];
+  return tableProblems(sink);
+}

@@ -1,0 +1,110 @@
+// Claim: turns records into work that only we may do, for a while.
+//   C1. A handler runs only under a live lease: a claim in the ledger, or, where that is enough,
+//       the queue's own receipt.
+//   C2. Fences only grow; an old fence is refused by the ledger, never argued with here.
+//   C3. This and commit are the places that say "duplicate"; both ask the ledger in one atomic
+//       step.
+//   C4. The receipt is enough for a first delivery whose effects all lie in the commit: whoever
+//       commits first wins, and the loser has done nothing. A delivery that came before may have
+//       crashed its consumer, so it is claimed, which counts the attempt before it begins. So is
+//       a dead letter that came back: its object may have gone on without it. One that had no room
+//       to say that it did passes for a first delivery; then the commit tells, as it does for any
+//       other, that the record was parked or its object has gone on, and nothing is written.
+//   C5. A copy of what is at work in this process goes back, claim or none. Copies that two
+//       processes have at once on their receipts alone both run, and one of them is committed.
+
+import { addMs, type DurationMs, seconds } from "../../core/units.ts";
+import { LEDGER_BATCH_MAX } from "../../ledger/batches.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { ClaimRequest, ClaimResult, Ledger } from "../../ports/ledger.ts";
+import type { Delivery } from "../../ports/queue-receiver.ts";
+import type { LedgerScope, RecordKey } from "../../ports/record.ts";
+import type { Turn } from "../../ports/turn.ts";
+import { isOurs } from "../dead-letters/dead-letter.ts";
+import type { Hold } from "../running/in-flight-delivery.ts";
+import { triedNote } from "../running/tried-note.ts";
+import type { WorkRecord } from "./decode.ts";
+import { createTurnBatcher } from "./turn-batcher.ts";
+
+/** The right to work on a record. */
+export interface Claim {
+  readonly kind: "claimed";
+  /** Null: the queue's receipt is the lease (C4). */
+  readonly fence: Extract<ClaimResult, { kind: "claimed" }>["fence"] | null;
+  readonly attempt: number;
+  readonly startedAt: ReturnType<Clock["now"]>;
+}
+
+export type Claimed = Claim | Exclude<ClaimResult, { kind: "claimed" }>;
+
+export interface ClaimStage {
+  claim(record: WorkRecord, hold: Hold): Promise<Claimed>;
+  /** The claim is about to be sealed: renewing it from now on would only be in the way. */
+  letGo(record: WorkRecord, claim: Claim, hold: Hold): void;
+  /** The work is over, whatever came of it. */
+  end(record: WorkRecord, claim: Claim, hold: Hold): void;
+}
+
+/** How long a copy of what is at work here stays away. */
+const BUSY_MS: DurationMs = seconds(5);
+/** One ledger call takes so many claims; smaller than its limit, to keep round trips short. */
+const CLAIMS_PER_CALL_MAX = Math.min(100, LEDGER_BATCH_MAX);
+
+export function createClaimStage(
+  ports: {
+    readonly clock: Clock;
+    readonly ledger: Ledger;
+    readonly keeper: LeaseKeeper;
+    readonly turn: Turn;
+  },
+  options: {
+    readonly scope: LedgerScope;
+    readonly owner: string;
+    readonly leaseMs: DurationMs;
+    readonly receiptIsEnough: boolean;
+  },
+): ClaimStage {
+  const { clock, ledger, keeper, turn } = ports;
+  const { scope, owner, leaseMs, receiptIsEnough } = options;
+  const ask = createTurnBatcher<ClaimRequest, ClaimResult>(turn, {
+    max: CLAIMS_PER_CALL_MAX,
+    run: (requests) => ledger.claim(scope, requests, { owner, leaseMs }),
+  });
+  /** What is at work here without a claim in the ledger. */
+  const onReceipt = new Set<RecordKey>();
+  const letGo: ClaimStage["letGo"] = ({ key }, { fence }, { delivery }) => {
+    if (fence !== null) keeper.detach(delivery.receipt, { key, fence });
+  };
+  return {
+    letGo,
+    async claim(record, hold) {
+      const { key, object, content } = record;
+      const { delivery, receivedAt } = hold;
+      const startedAt = clock.now();
+      if (onReceipt.has(key)) {
+        return { kind: "busy", until: addMs(startedAt, BUSY_MS), owner }; // C5
+      }
+      if (receiptIsEnough && isFresh(delivery) && content.kind !== "unusable") {
+        onReceipt.add(key);
+        return { kind: "claimed", fence: null, attempt: 1, startedAt }; // C4
+      }
+      const note = delivery.receiveCount > 1 ? triedNote(record, receivedAt) : null; // J1
+      const more = { ...(object !== null && { object }), ...(note !== null && { note }) };
+      const answer = await ask({ key, receivedAt, ...more });
+      if (answer.kind !== "claimed") return answer;
+      const { fence, attempt } = answer;
+      keeper.attach(delivery.receipt, { key, fence }, startedAt);
+      return { kind: "claimed", fence, attempt, startedAt };
+    },
+    end(record, claim, hold) {
+      if (claim.fence === null) onReceipt.delete(record.key);
+      letGo(record, claim, hold);
+    },
+  };
+}
+
+/** Whether nobody has had it before, as a message or as a dead letter. */
+function isFresh({ receiveCount, attributes }: Delivery): boolean {
+  return receiveCount === 1 && !Object.keys(attributes).some(isOurs);
+}

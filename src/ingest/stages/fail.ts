@@ -1,0 +1,308 @@
+// Fail: what becomes of a record whose attempt ended badly.
+//   F1. A failure is written down before the queue hears of it, and attempts are counted there: the
+//       queue counts receives, which is something else.
+//   F2. A record is given up on when trying again cannot help, or was tried often enough. Giving up
+//       writes the dossier in the same step, then the dead letter, and only then acknowledges.
+//   F3. A sink or ledger that is down is not the record's fault: the claim is given back uncounted,
+//       and the delivery comes back later.
+//   F4. A record that is given up on in a FIFO queue keeps its group waiting behind it, unless the
+//       pipeline says to skip: what comes next may depend on it.
+//   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
+//       instance, is the only copy there is: its record is opened again and tried, never
+//       acknowledged as one that was given up on before. One that is bare is told from the message
+//       it stands for by its id, and from older copies by its age (X6); in doubt it is tried.
+//   F6. A parked record without a dossier was dropped by an operator, as both are written in one
+//       step: its message is acknowledged, and nobody waits for it any longer.
+//   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
+//       it: an older note would be dropped, and tell of a failure that is long over.
+
+import type { Mask } from "../../core/encoding/mask.ts";
+import { type DurationMs, type EpochMs, minutes } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { Random } from "../../ports/random.ts";
+import type { Fence, LedgerScope } from "../../ports/record.ts";
+import type { LogFields, Telemetry } from "../../ports/telemetry.ts";
+import {
+  type DeadLetterQueue,
+  deadLetterOf,
+  isDeadLetterOf,
+  mayBeBareLetter,
+  sendDeadLetter,
+} from "../dead-letters/dead-letter.ts";
+import { type Dossier, decodeDossier, encodeDossier } from "../dead-letters/dossier.ts";
+import { type Failed, makeDossier } from "../dead-letters/make-dossier.ts";
+import { classify } from "../policy/error-class.ts";
+import { isOf } from "../policy/error-facts.ts";
+import { fingerprintOf, messageOf, stackOf } from "../policy/error-text.ts";
+import { retryDelayMs } from "../policy/retry.ts";
+import { type Hold, LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
+import { createQueueClock, type QueueClock } from "../running/queue-clock.ts";
+import { triedNote } from "../running/tried-note.ts";
+import type { Pipeline } from "../spec/define-pipeline.ts";
+import { PermanentError } from "../spec/handler-errors.ts";
+import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
+import { logFieldsOf } from "../telemetry/record-log-fields.ts";
+import type { RecordMask } from "../telemetry/record-mask.ts";
+import type { Claim } from "./claim.ts";
+import type { WorkRecord } from "./decode.ts";
+import { NOT_RUN, type Outcome } from "./outcome.ts";
+
+/** How long a record that was given up on waits in its own queue before it is looked at again. */
+export const HALT_MS: DurationMs = minutes(15);
+
+/** What went wrong, and where. */
+export interface StageFailure {
+  readonly error: unknown;
+  readonly stage: "handle" | "commit";
+  /** What the error may have quoted and nobody may see, beside what the message itself holds. */
+  readonly secrets?: readonly string[];
+}
+
+export interface FailStage {
+  /** The attempt failed with `error`. */
+  fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: Hold): Promise<Outcome>;
+  /** It was tried too often, and the last tries did not even live to tell why. */
+  exhausted(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome>;
+  /** The record was given up on before: its dead letter is made sure of (F2). */
+  parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome>;
+  /** We were told to stop before it was done: as if it had never begun. */
+  giveBack(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome>;
+  /** Something we depend on is down (F3). */
+  unavailable(record: WorkRecord, error: unknown, hold: Hold, secrets?: readonly string[]): Outcome;
+}
+
+export interface FailPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ledger: Ledger;
+  /** Null leaves records that were given up on in their own queue. */
+  readonly deadLetters: DeadLetterQueue | null;
+  readonly telemetry: Telemetry;
+  readonly mask: Mask;
+  readonly masked: RecordMask;
+}
+
+export interface FailOptions {
+  readonly pipeline: Pipeline;
+  readonly scope: LedgerScope;
+  readonly owner: string;
+  readonly runId: string;
+  readonly queue: { readonly name: string; readonly fifo: boolean };
+}
+
+export function createFailStage(ports: FailPorts, options: FailOptions): FailStage {
+  return new LedgerFailures(ports, options);
+}
+
+class LedgerFailures implements FailStage {
+  readonly #ports: FailPorts;
+  readonly #options: FailOptions;
+  readonly #deadLetters: DeadLetterQueue | null;
+  readonly #queueClock: QueueClock;
+
+  constructor(ports: FailPorts, options: FailOptions) {
+    this.#queueClock = createQueueClock(ports.clock);
+    this.#ports = ports;
+    this.#options = options;
+    const halts = options.queue.fifo && options.pipeline.onPoison === "halt"; // F4
+    this.#deadLetters = halts ? null : ports.deadLetters;
+  }
+
+  exhausted(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome> {
+    const tries = claim.attempt - 1;
+    const message = `${tries} attempts were begun, and the last of them never came to an end`;
+    const error = new PermanentError(message, { class: "crash" });
+    return this.fail(record, claim, { error, stage: "handle" }, hold);
+  }
+
+  async fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: Hold) {
+    const { error, stage, secrets } = failure;
+    if (isOf(error, LeaseLost)) return LOST;
+    if (isOf(error, Stopping)) return this.giveBack(record, claim, hold);
+    const failed = this.#read(record, hold, error, secrets);
+    const { retry, blames } = failed.verdict;
+    try {
+      if (stage === "commit" && retry !== "never" && blames !== "record") {
+        await this.#release(record, claim); // F3
+        return this.unavailable(record, error, hold, secrets);
+      }
+      const last = claim.attempt >= this.#options.pipeline.retry.attempts;
+      if (retry === "never" || last) return await this.#park(record, claim, failed, hold);
+      return await this.#retry(record, claim, failed, hold);
+    } catch (trouble) {
+      return this.unavailable(record, trouble, hold);
+    }
+  }
+
+  unavailable(
+    record: WorkRecord,
+    error: unknown,
+    hold: Hold,
+    secrets?: readonly string[],
+  ): Outcome {
+    const { random } = this.#ports;
+    const failed = this.#read(record, hold, error, secrets);
+    const { receiveCount } = hold.delivery;
+    const delayMs = retryDelayMs(this.#options.pipeline.retry, receiveCount, random.fraction());
+    this.#warn(`comes back later: ${failed.message}`, record, failed, delayMs, hold);
+    return { kind: "later", delayMs, why: "unavailable", blames: failed.verdict.blames };
+  }
+
+  async giveBack(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome> {
+    try {
+      await this.#release(record, claim);
+      return NOT_RUN;
+    } catch (trouble) {
+      return this.unavailable(record, trouble, hold);
+    }
+  }
+
+  async parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome> {
+    this.#queueClock.saw(hold);
+    try {
+      if (isDeadLetterOf(hold.delivery, record.key, fence)) {
+        await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+        return NOT_RUN;
+      }
+      const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
+      if (note === undefined) return { kind: "done", how: "parked-before" }; // F6
+      const dossier = decodeDossier(note.body);
+      // A letter of an older failure is not the one that this failure asks for.
+      const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
+      if (sent && mayBeBareLetter(hold.delivery, dossier)) {
+        await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+        return NOT_RUN;
+      }
+      if (sent) return { kind: "done", how: "parked-before" };
+      const unsent = { dossier: { ...dossier, dead_letter: null }, at: note.at };
+      return await this.#bury(record, unsent, fence, hold);
+    } catch (trouble) {
+      return this.unavailable(record, trouble, hold);
+    }
+  }
+
+  /** Writes the failure down and sends the delivery back for a while (F1). */
+  async #retry(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
+    const { clock, ledger, random, telemetry } = this.#ports;
+    const { scope, pipeline } = this.#options;
+    const attempt = this.#attemptOf(record, claim, failed, hold);
+    const note = triedNote(record, clock.now());
+    const [result] = await ledger.fail(scope, [
+      { ...attempt, permanent: false, ...(note !== null && { note }) },
+    ]);
+    if (result === undefined || result.kind === "fenced") return LOST;
+    const { errorClass, blames } = failed.verdict;
+    telemetry.count(METRICS.retries.name, 1, { reason: errorClass });
+    const backoff = () => retryDelayMs(pipeline.retry, result.attempts, random.fraction());
+    const delayMs = failed.verdict.delayMs ?? backoff();
+    const told = `attempt ${result.attempts} failed: ${failed.message}`;
+    this.#warn(told, record, failed, delayMs, hold);
+    return { kind: "later", delayMs, why: "retry", blames };
+  }
+
+  /** Gives the record up: dossier and state in one write, then the dead letter (F2). */
+  async #park(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
+    const { clock, ledger, telemetry } = this.#ports;
+    const { scope, queue } = this.#options;
+    const dossier = await makeDossier(this.#ports, this.#options, { record, claim, failed, hold });
+    const body = encodeDossier(dossier);
+    const former = await ledger.findNote(scope, "dossier", record.key);
+    const at = laterOf(clock.now(), former?.at); // F7
+    const note = { kind: "dossier", name: record.key, at, count: 1, body } as const;
+    const attempt = this.#attemptOf(record, claim, failed, hold);
+    const [result] = await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);
+    if (result === undefined || result.kind === "fenced") return LOST;
+    const { errorClass } = failed.verdict;
+    telemetry.count(METRICS.deadLetters.name, 1, { queue: queue.name, class: errorClass });
+    telemetry.log("error", `given up on: ${failed.message}`, {
+      ...this.#logFields(record, failed, hold),
+      error_class: errorClass,
+      fingerprint: failed.fingerprint,
+      attempts: result.attempts,
+    });
+    return this.#bury(record, { dossier, at }, result.fence, hold);
+  }
+
+  /** Puts the dead letter where it belongs and writes down that it is there (F2). */
+  async #bury(
+    record: WorkRecord,
+    { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs },
+    fence: Fence,
+    hold: Hold,
+  ): Promise<Outcome> {
+    const { clock, ledger } = this.#ports;
+    const deadLetters = this.#deadLetters;
+    if (deadLetters === null) return HALTED;
+    const { fifo } = deadLetters;
+    const queueClock = this.#queueClock;
+    queueClock.saw(hold);
+    const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>
+      deadLetterOf(hold.delivery, dossier, fence, { fifo, messageBytesMax }),
+    );
+    const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
+    const at = laterOf(clock.now(), writtenAt); // F7
+    const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
+    await ledger.addNotes(this.#options.scope, [note]);
+    return { kind: "done", how: "dead-lettered" };
+  }
+
+  /** Gives the claim back, so that the attempt does not count. */
+  async #release({ key }: WorkRecord, { fence }: Claim): Promise<void> {
+    if (fence !== null) await this.#ports.ledger.release(this.#options.scope, [{ key, fence }]);
+  }
+
+  #attemptOf(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold) {
+    const { errorClass } = failed.verdict;
+    const { fingerprint, message } = failed;
+    return {
+      key: record.key,
+      fence: claim.fence,
+      owner: this.#options.owner,
+      receivedAt: hold.receivedAt,
+      failure: { errorClass, fingerprint, message },
+    };
+  }
+
+  /** The error in words that may be shown to anybody. */
+  #read(
+    record: WorkRecord,
+    { delivery: { groupId } }: Hold,
+    error: unknown,
+    quoted: readonly string[] = [],
+  ): Failed {
+    const { mask, masked } = this.#ports;
+    const verdict = classify(error, this.#options.pipeline.errors);
+    const secrets = [...masked.secretsOf(record), ...quoted];
+    const stack = stackOf(error);
+    return {
+      verdict,
+      secrets,
+      groupId: groupId === null ? null : mask.text(groupId, secrets),
+      fingerprint: fingerprintOf(error, verdict.errorClass),
+      message: mask.text(messageOf(error), secrets),
+      stack: stack === null ? null : mask.text(stack, secrets),
+    };
+  }
+
+  #logFields(record: WorkRecord, { secrets }: Failed, hold: Hold): LogFields {
+    const { masked } = this.#ports;
+    return logFieldsOf(record, hold, this.#options.runId, { masked, secrets });
+  }
+
+  #warn(message: string, record: WorkRecord, failed: Failed, delayMs: number, hold: Hold): void {
+    this.#ports.telemetry.log("warn", message, {
+      ...this.#logFields(record, failed, hold),
+      error_class: failed.verdict.errorClass,
+      delay_ms: delayMs,
+    });
+  }
+}
+
+function laterOf(now: EpochMs, former: EpochMs | undefined): EpochMs {
+  return former !== undefined && former > now ? former : now;
+}
+
+const LOST: Outcome = { kind: "lost" };
+
+const HALTED: Outcome = { kind: "later", delayMs: HALT_MS, why: "halted", blames: "record" };

@@ -1,0 +1,42 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { durationMs } from "../../core/units.ts";
+import { NOT_RUN, type Outcome, settlementOf } from "./outcome.ts";
+
+const done: Outcome = { kind: "done", how: "committed" };
+const later = (ms: number): Outcome => ({
+  kind: "later",
+  delayMs: durationMs(ms),
+  why: "retry",
+  blames: "record",
+});
+
+const anyOutcome = fc.oneof(
+  fc.constant(done),
+  fc.constant<Outcome>({ kind: "lost" }),
+  fc.constant(NOT_RUN),
+  fc.nat(10_000).map(later),
+);
+
+test("a delivery is deleted if, and only if, every record of it is done (O1)", () => {
+  fc.assert(
+    fc.property(fc.array(anyOutcome), (outcomes) => {
+      const all = outcomes.every(({ kind }) => kind === "done");
+      expect(settlementOf(outcomes).kind === "delete").toBe(all);
+    }),
+  );
+});
+
+test("a delivery with a record that is another's is left alone (O2)", () => {
+  fc.assert(
+    fc.property(fc.array(anyOutcome), fc.array(anyOutcome), (before, after) => {
+      expect(settlementOf([...before, { kind: "lost" }, ...after])).toEqual({ kind: "leave" });
+    }),
+  );
+});
+
+test("it comes back for the first that may be tried again, not for one that never began (O3)", () => {
+  expect(settlementOf([later(500), done, later(200)])).toEqual({ kind: "return", delayMs: 200 });
+  expect(settlementOf([later(500), NOT_RUN])).toEqual({ kind: "return", delayMs: 500 });
+  expect(settlementOf([done, NOT_RUN])).toEqual({ kind: "return", delayMs: 0 });
+});

@@ -1,0 +1,51 @@
+// Outcome: what became of one record, and what that means for the delivery it came in.
+//   O1. A delivery is acknowledged when every record of it is done, and not before.
+//   O2. Once one of its records is another's, the delivery is another's too: it is left alone.
+//   O3. Otherwise it comes back as soon as the first of its records may be tried again; those that
+//       are done are duplicates by then. A record that never began asks for nothing of its own.
+
+import { type DurationMs, durationMs } from "../../core/units.ts";
+import type { Blame } from "../policy/error-table.ts";
+import type { Settlement } from "./settle.ts";
+
+export type Outcome =
+  | {
+      readonly kind: "done";
+      readonly how:
+        | "committed"
+        | "superseded"
+        | "duplicate"
+        | "stale"
+        | "dropped"
+        | "dead-lettered"
+        | "parked-before";
+    }
+  | {
+      readonly kind: "later";
+      readonly delayMs: DurationMs;
+      readonly why: "retry" | "busy" | "unavailable" | "halted" | "not-run";
+      /** What would have to recover; feeds the circuit breaker. */
+      readonly blames: Blame;
+    }
+  | { readonly kind: "lost" };
+
+/** Handed back without having begun: whoever asks next may have it at once. */
+export const NOT_RUN: Outcome = {
+  kind: "later",
+  delayMs: durationMs(0),
+  why: "not-run",
+  blames: "record",
+};
+
+export function settlementOf(outcomes: readonly Outcome[]): Settlement {
+  let delayMs: DurationMs | null = null;
+  let begun = true;
+  for (const outcome of outcomes) {
+    if (outcome.kind === "lost") return { kind: "leave" }; // O2
+    if (outcome.kind === "done") continue;
+    if (outcome.why === "not-run") begun = false;
+    else if (delayMs === null || outcome.delayMs < delayMs) delayMs = outcome.delayMs; // O3
+  }
+  if (delayMs !== null) return { kind: "return", delayMs };
+  return begun ? { kind: "delete" } : { kind: "return", delayMs: durationMs(0) }; // O1
+}

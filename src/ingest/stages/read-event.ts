@@ -1,0 +1,174 @@
+// Arrival: what a handler is given of a record.
+//   A1. An object is read as it was when its event was written, or not at all: never other bytes.
+//   A2. Rows and payloads are checked before the handler sees them; what a schema rejects is named
+//       with its place and is not worth another try.
+//   A3. Nothing is read before it is asked for, and no more than is asked for.
+//   A4. What was read beyond the message itself, a row or a payload left elsewhere, is told before
+//       anybody can fail over it: an error may quote it, and parts of it may be nobody's to see.
+
+import { unreachable } from "../../core/assert.ts";
+import type { JsonValue } from "../../core/encoding/canonical-json.ts";
+import { TidegateError } from "../../core/errors.ts";
+import { readClaimCheck, redeemClaimCheck } from "../../core/events/claim-check.ts";
+import type { MessageEnvelope } from "../../core/events/envelope.ts";
+import type { ObjectEvent } from "../../core/events/object-event.ts";
+import type { ObjectPin, ObjectSource } from "../../ports/object-source.ts";
+import type { ByteSource, RowReader } from "../../ports/rows.ts";
+import type { Pipeline } from "../spec/define-pipeline.ts";
+import { PermanentError } from "../spec/handler-errors.ts";
+import type { MessageArrival, ObjectArrival, SchemaIssue } from "../spec/pipeline-spec.ts";
+
+export interface ArrivalPorts {
+  readonly objects: ObjectSource | null;
+  readonly rows: RowReader | null;
+}
+
+/** Objects taken as text or payload are held in memory, whole. */
+export const TEXT_BYTES_MAX = 16_777_216;
+const ISSUES_TOLD_MAX = 5;
+
+/** The object of an event cannot be read as the event tells of it (A1). */
+export class ObjectGone extends Error {
+  override readonly name = "ObjectGone";
+  readonly how: "missing" | "replaced" | "forbidden";
+
+  constructor(pin: ObjectPin, how: "missing" | "replaced" | "forbidden", reason: string) {
+    super(`s3://${pin.bucket}/${pin.key} ${reason}`);
+    this.how = how;
+  }
+}
+
+export function objectArrival(
+  pipeline: Pipeline,
+  event: ObjectEvent,
+  ports: ArrivalPorts,
+  signal: AbortSignal,
+  onRead: (content: JsonValue) => void = () => undefined,
+): ObjectArrival<unknown> {
+  const { bucket, key, version_id: versionId, etag } = event;
+  const open = () => openObject(ports.objects, { bucket, key, versionId, etag }, signal);
+  return {
+    kind: event.kind,
+    object: event,
+    async *rows() {
+      const { rows: reader } = ports;
+      if (reader === null) throw new TidegateError("TG_CONFIG_INVALID", "there is no row reader");
+      const { format, schema } = pipeline;
+      for await (const row of reader.read(await open(), { format, name: key, signal })) {
+        onRead(row.value);
+        yield schema === null ? row.value : await checked(schema, row.value, `row ${row.line}`);
+      }
+    },
+    async *bytes() {
+      yield* (await open()).stream(signal);
+    },
+    async text() {
+      const bytes = await readWhole(await open(), key, signal);
+      return decodeText(bytes, key);
+    },
+  };
+}
+
+export async function messageArrival(
+  pipeline: Pipeline,
+  envelope: MessageEnvelope,
+  ports: ArrivalPorts,
+  signal: AbortSignal,
+  onRead: (content: JsonValue) => void = () => undefined,
+): Promise<MessageArrival<unknown>> {
+  const whole = await withPayload(envelope, ports, signal);
+  onRead(whole);
+  const { schema } = pipeline;
+  const { payload } = whole;
+  if (schema === null) return { envelope: whole, payload };
+  return { envelope: whole, payload: await checked(schema, payload, "the payload") };
+}
+
+/** The envelope with the payload itself, where a claim check stood for it. */
+async function withPayload(
+  envelope: MessageEnvelope,
+  ports: ArrivalPorts,
+  signal: AbortSignal,
+): Promise<MessageEnvelope> {
+  const check = readClaimCheck(envelope.payload);
+  if (check === undefined) return envelope;
+  const { bucket, key } = check;
+  const pin = { bucket, key, versionId: null, etag: null };
+  const bytes = await readWhole(await openObject(ports.objects, pin, signal), key, signal);
+  return { ...envelope, payload: redeemClaimCheck(check, bytes) };
+}
+
+async function openObject(
+  objects: ObjectSource | null,
+  pin: ObjectPin,
+  signal: AbortSignal,
+): Promise<ByteSource> {
+  if (objects === null) {
+    throw new TidegateError("TG_CONFIG_INVALID", "there is no bucket to read objects from");
+  }
+  const opened = await objects.open(pin, signal);
+  switch (opened.kind) {
+    case "opened":
+      return opened.bytes;
+    case "missing":
+      throw new ObjectGone(pin, "missing", "is not there any more");
+    case "replaced":
+      throw new ObjectGone(pin, "replaced", "holds other bytes by now");
+    case "forbidden": {
+      const hint = "; S3 says so of missing objects, too, to whoever lacks s3:ListBucket";
+      throw new ObjectGone(pin, "forbidden", `may not be read: ${opened.reason}${hint}`);
+    }
+    default:
+      return unreachable(opened);
+  }
+}
+
+/** Other bytes than UTF-8 will not become text by being read again. */
+function decodeText(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new PermanentError(`${name} is no UTF-8 text`, { class: "unreadable", cause });
+  }
+}
+
+async function readWhole(
+  source: ByteSource,
+  name: string,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let total = 0;
+  for await (const part of source.stream(signal)) {
+    total += part.byteLength;
+    if (total > TEXT_BYTES_MAX) {
+      throw new PermanentError(`${name} is over ${TEXT_BYTES_MAX} bytes; read it by rows()`, {
+        class: "unreadable",
+      });
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+async function checked(
+  schema: NonNullable<Pipeline["schema"]>,
+  value: unknown,
+  place: string,
+): Promise<unknown> {
+  const answer = schema["~standard"].validate(value);
+  const result = answer instanceof Promise ? await answer : await Promise.resolve(answer);
+  if (result.issues === undefined) return result.value;
+  const told = result.issues.slice(0, ISSUES_TOLD_MAX).map(describeIssue);
+  const more = result.issues.length - told.length;
+  const rest = more > 0 ? `; and ${more} more` : "";
+  // A2
+  throw new PermanentError(`${place} breaks the schema: ${told.join("; ")}${rest}`, {
+    class: "schema",
+  });
+}
+
+function describeIssue({ message, path = [] }: SchemaIssue): string {
+  const at = path.map((part) => String(typeof part === "object" ? part.key : part)).join(".");
+  return at === "" ? message : `${at}: ${message}`;
+}

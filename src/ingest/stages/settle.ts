@@ -1,0 +1,169 @@
+// Settle: tells the queue what became of a delivery. The last stage, and the only one after receive
+// that talks to the queue.
+//   S1. A delivery is settled after all of its records are decided, and what was decided is
+//       durable.
+//   S2. Deletes and changes of visibility go out in batches: full ones at once, others soon.
+//   S3. Settling may fail: the message then comes back by itself and is known as a duplicate. So
+//       nothing here is fatal, and what fails is tried a few times and then left.
+//   S4. Changes of visibility keep their order, so that a FIFO group goes back as it came.
+//   S5. What waits to be told is counted, so that a queue that is slow to listen can hold up the
+//       receiver: otherwise it would hand out faster than it hears, without bound.
+
+import { reasonOf } from "../../core/errors.ts";
+import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../../core/limits.ts";
+import { type DurationMs, durationMs, type EpochMs, msBetween } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Delivery, QueueReceiver, SettleOutcome } from "../../ports/queue-receiver.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import { CONSUMER_METRICS as METRICS, type Stage } from "../telemetry/metrics.ts";
+
+/** What becomes of a delivery. */
+export type Settlement =
+  | { readonly kind: "delete" }
+  | { readonly kind: "return"; readonly delayMs: DurationMs }
+  /** It is no longer ours: whoever has it settles it. */
+  | { readonly kind: "leave" };
+
+/** How long a settlement waits for others to share its request. */
+const LINGER_MS: DurationMs = durationMs(50);
+const TRIES_MAX = 4;
+const RETRY_MS: DurationMs = durationMs(100);
+const STAGE: { readonly stage: Stage } = { stage: "settle" };
+
+type Change = { readonly receipt: string; readonly visibilityMs: DurationMs };
+
+export interface Settler {
+  /** Settlements that the queue has not been told of yet (S5). */
+  readonly pending: number;
+  settle(delivery: Delivery, settlement: Settlement): void;
+  /** Resolves once everything asked for so far was told to the queue, or given up. */
+  flush(): Promise<void>;
+}
+
+export interface SettlerPorts {
+  readonly clock: Clock;
+  readonly queue: QueueReceiver;
+  readonly telemetry: Telemetry;
+}
+
+/** `onTold` hears whenever fewer are pending. */
+export function createSettler(ports: SettlerPorts, onTold: () => void): Settler {
+  const { clock, queue, telemetry } = ports;
+  const deletes = createOutgoing<string>(clock, (receipts) =>
+    tryAll(receipts, (some) => queue.deleteBatch(some), "DeleteMessageBatch"),
+  );
+  let pending = 0;
+  let former: Promise<void> = Promise.resolve();
+  const changes = createOutgoing<Change>(clock, (some) => {
+    const change = () =>
+      tryAll(some, (left) => queue.changeVisibility(left), "ChangeMessageVisibilityBatch");
+    former = former.then(change); // S4
+    return former;
+  });
+
+  /** Asks for all, then for those that failed, until none is left or it was tried often enough. */
+  async function tryAll<T>(
+    items: readonly T[],
+    ask: (items: readonly T[]) => Promise<readonly SettleOutcome[]>,
+    action: string,
+  ): Promise<void> {
+    const askedAt = clock.now();
+    let left = items;
+    let reason = "";
+    for (let tries = 1; left.length > 0 && tries <= TRIES_MAX; tries += 1) {
+      telemetry.count(METRICS.sqsRequests.name, 1, { action });
+      try {
+        const outcomes = await ask(left);
+        const failed = outcomes.filter((outcome) => outcome.kind === "failed");
+        reason = failed[0]?.reason ?? reason;
+        left = left.filter((_, at) => outcomes[at]?.kind === "failed");
+      } catch (error) {
+        reason = reasonOf(error);
+      }
+      if (left.length > 0 && tries < TRIES_MAX) await clock.sleep(durationMs(RETRY_MS * tries));
+    }
+    measure(ports, askedAt, items.length - left.length);
+    pending -= items.length;
+    onTold(); // S5
+    if (left.length === 0) return; // S3
+    const fields = { action, entries: left.length, reason };
+    telemetry.log("warn", "deliveries could not be settled and will come back", fields);
+  }
+
+  return {
+    get pending() {
+      return pending;
+    },
+    settle({ receipt }, settlement) {
+      if (settlement.kind !== "leave") pending += 1;
+      if (settlement.kind === "delete") deletes.add(receipt);
+      else if (settlement.kind === "return") {
+        const visibilityMs = durationMs(Math.min(settlement.delayMs, SQS_VISIBILITY_MS_MAX));
+        changes.add({ receipt, visibilityMs });
+      }
+    },
+    async flush() {
+      await Promise.all([deletes.flush(), changes.flush()]);
+    },
+  };
+}
+
+function measure(
+  { clock, telemetry }: { readonly clock: Clock; readonly telemetry: Telemetry },
+  since: EpochMs,
+  settled: number,
+): void {
+  const seconds = Math.max(0, msBetween(since, clock.now())) / 1_000;
+  for (let at = 0; at < settled; at += 1) telemetry.record(METRICS.latency.name, seconds, STAGE);
+}
+
+interface Outgoing<T> {
+  add(item: T): void;
+  flush(): Promise<void>;
+}
+
+/** Gathers items into batches of ten (S2). */
+function createOutgoing<T>(
+  clock: Clock,
+  send: (items: readonly T[]) => Promise<void>,
+): Outgoing<T> {
+  let waiting: T[] = [];
+  let lingering = false;
+  let underWay = 0;
+  let idle: (() => void)[] = [];
+
+  function sendWaiting(): void {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, SQS_BATCH_ENTRIES_MAX);
+      waiting = waiting.slice(SQS_BATCH_ENTRIES_MAX);
+      underWay += 1;
+      void send(batch).finally(() => {
+        underWay -= 1;
+        if (underWay > 0 || waiting.length > 0) return;
+        const told = idle;
+        idle = [];
+        for (const tell of told) tell();
+      });
+    }
+  }
+
+  async function linger(): Promise<void> {
+    lingering = true;
+    await clock.sleep(LINGER_MS);
+    lingering = false;
+    sendWaiting();
+  }
+
+  return {
+    add(item) {
+      waiting.push(item);
+      if (waiting.length >= SQS_BATCH_ENTRIES_MAX) sendWaiting();
+      else if (!lingering) void linger();
+    },
+    flush() {
+      sendWaiting();
+      if (underWay === 0) return Promise.resolve();
+      return new Promise<void>((resolve) => idle.push(resolve));
+    },
+  };
+}

@@ -1,0 +1,13 @@
+// Silent telemetry: for whoever does not want to know.
+
+import type { Span, Telemetry } from "../../ports/telemetry.ts";
+
+const NO_SPAN: Span = { context: null, end() {} };
+
+export const SILENT: Telemetry = {
+  count() {},
+  record() {},
+  gauge() {},
+  log() {},
+  span: () => NO_SPAN,
+};

@@ -1,0 +1,122 @@
+// Ledger calls: the methods of a ledger over a store's one way in. A store implements `run`; the
+// checks and the shapes of the answers are the same everywhere.
+
+import type { SinkWrite } from "../core/sink-write.ts";
+import type { DurationMs } from "../core/units.ts";
+import type {
+  ClaimRequest,
+  ClaimResult,
+  Commit,
+  CommitResult,
+  DirectCommit,
+  DirectResult,
+  FailedAttempt,
+  FailResult,
+  Held,
+  Lease,
+  NoteInput,
+  ReleaseResult,
+  RenewResult,
+  ReopenResult,
+} from "../ports/ledger.ts";
+import type { LedgerScope, ObjectRef, RecordKey } from "../ports/record.ts";
+import { checkBatch, checkLease } from "./batches.ts";
+import type { RecordCall, RecordResult } from "./record-call.ts";
+
+/** One record of a batch: which, and what is asked. */
+export interface RecordItem {
+  readonly key: RecordKey;
+  /** Given when the call compares or advances the object's sequencer. */
+  readonly object: ObjectRef | null;
+  readonly writes: readonly SinkWrite[];
+  /** Written with the step if and only if that changes the record. */
+  readonly note: NoteInput | null;
+  readonly call: RecordCall;
+}
+
+/** Decides and saves each item by the law, in order; a store's whole duty. */
+export type RunBatch = (
+  scope: LedgerScope,
+  items: readonly RecordItem[],
+) => Promise<RecordResult[]>;
+
+const NO_WRITES: readonly SinkWrite[] = [];
+
+/** Checks a batch and runs it. Each kind of call has its own kind of result. */
+function batchCaller(run: RunBatch, store: { readonly takesWrites: boolean }) {
+  return async <T extends { readonly key: RecordKey }, R extends RecordResult>(
+    scope: LedgerScope,
+    requests: readonly T[],
+    toItem: (request: T) => RecordItem,
+  ): Promise<R[]> => {
+    checkBatch(scope, requests, store);
+    return requests.length === 0 ? [] : ((await run(scope, requests.map(toItem))) as R[]);
+  };
+}
+
+/** The methods that change records. */
+export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolean }) {
+  const batch = batchCaller(run, store);
+  return {
+    async claim(scope: LedgerScope, requests: readonly ClaimRequest[], lease: Lease) {
+      const { owner, leaseMs } = lease;
+      checkLease(leaseMs, owner);
+      return await batch<ClaimRequest, ClaimResult>(scope, requests, (request) => {
+        const { key, receivedAt, object = null, note = null } = request;
+        const call = { call: "claim", owner, leaseMs, receivedAt } as const;
+        return { ...itemOf(key, object, call), note };
+      });
+    },
+    async renew(scope: LedgerScope, held: readonly Held[], leaseMs: DurationMs) {
+      checkLease(leaseMs);
+      return await batch<Held, RenewResult>(scope, held, ({ key, fence }) =>
+        itemOf(key, null, { call: "renew", fence, leaseMs }),
+      );
+    },
+    commit: (scope: LedgerScope, commits: readonly Commit[]) =>
+      batch<Commit, CommitResult>(scope, commits, (commit) => {
+        const { key, fence, digest, effects = null, object = null, writes } = commit;
+        return itemOf(key, object, { call: "commit", fence, digest, effects }, writes);
+      }),
+    commitDirect: (scope: LedgerScope, commits: readonly DirectCommit[]) =>
+      batch<DirectCommit, DirectResult>(scope, commits, (commit) => {
+        const { key, owner, receivedAt, startedAt, digest, effects = null } = commit;
+        const { object = null, writes } = commit;
+        const call = {
+          call: "commit-direct",
+          owner,
+          receivedAt,
+          startedAt,
+          digest,
+          effects,
+        } as const;
+        return itemOf(key, object, call, writes);
+      }),
+    fail: (scope: LedgerScope, attempts: readonly FailedAttempt[]) =>
+      batch<FailedAttempt, FailResult>(scope, attempts, (attempt) => {
+        const { key, fence, owner, receivedAt, permanent, failure, note = null } = attempt;
+        const call = { call: "fail", fence, owner, receivedAt, permanent, failure } as const;
+        return { ...itemOf(key, null, call), note };
+      }),
+    release: (scope: LedgerScope, held: readonly Held[]) =>
+      batch<Held, ReleaseResult>(scope, held, ({ key, fence }) =>
+        itemOf(key, null, { call: "release", fence }),
+      ),
+    reopen: (scope: LedgerScope, keys: readonly RecordKey[]) =>
+      batch<{ key: RecordKey }, ReopenResult>(
+        scope,
+        keys.map((key) => ({ key })),
+        ({ key }) => itemOf(key, null, { call: "reopen" }),
+      ),
+  };
+}
+
+function itemOf(
+  key: RecordKey,
+  object: ObjectRef | null,
+  call: RecordCall,
+  writes: readonly SinkWrite[] = NO_WRITES,
+): RecordItem {
+  // An object without a sequencer cannot be ordered, so the ledger need not look at it.
+  return { key, object: object?.sequencer == null ? null : object, writes, note: null, call };
+}

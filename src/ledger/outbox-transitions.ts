@@ -1,0 +1,132 @@
+// Outbox steps: the law of one row, which every store follows.
+//
+//   absent ──register──> pending ──markSent──> sent ──settle──> sent, settled
+//                        │   ^                  └──republish──> pending (epoch grows)
+//                        │   └──register or take, once the lease is over or ours
+//                        └──markRefused──> refused ──register──> pending
+//
+//   B1. Registered before sent: nothing leaves without a row, so a crash cannot lose it.
+//   B2. A pending row is sent by the holder of its lease; anybody else waits or takes over later.
+//   B3. Another payload under the same key is a conflict for as long as the row is remembered,
+//       but for a refused row: nothing of it ever left.
+//   B4. Epochs only grow. A mark of an older epoch changes nothing, and a republished message
+//       carries its epoch in its dedup id, lest the queue swallow it within five minutes.
+//   B5. Pending rows never expire; what was sent is remembered for the retention.
+
+import { sha256Hex } from "../core/encoding/hash.ts";
+import { encodeKey } from "../core/encoding/key-encoding.ts";
+import type { DurationMs, EpochMs } from "../core/units.ts";
+import { addMs } from "../core/units.ts";
+import type {
+  OutboxEntry,
+  OutboxLease,
+  OutboxRow,
+  RefusedMark,
+  RegisterResult,
+  SentMark,
+} from "../ports/outbox.ts";
+
+/** What to answer and what to save; `fresh` rows take a new seq and replace what was there. */
+export interface RegisterStep {
+  readonly result: RegisterResult;
+  readonly save: OutboxRow | null;
+  readonly fresh: boolean;
+}
+
+/** The dedup id of an epoch: the event's own at first, another for every republication (B4). */
+export function dedupIdOf(row: Pick<OutboxRow, "dedupId" | "epoch">): string {
+  return row.epoch === 0
+    ? row.dedupId
+    : sha256Hex(encodeKey(["dedup-epoch", row.dedupId, row.epoch]));
+}
+
+function isRemembered(row: OutboxRow, now: EpochMs): boolean {
+  return row.state !== "refused" && (row.expiresAt === null || row.expiresAt > now);
+}
+
+/** Whether the holder of `owner` may send the row now (B2). */
+export function isFree(row: OutboxRow, owner: string, now: EpochMs): boolean {
+  return row.state === "pending" && (row.owner === owner || row.leaseUntil <= now);
+}
+
+export function leased(row: OutboxRow, lease: OutboxLease, now: EpochMs): OutboxRow {
+  return { ...row, owner: lease.owner, leaseUntil: addMs(now, lease.leaseMs) };
+}
+
+/** `seq` is what a fresh row will be given. */
+export function stepRegister(
+  row: OutboxRow | undefined,
+  entry: OutboxEntry,
+  lease: OutboxLease,
+  at: { readonly now: EpochMs; readonly seq: number },
+): RegisterStep {
+  const { now, seq } = at;
+  if (row === undefined || !isRemembered(row, now)) {
+    const fresh = leased(freshRow(entry, seq, now), lease, now);
+    return { result: { kind: "taken", row: fresh }, save: fresh, fresh: true };
+  }
+  const keep = { save: null, fresh: false };
+  if (row.payloadDigest !== entry.payloadDigest) {
+    return { result: { kind: "conflict", registeredAt: row.registeredAt }, ...keep }; // B3
+  }
+  if (row.state === "sent") {
+    const { sentAt, messageId } = row;
+    return {
+      result: { kind: "sent", sentAt: sentAt ?? row.registeredAt, messageId: messageId ?? "" },
+      ...keep,
+    };
+  }
+  if (!isFree(row, lease.owner, now)) {
+    return { result: { kind: "busy", until: row.leaseUntil }, ...keep };
+  }
+  const taken = leased(row, lease, now);
+  return { result: { kind: "taken", row: taken }, save: taken, fresh: false };
+}
+
+function freshRow(entry: OutboxEntry, seq: number, now: EpochMs): OutboxRow {
+  const { key, groupId, dedupId, payloadDigest, body, attributes } = entry;
+  return {
+    ...{ key, groupId, dedupId, payloadDigest, body, attributes },
+    ...{ seq, state: "pending", epoch: 0, registeredAt: now, owner: "", leaseUntil: now },
+    ...{ sentAt: null, messageId: null, reason: null, settled: false, expiresAt: null },
+  };
+}
+
+/** The row once its message is sent, or null if the mark changes nothing (B4). */
+export function stepSent(
+  row: OutboxRow | undefined,
+  mark: SentMark,
+  now: EpochMs,
+  retentionMs: DurationMs,
+): OutboxRow | null {
+  if (row === undefined || row.epoch !== mark.epoch || row.state === "sent") return null;
+  const expiresAt = addMs(now, retentionMs);
+  return { ...row, state: "sent", sentAt: now, messageId: mark.messageId, reason: null, expiresAt };
+}
+
+/** The row once its message is refused, or null if the mark changes nothing. */
+export function stepRefused(
+  row: OutboxRow | undefined,
+  mark: RefusedMark,
+  now: EpochMs,
+  retentionMs: DurationMs,
+): OutboxRow | null {
+  if (row === undefined || row.epoch !== mark.epoch || row.state !== "pending") return null;
+  return { ...row, state: "refused", reason: mark.reason, expiresAt: addMs(now, retentionMs) };
+}
+
+/** The row with its next epoch, or null if somebody was first (B4). */
+export function stepRepublish(
+  row: OutboxRow | undefined,
+  epoch: number,
+  lease: OutboxLease,
+  now: EpochMs,
+): OutboxRow | null {
+  if (row === undefined || row.state !== "sent" || row.epoch !== epoch || row.settled) return null;
+  return leased({ ...row, state: "pending", epoch: epoch + 1, expiresAt: null }, lease, now);
+}
+
+/** The row once its work is done; its body is of no more use. Null if it was not sent. */
+export function stepSettle(row: OutboxRow | undefined): OutboxRow | null {
+  return row?.state === "sent" ? { ...row, settled: true, body: "" } : null;
+}

@@ -1,0 +1,77 @@
+// Record columns: a record's state as the flat row that every store keeps, and back.
+//   K1. What the law decides by (state, fence, lease, expiry) has columns of its own; what is only
+//       told to people is JSON in `detail`.
+
+import { assert, present, unreachable } from "../core/assert.ts";
+import { epochMs } from "../core/units.ts";
+import type { Failure, StoredRecord } from "../ports/record.ts";
+import { fenceOf } from "./record-state.ts";
+
+export interface RecordColumns {
+  readonly state: string;
+  readonly fence: number;
+  readonly attempts: number;
+  readonly seenAt: number;
+  readonly changedAt: number;
+  readonly expiresAt: number;
+  /** Only of claimed records; else 0. */
+  readonly leaseUntil: number;
+  readonly owner: string | null;
+  readonly digest: string | null;
+  readonly detail: string | null;
+}
+
+export function toColumns(record: StoredRecord): RecordColumns {
+  const { kind: state, fence, attempts, seenAt, changedAt, expiresAt } = record;
+  const common = { state, fence, attempts, seenAt, changedAt, expiresAt };
+  const none = { leaseUntil: 0, owner: null, digest: null, detail: null };
+  switch (record.kind) {
+    case "claimed":
+      return { ...common, ...none, leaseUntil: record.leaseUntil, owner: record.owner };
+    case "released":
+      return { ...common, ...none };
+    case "failed":
+    case "parked":
+      return { ...common, ...none, detail: JSON.stringify(record.failure) };
+    case "committed": {
+      const { digest, effects, superseded } = record;
+      const plain = effects === null && !superseded;
+      const detail = plain ? null : JSON.stringify({ effects, superseded });
+      return { ...common, ...none, digest, detail };
+    }
+    default:
+      return unreachable(record);
+  }
+}
+
+export function fromColumns(row: RecordColumns): StoredRecord {
+  const common = {
+    fence: fenceOf(row.fence),
+    attempts: row.attempts,
+    seenAt: epochMs(row.seenAt),
+    changedAt: epochMs(row.changedAt),
+    expiresAt: epochMs(row.expiresAt),
+  };
+  const { state: kind } = row;
+  switch (kind) {
+    case "claimed": {
+      const owner = present(row.owner, "the owner of a claimed record");
+      return { kind, ...common, owner, leaseUntil: epochMs(row.leaseUntil) };
+    }
+    case "released":
+      return { kind, ...common };
+    case "failed":
+    case "parked": {
+      const failure = JSON.parse(present(row.detail, "the failure of a record")) as Failure;
+      return { kind, ...common, failure };
+    }
+    case "committed": {
+      const digest = present(row.digest, "the digest of a committed record");
+      const detail = row.detail === null ? null : JSON.parse(row.detail);
+      const superseded = detail?.superseded ?? false;
+      return { kind, ...common, digest, effects: detail?.effects ?? null, superseded };
+    }
+    default:
+      assert(false, `a record is in state ${kind}`);
+  }
+}

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { isKeyDigest } from "../core/encoding/key-encoding.ts";
+import { recordKey } from "./record-key.ts";
+
+test("pipelines, generations and identities each have keys of their own (Q1, Q2)", () => {
+  const keys = [
+    recordKey({ pipeline: "soil", generation: 0 }, "k1:a"),
+    recordKey({ pipeline: "soil", generation: 1 }, "k1:a"),
+    recordKey({ pipeline: "land", generation: 0 }, "k1:a"),
+    recordKey({ pipeline: "soil", generation: 0 }, "k1:b"),
+  ];
+  expect(new Set(keys).size).toBe(keys.length);
+  expect(keys.every(isKeyDigest)).toBe(true);
+});
+
+test("a record without identity or pipeline has no key, rather than one shared by all", () => {
+  for (const [pipeline, identity] of [
+    ["soil", ""],
+    ["", "k1:a"],
+  ] as const) {
+    expect(() => recordKey({ pipeline, generation: 0 }, identity)).toThrow(
+      expect.objectContaining({ code: "TG_VALUE_INVALID" }),
+    );
+  }
+});

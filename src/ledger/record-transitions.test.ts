@@ -1,0 +1,218 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { compareSequencers } from "../core/events/sequencer.ts";
+import type { EpochMs } from "../core/units.ts";
+import { addMs, durationMs, epochMs } from "../core/units.ts";
+import type { Fence, LogEntry, ObjectState, RecordState } from "../ports/record.ts";
+import type { RecordCall, RecordResult } from "./record-call.ts";
+import { stepCall } from "./record-call.ts";
+import { decodeEntries, encodeEntries } from "./record-log.ts";
+import { ABSENT, asRecordKey, fenceOf, liveRecord, RETENTION_MS_MIN } from "./record-state.ts";
+
+const T0 = epochMs(1_700_000_000_000);
+const FAILURE = { errorClass: "c", fingerprint: "f", message: "m" };
+
+/** A move of the world: time passes, then somebody calls, perhaps with a fence of long ago. */
+interface Move {
+  readonly waitMs: number;
+  readonly call: RecordCall["call"];
+  readonly leaseMs: number;
+  readonly fencesBack: number;
+  readonly permanent: boolean;
+  readonly direct: boolean;
+  readonly sequencer: string | null;
+}
+
+const anyMove = (): fc.Arbitrary<Move> =>
+  fc.record({
+    waitMs: fc.oneof(fc.constant(0), fc.nat(3_000), fc.constant(RETENTION_MS_MIN)),
+    call: fc.constantFrom<RecordCall["call"][]>(
+      ...([
+        "claim",
+        "claim",
+        "renew",
+        "commit",
+        "commit-direct",
+        "fail",
+        "release",
+        "reopen",
+      ] as const),
+    ),
+    leaseMs: fc.integer({ min: 1, max: 2_000 }),
+    fencesBack: fc.nat(2),
+    permanent: fc.boolean(),
+    direct: fc.boolean(),
+    sequencer: fc.option(fc.constantFrom("01", "02", "03"), { nil: null }),
+  });
+
+function callOf(move: Move, fences: readonly Fence[], now: EpochMs): RecordCall {
+  const fence = fences.at(-1 - move.fencesBack) ?? fenceOf(1);
+  const leaseMs = durationMs(move.leaseMs);
+  const common = { owner: "w", receivedAt: now };
+  switch (move.call) {
+    case "claim":
+      return { call: "claim", ...common, leaseMs };
+    case "renew":
+      return { call: "renew", fence, leaseMs };
+    case "commit":
+      return { call: "commit", fence, digest: "d", effects: null };
+    case "commit-direct":
+      return { call: "commit-direct", ...common, startedAt: now, digest: "d", effects: null };
+    case "fail": {
+      const { permanent } = move;
+      return {
+        call: "fail",
+        ...common,
+        fence: move.direct ? null : fence,
+        permanent,
+        failure: FAILURE,
+      };
+    }
+    case "release":
+      return { call: "release", fence };
+    case "reopen":
+      return { call: "reopen" };
+  }
+}
+
+interface Moment {
+  readonly now: EpochMs;
+  readonly before: RecordState;
+  readonly after: RecordState;
+  readonly objectChanged: boolean;
+  readonly call: RecordCall;
+  readonly result: RecordResult;
+  readonly entries: readonly LogEntry[];
+}
+
+/** Lives through the moves with one record of one object. */
+function live(moves: readonly Move[]): Moment[] {
+  let now = T0;
+  let record: RecordState = ABSENT;
+  let object: ObjectState | null = null;
+  const fences: Fence[] = [];
+  return moves.map((move) => {
+    now = addMs(now, durationMs(move.waitMs));
+    const call = callOf(move, fences, now);
+    const before = record;
+    const { sequencer } = move;
+    const input = { key: asRecordKey("k"), record, object, sequencer, now };
+    const step = stepCall({ ...input, retentionMs: RETENTION_MS_MIN }, call);
+    const { result, entries } = step;
+    record = step.record ?? record;
+    object = step.object ?? object;
+    if ("fence" in result && result.kind !== "duplicate") fences.push(result.fence);
+    const objectChanged = step.object !== null;
+    return { now, before, after: record, objectChanged, call, result, entries };
+  });
+}
+
+const holds = (check: (moments: readonly Moment[]) => void) =>
+  fc.assert(fc.property(fc.array(anyMove(), { maxLength: 60 }), (moves) => check(live(moves))));
+
+describe("the law of records", () => {
+  test("fences never go back and every new holder has a newer one, whatever happens (R2)", () => {
+    holds((moments) => {
+      let newest = 0;
+      for (const { call, result, after } of moments) {
+        const begins = call.call === "claim" || call.call === "commit-direct";
+        const direct = call.call === "fail" && call.fence === null;
+        if (
+          (begins && (result.kind === "claimed" || result.kind === "committed")) ||
+          (direct && result.kind !== "fenced")
+        ) {
+          expect((result as { fence: Fence }).fence).toBeGreaterThan(newest);
+          newest = (result as { fence: Fence }).fence;
+        }
+        if (after.kind !== "absent") expect(after.fence).toBeLessThanOrEqual(newest);
+      }
+    });
+  });
+
+  test("two live claims on one key never exist (S2)", () => {
+    holds((moments) => {
+      let liveUntil = 0;
+      for (const { now, call, result } of moments) {
+        if (result.kind === "claimed") {
+          expect(liveUntil).toBeLessThanOrEqual(now);
+          liveUntil = result.leaseUntil;
+        } else if (result.kind === "renewed") liveUntil = result.leaseUntil;
+        else if (["commit", "fail", "release"].includes(call.call) && result.kind !== "fenced") {
+          liveUntil = 0; // Its holder has let go of it.
+        } else if (call.call === "commit-direct" && result.kind === "committed") {
+          expect(liveUntil).toBeLessThanOrEqual(now);
+        }
+      }
+    });
+  });
+
+  test("a refused call changes neither record nor object nor log (S1)", () => {
+    const refusals = ["fenced", "busy", "stale", "parked", "unchanged"];
+    holds((moments) => {
+      for (const { call, result, before, after, objectChanged, entries } of moments) {
+        if (!refusals.includes(result.kind)) continue;
+        if (call.call === "fail" && result.kind === "parked") continue; // That is a success.
+        expect(after).toBe(before);
+        expect(objectChanged).toBe(false);
+        expect(entries).toEqual([]);
+      }
+    });
+  });
+
+  test("only the newest fence ever renews, commits, fails or releases (S3)", () => {
+    holds((moments) => {
+      for (const { now, call, result, before } of moments) {
+        if (!("fence" in call) || call.fence === null || result.kind === "fenced") continue;
+        const record = liveRecord(before, now);
+        expect(record.kind === "absent" ? null : record.fence).toBe(call.fence);
+      }
+    });
+  });
+
+  test("entries are named once by fence and sequence, and survive their encoding (L1)", () => {
+    holds((moments) => {
+      const entries = moments.flatMap((moment) => moment.entries);
+      const names = entries.map(({ fence, seq }) => `${fence}/${seq}`);
+      expect(new Set(names).size).toBe(names.length);
+      expect(decodeEntries(encodeEntries(entries))).toEqual(entries);
+    });
+  });
+
+  test("a crash counts as an attempt and a release does not (R4)", () => {
+    holds((moments) => {
+      for (const { now, call, result, before, after } of moments) {
+        const from = liveRecord(before, now);
+        const had = from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;
+        if (result.kind === "claimed") expect(result.attempt).toBe(had + 1);
+        if (call.call === "release" && after !== before && after.kind === "released") {
+          expect(after.attempts).toBe(had - 1);
+        }
+      }
+    });
+  });
+});
+
+describe("sequencers", () => {
+  const hex = () => fc.string({ unit: fc.constantFrom(..."0123456789ABCDEF"), minLength: 1 });
+
+  test("are compared as if the shorter were padded with zeros on the right", () => {
+    expect(compareSequencers("0055AED6DCD90281E5", "0055AED6DCD90281E500")).toBe(0);
+    expect(compareSequencers("0055", "0055AED6")).toBe(-1);
+    expect(compareSequencers("01", "0099")).toBe(1);
+    expect(compareSequencers("0a", "0A")).toBe(0);
+  });
+
+  test("are totally ordered, and by plain text when equally long", () => {
+    fc.assert(
+      fc.property(hex(), hex(), hex(), (a, b, c) => {
+        expect(compareSequencers(a, b)).toBe(0 - compareSequencers(b, a) || 0);
+        if (compareSequencers(a, b) <= 0 && compareSequencers(b, c) <= 0) {
+          expect(compareSequencers(a, c)).toBeLessThanOrEqual(0);
+        }
+        if (a.length === b.length) {
+          expect(compareSequencers(a, b)).toBe(Number(a > b) - Number(a < b));
+        }
+      }),
+    );
+  });
+});

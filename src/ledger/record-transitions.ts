@@ -1,0 +1,292 @@
+// Record steps: the law that every ledger store follows, one function per event. Stores load, ask
+// the law, and save what it says; a store's shortcut must give the law's answer.
+//   S1. A step that refuses changes nothing: neither record, object nor log.
+//   S2. At most one claim of a record is live at any instant.
+//   S3. Only the holder of the newest fence renews, commits, fails or releases. Its lease may have
+//       run out: as long as nobody took over, nobody else has worked on the record.
+//   S4. An event told twice with the same fence gets the same answer and changes nothing the second
+//       time, so that a lost reply may be asked for again.
+//   S5. Per object, effects are applied in the order of sequencers; an older event is stale for
+//       ever. An object state that comes back (PUT A, PUT B, PUT A) is work again; one that merely
+//       is put again is a duplicate which advances the sequencer.
+
+import { compareSequencers } from "../core/events/sequencer.ts";
+import type { DurationMs, EpochMs } from "../core/units.ts";
+import { addMs } from "../core/units.ts";
+import type {
+  ClaimResult,
+  CommitResult,
+  DirectResult,
+  FailResult,
+  Fenced,
+  Refusal,
+  ReleaseResult,
+  RenewResult,
+  ReopenResult,
+} from "../ports/ledger.ts";
+import type {
+  ClaimedRecord,
+  CommittedRecord,
+  Failure,
+  Fence,
+  LogEntry,
+  ObjectState,
+  RecordKey,
+  RecordState,
+  StoredRecord,
+} from "../ports/record.ts";
+import { logEntry } from "./record-log.ts";
+import { fenceOf, liveObject, liveRecord } from "./record-state.ts";
+
+/** What a step is asked about: the record, the object it tells of, and when. */
+export interface StepInput {
+  readonly key: RecordKey;
+  readonly record: RecordState;
+  /** The object's state, or null; looked at only when `sequencer` is given. */
+  readonly object: ObjectState | null;
+  readonly sequencer: string | null;
+  readonly now: EpochMs;
+  readonly retentionMs: DurationMs;
+}
+
+/** What to answer and what to save; null and an empty log leave things as they are. */
+export interface Step<R> {
+  readonly result: R;
+  readonly record: StoredRecord | null;
+  readonly object: ObjectState | null;
+  readonly entries: readonly LogEntry[];
+}
+
+const FENCED: Step<Fenced> = refuse({ kind: "fenced" });
+
+function refuse<R>(result: R): Step<R> {
+  return { result, record: null, object: null, entries: [] }; // S1
+}
+
+/** The fence of the next claim (R2). */
+export function nextFence(record: RecordState, now: EpochMs): Fence {
+  return fenceOf(record.kind === "absent" ? now : Math.max(record.fence + 1, now));
+}
+
+/** What a new claim, direct commit or direct failure starts from, or why there is none. */
+function begin(input: StepInput): { from: RecordState } | { refusal: Step<Refusal> } {
+  const { key, sequencer, now, retentionMs } = input;
+  const from = liveRecord(input.record, now);
+  const object = sequencer === null ? null : liveObject(input.object, now);
+  const order = object === null ? 0 : compareSequencers(sequencer ?? "", object.sequencer);
+  if (from.kind === "committed") {
+    if (object !== null && sequencer !== null && order > 0) {
+      if (object.appliedKey !== key) return { from }; // It came back after another state (S5).
+      const advanced = { ...object, sequencer, expiresAt: addMs(now, retentionMs) };
+      const { fence, digest } = from;
+      const duplicate: Refusal = { kind: "duplicate", fence, digest };
+      return { refusal: { ...refuse(duplicate), object: advanced } };
+    }
+    const { fence, digest } = from;
+    return { refusal: refuse({ kind: "duplicate", fence, digest }) };
+  }
+  if (object !== null && order < 0) {
+    return { refusal: refuse({ kind: "stale", appliedSequencer: object.sequencer }) };
+  }
+  if (from.kind === "parked") {
+    const { kind, fence, attempts, failure } = from;
+    return { refusal: refuse({ kind, fence, attempts, failure }) };
+  }
+  if (from.kind === "claimed" && from.leaseUntil > now) {
+    return { refusal: refuse({ kind: "busy", until: from.leaseUntil, owner: from.owner }) }; // S2
+  }
+  return { from };
+}
+
+/** Attempts before this one; a state that came back starts afresh. */
+function formerAttempts(from: RecordState): number {
+  return from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;
+}
+
+function remembered(input: StepInput, from: RecordState, fence: Fence, attempts: number) {
+  const seenAt = from.kind === "absent" ? input.now : from.seenAt;
+  const expiresAt = addMs(input.now, input.retentionMs);
+  return { fence, attempts, seenAt, changedAt: input.now, expiresAt };
+}
+
+export interface ClaimEvent {
+  readonly owner: string;
+  readonly leaseMs: DurationMs;
+  readonly receivedAt: EpochMs;
+}
+
+export function stepClaim(input: StepInput, event: ClaimEvent): Step<ClaimResult> {
+  const begun = begin(input);
+  if ("refusal" in begun) return begun.refusal;
+  const { owner } = event;
+  const fence = nextFence(begun.from, input.now);
+  const attempt = formerAttempts(begun.from) + 1; // R4
+  const leaseUntil = addMs(input.now, event.leaseMs);
+  const common = remembered(input, begun.from, fence, attempt);
+  return {
+    result: { kind: "claimed", fence, attempt, leaseUntil },
+    record: { kind: "claimed", ...common, owner, leaseUntil },
+    object: null,
+    entries: [
+      logEntry("received", fence, event.receivedAt),
+      logEntry("started", fence, input.now, { owner }),
+    ],
+  };
+}
+
+/** The live claim of that fence, or null (S3). */
+function heldClaim(record: RecordState, fence: Fence): ClaimedRecord | null {
+  return record.kind === "claimed" && record.fence === fence ? record : null;
+}
+
+export function stepRenew(
+  input: StepInput,
+  event: { readonly fence: Fence; readonly leaseMs: DurationMs },
+): Step<RenewResult> {
+  const held = heldClaim(liveRecord(input.record, input.now), event.fence);
+  if (held === null) return FENCED;
+  const leaseUntil = addMs(input.now, event.leaseMs);
+  const common = remembered(input, held, held.fence, held.attempts);
+  const { kind, owner } = held;
+  const record: ClaimedRecord = { kind, ...common, owner, leaseUntil };
+  return { result: { kind: "renewed", leaseUntil }, record, object: null, entries: [] };
+}
+
+export interface CommitEvent {
+  readonly fence: Fence;
+  readonly digest: string;
+  readonly effects: string | null;
+}
+
+export function stepCommit(input: StepInput, event: CommitEvent): Step<CommitResult> {
+  const { key, sequencer, now, retentionMs } = input;
+  const record = liveRecord(input.record, now);
+  if (record.kind === "committed" && record.fence === event.fence) {
+    return refuse({ kind: record.superseded ? "superseded" : "committed" }); // S4
+  }
+  const held = heldClaim(record, event.fence);
+  if (held === null) return FENCED;
+  const object = sequencer === null ? null : liveObject(input.object, now);
+  const superseded =
+    object !== null && sequencer !== null && compareSequencers(sequencer, object.sequencer) < 0;
+  const common = remembered(input, held, held.fence, held.attempts);
+  const { digest, effects } = event;
+  const expiresAt = addMs(now, retentionMs);
+  return {
+    result: { kind: superseded ? "superseded" : "committed" },
+    record: { kind: "committed", ...common, digest, effects, superseded },
+    // S5
+    object: superseded || sequencer === null ? null : { sequencer, appliedKey: key, expiresAt },
+    entries: [logEntry(superseded ? "superseded" : "succeeded", held.fence, now)],
+  };
+}
+
+export interface DirectCommitEvent {
+  readonly owner: string;
+  readonly receivedAt: EpochMs;
+  readonly startedAt: EpochMs;
+  readonly digest: string;
+  readonly effects: string | null;
+}
+
+/** A whole attempt in one write: the queue's receipt stood in for the claim. */
+export function stepCommitDirect(input: StepInput, event: DirectCommitEvent): Step<DirectResult> {
+  const begun = begin(input);
+  if ("refusal" in begun) return begun.refusal;
+  const { key, sequencer, now } = input;
+  const { owner, receivedAt, startedAt, digest, effects } = event;
+  const fence = nextFence(begun.from, now);
+  const common = remembered(input, begun.from, fence, formerAttempts(begun.from) + 1);
+  const record: CommittedRecord = {
+    kind: "committed",
+    ...common,
+    digest,
+    effects,
+    superseded: false,
+  };
+  const { expiresAt } = common;
+  return {
+    result: { kind: "committed", fence },
+    record,
+    object: sequencer === null ? null : { sequencer, appliedKey: key, expiresAt },
+    entries: [
+      logEntry("received", fence, receivedAt),
+      logEntry("started", fence, startedAt, { owner }),
+      logEntry("succeeded", fence, now),
+    ],
+  };
+}
+
+export interface FailEvent {
+  /** Null on the direct path, where no claim was made. */
+  readonly fence: Fence | null;
+  readonly owner: string;
+  readonly receivedAt: EpochMs;
+  readonly permanent: boolean;
+  readonly failure: Failure;
+}
+
+export function stepFail(input: StepInput, event: FailEvent): Step<FailResult> {
+  const { now } = input;
+  const { owner, failure, permanent } = event;
+  const kind = permanent ? "parked" : "failed";
+  const record = liveRecord(input.record, now);
+  if (event.fence === null) {
+    const begun = begin(input);
+    if ("refusal" in begun) return FENCED;
+    const fence = nextFence(begun.from, now);
+    const attempts = formerAttempts(begun.from) + 1;
+    const common = remembered(input, begun.from, fence, attempts);
+    const entries = [
+      logEntry("received", fence, event.receivedAt),
+      logEntry("started", fence, event.receivedAt, { owner }),
+      logEntry("failed", fence, now, { failure }),
+    ];
+    const saved = { kind, ...common, failure } as const;
+    return { result: { kind, fence, attempts }, record: saved, object: null, entries };
+  }
+  const { fence } = event;
+  if ((record.kind === "failed" || record.kind === "parked") && record.fence === fence) {
+    return refuse({ kind: record.kind, fence, attempts: record.attempts }); // S4
+  }
+  const held = heldClaim(record, fence);
+  if (held === null) return FENCED;
+  const { attempts } = held;
+  const saved = { kind, ...remembered(input, held, fence, attempts), failure } as const;
+  const entries = [logEntry("failed", fence, now, { failure })];
+  return { result: { kind, fence, attempts }, record: saved, object: null, entries };
+}
+
+/** Gives a claim back as if it had not been made, but for its fence. */
+export function stepRelease(
+  input: StepInput,
+  event: { readonly fence: Fence },
+): Step<ReleaseResult> {
+  const record = liveRecord(input.record, input.now);
+  if (record.kind === "released" && record.fence === event.fence)
+    return refuse({ kind: "released" });
+  const held = heldClaim(record, event.fence);
+  if (held === null) return FENCED;
+  const common = remembered(input, held, held.fence, held.attempts - 1); // R4
+  const entries = [logEntry("released", held.fence, input.now)];
+  return {
+    result: { kind: "released" },
+    record: { kind: "released", ...common },
+    object: null,
+    entries,
+  };
+}
+
+/** An operator's word that a parked record is to be tried again, from its first attempt. */
+export function stepReopen(input: StepInput): Step<ReopenResult> {
+  const record = liveRecord(input.record, input.now);
+  if (record.kind !== "parked") return refuse({ kind: "unchanged" });
+  const common = remembered(input, record, record.fence, 0);
+  const entries = [logEntry("reopened", record.fence, input.now)];
+  return {
+    result: { kind: "reopened" },
+    record: { kind: "released", ...common },
+    object: null,
+    entries,
+  };
+}

@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createManualClock } from "../../test/contracts/manual-clock.ts";
+import { turn } from "../../test/support/stores/real-ports.ts";
+import { TidegateError } from "../core/errors.ts";
+import { createSeededRandom } from "../core/seeded-random.ts";
+import { epochMs, seconds } from "../core/units.ts";
+import type { OutgoingMessage, QueueSender, SendOutcome } from "../ports/queue.ts";
+import { createMemoryOutbox } from "../stores/memory/outbox.ts";
+import { carryBacklog } from "./backlog.ts";
+import { Courier } from "./outbox-sender.ts";
+
+const LIMITS = { entriesMax: 10, messageBytesMax: 1_000, batchBytesMax: 2_000 };
+const LEASE = { owner: "me", leaseMs: seconds(120) };
+const later: SendOutcome = { kind: "refused", code: "Busy", message: "", retry: "later" };
+const never: SendOutcome = { kind: "refused", code: "Bad", message: "", retry: "never" };
+
+/** A FIFO queue that deduplicates and fails by chance: entries, whole requests, lost answers. */
+function createFaultyQueue(seed: number): QueueSender & { readonly taken: OutgoingMessage[] } {
+  const random = createSeededRandom(seed);
+  const taken: OutgoingMessage[] = [];
+  const take = (message: OutgoingMessage): SendOutcome => {
+    const chance = random.below(20);
+    if (chance < 6) return later;
+    if (message.body.endsWith("!")) return never;
+    if (!taken.some(({ dedupId }) => dedupId === message.dedupId)) taken.push(message);
+    return { kind: "sent", messageId: String(message.dedupId), sequenceNumber: null };
+  };
+  return {
+    ...{ kind: "queue", name: "q.fifo", fifo: true, limits: LIMITS, taken },
+    async sendBatch(messages) {
+      const chance = random.below(10);
+      const cut = new TidegateError("TG_QUEUE_UNAVAILABLE", "cut");
+      if (chance === 0) throw cut; // Before it arrived.
+      const outcomes = messages.map(take);
+      if (chance === 1) throw cut; // After it arrived.
+      return outcomes;
+    },
+  };
+}
+
+const anyLoad = fc.array(
+  fc.record({
+    group: fc.constantFrom("a", "b", "c"),
+    bytes: fc.integer({ min: 1, max: 900 }),
+    bad: fc.boolean(),
+  }),
+  { maxLength: 40 },
+);
+
+test("whatever fails, everything arrives once and every group in order (C2)", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer(), anyLoad, async (seed, load) => {
+      const clock = createManualClock(epochMs(1_700_000_000_000));
+      const outbox = createMemoryOutbox({ clock });
+      const target = createFaultyQueue(seed);
+      const ports = { target, outbox, clock, random: createSeededRandom(seed), turn };
+      const courier = new Courier(ports, { attemptsMax: 3 });
+      const entries = load.map(({ group, bytes, bad }, n) => ({
+        ...{ key: `k${n}`, groupId: group, dedupId: `d${n}`, payloadDigest: "", attributes: {} },
+        body: `${"x".repeat(bytes)}${bad ? "!" : ""}`,
+      }));
+      await outbox.register("q.fifo", entries, LEASE);
+      let rounds = 0;
+      for (; rounds < 100; rounds += 1) {
+        const { failed } = await carryBacklog(ports, courier, LEASE);
+        if (failed === null) break;
+      }
+      expect(rounds).toBeLessThan(100);
+      for (const group of ["a", "b", "c"]) {
+        const arrived = target.taken.filter(({ groupId }) => groupId === group);
+        const wanted = entries.filter(
+          ({ groupId, body }) => groupId === group && !body.endsWith("!"),
+        );
+        expect(arrived.map(({ dedupId }) => dedupId)).toEqual(wanted.map(({ dedupId }) => dedupId));
+      }
+      expect(await outbox.stats("q.fifo")).toMatchObject({
+        pending: 0,
+        sent: load.filter(({ bad }) => !bad).length,
+        refused: load.filter(({ bad }) => bad).length,
+      });
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a mark that fails leaves the row pending, and the next round sends it again", async () => {
+  const clock = createManualClock(epochMs(1_700_000_000_000));
+  const inner = createMemoryOutbox({ clock });
+  let down = true;
+  const outbox = {
+    ...inner,
+    markSent: async (...call: Parameters<typeof inner.markSent>) => {
+      if (down) throw new TidegateError("TG_OUTBOX_UNAVAILABLE", "the disk is full");
+      await inner.markSent(...call);
+    },
+  };
+  const taken: string[] = [];
+  const target: QueueSender = {
+    ...{ kind: "queue", name: "q", fifo: false, limits: LIMITS },
+    sendBatch: async (messages) =>
+      messages.map(({ body }) => {
+        taken.push(body);
+        return { kind: "sent", messageId: body, sequenceNumber: null };
+      }),
+  };
+  const ports = { target, outbox, clock, random: createSeededRandom(1), turn };
+  const courier = new Courier(ports);
+  const entry = { key: "k", groupId: null, dedupId: "d", payloadDigest: "", attributes: {} };
+  await outbox.register("q", [{ ...entry, body: "hello" }], LEASE);
+  const first = await carryBacklog(ports, courier, LEASE);
+  expect(first.failed?.error.code).toBe("TG_OUTBOX_UNAVAILABLE");
+  down = false;
+  expect(await carryBacklog(ports, courier, LEASE)).toMatchObject({ sent: 1, failed: null });
+  expect(taken).toEqual(["hello", "hello"]);
+});
+
+test("once a group is given up, nothing newer of it leaves before its oldest (C2)", async () => {
+  const clock = createManualClock(epochMs(1_700_000_000_000));
+  const outbox = createMemoryOutbox({ clock });
+  const taken: string[] = [];
+  let down = true;
+  const target: QueueSender = {
+    ...{ kind: "queue", name: "q.fifo", fifo: true, limits: LIMITS },
+    sendBatch: async (messages) =>
+      messages.map(({ body }) => {
+        if (down && body.startsWith("a")) return later;
+        taken.push(body);
+        return { kind: "sent", messageId: body, sequenceNumber: null };
+      }),
+  };
+  const ports = { target, outbox, clock, random: createSeededRandom(1), turn };
+  const courier = new Courier(ports, { attemptsMax: 2 });
+  const entryOf = (body: string, groupId: string) => ({
+    ...{ key: body, groupId, dedupId: body, payloadDigest: "", attributes: {}, body },
+  });
+  const entries = [entryOf("a1", "a"), entryOf("a2", "a"), entryOf("b1", "b")];
+  const results = await outbox.register("q.fifo", entries, LEASE);
+  const [a1, a2, b1] = results.map((result) => {
+    if (result.kind !== "taken") throw new Error("not taken");
+    return result.row;
+  });
+  if (a1 === undefined || a2 === undefined || b1 === undefined) throw new Error("no rows");
+  expect(await courier.carry(a1)).toMatchObject({ kind: "unsent" });
+  down = false;
+  expect(await courier.carry(a2)).toMatchObject({ kind: "unsent" });
+  expect(await courier.carry(b1)).toMatchObject({ kind: "sent" });
+  expect(courier.behind).toBe(true);
+  expect(await carryBacklog(ports, courier, LEASE)).toMatchObject({ sent: 2, failed: null });
+  expect(taken).toEqual(["b1", "a1", "a2"]);
+  expect(courier.behind).toBe(false);
+});

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../platform/system-clock.ts";
+import { loadFeed, runFeed } from "./feed.ts";
+
+test("a feed's files are put in order, and it ends when told to", async () => {
+  const stop = new AbortController();
+  const keys: string[] = [];
+  const feed = function* () {
+    for (let at = 0; ; at += 1) yield { key: `file-${at}`, body: "x" };
+  };
+  const put = async (key: string) => {
+    keys.push(key);
+    if (keys.length === 3) stop.abort();
+  };
+  const files = await runFeed({ clock: systemClock }, feed, { put, signal: stop.signal });
+  expect([files, keys]).toEqual([3, ["file-0", "file-1", "file-2"]]);
+});
+
+test("a module that is none is refused in a sentence", async () => {
+  await expect(loadFeed("no-such-feed.ts")).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+});

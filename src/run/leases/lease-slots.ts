@@ -1,0 +1,40 @@
+// Lease slots: which places of a lease board are free.
+
+import { assert } from "../../core/assert.ts";
+import { LEASES_MAX } from "./lease-board.ts";
+
+interface FreedSlot {
+  readonly slot: number;
+  /** The order that drops its lease. */
+  readonly order: number;
+}
+
+export class LeaseSlots {
+  /** In the order in which they were freed; those before `#head` have been taken again. */
+  #freed: FreedSlot[] = [];
+  #head = 0;
+  #untouched = 0;
+
+  /** A slot that nobody writes to any more, given the last order that was worked off. */
+  take(worked: number): number {
+    const first = this.#freed[this.#head];
+    if (first !== undefined && first.order <= worked) {
+      this.#head += 1;
+      this.#compact();
+      return first.slot;
+    }
+    assert(this.#untouched < LEASES_MAX, `no more than ${LEASES_MAX} leases are held at once`);
+    this.#untouched += 1;
+    return this.#untouched - 1;
+  }
+
+  free(slot: number, order: number): void {
+    this.#freed.push({ slot, order });
+  }
+
+  #compact(): void {
+    if (this.#head < 1_024 || this.#head * 2 < this.#freed.length) return;
+    this.#freed = this.#freed.slice(this.#head);
+    this.#head = 0;
+  }
+}

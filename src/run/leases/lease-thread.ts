@@ -1,0 +1,252 @@
+// Lease thread: the keeper of leases on a thread of its own, with its own connections, so that a
+// handler which keeps the event loop busy loses nothing.
+//   D1. What is held is on its way to the thread before the code that holds it goes on beyond its
+//       next `await`. Drops may come late (K3) and share a message with whatever comes next.
+//   D2. `alive` asks nobody: it reads what the thread has written on the board, by the clock.
+//   D3. A thread that ends, for whatever reason, takes all leases with it, and says so; `ended`
+//       tells whoever would go on receiving (K4).
+
+import { Worker } from "node:worker_threads";
+import { type ErrorCode, TidegateError } from "../../core/errors.ts";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
+import { endOf, type Moment, momentOf } from "../../ingest/policy/lease-term.ts";
+import type { HeldClaim, HeldLease, LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import type { LogFields, LogLevel, Telemetry } from "../../ports/telemetry.ts";
+import { parseLedgerUrl } from "../open/open-ledger.ts";
+import { LeaseBoard, newBoardMemory, processClock } from "./lease-board.ts";
+import { LeaseSlots } from "./lease-slots.ts";
+
+/** All that the thread needs to know, as plain data. */
+export interface LeaseThreadConfig {
+  readonly queue: {
+    readonly queueUrl: string;
+    readonly region?: string;
+    readonly endpoint?: string;
+    /** Without them, the SDK finds its own. */
+    readonly credentials?: {
+      readonly accessKeyId: string;
+      readonly secretAccessKey: string;
+      readonly sessionToken?: string;
+    };
+  };
+  /** Null where claims are not renewed. */
+  readonly ledgerUrl: string | null;
+  readonly scope: LedgerScope;
+  readonly visibilityMs: DurationMs;
+  readonly leaseMs: DurationMs;
+}
+
+export type LeaseOrder =
+  | {
+      readonly kind: "hold";
+      readonly receipt: string;
+      readonly since: EpochMs;
+      readonly slot: number;
+    }
+  | {
+      readonly kind: "attach";
+      readonly receipt: string;
+      readonly claim: HeldClaim;
+      readonly since: EpochMs;
+    }
+  | { readonly kind: "detach"; readonly receipt: string; readonly claim: HeldClaim }
+  | { readonly kind: "drop"; readonly receipt: string };
+
+export type LeaseThreadRequest =
+  | { readonly kind: "orders"; readonly number: number; readonly orders: readonly LeaseOrder[] }
+  | { readonly kind: "close" };
+
+export type LeaseThreadNews =
+  | { readonly kind: "ready" }
+  | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: "lost"; readonly receipt: string; readonly reason: string }
+  | {
+      readonly kind: "log";
+      readonly level: LogLevel;
+      readonly message: string;
+      readonly fields: LogFields;
+    };
+
+export interface LeaseThreadData {
+  readonly config: LeaseThreadConfig;
+  readonly board: SharedArrayBuffer;
+}
+
+const ENTRY = `./lease-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
+
+/**
+ * Starts the thread, and resolves once it has its connections. Another `entry` serves tests that
+ * need a thread which misbehaves.
+ */
+export async function startLeaseThread(
+  ports: { readonly telemetry: Pick<Telemetry, "log"> },
+  config: LeaseThreadConfig,
+  entry = new URL(ENTRY, import.meta.url),
+): Promise<LeaseKeeper> {
+  if (config.ledgerUrl !== null && parseLedgerUrl(config.ledgerUrl).store === "memory") {
+    const message = "a ledger in memory cannot be renewed by another thread";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  const thread = new LeaseThread(ports.telemetry, config, entry);
+  await thread.ready;
+  return thread;
+}
+
+interface Held {
+  readonly slot: number;
+  readonly onLost: (reason: string) => void;
+}
+
+class LeaseThread implements LeaseKeeper {
+  readonly ready: Promise<void>;
+  readonly ended: Promise<string>;
+  readonly #telemetry: Pick<Telemetry, "log">;
+  readonly #visibilityMs: DurationMs;
+  readonly #worker: Worker;
+  readonly #board: LeaseBoard;
+  readonly #slots = new LeaseSlots();
+  readonly #held = new Map<string, Held>();
+  readonly #exited: Promise<void>;
+  #started: (error: Error | null) => void = () => {};
+  #tellEnded: (reason: string) => void = () => {};
+  #orders: LeaseOrder[] = [];
+  /** The number of the last message that was sent. */
+  #sent = 0;
+  #flushing: "now" | "later" | null = null;
+  #ended: string | null = null;
+  #closing = false;
+
+  constructor(telemetry: Pick<Telemetry, "log">, config: LeaseThreadConfig, entry: URL) {
+    this.#telemetry = telemetry;
+    this.#visibilityMs = config.visibilityMs;
+    const memory = newBoardMemory();
+    this.#board = new LeaseBoard(memory);
+    const workerData: LeaseThreadData = { config, board: memory };
+    this.#worker = new Worker(entry, { workerData });
+    this.ready = new Promise((resolve, reject) => {
+      this.#started = (error) => (error === null ? resolve() : reject(error));
+    });
+    this.ended = new Promise((resolve) => {
+      this.#tellEnded = resolve;
+    });
+    this.#exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
+    this.#worker.on("message", (news: LeaseThreadNews) => this.#hear(news));
+    this.#worker.on("error", (error: unknown) => {
+      this.#end(`the thread that renews leases failed: ${(error as Error)?.message ?? error}`);
+    });
+    this.#worker.on("exit", () => this.#end("the thread that renews leases ended"));
+  }
+
+  hold({ receipt, since }: HeldLease, onLost: (reason: string) => void): void {
+    if (this.#ended !== null) {
+      const reason = this.#ended;
+      queueMicrotask(() => onLost(reason)); // D3
+      return;
+    }
+    const slot = this.#slots.take(this.#board.worked);
+    const from = momentOf(since, now());
+    this.#board.write(slot, endOf({ from, spanMs: this.#visibilityMs }));
+    this.#held.set(receipt, { slot, onLost });
+    this.#order({ kind: "hold", receipt, since, slot }, "now");
+  }
+
+  attach(receipt: string, claim: HeldClaim, since: EpochMs): void {
+    if (this.#held.has(receipt)) this.#order({ kind: "attach", receipt, claim, since }, "now");
+  }
+
+  detach(receipt: string, claim: HeldClaim): void {
+    if (this.#held.has(receipt)) this.#order({ kind: "detach", receipt, claim }, "now");
+  }
+
+  drop(receipt: string): void {
+    const held = this.#held.get(receipt);
+    if (held === undefined) return;
+    this.#forget(receipt, held);
+    this.#order({ kind: "drop", receipt }, "later");
+  }
+
+  alive(receipt: string): boolean {
+    const held = this.#held.get(receipt);
+    return held !== undefined && !this.#board.isOver(held.slot, now()); // D2
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closing && this.#ended === null) {
+      this.#flush();
+      this.#post({ kind: "close" });
+    }
+    this.#closing = true;
+    this.#worker.ref();
+    await this.#exited;
+  }
+
+  #order(order: LeaseOrder, when: "now" | "later"): void {
+    this.#orders.push(order);
+    if (this.#flushing === "now" || this.#flushing === when) return;
+    this.#flushing = when;
+    const flush = () => this.#flush();
+    if (when === "now")
+      queueMicrotask(flush); // D1
+    else setImmediate(flush);
+  }
+
+  #flush(): void {
+    this.#flushing = null;
+    if (this.#orders.length === 0) return;
+    this.#sent += 1;
+    const orders = this.#orders;
+    this.#orders = [];
+    this.#post({ kind: "orders", number: this.#sent, orders });
+  }
+
+  #post(request: LeaseThreadRequest): void {
+    if (this.#ended === null) this.#worker.postMessage(request);
+  }
+
+  /** Its slot is free once the message that the order to drop it goes out with was worked off. */
+  #forget(receipt: string, { slot }: Held): void {
+    this.#held.delete(receipt);
+    this.#slots.free(slot, this.#sent + 1);
+  }
+
+  #hear(news: LeaseThreadNews): void {
+    switch (news.kind) {
+      case "ready":
+        this.#worker.unref(); // Whoever holds leases has work of its own that keeps it running.
+        this.#started(null);
+        return;
+      case "failed":
+        this.#closing = true;
+        this.#started(new TidegateError(news.code, news.message));
+        return;
+      case "lost":
+        this.#lose(news.receipt, news.reason);
+        return;
+      case "log":
+        this.#telemetry.log(news.level, news.message, news.fields);
+    }
+  }
+
+  #lose(receipt: string, reason: string): void {
+    const held = this.#held.get(receipt);
+    if (held === undefined) return; // Dropped meanwhile.
+    this.#forget(receipt, held);
+    this.#order({ kind: "drop", receipt }, "later");
+    held.onLost(reason);
+  }
+
+  #end(reason: string): void {
+    if (this.#ended !== null) return;
+    this.#ended = reason;
+    this.#started(new TidegateError("TG_LEASES_UNKEPT", reason));
+    if (this.#closing) return;
+    this.#telemetry.log("error", `${reason}; ${this.#held.size} leases are lost`);
+    for (const receipt of [...this.#held.keys()]) this.#lose(receipt, reason); // D3
+    this.#tellEnded(reason);
+  }
+}
+
+function now(): Moment {
+  return { wall: processClock.now(), steady: processClock.monotonic() };
+}

@@ -1,0 +1,146 @@
+import { beforeEach, expect, test } from "vitest";
+import { createManualClock } from "../../../test/contracts/manual-clock.ts";
+import { epochMs, seconds } from "../../core/units.ts";
+import { type Dossier, encodeDossier } from "../../ingest/dead-letters/dossier.ts";
+import { recordKey } from "../../ledger/record-key.ts";
+import { asRecordKey, fenceOf } from "../../ledger/record-state.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import { createMemoryLedger } from "../../stores/memory/ledger.ts";
+import { describeLife } from "./describe-history.ts";
+import { findLives } from "./event-history.ts";
+
+const START = epochMs(1_700_000_000_000);
+const scope = { pipeline: "stations", generation: 0 };
+const identity = `k1:${"a".repeat(64)}`;
+const good = recordKey(scope, identity);
+const bad = recordKey(scope, `k1:${"b".repeat(64)}`);
+
+let ledger: Ledger;
+beforeEach(async () => {
+  ledger = createMemoryLedger({ clock: createManualClock(START) });
+  const object = { bucket: "stations", key: "in/a b.csv", sequencer: "01" };
+  const lease = { owner: "w1", leaseMs: seconds(30) };
+  const [claim] = await ledger.claim(scope, [{ key: good, receivedAt: START, object }], lease);
+  if (claim?.kind !== "claimed") throw new Error("not claimed");
+  const effects = JSON.stringify({
+    lane: "late",
+    watermark: START,
+    effects: { "upsert observation": 24, "upsert station_day": 1 },
+    tookMs: 12,
+  });
+  await ledger.commit(scope, [{ key: good, fence: claim.fence, digest: "d", effects, object }]);
+  const note = { kind: "duplicates", name: good, at: START, count: 3, body: "{}" } as const;
+  await ledger.addNotes(scope, [note]);
+  await park();
+});
+
+async function park(): Promise<void> {
+  const failure = { errorClass: "schema", fingerprint: "f00", message: "row 3 breaks the schema" };
+  const dossier: Dossier = {
+    ...scope,
+    record_key: bad,
+    idempotency_key: "k1:b",
+    queue: "stations-events",
+    message_id: "m1",
+    group_id: null,
+    object: { bucket: "stations", key: "in/broken.csv" },
+    error_class: failure.errorClass,
+    fingerprint: failure.fingerprint,
+    message: failure.message,
+    stack: null,
+    attempts: 1,
+    receive_count: 1,
+    event_time: START,
+    first_failed_at: START,
+    last_failed_at: START,
+    took_ms: 5,
+    run_id: "r",
+    trace_id: null,
+    payload: null,
+    dead_letter: { queue: "stations-dead-letters", message_id: "d1", sent_at: START, fence: 1 },
+  };
+  await ledger.fail(scope, [
+    {
+      key: bad,
+      fence: null,
+      owner: "w1",
+      receivedAt: START,
+      permanent: true,
+      failure,
+      note: { kind: "dossier", name: bad, at: START, count: 1, body: encodeDossier(dossier) },
+    },
+  ]);
+}
+
+test("an object that was committed is found by its URL, with lane, effects and duplicates", async () => {
+  const what = "s3://stations/in/a b.csv";
+  const [life, ...others] = await findLives(ledger, { what });
+  expect(others).toEqual([]);
+  expect(life).toMatchObject({
+    ...scope,
+    key: good,
+    state: "committed",
+    attempts: 1,
+    lane: "late",
+    tookMs: 12,
+    effects: { "upsert observation": 24, "upsert station_day": 1 },
+    duplicates: { count: 3, lastAt: START },
+    dossier: null,
+  });
+  const fence = life?.fence;
+  expect(life === undefined ? [] : describeLife(life, what)).toEqual([
+    "s3://stations/in/a b.csv in pipeline stations, generation 0",
+    `  key         ${good}`,
+    "  outcome     committed, in 12 ms",
+    "  deliveries  1 worked on, 3 known as duplicates",
+    `  attempts    1, fence ${fence}`,
+    "  lane        late, at watermark 2023-11-14T22:13:20.000Z",
+    "  effects     upsert observation × 24, upsert station_day × 1",
+    "  duplicates  3 suppressed, the last at 2023-11-14T22:13:20.000Z",
+    "  first seen  2023-11-14T22:13:20.000Z, remembered until 2023-12-29T22:13:20.000Z",
+    "",
+    `  2023-11-14T22:13:20.000Z  received    fence ${fence}`,
+    `  2023-11-14T22:13:20.000Z  started     fence ${fence} by w1`,
+    `  2023-11-14T22:13:20.000Z  succeeded   fence ${fence}`,
+  ]);
+});
+
+test("an object that was given up on is found by its dossier, with the dead letter", async () => {
+  const [life] = await findLives(ledger, { what: "in/broken.csv", bucket: "stations" });
+  const lines = life === undefined ? [] : describeLife(life, "in/broken.csv");
+  expect(lines[0]).toBe("s3://stations/in/broken.csv in pipeline stations, generation 0");
+  expect(lines).toContain("  outcome     given up on: schema: row 3 breaks the schema");
+  expect(lines).toContain(
+    "  dead letter in stations-dead-letters since 2023-11-14T22:13:20.000Z, message d1",
+  );
+  expect(lines.at(-1)).toContain("failed      fence");
+});
+
+test.each([
+  ["a bare key whose bucket is known", { what: "in/a b.csv", bucket: "stations" }, 1],
+  ["a bare key whose bucket only a dossier tells", { what: "in/broken.csv" }, 1],
+  ["a record key", { what: good }, 1],
+  ["an idempotency key", { what: identity }, 1],
+  ["an object of another bucket", { what: "s3://other/in/a b.csv" }, 0],
+  ["another pipeline", { what: good, pipeline: "orders" }, 0],
+  ["another generation", { what: good, generation: 1 }, 0],
+  ["an object nobody has seen", { what: "s3://stations/none" }, 0],
+])("%s finds what there is", async (_, query, count) => {
+  expect(await findLives(ledger, query)).toHaveLength(count);
+});
+
+test("a record at work tells who has it, one that failed that it comes again", async () => {
+  const key = asRecordKey("k1:work");
+  const lease = { owner: "w2", leaseMs: seconds(30) };
+  const [claim] = await ledger.claim(scope, [{ key, receivedAt: START }], lease);
+  const tell = async () => {
+    const [life] = await findLives(ledger, { what: key });
+    return life === undefined ? "" : describeLife(life, key)[2];
+  };
+  expect(await tell()).toContain("being worked on by w2 until 2023-11-14T22:13:50.000Z");
+  const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
+  const failure = { errorClass: "network", fingerprint: "f", message: "no answer" };
+  const attempt = { key, fence, owner: "w2", receivedAt: START, permanent: false, failure };
+  await ledger.fail(scope, [attempt]);
+  expect(await tell()).toContain("failed, and will be tried again");
+});

@@ -1,0 +1,153 @@
+// Event life: all that the ledger knows of an event, found by its object or by its key.
+//   Y1. Everything here was masked before it was written down; nothing is read but the ledger.
+//   Y2. The ledger knows an object by the newest event that was applied to it, by dossiers of
+//       events that were given up on, and by notes of events that were tried more than once. An
+//       event at its first attempt is known by its key only.
+
+import { MASKED } from "../../core/encoding/mask.ts";
+import type { EpochMs } from "../../core/units.ts";
+import { dossiersOf } from "../../ingest/dead-letters/dead-letter-list.ts";
+import { type Dossier, decodeDossier } from "../../ingest/dead-letters/dossier.ts";
+import { findTried, objectDigest } from "../../ingest/running/tried-note.ts";
+import { recordKey } from "../../ledger/record-key.ts";
+import { asRecordKey } from "../../ledger/record-state.ts";
+import type { Ledger, RecordView } from "../../ports/ledger.ts";
+import type { LedgerScope, RecordKey } from "../../ports/record.ts";
+
+export interface EventLife {
+  readonly pipeline: string;
+  readonly generation: number;
+  readonly key: RecordKey;
+  readonly object: { readonly bucket: string; readonly key: string } | null;
+  readonly state: RecordView["record"]["kind"];
+  readonly attempts: number;
+  readonly fence: number;
+  readonly seenAt: EpochMs;
+  readonly rememberedUntil: EpochMs;
+  /** Who works on it, while somebody does. */
+  readonly heldBy: { readonly owner: string; readonly until: EpochMs } | null;
+  readonly lane: string | null;
+  readonly watermark: number | null;
+  readonly tookMs: number | null;
+  /** How often each effect was asked for; null until it is committed. */
+  readonly effects: Readonly<Record<string, number>> | null;
+  /** A newer event of the object was applied first, so that this one's effects were left out. */
+  readonly superseded: boolean;
+  readonly duplicates: { readonly count: number; readonly lastAt: EpochMs } | null;
+  readonly dossier: Dossier | null;
+  readonly entries: RecordView["entries"];
+}
+
+export interface LifeQuery {
+  /** `s3://bucket/key`, a key in a bucket, an idempotency key or a record key. */
+  readonly what: string;
+  /** Where a bare key is looked for. */
+  readonly bucket?: string | null | undefined;
+  /** Only this pipeline; without it, all that the ledger knows. */
+  readonly pipeline?: string | undefined;
+  readonly generation?: number | undefined;
+}
+
+/** Lives told of one object. */
+const LIVES_MAX = 100;
+const KEY = /^k\d+:/;
+const OBJECT_URL = /^s3:\/\/([^/]+)\/(.+)$/s;
+
+/** The lives that `what` may mean, oldest first; none if the ledger knows of none. */
+export async function findLives(ledger: Ledger, query: LifeQuery): Promise<EventLife[]> {
+  const lives: EventLife[] = [];
+  for (const scope of await scopesOf(ledger, query)) {
+    for (const key of await keysOf(ledger, scope, query)) {
+      const life = await lifeOf(ledger, scope, key);
+      if (life !== null && lives.length < LIVES_MAX) lives.push(life);
+    }
+  }
+  return lives.toSorted((a, b) => a.seenAt - b.seenAt);
+}
+
+async function scopesOf(ledger: Ledger, query: LifeQuery): Promise<LedgerScope[]> {
+  const { pipeline, generation } = query;
+  if (pipeline !== undefined) return [{ pipeline, generation: generation ?? 0 }];
+  const known = await ledger.stats();
+  return known
+    .filter((scope) => generation === undefined || scope.generation === generation)
+    .map((scope) => ({ pipeline: scope.pipeline, generation: scope.generation }));
+}
+
+async function keysOf(
+  ledger: Ledger,
+  scope: LedgerScope,
+  { what, bucket: usual }: LifeQuery,
+): Promise<RecordKey[]> {
+  if (KEY.test(what)) return [asRecordKey(what), recordKey(scope, what)];
+  const [, bucket = usual ?? null, path = what] = OBJECT_URL.exec(what) ?? [];
+  const keys = new Set<RecordKey>();
+  const buckets = new Set(bucket === null ? [] : [bucket]);
+  // The ledger orders dossiers by key, not by object.
+  const digest = objectDigest(path);
+  for await (const { object, object_digest, record_key } of dossiersOf(ledger, scope)) {
+    if (object === null || (object.key !== path && object_digest !== digest)) continue;
+    if (bucket !== null && object.bucket !== bucket && object.bucket !== MASKED) continue;
+    keys.add(asRecordKey(record_key));
+    if (object.bucket !== MASKED) buckets.add(object.bucket);
+  }
+  for (const tried of await findTried(ledger, scope, { bucket, key: path })) {
+    keys.add(tried.key);
+    buckets.add(tried.bucket);
+  }
+  for (const each of buckets) {
+    const state = await ledger.showObject(scope, each, path);
+    if (state !== undefined) keys.add(state.appliedKey);
+  }
+  return [...keys];
+}
+
+async function lifeOf(
+  ledger: Ledger,
+  scope: LedgerScope,
+  key: RecordKey,
+): Promise<EventLife | null> {
+  const view = await ledger.show(scope, key);
+  if (view === undefined) return null;
+  const [duplicates, note] = await Promise.all([
+    ledger.findNote(scope, "duplicates", key),
+    ledger.findNote(scope, "dossier", key),
+  ]);
+  const { record, entries } = view;
+  const dossier = note === undefined ? null : decodeDossier(note.body);
+  const { kind, attempts, fence, seenAt, expiresAt } = record;
+  return {
+    ...scope,
+    key,
+    object: dossier?.object ?? null,
+    state: kind,
+    attempts,
+    fence,
+    seenAt,
+    rememberedUntil: expiresAt,
+    heldBy: record.kind === "claimed" ? { owner: record.owner, until: record.leaseUntil } : null,
+    ...decidedOf(record.kind === "committed" ? record.effects : null),
+    superseded: record.kind === "committed" && record.superseded,
+    duplicates:
+      duplicates === undefined ? null : { count: duplicates.count, lastAt: duplicates.at },
+    dossier,
+    entries,
+  };
+}
+
+/** What the commit wrote down; whatever cannot be read of it is left out. */
+function decidedOf(text: string | null) {
+  let told: Record<string, unknown> = {};
+  try {
+    told = text === null ? {} : (JSON.parse(text) as Record<string, unknown>);
+  } catch {
+    // Another version's words: they are in `tidegate ledger show`.
+  }
+  const { lane, watermark, tookMs, effects } = told;
+  return {
+    lane: typeof lane === "string" ? lane : null,
+    watermark: typeof watermark === "number" ? watermark : null,
+    tookMs: typeof tookMs === "number" ? tookMs : null,
+    effects: typeof effects === "object" ? (effects as Record<string, number> | null) : null,
+  };
+}

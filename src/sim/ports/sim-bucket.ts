@@ -1,0 +1,152 @@
+// Sim bucket: objects and their versions, and the tidings that S3 sends of them.
+//   B1. Each change has a sequencer above the one before.
+//   B2. An unversioned object that was put again, or deleted, is gone for whoever comes late.
+
+import { formatInstant } from "../../core/encoding/rfc3339.ts";
+import { eventKey } from "../../core/events/object-identity.ts";
+import { type EpochMs, epochMs } from "../../core/units.ts";
+import type { ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ByteSource } from "../../ports/rows.ts";
+import type { SimProcess } from "../hosts/process.ts";
+import type { Service } from "./network.ts";
+import { createCaller, type SimPorts } from "./sim-ports.ts";
+
+export const BUCKET = "landing";
+
+interface Version {
+  readonly value: string;
+  readonly etag: string;
+  readonly versionId: string | null;
+}
+
+/** What S3 tells of a change. */
+export interface Tidings {
+  /** One entry of a notification's `Records`. */
+  readonly record: object;
+  /** The event key, by which the pipeline knows the record. */
+  readonly identity: string;
+  readonly sequencer: string;
+}
+
+export class SimBucket {
+  readonly #versioned: boolean;
+  readonly #current = new Map<string, Version>();
+  readonly #versions = new Map<string, Version>();
+  #changes = 0;
+
+  constructor(versioned: boolean) {
+    this.#versioned = versioned;
+  }
+
+  /** Changes an object and gives what S3 tells of it. */
+  change(name: string, key: string, change: "put" | "removed", now: number): Tidings {
+    this.#changes += 1;
+    const sequencer = (0x1000_0000 + this.#changes).toString(16).toUpperCase(); // B1
+    const value = `${key}@${name}`;
+    const etag = `etag-${name}`;
+    const versionId = this.#versioned ? `v${this.#changes}` : null;
+    if (change === "removed") this.#current.delete(key);
+    else {
+      const version = { value, etag, versionId };
+      this.#current.set(key, version);
+      if (versionId !== null) this.#versions.set(`${key} ${versionId}`, version);
+    }
+    const told = { name, key, change, now, sequencer, etag, versionId };
+    return { record: recordOf(told), sequencer, identity: identityOf(told) };
+  }
+
+  /** Puts something else under the key, of which nobody is told. B2 */
+  overwrite(key: string): void {
+    const held = this.#current.get(key);
+    if (held !== undefined)
+      this.#current.set(key, { ...held, etag: "etag-other", versionId: null });
+  }
+
+  /** Takes the object away, with all its versions. B2 */
+  destroy(key: string): void {
+    this.#current.delete(key);
+    for (const name of this.#versions.keys()) {
+      if (name.startsWith(`${key} `)) this.#versions.delete(name);
+    }
+  }
+
+  open(key: string, versionId: string | null, etag: string | null): OpenedObject {
+    const named =
+      versionId === null ? this.#current.get(key) : this.#versions.get(`${key} ${versionId}`);
+    if (named === undefined) return { kind: "missing" };
+    if (etag !== null && named.etag !== etag) return { kind: "replaced" };
+    return { kind: "opened", bytes: bytesOf(named.value), etag: named.etag, lastModified: null };
+  }
+}
+
+/** The bucket as one process reaches it. */
+export function createSimObjects(
+  ports: SimPorts,
+  process: SimProcess,
+  bucket: SimBucket,
+  service: Service,
+): ObjectSource {
+  const call = createCaller(ports, process, service, "TG_OBJECTS_UNAVAILABLE");
+  return {
+    open: ({ key, versionId, etag }) => call("open", async () => bucket.open(key, versionId, etag)),
+  };
+}
+
+interface Change {
+  readonly name: string;
+  readonly key: string;
+  readonly change: "put" | "removed";
+  readonly now: number;
+  readonly sequencer: string;
+  readonly etag: string;
+  readonly versionId: string | null;
+}
+
+function recordOf({ name, key, change, now, sequencer, etag, versionId }: Change) {
+  const put = change === "put";
+  return {
+    eventVersion: "2.1",
+    eventSource: "aws:s3",
+    awsRegion: "us-east-1",
+    eventTime: formatInstant(epochMs(now) as EpochMs),
+    eventName: put ? "ObjectCreated:Put" : "ObjectRemoved:Delete",
+    responseElements: { "x-amz-request-id": name },
+    s3: {
+      bucket: { name: BUCKET },
+      object: {
+        key,
+        sequencer,
+        ...(put && { size: 1, eTag: etag }),
+        ...(versionId && { versionId }),
+      },
+    },
+  };
+}
+
+/** The key that the decoder will find; asking the decoder itself would do its work twice. */
+function identityOf({ name, key, change, now, sequencer, etag, versionId }: Change): string {
+  const put = change === "put";
+  return eventKey({
+    kind: put ? "created" : "removed",
+    event_name: put ? "ObjectCreated:Put" : "ObjectRemoved:Delete",
+    bucket: BUCKET,
+    key,
+    version_id: versionId,
+    etag: put ? etag : null,
+    size: put ? 1 : null,
+    sequencer,
+    request_id: name,
+    event_time: formatInstant(epochMs(now)),
+  });
+}
+
+function bytesOf(value: string): ByteSource {
+  const bytes = new TextEncoder().encode(value);
+  return {
+    size: bytes.byteLength,
+    async *stream() {
+      yield bytes;
+    },
+    range: async (start, end) => bytes.slice(start, end),
+  };
+}

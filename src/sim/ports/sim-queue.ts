@@ -1,0 +1,146 @@
+// Sim queue: a queue of the embedded broker as one process reaches it.
+//   Q1. What is written down is what the broker did, whether or not the caller hears of it.
+//   Q2. SQS may deliver twice and out of order, but not on FIFO queues, where no fault does either.
+//   Q3. An entry of a batch may fail alone, with or without having been carried out.
+
+import { durationMs } from "../../core/units.ts";
+import type { OutgoingMessage, SendOutcome } from "../../ports/queue.ts";
+import type { Delivery, Queue, ReceiveRequest, SettleOutcome } from "../../ports/queue-receiver.ts";
+import { letterOf } from "../dead-letter.ts";
+import { mixWords } from "../faults/named-random.ts";
+import type { SimProcess } from "../hosts/process.ts";
+import type { Service } from "./network.ts";
+import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
+
+export interface SimQueueOptions {
+  readonly service: Service;
+  readonly role: "work" | "dead-letters";
+}
+
+/** What was handed out by which receipt; all processes of a world share it. */
+export type Receipts = Map<
+  string,
+  { readonly messageId: string; readonly names: readonly string[] }
+>;
+
+const FAILED: SettleOutcome = { kind: "failed", reason: "InternalError: try again" };
+const REFUSED: SendOutcome = {
+  kind: "refused",
+  code: "InternalError",
+  message: "try again",
+  retry: "later",
+};
+
+export function createSimQueue(
+  ports: SimPorts & { readonly receipts: Receipts },
+  process: SimProcess,
+  inner: Queue,
+  options: SimQueueOptions,
+): Queue {
+  const { service, role } = options;
+  const { fifo } = inner;
+  const call = createCaller(ports, process, service, "TG_QUEUE_UNAVAILABLE");
+  const { send, receive, remove } = witness(ports, process.name, inner, role);
+  return {
+    kind: "queue",
+    name: inner.name,
+    fifo,
+    limits: inner.limits,
+    sendBatch: (messages) =>
+      call("send", () => send(messages), {
+        runPart: (word) => inPart(messages, word, send, REFUSED),
+        runTwice: async (word) => {
+          const outcomes = await send(messages);
+          if (!fifo && word % 2 === 0) await send(messages); // Q2
+          return outcomes;
+        },
+      }),
+    receive: (request, signal) =>
+      call("receive", () => receive(request, signal), {
+        runTwice: async (word) => {
+          const deliveries = await receive(request, signal);
+          const again = deliveries.filter((_, at) => !fifo && mixWords(word, at) % 4 === 0);
+          const changes = again.map(({ receipt }) => ({ receipt, visibilityMs: durationMs(0) }));
+          if (changes.length > 0) await inner.changeVisibility(changes); // Q2
+          return deliveries;
+        },
+      }),
+    deleteBatch: (some) =>
+      call("delete", () => remove(some), {
+        runPart: (word) => inPart(some, word, remove, FAILED),
+      }),
+    changeVisibility: (changes) =>
+      call("changeVisibility", () => inner.changeVisibility(changes), {
+        runPart: (word) => inPart(changes, word, inner.changeVisibility, FAILED),
+      }),
+    facts: () => call("facts", () => inner.facts()),
+  };
+}
+
+/** The queue's operations as the broker sees them, written down as they happen (Q1). */
+function witness(
+  { history, names, receipts }: SimPorts & { readonly receipts: Receipts },
+  actor: string,
+  inner: Queue,
+  role: SimQueueOptions["role"],
+) {
+  function wasSent(message: OutgoingMessage, messageId: string): void {
+    const { body, dedupId, groupId: group, attributes } = message;
+    const letter = letterOf((name) => attributes[name], names);
+    if (role === "dead-letters" && letter !== null) {
+      history.add(actor, { kind: "dead-letter", messageId, ...letter });
+      return;
+    }
+    for (const name of names.ofBody(body)) {
+      history.add(actor, { kind: "sent", name, messageId, dedupId, group });
+    }
+  }
+
+  return {
+    async send(messages: readonly OutgoingMessage[]): Promise<readonly SendOutcome[]> {
+      const outcomes = await inner.sendBatch(messages);
+      for (const [at, outcome] of outcomes.entries()) {
+        if (outcome.kind === "sent") wasSent(messages[at] as OutgoingMessage, outcome.messageId);
+      }
+      return outcomes;
+    },
+    async receive(request: ReceiveRequest, signal: AbortSignal): Promise<readonly Delivery[]> {
+      const deliveries = await inner.receive(request, signal);
+      for (const { messageId, receipt, receiveCount, body, attributes } of deliveries) {
+        const told = names.ofBody(body);
+        receipts.set(receipt, { messageId, names: told });
+        const event = { names: told, messageId, receipt, receiveCount };
+        const letter = letterOf((name) => attributes[name], names);
+        history.add(actor, { kind: "delivered", ...event, letter });
+      }
+      return deliveries;
+    },
+    async remove(some: readonly string[]): Promise<readonly SettleOutcome[]> {
+      const outcomes = await inner.deleteBatch(some);
+      for (const [at, outcome] of outcomes.entries()) {
+        const known = receipts.get(some[at] ?? "");
+        if (outcome.kind !== "done" || known === undefined || role === "dead-letters") continue;
+        history.add(actor, { kind: "acked", ...known });
+      }
+      return outcomes;
+    },
+  };
+}
+
+/** Carries out some entries, and tells of some of those that they failed (Q3). */
+async function inPart<I, O>(
+  items: readonly I[],
+  word: number,
+  run: (items: readonly I[]) => Promise<readonly O[]>,
+  failed: O,
+): Promise<readonly O[]> {
+  const tried = items.filter((_, at) => !fails(word, at));
+  const outcomes = tried.length === 0 ? [] : await run(tried);
+  let done = 0;
+  return items.map((_, at) => {
+    if (fails(word, at)) return failed;
+    const outcome = outcomes[done] as O;
+    done += 1;
+    return fails(mixWords(word, 7), at) ? failed : outcome;
+  });
+}

@@ -1,0 +1,64 @@
+// Sim sinks: both kinds of sink (ports/sink.ts) over one effect table. The transactional one turns
+// effects into writes that the ledger hands to the table within a commit; the idempotent one is a
+// service of its own, fenced as K2 asks for.
+
+import type { SinkWrite } from "../../core/sink-write.ts";
+import type { Effect, EffectOrigin, IdempotentSink, TransactionalSink } from "../../ports/sink.ts";
+import type { SimProcess } from "../hosts/process.ts";
+import type { AppliedEffect, EffectTable } from "./effect-table.ts";
+import type { Service } from "./network.ts";
+import { createCaller, type SimPorts } from "./sim-ports.ts";
+
+const nothing = async () => {};
+
+export function createSimTransactionalSink(): TransactionalSink {
+  return {
+    mode: "transactional",
+    dialect: "sqlite",
+    prepare: nothing,
+    plan: (effects, origin) => effects.map((effect) => writeOf(effect, origin)),
+    close: nothing,
+  };
+}
+
+function writeOf(effect: Effect, { object }: EffectOrigin): SinkWrite {
+  const params = [object?.key ?? null, object?.sequencer ?? null];
+  return { statement: textOf(effect), params };
+}
+
+/** What a write made by the transactional sink does. */
+export function effectOfWrite(write: SinkWrite, name: string, fence: number): AppliedEffect {
+  const [object = null, sequencer = null] = write.params as (string | null)[];
+  return { name, fence, value: write.statement, object, sequencer };
+}
+
+export function createSimIdempotentSink(
+  ports: SimPorts,
+  process: SimProcess,
+  table: EffectTable,
+  service: Service,
+): IdempotentSink {
+  const call = createCaller(ports, process, service, "TG_SINK_UNAVAILABLE");
+  return {
+    mode: "idempotent",
+    prepare: nothing,
+    apply: (effects, origin) =>
+      call("apply", async () => {
+        const { key, fence, object } = origin;
+        for (const effect of effects) {
+          table.apply(process.name, {
+            name: ports.names.ofKey(key),
+            fence,
+            value: textOf(effect),
+            object: object?.key ?? null,
+            sequencer: object?.sequencer ?? null,
+          });
+        }
+      }),
+    close: nothing,
+  };
+}
+
+function textOf(effect: Effect): string {
+  return effect.kind === "custom" ? String(effect.value) : JSON.stringify(effect);
+}

@@ -1,0 +1,204 @@
+// Stage: everything of a world that outlives its processes: time, the broker, the stores, the
+// network, the history.
+
+import type { Broker } from "../broker/engine/broker.ts";
+import { createBroker } from "../broker/engine/create-broker.ts";
+import { createBrokerQueue } from "../cloud/broker-queue.ts";
+import { TidegateError } from "../core/errors.ts";
+import { createSeededRandom } from "../core/seeded-random.ts";
+import { days, durationMs } from "../core/units.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Ledger } from "../ports/ledger.ts";
+import type { Outbox } from "../ports/outbox.ts";
+import type { Queue } from "../ports/queue-receiver.ts";
+import { type CallFaultKind, createFaults } from "./faults/call-faults.ts";
+import type { FaultMix } from "./faults/fault-mix.ts";
+import { hashText } from "./faults/named-random.ts";
+import { createHistory, type History } from "./history.ts";
+import { SimProcess } from "./hosts/process.ts";
+import { PIPELINE_NAME } from "./hosts/sim-pipeline.ts";
+import { createEffectTable, type EffectTable } from "./ports/effect-table.ts";
+import { Network, type Service } from "./ports/network.ts";
+import { repeatingQueue } from "./ports/repeater.ts";
+import { createSimBrokerStore, type StoreTrouble } from "./ports/sim-broker-store.ts";
+import { SimBucket } from "./ports/sim-bucket.ts";
+import { type LedgerCaller, ledgerClock } from "./ports/sim-ledger.ts";
+import type { SimPorts } from "./ports/sim-ports.ts";
+import type { Receipts } from "./ports/sim-queue.ts";
+import { effectOfWrite } from "./ports/sim-sink.ts";
+import { createRecordNames } from "./record-names.ts";
+import { type Drain, Scheduler } from "./scheduler.ts";
+import type { Topology } from "./topology.ts";
+import { TraceHash } from "./trace-hash.ts";
+import type { WorldParts } from "./world-parts.ts";
+
+/** Where simulated time begins: 2030-01-01T00:00:00Z. */
+export const START_AT = 1_893_456_000_000;
+export const SCOPE = { pipeline: PIPELINE_NAME, generation: 0 } as const;
+const ACCOUNT = "000000000000";
+const REGION = "us-east-1";
+
+export interface StageOptions {
+  readonly seed: number;
+  readonly topology: Topology;
+  readonly mix: FaultMix;
+  readonly only: ReadonlySet<string> | null;
+  readonly planned: ReadonlyMap<string, CallFaultKind>;
+  readonly quietAt: number;
+  readonly parts: WorldParts;
+  readonly drain: Drain;
+  /** How much later than sent a record is to become visible. */
+  readonly lateMsOf: (name: string) => number;
+}
+
+export interface Stage {
+  readonly scheduler: Scheduler;
+  readonly trace: TraceHash;
+  readonly history: History;
+  readonly ports: SimPorts & { readonly receipts: Receipts };
+  readonly broker: Broker;
+  readonly queue: Queue;
+  readonly deadLetters: Queue;
+  readonly ledger: Ledger;
+  readonly ledgerCaller: LedgerCaller;
+  readonly outbox: Outbox;
+  readonly table: EffectTable;
+  readonly bucket: SimBucket;
+  readonly services: Readonly<Record<ServiceName, Service>>;
+  readonly storeTrouble: StoreTrouble;
+  arnOf(queue: Queue): string;
+}
+
+export type ServiceName = "queue" | "dead-letters" | "ledger" | "sink" | "objects" | "outbox";
+
+export async function createStage(options: StageOptions): Promise<Stage> {
+  const { seed, topology, mix, only, planned, quietAt, parts } = options;
+  const trace = new TraceHash();
+  const scheduler = new Scheduler({ startAt: START_AT, trace, drain: options.drain });
+  const history = tracedHistory(createHistory(scheduler), trace);
+  const faults = createFaults({
+    seed,
+    rates: mix.rates,
+    only,
+    planned,
+    clock: scheduler,
+    quietAt: () => quietAt,
+    onFired: ({ id, what }) => history.add("world", { kind: "fault", id, what }),
+  });
+  const { latencyMsMax, slowMsMax } = topology;
+  const network = new Network(scheduler, { latencyMsMax, slowMsMax });
+  const names = createRecordNames(PIPELINE_NAME, 0);
+  const receipts: Receipts = new Map();
+  const storeTrouble: StoreTrouble = { next: null, commitMsMax: 0 };
+  const brokerProcess = new SimProcess("broker", scheduler, () => {});
+  const random = createSeededRandom(`${seed} broker`);
+  const { clock, turn } = brokerProcess;
+  const told = { scheduler, history, names, retentionMs: topology.retentionMs };
+  const store = createSimBrokerStore(parts.createBrokerStore(), storeTrouble, told);
+  const starting = createBroker(
+    { store, clock, turn, random },
+    { account: ACCOUNT, region: REGION },
+  );
+  await scheduler.run(scheduler.now);
+  const broker = lateBroker(await starting, (body) => {
+    const name = names.ofBody(body)[0] ?? "";
+    const lateMs = topology.fifo ? 0 : options.lateMsOf(name);
+    return lateMs > 0 && faults.strikes(`late/${name}`, "visible late") ? lateMs : 0;
+  });
+  const made = await makeQueues(scheduler, broker, topology);
+  const exact = topology.fifo && topology.commitMsMax === 0; // X1
+  const around = { faults, history, names, scheduler };
+  const queue = exact ? repeatingQueue(made.queue, around, { seed, quietAt }) : made.queue;
+  storeTrouble.commitMsMax = topology.commitMsMax;
+  const ledgerCaller: LedgerCaller = { actor: "", now: null };
+  const table = createEffectTable(history);
+  const ledger = createLedger(options, table, { scheduler, ledgerCaller, names });
+  const outbox = parts.createOutbox({ clock: brokerProcess.clock });
+  return {
+    ...{ scheduler, trace, history, broker, ledger, ledgerCaller, outbox, table, storeTrouble },
+    ...{ queue, deadLetters: made.deadLetters },
+    ports: { network, faults, history, names, receipts },
+    bucket: new SimBucket(topology.versioned),
+    services: createServices(),
+    arnOf: ({ name }) => `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`,
+  };
+}
+
+function createServices(): Record<ServiceName, Service> {
+  const names = ["queue", "dead-letters", "ledger", "sink", "objects", "outbox"] as const;
+  const services = names.map((name): [ServiceName, Service] => [name, { name, downUntil: 0 }]);
+  return Object.fromEntries(services) as Record<ServiceName, Service>;
+}
+
+function tracedHistory(history: History, trace: TraceHash): History {
+  return {
+    events: history.events,
+    add(actor, event) {
+      trace.fold(hashText(event.kind));
+      history.add(actor, event);
+    },
+  };
+}
+
+function createLedger(
+  { parts, topology }: StageOptions,
+  table: EffectTable,
+  world: {
+    readonly scheduler: Scheduler;
+    readonly ledgerCaller: LedgerCaller;
+    readonly names: SimPorts["names"];
+  },
+): Ledger {
+  const { scheduler, ledgerCaller, names } = world;
+  const clock: Clock = ledgerClock(scheduler, ledgerCaller);
+  const run: NonNullable<NonNullable<Parameters<WorldParts["createLedger"]>[1]>["writes"]>["run"] =
+    (writes, { key, fence }) => {
+      for (const write of writes) {
+        table.write(ledgerCaller.actor, effectOfWrite(write, names.ofKey(key), fence));
+      }
+    };
+  const transactional = topology.sink === "transactional";
+  return parts.createLedger(
+    { clock },
+    { retentionMs: days(1), ...(transactional && { writes: { dialect: "sqlite", run } }) },
+  );
+}
+
+/** A broker in which some messages become visible later than they were sent. */
+function lateBroker(inner: Broker, lateMsOf: (body: string) => number): Broker {
+  const submit: Broker["submit"] = (name, input, signal, part) => {
+    if (name !== "send") return inner.submit(name, input, signal, part);
+    const send = input as Parameters<typeof inner.submit<"send">>[1];
+    const entries = send.entries.map((entry) => {
+      const lateMs = lateMsOf(entry.body);
+      return lateMs === 0 ? entry : { ...entry, lateMs: durationMs(lateMs) };
+    });
+    return inner.submit(name, { ...send, entries } as typeof input, signal, part);
+  };
+  return Object.assign(Object.create(inner) as Broker, { submit });
+}
+
+async function makeQueues(
+  scheduler: Scheduler,
+  broker: Broker,
+  { fifo, maxReceiveCount, retentionMs }: Topology,
+) {
+  const base: Record<string, string> = fifo ? { FifoQueue: "true" } : {};
+  const [work, dead] = fifo ? ["work.fifo", "dead.fifo"] : ["work", "dead"];
+  const deadLetterTargetArn = `arn:aws:sqs:${REGION}:${ACCOUNT}:${dead}`;
+  const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
+  const MessageRetentionPeriod = String(retentionMs / 1_000);
+  const attributes = { ...base, RedrivePolicy, MessageRetentionPeriod };
+  const making = [
+    broker.submit("createQueue", { name: dead, attributes: base, tags: {} }),
+    broker.submit("createQueue", { name: work, attributes, tags: {} }),
+  ];
+  await scheduler.run(scheduler.now);
+  for (const made of await Promise.all(making)) {
+    if (!made.ok) throw new TidegateError("TG_CONFIG_INVALID", made.fault.message);
+  }
+  return {
+    queue: createBrokerQueue(broker, { queue: work }),
+    deadLetters: createBrokerQueue(broker, { queue: dead }),
+  };
+}

@@ -1,0 +1,80 @@
+// Plain batch: the one-statement paths of a batch (P1). Their answers are the law's, taken for the
+// common case that a new record is absent and a committed claim is held.
+
+import type { EpochMs } from "../../core/units.ts";
+import { addMs } from "../../core/units.ts";
+import { type PlainCommit, plainCommit } from "../../ledger/fast-commit.ts";
+import type { RecordItem } from "../../ledger/ledger-calls.ts";
+import type { RecordResult } from "../../ledger/record-call.ts";
+import { stepCall } from "../../ledger/record-call.ts";
+import { encodeEntries } from "../../ledger/record-log.ts";
+import { ABSENT } from "../../ledger/record-state.ts";
+import { lostTransaction } from "../../ledger/sql-state.ts";
+import type { KeyedRecord, LedgerTables } from "./record-rows.ts";
+import { commitClaims, insertRecords, objectName, selectObjects } from "./record-rows.ts";
+
+/** Results in the order of `items`; null where the long way must decide. */
+export async function runPlainly(
+  tables: LedgerTables,
+  scopeId: number,
+  items: readonly RecordItem[],
+  now: EpochMs,
+): Promise<(RecordResult | null)[]> {
+  try {
+    switch (items[0]?.call.call) {
+      case "claim":
+      case "commit-direct":
+        return await insertAbsent(tables, scopeId, items, now);
+      case "commit":
+        return await commitHeld(tables, scopeId, items, now);
+      default:
+        return items.map(() => null);
+    }
+  } catch (error) {
+    // One statement locks its rows in an order of the server's choosing, so two batches that share
+    // keys may deadlock. The loser has written nothing and goes the long way, which locks in order.
+    if (lostTransaction(error)) return items.map(() => null);
+    throw error;
+  }
+}
+
+async function insertAbsent(
+  { pool, retentionMs }: LedgerTables,
+  scopeId: number,
+  items: readonly RecordItem[],
+  now: EpochMs,
+): Promise<(RecordResult | null)[]> {
+  const refs = items.flatMap(({ object }) => (object === null ? [] : [object]));
+  // Read without a lock: an object only ever advances, and every commit looks at it again.
+  const objects = await selectObjects(pool, scopeId, refs, { lock: false });
+  const rows: KeyedRecord[] = [];
+  const steps = items.map(({ key, object: ref, writes, note, call }) => {
+    const object = ref === null ? null : (objects.get(objectName(ref)) ?? null);
+    const sequencer = ref?.sequencer ?? null;
+    const input = { key, record: ABSENT, object, sequencer, now, retentionMs };
+    const step = stepCall(input, call);
+    // Whatever touches more than the record itself, and every refusal, takes the long way.
+    const more = step.object !== null || writes.length > 0 || note !== null;
+    if (step.record === null || more) return null;
+    rows.push({ key, record: step.record, log: encodeEntries(step.entries) });
+    return step;
+  });
+  const inserted = await insertRecords(pool, scopeId, rows);
+  return items.map(({ key }, at) => (inserted.has(key) ? (steps[at]?.result ?? null) : null));
+}
+
+async function commitHeld(
+  { pool, retentionMs }: LedgerTables,
+  scopeId: number,
+  items: readonly RecordItem[],
+  now: EpochMs,
+): Promise<(RecordResult | null)[]> {
+  const commits: PlainCommit[] = [];
+  for (const item of items) {
+    const commit = plainCommit(item, now);
+    if (commit !== null) commits.push(commit);
+  }
+  const expiresAt = addMs(now, retentionMs);
+  const done = await commitClaims(pool, scopeId, commits, { now, expiresAt });
+  return items.map(({ key }) => (done.has(key) ? { kind: "committed" } : null));
+}

@@ -1,0 +1,253 @@
+// Broker writer: turns the changes of a commit into as few writes as will hold them. What runs them
+// is on another thread; nothing here touches the disk but for reading what was committed before.
+//   W1. Changes take effect in their order, among pages and blocks in memory; the writes that come
+//       of them are one transaction.
+//   W2. Each change lands on exactly the messages it names; anything else is a broken invariant.
+//   W3. A page is in memory before anything of it is written, and stays until the commit is over:
+//       reading it from disk half-way would miss what is on its way there.
+//   W4. Several commits may be under way; they end in their order. Reading sees what all of them
+//       bring: contents that are not on disk yet are found among the changes that bring them.
+
+import { assert, present, unreachable } from "../../../core/assert.ts";
+import type {
+  Change,
+  DedupEntry,
+  MessageContent,
+  MessageHead,
+} from "../../../core/broker-change.ts";
+import type { BrokerReads, Write } from "./broker-statements.ts";
+import { ContentBlocks } from "./content-blocks.ts";
+import { BlockBuilder, contentIn, headsIn, openContents } from "./message-block.ts";
+import { ReceiptPage, ReceiptPages } from "./receipt-pages.ts";
+import { RecentBlocks } from "./recent-blocks.ts";
+
+type MoveMessage = Extract<Change, { kind: "move-message" }>;
+
+interface DedupRun {
+  readonly queue: number;
+  readonly acceptedAt: number;
+  readonly first: number;
+  /** Flat: digest, message id, number; and so on. */
+  readonly entries: (string | number)[];
+}
+
+/** A commit that was made and is not known to be on disk. */
+interface UnderWay {
+  readonly changes: readonly Change[];
+  /** The lowest and the highest number of the messages it brings. */
+  first: number;
+  last: number;
+  /** What it brings, by number; gathered when somebody asks (W4). */
+  contents: Map<number, MessageContent> | null;
+}
+
+export class BrokerWriter {
+  readonly #reads: () => BrokerReads;
+  readonly #block = new BlockBuilder();
+  readonly #pages = new ReceiptPages((number) => this.#loadPage(number));
+  readonly #dedups = new Map<number, DedupRun>();
+  /** Written lately: their messages are likely to be received soon. */
+  readonly #recent = new RecentBlocks();
+  /** Read lately: their neighbours are likely to be read next. */
+  readonly #blocks = new ContentBlocks();
+  /** Oldest first; the last one may still be being made. */
+  readonly #underWay: UnderWay[] = [];
+  #writes: Write[] = [];
+
+  /** `reads` is asked for only when something is not in memory. */
+  constructor(reads: () => BrokerReads) {
+    this.#reads = reads;
+  }
+
+  /**
+   * The writes of a commit. They must be done, or all be given up with this writer. They share
+   * their memory with the pages, so that they must be done or copied before the next commit is
+   * made; posting them to a thread copies them.
+   */
+  encode(changes: readonly Change[]): Write[] {
+    this.#pages.forget();
+    this.#pages.beginCommit();
+    this.#underWay.push({ changes, first: Number.POSITIVE_INFINITY, last: 0, contents: null });
+    for (const change of changes) this.#apply(change);
+    this.#flushBlock();
+    this.#flushDedups();
+    for (const page of this.#pages.takeDirty()) this.#writePage(page);
+    const writes = this.#writes;
+    this.#writes = [];
+    return writes;
+  }
+
+  /** The oldest commit that was under way is on disk. */
+  endCommit(): void {
+    this.#underWay.shift(); // Bodies are not kept beyond their commit.
+    this.#pages.endCommit();
+  }
+
+  /** Undefined if there is no such message; null if there is, but its content is missing. */
+  read(seq: number): MessageContent | null | undefined {
+    this.#pages.forget(); // Looking at a long queue must not keep its pages.
+    return this.#read(seq);
+  }
+
+  #read(seq: number): MessageContent | null | undefined {
+    if (!this.#pages.of(seq).isAlive(seq)) return undefined;
+    const known = this.#recent.find(seq) ?? this.#onItsWay(seq) ?? this.#blocks.find(seq);
+    if (known !== undefined) return known;
+    const row = this.#reads().contentFor(seq);
+    if (row === undefined) return null;
+    const block = openContents(row);
+    const content = contentIn(block, seq);
+    if (content !== undefined) this.#blocks.add(block);
+    return content ?? null;
+  }
+
+  #apply(change: Change): void {
+    switch (change.kind) {
+      case "put-message":
+        this.#put(change.head, change.content);
+        return;
+      case "update-receipt": {
+        const page = this.#pages.of(change.seq);
+        assert(page.isAlive(change.seq), `message ${change.seq} is missing`); // W2
+        page.write(change.seq, change);
+        this.#pages.touch(page);
+        return;
+      }
+      case "move-message":
+        this.#move(change);
+        return;
+      case "delete-message":
+        this.#erase(change.seq);
+        return;
+      case "put-dedup":
+        this.#remember(change.entry);
+        return;
+      case "expire-dedup":
+        this.#flushDedups();
+        this.#writes.push(["expireDedups", change.queue, change.before]);
+        return;
+      case "put-document": {
+        const { collection, key, value } = change.document;
+        this.#writes.push(["putDocument", collection, key, value]);
+        return;
+      }
+      case "delete-document":
+        this.#writes.push(["deleteDocument", change.collection, change.key]);
+        return;
+      case "set-sequence":
+        this.#writes.push(["setSequence", change.seq]);
+        return;
+      case "put-object":
+      case "delete-object":
+      case "put-blob":
+      case "delete-blob":
+      case "put-upload":
+      case "delete-upload":
+      case "put-part":
+        this.#writes.push(["changeObject", change]);
+        return;
+      default:
+        unreachable(change);
+    }
+  }
+
+  #put(head: MessageHead, content: MessageContent): void {
+    if (!this.#block.takes(head.seq, content)) this.#flushBlock();
+    this.#pages.put(head, this.#block.isEmpty); // W3
+    this.#block.add(head, content);
+    const commit = this.#running();
+    commit.first = Math.min(commit.first, head.seq);
+    commit.last = Math.max(commit.last, head.seq);
+  }
+
+  #move({ from, head, id, detail }: MoveMessage): void {
+    const old = present(this.#read(from), `content of message ${from}`);
+    this.#erase(from);
+    const content = {
+      id: id ?? old.id,
+      body: old.body,
+      detail: detail === undefined ? old.detail : detail,
+    };
+    contentsOf(this.#running()).set(head.seq, content);
+    this.#put(head, content);
+  }
+
+  /** The commit that is being made. */
+  #running(): UnderWay {
+    return present(this.#underWay.at(-1), "a commit that is being made");
+  }
+
+  /** What a commit brings that is not known to be on disk (W4). */
+  #onItsWay(seq: number): MessageContent | undefined {
+    for (const commit of this.#underWay) {
+      if (seq < commit.first || seq > commit.last) continue;
+      const found = contentsOf(commit).get(seq);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #erase(seq: number): void {
+    const page = this.#pages.of(seq);
+    page.erase(seq); // W2
+    this.#pages.touch(page);
+  }
+
+  #writePage(page: ReceiptPage): void {
+    if (page.alive === 0) {
+      this.#recent.dropPage(page.number);
+      this.#writes.push(["deletePage", page.number]);
+      return;
+    }
+    this.#writes.push(["putReceipts", page.number, page.bytes]);
+    for (const first of page.takeEmptyBlocks()) this.#writes.push(["deleteBlock", first]);
+  }
+
+  #loadPage(number: number): ReceiptPage {
+    const reads = this.#reads();
+    const page = new ReceiptPage(number, reads.receiptsOf(number));
+    for (const block of reads.headsOf(number)) {
+      page.startBlock(block.first);
+      for (const head of headsIn(block)) {
+        if (!page.isGone(head.seq) && !page.isAlive(head.seq)) page.write(head.seq, head);
+      }
+    }
+    return page;
+  }
+
+  #flushBlock(): void {
+    if (this.#block.isEmpty) return;
+    const rows = this.#block.take();
+    this.#writes.push(["insertBlock", rows]);
+    this.#recent.add(rows);
+  }
+
+  #remember({ queue, acceptedAt, digest, messageId, seq }: DedupEntry): void {
+    const run = this.#dedups.get(queue);
+    if (run?.acceptedAt === acceptedAt) {
+      run.entries.push(digest, messageId, seq);
+      return;
+    }
+    if (run !== undefined) this.#flushDedups();
+    const entries = [digest, messageId, seq];
+    this.#dedups.set(queue, { queue, acceptedAt, first: seq, entries });
+  }
+
+  #flushDedups(): void {
+    for (const { queue, acceptedAt, first, entries } of this.#dedups.values()) {
+      this.#writes.push(["putDedups", queue, acceptedAt, first, JSON.stringify(entries)]);
+    }
+    this.#dedups.clear();
+  }
+}
+
+/** By number; those that were moved are added as they are. */
+function contentsOf(commit: UnderWay): Map<number, MessageContent> {
+  if (commit.contents !== null) return commit.contents;
+  const contents = new Map<number, MessageContent>();
+  for (const change of commit.changes) {
+    if (change.kind === "put-message") contents.set(change.head.seq, change.content);
+  }
+  commit.contents = contents;
+  return contents;
+}

@@ -1,0 +1,206 @@
+// Receipt pages: what receives and deletes have made of messages, 64 numbers to a row.
+//   R1. The page of message n is n / 64, so that finding it takes no search.
+//   R2. A slot is unwritten (the block's head tells), alive (the slot tells), or gone.
+//   R3. A page none of whose messages is alive has no row, and neither have its blocks. A block all
+//       of whose messages are gone has none, even while others of its page live on.
+//   R4. Pages in memory are a copy of what is on disk plus what the commits under way do; after a
+//       failed commit all of them are thrown away.
+//   R5. No page is forgotten between a change and the end of its commit: what the disk has of it
+//       until then is old, and would be believed. Commits end in their order, so that the number of
+//       the last one that changed a page tells whether it may go.
+
+import { assert } from "../../../core/assert.ts";
+import type { MessageHead } from "../../../core/broker-change.ts";
+import type { EpochMs } from "../../../core/units.ts";
+
+export const PAGE_MESSAGES = 64;
+const SLOT_NUMBERS = 4;
+/** Stands in the place of the receive count. */
+const UNWRITTEN = -2;
+const GONE = -1;
+/** Pages kept in memory between commits: 2 KiB each. */
+const PAGES_KEPT_MAX = 2_048;
+
+export type Receipt = Pick<
+  MessageHead,
+  "dueAt" | "receivedAt" | "firstReceivedAt" | "receiveCount"
+>;
+
+export class ReceiptPage {
+  readonly number: number;
+  readonly #slots: Float64Array;
+  /** Marks the slots at which a block begins that has its rows. */
+  readonly #starts = new Uint8Array(PAGE_MESSAGES);
+  #alive = 0;
+  /** The commit that changed it last, by its number (R5). */
+  changedIn = 0;
+
+  constructor(number: number, slots?: Uint8Array) {
+    this.number = number;
+    if (slots === undefined) {
+      this.#slots = new Float64Array(PAGE_MESSAGES * SLOT_NUMBERS).fill(UNWRITTEN);
+      return;
+    }
+    this.#slots = new Float64Array(slots.slice().buffer);
+    assert(this.#slots.length === PAGE_MESSAGES * SLOT_NUMBERS, "a page has its slots");
+    for (let slot = 0; slot < PAGE_MESSAGES; slot += 1) {
+      if ((this.#slots[slot * SLOT_NUMBERS] as number) >= 0) this.#alive += 1;
+    }
+  }
+
+  get alive(): number {
+    return this.#alive;
+  }
+
+  get bytes(): Uint8Array {
+    return new Uint8Array(this.#slots.buffer);
+  }
+
+  isAlive(seq: number): boolean {
+    return (this.#slots[slotOf(seq)] as number) >= 0;
+  }
+
+  /** A block begins with this message. */
+  startBlock(seq: number): void {
+    this.#starts[seq % PAGE_MESSAGES] = 1;
+  }
+
+  /** The first numbers of blocks that have no message left, each told once (R3). */
+  takeEmptyBlocks(): number[] {
+    const empty: number[] = [];
+    let start = -1;
+    let emptied = false;
+    for (let slot = 0; slot <= PAGE_MESSAGES; slot += 1) {
+      if (slot === PAGE_MESSAGES || this.#starts[slot] === 1) {
+        if (start >= 0 && emptied) empty.push(start);
+        start = slot;
+        emptied = true;
+      }
+      if ((this.#slots[slot * SLOT_NUMBERS] as number) >= 0) emptied = false;
+    }
+    for (const slot of empty) this.#starts[slot] = 0;
+    return empty.map((slot) => this.number * PAGE_MESSAGES + slot);
+  }
+
+  isGone(seq: number): boolean {
+    return this.#slots[slotOf(seq)] === GONE;
+  }
+
+  /** Writes a slot; an unwritten one comes alive (R2). */
+  write(seq: number, receipt: Receipt): void {
+    const slot = slotOf(seq);
+    if (!this.isAlive(seq)) this.#alive += 1;
+    this.#slots[slot] = receipt.receiveCount;
+    this.#slots[slot + 1] = receipt.dueAt;
+    this.#slots[slot + 2] = receipt.receivedAt;
+    this.#slots[slot + 3] = receipt.firstReceivedAt;
+  }
+
+  /** What the slot tells of a message; null where the block's head still tells (R2). */
+  read(seq: number): Receipt | null {
+    if (!this.isAlive(seq)) return null;
+    const slot = slotOf(seq);
+    return {
+      receiveCount: this.#slots[slot] as number,
+      dueAt: this.#slots[slot + 1] as EpochMs,
+      receivedAt: this.#slots[slot + 2] as EpochMs,
+      firstReceivedAt: this.#slots[slot + 3] as EpochMs,
+    };
+  }
+
+  /** The message is gone for good. */
+  erase(seq: number): void {
+    assert(this.isAlive(seq), `message ${seq} is missing`);
+    this.#slots[slotOf(seq)] = GONE;
+    this.#alive -= 1;
+  }
+}
+
+export function pageOf(seq: number): number {
+  return Math.floor(seq / PAGE_MESSAGES);
+}
+
+function slotOf(seq: number): number {
+  return (seq % PAGE_MESSAGES) * SLOT_NUMBERS;
+}
+
+/** The pages in memory; `load` makes one from disk. */
+export class ReceiptPages {
+  readonly #pages = new Map<number, ReceiptPage>();
+  readonly #dirty = new Set<ReceiptPage>();
+  /** Handed out without a message that lives: their rows are about to go. */
+  readonly #ended: ReceiptPage[] = [];
+  readonly #load: (number: number) => ReceiptPage;
+  /** The commit that is being made, and the last one that is over, by their numbers (R5). */
+  #running = 0;
+  #over = 0;
+
+  constructor(load: (number: number) => ReceiptPage) {
+    this.#load = load;
+  }
+
+  /** What changes from here on belongs to a new commit. */
+  beginCommit(): void {
+    this.#running += 1;
+  }
+
+  /** The oldest of the commits that were begun is on disk. */
+  endCommit(): void {
+    this.#over += 1;
+  }
+
+  of(seq: number): ReceiptPage {
+    const number = pageOf(seq);
+    const known = this.#pages.get(number);
+    if (known !== undefined) return known;
+    const page = this.#load(number);
+    this.#pages.set(number, page);
+    return page;
+  }
+
+  /** A message was put; its block tells the same until a receive changes it. */
+  put(head: MessageHead, startsBlock: boolean): void {
+    const number = pageOf(head.seq);
+    if (head.seq % PAGE_MESSAGES === 0 && !this.#pages.has(number)) {
+      // The first number of a page, and no later one has come before: nothing of it is on disk.
+      this.#pages.set(number, new ReceiptPage(number));
+    }
+    const page = this.of(head.seq);
+    page.write(head.seq, head);
+    page.changedIn = this.#running;
+    if (startsBlock) page.startBlock(head.seq);
+  }
+
+  touch(page: ReceiptPage): void {
+    page.changedIn = this.#running;
+    this.#dirty.add(page);
+  }
+
+  /** Hands out the pages whose rows change with the commit that is being made. */
+  takeDirty(): ReceiptPage[] {
+    const dirty = [...this.#dirty];
+    this.#dirty.clear();
+    for (const page of dirty) if (page.alive === 0) this.#ended.push(page);
+    return dirty;
+  }
+
+  /** Forgets what has ended or is too much, but for what is still on its way to the disk (R5). */
+  forget(): void {
+    assert(this.#dirty.size === 0, "a page that changed is not forgotten");
+    this.#forgetEnded();
+    if (this.#pages.size <= PAGES_KEPT_MAX) return;
+    for (const page of this.#pages.values()) {
+      if (this.#pages.size <= PAGES_KEPT_MAX) break;
+      if (page.changedIn <= this.#over) this.#pages.delete(page.number);
+    }
+  }
+
+  #forgetEnded(): void {
+    if (this.#ended.length === 0) return;
+    const ended = this.#ended.splice(0);
+    for (const page of ended) {
+      if (page.changedIn > this.#over) this.#ended.push(page);
+      else if (this.#pages.get(page.number) === page) this.#pages.delete(page.number);
+    }
+  }
+}

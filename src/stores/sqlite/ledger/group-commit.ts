@@ -1,0 +1,121 @@
+// Group commit: everything asked within one turn of the event loop shares one transaction and so
+// one sync of the disk.
+//   G1. A job's promise resolves only after the transaction that holds it is durable.
+//   G2. A job whose sink's statement fails is undone alone; any other failure undoes the group, and
+//       every job of it is told.
+
+import type { DatabaseSync } from "node:sqlite";
+import { TidegateError } from "../../../core/errors.ts";
+import type { Turn } from "../../../ports/turn.ts";
+import { ledgerFault } from "./faults.ts";
+import type { KeyIndex } from "./key-index.ts";
+
+/** Jobs in one transaction: a bound on what a failure undoes and on how long a reader waits. */
+const GROUP_JOBS_MAX = 256;
+
+interface Job {
+  readonly work: () => unknown;
+  /** Undone alone when its work throws (G2). */
+  readonly alone: boolean;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class GroupCommit {
+  readonly #db: DatabaseSync;
+  readonly #index: KeyIndex;
+  readonly #turn: Turn;
+  readonly #path: string;
+  readonly #begin;
+  readonly #commit;
+  #jobs: Job[] = [];
+  #scheduled = false;
+  #closed = false;
+
+  constructor(db: DatabaseSync, index: KeyIndex, turn: Turn, path: string) {
+    this.#db = db;
+    this.#index = index;
+    this.#turn = turn;
+    this.#path = path;
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#commit = db.prepare("COMMIT");
+  }
+
+  submit<T>(work: () => T, options: { readonly alone: boolean }): Promise<T> {
+    if (this.#closed) {
+      return Promise.reject(new TidegateError("TG_CLOSED", "the ledger is closed"));
+    }
+    return new Promise<T>((resolve, reject) => {
+      const { alone } = options;
+      this.#jobs.push({ work, alone, resolve: resolve as (value: unknown) => void, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#turn.afterTurn(() => {
+      this.#scheduled = false;
+      this.flush();
+      if (this.#jobs.length > 0) this.#schedule();
+    });
+  }
+
+  /** Runs what is waiting, up to one group. */
+  flush(): void {
+    if (this.#jobs.length === 0) return;
+    const group = this.#jobs.splice(0, GROUP_JOBS_MAX);
+    const settled: (() => void)[] = [];
+    try {
+      this.#begin.run();
+      this.#index.refresh();
+      for (const job of group) settled.push(this.#runJob(job));
+      this.#index.moveSlice();
+      this.#commit.run();
+      this.#index.settle();
+    } catch (error) {
+      this.#rollBack();
+      const fault = ledgerFault(error, this.#path);
+      for (const { reject } of group) reject(fault);
+      return;
+    }
+    for (const settle of settled) settle();
+  }
+
+  /** Does a job's work and gives back how to tell it, once that is durable (G1). */
+  #runJob({ work, alone, resolve, reject }: Job): () => void {
+    if (!alone) {
+      const value = work();
+      return () => resolve(value);
+    }
+    const mark = this.#index.mark();
+    this.#db.exec("SAVEPOINT job");
+    try {
+      const value = work();
+      this.#db.exec("RELEASE job");
+      return () => resolve(value);
+    } catch (error) {
+      // The store may have rolled back everything on its own; then the group is lost with the job.
+      if (!this.#db.isTransaction) throw error;
+      this.#db.exec("ROLLBACK TO job; RELEASE job");
+      this.#index.undo(mark);
+      const fault = ledgerFault(error, this.#path);
+      return () => reject(fault);
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+    } catch {
+      // The failure that led here is the one to tell; what is left open, the next BEGIN reports.
+    }
+    this.#index.rollBack();
+  }
+
+  close(): void {
+    while (this.#jobs.length > 0) this.flush();
+    this.#closed = true;
+  }
+}

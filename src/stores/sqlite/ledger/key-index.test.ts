@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { useTemporaryFolder } from "../../../../test/support/temporary-folder.ts";
+import { hashKey, KeyIndex } from "./key-index.ts";
+import { LEDGER_MIGRATIONS, migrate } from "./schema.ts";
+
+const folder = useTemporaryFolder("index");
+const LIMITS = { keysMin: 6, keysMax: 12, sliceMin: 2 };
+let files = 0;
+
+/** A process with the file open: its own connection, its own tail. */
+class Process {
+  readonly db: DatabaseSync;
+  readonly index: KeyIndex;
+
+  constructor(path: string) {
+    this.db = new DatabaseSync(path);
+    this.db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
+    migrate(this.db, "ledger", LEDGER_MIGRATIONS);
+    this.index = new KeyIndex(this.db, LIMITS);
+  }
+
+  /** Adds rows in one transaction, which ends as told. */
+  add(hashes: readonly number[], end: "commit" | "roll back"): number[] {
+    this.db.exec("BEGIN IMMEDIATE");
+    this.index.refresh();
+    const ids = hashes.map((hash) => {
+      const id = this.index.add(hash);
+      this.db
+        .prepare(`INSERT INTO ledger_record
+          VALUES (?, 1, ?, ?, 'released', 1, 0, 0, 0, 0, 0, NULL, NULL, NULL, '')`)
+        .run(id, hash, `row ${id}`);
+      return id;
+    });
+    this.index.moveSlice();
+    if (end === "commit") {
+      this.db.exec("COMMIT");
+      this.index.settle();
+      return ids;
+    }
+    this.db.exec("ROLLBACK");
+    this.index.rollBack();
+    return [];
+  }
+
+  /** Every row that the index finds under a hash. */
+  find(hash: number): number[] {
+    const found = new Set<number>();
+    this.index.refresh();
+    this.index.find(hash, (id) => {
+      const row = this.db.prepare("SELECT 1 FROM ledger_record WHERE id = ? AND hash = ?");
+      if (row.get(id, hash) !== undefined) found.add(id);
+      return null;
+    });
+    return [...found].sort((a, b) => a - b);
+  }
+}
+
+test("every process finds every row, through moves, rollbacks, restarts and collisions", () => {
+  const anyMove = fc.record({
+    process: fc.nat(2),
+    hashes: fc.array(fc.nat(40), { maxLength: 5 }),
+    end: fc.constantFrom("commit", "commit", "commit", "roll back", "restart"),
+  });
+  fc.assert(
+    fc.property(fc.array(anyMove, { maxLength: 40 }), (moves) => {
+      files += 1;
+      const path = join(folder, `${files}.db`);
+      const processes = [0, 1, 2].map(() => new Process(path));
+      const rows = new Map<number, number[]>();
+      for (const { process, hashes, end } of moves) {
+        const running = processes[process];
+        if (running === undefined) continue;
+        if (end === "restart") {
+          running.db.close();
+          processes[process] = new Process(path);
+          continue;
+        }
+        for (const [at, id] of running.add(hashes, end).entries()) {
+          const hash = hashes[at] ?? -1;
+          rows.set(hash, [...(rows.get(hash) ?? []), id]);
+        }
+      }
+      for (const running of processes) {
+        for (let hash = 0; hash <= 40; hash += 1) {
+          expect(running.find(hash)).toEqual(rows.get(hash) ?? []);
+        }
+        running.db.close();
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("hashes spread keys that differ in one character or only in their scope", () => {
+  const hashes = new Set<number>();
+  for (let n = 0; n < 20_000; n += 1) hashes.add(hashKey(1, `k1:${n}`));
+  for (let scope = 2; scope < 1_002; scope += 1) hashes.add(hashKey(scope, "k1:0"));
+  expect(hashes.size).toBe(21_000);
+  for (const hash of hashes) expect(hash).toBeLessThan(2 ** 47);
+});

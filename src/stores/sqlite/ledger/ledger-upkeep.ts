@@ -1,0 +1,145 @@
+// Ledger upkeep: counting, purging and closing a SQLite ledger.
+
+import type { DatabaseSync } from "node:sqlite";
+import { scopeStatsOf } from "../../../ledger/scope-stats.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { ScopeStats } from "../../../ports/ledger.ts";
+import { ledgerFault } from "./faults.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+export interface UpkeepParts {
+  readonly db: DatabaseSync;
+  readonly clock: Clock;
+  readonly path: string;
+  readonly group: GroupCommit;
+}
+
+const STATS = `
+  SELECT pipeline, generation,
+    (SELECT count(*) FROM ledger_object AS o
+      WHERE o.scope = s.id AND o.expires_at > :now) AS objects,
+    count(*) FILTER (WHERE r.state = 'claimed') AS claimed,
+    count(*) FILTER (WHERE r.state = 'released') AS released,
+    count(*) FILTER (WHERE r.state = 'failed') AS failed,
+    count(*) FILTER (WHERE r.state = 'committed') AS committed,
+    count(*) FILTER (WHERE r.state = 'parked') AS parked
+  FROM ledger_scope AS s LEFT JOIN ledger_record AS r ON r.scope = s.id AND r.expires_at > :now
+  GROUP BY s.id HAVING count(r.id) + objects > 0 ORDER BY pipeline, generation`;
+
+/** Rows looked at per row to be deleted. Records lie by age, so their expired ones come first. */
+const LOOK_PER_PURGE = 4;
+
+function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number {
+  /** Where the next purge goes on looking: each looks at a bounded number of rows. */
+  let purgedTo = 0;
+  let objectsPurgedTo: [number, string, string] = [0, "", ""];
+
+  function purgeRecords(limit: number): number {
+    const now = clock.now();
+    const rows = db
+      .prepare("SELECT id, hash, expires_at FROM ledger_record WHERE id > ? ORDER BY id LIMIT ?")
+      .all(purgedTo, limit * LOOK_PER_PURGE);
+    const last = Number(db.prepare("SELECT max(id) AS id FROM ledger_record").get()?.id ?? 0);
+    const dropRow = db.prepare("DELETE FROM ledger_record WHERE id = ?");
+    const dropKey = db.prepare("DELETE FROM ledger_key WHERE hash = ? AND id = ?");
+    let purged = 0;
+    for (const { id, hash, expires_at: expiresAt } of rows) {
+      if (purged === limit) return purged;
+      purgedTo = Number(id);
+      // The newest row stays: its id must not be given out again (key-index X2).
+      if (Number(expiresAt) > now || id === last) continue;
+      dropRow.run(Number(id));
+      dropKey.run(Number(hash), Number(id));
+      purged += 1;
+    }
+    if (rows.length < limit * LOOK_PER_PURGE) purgedTo = 0;
+    return purged;
+  }
+
+  function purgeObjects(limit: number): number {
+    const now = clock.now();
+    const rows = db
+      .prepare(`SELECT scope, bucket, key, expires_at FROM ledger_object
+        WHERE (scope, bucket, key) > (?, ?, ?) ORDER BY scope, bucket, key LIMIT ?`)
+      .all(...objectsPurgedTo, limit * LOOK_PER_PURGE);
+    const drop = db.prepare("DELETE FROM ledger_object WHERE scope = ? AND bucket = ? AND key = ?");
+    let purged = 0;
+    for (const row of rows) {
+      if (purged === limit) return purged;
+      objectsPurgedTo = [Number(row.scope), String(row.bucket), String(row.key)];
+      if (Number(row.expires_at) > now) continue;
+      drop.run(...objectsPurgedTo);
+      purged += 1;
+    }
+    if (rows.length < limit * LOOK_PER_PURGE) objectsPurgedTo = [0, "", ""];
+    return purged;
+  }
+
+  const purgeNotes = createNotePurge(db, clock);
+  return (limit) => {
+    let purged = 0;
+    for (const purge of [purgeRecords, purgeObjects, purgeNotes]) {
+      if (purged < limit) purged += purge(limit - purged);
+    }
+    return purged;
+  };
+}
+
+/** As records, notes lie by age, but any of them may have been prolonged. */
+function createNotePurge(db: DatabaseSync, clock: Clock): (limit: number) => number {
+  let purgedTo = 0;
+  return (limit) => {
+    const now = clock.now();
+    const rows = db
+      .prepare("SELECT id, expires_at FROM ledger_note WHERE id > ? ORDER BY id LIMIT ?")
+      .all(purgedTo, limit * LOOK_PER_PURGE);
+    const drop = db.prepare("DELETE FROM ledger_note WHERE id = ?");
+    let purged = 0;
+    for (const { id, expires_at: expiresAt } of rows) {
+      if (purged === limit) return purged;
+      purgedTo = Number(id);
+      if (Number(expiresAt) > now) continue;
+      drop.run(purgedTo);
+      purged += 1;
+    }
+    if (rows.length < limit * LOOK_PER_PURGE) purgedTo = 0;
+    return purged;
+  };
+}
+
+export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
+  const purge = createPurge(db, clock);
+
+  function look<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw ledgerFault(error, path);
+    }
+  }
+
+  return {
+    look,
+    async stats(): Promise<ScopeStats[]> {
+      const rows = look(() => db.prepare(STATS).all({ now: clock.now() }));
+      return rows.map(scopeStatsOf);
+    },
+    purge: (limit: number): Promise<number> => group.submit(() => purge(limit), { alone: false }),
+    async check(): Promise<string[]> {
+      return look(() => {
+        const found: string[] = [];
+        const journal = db.prepare("PRAGMA journal_mode").get()?.journal_mode;
+        if (journal !== "wal") found.push(`The journal mode is ${journal}, not wal.`);
+        for (const row of db.prepare("PRAGMA quick_check(10)").all()) {
+          if (row.quick_check !== "ok") found.push(`The file is damaged: ${row.quick_check}.`);
+        }
+        return found;
+      });
+    },
+    async close(): Promise<void> {
+      if (!db.isOpen) return;
+      group.close();
+      db.close();
+    },
+  };
+}

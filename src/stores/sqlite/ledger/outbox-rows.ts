@@ -1,0 +1,81 @@
+// Outbox rows: the statements of the outbox's table.
+
+import type { DatabaseSync } from "node:sqlite";
+import type { EpochMs } from "../../../core/units.ts";
+import { fromOutboxColumns } from "../../../ledger/outbox-columns.ts";
+import { statsOfStates } from "../../../ledger/outbox-stats.ts";
+import type { OutboxRow, OutboxStats } from "../../../ports/outbox.ts";
+
+const INSERT = `INSERT INTO tidegate_outbox (target, key, state, epoch, group_id, dedup_id,
+  payload_digest, body, attributes, registered_at, owner, lease_until, settled)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`;
+const UPDATE = `UPDATE tidegate_outbox SET state = ?, epoch = ?, body = ?, owner = ?,
+  lease_until = ?, sent_at = ?, message_id = ?, reason = ?, settled = ?, expires_at = ?
+  WHERE seq = ?`;
+const PENDING = `SELECT * FROM tidegate_outbox
+  WHERE target = ? AND state = 'pending' AND seq > ? ORDER BY seq LIMIT ?`;
+const UNSETTLED = `SELECT * FROM tidegate_outbox
+  WHERE target = ? AND state = 'sent' AND settled = 0 AND seq > ? AND sent_at <= ?
+  ORDER BY seq LIMIT ?`;
+const PURGE = `DELETE FROM tidegate_outbox WHERE seq IN
+  (SELECT seq FROM tidegate_outbox WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
+const STATS = `SELECT state, count(*) AS n, min(registered_at) AS oldest
+  FROM tidegate_outbox WHERE target = ? GROUP BY state`;
+
+export class OutboxRows {
+  readonly #statements;
+
+  constructor(db: DatabaseSync) {
+    this.#statements = {
+      find: db.prepare("SELECT * FROM tidegate_outbox WHERE target = ? AND key = ?"),
+      remove: db.prepare("DELETE FROM tidegate_outbox WHERE target = ? AND key = ?"),
+      insert: db.prepare(INSERT),
+      update: db.prepare(UPDATE),
+      pending: db.prepare(PENDING),
+      unsettled: db.prepare(UNSETTLED),
+      purge: db.prepare(PURGE),
+      stats: db.prepare(STATS),
+    };
+  }
+
+  find(target: string, key: string): OutboxRow | undefined {
+    const found = this.#statements.find.get(target, key);
+    return found === undefined ? undefined : fromOutboxColumns(found);
+  }
+
+  /** Puts a fresh row in place of what was there, and gives it with its seq. */
+  insert(target: string, row: OutboxRow): OutboxRow {
+    this.#statements.remove.run(target, row.key);
+    const { lastInsertRowid } = this.#statements.insert.run(
+      ...[target, row.key, row.state, row.epoch, row.groupId, row.dedupId],
+      ...[row.payloadDigest, row.body, JSON.stringify(row.attributes)],
+      ...[row.registeredAt, row.owner, row.leaseUntil],
+    );
+    return { ...row, seq: Number(lastInsertRowid) };
+  }
+
+  update(row: OutboxRow): void {
+    this.#statements.update.run(
+      ...[row.state, row.epoch, row.body, row.owner, row.leaseUntil, row.sentAt, row.messageId],
+      ...[row.reason, row.settled ? 1 : 0, row.expiresAt, row.seq],
+    );
+  }
+
+  pending(target: string, afterSeq: number, limit: number): OutboxRow[] {
+    return this.#statements.pending.all(target, afterSeq, limit).map(fromOutboxColumns);
+  }
+
+  unsettled(target: string, afterSeq: number, sentBefore: EpochMs, limit: number): OutboxRow[] {
+    return this.#statements.unsettled
+      .all(target, afterSeq, sentBefore, limit)
+      .map(fromOutboxColumns);
+  }
+
+  purge(now: EpochMs, limit: number): number {
+    return Number(this.#statements.purge.run(now, limit).changes);
+  }
+
+  stats(target: string): OutboxStats {
+    return statsOfStates(this.#statements.stats.all(target));
+  }
+}

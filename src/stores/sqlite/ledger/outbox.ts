@@ -1,0 +1,124 @@
+// SQLite outbox: the law over one file, which may be the ledger's or a user's own.
+//   Q1. Durable before answered: write-ahead log with synchronous=FULL.
+//   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before anything is read.
+
+import { DatabaseSync } from "node:sqlite";
+import { TidegateError } from "../../../core/errors.ts";
+import type { DurationMs, EpochMs } from "../../../core/units.ts";
+import { type ChangeRows, outboxChanges } from "../../../ledger/outbox-calls.ts";
+import { createOutboxTaking } from "../../../ledger/outbox-lease.ts";
+import { stepRegister } from "../../../ledger/outbox-transitions.ts";
+import { RETENTION_MS_DEFAULT } from "../../../ledger/record-state.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { Outbox, OutboxLease, OutboxRow, RegisterResult } from "../../../ports/outbox.ts";
+import { outboxFault } from "./faults.ts";
+import { OutboxRows } from "./outbox-rows.ts";
+import { migrate, OUTBOX_MIGRATIONS } from "./schema.ts";
+import { inTransaction } from "./transaction.ts";
+
+export interface SqliteOutboxOptions {
+  readonly path: string;
+  readonly retentionMs?: DurationMs;
+  /** How long to wait for another process's transaction. */
+  readonly busyMs?: DurationMs;
+}
+
+const BUSY_MS_DEFAULT = 5_000;
+/** Rows looked at in one read while taking; held ones are passed over. */
+const TAKE_PAGE_ROWS = 256;
+
+function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutboxOptions) {
+  const db = new DatabaseSync(path, { timeout: busyMs });
+  try {
+    migrate(db, "outbox", OUTBOX_MIGRATIONS); // Refuses a newer file before it touches it.
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Opens the outbox in a SQLite file, which is made if it is missing. */
+export function createSqliteOutbox(
+  ports: { readonly clock: Clock },
+  options: SqliteOutboxOptions,
+): Outbox {
+  const { clock } = ports;
+  const { path, retentionMs = RETENTION_MS_DEFAULT } = options;
+  const db = guard(path, () => openFile(options));
+  const rows = new OutboxRows(db);
+  const read = <T>(work: () => T): T =>
+    guard(path, () => {
+      if (!db.isOpen) throw new TidegateError("TG_CLOSED", "the outbox is closed");
+      return work();
+    });
+  const write = <T>(work: (now: EpochMs) => T): T =>
+    read(() => inTransaction(db, () => work(clock.now()))); // Q2
+  const change: ChangeRows = async (target, keys, law) =>
+    write(() => {
+      const changed = keys.map((key) => law(rows.find(target, key), key));
+      const kept = changed.filter((row) => row !== null);
+      for (const row of kept) rows.update(row);
+      return kept;
+    });
+
+  return {
+    async register(target, entries, lease) {
+      return write((now) =>
+        entries.map((entry): RegisterResult => {
+          const step = stepRegister(rows.find(target, entry.key), entry, lease, { now, seq: 0 });
+          if (step.save === null) return step.result;
+          if (step.fresh) return { kind: "taken", row: rows.insert(target, step.save) };
+          rows.update(step.save);
+          return step.result;
+        }),
+      );
+    },
+    take: async (target, limit, lease) =>
+      write((now) => {
+        const taken = findFree(rows, target, { limit, lease, now });
+        for (const row of taken) rows.update(row);
+        return taken;
+      }),
+    ...outboxChanges(change, clock.now, retentionMs),
+    unsettled: async (target, { sentBefore, afterSeq, limit }) =>
+      read(() => rows.unsettled(target, afterSeq, sentBefore, limit)),
+    find: async (target, key) => read(() => rows.find(target, key)),
+    stats: async (target) => read(() => rows.stats(target)),
+    purge: async (limit) => write((now) => rows.purge(now, limit)),
+    async close() {
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+/** The oldest rows that may be sent now, leased; later ones of a held group are passed over. */
+function findFree(
+  rows: OutboxRows,
+  target: string,
+  wanted: { readonly limit: number; readonly lease: OutboxLease; readonly now: EpochMs },
+): OutboxRow[] {
+  const { limit, lease, now } = wanted;
+  const taking = createOutboxTaking(lease, now);
+  const free: OutboxRow[] = [];
+  let afterSeq = 0;
+  for (;;) {
+    const page = rows.pending(target, afterSeq, TAKE_PAGE_ROWS);
+    for (const row of page) {
+      afterSeq = row.seq;
+      const mine = taking.offer(row);
+      if (mine !== null) free.push(mine);
+      if (free.length >= limit) return free;
+    }
+    if (page.length < TAKE_PAGE_ROWS) return free;
+  }
+}
+
+function guard<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw outboxFault(error, path);
+  }
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from "node:crypto";
+import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { describe, expect, test } from "vitest";
+import { sha256Hex } from "../../core/encoding/hash.ts";
+import { buildEnvelope, messageDedupId } from "../../core/events/envelope.ts";
+import { systemRandom } from "../../platform/system-random.ts";
+import { systemTurn } from "../../platform/system-turn.ts";
+import { perEntity } from "../../produce/group-strategy.ts";
+import { createProducer } from "../../produce/producer.ts";
+import { createMemoryOutbox } from "../../stores/memory/outbox.ts";
+import { complianceReport, complianceTests, runCompliance } from "./compliance.ts";
+import type { ComplianceEvent, ProducedMessage, ProducerUnderTest } from "./compliance-world.ts";
+
+const GROUP = { groupId: "g" };
+
+function bodyOf(event: ComplianceEvent): { body: string; dedupId: string } {
+  const built = buildEnvelope(event);
+  if (built.kind === "invalid") throw new Error("the sample is not of the contract");
+  return built.value;
+}
+
+/** The contract's members in their plainest order, for producers that go wrong from there. */
+function plain(event: ComplianceEvent) {
+  return {
+    event_id: "018f2c1e-3f5a-8d0c-9a70-6f8d2f6f0001",
+    event_source: event.source,
+    event_time: event.eventTime,
+    dedupe_key: event.dedupeKey,
+    payload: event.payload,
+  };
+}
+
+const GOOD: Record<string, ProducerUnderTest> = {
+  "a canonical body alone": (event) => ({ body: bodyOf(event).body, ...GROUP }),
+  "an explicit id, whatever the body's event_id": (event) => ({
+    body: JSON.stringify({ ...plain(event), event_id: event.eventId }),
+    dedupId: messageDedupId(event.source, event.dedupeKey),
+    ...GROUP,
+  }),
+  "one that sends by the AWS SDK": async (event, { endpoint, queueUrl, region }) => {
+    const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+    const client = new SQSClient({ endpoint, region, credentials });
+    const { body, dedupId } = bodyOf(event);
+    const ids = { MessageGroupId: "g", MessageDeduplicationId: dedupId };
+    await client.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, ...ids }));
+    client.destroy();
+  },
+};
+
+describe("producers that comply", () => {
+  for (const [name, producer] of Object.entries(GOOD)) {
+    describe(name, () => {
+      for (const { title, run } of complianceTests(producer)) test(title, run);
+    });
+  }
+
+  test("Tidegate's own producer, with an outbox that outlives the queues", async () => {
+    const clock = { now: () => 0, monotonic: () => 0, sleep: async () => {} };
+    const outbox = createMemoryOutbox({ clock: clock as never });
+    const results = await runCompliance(async (event, { send }) => {
+      const limits = { entriesMax: 10, messageBytesMax: 1_048_576, batchBytesMax: 1_048_576 };
+      const target = { kind: "queue" as const, name: "q.fifo", fifo: true, limits };
+      const producer = createProducer(
+        {
+          target: {
+            ...target,
+            async sendBatch([message]) {
+              if (message === undefined) return [];
+              const { body, attributes, groupId, dedupId } = message;
+              await send({ body, attributes, groupId: groupId ?? "", dedupId: dedupId ?? "" });
+              return [{ kind: "sent", messageId: "m", sequenceNumber: null }];
+            },
+          },
+          ...{ outbox, clock: clock as never, random: systemRandom, turn: systemTurn },
+        },
+        { groups: perEntity(({ source }) => source) },
+      );
+      await producer.send(event, { traceparent: event.traceparent });
+    });
+    expect(results.filter(({ problem }) => problem !== null)).toEqual([]);
+  });
+});
+
+/** A wrong producer, and the checks that must catch it. */
+interface Wrong {
+  readonly producer: (event: ComplianceEvent, now: number) => ProducedMessage | undefined;
+  readonly caughtBy: readonly string[];
+}
+
+let calls = 0;
+const WRONG: Record<string, Wrong> = {
+  "draws a new event_id into the body and leaves deduplication to its content": {
+    producer: (event) => ({
+      body: JSON.stringify({ ...plain(event), event_id: randomUUID() }),
+      ...GROUP,
+    }),
+    caughtBy: ["attribute-ignorance", "replay-same-key", "another-event-id", "key-order"],
+  },
+  "passes the caller's event_id on into the body": {
+    producer: (event) => ({
+      body: JSON.stringify({ ...plain(event), event_id: event.eventId }),
+      ...GROUP,
+    }),
+    caughtBy: ["replay-same-key", "another-event-id"],
+  },
+  "writes the trace into the body": {
+    producer: (event) => ({
+      body: JSON.stringify({ ...plain(event), trace_id: event.traceparent }),
+      ...GROUP,
+    }),
+    caughtBy: ["attribute-ignorance", "replay-same-key"],
+  },
+  "writes the trace into the body behind an explicit id": {
+    producer: (event) => ({
+      body: JSON.stringify({ ...plain(event), trace_id: event.traceparent }),
+      dedupId: messageDedupId(event.source, event.dedupeKey),
+      ...GROUP,
+    }),
+    caughtBy: ["attribute-ignorance"],
+  },
+  "serialises members in whatever order they come": {
+    producer: (event) => ({ body: JSON.stringify(plain(event)), ...GROUP }),
+    caughtBy: ["key-order"],
+  },
+  "carries the key in an attribute only": {
+    producer: (event) => ({
+      body: JSON.stringify(event.payload),
+      attributes: { unique_key: event.dedupeKey },
+      ...GROUP,
+    }),
+    caughtBy: ["hash-behavior", "attribute-ignorance", "replay-other-key", "envelope"],
+  },
+  "derives its id from the key without the source": {
+    producer: (event) => ({
+      body: bodyOf(event).body,
+      dedupId: sha256Hex(event.dedupeKey),
+      ...GROUP,
+    }),
+    caughtBy: ["namespaced"],
+  },
+  "puts the time of sending into the dedupe_key": {
+    producer: (event, now) => {
+      const dedupeKey = `${event.dedupeKey}@${now}`;
+      return { ...bodyOf({ ...event, dedupeKey }), ...GROUP };
+    },
+    caughtBy: ["replay-same-key", "envelope", "beyond-window"],
+  },
+  "puts the time of sending into event_time": {
+    producer: (event, now) => ({
+      body: JSON.stringify({ ...plain(event), event_time: new Date(now).toISOString() }),
+      ...GROUP,
+    }),
+    caughtBy: ["replay-same-key"],
+  },
+  "uses one id for everything": {
+    producer: (event) => ({ body: bodyOf(event).body, dedupId: "always", ...GROUP }),
+    caughtBy: ["hash-behavior", "replay-other-key", "namespaced"],
+  },
+  "cuts the id off, so that long keys meet": {
+    producer: (event) => ({ ...bodyOf(event), dedupId: event.dedupeKey.slice(0, 4), ...GROUP }),
+    caughtBy: ["hash-behavior", "replay-other-key", "namespaced"],
+  },
+  "changes the group with every message": {
+    producer: (event) => {
+      calls += 1;
+      return { ...bodyOf(event), groupId: `g${calls}` };
+    },
+    caughtBy: ["beyond-window"],
+  },
+  "names no group": { producer: (event) => bodyOf(event), caughtBy: ["group"] },
+  "leaves members of the envelope out": {
+    producer: (event) => ({
+      body: JSON.stringify({ dedupe_key: event.dedupeKey, ...event.payload }),
+      ...GROUP,
+    }),
+    caughtBy: ["attribute-ignorance", "namespaced", "envelope"],
+  },
+  "sends nothing": { producer: () => undefined, caughtBy: ["replay-same-key", "envelope"] },
+};
+
+describe("a producer that", () => {
+  test.each(Object.entries(WRONG))("%s is caught", async (_, { producer, caughtBy }) => {
+    const results = await runCompliance((event, tools) => producer(event, tools.now()));
+    const caught = results.filter(({ problem }) => problem !== null).map(({ name }) => name);
+    expect(caught).toEqual(expect.arrayContaining([...caughtBy]));
+  });
+
+  test("fails is told of with its own words, and the report says what to do", async () => {
+    const broken = () => Promise.reject(new Error("no route to host"));
+    const lines = complianceReport(await runCompliance(broken));
+    expect(lines[0]).toMatch(/^ {2}FAIL {2}/);
+    expect(lines[1]).toContain("it failed: no route to host");
+    expect(lines.at(-1)).toBe("0 of 10 checks hold.");
+    const [first] = complianceTests(broken);
+    await expect(first?.run()).rejects.toThrow("no route to host");
+  });
+});

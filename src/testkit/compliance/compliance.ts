@@ -1,0 +1,121 @@
+// Compliance: runs the checks against a producer, as tests of any runner or as one report.
+//   M1. Every check has a world of its own and events that no other check uses, so that checks may
+//       run in any order, and producers that remember are judged fairly.
+
+import type { JsonObject } from "../../core/encoding/canonical-json.ts";
+import { reasonOf } from "../../core/errors.ts";
+import { createSeededRandom } from "../../core/seeded-random.ts";
+import { type CheckWorld, COMPLIANCE_CHECKS, type ComplianceCheck } from "./compliance-checks.ts";
+import { arrivalsOf, type ComplianceEvent, type ProducerUnderTest } from "./compliance-world.ts";
+
+export interface ComplianceOptions {
+  /** What the sample events carry, for producers that take only certain payloads. */
+  readonly payload?: JsonObject;
+  readonly source?: string;
+}
+
+export interface ComplianceTest {
+  readonly name: string;
+  readonly title: string;
+  /** Rejects with a ComplianceError if the producer does not comply. */
+  run(): Promise<void>;
+}
+
+export interface ComplianceResult {
+  readonly name: string;
+  readonly title: string;
+  /** Null where the producer complies. */
+  readonly problem: string | null;
+  readonly fix: string;
+}
+
+/** What a producer does wrong, and what to do about it. */
+export class ComplianceError extends Error {
+  override readonly name = "ComplianceError";
+}
+
+const SAMPLE_SOURCE = "kfm.compliance.sample";
+const SAMPLE_PAYLOAD: JsonObject = {
+  collection: "landsat",
+  tile: "p32r29",
+  bands: { red: 4, green: 3 },
+};
+
+/**
+ * The checks as tests of whatever runner there is:
+ * `complianceTests(producer).forEach(({ title, run }) => test(title, run))`.
+ */
+export function complianceTests(
+  producer: ProducerUnderTest,
+  options: ComplianceOptions = {},
+): ComplianceTest[] {
+  return COMPLIANCE_CHECKS.map((check) => ({
+    name: check.name,
+    title: check.title,
+    async run() {
+      const problem = await problemOf(check, producer, options);
+      if (problem !== null) throw new ComplianceError(`${problem}. ${check.fix}`);
+    },
+  }));
+}
+
+/** Runs every check and tells what came of each. */
+export async function runCompliance(
+  producer: ProducerUnderTest,
+  options: ComplianceOptions = {},
+): Promise<ComplianceResult[]> {
+  const results: ComplianceResult[] = [];
+  for (const check of COMPLIANCE_CHECKS) {
+    const problem = await problemOf(check, producer, options);
+    results.push({ name: check.name, title: check.title, problem, fix: check.fix });
+  }
+  return results;
+}
+
+async function problemOf(
+  check: ComplianceCheck,
+  producer: ProducerUnderTest,
+  options: ComplianceOptions,
+): Promise<string | null> {
+  try {
+    return await check.run(worldOf(check, producer, options));
+  } catch (error) {
+    return `it failed: ${reasonOf(error)}`;
+  }
+}
+
+function worldOf(
+  check: ComplianceCheck,
+  producer: ProducerUnderTest,
+  options: ComplianceOptions,
+): CheckWorld {
+  const { source = SAMPLE_SOURCE, payload = SAMPLE_PAYLOAD } = options;
+  const random = createSeededRandom(check.name);
+  return {
+    event(name, more = {}): ComplianceEvent {
+      return {
+        source,
+        dedupeKey: `${check.name}/${name}`, // M1
+        eventTime: "2026-11-15T08:00:00.000Z",
+        payload,
+        eventId: random.uuid(),
+        traceparent: `00-${random.uuid().replaceAll("-", "")}-00f067aa0ba902b7-01`,
+        ...more,
+      };
+    },
+    produce: (steps) => arrivalsOf(producer, steps),
+  };
+}
+
+const INDENT = " ".repeat(8);
+
+/** The results as lines for a terminal or a log. */
+export function complianceReport(results: readonly ComplianceResult[]): string[] {
+  const lines = results.flatMap(({ title, problem, fix }) =>
+    problem === null
+      ? [`  ok    ${title}`]
+      : [`  FAIL  ${title}`, `${INDENT}${problem}.`, `${INDENT}Fix: ${fix}`],
+  );
+  const held = results.filter(({ problem }) => problem === null).length;
+  return [...lines, "", `${held} of ${results.length} checks hold.`];
+}

@@ -1,0 +1,178 @@
+// Proof consumer: a consumer of a proof world, that dies, stands still and starts again.
+
+import type { Broker } from "../../broker/engine/broker.ts";
+import { createSeededRandom } from "../../core/seeded-random.ts";
+import { type Consumer, createConsumer } from "../../ingest/running/consumer.ts";
+import { createLeaseKeeper } from "../../ingest/running/lease-renewer.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { Queue } from "../../ports/queue-receiver.ts";
+import type { Sink } from "../../ports/sink.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import type { History } from "../../sim/history.ts";
+import { SimProcess } from "../../sim/hosts/process.ts";
+import { createSimLedger, type LedgerCaller } from "../../sim/ports/sim-ledger.ts";
+import type { SimPorts } from "../../sim/ports/sim-ports.ts";
+import { createSimQueue, type Receipts } from "../../sim/ports/sim-queue.ts";
+import type { Scheduler } from "../../sim/scheduler.ts";
+import { createFunctionSink } from "../../sinks/function/function-sink.ts";
+import { type OutsideUse, probedPipeline } from "./proof-handler.ts";
+import type { Invocation, ProofRun } from "./proof-run.ts";
+import type { ProofTables } from "./proof-tables.ts";
+import type { ProofSetup } from "./proof-world.ts";
+
+export interface ProofStage {
+  readonly setup: ProofSetup;
+  readonly scheduler: Scheduler;
+  readonly run: ProofRun;
+  readonly seed: string;
+  readonly history: History;
+  readonly ports: SimPorts & { readonly receipts: Receipts };
+  readonly broker: Broker;
+  readonly queue: Queue;
+  readonly deadLetters: Queue;
+  readonly ledger: Ledger;
+  readonly caller: LedgerCaller;
+  readonly tables: ProofTables;
+  /** The receipts that each process has in hand, the newest first. */
+  readonly inHand: Map<string, string[]>;
+  readonly uses: OutsideUse[];
+  readonly failures: Map<string, string>;
+}
+
+const RESTART_MS = 1_000;
+const RECEIPTS_MAX = 10;
+
+export class ProofConsumer {
+  readonly name: string;
+  readonly #stage: ProofStage;
+  #life = 0;
+  #ended = false;
+  #process: SimProcess | null = null;
+
+  constructor(name: string, stage: ProofStage) {
+    this.name = name;
+    this.#stage = stage;
+  }
+
+  /** Nothing of it is still to come. */
+  get idle(): boolean {
+    return this.#process?.alive === true && !this.#process.frozen;
+  }
+
+  start(): void {
+    if (this.#ended || this.#process?.alive) return;
+    this.#life += 1;
+    const process = new SimProcess(this.name, this.#stage.scheduler, () => this.#restart());
+    this.#process = process;
+    void this.#createConsumer(process).start();
+  }
+
+  stall(ms: number): void {
+    const process = this.#process;
+    process?.freeze();
+    this.#stage.scheduler.after(ms, 0, () => process?.thaw());
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#process?.kill();
+  }
+
+  #restart(): void {
+    this.#stage.inHand.delete(this.name);
+    this.#stage.scheduler.after(RESTART_MS, 0, () => this.start());
+  }
+
+  #createConsumer(process: SimProcess): Consumer {
+    const { setup, ports, queue, deadLetters, run, seed, uses } = this.#stage;
+    const { fetch, input, rows } = setup;
+    const random = createSeededRandom(`${seed} ${this.name} ${this.#life}`);
+    const pipeline = probedPipeline(setup.pipeline, process, {
+      ...{ run, fetch, random: random.fork("handler") },
+      onUse: (use) => void uses.push(use),
+      // Handlers are told a record's identity, sinks its key in the ledger.
+      nameOf: (key) => ports.names.ofOutboxKey(ports.names.ofKey(key)),
+    });
+    const { visibilityMs } = pipeline;
+    const ledger = this.#ledger(process);
+    const scope = { pipeline: pipeline.name, generation: pipeline.generation };
+    const service = { name: "queue", downUntil: 0 };
+    const work = createSimQueue(ports, process, queue, { service, role: "work" });
+    const keeper = createLeaseKeeper(
+      { queue: work, ledger, scope, clock: process.clock, telemetry: SILENT },
+      { visibilityMs, leaseMs: visibilityMs },
+    );
+    return createConsumer(
+      {
+        ...{ clock: process.clock, turn: process.turn, random, ledger, keeper, rows },
+        queue: this.#probed(process, work),
+        deadLetters: createSimQueue(ports, process, deadLetters, { service, role: "dead-letters" }),
+        objects: input.objects,
+        sink: this.#sink(pipeline),
+        telemetry: this.#telemetry(),
+      },
+      { pipeline, owner: `${this.name}#${this.#life}`, runId: `run-${this.#life}` },
+    );
+  }
+
+  #sink({ sink }: Pipeline): Sink | null {
+    if (sink === null) return null;
+    if (typeof sink === "function") return createFunctionSink(sink);
+    const { tables } = this.#stage;
+    return sink.database === null ? tables.transactional() : tables.idempotent();
+  }
+
+  /** What a record failed of is told in the log only. */
+  #telemetry(): Telemetry {
+    const { failures, ports } = this.#stage;
+    return {
+      ...SILENT,
+      log(_level, message, fields = {}) {
+        if (fields.error_class === undefined) return;
+        const name = ports.names.ofOutboxKey(String(fields.idempotency_key ?? ""));
+        failures.set(name, message.replace(/^[^:]*: /, ""));
+      },
+    };
+  }
+
+  /** The queue, whose acknowledgements are points. */
+  #probed(process: SimProcess, inner: Queue): Queue {
+    const { run, inHand, ports } = this.#stage;
+    return {
+      ...inner,
+      async receive(request, signal) {
+        const deliveries = await inner.receive(request, signal);
+        const former = inHand.get(process.name) ?? [];
+        const fresh = deliveries.map(({ receipt }) => receipt);
+        inHand.set(process.name, [...fresh, ...former].slice(0, RECEIPTS_MAX));
+        return deliveries;
+      },
+      deleteBatch(receipts) {
+        const record = receipts.flatMap((each) => ports.receipts.get(each)?.names ?? [])[0] ?? "";
+        const invocation: Invocation = { process, record, key: "", waiting: 1 };
+        return run.at(invocation, "ack", "acknowledges the message", () =>
+          inner.deleteBatch(receipts),
+        );
+      },
+    };
+  }
+
+  /** The ledger, whose commits are points. */
+  #ledger(process: SimProcess): Ledger {
+    const { run, ports, ledger, caller } = this.#stage;
+    const service = { name: "ledger", downUntil: 0 };
+    const inner = createSimLedger(ports, process, ledger, { service, time: "done", caller });
+    const at = <T>(commits: readonly { readonly key: string }[], work: () => Promise<T>) => {
+      const record = ports.names.ofKey(commits[0]?.key ?? "");
+      const invocation: Invocation = { process, record, key: "", waiting: 1 };
+      return run.at(invocation, "commit", "commits", work);
+    };
+    return {
+      ...inner,
+      commit: (scope, commits) => at(commits, () => inner.commit(scope, commits)),
+      commitDirect: (scope, commits) => at(commits, () => inner.commitDirect(scope, commits)),
+    };
+  }
+}

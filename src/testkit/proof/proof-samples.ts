@@ -1,0 +1,159 @@
+// Proof samples: the records that a handler is proved on, as messages of a queue.
+//   A1. A sample has one body, whatever run it takes part in, so that its key is the same in all.
+
+import type { JsonObject } from "../../core/encoding/canonical-json.ts";
+import { md5Hex } from "../../core/encoding/hash.ts";
+import { TidegateError } from "../../core/errors.ts";
+import { decodeS3Record } from "../../core/events/decode/s3-notification.ts";
+import { buildEnvelope, envelopeKey } from "../../core/events/envelope.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { recordKey } from "../../ledger/record-key.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+
+/** An object of the pipeline's bucket. */
+export interface ObjectSample {
+  readonly key: string;
+  readonly body: string | Uint8Array;
+}
+
+/** A message of a producer. */
+export interface MessageSample {
+  readonly payload: JsonObject;
+  readonly dedupeKey?: string;
+  /** `<org>.<domain>.<pipeline>`. */
+  readonly source?: string;
+  readonly eventTime?: string;
+}
+
+export type ProofSample = ObjectSample | MessageSample;
+
+/** A sample as the world knows it. */
+export interface ProofRecord {
+  /** What the simulated queue calls it. */
+  readonly name: string;
+  /** What people call it. */
+  readonly title: string;
+  readonly body: string;
+  /** `context.key` of its handler. */
+  readonly identity: string;
+  /** What else names this record and no other. */
+  readonly otherKeys: readonly string[];
+  readonly group: string;
+}
+
+export interface ProofInput {
+  readonly records: readonly ProofRecord[];
+  readonly objects: ObjectSource;
+}
+
+const SOURCE = "sample.of.proof";
+const EVENT_TIME = "2030-01-01T00:00:00.000Z";
+const BUCKET = "samples";
+
+export function proofInput(pipeline: Pipeline, samples: readonly ProofSample[]): ProofInput {
+  const objects = new Map<string, Uint8Array>();
+  const { carries, bucket, prefix } = pipeline.source;
+  const records = samples.map((sample, at) => {
+    if (carries === "messages") {
+      if (!("payload" in sample)) refuse("takes messages, so that its samples are { payload }");
+      return messageRecord(sample, at + 1);
+    }
+    if (!("body" in sample)) refuse("takes objects, so that its samples are { key, body }");
+    const key = sample.key.startsWith(prefix) ? sample.key : `${prefix}${sample.key}`;
+    const { body } = sample;
+    const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    const record = objectRecord({ key, bytes, at: at + 1, bucket: bucket ?? BUCKET });
+    objects.set(`${key} v${at + 1}`, bytes); // A1
+    return record;
+  });
+  const scope = { pipeline: pipeline.name, generation: pipeline.generation };
+  const known = records.map((record) => {
+    const { otherKeys, identity } = record;
+    return { ...record, otherKeys: [...otherKeys, recordKey(scope, identity)] };
+  });
+  return { records: known, objects: objectsOf(objects) };
+}
+
+function refuse(reason: string): never {
+  throw new TidegateError("TG_CONFIG_INVALID", `the pipeline ${reason}`);
+}
+
+function messageRecord(sample: MessageSample, at: number): ProofRecord {
+  const { payload, dedupeKey = `sample-${at}`, source = SOURCE, eventTime = EVENT_TIME } = sample;
+  const built = buildEnvelope({ source, dedupeKey, eventTime, payload });
+  if (built.kind === "invalid") {
+    const told = built.problems.map(({ path, reason }) => `${path} ${reason}`).join("; ");
+    throw new TidegateError("TG_CONFIG_INVALID", `sample ${at} is no message: ${told}`);
+  }
+  return {
+    name: dedupeKey,
+    title: dedupeKey,
+    body: built.value.body,
+    identity: envelopeKey(source, dedupeKey),
+    otherKeys: [built.value.envelope.event_id, ...(isTelling(dedupeKey) ? [dedupeKey] : [])],
+    group: "samples",
+  };
+}
+
+/** A key such as "7" is in many texts that are not about it. */
+const TELLING_CHARS_MIN = 6;
+
+function isTelling(key: string): boolean {
+  return key.length >= TELLING_CHARS_MIN;
+}
+
+interface SampleObject {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly at: number;
+  readonly bucket: string;
+}
+
+function objectRecord({ key, bytes, at, bucket }: SampleObject): ProofRecord {
+  const name = `sample-${at}`;
+  const sequencer = (0x1000_0000 + at).toString(16).toUpperCase();
+  const record = {
+    eventVersion: "2.1",
+    eventSource: "aws:s3",
+    awsRegion: "us-east-1",
+    eventTime: EVENT_TIME,
+    eventName: "ObjectCreated:Put",
+    responseElements: { "x-amz-request-id": name },
+    s3: {
+      bucket: { name: bucket },
+      object: {
+        key: encodeURIComponent(key).replaceAll("%20", "+"),
+        sequencer,
+        size: bytes.byteLength,
+        eTag: md5Hex(bytes),
+        versionId: `v${at}`,
+      },
+    },
+  };
+  const decoded = decodeS3Record(record as never, "", null);
+  if (decoded.kind !== "event") refuse(`has a sample whose key ${key} S3 would not take`);
+  const identity = decoded.event.event_key;
+  const body = JSON.stringify({ Records: [record] });
+  return { name, title: key, body, identity, otherKeys: [], group: "samples" };
+}
+
+function objectsOf(objects: ReadonlyMap<string, Uint8Array>): ObjectSource {
+  return {
+    async open({ key, versionId }: ObjectPin): Promise<OpenedObject> {
+      const bytes = objects.get(`${key} ${versionId}`);
+      if (bytes === undefined) return { kind: "missing" };
+      return {
+        kind: "opened",
+        etag: md5Hex(bytes),
+        lastModified: null,
+        bytes: {
+          size: bytes.byteLength,
+          async *stream() {
+            yield bytes;
+          },
+          range: async (start, end) => bytes.slice(start, end),
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,245 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Broker } from "../../../src/broker/engine/broker.ts";
+import type { CloudInit } from "../../../src/cloud/setup/cloud-setup.ts";
+import { type Cloud, startCloud } from "../../../src/cloud/start-cloud.ts";
+
+const EXAMPLE = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../../../examples/cloud.json"), "utf8"),
+) as CloudInit;
+const ARN = "arn:aws:sqs:us-east-1:000000000000:";
+
+let data: string;
+const clouds: Cloud[] = [];
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), "tidegate-init-"));
+});
+afterEach(async () => {
+  for (const cloud of clouds.splice(0)) await cloud.close();
+  rmSync(data, { recursive: true, force: true });
+});
+
+async function start(init?: CloudInit): Promise<Cloud> {
+  const cloud = await startCloud({ data, ...(init === undefined ? {} : { init }) });
+  clouds.push(cloud);
+  return cloud;
+}
+
+async function stop(cloud: Cloud): Promise<void> {
+  await cloud.close();
+  clouds.splice(clouds.indexOf(cloud), 1);
+}
+
+/** Everything there is, as the broker tells it. */
+async function picture({ broker }: Cloud) {
+  const { names } = await take(broker.submit("listQueues", { prefix: "", page: null }));
+  const queues = await Promise.all(
+    names.map((queue) => take(broker.submit("getQueueAttributes", { queue, names: ["All"] }))),
+  );
+  const all = { topic: null, token: null };
+  const { subscriptions } = await take(broker.submit("listSubscriptions", all));
+  const details = await Promise.all(
+    subscriptions.map(({ arn }) => {
+      const subscription = arn.slice(arn.lastIndexOf(":") + 1);
+      return take(broker.submit("getSubscriptionAttributes", { subscription }));
+    }),
+  );
+  const topics = await take(broker.submit("listTopics", { token: null }));
+  const page = { prefix: "", after: "", limit: 100 };
+  const buckets = await take(broker.submit("listBuckets", page));
+  return { names, queues, subscriptions, details, topics, buckets };
+}
+
+async function take<T>(
+  pending: Promise<{ ok: true; value: T } | { ok: false; fault: { message: string } }>,
+): Promise<T> {
+  const outcome = await pending;
+  if (!outcome.ok) throw new Error(outcome.fault.message);
+  return outcome.value;
+}
+
+function attributesOf(broker: Broker, queue: string) {
+  return take(broker.submit("getQueueAttributes", { queue, names: ["All"] }));
+}
+
+describe("a set-up", () => {
+  test("makes all that the example says", async () => {
+    const cloud = await start(EXAMPLE);
+    const { names, subscriptions, topics, buckets } = await picture(cloud);
+    expect(names).toEqual(["audit", "audit-dead", "ledger.fifo", "orders", "orders-dead"]);
+    expect(topics.names).toEqual(["bookings.fifo", "uploads"]);
+    expect(subscriptions.map(({ endpoint, pending }) => [endpoint, pending])).toEqual([
+      [`${ARN}orders`, false],
+      [`${ARN}audit`, false],
+      [`${ARN}ledger.fifo`, false],
+    ]);
+    expect(buckets).toMatchObject({
+      value: { buckets: [{ name: "landing", versioning: "Enabled" }] },
+    });
+    const { attributes } = await attributesOf(cloud.broker, "orders");
+    expect(attributes).toMatchObject({ VisibilityTimeout: "60" });
+    expect(JSON.parse(attributes.RedrivePolicy ?? "")).toEqual({
+      deadLetterTargetArn: `${ARN}orders-dead`,
+      maxReceiveCount: 5,
+    });
+  });
+
+  test("applied again changes nothing, whether from the start or in part (A3)", async () => {
+    const { queues: [, ...later] = [], ...rest } = EXAMPLE;
+    const part = { ...rest, queues: later, subscriptions: [] };
+    await stop(await start(part));
+    const whole = await start(EXAMPLE);
+    const before = await picture(whole);
+    await stop(whole);
+    const again = await start(EXAMPLE);
+    const after = await picture(again);
+    // A test event for each new target is all that a first run sends.
+    expect(after).toEqual(before);
+  });
+
+  test("is the same again with values that AWS tells in another form", async () => {
+    const policy = (Sid: object): CloudInit => ({
+      queues: [
+        {
+          name: "q",
+          attributes: {
+            VisibilityTimeout: "030",
+            Policy: { Version: "2012-10-17", Statement: [Sid as { [name: string]: string }] },
+          },
+        },
+      ],
+      topics: [
+        {
+          name: "t",
+          tags: { team: "a" },
+          attributes: {
+            DeliveryPolicy: { http: { defaultHealthyRetryPolicy: { numRetries: 3 } } },
+          },
+        },
+      ],
+      subscriptions: [
+        {
+          topic: "t",
+          endpoint: "http://127.0.0.1:1/",
+          attributes: { DeliveryPolicy: { healthyRetryPolicy: { numRetries: 1 } } },
+        },
+      ],
+    });
+    const common = { Effect: "Allow", Principal: "*", Action: "sqs:SendMessage", Resource: "*" };
+    const first = await start(policy({ Sid: "s", ...common }));
+    const before = await picture(first);
+    await stop(first);
+    expect(await picture(await start(policy({ ...common, Sid: "s" })))).toEqual(before);
+  });
+
+  test("says the same however its policies are ordered", async () => {
+    const filtered = (filterPolicy: { [name: string]: string[] }): CloudInit => ({
+      queues: [{ name: "q" }],
+      topics: [{ name: "t" }],
+      subscriptions: [{ topic: "t", queue: "q", filterPolicy }],
+    });
+    await stop(await start(filtered({ a: ["1"], b: ["2"] })));
+    await start(filtered({ b: ["2"], a: ["1"] }));
+  });
+
+  test.each<[string, CloudInit, string]>([
+    [
+      "an attribute",
+      { queues: [{ name: "q", attributes: { VisibilityTimeout: 31 } }] },
+      'the queue "q" differs: its attribute VisibilityTimeout is "30", not "31"',
+    ],
+    [
+      "a tag",
+      { queues: [{ name: "q", tags: { team: "b" } }] },
+      'the queue "q" differs: its tag team is "a", not "b"',
+    ],
+    [
+      "a topic",
+      { topics: [{ name: "t", attributes: { DisplayName: "other" } }] },
+      'the topic "t" differs: its attribute DisplayName is',
+    ],
+    [
+      "a subscription",
+      {
+        queues: [{ name: "q" }],
+        topics: [{ name: "t" }],
+        subscriptions: [{ topic: "t", queue: "q", raw: false }],
+      },
+      'the subscription of "q" to "t" differs: its attribute RawMessageDelivery is "true"',
+    ],
+    [
+      "versioning",
+      { buckets: [{ name: "landing", versioning: "Suspended" }] },
+      "it is Enabled, not Suspended",
+    ],
+    [
+      "notifications",
+      {
+        queues: [{ name: "q" }],
+        buckets: [
+          { name: "landing", notifications: [{ queue: "q", events: ["s3:ObjectRemoved:*"] }] },
+        ],
+      },
+      "the bucket has other notifications",
+    ],
+  ])("that disagrees on %s is refused, and nothing changes (A2)", async (_what, other, told) => {
+    const first = await start({
+      queues: [{ name: "q", tags: { team: "a" } }],
+      topics: [{ name: "t" }],
+      subscriptions: [{ topic: "t", queue: "q", raw: true }],
+      buckets: [
+        {
+          name: "landing",
+          versioning: "Enabled",
+          notifications: [{ queue: "q", events: ["s3:ObjectCreated:*"] }],
+        },
+      ],
+    });
+    const before = await picture(first);
+    await stop(first);
+    const more = { ...other, queues: [{ name: "new" }, ...(other.queues ?? [])] };
+    const refused = expect(start(more)).rejects;
+    await refused.toMatchObject({
+      code: "TG_INIT_CONFLICT",
+      message: expect.stringContaining(told),
+    });
+    expect(await picture(await start())).toEqual(before);
+  });
+
+  test("that the broker would refuse is told as a whole, before a folder is touched (A1)", async () => {
+    const init: CloudInit = {
+      queues: [
+        { name: "q", attributes: { VisibilityTimeout: 99_999 } },
+        { name: "not a name" },
+        { name: "good" },
+      ],
+      topics: [{ name: "t" }],
+      subscriptions: [{ topic: "t", queue: "good", filterPolicy: { a: [{ huh: 1 }] } }],
+      buckets: [{ name: "B!" }],
+    };
+    const failure = await start(init).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "TG_CONFIG_INVALID" });
+    const lines = (failure as Error).message.split("\n").slice(1);
+    expect(lines.map((line) => line.trim().split(" ")[0])).toEqual([
+      "/queues/0",
+      "/queues/1",
+      "/subscriptions/0",
+      "/buckets/0",
+    ]);
+    expect((await picture(await start())).names).toEqual([]);
+  });
+
+  test("with problems of form tells every one with its path", async () => {
+    const init = { queues: [{ name: 1, dlq: 2 }], topic: [] } as unknown as CloudInit;
+    const failure = await start(init).catch((error: Error) => error);
+    expect((failure as Error).message).toMatch(/\/topic [\s\S]*\/queues\/0\/dlq [\s\S]*\/name /);
+  });
+
+  test("is there for the first request", async () => {
+    const cloud = await start(EXAMPLE);
+    const reply = await fetch(`${cloud.endpoint}/_tidegate/queues`);
+    expect(((await reply.json()) as { queues: unknown[] }).queues).toHaveLength(5);
+  });
+});

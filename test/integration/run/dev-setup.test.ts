@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { createBrokerQueue } from "../../../src/cloud/broker-queue.ts";
+import { startCloud } from "../../../src/cloud/start-cloud.ts";
+import { seconds } from "../../../src/core/units.ts";
+import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
+import { devNames, devSetUp } from "../../../src/run/dev/dev-setup.ts";
+
+const handler = () => {};
+
+test("names follow from the pipeline's, in letters that queues take", () => {
+  const named = pipeline({ name: "a.b", source: { bucket: "files", prefix: "in/" }, handler });
+  expect(devNames(named)).toEqual({
+    bucket: "files",
+    topic: "a-b-objects",
+    queue: "a-b-events",
+    deadLetterQueue: "a-b-dead-letters",
+  });
+  const long = pipeline({ name: "x".repeat(128), source: { bucket: "files" }, handler });
+  expect(devNames(long).deadLetterQueue.length).toBeLessThanOrEqual(80);
+});
+
+test("a queue that the pipeline names keeps its name; its dead letters are of its type", () => {
+  const url = "https://sqs.eu-west-1.amazonaws.com/123456789012/orders.fifo";
+  const fifo = pipeline({ name: "orders", source: { queue: url }, handler });
+  expect(devNames(fifo)).toEqual({
+    bucket: null,
+    topic: null,
+    queue: "orders.fifo",
+    deadLetterQueue: "orders-dead-letters.fifo",
+  });
+});
+
+test("a bucket's events in a FIFO queue are refused in a sentence", () => {
+  const wrong = pipeline({ name: "p", source: { bucket: "b", queue: "q.fifo" }, handler });
+  expect(() => devSetUp(wrong)).toThrow("S3 notifies no FIFO queue");
+});
+
+test("receives end far above attempts, and hardly ever where a FIFO group halts", () => {
+  const receives = (spec: { queue: string; attempts?: number; onPoison?: "halt" | "skip" }) => {
+    const { queue, attempts = 7, onPoison = "halt" } = spec;
+    const made = pipeline({ name: "p", source: { queue }, retry: { attempts }, onPoison, handler });
+    return devSetUp(made).queues?.at(-1)?.deadLetter?.maxReceiveCount;
+  };
+  expect(receives({ queue: "q" })).toBe(25);
+  expect(receives({ queue: "q", attempts: 40 })).toBe(80);
+  expect(receives({ queue: "q.fifo" })).toBe(1_000);
+  expect(receives({ queue: "q.fifo", onPoison: "skip" })).toBe(25);
+});
+
+test("the embedded cloud takes the set-up, and a put arrives in the queue", async () => {
+  const made = pipeline({ name: "p", source: { bucket: "files", prefix: "in/" }, handler });
+  await using cloud = await startCloud({ memory: true, init: devSetUp(made) });
+  for (const key of ["in/a.csv", "out/b.csv"]) {
+    const reply = await fetch(`${cloud.endpoint}/files/${key}`, { method: "PUT", body: "x" });
+    expect(reply.status).toBe(200);
+  }
+  const queue = createBrokerQueue(cloud.broker, { queue: "p-events" });
+  const request = { max: 10, waitMs: seconds(0), visibilityMs: seconds(30) };
+  const received = await queue.receive(request, new AbortController().signal);
+  const bodies = received.map(({ body }) => body);
+  expect(bodies.filter((body) => body.includes("in/a.csv"))).toHaveLength(1);
+  expect(bodies.filter((body) => body.includes("out/b.csv"))).toHaveLength(0);
+});

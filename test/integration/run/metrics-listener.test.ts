@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { startMetricsListener } from "../../../src/run/metrics-listener.ts";
+
+function source(ok = { value: true }) {
+  return {
+    metrics: () => ({ text: "up 1\n", type: "text/plain; version=0.0.4" }),
+    health: () => ({ ok: ok.value, facts: { pipeline: "p" } }),
+    onError: () => {},
+  };
+}
+
+test("metrics and health are told on loopback, health as 503 once draining began", async () => {
+  const ok = { value: true };
+  const { origin, close } = await startMetricsListener(source(ok), 0);
+  try {
+    const metrics = await fetch(`${origin}/metrics`);
+    expect(metrics.headers.get("content-type")).toBe("text/plain; version=0.0.4");
+    expect(await metrics.text()).toBe("up 1\n");
+    const health = await fetch(`${origin}/health`);
+    expect([health.status, await health.json()]).toEqual([200, { status: "ok", pipeline: "p" }]);
+    ok.value = false;
+    expect((await fetch(`${origin}/health`)).status).toBe(503);
+    expect((await fetch(`${origin}/other`)).status).toBe(404);
+    expect((await fetch(`${origin}/metrics`, { method: "POST" })).status).toBe(405);
+  } finally {
+    await close();
+  }
+});
+
+test("a port that is taken is told with the flag that chooses another", async () => {
+  const first = await startMetricsListener(source(), 0);
+  try {
+    const { port } = new URL(first.origin);
+    await expect(startMetricsListener(source(), Number(port))).rejects.toMatchObject({
+      code: "TG_PORT_TAKEN",
+      message: expect.stringContaining("--metrics-port"),
+    });
+  } finally {
+    await first.close();
+  }
+});

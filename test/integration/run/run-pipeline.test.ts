@@ -1,0 +1,58 @@
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { createBrokerQueue } from "../../../src/cloud/broker-queue.ts";
+import { startCloud } from "../../../src/cloud/start-cloud.ts";
+import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
+import type { LeaseKeeper } from "../../../src/ports/lease-renewer.ts";
+import type { Queue } from "../../../src/ports/queue-receiver.ts";
+import { fillSettings } from "../../../src/run/config.ts";
+import { runOnSite } from "../../../src/run/run-pipeline.ts";
+
+test("a pipeline whose leases nobody keeps stops by itself, and receives nothing more (G4)", async () => {
+  const cloud = await startCloud({ memory: true, init: { queues: [{ name: "work" }] } });
+  const work = createBrokerQueue(cloud.broker, { queue: "work" });
+  const polls: AbortSignal[] = [];
+  const queue: Queue = {
+    ...work,
+    receive(request, signal) {
+      polls.push(signal);
+      return work.receive(request, signal);
+    },
+  };
+  let endKeeper: (reason: string) => void = () => {};
+  const keeper: LeaseKeeper = {
+    ended: new Promise((resolve) => {
+      endKeeper = resolve;
+    }),
+    hold: (_lease, onLost) => queueMicrotask(() => onLost("the thread died")),
+    attach() {},
+    detach() {},
+    drop() {},
+    alive: () => false,
+    async close() {},
+  };
+  const running = await runOnSite(
+    pipeline({ name: "leases", source: { queue: "work" }, handler() {} }),
+    {
+      ...{ queue, deadLetters: null, objects: null },
+      openKeeper: () => keeper,
+      close: async () => undefined,
+    },
+    { ...fillSettings("run", { metricsPort: 0 }), ledger: "memory:" },
+    { onLogLine() {} },
+  );
+  try {
+    endKeeper("the thread died");
+    expect(await running.failed).toMatchObject({
+      code: "TG_LEASES_UNKEPT",
+      message: expect.stringMatching(/the thread died/),
+    });
+    const [poll, ...others] = polls;
+    expect(others).toEqual([]);
+    if (poll?.aborted === false) await once(poll, "abort");
+    expect(polls).toHaveLength(1);
+  } finally {
+    await running.stop();
+    await cloud.close();
+  }
+});

@@ -1,0 +1,116 @@
+// Chain events: what AWS sends for one put through the whole chain, field by field, and the same
+// set-up for every client that runs it.
+//   C1. The key has everything that is spelled differently on its way: spaces, plus signs, letters
+//       beyond ASCII, and a slash that stays as it is.
+
+import { expect } from "vitest";
+import { REGION } from "./s3-buckets.ts";
+
+export const CHAIN_KEY = "in/a b+c/Größe 1+1.csv"; // C1
+export const CHAIN_KEY_ENCODED = "in/a+b%2Bc/Gr%C3%B6%C3%9Fe+1%2B1.csv";
+export const CHAIN_BODY = "hello";
+export const CHAIN_RULE = "chain";
+export const REQUEST_ID = /^[0-9A-Z]{16}$/;
+export const HOST_ID = /^[A-Za-z0-9+/=]{40,}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** Takes keys below in/, as they are spelled in events. */
+export const CHAIN_FILTER = JSON.stringify({
+  Records: { s3: { object: { key: [{ prefix: "in/" }] } } },
+});
+
+/** What a client was told, and what it got out of both queues. */
+export interface ChainRun {
+  readonly bucket: string;
+  readonly topicArn: string;
+  /** Of the answer to the put, or what they look like, for clients that do not tell them. */
+  readonly requestId: string | RegExp;
+  readonly hostId: string | RegExp;
+  /** Bodies of the queue with raw delivery, and of the one with a filter. */
+  readonly raw: readonly string[];
+  readonly filtered: readonly string[];
+}
+
+/** Holds all of a run against what AWS sends: a test event, then one event for each object. */
+export function checkChain(run: ChainRun): void {
+  const [tested, told, other, ...more] = run.raw.map((body) => JSON.parse(body));
+  expect(tested).toEqual({
+    Service: "Amazon S3",
+    Event: "s3:TestEvent",
+    Time: expect.stringMatching(TIME),
+    Bucket: run.bucket,
+    RequestId: expect.stringMatching(REQUEST_ID),
+    HostId: expect.stringMatching(HOST_ID),
+  });
+  expect(told).toEqual(expectedEvent(run));
+  expect(other.Records[0].s3.object.key).toBe("elsewhere");
+  expect(more).toEqual([]);
+  expect(run.filtered).toHaveLength(1);
+  checkNotification(run);
+}
+
+const exactly = (wanted: string | RegExp): unknown =>
+  typeof wanted === "string" ? wanted : expect.stringMatching(wanted);
+
+function expectedEvent(put: ChainRun): unknown {
+  return {
+    Records: [
+      {
+        eventVersion: "2.6",
+        eventSource: "aws:s3",
+        awsRegion: REGION,
+        eventTime: expect.stringMatching(TIME),
+        eventName: "ObjectCreated:Put",
+        userIdentity: { principalId: expect.stringMatching(/^AWS:AIDA[A-Z2-7]{17}$/) },
+        requestParameters: { sourceIPAddress: "127.0.0.1" },
+        responseElements: {
+          "x-amz-request-id": exactly(put.requestId),
+          "x-amz-id-2": exactly(put.hostId),
+        },
+        s3: {
+          s3SchemaVersion: "1.0",
+          configurationId: CHAIN_RULE,
+          bucket: {
+            name: put.bucket,
+            ownerIdentity: { principalId: expect.stringMatching(/^A[0-9A-F]{13}$/) },
+            arn: `arn:aws:s3:::${put.bucket}`,
+          },
+          object: {
+            key: CHAIN_KEY_ENCODED,
+            size: 5,
+            eTag: "5d41402abc4b2a76b9719d911017c592",
+            sequencer: expect.stringMatching(/^[0-9A-F]{18}$/),
+          },
+        },
+      },
+    ],
+  };
+}
+
+/** The keys of the one notification, in their order, and what each has. */
+function checkNotification(run: ChainRun): void {
+  const notification = JSON.parse(run.filtered[0] ?? "null");
+  expect(Object.keys(notification)).toEqual([
+    "Type",
+    "MessageId",
+    "TopicArn",
+    "Subject",
+    "Message",
+    "Timestamp",
+    "SignatureVersion",
+    "Signature",
+    "SigningCertURL",
+    "UnsubscribeURL",
+  ]);
+  expect(notification).toMatchObject({
+    Type: "Notification",
+    MessageId: expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+    TopicArn: run.topicArn,
+    Subject: "Amazon S3 Notification",
+    Message: run.raw[1],
+    Timestamp: expect.stringMatching(TIME),
+    SignatureVersion: "1",
+    Signature: expect.stringMatching(/^[A-Za-z0-9+/]{300,}=*$/),
+    SigningCertURL: expect.stringMatching(/^http:.+\.pem$/),
+    UnsubscribeURL: expect.stringContaining(`SubscriptionArn=${run.topicArn}:`),
+  });
+}

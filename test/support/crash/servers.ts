@@ -1,0 +1,19 @@
+// Servers a crash run can be pointed at: ours, and the stand-in that the harness is tried on.
+
+import { fileURLToPath } from "node:url";
+
+const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export const SERVER_ARGS = {
+  tidegate: () => (folder: string) => [
+    file("../../../src/cli/main.ts"),
+    "up",
+    "--port",
+    "0",
+    "--data",
+    folder,
+  ],
+  "stand-in": (flaw: string) => (folder: string) => [file("./stand-in.ts"), folder, flaw],
+} as const satisfies Record<string, (flaw: string) => (folder: string) => string[]>;
+
+export type ServerKind = keyof typeof SERVER_ARGS;

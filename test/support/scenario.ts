@@ -1,0 +1,57 @@
+// A scenario: the smallest world in which something once went wrong, written by hand in virtual
+// time. The simulator found each of them; these tests keep them found.
+
+import { afterPromiseJobs } from "../../src/platform/system-turn.ts";
+import { CHECKERS } from "../../src/sim/checkers/all-checkers.ts";
+import type { Violation } from "../../src/sim/checkers/checker.ts";
+import type { CallFaultKind } from "../../src/sim/faults/call-faults.ts";
+import { NO_FAULTS } from "../../src/sim/faults/fault-mix.ts";
+import type { HistoryEvent } from "../../src/sim/history.ts";
+import { PLAIN_TOPOLOGY, type Topology } from "../../src/sim/topology.ts";
+import type { HandlerPlan, Item } from "../../src/sim/workload.ts";
+import { createWorld, type World } from "../../src/sim/world.ts";
+
+export interface Scenario {
+  readonly topology?: Partial<Topology>;
+  readonly items: readonly Item[];
+  /** Faults of calls, by id. */
+  readonly faults?: Readonly<Record<string, CallFaultKind>>;
+  /** What else happens, and when. */
+  readonly script?: (world: World) => void;
+}
+
+const FAULTY_MS = 180_000;
+
+export async function play(
+  scenario: Scenario,
+): Promise<{ violations: Violation[]; events: readonly HistoryEvent[] }> {
+  const { items, faults = {}, script } = scenario;
+  const world = await createWorld({
+    seed: 1,
+    topology: { ...PLAIN_TOPOLOGY, ...scenario.topology },
+    mix: NO_FAULTS,
+    faultyMs: FAULTY_MS,
+    items,
+    planned: new Map(Object.entries(faults)),
+    drain: afterPromiseJobs,
+  });
+  script?.(world);
+  await world.run();
+  const { events, facts } = world;
+  return { events, violations: CHECKERS.flatMap((checker) => checker.check(events, facts)) };
+}
+
+/** A record that comes at `atMs`; quick and good unless said. */
+export function item(
+  name: string,
+  atMs: number,
+  more: Partial<Omit<Item, "plan">> & { readonly plan?: Partial<HandlerPlan> } = {},
+): Item {
+  const plan = { durationMs: 5, failures: 0, poison: false, hanging: false, ...more.plan };
+  return { name, atMs, producer: 1, group: "g1", change: "put", lateMs: 0, ...more, plan };
+}
+
+/** The names of what happened to a record, in order. */
+export function lifeOf(events: readonly HistoryEvent[], name: string): string[] {
+  return events.filter((event) => "name" in event && event.name === name).map(({ kind }) => kind);
+}

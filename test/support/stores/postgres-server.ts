@@ -1,0 +1,66 @@
+// A real PostgreSQL server for tests and benchmarks: Debian's binaries, a temporary folder, a free
+// port of 127.0.0.1. The server refuses to run as root, so root starts it as the user `postgres`.
+
+import { spawnSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../../../scripts/free-port.ts";
+
+const ROOT = "/usr/lib/postgresql";
+
+export interface PostgresServer {
+  /** With an empty database `ledger`. */
+  readonly url: string;
+  stop(): void;
+}
+
+function binaries(): string | null {
+  if (!existsSync(ROOT)) return null;
+  const versions = readdirSync(ROOT).sort((a, b) => Number(b) - Number(a));
+  const found = versions.find((version) => existsSync(join(ROOT, version, "bin", "initdb")));
+  return found === undefined ? null : join(ROOT, found, "bin");
+}
+
+/** The user id that runs the server: `postgres` for root, else our own (null). */
+function serverUser(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  const id = (flag: string) => Number(spawnSync("id", [flag, "postgres"]).stdout.toString().trim());
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+/** Starts a server, or tells why there is none. */
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer | { readonly missing: string }> {
+  const bin = binaries();
+  if (bin === null) return { missing: `${ROOT} holds no server (install postgresql)` };
+  const user = serverUser();
+  if (user !== null && !(user.uid > 0)) return { missing: "there is no user `postgres` to run it" };
+  const folder = mkdtempSync(join(tmpdir(), "tidegate-postgres-"));
+  chmodSync(folder, 0o700);
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  const run = (program: string, args: readonly string[]) => {
+    const options = { cwd: folder, stdio: "ignore" as const, ...(user ?? {}) };
+    const { status, error } = spawnSync(join(bin, program), args, options);
+    if (status !== 0) throw new Error(`${program} ended with ${status ?? error}`);
+  };
+  const data = join(folder, "data");
+  const port = await freePort();
+  run("initdb", ["-D", data, "-U", "tidegate", "-A", "trust", "--no-sync", "-E", "UTF8"]);
+  const given = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+  const options = ["-h 127.0.0.1", `-p ${port}`, `-k ${folder}`, ...given].join(" ");
+  run("pg_ctl", ["-D", data, "-w", "-l", join(folder, "log"), "-o", options, "start"]);
+  const at = ["-h", "127.0.0.1", "-p", String(port), "-U", "tidegate"];
+  run("createdb", [...at, "ledger"]);
+  let stopped = false;
+  return {
+    url: `postgres://tidegate@127.0.0.1:${port}/ledger`,
+    stop() {
+      if (stopped) return;
+      stopped = true;
+      run("pg_ctl", ["-D", data, "-w", "-m", "immediate", "stop"]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
