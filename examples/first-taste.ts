@@ -1,5 +1,5 @@
 import { CreateQueueCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { startCloud } from "tidegate/broker";
+import { startCloud } from "tidegate/cloud";
 
 await using cloud = await startCloud({ memory: true, clock: "virtual" });
 const sqs = new SQSClient({

@@ -1,9 +1,9 @@
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { startCloud } from "tidegate/broker";
+import { startCloud } from "tidegate/cloud";
 
 await using cloud = await startCloud({
   memory: true,
-  init: { queues: [{ name: "orders" }] },
+  setup: { queues: [{ name: "orders" }] },
   faults: [
     {
       kind: "drop-acknowledgement",

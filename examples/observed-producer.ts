@@ -1,6 +1,6 @@
 import { CreateQueueCommand, ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { createSqsQueue } from "tidegate/aws/sqs-queue";
-import { startCloud } from "tidegate/broker";
+import { createSqsQueue } from "tidegate/aws/sqs";
+import { startCloud } from "tidegate/cloud";
 import { systemPorts } from "tidegate/platform";
 import { createProducer, PRODUCER_METRICS } from "tidegate/produce";
 import { createMemoryOutbox } from "tidegate/stores/memory";

@@ -1,6 +1,6 @@
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { createSqsQueue } from "tidegate/aws/sqs-queue";
-import { startCloud } from "tidegate/broker";
+import { createSqsQueue } from "tidegate/aws/sqs";
+import { startCloud } from "tidegate/cloud";
 import { systemPorts } from "tidegate/platform";
 import { createProducer, perEntity } from "tidegate/produce";
 import { createSqliteOutbox } from "tidegate/stores/sqlite";

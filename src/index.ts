@@ -5,7 +5,7 @@ export { type Pipeline, pipeline, tables } from "./ingest/spec/define-pipeline.t
 export { PermanentError, RetryLater } from "./ingest/spec/handler-errors.ts";
 export type {
   HandlerContext,
-  MessageArrival,
-  ObjectArrival,
+  MessageInput,
+  ObjectInput,
   PipelineSpec,
 } from "./ingest/spec/pipeline-spec.ts";

@@ -12,6 +12,7 @@ import { checkLeftovers } from "./tidy/leftovers.ts";
 import { checkMachineTraces } from "./tidy/machine-traces.ts";
 import { checkFileSize, checkFunctionSizes, checkLineLengths } from "./tidy/sizes.ts";
 import { isCode, parse, readRepository, type Violation } from "./tidy/source-file.ts";
+import { checkUniqueExports } from "./tidy/unique-exports.ts";
 
 const root = join(import.meta.dirname, "..");
 const texts = readRepository(root);
@@ -27,6 +28,8 @@ test("the rules see the sources", () => {
 });
 
 test("rooms import only what the table allows", () => expectNone(checkImportTable(files)));
+
+test("a name is exported by one file only", () => expectNone(checkUniqueExports(files)));
 
 test("no file imports itself by way of others", () => expectNone(checkCycles(files)));
 

@@ -4,8 +4,8 @@
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { Consumer, type ConsumerOptions } from "sqs-consumer";
 import { fillSettings } from "../../src/run/config.ts";
-import { openAwsSite } from "../../src/run/open/aws-environment.ts";
-import { runOnSite } from "../../src/run/run-pipeline.ts";
+import { openAwsEnvironment } from "../../src/run/open/aws-environment.ts";
+import { runPipeline } from "../../src/run/run-pipeline.ts";
 import { ledgerUrl } from "../../src/run/start-pipeline.ts";
 import { GatedQueue, type RoundReport, timed } from "./gated-queue.ts";
 import { pipelineOf } from "./workload.ts";
@@ -36,9 +36,9 @@ async function openOurs(config: ConsumerConfig): Promise<Runner> {
   const workload = contestant === "ours-receipt" ? "receipt" : "claim";
   const pipeline = pipelineOf(workload, { queue: queueUrl, concurrency, onHandled });
   const settings = fillSettings("run", { endpoint, data: folder });
-  const site = await openAwsSite(pipeline, settings);
+  const site = await openAwsEnvironment(pipeline, settings);
   const gated = new GatedQueue(site.queue);
-  const running = await runOnSite(
+  const running = await runPipeline(
     pipeline,
     { ...site, queue: gated.queue },
     { ...settings, metricsPort: 0, ledger: ledgerUrl(settings) },

@@ -3,11 +3,11 @@
 import { join } from "node:path";
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
-import { createLeaseKeeper } from "../../src/ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../../src/ingest/running/lease-renewer.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import { fillSettings } from "../../src/run/config.ts";
-import { runOnSite, type Site } from "../../src/run/run-pipeline.ts";
+import { type Environment, runPipeline } from "../../src/run/run-pipeline.ts";
 import { GatedQueue } from "./gated-queue.ts";
 import { bodyOf, pipelineOf, type Workload } from "./workload.ts";
 
@@ -43,18 +43,18 @@ export async function openEmbedded(config: EmbeddedConfig): Promise<Embedded> {
   };
   const pipeline = pipelineOf(workload, { queue: QUEUE, concurrency, onHandled });
   const { name, generation, visibilityMs } = pipeline;
-  const site: Site = {
+  const site: Environment = {
     ...{ queue: gated.queue, deadLetters: null, objects: cloud.objects },
-    openKeeper(ledger, _url, telemetry) {
+    openRenewer(ledger, _url, telemetry) {
       const scope = { pipeline: name, generation };
       const ports = { queue: gated.queue, ledger, scope, clock: systemPorts.clock, telemetry };
-      return createLeaseKeeper(ports, { visibilityMs, leaseMs: visibilityMs });
+      return createLeaseRenewer(ports, { visibilityMs, leaseMs: visibilityMs });
     },
     close: () => cloud.close(),
   };
   const ledger = config.ledger ?? `sqlite:${join(folder, "ledger.db")}`;
   const settings = { ...fillSettings("dev", { data: folder }), metricsPort: 0, ledger };
-  const running = await runOnSite(pipeline, site, settings, { onLogLine: () => {} });
+  const running = await runPipeline(pipeline, site, settings, { onLogLine: () => {} });
   return {
     handled: () => handled,
     round: (count) => gated.round(count),

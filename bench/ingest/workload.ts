@@ -74,7 +74,7 @@ export function pipelineOf(
   const name = `bench-${workload}`;
   if (workload === "objects") {
     return pipeline({
-      ...{ name, concurrency, source: { queue, carries: "objects" }, sink: tables(TABLES) },
+      ...{ name, concurrency, source: { queue, contents: "objects" }, sink: tables(TABLES) },
       handler({ object }, context) {
         onHandled();
         context.upsert("observations", { station: object.key, celsius: object.size ?? 0 });

@@ -2,9 +2,9 @@
 // apart by name, as two copies of the SDK in one process would not know each other's classes.
 
 import { TidegateError } from "../core/errors.ts";
-import { settleFault } from "../core/settle-fault.ts";
+import { settlementFault } from "../core/settle-fault.ts";
 import type { SendOutcome } from "../ports/queue.ts";
-import type { SettleOutcome } from "../ports/queue-receiver.ts";
+import type { SettlementResult } from "../ports/queue-receiver.ts";
 
 /** Passing, whoever's fault AWS says it is. */
 const THROTTLED = /throttl|toomanyrequests|slowdown|overlimit|requestlimit|serviceunavailable/i;
@@ -52,18 +52,18 @@ export function refusedEntry(entry: FailedEntry): SendOutcome {
 }
 
 /** Outcomes of a batch to settle, in the order of its `count` entries, whose ids count from 0. */
-export function settleOutcomes(
+export function settlementResults(
   count: number,
   answer: {
     readonly Successful?: readonly { readonly Id?: string | undefined }[] | undefined;
     readonly Failed?: readonly FailedEntry[] | undefined;
   },
-): SettleOutcome[] {
-  const outcomes = new Map<string | undefined, SettleOutcome>();
+): SettlementResult[] {
+  const outcomes = new Map<string | undefined, SettlementResult>();
   for (const { Id } of answer.Successful ?? []) outcomes.set(Id, { kind: "done" });
   for (const { Id, Code = "Unknown", Message = "" } of answer.Failed ?? []) {
-    outcomes.set(Id, settleFault(Code, Message));
+    outcomes.set(Id, settlementFault(Code, Message));
   }
-  const unanswered: SettleOutcome = { kind: "failed", reason: "the answer does not mention it" };
+  const unanswered: SettlementResult = { kind: "failed", reason: "the answer does not mention it" };
   return Array.from({ length: count }, (_, at) => outcomes.get(String(at)) ?? unanswered);
 }

@@ -16,9 +16,9 @@ import type { HttpHandler, HttpHead } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { brokerOfActions } from "./engine/faulty-broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
-import type { Site } from "./wire/protocol/call.ts";
+import type { ServerContext } from "./wire/protocol/call.ts";
 import { answerJson } from "./wire/protocol/json-protocol.ts";
-import type { S3Site } from "./wire/s3/s3-call.ts";
+import type { S3Context } from "./wire/s3/s3-call.ts";
 import { answerCertificate, isCertificatePath } from "./wire/sns/certificate.ts";
 import { senderIdOf } from "./wire/sqs/sender-id.ts";
 
@@ -28,11 +28,11 @@ export interface BrokerHttpOptions extends AdminOptions {
   /** Host and port of queue URLs for clients that name none; asked for anew each time. */
   readonly hostFallback?: string;
   /** Without it there are no buckets. */
-  readonly s3?: S3Site;
+  readonly s3?: S3Context;
 }
 
 export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): HttpHandler {
-  const site: Site = {
+  const site: ServerContext = {
     broker: brokerOfActions(broker),
     senderId: senderIdOf(broker.account),
     get hostFallback() {

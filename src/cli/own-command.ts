@@ -21,11 +21,11 @@ export function ownCommand(
   if (repository === null) return "npx tidegate";
   if (relative(repository, folder) === "") return "npm run -s tidegate --";
   // The machine's own Node may be too old for the sources; the one that the clone brings is not.
-  const runner = node.startsWith(repository) ? quoted(node) : "node";
-  return `${runner} ${quoted(join(repository, "src/cli/main.ts"))}`;
+  const runner = node.startsWith(repository) ? shellQuoted(node) : "node";
+  return `${runner} ${shellQuoted(join(repository, "src/cli/main.ts"))}`;
 }
 
 /** A path as one word of a shell. */
-export function quoted(path: string): string {
+export function shellQuoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

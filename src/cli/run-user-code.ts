@@ -7,7 +7,11 @@ import { EXIT_FAILED } from "./command.ts";
 import type { Output } from "./screen/output.ts";
 
 /** Whatever `work` gives; if the process ends before it has, that is a failure (J1). */
-export async function judge<T>(file: string, out: Output, work: () => Promise<T>): Promise<T> {
+export async function runUserCode<T>(
+  file: string,
+  out: Output,
+  work: () => Promise<T>,
+): Promise<T> {
   const onExit = () => {
     process.exitCode = EXIT_FAILED;
     out.note(`${file} ended the process before the checks were done.`);

@@ -5,7 +5,7 @@
 import type { Broker } from "../broker/engine/broker.ts";
 import type { Fault, FaultName, Outcome } from "../broker/model/fault.ts";
 import type {
-  Delivery as BrokerDelivery,
+  ReceivedCopy as BrokerDelivery,
   MessageAttribute,
   OperationInput,
   OperationName,
@@ -24,7 +24,7 @@ import {
 } from "../core/limits.ts";
 import { parseQueueArn } from "../core/queue-arn.ts";
 import { QUEUE_FACT_ATTRIBUTES, queueFactsOf } from "../core/queue-facts.ts";
-import { settleFault } from "../core/settle-fault.ts";
+import { settlementFault } from "../core/settle-fault.ts";
 import { durationMs } from "../core/units.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import type {
@@ -32,7 +32,7 @@ import type {
   Queue,
   QueueReceiver,
   ReceiveRequest,
-  SettleOutcome,
+  SettlementResult,
 } from "../ports/queue-receiver.ts";
 
 /** Faults of the moment; every other is the caller's. */
@@ -43,7 +43,7 @@ const PASSING: ReadonlySet<FaultName> = new Set<FaultName>([
   "Throttled",
 ]);
 
-const DONE: SettleOutcome = { kind: "done" };
+const DONE: SettlementResult = { kind: "done" };
 
 export interface BrokerQueueOptions {
   /** Its name, or its ARN. */
@@ -181,6 +181,6 @@ function textOf(attributes: Readonly<Record<string, MessageAttribute>>): Record<
   return Object.fromEntries(text.map(([name, { value }]) => [name, value]));
 }
 
-function settleOutcomeOf(fault: Fault | null): SettleOutcome {
-  return fault === null ? DONE : settleFault(fault.name, fault.message);
+function settleOutcomeOf(fault: Fault | null): SettlementResult {
+  return fault === null ? DONE : settlementFault(fault.name, fault.message);
 }

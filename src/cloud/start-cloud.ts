@@ -7,7 +7,7 @@
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
-import { disturbedBroker } from "../broker/engine/faulty-broker.ts";
+import { createFaultyBroker } from "../broker/engine/faulty-broker.ts";
 import { createBrokerHttp, wantsStream } from "../broker/http.ts";
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -27,7 +27,7 @@ import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createSqliteBrokerStore } from "../stores/sqlite/broker/broker-store.ts";
 import { createBrokerObjects } from "./broker-objects.ts";
 import { createGate } from "./request-gate.ts";
-import type { CloudInit } from "./setup/cloud-setup.ts";
+import type { CloudSetup } from "./setup/cloud-setup.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
 const PORT_MAX = 65_535;
@@ -59,7 +59,7 @@ export interface CloudOptions {
    * Queues, topics, subscriptions and buckets to begin with. Checked as a whole, done before the
    * first request is answered, and left alone where it is there already.
    */
-  readonly init?: CloudInit;
+  readonly setup?: CloudSetup;
   /** Faults to begin with; `/_tidegate/faults` changes them. Names need not exist yet. */
   readonly faults?: readonly FaultSpec[];
   /** What `/_tidegate/health` tells. */
@@ -92,7 +92,8 @@ export function startCloud(options?: CloudOptions): Promise<Cloud>;
 export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   checkOptions(options);
   const faults = await faultsOf(options);
-  const setUp = options.init === undefined ? null : await prepareSetUp(options.init, options);
+  const applyPrepared =
+    options.setup === undefined ? null : await scheduleSetup(options.setup, options);
   const { host = "127.0.0.1", port = 0 } = options;
   const onError = options.onError ?? ((error: unknown) => console.error(error));
   const store = openStore(options);
@@ -103,7 +104,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const virtualClock = options.clock === "virtual" ? virtualClockFor(() => broker) : undefined;
     const clock = virtualClock ?? systemClock;
     if (options.data !== undefined) checkBlobFolder(options.data);
-    broker = disturbedBroker(await openBroker(store, clock, options, onError));
+    broker = createFaultyBroker(await openBroker(store, clock, options, onError));
     blobs = await openBlobs(options, onError);
     const s3 = s3SiteOf(blobs, clock, options);
     const { version } = options;
@@ -128,7 +129,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const chosenPort = await listener.listen(port, host);
     const endpoint = endpointOf(host, chosenPort);
     where.endpoint = endpoint;
-    await setUp?.(endpoint, broker); // G3
+    await applyPrepared?.(endpoint, broker); // G3
     for (const spec of faults) broker.faults.put(spec);
     gate.open();
     void blobs.sweep((blob) => store.objects.hasBlob(blob)).catch(onError);
@@ -142,12 +143,12 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
 }
 
 /** Checks a set-up and gives what does it. Its code is loaded only where there is one. */
-async function prepareSetUp(given: CloudInit, options: CloudOptions) {
-  const { initSite, prepareInit } = await import("./setup/prepare-setup.ts");
-  const { applyInit } = await import("./setup/apply-setup.ts");
-  const init = await prepareInit(given, settingsOf(options));
+async function scheduleSetup(given: CloudSetup, options: CloudOptions) {
+  const { setupContext, prepareSetup } = await import("./setup/prepare-setup.ts");
+  const { applySetup } = await import("./setup/apply-setup.ts");
+  const setup = await prepareSetup(given, settingsOf(options));
   return (endpoint: string, broker: Broker) =>
-    applyInit(init, initSite(settingsOf(options), endpoint), broker);
+    applySetup(setup, setupContext(settingsOf(options), endpoint), broker);
 }
 
 function openBlobs(

@@ -7,15 +7,15 @@
 export const ERROR_CODES = {
   TG_CONFIG_INVALID: {
     retry: "never",
-    hint: "Run the command with --help to see what it takes.",
+    hint: "Run the command with --help to see its flags and arguments.",
   },
   TG_PIPELINE_INVALID: {
     retry: "never",
-    hint: "Mend the pipeline file and start again; nothing was opened.",
+    hint: "Fix the pipeline file and start again; nothing was opened.",
   },
   TG_VALUE_INVALID: {
     retry: "never",
-    hint: "Mend the value named in the message; nothing was written.",
+    hint: "Fix the value named in the message; nothing was written.",
   },
   TG_STORE_LOCKED: {
     retry: "later",
@@ -23,75 +23,75 @@ export const ERROR_CODES = {
   },
   TG_STORE_CORRUPT: {
     retry: "never",
-    hint: "Nothing was changed. Restore what it names from a copy, or start with another --data folder.",
+    hint: "Nothing was changed. Restore the named file from a backup, or start with another --data folder.",
   },
   TG_STORE_NEWER: {
     retry: "never",
-    hint: "This data was written by a newer Tidegate; start it with that version or a later one.",
+    hint: "A newer version of Tidegate wrote this data; start it with that version or a later one.",
   },
   TG_STORE_UNAVAILABLE: {
     retry: "later",
-    hint: "Check that the disk has room and may be written to; requests are refused until it does.",
+    hint: "Check free disk space and write permissions; requests are rejected until the store recovers.",
   },
   TG_LEDGER_UNAVAILABLE: {
     retry: "later",
-    hint: "Deliveries stay queued; check that the ledger's store runs and may be written to.",
+    hint: "Messages stay in the queue; check that the ledger database is running and writable.",
   },
   TG_OUTBOX_UNAVAILABLE: {
     retry: "later",
-    hint: "Send the event again once the outbox's store runs and may be written to; it is sent once.",
+    hint: "Check that the outbox database is running and writable, then send the event again; it is sent once.",
   },
   TG_DEDUPE_KEY_REUSED: {
     retry: "never",
-    hint: "Give every event a dedupe_key of its own; nothing of this one was sent.",
+    hint: "Give every event its own dedupe_key; this event was not sent.",
   },
   TG_QUEUE_UNAVAILABLE: {
     retry: "later",
-    hint: "Nothing is lost: registered events wait to be sent once, received messages come back.",
+    hint: "Nothing is lost: registered events are sent later, received messages are redelivered.",
   },
   TG_QUEUE_REFUSED: {
     retry: "never",
-    hint: "Check that the queue or topic exists and that you may use it; what was registered waits.",
+    hint: "Check that the queue or topic exists and that you have permission to use it; registered events stay in the outbox.",
   },
   TG_MESSAGE_REFUSED: {
     retry: "never",
-    hint: "The queue takes no such message; mend the event and send it again under the same key.",
+    hint: "The queue rejects this message; fix the event and send it again under the same key.",
   },
   TG_OBJECTS_UNAVAILABLE: {
     retry: "later",
-    hint: "Check that the bucket exists and may be used; nothing was sent or committed.",
+    hint: "Check that the bucket exists and is accessible; nothing was sent or committed.",
   },
   TG_OBJECT_UNREADABLE: {
     retry: "never",
-    hint: "Mend the object and put it again; docs/reference/formats.md says what can be read.",
+    hint: "Fix the object and upload it again; docs/reference/formats.md lists the supported formats.",
   },
   TG_SINK_REFUSED: {
     retry: "never",
-    hint: "Ledger and sink were left as they were; mend the statement or the row it writes.",
+    hint: "Ledger and sink are unchanged; fix the row or the statement that writes it.",
   },
   TG_SINK_UNAVAILABLE: {
     retry: "later",
-    hint: "Deliveries stay queued; check that the sink's database runs and has room to write.",
+    hint: "Messages stay in the queue; check that the sink database is running and has disk space.",
   },
-  TG_PORT_TAKEN: {
+  TG_PORT_IN_USE: {
     retry: "later",
     hint: "Choose another --port, or --port 0 for a free one.",
   },
-  TG_ANSWER_DROPPED: {
+  TG_RESPONSE_DROPPED: {
     retry: "later",
-    hint: "What was asked for was done; a fault that you asked for kept the answer back.",
+    hint: "The request succeeded; an injected fault dropped the response.",
   },
-  TG_INIT_CONFLICT: {
+  TG_SETUP_CONFLICT: {
     retry: "never",
-    hint: "What is there was left as it is. Change the set-up file, or delete what it disagrees with.",
+    hint: "Existing resources are unchanged. Change the setup file, or delete the resource it conflicts with.",
   },
-  TG_LEASES_UNKEPT: {
+  TG_LEASE_RENEWAL_STOPPED: {
     retry: "later",
-    hint: "Start it again: nothing is lost, and what was in hand is delivered again.",
+    hint: "Start the pipeline again; nothing is lost, and messages in flight are redelivered.",
   },
   TG_CLOSED: {
     retry: "never",
-    hint: "The part was used after it had been closed.",
+    hint: "Do not use an object after closing it.",
   },
 } as const satisfies Record<`TG_${string}`, { retry: "never" | "later"; hint: string }>;
 

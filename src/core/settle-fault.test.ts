@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { settleFault } from "./settle-fault.ts";
+import { settlementFault } from "./settle-fault.ts";
 
 const invalid = (parameter: string, reason: string) =>
   `Value AQEB== for parameter ${parameter} is invalid. Reason: ${reason}`;
@@ -14,7 +14,7 @@ test.each([
     invalid("ReceiptHandle", "Message does not exist or is not available for visibility timeout"),
   ],
 ])("%s: %s, says that the receipt is gone", (code, message) => {
-  expect(settleFault(code, message).kind).toBe("gone");
+  expect(settlementFault(code, message).kind).toBe("gone");
 });
 
 test.each([
@@ -22,12 +22,12 @@ test.each([
   ["InternalError", "We encountered an internal error."],
   ["Unknown", ""],
 ])("%s: %s, leaves the receipt as it is", (code, message) => {
-  expect(settleFault(code, message).kind).toBe("failed");
+  expect(settlementFault(code, message).kind).toBe("failed");
 });
 
 test("a reason tells the code and why, without the receipt", () => {
   const message = invalid("ReceiptHandle", "The receipt handle has expired.");
-  expect(settleFault("InvalidParameterValue", message).reason).toBe(
+  expect(settlementFault("InvalidParameterValue", message).reason).toBe(
     "InvalidParameterValue: The receipt handle has expired.",
   );
 });

@@ -6,12 +6,12 @@ const RECEIPT_IS_DEAD = /(^|\.)(ReceiptHandleIsInvalid|MessageNotInflight)$/;
 const ABOUT_THE_RECEIPT = /for parameter ReceiptHandle is invalid/;
 const REASON = /Reason: (.+)$/s;
 
-export interface SettleFault {
+export interface SettlementFault {
   readonly kind: "gone" | "failed";
   readonly reason: string;
 }
 
-export function settleFault(code: string, message: string): SettleFault {
+export function settlementFault(code: string, message: string): SettlementFault {
   const dead = RECEIPT_IS_DEAD.test(code) || ABOUT_THE_RECEIPT.test(message);
   // The text before the reason repeats the receipt, which is long and of no use to a reader.
   const reason = REASON.exec(message)?.[1] ?? message;

@@ -19,22 +19,22 @@ import { msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
 import { busyDelayMs } from "./policy/retry.ts";
-import type { Hold } from "./running/in-flight-delivery.ts";
-import type { Lanes } from "./running/keyed-pool.ts";
+import type { InFlightDelivery } from "./running/in-flight-delivery.ts";
+import type { KeyedPool } from "./running/keyed-pool.ts";
 import type { WatermarkTracker } from "./running/watermark-tracker.ts";
 import type { Claim, Claimed, ClaimStage } from "./stages/claim.ts";
-import type { CommitStage, Sealed } from "./stages/commit.ts";
+import type { CommitOutcome, CommitStage } from "./stages/commit.ts";
 import type { DecodedDelivery, WorkRecord } from "./stages/decode.ts";
 import type { FailStage } from "./stages/fail.ts";
 import type { HandleStage } from "./stages/handle.ts";
-import { NOT_RUN, type Outcome, settlementOf } from "./stages/outcome.ts";
+import { NOT_RUN, type RecordOutcome, settlementOf } from "./stages/outcome.ts";
 import type { Settlement } from "./stages/settle.ts";
 import type { Tally } from "./telemetry/tally.ts";
 
 export interface Stages {
-  readonly decode: (hold: Hold) => DecodedDelivery;
+  readonly decode: (hold: InFlightDelivery) => DecodedDelivery;
   /** The lane in which a record waits for its turn. */
-  readonly laneOf: (record: WorkRecord, hold: Hold) => string;
+  readonly laneOf: (record: WorkRecord, hold: InFlightDelivery) => string;
   readonly claim: ClaimStage;
   readonly handle: HandleStage;
   readonly commit: CommitStage;
@@ -47,18 +47,22 @@ export interface Stages {
   readonly halting: boolean;
   readonly attemptsMax: number;
   /** Hears of every outcome, once. */
-  readonly onOutcome: (record: WorkRecord, outcome: Outcome, hold: Hold) => void;
+  readonly onOutcome: (record: WorkRecord, outcome: RecordOutcome, hold: InFlightDelivery) => void;
 }
 
 /** Takes a delivery through all stages, to what the queue is to be told of it. */
-export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<Settlement> {
+export function runDelivery(
+  stages: Stages,
+  lanes: KeyedPool,
+  hold: InFlightDelivery,
+): Promise<Settlement> {
   const { records, ignored, trace } = stages.decode(hold);
   hold.trace = trace;
   stages.tally.decoded(hold, ignored);
   if (records.length === 0) return Promise.resolve(settlementOf([]));
   return new Promise((resolve) => {
-    const outcomes: Outcome[] = [];
-    const tell = (record: WorkRecord, outcome: Outcome) => {
+    const outcomes: RecordOutcome[] = [];
+    const tell = (record: WorkRecord, outcome: RecordOutcome) => {
       stages.tally.outcome(record, outcome, hold);
       stages.onOutcome(record, outcome, hold);
       outcomes.push(outcome);
@@ -82,7 +86,11 @@ export function runDelivery(stages: Stages, lanes: Lanes, hold: Hold): Promise<S
 }
 
 /** Takes one record through claim, handle and commit (P3). */
-async function runRecord(stages: Stages, record: WorkRecord, hold: Hold): Promise<Outcome> {
+async function runRecord(
+  stages: Stages,
+  record: WorkRecord,
+  hold: InFlightDelivery,
+): Promise<RecordOutcome> {
   if (!hold.alive()) return { kind: "lost" };
   let claimed: Claimed;
   const askedAt = stages.clock.now();
@@ -104,8 +112,8 @@ async function runClaimed(
   stages: Stages,
   record: WorkRecord,
   claim: Claim,
-  hold: Hold,
-): Promise<Outcome> {
+  hold: InFlightDelivery,
+): Promise<RecordOutcome> {
   const { fail, watermark, tally } = stages;
   const onSealing = () => stages.claim.letGo(record, claim, hold);
   if (claim.attempt > stages.attemptsMax) {
@@ -150,9 +158,9 @@ function sealedOutcome(
   stages: Stages,
   record: WorkRecord,
   claim: Claim,
-  sealed: Sealed,
-  hold: Hold,
-): Promise<Outcome> | Outcome {
+  sealed: CommitOutcome,
+  hold: InFlightDelivery,
+): Promise<RecordOutcome> | RecordOutcome {
   switch (sealed.kind) {
     case "committed":
     case "superseded":
@@ -172,8 +180,8 @@ function refused(
   stages: Stages,
   record: WorkRecord,
   refusal: Exclude<Claimed, { kind: "claimed" }>,
-  hold: Hold,
-): Promise<Outcome> | Outcome {
+  hold: InFlightDelivery,
+): Promise<RecordOutcome> | RecordOutcome {
   const { clock, random } = stages;
   switch (refusal.kind) {
     case "duplicate":

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addMs, epochMs, seconds } from "../core/units.ts";
 import type { RecordState } from "../ports/record.ts";
-import { plainCommit } from "./fast-commit.ts";
+import { fastCommit } from "./fast-commit.ts";
 import type { RecordItem } from "./ledger-calls.ts";
 import { stepCall } from "./record-call.ts";
 import { toColumns } from "./record-columns.ts";
@@ -33,7 +33,7 @@ test("a plain commit writes what the law writes over the claim that it holds", (
       const { digest, detail } = toColumns(law.record);
       const added = encodeEntries(law.entries);
       const { fence: kept } = law.record;
-      expect(plainCommit(item, now)).toEqual({ key, fence: kept, digest, detail, added });
+      expect(fastCommit(item, now)).toEqual({ key, fence: kept, digest, detail, added });
     }),
   );
 });
@@ -42,7 +42,7 @@ test("whatever an object or a sink has a say in, and every other call, is left t
   const plain = commitOf(1, null);
   const object = { bucket: "b", key: "k", sequencer: "01" };
   const writes = [{ statement: "INSERT", params: [] }];
-  expect(plainCommit({ ...plain, object }, T0)).toBeNull();
-  expect(plainCommit({ ...plain, writes }, T0)).toBeNull();
-  expect(plainCommit({ ...plain, call: { call: "release", fence: fenceOf(1) } }, T0)).toBeNull();
+  expect(fastCommit({ ...plain, object }, T0)).toBeNull();
+  expect(fastCommit({ ...plain, writes }, T0)).toBeNull();
+  expect(fastCommit({ ...plain, call: { call: "release", fence: fenceOf(1) } }, T0)).toBeNull();
 });

@@ -7,7 +7,7 @@ import type { Fence, RecordKey } from "../ports/record.ts";
 import type { RecordItem } from "./ledger-calls.ts";
 import { encodeEntries, logEntry } from "./record-log.ts";
 
-export interface PlainCommit {
+export interface FastCommit {
   readonly key: RecordKey;
   readonly fence: Fence;
   readonly digest: string;
@@ -18,7 +18,7 @@ export interface PlainCommit {
 }
 
 /** What to write for an item, or null where the law must be asked. */
-export function plainCommit(item: RecordItem, now: EpochMs): PlainCommit | null {
+export function fastCommit(item: RecordItem, now: EpochMs): FastCommit | null {
   const { key, object, writes, call } = item;
   if (call.call !== "commit" || object !== null || writes.length > 0) return null;
   const { fence, digest, effects } = call;

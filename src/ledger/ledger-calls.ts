@@ -12,7 +12,7 @@ import type {
   DirectResult,
   FailedAttempt,
   FailResult,
-  Held,
+  HeldRecord,
   Lease,
   NoteInput,
   ReleaseResult,
@@ -67,9 +67,9 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
         return { ...itemOf(key, object, call), note };
       });
     },
-    async renew(scope: LedgerScope, held: readonly Held[], leaseMs: DurationMs) {
+    async renew(scope: LedgerScope, held: readonly HeldRecord[], leaseMs: DurationMs) {
       checkLease(leaseMs);
-      return await batch<Held, RenewResult>(scope, held, ({ key, fence }) =>
+      return await batch<HeldRecord, RenewResult>(scope, held, ({ key, fence }) =>
         itemOf(key, null, { call: "renew", fence, leaseMs }),
       );
     },
@@ -98,8 +98,8 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
         const call = { call: "fail", fence, owner, receivedAt, permanent, failure } as const;
         return { ...itemOf(key, null, call), note };
       }),
-    release: (scope: LedgerScope, held: readonly Held[]) =>
-      batch<Held, ReleaseResult>(scope, held, ({ key, fence }) =>
+    release: (scope: LedgerScope, held: readonly HeldRecord[]) =>
+      batch<HeldRecord, ReleaseResult>(scope, held, ({ key, fence }) =>
         itemOf(key, null, { call: "release", fence }),
       ),
     reopen: (scope: LedgerScope, keys: readonly RecordKey[]) =>

@@ -10,16 +10,16 @@ import type {
   RepublishResult,
   SentMark,
 } from "../ports/outbox.ts";
-import { stepRefused, stepRepublish, stepSent, stepSettle } from "./outbox-transitions.ts";
+import { stepDone, stepRefused, stepRepublish, stepSent } from "./outbox-transitions.ts";
 
 /** What becomes of a row; null leaves it as it is. */
-export type RowLaw = (row: OutboxRow | undefined, key: string) => OutboxRow | null;
+export type RowTransition = (row: OutboxRow | undefined, key: string) => OutboxRow | null;
 
 /** Judges the rows of those keys, saves what changed, and gives it; durable when it resolves. */
 export type ChangeRows = (
   target: string,
   keys: readonly string[],
-  law: RowLaw,
+  law: RowTransition,
 ) => Promise<OutboxRow[]>;
 
 export interface OutboxChanges {
@@ -31,7 +31,7 @@ export interface OutboxChanges {
     epoch: number,
     lease: OutboxLease,
   ): Promise<RepublishResult>;
-  settle(target: string, keys: readonly string[]): Promise<void>;
+  markDone(target: string, keys: readonly string[]): Promise<void>;
 }
 
 export function outboxChanges(
@@ -53,12 +53,12 @@ export function outboxChanges(
       );
     },
     async republish(target, key, epoch, lease) {
-      const law: RowLaw = (row) => stepRepublish(row, epoch, lease, now());
+      const law: RowTransition = (row) => stepRepublish(row, epoch, lease, now());
       const [row] = await change(target, [key], law);
       return row === undefined ? { kind: "fenced" } : { kind: "taken", row };
     },
-    async settle(target, keys) {
-      await change(target, [...new Set(keys)], stepSettle);
+    async markDone(target, keys) {
+      await change(target, [...new Set(keys)], stepDone);
     },
   };
 }

@@ -23,7 +23,7 @@ export function fromOutboxColumns(columns: Readonly<Record<string, unknown>>): O
     sentAt: instant(columns.sent_at),
     messageId: text(columns.message_id),
     reason: text(columns.reason),
-    settled: Boolean(columns.settled), // 0 or 1 in SQLite, which has no truth values.
+    done: Boolean(columns.settled), // 0 or 1 in SQLite, which has no truth values.
     expiresAt: instant(columns.expires_at),
   };
 }

@@ -88,7 +88,7 @@ function freshRow(entry: OutboxEntry, seq: number, now: EpochMs): OutboxRow {
   return {
     ...{ key, groupId, dedupId, payloadDigest, body, attributes },
     ...{ seq, state: "pending", epoch: 0, registeredAt: now, owner: "", leaseUntil: now },
-    ...{ sentAt: null, messageId: null, reason: null, settled: false, expiresAt: null },
+    ...{ sentAt: null, messageId: null, reason: null, done: false, expiresAt: null },
   };
 }
 
@@ -122,11 +122,11 @@ export function stepRepublish(
   lease: OutboxLease,
   now: EpochMs,
 ): OutboxRow | null {
-  if (row === undefined || row.state !== "sent" || row.epoch !== epoch || row.settled) return null;
+  if (row === undefined || row.state !== "sent" || row.epoch !== epoch || row.done) return null;
   return leased({ ...row, state: "pending", epoch: epoch + 1, expiresAt: null }, lease, now);
 }
 
 /** The row once its work is done; its body is of no more use. Null if it was not sent. */
-export function stepSettle(row: OutboxRow | undefined): OutboxRow | null {
-  return row?.state === "sent" ? { ...row, settled: true, body: "" } : null;
+export function stepDone(row: OutboxRow | undefined): OutboxRow | null {
+  return row?.state === "sent" ? { ...row, done: true, body: "" } : null;
 }

@@ -18,8 +18,8 @@ import type {
   CommitEvent,
   DirectCommitEvent,
   FailEvent,
-  Step,
-  StepInput,
+  Transition,
+  TransitionInput,
 } from "./record-transitions.ts";
 import {
   stepClaim,
@@ -50,7 +50,7 @@ export type RecordResult =
   | ReopenResult;
 
 /** What the law answers to a call. */
-export function stepCall(input: StepInput, call: RecordCall): Step<RecordResult> {
+export function stepCall(input: TransitionInput, call: RecordCall): Transition<RecordResult> {
   switch (call.call) {
     case "claim":
       return stepClaim(input, call);

@@ -14,12 +14,12 @@ import { compareSequencers } from "../core/events/sequencer.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import { addMs } from "../core/units.ts";
 import type {
+  ClaimRefusal,
   ClaimResult,
   CommitResult,
   DirectResult,
   FailResult,
   Fenced,
-  Refusal,
   ReleaseResult,
   RenewResult,
   ReopenResult,
@@ -39,7 +39,7 @@ import { logEntry } from "./record-log.ts";
 import { fenceOf, liveObject, liveRecord } from "./record-state.ts";
 
 /** What a step is asked about: the record, the object it tells of, and when. */
-export interface StepInput {
+export interface TransitionInput {
   readonly key: RecordKey;
   readonly record: RecordState;
   /** The object's state, or null; looked at only when `sequencer` is given. */
@@ -50,16 +50,16 @@ export interface StepInput {
 }
 
 /** What to answer and what to save; null and an empty log leave things as they are. */
-export interface Step<R> {
+export interface Transition<R> {
   readonly result: R;
   readonly record: StoredRecord | null;
   readonly object: ObjectState | null;
   readonly entries: readonly LogEntry[];
 }
 
-const FENCED: Step<Fenced> = refuse({ kind: "fenced" });
+const FENCED: Transition<Fenced> = refuse({ kind: "fenced" });
 
-function refuse<R>(result: R): Step<R> {
+function refuse<R>(result: R): Transition<R> {
   return { result, record: null, object: null, entries: [] }; // S1
 }
 
@@ -69,7 +69,9 @@ export function nextFence(record: RecordState, now: EpochMs): Fence {
 }
 
 /** What a new claim, direct commit or direct failure starts from, or why there is none. */
-function begin(input: StepInput): { from: RecordState } | { refusal: Step<Refusal> } {
+function begin(
+  input: TransitionInput,
+): { from: RecordState } | { refusal: Transition<ClaimRefusal> } {
   const { key, sequencer, now, retentionMs } = input;
   const from = liveRecord(input.record, now);
   const object = sequencer === null ? null : liveObject(input.object, now);
@@ -79,7 +81,7 @@ function begin(input: StepInput): { from: RecordState } | { refusal: Step<Refusa
       if (object.appliedKey !== key) return { from }; // It came back after another state (S5).
       const advanced = { ...object, sequencer, expiresAt: addMs(now, retentionMs) };
       const { fence, digest } = from;
-      const duplicate: Refusal = { kind: "duplicate", fence, digest };
+      const duplicate: ClaimRefusal = { kind: "duplicate", fence, digest };
       return { refusal: { ...refuse(duplicate), object: advanced } };
     }
     const { fence, digest } = from;
@@ -103,7 +105,7 @@ function formerAttempts(from: RecordState): number {
   return from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;
 }
 
-function remembered(input: StepInput, from: RecordState, fence: Fence, attempts: number) {
+function remembered(input: TransitionInput, from: RecordState, fence: Fence, attempts: number) {
   const seenAt = from.kind === "absent" ? input.now : from.seenAt;
   const expiresAt = addMs(input.now, input.retentionMs);
   return { fence, attempts, seenAt, changedAt: input.now, expiresAt };
@@ -115,7 +117,7 @@ export interface ClaimEvent {
   readonly receivedAt: EpochMs;
 }
 
-export function stepClaim(input: StepInput, event: ClaimEvent): Step<ClaimResult> {
+export function stepClaim(input: TransitionInput, event: ClaimEvent): Transition<ClaimResult> {
   const begun = begin(input);
   if ("refusal" in begun) return begun.refusal;
   const { owner } = event;
@@ -140,9 +142,9 @@ function heldClaim(record: RecordState, fence: Fence): ClaimedRecord | null {
 }
 
 export function stepRenew(
-  input: StepInput,
+  input: TransitionInput,
   event: { readonly fence: Fence; readonly leaseMs: DurationMs },
-): Step<RenewResult> {
+): Transition<RenewResult> {
   const held = heldClaim(liveRecord(input.record, input.now), event.fence);
   if (held === null) return FENCED;
   const leaseUntil = addMs(input.now, event.leaseMs);
@@ -158,7 +160,7 @@ export interface CommitEvent {
   readonly effects: string | null;
 }
 
-export function stepCommit(input: StepInput, event: CommitEvent): Step<CommitResult> {
+export function stepCommit(input: TransitionInput, event: CommitEvent): Transition<CommitResult> {
   const { key, sequencer, now, retentionMs } = input;
   const record = liveRecord(input.record, now);
   if (record.kind === "committed" && record.fence === event.fence) {
@@ -190,7 +192,10 @@ export interface DirectCommitEvent {
 }
 
 /** A whole attempt in one write: the queue's receipt stood in for the claim. */
-export function stepCommitDirect(input: StepInput, event: DirectCommitEvent): Step<DirectResult> {
+export function stepCommitDirect(
+  input: TransitionInput,
+  event: DirectCommitEvent,
+): Transition<DirectResult> {
   const begun = begin(input);
   if ("refusal" in begun) return begun.refusal;
   const { key, sequencer, now } = input;
@@ -226,7 +231,7 @@ export interface FailEvent {
   readonly failure: Failure;
 }
 
-export function stepFail(input: StepInput, event: FailEvent): Step<FailResult> {
+export function stepFail(input: TransitionInput, event: FailEvent): Transition<FailResult> {
   const { now } = input;
   const { owner, failure, permanent } = event;
   const kind = permanent ? "parked" : "failed";
@@ -259,9 +264,9 @@ export function stepFail(input: StepInput, event: FailEvent): Step<FailResult> {
 
 /** Gives a claim back as if it had not been made, but for its fence. */
 export function stepRelease(
-  input: StepInput,
+  input: TransitionInput,
   event: { readonly fence: Fence },
-): Step<ReleaseResult> {
+): Transition<ReleaseResult> {
   const record = liveRecord(input.record, input.now);
   if (record.kind === "released" && record.fence === event.fence)
     return refuse({ kind: "released" });
@@ -278,7 +283,7 @@ export function stepRelease(
 }
 
 /** An operator's word that a parked record is to be tried again, from its first attempt. */
-export function stepReopen(input: StepInput): Step<ReopenResult> {
+export function stepReopen(input: TransitionInput): Transition<ReopenResult> {
   const record = liveRecord(input.record, input.now);
   if (record.kind !== "parked") return refuse({ kind: "unchanged" });
   const common = remembered(input, record, record.fence, 0);

@@ -24,10 +24,10 @@ export interface HeldClaim {
   readonly fence: Fence;
 }
 
-export interface LeaseKeeper {
+export interface LeaseRenewer {
   /** Resolves with the reason if it ends before it is closed (K4); absent where it cannot. */
   readonly ended?: Promise<string>;
-  hold(lease: HeldLease, onLost: (reason: string) => void): void;
+  track(lease: HeldLease, onLost: (reason: string) => void): void;
   /**
    * Renews this claim together with the delivery from now on. It was asked for at `since`: the
    * claim counts from no later than that, however long the ledger took to answer.
@@ -35,7 +35,7 @@ export interface LeaseKeeper {
   attach(receipt: string, claim: HeldClaim, since: EpochMs): void;
   /** Before the claim is committed or given back: a renewal that came after it would be refused. */
   detach(receipt: string, claim: HeldClaim): void;
-  drop(receipt: string): void;
+  release(receipt: string): void;
   /** Whether the lease may still be relied on now, judged anew by the clock. */
   alive(receipt: string): boolean;
   close(): Promise<void>;

@@ -43,13 +43,13 @@ export interface Lease {
 }
 
 /** A claim we hold, or held. */
-export interface Held {
+export interface HeldRecord {
   readonly key: RecordKey;
   readonly fence: Fence;
 }
 
 /** What came of a record that was claimed. */
-export interface Commit extends Held {
+export interface Commit extends HeldRecord {
   /** Digest of the result, told to duplicates. */
   readonly digest: string;
   readonly effects?: string;
@@ -117,7 +117,7 @@ export interface Superseded {
 }
 
 /** Why work is not ours to do. */
-export type Refusal =
+export type ClaimRefusal =
   /** Done before: acknowledge the delivery. */
   | { readonly kind: "duplicate"; readonly fence: Fence; readonly digest: string }
   /** Another holds it: give the delivery back until then. */
@@ -140,10 +140,10 @@ export type ClaimResult =
       readonly attempt: number;
       readonly leaseUntil: EpochMs;
     }
-  | Refusal;
+  | ClaimRefusal;
 export type RenewResult = { readonly kind: "renewed"; readonly leaseUntil: EpochMs } | Fenced;
 export type CommitResult = { readonly kind: "committed" } | Superseded | Fenced;
-export type DirectResult = { readonly kind: "committed"; readonly fence: Fence } | Refusal;
+export type DirectResult = { readonly kind: "committed"; readonly fence: Fence } | ClaimRefusal;
 export type FailResult =
   | { readonly kind: "failed" | "parked"; readonly fence: Fence; readonly attempts: number }
   | Fenced;
@@ -177,13 +177,17 @@ export interface Ledger {
     lease: Lease,
   ): Promise<ClaimResult[]>;
   /** Prolongs claims from now on; a fenced one is lost and its work must stop. */
-  renew(scope: LedgerScope, held: readonly Held[], leaseMs: DurationMs): Promise<RenewResult[]>;
+  renew(
+    scope: LedgerScope,
+    held: readonly HeldRecord[],
+    leaseMs: DurationMs,
+  ): Promise<RenewResult[]>;
   commit(scope: LedgerScope, commits: readonly Commit[]): Promise<CommitResult[]>;
   /** Claim and commit in one conditional write, for handlers faster than a lease is worth. */
   commitDirect(scope: LedgerScope, commits: readonly DirectCommit[]): Promise<DirectResult[]>;
   fail(scope: LedgerScope, attempts: readonly FailedAttempt[]): Promise<FailResult[]>;
   /** Gives claims back without counting them. */
-  release(scope: LedgerScope, held: readonly Held[]): Promise<ReleaseResult[]>;
+  release(scope: LedgerScope, held: readonly HeldRecord[]): Promise<ReleaseResult[]>;
   /** Lets parked records be claimed again, with their attempts counted from zero. */
   reopen(scope: LedgerScope, keys: readonly RecordKey[]): Promise<ReopenResult[]>;
   show(scope: LedgerScope, key: RecordKey): Promise<RecordView | undefined>;

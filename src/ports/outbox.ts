@@ -30,7 +30,7 @@ export interface OutboxRow extends OutboxEntry {
   readonly messageId: string | null;
   /** Why the queue refused it. */
   readonly reason: string | null;
-  readonly settled: boolean;
+  readonly done: boolean;
   /** Null: never (B5). */
   readonly expiresAt: EpochMs | null;
 }
@@ -95,7 +95,7 @@ export interface Outbox {
     page: { readonly sentBefore: EpochMs; readonly afterSeq: number; readonly limit: number },
   ): Promise<OutboxRow[]>;
   /** Says of sent rows that their work is done, so that no sweep looks at them again. */
-  settle(target: string, keys: readonly string[]): Promise<void>;
+  markDone(target: string, keys: readonly string[]): Promise<void>;
   find(target: string, key: string): Promise<OutboxRow | undefined>;
   stats(target: string): Promise<OutboxStats>;
   /** Deletes up to `limit` expired rows and tells how many; correctness never waits for it. */

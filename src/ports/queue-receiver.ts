@@ -36,7 +36,7 @@ export interface ReceiveRequest {
   readonly visibilityMs: DurationMs;
 }
 
-export type SettleOutcome =
+export type SettlementResult =
   | { readonly kind: "done" }
   | { readonly kind: "gone"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
@@ -67,9 +67,9 @@ export interface QueueReceiver {
   readonly fifo: boolean;
   receive(request: ReceiveRequest, signal: AbortSignal): Promise<readonly Delivery[]>;
   /** Takes 1 to SQS_BATCH_ENTRIES_MAX receipts. */
-  deleteBatch(receipts: readonly string[]): Promise<readonly SettleOutcome[]>;
+  deleteBatch(receipts: readonly string[]): Promise<readonly SettlementResult[]>;
   /** Takes 1 to SQS_BATCH_ENTRIES_MAX changes. */
-  changeVisibility(changes: readonly VisibilityChange[]): Promise<readonly SettleOutcome[]>;
+  changeVisibility(changes: readonly VisibilityChange[]): Promise<readonly SettlementResult[]>;
   facts(): Promise<QueueFacts>;
 }
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { Room } from "./capacity.ts";
+import { Capacity } from "./capacity.ts";
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test("whoever finds the room full waits, and enters in the order of arrival (R1)", async () => {
-  const room = new Room({ countMax: 2, bytesMax: 100 });
+  const room = new Capacity({ countMax: 2, bytesMax: 100 });
   const entered: string[] = [];
   const enter = (name: string, bytes: number) =>
     void room.enter(bytes).then(() => entered.push(name));
@@ -25,7 +25,7 @@ test("whoever finds the room full waits, and enters in the order of arrival (R1)
 });
 
 test("one that is bigger than the room gets it to itself (R1)", async () => {
-  const room = new Room({ countMax: 2, bytesMax: 100 });
+  const room = new Capacity({ countMax: 2, bytesMax: 100 });
   const entered: string[] = [];
   await room.enter(10);
   void room.enter(500).then(() => entered.push("big"));
@@ -37,7 +37,7 @@ test("one that is bigger than the room gets it to itself (R1)", async () => {
 });
 
 test("the room tells when it is empty", async () => {
-  const room = new Room({ countMax: 1, bytesMax: 1 });
+  const room = new Capacity({ countMax: 1, bytesMax: 1 });
   await room.empty();
   await room.enter(1);
   const second = room.enter(1);

@@ -2,19 +2,19 @@
 //   R1. Never more than the limits, but for one that alone is over them: it waits until the room is
 //       empty.
 
-export interface RoomLimits {
+export interface CapacityLimits {
   readonly countMax: number;
   readonly bytesMax: number;
 }
 
-export class Room {
-  readonly #limits: RoomLimits;
+export class Capacity {
+  readonly #limits: CapacityLimits;
   readonly #queue: { readonly bytes: number; enter(): void }[] = [];
   #watchers: (() => void)[] = [];
   #count = 0;
   #bytes = 0;
 
-  constructor(limits: RoomLimits) {
+  constructor(limits: CapacityLimits) {
     this.#limits = limits;
   }
 

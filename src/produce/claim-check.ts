@@ -5,7 +5,7 @@ import { type ClaimCheck, readClaimCheck, redeemClaimCheck } from "../core/event
 import type { MessageEnvelope } from "../core/events/envelope.ts";
 import type { Objects } from "../ports/objects.ts";
 
-export interface ClaimCheckPlace {
+export interface ClaimCheckLocation {
   readonly bucket: string;
   /** Ends in a slash, if it is to be a folder. */
   readonly prefix?: string;

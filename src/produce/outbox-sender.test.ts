@@ -7,8 +7,8 @@ import { createSeededRandom } from "../core/seeded-random.ts";
 import { epochMs, seconds } from "../core/units.ts";
 import type { OutgoingMessage, QueueSender, SendOutcome } from "../ports/queue.ts";
 import { createMemoryOutbox } from "../stores/memory/outbox.ts";
-import { carryBacklog } from "./backlog.ts";
-import { Courier } from "./outbox-sender.ts";
+import { sendBacklog } from "./backlog.ts";
+import { OutboxSender } from "./outbox-sender.ts";
 
 const LIMITS = { entriesMax: 10, messageBytesMax: 1_000, batchBytesMax: 2_000 };
 const LEASE = { owner: "me", leaseMs: seconds(120) };
@@ -55,7 +55,7 @@ test("whatever fails, everything arrives once and every group in order (C2)", as
       const outbox = createMemoryOutbox({ clock });
       const target = createFaultyQueue(seed);
       const ports = { target, outbox, clock, random: createSeededRandom(seed), turn };
-      const courier = new Courier(ports, { attemptsMax: 3 });
+      const sender = new OutboxSender(ports, { attemptsMax: 3 });
       const entries = load.map(({ group, bytes, bad }, n) => ({
         ...{ key: `k${n}`, groupId: group, dedupId: `d${n}`, payloadDigest: "", attributes: {} },
         body: `${"x".repeat(bytes)}${bad ? "!" : ""}`,
@@ -63,7 +63,7 @@ test("whatever fails, everything arrives once and every group in order (C2)", as
       await outbox.register("q.fifo", entries, LEASE);
       let rounds = 0;
       for (; rounds < 100; rounds += 1) {
-        const { failed } = await carryBacklog(ports, courier, LEASE);
+        const { failed } = await sendBacklog(ports, sender, LEASE);
         if (failed === null) break;
       }
       expect(rounds).toBeLessThan(100);
@@ -105,13 +105,13 @@ test("a mark that fails leaves the row pending, and the next round sends it agai
       }),
   };
   const ports = { target, outbox, clock, random: createSeededRandom(1), turn };
-  const courier = new Courier(ports);
+  const sender = new OutboxSender(ports);
   const entry = { key: "k", groupId: null, dedupId: "d", payloadDigest: "", attributes: {} };
   await outbox.register("q", [{ ...entry, body: "hello" }], LEASE);
-  const first = await carryBacklog(ports, courier, LEASE);
+  const first = await sendBacklog(ports, sender, LEASE);
   expect(first.failed?.error.code).toBe("TG_OUTBOX_UNAVAILABLE");
   down = false;
-  expect(await carryBacklog(ports, courier, LEASE)).toMatchObject({ sent: 1, failed: null });
+  expect(await sendBacklog(ports, sender, LEASE)).toMatchObject({ sent: 1, failed: null });
   expect(taken).toEqual(["hello", "hello"]);
 });
 
@@ -130,7 +130,7 @@ test("once a group is given up, nothing newer of it leaves before its oldest (C2
       }),
   };
   const ports = { target, outbox, clock, random: createSeededRandom(1), turn };
-  const courier = new Courier(ports, { attemptsMax: 2 });
+  const sender = new OutboxSender(ports, { attemptsMax: 2 });
   const entryOf = (body: string, groupId: string) => ({
     ...{ key: body, groupId, dedupId: body, payloadDigest: "", attributes: {}, body },
   });
@@ -141,12 +141,12 @@ test("once a group is given up, nothing newer of it leaves before its oldest (C2
     return result.row;
   });
   if (a1 === undefined || a2 === undefined || b1 === undefined) throw new Error("no rows");
-  expect(await courier.carry(a1)).toMatchObject({ kind: "unsent" });
+  expect(await sender.send(a1)).toMatchObject({ kind: "unsent" });
   down = false;
-  expect(await courier.carry(a2)).toMatchObject({ kind: "unsent" });
-  expect(await courier.carry(b1)).toMatchObject({ kind: "sent" });
-  expect(courier.behind).toBe(true);
-  expect(await carryBacklog(ports, courier, LEASE)).toMatchObject({ sent: 2, failed: null });
+  expect(await sender.send(a2)).toMatchObject({ kind: "unsent" });
+  expect(await sender.send(b1)).toMatchObject({ kind: "sent" });
+  expect(sender.behind).toBe(true);
+  expect(await sendBacklog(ports, sender, LEASE)).toMatchObject({ sent: 2, failed: null });
   expect(taken).toEqual(["b1", "a1", "a2"]);
-  expect(courier.behind).toBe(false);
+  expect(sender.behind).toBe(false);
 });

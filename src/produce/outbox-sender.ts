@@ -28,7 +28,7 @@ export type SendPoint =
   | "answered"
   | "marked";
 
-export interface CourierPorts {
+export interface OutboxSenderPorts {
   readonly target: Target;
   readonly outbox: Outbox;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ export interface CourierPorts {
   readonly turn: Turn;
 }
 
-export interface CourierOptions {
+export interface OutboxSenderOptions {
   /** More than one trades order for speed: see docs/guides/producing.md. */
   readonly entriesPerGroupMax?: number;
   readonly batchesInFlightMax?: number;
@@ -44,38 +44,38 @@ export interface CourierOptions {
   readonly onPoint?: (point: SendPoint) => void;
 }
 
-export type Carried =
+export type RowSendResult =
   | { readonly kind: "sent"; readonly messageId: string; readonly sequenceNumber: string | null }
   | { readonly kind: "refused"; readonly error: TidegateError }
   /** Still registered: nothing is lost, and nothing can be said of the queue. */
   | { readonly kind: "unsent"; readonly error: TidegateError };
 
-interface Parcel extends Sendable {
+interface PendingSend extends Sendable {
   readonly row: OutboxRow;
   readonly place: number;
   attempts: number;
-  resolve(carried: Carried): void;
+  resolve(result: RowSendResult): void;
 }
 
-interface Settled {
-  readonly parcel: Parcel;
-  readonly carried: Carried;
+interface FinishedSend {
+  readonly pending: PendingSend;
+  readonly result: RowSendResult;
 }
 
-export class Courier {
-  readonly #ports: CourierPorts;
-  readonly #options: Required<Omit<CourierOptions, "onPoint">>;
+export class OutboxSender {
+  readonly #ports: OutboxSenderPorts;
+  readonly #options: Required<Omit<OutboxSenderOptions, "onPoint">>;
   readonly #onPoint: (point: SendPoint) => void;
-  readonly #underWay = new Map<string, Promise<Carried>>();
+  readonly #inFlight = new Map<string, Promise<RowSendResult>>();
   readonly #busyGroups = new Set<string>();
   /** Groups that were given up, and how: nothing of theirs leaves before `resume` (C2). */
-  readonly #stalled = new Map<string, Carried>();
-  #waiting: Parcel[] = [];
+  readonly #stalled = new Map<string, RowSendResult>();
+  #waiting: PendingSend[] = [];
   #batches = 0;
   #places = 0;
   #scheduled = false;
 
-  constructor(ports: CourierPorts, options: CourierOptions = {}) {
+  constructor(ports: OutboxSenderPorts, options: OutboxSenderOptions = {}) {
     this.#ports = ports;
     this.#onPoint = options.onPoint ?? (() => {});
     this.#options = {
@@ -86,14 +86,14 @@ export class Courier {
   }
 
   /** Resolves when the row is sent and marked, or given up. Never rejects. */
-  carry(row: OutboxRow): Promise<Carried> {
-    const known = this.#underWay.get(row.key);
+  send(row: OutboxRow): Promise<RowSendResult> {
+    const known = this.#inFlight.get(row.key);
     if (known !== undefined) return known; // C4
     const orderedBy = this.#ports.target.fifo ? row.groupId : null;
     const stalled = orderedBy === null ? undefined : this.#stalled.get(orderedBy);
     if (stalled !== undefined) return Promise.resolve(stalled);
-    const { promise, resolve } = Promise.withResolvers<Carried>();
-    this.#underWay.set(row.key, promise);
+    const { promise, resolve } = Promise.withResolvers<RowSendResult>();
+    this.#inFlight.set(row.key, promise);
     this.#places += 1;
     this.#waiting.push({
       row,
@@ -101,9 +101,9 @@ export class Courier {
       orderedBy,
       bytes: messageBytes(row.body, row.attributes),
       attempts: 0,
-      resolve: (carried) => {
-        this.#underWay.delete(row.key);
-        resolve(carried);
+      resolve: (result) => {
+        this.#inFlight.delete(row.key);
+        resolve(result);
       },
     });
     this.#schedule();
@@ -122,7 +122,7 @@ export class Courier {
 
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay.values());
+    while (this.#inFlight.size > 0) await Promise.all(this.#inFlight.values());
   }
 
   /** Waits for the end of the turn, so that rows handed over together leave together. */
@@ -153,7 +153,7 @@ export class Courier {
     }
   }
 
-  async #send(batch: readonly Parcel[]): Promise<void> {
+  async #send(batch: readonly PendingSend[]): Promise<void> {
     const { target } = this.#ports;
     this.#onPoint("before-send");
     let outcomes: readonly SendOutcome[] | TidegateError;
@@ -163,27 +163,27 @@ export class Courier {
       outcomes = asTidegateError(error);
     }
     this.#onPoint("answered");
-    const again: Parcel[] = [];
-    const settled: Settled[] = [];
-    for (const [at, parcel] of batch.entries()) {
+    const again: PendingSend[] = [];
+    const settled: FinishedSend[] = [];
+    for (const [at, pending] of batch.entries()) {
       const outcome =
         outcomes instanceof TidegateError ? outcomes : present(outcomes[at], "an answer");
-      const carried = this.#judge(parcel, outcome);
-      if (carried === null) again.push(parcel);
-      else settled.push({ parcel, carried });
+      const result = this.#judge(pending, outcome);
+      if (result === null) again.push(pending);
+      else settled.push({ pending, result });
     }
     await this.#mark(settled);
     this.#free(batch, again);
-    for (const { parcel, carried } of settled) {
-      if (carried.kind === "unsent") this.#giveUpBehind(parcel, carried);
+    for (const { pending, result } of settled) {
+      if (result.kind === "unsent") this.#giveUpBehind(pending, result);
     }
     if (again.length > 0) void this.#tryAgain(again);
   }
 
-  /** What became of a parcel, or null if it is to be tried again. */
-  #judge(parcel: Parcel, outcome: SendOutcome | TidegateError): Carried | null {
-    parcel.attempts += 1;
-    const mayTryAgain = parcel.attempts < this.#options.attemptsMax;
+  /** What became of a pending, or null if it is to be tried again. */
+  #judge(pending: PendingSend, outcome: SendOutcome | TidegateError): RowSendResult | null {
+    pending.attempts += 1;
+    const mayTryAgain = pending.attempts < this.#options.attemptsMax;
     if (outcome instanceof TidegateError) {
       return outcome.retry === "later" && mayTryAgain ? null : { kind: "unsent", error: outcome };
     }
@@ -205,52 +205,52 @@ export class Courier {
   }
 
   /** Tells the outbox, then whoever waits (C1). A mark that fails leaves the row pending. */
-  async #mark(settled: readonly Settled[]): Promise<void> {
+  async #mark(settled: readonly FinishedSend[]): Promise<void> {
     const { outbox, target } = this.#ports;
     const sent: SentMark[] = [];
     const refused: RefusedMark[] = [];
-    for (const { parcel, carried } of settled) {
-      const { key, epoch } = parcel.row;
-      if (carried.kind === "sent") sent.push({ key, epoch, messageId: carried.messageId });
-      if (carried.kind === "refused") refused.push({ key, epoch, reason: carried.error.message });
+    for (const { pending, result } of settled) {
+      const { key, epoch } = pending.row;
+      if (result.kind === "sent") sent.push({ key, epoch, messageId: result.messageId });
+      if (result.kind === "refused") refused.push({ key, epoch, reason: result.error.message });
     }
     try {
       if (sent.length > 0) await outbox.markSent(target.name, sent);
       if (refused.length > 0) await outbox.markRefused(target.name, refused);
     } catch (error) {
       const fault = asTidegateError(error);
-      for (const { parcel, carried } of settled) {
-        parcel.resolve(carried.kind === "sent" ? { kind: "unsent", error: fault } : carried);
+      for (const { pending, result } of settled) {
+        pending.resolve(result.kind === "sent" ? { kind: "unsent", error: fault } : result);
       }
       return;
     }
     this.#onPoint("marked");
-    for (const { parcel, carried } of settled) parcel.resolve(carried);
+    for (const { pending, result } of settled) pending.resolve(result);
   }
 
-  #free(batch: readonly Parcel[], again: readonly Parcel[]): void {
+  #free(batch: readonly PendingSend[], again: readonly PendingSend[]): void {
     const kept = new Set(again.map(({ orderedBy }) => orderedBy));
     for (const { orderedBy } of batch) {
       if (orderedBy !== null && !kept.has(orderedBy)) this.#busyGroups.delete(orderedBy);
     }
   }
 
-  /** Puts parcels back in their places after a pause in which their groups stand still (C2). */
-  async #tryAgain(parcels: readonly Parcel[]): Promise<void> {
+  /** Puts sends back in their places after a pause in which their groups stand still (C2). */
+  async #tryAgain(sends: readonly PendingSend[]): Promise<void> {
     const { clock, random } = this.#ports;
-    const attempt = Math.max(...parcels.map(({ attempts }) => attempts));
+    const attempt = Math.max(...sends.map(({ attempts }) => attempts));
     await clock.sleep(backoffMs(attempt, random));
-    for (const { orderedBy } of parcels) if (orderedBy !== null) this.#busyGroups.delete(orderedBy);
-    this.#waiting = [...this.#waiting, ...parcels].sort((a, b) => a.place - b.place);
+    for (const { orderedBy } of sends) if (orderedBy !== null) this.#busyGroups.delete(orderedBy);
+    this.#waiting = [...this.#waiting, ...sends].sort((a, b) => a.place - b.place);
     this.#schedule();
   }
 
-  #giveUpBehind({ orderedBy }: Parcel, carried: Carried): void {
+  #giveUpBehind({ orderedBy }: PendingSend, result: RowSendResult): void {
     if (orderedBy === null) return;
-    this.#stalled.set(orderedBy, carried);
-    const behind = this.#waiting.filter((parcel) => parcel.orderedBy === orderedBy);
-    this.#waiting = this.#waiting.filter((parcel) => parcel.orderedBy !== orderedBy);
-    for (const parcel of behind) parcel.resolve(carried); // C2
+    this.#stalled.set(orderedBy, result);
+    const behind = this.#waiting.filter((pending) => pending.orderedBy === orderedBy);
+    this.#waiting = this.#waiting.filter((pending) => pending.orderedBy !== orderedBy);
+    for (const pending of behind) pending.resolve(result); // C2
   }
 }
 

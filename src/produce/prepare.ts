@@ -16,11 +16,11 @@ import {
   envelopeKey,
   payloadDigest,
 } from "../core/events/envelope.ts";
-import { type Checked, describeProblems, invalid } from "../core/events/problem.ts";
+import { type Checked, describeProblems, invalidAt } from "../core/events/problem.ts";
 import { injectTrace, type TraceContext } from "../core/events/trace-context.ts";
 import { SQS_ATTRIBUTE_NAME_CHARACTERS_MAX, SQS_MESSAGE_ATTRIBUTES_MAX } from "../core/limits.ts";
 import type { OutboxEntry } from "../ports/outbox.ts";
-import type { ClaimCheckPlace, PayloadObject } from "./claim-check.ts";
+import type { ClaimCheckLocation, PayloadObject } from "./claim-check.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import type { Target } from "./target.ts";
 
@@ -50,7 +50,7 @@ export interface PrepareOptions {
   readonly target: Target;
   readonly groups: GroupStrategy | null;
   /** Where payloads over the limit go; null refuses them. */
-  readonly claimCheck: ClaimCheckPlace | null;
+  readonly claimCheck: ClaimCheckLocation | null;
 }
 
 /** Builds the row of an event, or says what is wrong with it. */
@@ -59,10 +59,10 @@ export function prepare(
   context: SendContext,
   options: PrepareOptions,
 ): Checked<Prepared> {
-  if (event === null || typeof event !== "object") return invalid("", "is no event");
+  if (event === null || typeof event !== "object") return invalidAt("", "is no event");
   const built = buildEnvelope(event);
   if (built.kind === "invalid") return built;
-  if (mentionsClaimCheck(event.payload)) return invalid("/payload", "uses a reserved name");
+  if (mentionsClaimCheck(event.payload)) return invalidAt("/payload", "uses a reserved name");
   const attributes = attributesOf(context);
   if (attributes.kind === "invalid") return attributes;
   const group = groupOf(event, options.groups);
@@ -100,14 +100,15 @@ function sizeOf(
   const bytes = messageBytes(body, attributes);
   if (bytes <= messageBytesMax) return { kind: "valid", value: { body, object: null } };
   const tooBig = `has ${bytes} bytes; ${target.name} takes ${messageBytesMax}`;
-  if (claimCheck === null) return invalid("", `${tooBig}, and there is no bucket for the payload`);
+  if (claimCheck === null)
+    return invalidAt("", `${tooBig}, and there is no bucket for the payload`);
   const { bucket, prefix = "" } = claimCheck;
   const eventKey = envelopeKey(event.source, event.dedupeKey);
   const written = writeClaimCheck({ bucket, prefix, eventKey }, event.payload);
   const light = buildEnvelope({ ...event, payload: written.payload });
   if (light.kind === "invalid") return light;
   const lightBytes = messageBytes(light.value.body, attributes);
-  if (lightBytes > messageBytesMax) return invalid("", `${tooBig}, even without its payload`);
+  if (lightBytes > messageBytesMax) return invalidAt("", `${tooBig}, even without its payload`);
   const object = { check: written.check, bytes: written.bytes };
   return { kind: "valid", value: { body: light.value.body, object } };
 }
@@ -117,7 +118,7 @@ function groupOf(event: EnvelopeInput, groups: GroupStrategy | null): Checked<st
   try {
     return { kind: "valid", value: groups(event) };
   } catch (error) {
-    return invalid("", `has no group: ${reasonOf(error)}`);
+    return invalidAt("", `has no group: ${reasonOf(error)}`);
   }
 }
 
@@ -126,14 +127,14 @@ const NAME = /^(?!aws\.|amazon\.)[\w-]+(?:\.[\w-]+)*$/i;
 function attributesOf(context: SendContext): Checked<Record<string, string>> {
   const own = { ...context.attributes };
   if (Object.keys(own).length > SQS_MESSAGE_ATTRIBUTES_MAX) {
-    return invalid("", `has more than ${SQS_MESSAGE_ATTRIBUTES_MAX} attributes`);
+    return invalidAt("", `has more than ${SQS_MESSAGE_ATTRIBUTES_MAX} attributes`);
   }
   for (const [name, value] of Object.entries({ ...own, ...headersOf(context) })) {
     if (!NAME.test(name) || name.length > SQS_ATTRIBUTE_NAME_CHARACTERS_MAX) {
-      return invalid("", `has an attribute that cannot be called ${JSON.stringify(name)}`);
+      return invalidAt("", `has an attribute that cannot be called ${JSON.stringify(name)}`);
     }
     if (typeof value !== "string" || value === "" || hasInvalidXmlCharacter(value)) {
-      return invalid("", `has the attribute ${name}, whose value is no text SQS takes`);
+      return invalidAt("", `has the attribute ${name}, whose value is no text SQS takes`);
     }
   }
   return { kind: "valid", value: own };

@@ -1,6 +1,6 @@
 // Producer: sends every event once, as far as a sender can, and says so when it did before.
 //   S1. Registered before sent, marked after the queue's answer. Whatever happens in between, the
-//       row is still there, and the next send of the event, or a relay, carries it on.
+//       row is still there, and the next send of the event, or a relay, contents it on.
 //   S2. What breaks the contract, or reuses a key for another payload, is refused and counted
 //       before anything leaves.
 //   S3. Memory is bounded: `send` waits while as much is under way as the options allow.
@@ -18,21 +18,26 @@ import { addMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Objects } from "../ports/objects.ts";
 import type { OutboxLease, RegisterResult } from "../ports/outbox.ts";
 import type { Span, Telemetry } from "../ports/telemetry.ts";
-import { type Backlog, carryBacklog } from "./backlog.ts";
-import { Room } from "./capacity.ts";
-import { type ClaimCheckPlace, putPayload } from "./claim-check.ts";
+import { type Backlog, sendBacklog } from "./backlog.ts";
+import { Capacity } from "./capacity.ts";
+import { type ClaimCheckLocation, putPayload } from "./claim-check.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import { METRICS } from "./metrics.ts";
-import { type Carried, Courier, type CourierOptions, type CourierPorts } from "./outbox-sender.ts";
+import {
+  OutboxSender,
+  type OutboxSenderOptions,
+  type OutboxSenderPorts,
+  type RowSendResult,
+} from "./outbox-sender.ts";
 import { type EventInput, type Prepared, prepare, type SendContext, violation } from "./prepare.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
-export interface ProducerPorts extends CourierPorts {
+export interface ProducerPorts extends OutboxSenderPorts {
   readonly objects?: Objects;
   readonly telemetry?: Telemetry;
 }
 
-export interface ProducerOptions extends CourierOptions {
+export interface ProducerOptions extends OutboxSenderOptions {
   /**
    * Names this producer in the outbox. Give a name that survives a restart and that no other
    * process uses: what a former life left behind is then taken up at once.
@@ -41,7 +46,7 @@ export interface ProducerOptions extends CourierOptions {
   /** Needed for FIFO targets; on standard queues it means fairness between groups. */
   readonly groups?: GroupStrategy;
   /** Where payloads go that are too big for the target; needs `objects`. */
-  readonly claimCheck?: ClaimCheckPlace;
+  readonly claimCheck?: ClaimCheckLocation;
   /** Events under way before `send` waits (S3). */
   readonly underWayMax?: number;
   readonly underWayBytesMax?: number;
@@ -85,8 +90,8 @@ export function createProducer(ports: ProducerPorts, options: ProducerOptions = 
 class OutboxProducer implements Producer {
   readonly #ports: ProducerPorts;
   readonly #options: ProducerOptions;
-  readonly #courier: Courier;
-  readonly #room: Room;
+  readonly #sender: OutboxSender;
+  readonly #room: Capacity;
   readonly #lease: OutboxLease;
   #intake: Item[] = [];
   #working: Promise<void> | null = null;
@@ -101,8 +106,8 @@ class OutboxProducer implements Producer {
     this.#ports = ports;
     this.#options = options;
     this.#bornAt = ports.clock.now();
-    this.#courier = new Courier(ports, options);
-    this.#room = new Room({
+    this.#sender = new OutboxSender(ports, options);
+    this.#room = new Capacity({
       countMax: options.underWayMax ?? UNDER_WAY_MAX_DEFAULT,
       bytesMax: options.underWayBytesMax ?? UNDER_WAY_BYTES_MAX_DEFAULT,
     });
@@ -229,8 +234,8 @@ class OutboxProducer implements Producer {
 
   /** Carries what was left behind, the newly registered rows at its end included (S4). */
   async #catchUp(): Promise<Backlog | null> {
-    if (!this.#behind && !this.#courier.behind && this.#left.size === 0) return null;
-    const backlog = await carryBacklog(this.#ports, this.#courier, this.#lease);
+    if (!this.#behind && !this.#sender.behind && this.#left.size === 0) return null;
+    const backlog = await sendBacklog(this.#ports, this.#sender, this.#lease);
     this.#behind = backlog.failed !== null || (await this.#mayHaveFormerRows());
     await this.#forgetSent();
     return backlog;
@@ -263,10 +268,10 @@ class OutboxProducer implements Producer {
   #answer(item: Item, result: RegisterResult | undefined, backlog: Backlog | null): void {
     switch (result?.kind) {
       case "taken": {
-        const carried = backlog?.carried.get(result.row.key) ?? backlog?.failed;
-        if (carried) this.#settle(item, carried);
+        const earlier = backlog?.results.get(result.row.key) ?? backlog?.failed;
+        if (earlier) this.#finish(item, earlier);
         else if (backlog !== null) void this.#waitForGroup(item);
-        else void this.#courier.carry(result.row).then((each) => this.#settle(item, each));
+        else void this.#sender.send(result.row).then((each) => this.#finish(item, each));
         return;
       }
       case "sent":
@@ -286,20 +291,20 @@ class OutboxProducer implements Producer {
     }
   }
 
-  #settle(item: Item, carried: Carried): void {
-    switch (carried.kind) {
+  #finish(item: Item, result: RowSendResult): void {
+    switch (result.kind) {
       case "sent":
-        item.resolve(carried);
+        item.resolve(result);
         return;
       case "unsent":
         this.#behind = true;
-        this.#leave(item, carried.error);
+        this.#leave(item, result.error);
         return;
       case "refused":
-        item.reject(carried.error);
+        item.reject(result.error);
         return;
       default:
-        unreachable(carried);
+        unreachable(result);
     }
   }
 

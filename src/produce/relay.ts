@@ -7,11 +7,11 @@
 import type { DurationMs } from "../core/units.ts";
 import { seconds } from "../core/units.ts";
 import type { OutboxLease } from "../ports/outbox.ts";
-import { carryBacklog } from "./backlog.ts";
-import { Courier, type CourierOptions, type CourierPorts } from "./outbox-sender.ts";
+import { sendBacklog } from "./backlog.ts";
+import { OutboxSender, type OutboxSenderOptions, type OutboxSenderPorts } from "./outbox-sender.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
-export interface RelayOptions extends CourierOptions {
+export interface RelayOptions extends OutboxSenderOptions {
   /** As a producer's owner; a name of its own. */
   readonly owner?: string;
   readonly intervalMs?: DurationMs;
@@ -33,14 +33,14 @@ export interface Relay {
 
 const INTERVAL_MS_DEFAULT: DurationMs = seconds(10);
 
-export function createRelay(ports: CourierPorts, options: RelayOptions = {}): Relay {
-  const courier = new Courier(ports, options);
+export function createRelay(ports: OutboxSenderPorts, options: RelayOptions = {}): Relay {
+  const sender = new OutboxSender(ports, options);
   const owner = options.owner ?? ports.random.uuid();
   const lease: OutboxLease = { owner, leaseMs: SEND_LEASE_MS };
   const { intervalMs = INTERVAL_MS_DEFAULT } = options;
 
   async function drain(): Promise<RelayReport> {
-    const { sent, refused, failed } = await carryBacklog(ports, courier, lease);
+    const { sent, refused, failed } = await sendBacklog(ports, sender, lease);
     return { sent, refused, failed: failed?.error ?? null };
   }
 

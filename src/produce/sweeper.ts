@@ -13,13 +13,13 @@ import type { DurationMs, EpochMs } from "../core/units.ts";
 import { hours, subtractMs } from "../core/units.ts";
 import type { OutboxLease, OutboxRow } from "../ports/outbox.ts";
 import { createJobRegistry, type RegistryOptions, type RegistryPorts } from "./jobs.ts";
-import { Courier, type CourierOptions, type CourierPorts } from "./outbox-sender.ts";
+import { OutboxSender, type OutboxSenderOptions, type OutboxSenderPorts } from "./outbox-sender.ts";
 import { createRelay } from "./relay.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
-export type SweeperPorts = CourierPorts & RegistryPorts;
+export type SweeperPorts = OutboxSenderPorts & RegistryPorts;
 
-export interface SweeperOptions extends CourierOptions {
+export interface SweeperOptions extends OutboxSenderOptions {
   readonly scope: RegistryOptions["scope"];
   readonly owner?: string;
   /** How long after it was sent a job nobody holds counts as stuck. */
@@ -51,7 +51,7 @@ export function createSweeper(ports: SweeperPorts, options: SweeperOptions): Swe
   const lease: OutboxLease = { owner, leaseMs: SEND_LEASE_MS };
   const relay = createRelay(ports, { ...options, owner });
   const registry = createJobRegistry(ports, { target: target.name, scope });
-  const courier = new Courier(ports, options);
+  const sender = new OutboxSender(ports, options);
 
   /** Puts one row right; tells what was done. */
   async function look(row: OutboxRow): Promise<"settled" | "republished" | "left" | Error> {
@@ -60,15 +60,15 @@ export function createSweeper(ports: SweeperPorts, options: SweeperOptions): Swe
     if (status === "claimed") return "left"; // W3
     const won = await outbox.republish(target.name, row.key, row.epoch, lease);
     if (won.kind === "fenced") return "left";
-    const carried = await courier.carry(won.row); // W2
-    return carried.kind === "sent" ? "republished" : carried.error;
+    const result = await sender.send(won.row); // W2
+    return result.kind === "sent" ? "republished" : result.error;
   }
 
   async function sweepPage(page: readonly OutboxRow[], counts: Counts): Promise<void> {
     const found = await Promise.all(page.map(async (row) => ({ row, result: await look(row) })));
     const settled = found.filter(({ result }) => result === "settled");
     const keys = settled.map(({ row }) => row.key);
-    if (keys.length > 0) await outbox.settle(target.name, keys);
+    if (keys.length > 0) await outbox.markDone(target.name, keys);
     counts.settled += keys.length;
     for (const { result } of found) {
       if (result === "republished") counts.republished += 1;
@@ -79,7 +79,7 @@ export function createSweeper(ports: SweeperPorts, options: SweeperOptions): Swe
   return {
     async sweep() {
       const unsent = await relay.drain(); // W1
-      courier.resume();
+      sender.resume();
       const counts: Counts = { republished: 0, settled: 0, failed: unsent.failed };
       const sentBefore: EpochMs = subtractMs(clock.now(), stuckAfterMs);
       let afterSeq = 0;

@@ -5,7 +5,7 @@
 import type { JsonValue } from "../core/encoding/canonical-json.ts";
 import { parseStrictJson } from "../core/encoding/strict-json.ts";
 import type { Row } from "../ports/rows.ts";
-import { type Place, unreadable } from "./unreadable.ts";
+import { type FilePosition, unreadable } from "./unreadable.ts";
 
 /** The row that `text` is; `line` is where it starts. */
 export function parseRow(text: string, name: string, line: number): Row {
@@ -16,7 +16,7 @@ export function parseRow(text: string, name: string, line: number): Row {
   throw unreadable(name, reason, { line });
 }
 
-export function asRow(value: JsonValue, name: string, place: Place): Row {
+export function asRow(value: JsonValue, name: string, place: FilePosition): Row {
   if (typeof value === "object" && value !== null && !isArray(value)) return value;
   throw unreadable(name, `a row is a JSON object, and this is ${kindOf(value)}`, place);
 }

@@ -2,7 +2,7 @@
 
 import { TidegateError } from "../core/errors.ts";
 
-export interface Place {
+export interface FilePosition {
   /** The physical line, in formats that have lines. */
   readonly line?: number;
   /** The ordinal of the row, in formats that have none. */
@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** `reason` is the end of the sentence "<name>, line <line>: ...". */
-export function unreadable(name: string, reason: string, place: Place = {}): TidegateError {
+export function unreadable(name: string, reason: string, place: FilePosition = {}): TidegateError {
   const line = place.line === undefined ? "" : `, line ${place.line}`;
   const row = place.row === undefined ? "" : `, row ${place.row}`;
   const message = `${name}${line}${row}: ${reason}`;

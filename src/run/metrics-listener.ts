@@ -45,9 +45,9 @@ export async function startMetricsListener(
     return { origin: `http://${HOST}:${chosen}`, close: () => listener.close() };
   } catch (error) {
     await listener.close();
-    if ((error as { code?: string }).code !== "TG_PORT_TAKEN") throw error;
+    if ((error as { code?: string }).code !== "TG_PORT_IN_USE") throw error;
     const message = `Port ${port}, where /metrics is to be, is in use: choose another --metrics-port.`;
-    throw new TidegateError("TG_PORT_TAKEN", message, { cause: error });
+    throw new TidegateError("TG_PORT_IN_USE", message, { cause: error });
   }
 }
 

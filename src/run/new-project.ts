@@ -5,7 +5,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { reasonOf, TidegateError } from "../core/errors.ts";
-import { makeOwnFolder } from "./open/ensure-folder.ts";
+import { ensureFolder } from "./open/ensure-folder.ts";
 
 const PIPELINE = "pipeline.ts";
 const NAME_USUAL = "my-pipeline";
@@ -23,7 +23,7 @@ export function writeProject(folder: string, dependency: string): readonly strin
     const message = `${folder} has ${there.join(", ")} already; nothing was written`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
-  makeOwnFolder("the project's", folder);
+  ensureFolder("the project's", folder);
   for (const [name, text] of Object.entries(files)) writeOwn(join(folder, name), text);
   return Object.keys(files);
 }

@@ -19,7 +19,7 @@ import {
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
 import { systemPorts } from "../platform/index.ts";
-import type { LeaseKeeper } from "../ports/lease-renewer.ts";
+import type { LeaseRenewer } from "../ports/lease-renewer.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { ObjectSource } from "../ports/object-source.ts";
 import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
@@ -32,16 +32,16 @@ import { openLedger, parseLedgerUrl } from "./open/open-ledger.ts";
 import { openSink } from "./open/open-sink.ts";
 
 /** Where deliveries come from, and what is needed to work on them. */
-export interface Site {
+export interface Environment {
   readonly queue: Queue;
   readonly deadLetters: Queue | null;
   readonly objects: ObjectSource | null;
   /** Keeps leases alive, the ledger's as well: on a thread of its own wherever that helps. */
-  openKeeper(
+  openRenewer(
     ledger: Ledger,
     ledgerUrl: string,
     telemetry: Telemetry,
-  ): LeaseKeeper | Promise<LeaseKeeper>;
+  ): LeaseRenewer | Promise<LeaseRenewer>;
   close(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export interface RunningPipeline extends AsyncDisposable {
   /** Resolves with the reason once it has stopped by itself (G4); never if it is told to. */
   readonly failed: Promise<TidegateError>;
   /** Resolves when the queue holds nothing, nothing is in hand, and all that is told. */
-  settled(signal?: AbortSignal): Promise<void>;
+  idle(signal?: AbortSignal): Promise<void>;
   /** Takes nothing new, lets what has begun come to an end, and closes everything. */
   drain(): Promise<void>;
   /** Closes everything at once; what was not done comes back by itself. */
@@ -78,9 +78,9 @@ export interface RunningPipeline extends AsyncDisposable {
 const SETTLED_LOOK_MS = durationMs(25);
 
 /** Starts a pipeline on a site, which is closed with it. */
-export async function runOnSite(
+export async function runPipeline(
   pipeline: Pipeline,
-  site: Site,
+  site: Environment,
   settings: FilledSettings & { readonly ledger: string },
   options: StartOptions = {},
 ): Promise<RunningPipeline> {
@@ -97,7 +97,7 @@ export async function runOnSite(
     const sink = await openSink(pipeline, ledger, parseLedgerUrl(settings.ledger));
     if (sink !== null) closers.push(() => sink.close());
     const findings = await checkQueues(pipeline, site);
-    const keeper = await site.openKeeper(ledger, settings.ledger, telemetry);
+    const keeper = await site.openRenewer(ledger, settings.ledger, telemetry);
     closers.push(() => keeper.close());
     const { queue, deadLetters, objects } = site;
     const rows = createRowReader();
@@ -124,7 +124,7 @@ export async function runOnSite(
       snapshot: () => consumer.snapshot(),
       deadLetterDepth: () => depthOf(deadLetters),
       failed: failureOf(keeper, () => end(() => consumer.stop())),
-      settled: (signal) => settled(queue, consumer, signal),
+      idle: (signal) => settled(queue, consumer, signal),
       drain: () => end(() => consumer.drain()),
       stop: () => end(() => consumer.stop()),
       [Symbol.asyncDispose]: () => end(() => consumer.stop()),
@@ -147,10 +147,10 @@ function endOnce(closeAll: () => Promise<void>, begin: () => void) {
 }
 
 /** Stops what cannot go on, and tells why (G4). */
-async function failureOf(keeper: LeaseKeeper, stop: () => Promise<void>): Promise<TidegateError> {
+async function failureOf(keeper: LeaseRenewer, stop: () => Promise<void>): Promise<TidegateError> {
   const reason = await (keeper.ended ?? new Promise<never>(() => undefined));
   await stop().catch(() => undefined); // The reason for stopping is what matters.
-  return new TidegateError("TG_LEASES_UNKEPT", `the pipeline has stopped: ${reason}`);
+  return new TidegateError("TG_LEASE_RENEWAL_STOPPED", `the pipeline has stopped: ${reason}`);
 }
 
 async function openTelemetry(
@@ -172,7 +172,7 @@ function ownerOf(runId: string): string {
   return `${hostname()}:${process.pid}:${runId.slice(0, 8)}`;
 }
 
-async function checkQueues(pipeline: Pipeline, site: Site): Promise<string[]> {
+async function checkQueues(pipeline: Pipeline, site: Environment): Promise<string[]> {
   const { queue, deadLetters } = site;
   const facts = await queue.facts();
   // Some may send to the dead-letter queue and not look at it, which the findings tell.

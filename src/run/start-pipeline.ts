@@ -4,10 +4,10 @@ import { dirname, join } from "node:path";
 import { TidegateError } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { type FilledSettings, fillSettings, type RunSettings } from "./config.ts";
-import { openAwsSite } from "./open/aws-environment.ts";
-import { makeOwnFolder } from "./open/ensure-folder.ts";
+import { openAwsEnvironment } from "./open/aws-environment.ts";
+import { ensureFolder } from "./open/ensure-folder.ts";
 import { parseLedgerUrl } from "./open/open-ledger.ts";
-import { type RunningPipeline, runOnSite, type StartOptions } from "./run-pipeline.ts";
+import { type RunningPipeline, runPipeline, type StartOptions } from "./run-pipeline.ts";
 
 /** Runs a pipeline on Amazon, or on any endpoint that speaks SQS and S3, until it is drained. */
 export async function startPipeline(
@@ -18,14 +18,19 @@ export async function startPipeline(
   const filled = fillSettings("run", settings);
   const ledger = ledgerUrl(filled);
   const running = withTablesAt(withGeneration(pipeline, filled), filled);
-  return runOnSite(running, await openAwsSite(running, filled), { ...filled, ledger }, options);
+  return runPipeline(
+    running,
+    await openAwsEnvironment(running, filled),
+    { ...filled, ledger },
+    options,
+  );
 }
 
 /** The ledger's URL; a file gets the folder it lies in. */
 export function ledgerUrl({ ledger, data }: FilledSettings): string {
   const url = ledger ?? `sqlite:${join(data, "ledger.db")}`;
   const place = parseLedgerUrl(url);
-  if (place.store === "sqlite") makeOwnFolder("the ledger's", dirname(place.path));
+  if (place.store === "sqlite") ensureFolder("the ledger's", dirname(place.path));
   return url;
 }
 

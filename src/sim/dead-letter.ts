@@ -4,17 +4,17 @@
 import { DEAD_LETTER_ATTRIBUTES, type FailureFacts } from "../ingest/dead-letters/dead-letter.ts";
 import type { RecordNames } from "./record-names.ts";
 
-export interface Letter {
+export interface SimDeadLetter {
   readonly name: string;
   /** Of the attempt it was given up with. */
   readonly fence: number;
 }
 
 /** The letter that a message with these attributes is; null for any other message. */
-export function letterOf(
+export function simDeadLetterOf(
   attribute: (name: string) => string | undefined,
   names: Pick<RecordNames, "ofKey">,
-): Letter | null {
+): SimDeadLetter | null {
   const key = attribute(DEAD_LETTER_ATTRIBUTES.key);
   const facts = attribute(DEAD_LETTER_ATTRIBUTES.failure);
   if (key === undefined || facts === undefined) return null;
@@ -30,6 +30,6 @@ export function namesOfMessage(
   names: Pick<RecordNames, "ofKey" | "ofBody">,
 ): readonly string[] {
   const { body, attributes } = message;
-  const letter = letterOf((name) => attributes?.[name]?.value, names);
+  const letter = simDeadLetterOf((name) => attributes?.[name]?.value, names);
   return letter === null ? names.ofBody(body) : [letter.name];
 }

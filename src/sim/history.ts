@@ -3,7 +3,7 @@
 //   Y1. An event is written down where its effect is, at the moment of it, whoever hears of it.
 //   Y2. `name` is the workload's name of a record (e17), `actor` a process (consumer-2).
 
-export interface Waiting {
+export interface WaitingMessage {
   readonly name: string;
   readonly where: "queue" | "dead-letters" | "outbox";
 }
@@ -106,7 +106,7 @@ type Event =
   | {
       readonly kind: "end";
       readonly drained: boolean;
-      readonly waiting: readonly Waiting[];
+      readonly waiting: readonly WaitingMessage[];
       /** What every object's row says, if there is one. */
       readonly rows: readonly { readonly object: string; readonly sequencer: string }[];
     };
@@ -118,14 +118,14 @@ export interface WorldFacts {
   readonly fifo: boolean;
   /** Records given up on keep their group waiting. */
   readonly halts: boolean;
-  readonly carries: "messages" | "objects";
+  readonly contents: "messages" | "objects";
   readonly sink: "transactional" | "idempotent";
   readonly dedupWindowMs: number;
   readonly visibilityMs: number;
   /** What is gone when it is to be read is committed without effects. */
   readonly drops: boolean;
   /** How far the watermark stays behind the newest event, at the least. */
-  readonly latenessMs: number;
+  readonly allowedLatenessMs: number;
   /** How long a handler may hang; 0 if none does. */
   readonly hangMs: number;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { systemRandom } from "../platform/system-random.ts";
 import { afterPromiseJobs as drain } from "../platform/system-turn.ts";
 import { runSeed } from "./run-seed.ts";
-import { tellStory } from "./story.ts";
+import { writeStory } from "./story.ts";
 
 const FIXED = 200;
 const FRESH = 20;
@@ -15,7 +15,7 @@ async function expectKept(seeds: readonly number[]): Promise<void> {
     const report = await runSeed(seed, { drain, ...SMALL });
     const replay = `the small world of seed ${seed}, in this test`;
     const broken = report.violations.length > 0;
-    expect(broken ? tellStory(report, replay).join("\n") : "").toBe("");
+    expect(broken ? writeStory(report, replay).join("\n") : "").toBe("");
   }
 }
 

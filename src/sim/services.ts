@@ -38,7 +38,7 @@ export const SCOPE = { pipeline: PIPELINE_NAME, generation: 0 } as const;
 const ACCOUNT = "000000000000";
 const REGION = "us-east-1";
 
-export interface StageOptions {
+export interface WorldServicesOptions {
   readonly seed: number;
   readonly topology: Topology;
   readonly mix: FaultMix;
@@ -51,7 +51,7 @@ export interface StageOptions {
   readonly lateMsOf: (name: string) => number;
 }
 
-export interface Stage {
+export interface WorldServices {
   readonly scheduler: Scheduler;
   readonly trace: TraceHash;
   readonly history: History;
@@ -71,7 +71,7 @@ export interface Stage {
 
 export type ServiceName = "queue" | "dead-letters" | "ledger" | "sink" | "objects" | "outbox";
 
-export async function createStage(options: StageOptions): Promise<Stage> {
+export async function createWorldServices(options: WorldServicesOptions): Promise<WorldServices> {
   const { seed, topology, mix, only, planned, quietAt, parts } = options;
   const trace = new TraceHash();
   const scheduler = new Scheduler({ startAt: START_AT, trace, drain: options.drain });
@@ -141,7 +141,7 @@ function tracedHistory(history: History, trace: TraceHash): History {
 }
 
 function createLedger(
-  { parts, topology }: StageOptions,
+  { parts, topology }: WorldServicesOptions,
   table: EffectTable,
   world: {
     readonly scheduler: Scheduler;

@@ -4,7 +4,7 @@ import { afterPromiseJobs as drain } from "../platform/system-turn.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import { type RunSeedOptions, runSeed } from "./run-seed.ts";
 import { shrinkSeed } from "./shrink.ts";
-import { tellStory } from "./story.ts";
+import { writeStory } from "./story.ts";
 
 /** A queue that acknowledges what it hands over, before anything was done with it. */
 function eager(queue: Queue): Queue {
@@ -22,7 +22,7 @@ function eager(queue: Queue): Queue {
 const BROKEN: RunSeedOptions = {
   drain,
   hours: 0.25,
-  topology: { events: 40, fifo: false, carries: "messages", consumers: 1 },
+  topology: { events: 40, fifo: false, contents: "messages", consumers: 1 },
   parts: {
     createConsumer: (ports, options) =>
       createConsumer({ ...ports, queue: eager(ports.queue) }, options),
@@ -40,7 +40,7 @@ test("a failing run is made small and told, with the command that shows it again
   expect([...names].filter((name) => name.startsWith("e")).length).toBeLessThan(5);
   expect(report.fired.length).toBeLessThanOrEqual(failed.fired.length);
   expect(report.violations[0]?.checker).toBe(failed.violations[0]?.checker);
-  const story = tellStory(report, "tidegate sim --seed 3");
+  const story = writeStory(report, "tidegate sim --seed 3");
   expect(story[0]).toContain("Seed 3 breaks");
   expect(story.join("\n")).toContain("acknowledges message");
   expect(story.at(-1)).toBe("  Replay: tidegate sim --seed 3");

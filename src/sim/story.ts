@@ -8,7 +8,7 @@ import { START_AT } from "./services.ts";
 const STEPS_MAX = 80;
 
 /** The first violation of a report as lines of text; `replay` is the command that shows it again. */
-export function tellStory(report: SeedReport, replay: string): string[] {
+export function writeStory(report: SeedReport, replay: string): string[] {
   const [violation] = report.violations;
   if (violation === undefined) return [`Seed ${report.seed}: every promise was kept.`];
   const names = new Set(violation.names);
@@ -31,9 +31,9 @@ export function tellStory(report: SeedReport, replay: string): string[] {
 }
 
 function settingOf({ topology, fired, traceHash }: SeedReport): string {
-  const { carries, fifo, producers, consumers, lease, sink, visibilityMs } = topology;
+  const { contents, fifo, producers, consumers, lease, sink, visibilityMs } = topology;
   const queue = fifo ? "FIFO" : "standard";
-  const makers = carries === "objects" ? "a bucket" : `${producers} producers`;
+  const makers = contents === "objects" ? "a bucket" : `${producers} producers`;
   const terms = `lease ${lease}, ${sink} sink, visibility ${visibilityMs} ms`;
   const trace = `${fired.length} faults, trace ${traceHash}`;
   return `${makers}, a ${queue} queue, ${consumers} consumers (${terms}); ${trace}`;

@@ -30,12 +30,12 @@ const SLOW_MAX = 8;
 const HOPELESS_MAX = 12;
 
 function drawTopology(dice: NamedDice): Topology {
-  const carries = dice.pick("carries", ["messages", "messages", "objects"] as const);
-  const fifo = carries === "messages" && dice.chance("fifo", 0.45);
+  const contents = dice.pick("contents", ["messages", "messages", "objects"] as const);
+  const fifo = contents === "messages" && dice.chance("fifo", 0.45);
   const sink = dice.pick("sink", ["transactional", "transactional", "idempotent"] as const);
   const events = dice.scaled("events", 60, 1_200);
   return {
-    carries,
+    contents,
     fifo,
     sink,
     groups: dice.scaled("groups", 1, 24),
@@ -60,7 +60,7 @@ function drawTopology(dice: NamedDice): Topology {
     latencyMsMax: dice.scaled("latency", 2, 200),
     slowMsMax: dice.scaled("slow", 500, 240_000),
     commitMsMax: dice.chance("slow commits", 0.3) ? dice.scaled("commit", 1, 500) : 0,
-    latenessMs: dice.scaled("lateness", 1_000, 600_000),
+    allowedLatenessMs: dice.scaled("lateness", 1_000, 600_000),
     events,
     bursts: dice.whole("bursts", 1, 8),
     burstMs: dice.scaled("burst", 50, 120_000),

@@ -4,7 +4,7 @@
 import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
 
 export interface Topology {
-  readonly carries: "messages" | "objects";
+  readonly contents: "messages" | "objects";
   readonly fifo: boolean;
   /** Message groups, or objects that are put again and again. */
   readonly groups: number;
@@ -38,7 +38,7 @@ export interface Topology {
   readonly slowMsMax: number;
   /** The longest that a commit of the broker takes; 0: none takes any time. */
   readonly commitMsMax: number;
-  readonly latenessMs: number;
+  readonly allowedLatenessMs: number;
   readonly events: number;
   readonly bursts: number;
   readonly burstMs: number;
@@ -57,7 +57,7 @@ export interface Topology {
 }
 
 export const PLAIN_TOPOLOGY: Topology = {
-  carries: "messages",
+  contents: "messages",
   fifo: false,
   groups: 4,
   producers: 1,
@@ -81,7 +81,7 @@ export const PLAIN_TOPOLOGY: Topology = {
   latencyMsMax: 10,
   slowMsMax: 60_000,
   commitMsMax: 0,
-  latenessMs: 600_000,
+  allowedLatenessMs: 600_000,
   events: 20,
   bursts: 1,
   burstMs: 1_000,

@@ -16,7 +16,7 @@ export interface HandlerPlan {
   readonly hanging: boolean;
 }
 
-export interface Item {
+export interface WorkloadItem {
   readonly name: string;
   /** From the beginning of the world. */
   readonly atMs: number;
@@ -42,10 +42,10 @@ export function drawWorkload(
     readonly skipped: ReadonlySet<string>;
     readonly late: { readonly part: number; readonly msMax: number };
   },
-): Item[] {
+): WorkloadItem[] {
   const { topology, spanMs, skipped, late } = options;
   const dice = createNamedDice(seed, "workload");
-  const items: Item[] = [];
+  const items: WorkloadItem[] = [];
   for (let at = 1; at <= topology.events; at += 1) {
     const name = `e${at}`;
     if (skipped.has(name)) continue; // W1
@@ -105,7 +105,7 @@ function drawFailures(dice: NamedDice, name: string, { flaky, hopeless }: Topolo
 export const SLOW_PROBE = "probe-slow";
 
 /** A quick one and one that outlives its lease, each in a group of its own (W2). */
-export function probesOf(topology: Topology, atMs: number): Item[] {
+export function probesOf(topology: Topology, atMs: number): WorkloadItem[] {
   const common = { atMs, producer: 1, change: "put", lateMs: 0 } as const;
   const slow = { ...QUICK, durationMs: Math.floor(topology.visibilityMs * SLOW_LEASES) };
   return [

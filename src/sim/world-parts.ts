@@ -2,7 +2,7 @@
 // simulator makes of a broken part puts another in its place; everybody else takes these.
 
 import { createConsumer } from "../ingest/running/consumer.ts";
-import { createLeaseKeeper } from "../ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../ingest/running/lease-renewer.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { Clock } from "../ports/clock.ts";
 import { createProducer } from "../produce/producer.ts";
@@ -31,7 +31,7 @@ export interface WorldParts {
   /** One pipeline per process. */
   readonly createPipeline: (tools: HandlerTools) => Pipeline;
   readonly createConsumer: typeof createConsumer;
-  readonly createLeaseKeeper: typeof createLeaseKeeper;
+  readonly createLeaseRenewer: typeof createLeaseRenewer;
   readonly createProducer: typeof createProducer;
   readonly createRelay: typeof createRelay;
   readonly createLedger: typeof createMemoryLedger;
@@ -42,7 +42,7 @@ export interface WorldParts {
 export const PRODUCTION_PARTS: WorldParts = {
   createPipeline: createSimPipeline,
   createConsumer,
-  createLeaseKeeper,
+  createLeaseRenewer,
   createProducer,
   createRelay,
   createLedger: createMemoryLedger,

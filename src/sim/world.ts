@@ -10,22 +10,22 @@ import type { FaultMix } from "./faults/fault-mix.ts";
 import { hashText } from "./faults/named-random.ts";
 import { overlap } from "./faults/overlap.ts";
 import { type Cast, scheduleTimeline } from "./faults/timeline.ts";
-import type { HistoryEvent, Waiting, WorldFacts } from "./history.ts";
+import type { HistoryEvent, WaitingMessage, WorldFacts } from "./history.ts";
 import { ConsumerHost } from "./hosts/consumer-host.ts";
 import { Operator } from "./hosts/operator.ts";
 import { ProducerHost } from "./hosts/producer-host.ts";
 import { RelayHost } from "./hosts/relay-host.ts";
 import { Notifier } from "./ports/notifier.ts";
 import type { Drain } from "./scheduler.ts";
-import { createStage, START_AT, type Stage } from "./services.ts";
+import { createWorldServices, START_AT, type WorldServices } from "./services.ts";
 import type { Topology } from "./topology.ts";
 import {
   busyAtMs,
   drawWorkload,
   type HandlerPlan,
-  type Item,
   probesOf,
   SLOW_PROBE,
+  type WorkloadItem,
 } from "./workload.ts";
 import { PRODUCTION_PARTS, type WorldParts } from "./world-parts.ts";
 
@@ -42,13 +42,13 @@ export interface WorldOptions {
   /** Names of records that are left out. */
   readonly skipped?: ReadonlySet<string>;
   /** Records instead of those that the seed draws. */
-  readonly items?: readonly Item[];
+  readonly items?: readonly WorkloadItem[];
   readonly parts?: Partial<WorldParts>;
   readonly drain: Drain;
 }
 
 export interface World {
-  readonly stage: Stage;
+  readonly stage: WorldServices;
   readonly cast: Cast;
   readonly facts: WorldFacts;
   readonly events: readonly HistoryEvent[];
@@ -80,7 +80,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const spanMs = faultyMs * WORKLOAD_PART;
   const items = options.items ?? drawWorkload(seed, { topology, spanMs, skipped, late });
   const known = new Map(items.map((item) => [item.name, item]));
-  const stage = await createStage({
+  const stage = await createWorldServices({
     ...{ seed, topology, mix, parts, drain },
     only: options.only ?? null,
     planned: options.planned ?? new Map(),
@@ -91,10 +91,13 @@ export async function createWorld(options: WorldOptions): Promise<World> {
 }
 
 class RunningWorld implements World {
-  readonly stage: Stage;
+  readonly stage: WorldServices;
   readonly cast: Cast;
   readonly facts: WorldFacts;
-  readonly #options: WorldOptions & { readonly items: readonly Item[]; readonly parts: WorldParts };
+  readonly #options: WorldOptions & {
+    readonly items: readonly WorkloadItem[];
+    readonly parts: WorldParts;
+  };
   readonly #notifier: Notifier;
   readonly #plans = new Map<string, HandlerPlan>();
   /** What made records fail or hang for good has been seen to. */
@@ -104,8 +107,8 @@ class RunningWorld implements World {
   #drained = false;
 
   constructor(
-    stage: Stage,
-    options: WorldOptions & { readonly items: readonly Item[]; readonly parts: WorldParts },
+    stage: WorldServices,
+    options: WorldOptions & { readonly items: readonly WorkloadItem[]; readonly parts: WorldParts },
   ) {
     const { topology, seed, parts, items } = options;
     this.stage = stage;
@@ -124,13 +127,13 @@ class RunningWorld implements World {
       operator: new Operator(stage),
       objects: named("g", topology.groups).map((name) => name.replace("-", "")),
     };
-    const { fifo, carries, sink, onPoison, visibilityMs, latenessMs } = topology;
+    const { fifo, contents, sink, onPoison, visibilityMs, allowedLatenessMs } = topology;
     const { hanging, timeoutMs } = topology;
     const halts = fifo && onPoison === "halt";
-    const drops = carries === "objects" && topology.onMissing === "drop";
+    const drops = contents === "objects" && topology.onMissing === "drop";
     this.facts = {
       drops,
-      ...{ fifo, halts, carries, sink, visibilityMs, latenessMs },
+      ...{ fifo, halts, contents, sink, visibilityMs, allowedLatenessMs },
       dedupWindowMs: SQS_DEDUP_WINDOW_MS,
       hangMs: hanging > 0 ? timeoutMs : 0,
     };
@@ -178,10 +181,10 @@ class RunningWorld implements World {
   }
 
   get #hasProducers(): boolean {
-    return this.#options.topology.carries === "messages";
+    return this.#options.topology.contents === "messages";
   }
 
-  #schedule(items: readonly Item[]): void {
+  #schedule(items: readonly WorkloadItem[]): void {
     const { scheduler } = this.stage;
     for (const item of items) {
       const at = Math.max(scheduler.now, START_AT + item.atMs);
@@ -189,7 +192,7 @@ class RunningWorld implements World {
     }
   }
 
-  #hand(item: Item): void {
+  #hand(item: WorkloadItem): void {
     if (!this.#hasProducers) this.#notifier.hand(item);
     else this.cast.producers[item.producer - 1]?.hand(item);
   }
@@ -266,9 +269,9 @@ class RunningWorld implements World {
     const looking = Promise.all([operator.peek(queue), operator.peek(deadLetters)]);
     await scheduler.run(scheduler.now + LOOK_EVERY_MS);
     const [inQueue, dead] = await looking;
-    const waiting: Waiting[] = [
-      ...inQueue.map((name): Waiting => ({ name, where: "queue" })),
-      ...dead.map((name): Waiting => ({ name, where: "dead-letters" })),
+    const waiting: WaitingMessage[] = [
+      ...inQueue.map((name): WaitingMessage => ({ name, where: "queue" })),
+      ...dead.map((name): WaitingMessage => ({ name, where: "dead-letters" })),
     ];
     const drained = this.#drained;
     history.add("world", { kind: "end", drained, waiting, rows: table.rows() });
@@ -276,8 +279,8 @@ class RunningWorld implements World {
 }
 
 /** How long handlers run if all of them run one after the other, failures included. */
-function workMsOf(items: readonly Item[], attempts: number): number {
-  const runs = ({ plan }: Item) => 1 + Math.min(plan.failures, attempts);
+function workMsOf(items: readonly WorkloadItem[], attempts: number): number {
+  const runs = ({ plan }: WorkloadItem) => 1 + Math.min(plan.failures, attempts);
   return items.reduce((sum, item) => sum + item.plan.durationMs * runs(item), 0);
 }
 

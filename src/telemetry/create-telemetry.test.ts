@@ -28,7 +28,7 @@ test("what is counted, measured and set is on /metrics", () => {
   expect(text).toContain('\nmessages_received_total{queue="q"} 10\n');
   expect(text).toContain("\nsqs_fifo_dedupe_window_hits_total 1\n");
   expect(text).toContain('\nprocessing_latency_seconds_bucket{stage="total",le="0.5"} 1\n');
-  expect(text).toContain('\nrecords_in_flight{queue="q"} 7\n');
+  expect(text).toContain('\ntidegate_records_in_flight{queue="q"} 7\n');
 });
 
 describe("a number that no table declares", () => {
@@ -42,7 +42,7 @@ describe("a number that no table declares", () => {
     expect(telemetry.metricsText()).toBe(before);
     expect(lines).toEqual([
       "a number was dropped: there is no counter called huh_total",
-      expect.stringContaining("records_in_flight comes with queue"),
+      expect.stringContaining("tidegate_records_in_flight comes with queue"),
     ]);
   });
 
@@ -67,12 +67,18 @@ test("gauges can be read at the moment of the scrape, and one that fails spoils 
   telemetry.beforeScrape(() => {
     throw new Error("the ledger is gone");
   });
-  expect(telemetry.metricsText()).toContain('oldest_unsettled_event_seconds{queue="q"} 1\n');
+  expect(telemetry.metricsText()).toContain(
+    'tidegate_oldest_unsettled_event_seconds{queue="q"} 1\n',
+  );
   age = 2;
-  expect(telemetry.metricsText()).toContain('oldest_unsettled_event_seconds{queue="q"} 2\n');
+  expect(telemetry.metricsText()).toContain(
+    'tidegate_oldest_unsettled_event_seconds{queue="q"} 2\n',
+  );
   stop();
   age = 3;
-  expect(telemetry.metricsText()).toContain('oldest_unsettled_event_seconds{queue="q"} 2\n');
+  expect(telemetry.metricsText()).toContain(
+    'tidegate_oldest_unsettled_event_seconds{queue="q"} 2\n',
+  );
   expect(lines).toEqual(["a number was dropped: a gauge could not be read: the ledger is gone"]);
 });
 

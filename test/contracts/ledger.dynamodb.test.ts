@@ -9,7 +9,7 @@ import { addMs, days, epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { RecordKey } from "../../src/ports/record.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
-import { ledger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
+import { dynamoLedger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
 import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { createLossyProxy } from "../support/stores/lossy-proxy.ts";
@@ -25,7 +25,7 @@ describe.skipIf(!available)("DynamoDB", () => {
   test("a table of the first schema keeps its records and gets notes", async () => {
     const options = freshOptions();
     const client = new DynamoDBClient(options);
-    await client.send(new CreateTableCommand(ledger0001(options.table)));
+    await client.send(new CreateTableCommand(dynamoLedger0001(options.table)));
     const Item = { pk: { S: "meta#ledger" }, version: { N: "1" } };
     await client.send(new PutItemCommand({ TableName: options.table, Item }));
     const scope = { pipeline: "orders", generation: 1 };

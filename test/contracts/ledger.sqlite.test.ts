@@ -6,9 +6,9 @@ import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import {
-  LEDGER_MIGRATIONS,
-  migrate,
-  missingMigrations,
+  migrateSqlite,
+  missingSqliteMigrations,
+  SQLITE_LEDGER_MIGRATIONS,
 } from "../../src/stores/sqlite/ledger/schema.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -62,7 +62,7 @@ test("a file of the first schema keeps its records, gets notes, and then is too 
   const db = new DatabaseSync(path);
   db.exec("DROP TABLE ledger_note; UPDATE tidegate_schema SET version = 1");
   const first = new DatabaseSync(":memory:");
-  migrate(first, "ledger", LEDGER_MIGRATIONS.slice(0, 1));
+  migrateSqlite(first, "ledger", SQLITE_LEDGER_MIGRATIONS.slice(0, 1));
   expect(tables(db)).toEqual(tables(first)); // So it is what the first version made.
   first.close();
 
@@ -80,7 +80,7 @@ test("a file of the first schema keeps its records, gets notes, and then is too 
   const reader = open(path, { readOnly: true });
   expect(await reader.findNote(SCOPE, "dossier", "a")).toEqual(note);
   await reader.close();
-  const asFirst = () => missingMigrations(db, "ledger", LEDGER_MIGRATIONS.slice(0, 1));
+  const asFirst = () => missingSqliteMigrations(db, "ledger", SQLITE_LEDGER_MIGRATIONS.slice(0, 1));
   expect(asFirst).toThrow(expect.objectContaining({ code: "TG_STORE_NEWER" }));
   db.close();
 });

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import { openPostgresDatabase } from "../../src/sinks/table/postgres-database.ts";
-import { inTransaction as inSinkTransaction } from "../../src/sinks/table/postgres-transaction.ts";
+import { inSinkTransaction } from "../../src/sinks/table/postgres-transaction.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
-import { inTransaction, LOST } from "../../src/stores/postgres/transaction.ts";
+import { inPostgresTransaction, LOST } from "../../src/stores/postgres/transaction.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { createPostgresProxy } from "../support/stores/postgres-proxy.ts";
 import { createManualClock } from "./manual-clock.ts";
@@ -35,7 +35,7 @@ beforeEach(async () => {
 type Work = (client: pg.PoolClient) => Promise<void>;
 
 describe.skipIf(!available).each([
-  ["a store", (pool: pg.Pool, work: Work) => inTransaction(pool, "a test", work)],
+  ["a store", (pool: pg.Pool, work: Work) => inPostgresTransaction(pool, "a test", work)],
   [
     "a sink",
     (pool: pg.Pool, work: Work) =>
@@ -122,7 +122,7 @@ describe.skipIf(!available)("a lost race", () => {
   test("is rolled back on its connection, and run again", async () => {
     const pool = new pg.Pool({ connectionString: url, max: 1 });
     const pids: unknown[] = [];
-    const won = await inTransaction(pool, "a test", async (client) => {
+    const won = await inPostgresTransaction(pool, "a test", async (client) => {
       pids.push((await client.query("SELECT pg_backend_pid() AS pid")).rows[0].pid);
       await client.query(`INSERT INTO added VALUES ('${pids.length}')`);
       return pids.length < 3 ? LOST : "won";

@@ -76,7 +76,7 @@ async function run(outbox: Outbox, target: string, call: Call, now: ManualClock)
       return won.kind === "taken" ? withoutSeq(won.row) : won;
     }
     case "settle":
-      return outbox.settle(target, [call.key]);
+      return outbox.markDone(target, [call.key]);
     case "look":
       return [withoutSeq(await outbox.find(target, call.key)), await outbox.stats(target)];
     case "unsettled": {

@@ -22,7 +22,7 @@ import {
   findRuns,
   openSides,
   type Sides,
-  type Told,
+  type StoreAnswer,
   TROUBLES,
   type Trouble,
   unlawfulOf,
@@ -66,7 +66,7 @@ const republish: Move = async (outbox, target, owner) => {
   const result = await outbox.republish(target, "a", 0, lease(owner));
   return result.kind === "taken" ? { ...result, row: told(result.row) } : result;
 };
-const settle: Move = (outbox, target) => outbox.settle(target, ["a"]);
+const settle: Move = (outbox, target) => outbox.markDone(target, ["a"]);
 const unsettled: Move = async (outbox, target) =>
   (await outbox.unsettled(target, { sentBefore: NOW, afterSeq: 0, limit: 10 })).map(told);
 
@@ -109,7 +109,7 @@ const STARTS: Readonly<Record<string, Start>> = {
   "a settled row": { at: BEFORE, moves: [register(["a", "b"]), sent("a"), settle] },
 };
 
-interface Outcome extends Told {
+interface Outcome extends StoreAnswer {
   readonly left: readonly unknown[];
 }
 
@@ -161,7 +161,7 @@ async function lookInMemory(outbox: Outbox): Promise<unknown[]> {
   return [
     rows.map(told),
     keys(rows.filter(({ state }) => state === "pending")),
-    keys(rows.filter(({ state, settled }) => state === "sent" && !settled)),
+    keys(rows.filter(({ state, done: settled }) => state === "sent" && !settled)),
   ];
 }
 

@@ -156,7 +156,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       const [first] = await page(0, 1);
       expect(first).toMatchObject({ key: "a", body: entry("a").body });
       expect(keysOf(await page(first?.seq ?? 0, 10))).toEqual(["b"]);
-      await outbox.settle(QUEUE, ["a", "none"]);
+      await outbox.markDone(QUEUE, ["a", "none"]);
       expect(keysOf(await page(0, 10))).toEqual(["b"]);
       expect(kinds(await register(["a"]))).toEqual(["sent"]);
       expect(await outbox.republish(QUEUE, "a", 0, MINE)).toEqual({ kind: "fenced" });

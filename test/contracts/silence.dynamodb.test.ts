@@ -3,7 +3,11 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { durationMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
-import { conflictsIn, ledgerFault, outboxFault } from "../../src/stores/dynamodb/faults.ts";
+import {
+  conflictsIn,
+  dynamoLedgerFault,
+  dynamoOutboxFault,
+} from "../../src/stores/dynamodb/faults.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
@@ -71,8 +75,8 @@ describe("a table whose endpoint takes requests", () => {
 test("a transaction that is still in progress is of unknown outcome, and not a lost race", () => {
   const error = Object.assign(new Error("m"), { name: "TransactionInProgressException" });
   expect(conflictsIn(error)).toBeNull();
-  expect(ledgerFault(error, "t")).toMatchObject(UNAVAILABLE);
-  expect(outboxFault(error, "t")).toMatchObject({ code: "TG_OUTBOX_UNAVAILABLE" });
+  expect(dynamoLedgerFault(error, "t")).toMatchObject(UNAVAILABLE);
+  expect(dynamoOutboxFault(error, "t")).toMatchObject({ code: "TG_OUTBOX_UNAVAILABLE" });
 });
 
 test("a cancelled transaction brings what stood in its way, unless it was no race", () => {

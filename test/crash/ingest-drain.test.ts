@@ -1,10 +1,10 @@
 // Draining: a consumer with running handlers is asked by SIGTERM to end.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { IngestSite, readLedger, type Stream, type WorkerProcess } from "./ingest-site.ts";
+import { IngestWorld, readLedger, type Stream, type WorkerProcess } from "./ingest-site.ts";
 import { PARTS } from "./ingest-worker.ts";
 
-const site = new IngestSite();
+const site = new IngestWorld();
 beforeAll(() => site.up());
 afterAll(() => site[Symbol.asyncDispose]());
 

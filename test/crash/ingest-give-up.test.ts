@@ -16,10 +16,10 @@ import {
 import { systemPorts } from "../../src/platform/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { GIVING_UP_POINTS, type IngestPoint } from "./ingest-points.ts";
-import { IngestSite, readLedger, type Stream } from "./ingest-site.ts";
+import { IngestWorld, readLedger, type Stream } from "./ingest-site.ts";
 import { PARTS, type WorkerConfig } from "./ingest-worker.ts";
 
-const site = new IngestSite();
+const site = new IngestWorld();
 beforeAll(() => site.up());
 afterAll(() => site[Symbol.asyncDispose]());
 

@@ -9,10 +9,10 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openNotebook } from "./ingest-notebook-sink.ts";
 import { INGEST_POINTS, type IngestPoint } from "./ingest-points.ts";
-import { IngestSite, readLedger, type Stream } from "./ingest-site.ts";
+import { IngestWorld, readLedger, type Stream } from "./ingest-site.ts";
 import { PARTS, type WorkerConfig } from "./ingest-worker.ts";
 
-const site = new IngestSite();
+const site = new IngestWorld();
 beforeAll(() => site.up());
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -28,7 +28,7 @@ interface Way {
   readonly always?: true;
   readonly title: string;
   readonly fifo: boolean;
-  readonly carries: WorkerConfig["carries"];
+  readonly contents: WorkerConfig["contents"];
   readonly lease: WorkerConfig["lease"];
   readonly sink: WorkerConfig["sink"];
 }
@@ -38,22 +38,22 @@ const ALL_WAYS: readonly Way[] = [
     title: "object",
     always: true,
     fifo: false,
-    carries: "objects",
+    contents: "objects",
     lease: "receipt",
     sink: "table",
   },
-  { title: "object-claimed", fifo: false, carries: "objects", lease: "ledger", sink: "table" },
-  { title: "message", fifo: false, carries: "messages", lease: "ledger", sink: "table" },
-  { title: "fifo", fifo: true, carries: "messages", lease: "receipt", sink: "table" },
+  { title: "object-claimed", fifo: false, contents: "objects", lease: "ledger", sink: "table" },
+  { title: "message", fifo: false, contents: "messages", lease: "ledger", sink: "table" },
+  { title: "fifo", fifo: true, contents: "messages", lease: "receipt", sink: "table" },
   {
     title: "fifo-claimed",
     always: true,
     fifo: true,
-    carries: "messages",
+    contents: "messages",
     lease: "ledger",
     sink: "table",
   },
-  { title: "function", fifo: false, carries: "messages", lease: "ledger", sink: "function" },
+  { title: "function", fifo: false, contents: "messages", lease: "ledger", sink: "function" },
 ];
 const WAYS = ALL_WAYS.filter(({ always }) => always || process.env.TIDEGATE_KILL_WAYS === "all");
 
@@ -70,8 +70,8 @@ function deathsOf({ lease }: Way, point: IngestPoint): IngestPoint[] {
   return ORDER.indexOf(point) < FIRST_COMMITTED ? [point, point] : [point];
 }
 
-async function feed(stream: Stream, { carries, title }: Way): Promise<void> {
-  if (carries === "messages") return void (await site.send(stream, 1));
+async function feed(stream: Stream, { contents, title }: Way): Promise<void> {
+  if (contents === "messages") return void (await site.send(stream, 1));
   const client = site.s3();
   const Bucket = `bucket-${stream.name}`;
   await client.send(new CreateBucketCommand({ Bucket }));
@@ -111,10 +111,10 @@ describe("a consumer killed by SIGKILL leaves everything once", () => {
   test.concurrent.each(CASES)(
     "$title: $point",
     async ({ point, ...way }) => {
-      const { fifo, carries, lease, sink } = way;
+      const { fifo, contents, lease, sink } = way;
       const stream = await site.createStream(`${way.title}-${point}`, fifo);
       await feed(stream, way);
-      const config = { carries, lease, sink, thread: false };
+      const config = { contents, lease, sink, thread: false };
       for (const [at, death] of deathsOf(way, point).entries()) {
         const owner = `dead-${at + 1}`;
         const plan = { point: death, signal: "SIGKILL" } as const;

@@ -6,7 +6,12 @@
 //   R3. The race is over when the queue holds nothing, hidden or not.
 
 import { SendMessageBatchCommand } from "@aws-sdk/client-sqs";
-import { type IngestSite, readingMessage, type Stream, type WorkerProcess } from "./ingest-site.ts";
+import {
+  type IngestWorld,
+  readingMessage,
+  type Stream,
+  type WorkerProcess,
+} from "./ingest-site.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 const CONSUMERS = 4;
@@ -35,7 +40,7 @@ export function temperOf(n: number): "good" | "poison" | "flaky" {
   return n % FLAKY_EVERY === 1 ? "flaky" : "good";
 }
 
-export async function sendAll(site: IngestSite, stream: Stream, messages: number): Promise<void> {
+export async function sendAll(site: IngestWorld, stream: Stream, messages: number): Promise<void> {
   const client = site.sqs();
   for (let from = 1; from <= messages; from += BATCH) {
     const size = Math.min(BATCH, messages - from + 1);
@@ -50,7 +55,7 @@ export async function sendAll(site: IngestSite, stream: Stream, messages: number
 }
 
 /** R2 */
-async function setFaults(site: IngestSite, { name, deadLetterName }: Stream, seed: number) {
+async function setFaults(site: IngestWorld, { name, deadLetterName }: Stream, seed: number) {
   const target = { queue: name };
   const lost = { kind: "drop-acknowledgement", probability: 0.1, seed };
   const faults = [
@@ -67,7 +72,7 @@ async function setFaults(site: IngestSite, { name, deadLetterName }: Stream, see
   if (!reply.ok) throw new Error(await reply.text());
 }
 
-async function struck(site: IngestSite, faults: Record<string, number>): Promise<void> {
+async function struck(site: IngestWorld, faults: Record<string, number>): Promise<void> {
   const reply = await fetch(`${site.endpoint}/_tidegate/faults`);
   const told = (await reply.json()) as { faults: { kind: string; fired: number }[] };
   for (const { kind, fired } of told.faults) faults[kind] = (faults[kind] ?? 0) + fired;
@@ -75,12 +80,12 @@ async function struck(site: IngestSite, faults: Record<string, number>): Promise
 
 class Race {
   begun = 0;
-  readonly #site: IngestSite;
+  readonly #site: IngestWorld;
   readonly #stream: Stream;
   #named = 0;
   #waiting: { readonly count: number; readonly resolve: () => void } | null = null;
 
-  constructor(site: IngestSite, stream: Stream) {
+  constructor(site: IngestWorld, stream: Stream) {
     this.#site = site;
     this.#stream = stream;
   }
@@ -108,7 +113,7 @@ class Race {
 
 /** Runs the race to its end; every consumer that is left has been drained by then. */
 export async function runRace(
-  site: IngestSite,
+  site: IngestWorld,
   stream: Stream,
   plan: RacePlan,
   random: SeededRandom,

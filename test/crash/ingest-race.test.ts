@@ -5,7 +5,7 @@ import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { decodeDossier } from "../../src/ingest/dead-letters/dossier.ts";
 import { runRace, sendAll, temperOf } from "./ingest-race-run.ts";
-import { IngestSite, openLedgerFile, readLedger, type Stream } from "./ingest-site.ts";
+import { IngestWorld, openLedgerFile, readLedger, type Stream } from "./ingest-site.ts";
 import { PARTS } from "./ingest-worker.ts";
 import { createSeededRandom } from "./seeded-random.ts";
 
@@ -15,7 +15,7 @@ const SEED = Number(process.env.TIDEGATE_RACE_SEED ?? Math.floor(Math.random() *
 const MESSAGES_PER_KILL = 50;
 const RACE_MS_MAX = 900_000;
 
-const site = new IngestSite();
+const site = new IngestWorld();
 beforeAll(() => site.up());
 afterAll(() => site[Symbol.asyncDispose]());
 

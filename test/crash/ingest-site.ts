@@ -47,7 +47,7 @@ export interface Stream {
   readonly folder: string;
 }
 
-export class IngestSite {
+export class IngestWorld {
   readonly folder = mkdtempSync(join(tmpdir(), "tidegate-ingest-"));
   readonly #processes = new Set<WorkerProcess>();
   #server: ChildServer | null = null;
@@ -147,7 +147,7 @@ export class IngestSite {
     const { queueUrl, deadLetterUrl, folder } = stream;
     const whole: WorkerConfig = {
       ...{ endpoint: this.endpoint, queueUrl, deadLetterUrl, folder },
-      ...{ owner: `worker-${this.#processes.size + 1}`, lease: "auto", carries: "messages" },
+      ...{ owner: `worker-${this.#processes.size + 1}`, lease: "auto", contents: "messages" },
       ...{ sink: "table", concurrency: 4, drainMs: 25_000, plan: null, holds: false },
       ...{ visibilityMs: VISIBILITY_MS, thread: true, attempts: ATTEMPTS_MAX, mended: false },
       ...config,

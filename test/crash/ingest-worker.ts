@@ -14,13 +14,13 @@ import { createSqsQueue } from "../../src/aws/sqs/sqs-queue.ts";
 import { SINK_FENCE } from "../../src/core/sink-write.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { type Consumer, createConsumer } from "../../src/ingest/running/consumer.ts";
-import { createLeaseKeeper } from "../../src/ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../../src/ingest/running/lease-renewer.ts";
 import { type Pipeline, pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
 import type {
   HandlerContext,
-  MessageArrival,
-  ObjectArrival,
+  MessageInput,
+  ObjectInput,
   TableSinkSpec,
 } from "../../src/ingest/spec/pipeline-spec.ts";
 import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
@@ -43,7 +43,7 @@ export interface WorkerConfig {
   readonly folder: string;
   readonly owner: string;
   readonly lease: "auto" | "receipt" | "ledger";
-  readonly carries: "messages" | "objects";
+  readonly contents: "messages" | "objects";
   readonly sink: "table" | "function";
   readonly concurrency: number;
   readonly drainMs: number;
@@ -72,7 +72,7 @@ const RETRY_CAP_MS = 200;
 const COLUMNS = { n: "integer", part: "integer", owner: "text" } as const;
 
 export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHandlers): Pipeline {
-  const { carries, owner, sink } = config;
+  const { contents, owner, sink } = config;
   const write = ({ upsert, emit }: HandlerContext, n: number, part: number) => {
     const row = { n, part, owner };
     if (sink === "table") upsert("readings", row as never);
@@ -81,17 +81,14 @@ export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHan
   };
   return pipeline({
     name: "ingest",
-    source: { queue: config.queueUrl, carries },
+    source: { queue: config.queueUrl, contents },
     lease: config.lease,
     concurrency: config.concurrency,
     visibilityMs: config.visibilityMs,
     retry: { attempts: config.attempts, baseMs: 1, capMs: RETRY_CAP_MS },
     onPoison: "skip",
     ...(sink === "table" && { sink: readings() }),
-    async handler(
-      event: MessageArrival<unknown> | ObjectArrival<unknown>,
-      context: HandlerContext,
-    ) {
+    async handler(event: MessageInput<unknown> | ObjectInput<unknown>, context: HandlerContext) {
       if ("object" in event) {
         for await (const row of event.rows()) {
           const { n, part } = row as { n: string; part: string };
@@ -170,7 +167,7 @@ async function startWorker(config: WorkerConfig): Promise<void> {
         { telemetry: SILENT },
         { queue: place, ledgerUrl: `sqlite:${path}`, scope, ...terms },
       )
-    : createLeaseKeeper({ ...systemPorts, queue, ledger, scope, telemetry: SILENT }, terms);
+    : createLeaseRenewer({ ...systemPorts, queue, ledger, scope, telemetry: SILENT }, terms);
   const ports = {
     ...systemPorts,
     queue,

@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openNotebook } from "./ingest-notebook-sink.ts";
 import type { IngestPoint } from "./ingest-points.ts";
-import { IngestSite, readLedger, type Stream } from "./ingest-site.ts";
+import { IngestWorld, readLedger, type Stream } from "./ingest-site.ts";
 import type { WorkerConfig } from "./ingest-worker.ts";
 
-const site = new IngestSite();
+const site = new IngestWorld();
 beforeAll(() => site.up());
 afterAll(() => site[Symbol.asyncDispose]());
 

@@ -3,11 +3,11 @@
 
 import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { IngestSite, openLedgerFile, readLedger, type Stream } from "./ingest-site.ts";
+import { IngestWorld, openLedgerFile, readLedger, type Stream } from "./ingest-site.ts";
 import { PARTS } from "./ingest-worker.ts";
 import type { RedrivePoint } from "./redrive-points.ts";
 
-const site = new IngestSite();
+const site = new IngestWorld();
 beforeAll(() => site.up());
 afterAll(() => site[Symbol.asyncDispose]());
 

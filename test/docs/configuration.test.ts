@@ -74,7 +74,7 @@ describe("the page on the pipeline file", () => {
       ...Object.entries(top),
       ...Object.entries(retry).map(([name, value]) => [`retry.${name}`, value] as const),
       ["concurrency.total", concurrency.total],
-      ["source.carries", from.carries],
+      ["source.contents", from.contents],
       ["source.prefix", from.prefix],
       ...Object.entries(tables({})).map(([name, value]) => [`tables.${name}`, value] as const),
     ]);

@@ -11,7 +11,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 test.each([
   ["docs/guides/faults.md", "examples/lost-answer.ts", "ts"],
   ["docs/guides/faults.md", "examples/faults.json", "json"],
-  ["docs/guides/set-up-file.md", "examples/cloud.json", "json"],
+  ["docs/guides/setup-file.md", "examples/cloud.json", "json"],
   ["docs/guides/sinks.md", "examples/order-tables.ts", "ts"],
   ["docs/guides/sinks.md", "examples/own-sink.ts", "ts"],
   ["docs/guides/proving-handlers.md", "examples/unsafe/pipeline.ts", "ts"],
@@ -49,8 +49,8 @@ describe("the guide to faults", () => {
 });
 
 test("the guide to set-ups tells of every field that the schema has", () => {
-  const page = read("docs/guides/set-up-file.md");
-  const schema = JSON.parse(read("docs/reference/schemas/cloud-init.schema.json")) as {
+  const page = read("docs/guides/setup-file.md");
+  const schema = JSON.parse(read("docs/reference/schemas/cloud-setup.schema.json")) as {
     $defs: Record<string, { properties?: object }>;
   };
   const told = Object.fromEntries(

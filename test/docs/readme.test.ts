@@ -23,7 +23,7 @@ test("the pipeline it shows works off a file", async () => {
   const dev = await startDev(orders, { data, port: 0 });
   try {
     await dev.put("orders/1.csv", "id,amount\n7,9.50\n");
-    await dev.settled();
+    await dev.idle();
     expect(dev.snapshot()).toMatchObject({ committed: 1, deadLettered: 0 });
   } finally {
     await dev.stop();

@@ -68,7 +68,7 @@ test("every command of the stations' README does what the page says", async () =
     const { stdout } = await promisify(execFile)("bash", ["-c", script], { cwd: folder });
     answers.set(line, stdout);
     for (let look = 0; look < 2; look += 1) await inbox.look();
-    await dev.settled();
+    await dev.idle();
   }
   const answer = (start: string) =>
     [...answers].find(([line]) => line.startsWith(start))?.[1] ?? `no line ${start}`;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as sink from "../../src/sinks/table/postgres-database.ts";
-import { REQUEST_MS_MAX, SDK_ATTEMPTS_MAX } from "../../src/stores/dynamodb/open-table.ts";
+import { DYNAMODB_REQUEST_MS_MAX, SDK_ATTEMPTS_MAX } from "../../src/stores/dynamodb/open-table.ts";
 import { STATEMENT_MS_MAX, UPKEEP_MS_MAX } from "../../src/stores/postgres/time-limits.ts";
 import { rowsOf } from "../support/markdown-table.ts";
 
@@ -15,8 +15,8 @@ test("the page of the library tells how long stores are waited for", () => {
   const rows = rowsOf(page, "waiting for");
   expect(rows.map(([, limit]) => limit)).toEqual(
     [
-      ...[STATEMENT_MS_MAX, UPKEEP_MS_MAX, sink.STATEMENT_MS_MAX, sink.LAYOUT_MS_MAX],
-      REQUEST_MS_MAX,
+      ...[STATEMENT_MS_MAX, UPKEEP_MS_MAX, sink.SINK_STATEMENT_MS_MAX, sink.LAYOUT_MS_MAX],
+      DYNAMODB_REQUEST_MS_MAX,
     ].map(told),
   );
   expect(rows.at(-1)?.[0]).toContain(`of up to ${SDK_ATTEMPTS_MAX}`);

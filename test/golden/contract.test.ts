@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, test } from "vitest";
-import { validateCloudInit } from "../../src/cloud/setup/validate-setup.ts";
+import { validateCloudSetup } from "../../src/cloud/setup/validate-setup.ts";
 import type { JsonValue } from "../../src/core/encoding/canonical-json.ts";
 import { buildEnvelope, validateEnvelope } from "../../src/core/events/envelope.ts";
 import { validateObjectEvent } from "../../src/core/events/object-event-validation.ts";
@@ -31,7 +31,7 @@ addFormats.default(ajv);
 const contracts: readonly [string, (value: JsonValue) => Checked<unknown>][] = [
   ["message-envelope", validateEnvelope],
   ["object-event", validateObjectEvent],
-  ["cloud-init", validateCloudInit],
+  ["cloud-setup", validateCloudSetup],
 ];
 
 describe.each(contracts)("%s", (name, validate) => {

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { VirtualCloud } from "../../src/cloud/start-cloud.ts";
 import { TidegateError } from "../../src/core/errors.ts";
-import type { HandlerContext, ObjectArrival } from "../../src/ingest/spec/pipeline-spec.ts";
+import type { HandlerContext, ObjectInput } from "../../src/ingest/spec/pipeline-spec.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
@@ -65,7 +65,7 @@ test("an object of another bucket or prefix: acknowledged unhandled, and counted
   const consumer = await run(world);
   expect(handled).toEqual(["a/1"]);
   expect(consumer.snapshot()).toMatchObject({ committed: 1, ignored: expect.any(Number) });
-  expect(world.counts.get("records_ignored_total")).toBe(consumer.snapshot().ignored);
+  expect(world.counts.get("tidegate_records_ignored_total")).toBe(consumer.snapshot().ignored);
   expect(world.logs.filter(({ message }) => /outside the pipeline/.test(message))).toHaveLength(1);
   expect(await depths(world)).toEqual([0, 0]);
 });
@@ -82,7 +82,7 @@ test("an event time far ahead: handled; moves no watermark, and is counted and t
   const { watermark, committed } = consumer.snapshot();
   expect(committed).toBe(2);
   expect(watermark).toBeLessThan(world.cloud.clock.now());
-  expect(world.counts.get("future_events_total")).toBe(1);
+  expect(world.counts.get("tidegate_future_events_total")).toBe(1);
   expect(world.logs).toContainEqual(
     expect.objectContaining({ message: expect.stringContaining("ahead of our clock") }),
   );
@@ -224,7 +224,7 @@ test("a handler that emits after its deadline: refused, and none of it happens",
 
 test("a handler that ends while it is still reading: dead-lettered at once as unawaited", async () => {
   const applied: unknown[] = [];
-  const forgetful = (arrival: ObjectArrival<unknown>, { emit }: HandlerContext) => {
+  const forgetful = (arrival: ObjectInput<unknown>, { emit }: HandlerContext) => {
     void (async () => {
       for await (const row of arrival.rows()) emit(row);
     })();
@@ -243,7 +243,7 @@ test("a handler that ends while it is still reading: dead-lettered at once as un
 });
 
 test("a handler that fails while it is still reading: tried again, and the process lives on", async () => {
-  const hasty = (arrival: ObjectArrival<unknown>) => {
+  const hasty = (arrival: ObjectInput<unknown>) => {
     void (async () => {
       for await (const _ of arrival.rows());
     })();

@@ -166,7 +166,7 @@ describe("tidegate up", () => {
     expect(code).toBe(1);
     expect(err).toBe(
       `Port ${ready.port} on 127.0.0.1 is in use by another program.\n` +
-        "Choose another --port, or --port 0 for a free one. (TG_PORT_TAKEN)\n",
+        "Choose another --port, or --port 0 for a free one. (TG_PORT_IN_USE)\n",
     );
   });
 
@@ -223,10 +223,10 @@ describe("a set-up and faults from files", () => {
     writeFileSync(join(commands.folder, name), text);
   };
 
-  test("tidegate up --init makes what examples/cloud.json says, and again makes no more", async () => {
+  test("tidegate up --setup makes what examples/cloud.json says, and again makes no more", async () => {
     const example = join(import.meta.dirname, "..", "..", "examples", "cloud.json");
     for (const _start of [1, 2]) {
-      const { ready, child, ended } = await startReady("--data", "d", "--init", example);
+      const { ready, child, ended } = await startReady("--data", "d", "--setup", example);
       const reply = await fetch(`${ready.endpoint}/_tidegate/queues`);
       const { queues } = (await reply.json()) as { queues: { name: string; visible: number }[] };
       expect(queues.map(({ name }) => name)).toContain("orders");
@@ -244,13 +244,13 @@ describe("a set-up and faults from files", () => {
     [{ queues: [{ name: "q", attributes: { DelaySeconds: -1 } }] }, /\/queues\/0 is refused/],
   ])("a set-up of %j ends with exit code 2 and a sentence", async (value, told) => {
     write("bad.json", value);
-    const { code, out, err } = await end("up", "--memory", "--port", "0", "--init", "bad.json");
+    const { code, out, err } = await end("up", "--memory", "--port", "0", "--setup", "bad.json");
     expect([code, out]).toEqual([2, ""]);
     expect(err).toMatch(told);
   });
 
   test("a file that is not there ends with exit code 2", async () => {
-    const { code, err } = await end("up", "--memory", "--port", "0", "--init", "none.json");
+    const { code, err } = await end("up", "--memory", "--port", "0", "--setup", "none.json");
     expect([code, err]).toEqual([2, expect.stringContaining("none.json cannot be read (ENOENT)")]);
   });
 

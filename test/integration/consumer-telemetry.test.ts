@@ -60,22 +60,24 @@ test("the numbers of the contract are on /metrics, and they are right", () => {
   );
   expect(Object.fromEntries(samples)).toMatchObject({
     'messages_received_total{queue="work"}': 4,
-    'messages_committed_total{queue="work"}': 1,
+    'tidegate_messages_committed_total{queue="work"}': 1,
     'messages_duplicate_total{queue="work"}': 1,
     'retry_attempts_total{reason="unknown"}': 1,
-    'dead_letters_total{queue="work",class="unknown"}': 1,
+    'tidegate_dead_letters_total{queue="work",class="unknown"}': 1,
     'dead_letter_count{queue="work-dead"}': 1,
     'processing_latency_seconds_count{stage="handle"}': 3,
-    'oldest_unsettled_event_seconds{queue="work"}': 0,
-    'records_in_flight{queue="work"}': 0,
+    'tidegate_oldest_unsettled_event_seconds{queue="work"}': 0,
+    'tidegate_records_in_flight{queue="work"}': 0,
   });
   expect(samples.get('watermark_event_time_seconds{stream="test"}')).toBeGreaterThan(1e9);
   for (const stage of STAGES) {
     const count = samples.get(`processing_latency_seconds_count{stage="${stage}"}`);
     expect(count, stage).toBeGreaterThan(0);
   }
-  const requests = [...samples.keys()].filter((name) => name.startsWith("sqs_requests_total"));
-  expect(requests).toContain('sqs_requests_total{action="ReceiveMessage"}');
+  const requests = [...samples.keys()].filter((name) =>
+    name.startsWith("tidegate_sqs_requests_total"),
+  );
+  expect(requests).toContain('tidegate_sqs_requests_total{action="ReceiveMessage"}');
 });
 
 test("the lines about a message carry all that it is found by", () => {

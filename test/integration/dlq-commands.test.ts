@@ -10,7 +10,7 @@ import { openSqsQueue } from "../../src/aws/sqs/open-sqs-queue.ts";
 import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
 import { buildEnvelope } from "../../src/core/events/envelope.ts";
 import { createConsumer } from "../../src/ingest/running/consumer.ts";
-import { createLeaseKeeper } from "../../src/ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../../src/ingest/running/lease-renewer.ts";
 import { pipeline } from "../../src/ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
 import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
@@ -45,7 +45,7 @@ const spec = pipeline({
 beforeAll(async () => {
   cloud = await startCloud({
     data: join(folder, "cloud"),
-    init: {
+    setup: {
       queues: [
         { name: "orders-dead" },
         { name: "orders", deadLetter: { queue: "orders-dead", maxReceiveCount: 25 } },
@@ -77,7 +77,7 @@ async function consuming<T>(work: () => Promise<T>): Promise<T> {
   const { clock } = systemPorts;
   const scope = { pipeline: spec.name, generation: spec.generation };
   const { visibilityMs } = spec;
-  const keeper = createLeaseKeeper(
+  const keeper = createLeaseRenewer(
     { queue, ledger, scope, clock, telemetry: SILENT },
     { visibilityMs, leaseMs: visibilityMs },
   );

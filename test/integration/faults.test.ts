@@ -157,7 +157,7 @@ test("drop-acknowledgement in the own process is a rejection with a code", async
     delayMs: null,
   };
   const sent = cloud.broker.submit("send", { queue: "q", entries: [entry], batch: false });
-  await expect(sent).rejects.toMatchObject({ code: "TG_ANSWER_DROPPED" });
+  await expect(sent).rejects.toMatchObject({ code: "TG_RESPONSE_DROPPED" });
   expect((await receive(QueueUrl)).map(({ Body }) => Body)).toEqual(["x"]);
 });
 

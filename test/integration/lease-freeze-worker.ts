@@ -7,7 +7,7 @@ import { startLeaseThread } from "../../src/run/leases/lease-thread.ts";
 const { config, lease } = JSON.parse(process.argv[2] ?? "");
 const keeper = await startLeaseThread({ telemetry: { log() {} } }, config);
 const tell = (line: string) => process.stdout.write(`${line}\n`);
-keeper.hold(lease, () => tell("lost"));
+keeper.track(lease, () => tell("lost"));
 createInterface({ input: process.stdin }).on("line", () => {
   tell(keeper.alive(lease.receipt) ? "alive" : "over");
 });

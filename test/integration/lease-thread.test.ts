@@ -13,10 +13,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createSqsQueue } from "../../src/aws/sqs/sqs-queue.ts";
 import { present } from "../../src/core/assert.ts";
 import { seconds } from "../../src/core/units.ts";
-import { createLeaseKeeper } from "../../src/ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../../src/ingest/running/lease-renewer.ts";
 import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
-import type { HeldLease, LeaseKeeper } from "../../src/ports/lease-renewer.ts";
+import type { HeldLease, LeaseRenewer } from "../../src/ports/lease-renewer.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import type { LogLevel } from "../../src/ports/telemetry.ts";
 import { type LeaseThreadConfig, startLeaseThread } from "../../src/run/leases/lease-thread.ts";
@@ -39,7 +39,7 @@ let cloud: ChildProcess;
 let endpoint: string;
 let client: SQSClient;
 let queuesMade = 0;
-const keepers: LeaseKeeper[] = [];
+const keepers: LeaseRenewer[] = [];
 const logged: string[] = [];
 const telemetry = {
   log: (level: LogLevel, message: string) => void logged.push(`${level}: ${message}`),
@@ -81,7 +81,7 @@ const configOf = (queueUrl: string): LeaseThreadConfig => ({
   queue: { queueUrl, endpoint, region, credentials },
   ...{ ledgerUrl: null, scope: SCOPE, visibilityMs: V, leaseMs: V },
 });
-async function startThread(config: LeaseThreadConfig, entry?: URL): Promise<LeaseKeeper> {
+async function startThread(config: LeaseThreadConfig, entry?: URL): Promise<LeaseRenewer> {
   const keeper = await startLeaseThread({ telemetry }, config, entry);
   keepers.push(keeper);
   return keeper;
@@ -104,7 +104,7 @@ test("a blocked main thread loses neither its delivery nor its claim", async () 
   const { queue, queueUrl, lease } = await receiveOne();
   const keeper = await startThread({ ...configOf(queueUrl), ledgerUrl });
   const lost: string[] = [];
-  keeper.hold(lease, (reason) => lost.push(reason));
+  keeper.track(lease, (reason) => lost.push(reason));
   const requests = [{ key: asRecordKey("k1:a"), receivedAt: lease.since }];
   const claim = (owner: string) => ledger.claim(SCOPE, requests, { owner, leaseMs: V });
   const [mine] = await claim("me");
@@ -119,7 +119,7 @@ test("a blocked main thread loses neither its delivery nor its claim", async () 
   expect(await queue.receive(now, never)).toEqual([]);
   expect(lost).toEqual([]);
   keeper.detach(lease.receipt, held);
-  keeper.drop(lease.receipt);
+  keeper.release(lease.receipt);
   expect(await rivalCount(queue)).toBe(2);
   await ledger.close();
 });
@@ -127,9 +127,9 @@ test("a blocked main thread loses neither its delivery nor its claim", async () 
 test("the same on the main thread loses it, and knows before anything else is done", async () => {
   const { queue, lease } = await receiveOne();
   const ports = { queue, ledger: null, scope: SCOPE, clock: systemClock, telemetry: SILENT };
-  const keeper = createLeaseKeeper(ports, { visibilityMs: V, leaseMs: V });
+  const keeper = createLeaseRenewer(ports, { visibilityMs: V, leaseMs: V });
   keepers.push(keeper);
-  keeper.hold(lease, () => {});
+  keeper.track(lease, () => {});
   block();
   expect(keeper.alive(lease.receipt)).toBe(false);
   expect(await rivalCount(queue)).toBe(2);
@@ -157,7 +157,7 @@ test("what the thread loses is told, once, and is no longer alive", async () => 
   const { queue, queueUrl, lease } = await receiveOne();
   const keeper = await startThread(configOf(queueUrl));
   await queue.deleteBatch([lease.receipt]);
-  const reason = await new Promise<string>((resolve) => keeper.hold(lease, resolve));
+  const reason = await new Promise<string>((resolve) => keeper.track(lease, resolve));
   expect(reason).toMatch(/does not exist/);
   expect(keeper.alive(lease.receipt)).toBe(false);
 });
@@ -171,7 +171,7 @@ test("a thread that dies takes every lease with it, and says so", async () => {
   const keeper = await startThread(configOf(`${endpoint}/000000000000/none`), entry);
   const since = systemClock.now();
   const hold = (receipt: string) =>
-    new Promise<string>((resolve) => keeper.hold({ receipt, since }, resolve));
+    new Promise<string>((resolve) => keeper.track({ receipt, since }, resolve));
   const reasons = await Promise.all([hold("a"), hold("b")]);
   expect(reasons).toEqual(Array.from({ length: 2 }, () => expect.stringMatching(/out of memory/)));
   expect(keeper.alive("a")).toBe(false);

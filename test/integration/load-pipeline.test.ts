@@ -23,7 +23,7 @@ const CASES: readonly (readonly [string, string | null, object])[] = [
   ["plain.mjs", `${PIPELINE}\nexport default ${spec("plain")};`, { name: "plain" }],
   [
     "deep.ts",
-    `${PIPELINE}\nimport { startCloud } from "tidegate/broker";\n` +
+    `${PIPELINE}\nimport { startCloud } from "tidegate/cloud";\n` +
       `export default ${spec("deep", "() => typeof startCloud")};`,
     { name: "deep", told: "function" },
   ],

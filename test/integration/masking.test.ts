@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { eventLine } from "../../src/cli/reports/dead-letter-text.ts";
 import { writeClaimCheck } from "../../src/core/events/claim-check.ts";
 import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
-import { describeLife } from "../../src/run/why/describe-history.ts";
-import { findLives } from "../../src/run/why/event-history.ts";
+import { describeHistory } from "../../src/run/why/describe-history.ts";
+import { findHistories } from "../../src/run/why/event-history.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 import { listIn, runRedrive } from "../support/dead-letter-world.ts";
 
@@ -126,9 +126,9 @@ test.each([["object.key"], ["object"], ["s3.object.key"], ["s3.**"]])(
       new AbortController().signal,
     );
     const what = `s3://people/${PERSONAL_KEY}`;
-    const lives = await findLives(world.ledger, { what });
+    const lives = await findHistories(world.ledger, { what });
     expect(lives).toHaveLength(1); // Whoever knows the key still finds it.
-    const reports = lives.flatMap((life) => describeLife(life, "what was asked for"));
+    const reports = lives.flatMap((life) => describeHistory(life, "what was asked for"));
     const listed = await listIn(world, {}, "peek");
     const { events } = await runRedrive(world, { dryRun: true });
     expect(events).toHaveLength(1);

@@ -67,7 +67,7 @@ async function until(run: CommandRun, holds: () => boolean | Promise<boolean>): 
 
 async function committed({ metrics }: Ready): Promise<number> {
   const text = await (await fetch(`${metrics}/metrics`)).text();
-  return Number(/^messages_committed_total\{[^}]*\} (\d+)$/m.exec(text)?.[1] ?? 0);
+  return Number(/^tidegate_messages_committed_total\{[^}]*\} (\d+)$/m.exec(text)?.[1] ?? 0);
 }
 
 async function put({ endpoint }: Ready, key: string, body: string): Promise<void> {
@@ -234,7 +234,7 @@ describe("a command that was asked for wrongly", () => {
 describe("tidegate run", () => {
   test("works on any endpoint, and tells what should be mended about the queue", async () => {
     await using cloud = await startCloud({
-      init: {
+      setup: {
         queues: [{ name: "tidings" }],
         buckets: [
           { name: "files", notifications: [{ queue: "tidings", events: ["s3:ObjectCreated:*"] }] },

@@ -14,13 +14,13 @@ import { startCloud } from "../../src/cloud/start-cloud.ts";
 import { seconds } from "../../src/core/units.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import type { RunSettings } from "../../src/run/config.ts";
-import { devSetUp } from "../../src/run/dev/dev-setup.ts";
-import { putObject } from "../../src/run/dev/put-object.ts";
+import { devSetup } from "../../src/run/dev/dev-setup.ts";
+import { putLocalObject } from "../../src/run/dev/put-object.ts";
 import { startDev } from "../../src/run/dev/start-dev.ts";
 import { openLedger } from "../../src/run/open/open-ledger.ts";
 import type { RunningPipeline } from "../../src/run/run-pipeline.ts";
 import { startPipeline } from "../../src/run/start-pipeline.ts";
-import { findLives } from "../../src/run/why/event-history.ts";
+import { findHistories } from "../../src/run/why/event-history.ts";
 import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
 
 /** A copy of what is at work waits for as long as a lease may last: not long, in a test. */
@@ -58,7 +58,7 @@ async function inProcess(): Promise<World> {
 }
 
 async function overHttp(settings: RunSettings & { readonly ledger: string }): Promise<World> {
-  const cloud = await startCloud({ data, init: devSetUp(stations), faults });
+  const cloud = await startCloud({ data, setup: devSetup(stations), faults });
   cleanUps.push(() => cloud.close());
   const { endpoint } = cloud;
   const at = { endpoint, queue: "stations-events", metricsPort: 0, ...settings };
@@ -98,7 +98,7 @@ async function passes(open: () => Promise<World>): Promise<void> {
   const { running, endpoint, ledger, query } = await open();
   const target = { endpoint, bucket: "stations" };
   const put = (name: string, body: string | Uint8Array) =>
-    putObject(target, `observations/${name}`, body);
+    putLocalObject(target, `observations/${name}`, body);
   const monday =
     HEAD + row("BER01", "00", "3.5") + row("BER01", "01", "-1") + row("BER01", "02", "");
 
@@ -109,11 +109,11 @@ async function passes(open: () => Promise<World>): Promise<void> {
     put("broken.csv", HEAD + row("BRE02", "00", "3") + row("BRE02", "01", "n/a")),
     put("gone.csv", HEAD + row("HEL04", "00", "1")),
   ]);
-  await running.settled();
+  await running.idle();
   await put("a.csv", monday);
   await put("b.jsonl", `{"station":"HAM03","time":"2026-03-01T00:00:00Z","temperature":9}\n`);
   await fetch(`${endpoint}/stations/observations/gone.csv`, { method: "DELETE" });
-  await running.settled();
+  await running.idle();
 
   expect(
     await query("SELECT station, time, temperature FROM observation ORDER BY station, time"),
@@ -148,7 +148,7 @@ async function tellLives(url: string): Promise<string[]> {
   const ledger = await openLedger(url, systemPorts);
   const states: string[] = [];
   for (const name of ["b.jsonl", "broken.csv"]) {
-    const lives = await findLives(ledger, { what: `s3://stations/observations/${name}` });
+    const lives = await findHistories(ledger, { what: `s3://stations/observations/${name}` });
     states.push(...new Set(lives.map(({ state }) => state)));
   }
   await ledger.close();

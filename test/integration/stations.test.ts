@@ -76,7 +76,7 @@ test("whatever is put, late, twice, corrected or broken, the tables hold what is
   const dev = await startDev(hasty, { data, port: 0 }, options);
   try {
     for (const { key, body } of files) await dev.put(key, body);
-    await dev.settled();
+    await dev.idle();
     expect(wanted.broken).toBeGreaterThan(0);
     expect(dev.snapshot().deadLettered).toBe(wanted.broken);
     expect(await dev.deadLetterDepth()).toBe(wanted.broken);

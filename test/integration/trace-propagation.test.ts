@@ -37,7 +37,7 @@ const options = () => ({ endpoint: cloud.endpoint, region, credentials, maxAttem
 beforeAll(async () => {
   cloud = await startCloud({
     memory: true,
-    init: {
+    setup: {
       queues: [{ name: "direct" }, { name: "raw" }, { name: "wrapped" }],
       topics: [{ name: "events" }],
       subscriptions: [

@@ -1,8 +1,8 @@
 // tidegate why by object, for events that are neither applied nor given up on yet.
 
 import { expect, test } from "vitest";
-import { describeLife } from "../../src/run/why/describe-history.ts";
-import { findLives } from "../../src/run/why/event-history.ts";
+import { describeHistory } from "../../src/run/why/describe-history.ts";
+import { findHistories } from "../../src/run/why/event-history.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 
 const BUCKET = "inbox";
@@ -14,8 +14,8 @@ const retry = { attempts: 5, baseMs: 60_000, capMs: 60_000 };
 type World = Awaited<ReturnType<typeof createConsumerWorld>>;
 
 async function outcomes(world: World, what: string): Promise<(string | undefined)[]> {
-  const lives = await findLives(world.ledger, { what });
-  return lives.map((life) => describeLife(life, what)[2]?.trim());
+  const lives = await findHistories(world.ledger, { what });
+  return lives.map((life) => describeHistory(life, what)[2]?.trim());
 }
 
 test("an event whose attempt failed is found by its object until it is applied, and after", async () => {
@@ -35,7 +35,7 @@ test("an event whose attempt failed is found by its object until it is applied, 
   expect(await outcomes(world, OBJECT)).toEqual(failed);
   expect(await outcomes(world, KEY)).toEqual(failed);
   expect(await outcomes(world, `s3://elsewhere/${KEY}`)).toEqual([]);
-  const [life] = await findLives(world.ledger, { what: OBJECT });
+  const [life] = await findHistories(world.ledger, { what: OBJECT });
   expect(life?.entries.at(-1)?.failure?.message).toContain("not today");
   state.broken = false;
   await world.pass(180_000);

@@ -66,7 +66,7 @@ test("the package holds what was built and the pages to read, and nothing else",
 
 test("a foreign project starts the embedded cloud and talks to it", () => {
   const code = `
-    import { startCloud } from "tidegate/broker";
+    import { startCloud } from "tidegate/cloud";
     await using cloud = await startCloud({ memory: true, clock: "virtual" });
     const reply = await fetch(new URL("/_tidegate/health", cloud.endpoint));
     console.log(reply.status);
@@ -152,7 +152,7 @@ test("only the published paths can be imported", () => {
 test("a strict TypeScript project compiles against the package's types", () => {
   const code = `
     import { pipeline, tables } from "tidegate";
-    import { startCloud } from "tidegate/broker";
+    import { startCloud } from "tidegate/cloud";
     import { type RunningDev, startDev } from "tidegate/run";
     import { createProducer, perEntity, type ProducerPorts } from "tidegate/produce";
     import { createTelemetry, loadTracing, type Telemetry } from "tidegate/telemetry";

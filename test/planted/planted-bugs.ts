@@ -160,7 +160,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "watermark-without-lateness",
     mistake: "The watermark is at the newest event, so that whatever is a moment older is late.",
     file: "src/ingest/policy/watermark.ts",
-    find: "const reached = subtractMs(least.latest, state.latenessMs);",
+    find: "const reached = subtractMs(least.latest, state.allowedLatenessMs);",
     replace: "const reached = least.latest;",
     checker: "watermark-monotone",
   },

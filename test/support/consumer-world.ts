@@ -6,9 +6,9 @@ import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
 import { buildEnvelope } from "../../src/core/events/envelope.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { type Consumer, createConsumer } from "../../src/ingest/running/consumer.ts";
-import { createLeaseKeeper } from "../../src/ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../../src/ingest/running/lease-renewer.ts";
 import { type Pipeline, pipeline } from "../../src/ingest/spec/define-pipeline.ts";
-import type { HandlerContext, MessageArrival } from "../../src/ingest/spec/pipeline-spec.ts";
+import type { HandlerContext, MessageInput } from "../../src/ingest/spec/pipeline-spec.ts";
 import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import { systemRandom } from "../../src/platform/system-random.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
@@ -21,7 +21,7 @@ import { createRowReader } from "../../src/readers/row-reader.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 
 export type Handler = (
-  event: MessageArrival<Record<string, unknown>>,
+  event: MessageInput<Record<string, unknown>>,
   context: HandlerContext,
 ) => Promise<void> | void;
 
@@ -137,7 +137,7 @@ function consumerOf(site: Site, owner: string, own: OwnPorts): Consumer {
   const ledger = own.ledger ?? site.ledger;
   const queue = own.queue ?? options.wrapQueue?.(site.queue) ?? site.queue;
   const deadLetters = options.wrapDeadLetters?.(site.deadLetters) ?? site.deadLetters;
-  const keeper = createLeaseKeeper(
+  const keeper = createLeaseRenewer(
     { queue, ledger, scope: { pipeline: name, generation }, clock, telemetry },
     { visibilityMs, leaseMs: visibilityMs },
   );

@@ -8,12 +8,12 @@ import type { CallFaultKind } from "../../src/sim/faults/call-faults.ts";
 import { NO_FAULTS } from "../../src/sim/faults/fault-mix.ts";
 import type { HistoryEvent } from "../../src/sim/history.ts";
 import { PLAIN_TOPOLOGY, type Topology } from "../../src/sim/topology.ts";
-import type { HandlerPlan, Item } from "../../src/sim/workload.ts";
+import type { HandlerPlan, WorkloadItem } from "../../src/sim/workload.ts";
 import { createWorld, type World } from "../../src/sim/world.ts";
 
 export interface Scenario {
   readonly topology?: Partial<Topology>;
-  readonly items: readonly Item[];
+  readonly items: readonly WorkloadItem[];
   /** Faults of calls, by id. */
   readonly faults?: Readonly<Record<string, CallFaultKind>>;
   /** What else happens, and when. */
@@ -45,8 +45,8 @@ export async function play(
 export function item(
   name: string,
   atMs: number,
-  more: Partial<Omit<Item, "plan">> & { readonly plan?: Partial<HandlerPlan> } = {},
-): Item {
+  more: Partial<Omit<WorkloadItem, "plan">> & { readonly plan?: Partial<HandlerPlan> } = {},
+): WorkloadItem {
   const plan = { durationMs: 5, failures: 0, poison: false, hanging: false, ...more.plan };
   return { name, atMs, producer: 1, group: "g1", change: "put", lateMs: 0, ...more, plan };
 }

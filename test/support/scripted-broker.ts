@@ -3,13 +3,13 @@
 
 import type { Broker } from "../../src/broker/engine/broker.ts";
 import { type BrokerHttpOptions, createBrokerHttp } from "../../src/broker/http.ts";
-import { done, type Outcome } from "../../src/broker/model/fault.ts";
+import { type Outcome, succeed } from "../../src/broker/model/fault.ts";
 import { FaultPlan } from "../../src/broker/model/fault-plan.ts";
 import type {
-  Delivery,
   OperationInput,
   OperationName,
   OperationOutput,
+  ReceivedCopy,
 } from "../../src/broker/model/operations.ts";
 import { epochMs } from "../../src/core/units.ts";
 import type { HttpReply, HttpRequest } from "../../src/ports/http.ts";
@@ -32,56 +32,60 @@ const SUBSCRIPTION = {
 };
 
 const TOPIC_DEFAULTS = {
-  createTopic: ({ name }) => done({ name }),
-  deleteTopic: () => done(null),
-  listTopics: () => done({ names: [], nextToken: null }),
-  getTopicAttributes: () => done({ attributes: {} }),
-  setTopicAttribute: () => done(null),
-  subscribe: () => done(SUBSCRIPTION),
-  confirmSubscription: () => done({ arn: SUBSCRIPTION.arn }),
-  unsubscribe: () => done(null),
-  listSubscriptions: () => done({ subscriptions: [SUBSCRIPTION], nextToken: null }),
-  getSubscriptionAttributes: () => done({ attributes: {} }),
-  setSubscriptionAttribute: () => done(null),
+  createTopic: ({ name }) => succeed({ name }),
+  deleteTopic: () => succeed(null),
+  listTopics: () => succeed({ names: [], nextToken: null }),
+  getTopicAttributes: () => succeed({ attributes: {} }),
+  setTopicAttribute: () => succeed(null),
+  subscribe: () => succeed(SUBSCRIPTION),
+  confirmSubscription: () => succeed({ arn: SUBSCRIPTION.arn }),
+  unsubscribe: () => succeed(null),
+  listSubscriptions: () => succeed({ subscriptions: [SUBSCRIPTION], nextToken: null }),
+  getSubscriptionAttributes: () => succeed({ attributes: {} }),
+  setSubscriptionAttribute: () => succeed(null),
   publish: ({ entries }) =>
-    done({ results: entries.map(() => done({ messageId: MESSAGE_ID, sequenceNumber: null })) }),
-  tagTopic: () => done(null),
-  untagTopic: () => done(null),
-  listTopicTags: () => done({ tags: {} }),
-  addTopicPermission: () => done(null),
-  removeTopicPermission: () => done(null),
-  keepSigningIdentity: (identity) => done(identity),
-  findSigningIdentity: () => done(null),
-  takeOutgoing: () => done({ messages: [] }),
-  settleOutgoing: () => done(null),
-  countTopics: () => done({ topics: [] }),
+    succeed({
+      results: entries.map(() => succeed({ messageId: MESSAGE_ID, sequenceNumber: null })),
+    }),
+  tagTopic: () => succeed(null),
+  untagTopic: () => succeed(null),
+  listTopicTags: () => succeed({ tags: {} }),
+  addTopicPermission: () => succeed(null),
+  removeTopicPermission: () => succeed(null),
+  keepSigningIdentity: (identity) => succeed(identity),
+  findSigningIdentity: () => succeed(null),
+  takePendingHttp: () => succeed({ messages: [] }),
+  finishPendingHttp: () => succeed(null),
+  countTopics: () => succeed({ topics: [] }),
 } satisfies Script;
 
 /** What each operation answers when the test does not say otherwise. */
 const DEFAULTS: Answers = {
-  createQueue: ({ name }) => done({ name }),
-  deleteQueue: () => done(null),
-  findQueue: ({ queue }) => done({ name: queue }),
-  listQueues: () => done({ names: [], nextToken: null }),
-  getQueueAttributes: () => done({ attributes: {} }),
-  setQueueAttributes: () => done(null),
-  purgeQueue: () => done(null),
-  tagQueue: () => done(null),
-  untagQueue: () => done(null),
-  listQueueTags: () => done({ tags: {} }),
-  addPermission: () => done(null),
-  removePermission: () => done(null),
+  createQueue: ({ name }) => succeed({ name }),
+  deleteQueue: () => succeed(null),
+  findQueue: ({ queue }) => succeed({ name: queue }),
+  listQueues: () => succeed({ names: [], nextToken: null }),
+  getQueueAttributes: () => succeed({ attributes: {} }),
+  setQueueAttributes: () => succeed(null),
+  purgeQueue: () => succeed(null),
+  tagQueue: () => succeed(null),
+  untagQueue: () => succeed(null),
+  listQueueTags: () => succeed({ tags: {} }),
+  addPermission: () => succeed(null),
+  removePermission: () => succeed(null),
   send: ({ entries }) =>
-    done({ results: entries.map(() => done({ messageId: MESSAGE_ID, sequenceNumber: null })) }),
-  receive: () => done({ deliveries: [] }),
-  delete: ({ handles }) => done({ faults: handles.map(() => null) }),
-  changeVisibility: ({ entries }) => done({ faults: entries.map(() => null) }),
-  listDeadLetterSources: () => done({ names: [], nextToken: null }),
-  startMoveTask: () => done({ handle: "task" }),
-  listMoveTasks: () => done({ tasks: [] }),
-  cancelMoveTask: () => done({ moved: 0 }),
-  countQueues: () => done({ queues: [] }),
-  peek: () => done({ messages: [], nextAfterSeq: null }),
+    succeed({
+      results: entries.map(() => succeed({ messageId: MESSAGE_ID, sequenceNumber: null })),
+    }),
+  receive: () => succeed({ deliveries: [] }),
+  delete: ({ handles }) => succeed({ faults: handles.map(() => null) }),
+  changeVisibility: ({ entries }) => succeed({ faults: entries.map(() => null) }),
+  listDeadLetterSources: () => succeed({ names: [], nextToken: null }),
+  startMoveTask: () => succeed({ handle: "task" }),
+  listMoveTasks: () => succeed({ tasks: [] }),
+  cancelMoveTask: () => succeed({ moved: 0 }),
+  countQueues: () => succeed({ queues: [] }),
+  peek: () => succeed({ messages: [], nextAfterSeq: null }),
   ...TOPIC_DEFAULTS,
 };
 
@@ -158,7 +162,7 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
   };
 }
 
-export function delivery(fields: Partial<Delivery> = {}): Delivery {
+export function delivery(fields: Partial<ReceivedCopy> = {}): ReceivedCopy {
   return {
     messageId: MESSAGE_ID,
     receiptHandle: "handle",

@@ -21,7 +21,7 @@ import { type CloudOptions, startCloud, type VirtualCloud } from "../../src/clou
 export const TOPIC_PREFIX = "arn:aws:sns:us-east-1:000000000000:";
 export const QUEUE_PREFIX = "arn:aws:sqs:us-east-1:000000000000:";
 
-export interface SnsSite extends AsyncDisposable {
+export interface SnsServer extends AsyncDisposable {
   readonly cloud: VirtualCloud;
   readonly sns: SNSClient;
   readonly sqs: SQSClient;
@@ -45,7 +45,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export async function openSite(options: CloudOptions = {}): Promise<SnsSite> {
+export async function openSnsServer(options: CloudOptions = {}): Promise<SnsServer> {
   const cloud = await startCloud({ ...options, clock: "virtual" });
   const settings = {
     endpoint: cloud.endpoint,

@@ -3,10 +3,10 @@
 import type { Broker } from "../../src/broker/engine/broker.ts";
 import { createBroker } from "../../src/broker/engine/create-broker.ts";
 import type {
-  Delivery,
   OperationInput,
   OperationName,
   OperationOutput,
+  ReceivedCopy,
 } from "../../src/broker/model/operations.ts";
 import type {
   PublishEntry,
@@ -61,7 +61,7 @@ export interface TopicWorld extends AsyncDisposable {
   subscribeUrl(topic: string, url: string, attributes?: Record<string, string>): Promise<string>;
   publish(topic: string, entry: Partial<PublishEntry>): Promise<PublishedMessage>;
   /** Receives and deletes all that is visible. */
-  drain(queue: string): Promise<Delivery[]>;
+  drain(queue: string): Promise<ReceivedCopy[]>;
   /** Another broker on the same store, as after a restart. */
   reopen(options?: WorldOptions): Promise<TopicWorld>;
 }
@@ -209,8 +209,8 @@ export function publishEntry(entry: Partial<PublishEntry>): PublishEntry {
   };
 }
 
-async function drain(ask: TopicWorld["ask"], queue: string): Promise<Delivery[]> {
-  const all: Delivery[] = [];
+async function drain(ask: TopicWorld["ask"], queue: string): Promise<ReceivedCopy[]> {
+  const all: ReceivedCopy[] = [];
   for (;;) {
     const { deliveries } = await ask("receive", {
       queue,

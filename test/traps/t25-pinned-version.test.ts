@@ -16,7 +16,7 @@ const buckets = [{ name: "plain" }, { name: "kept", versioning: "Enabled" }] as 
 let cloud: Cloud;
 let client: S3Client;
 beforeAll(async () => {
-  cloud = await startCloud({ init: { buckets: [...buckets] } });
+  cloud = await startCloud({ setup: { buckets: [...buckets] } });
   client = s3ClientOf(cloud);
 });
 afterAll(async () => {

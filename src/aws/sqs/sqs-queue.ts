@@ -28,7 +28,7 @@ import { QUEUE_FACT_ATTRIBUTES, queueFactsOf } from "../../core/queue-facts.ts";
 import { type DurationMs, durationMs, epochMs, seconds } from "../../core/units.ts";
 import type { OutgoingMessage } from "../../ports/queue.ts";
 import type { Delivery, Queue, QueueReceiver } from "../../ports/queue-receiver.ts";
-import { queueFault, settleOutcomes } from "../faults.ts";
+import { queueFault, settlementResults } from "../faults.ts";
 import { asked, REQUEST_MS_MAX, withDeadline } from "../request-deadline.ts";
 import { sendEntry, sendOutcomes, textAttribute } from "../send-batch.ts";
 
@@ -102,7 +102,7 @@ function receiverOf(client: SQSClient, QueueUrl: string, name: string): Receivin
       const Entries = receipts.map((ReceiptHandle, at) => ({ Id: String(at), ReceiptHandle }));
       const command = new DeleteMessageBatchCommand({ QueueUrl, Entries });
       const answer = await asked(name, (abortSignal) => client.send(command, { abortSignal }));
-      return settleOutcomes(receipts.length, answer);
+      return settlementResults(receipts.length, answer);
     },
     async changeVisibility(changes) {
       const Entries = changes.map(({ receipt, visibilityMs }, at) => ({
@@ -112,7 +112,7 @@ function receiverOf(client: SQSClient, QueueUrl: string, name: string): Receivin
       }));
       const command = new ChangeMessageVisibilityBatchCommand({ QueueUrl, Entries });
       const answer = await asked(name, (abortSignal) => client.send(command, { abortSignal }));
-      return settleOutcomes(changes.length, answer);
+      return settlementResults(changes.length, answer);
     },
     async facts() {
       const AttributeNames = [...QUEUE_FACT_ATTRIBUTES];

@@ -9,11 +9,11 @@ import { isCorruption } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import type { Random } from "../../ports/random.ts";
-import type { Step } from "../model/step.ts";
+import type { ModelStep } from "../model/step.ts";
 import type { ContentCache } from "./content-cache.ts";
 import { ObjectOverlay } from "./object-overlay.ts";
 
-export class Batch implements Step {
+export class Batch implements ModelStep {
   readonly now: EpochMs;
   readonly changes: Change[] = [];
   readonly objects: ObjectOverlay;

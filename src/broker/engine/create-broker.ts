@@ -8,9 +8,9 @@ import { FaultPlan } from "../model/fault-plan.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
 import type { Broker } from "./broker.ts";
 import { Engine, type EnginePorts } from "./engine.ts";
-import { Courier } from "./http-delivery.ts";
-import { Seal } from "./notification-signer.ts";
-import type { Job } from "./pending-operation.ts";
+import { HttpDelivery } from "./http-delivery.ts";
+import { NotificationSigner } from "./notification-signer.ts";
+import type { PendingOperation } from "./pending-operation.ts";
 
 /** Bodies kept in memory beside the disk; more waits on disk alone. */
 const CONTENT_CACHE_BYTES_MAX = 262_144;
@@ -43,9 +43,9 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
     new Promise((resolve, reject) => {
       // The engine answers every job with the outcome of its own operation.
       const answer = resolve as (outcome: Outcome<unknown>) => void;
-      engine.submit({ name, input, signal, resolve: answer, reject } satisfies Job);
+      engine.submit({ name, input, signal, resolve: answer, reject } satisfies PendingOperation);
     });
-  const seal = ports.signer === undefined ? null : new Seal(ports.signer, run);
+  const seal = ports.signer === undefined ? null : new NotificationSigner(ports.signer, run);
   const courier = createCourier(ports, seal, run);
   if (courier !== null) engine.onOutgoing = (dueAt, now) => courier.expect(dueAt, now);
   await engine.open();
@@ -81,16 +81,16 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
 
 function createCourier(
   ports: BrokerPorts,
-  seal: Seal | null,
+  seal: NotificationSigner | null,
   submit: Broker["submit"],
-): Courier | null {
+): HttpDelivery | null {
   const { http, clock } = ports;
-  return http === undefined ? null : new Courier({ http, clock, seal, submit });
+  return http === undefined ? null : new HttpDelivery({ http, clock, seal, submit });
 }
 
 interface Servants {
-  readonly seal: Seal | null;
-  readonly courier: Courier | null;
+  readonly seal: NotificationSigner | null;
+  readonly courier: HttpDelivery | null;
   readonly run: Broker["submit"];
 }
 
@@ -114,7 +114,7 @@ async function runPrepared<K extends OperationName>(
 async function sealOutcome<K extends OperationName>(
   name: K,
   pending: Promise<Outcome<OperationOutput<K>>>,
-  seal: Seal,
+  seal: NotificationSigner,
 ): Promise<Outcome<OperationOutput<K>>> {
   const outcome = await pending;
   if (!outcome.ok) return outcome;

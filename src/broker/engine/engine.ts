@@ -30,23 +30,23 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Turn } from "../../ports/turn.ts";
 import type { BrokerIdentity, BrokerState } from "../model/broker-state.ts";
-import { done } from "../model/fault.ts";
+import { succeed } from "../model/fault.ts";
 import {
-  bringsHousework,
-  keepHouse,
-  nextHouseworkAt,
+  hasHousekeeping,
+  nextHousekeepingAt,
+  runHousekeeping,
   sweepGarbage,
 } from "../model/housekeeping.ts";
-import { nextOutgoingAt } from "../model/sns/pending-http.ts";
+import { nextPendingHttpAt } from "../model/sns/pending-http.ts";
 import { runReplays } from "../model/sns/replay.ts";
-import { settleWaiting } from "../model/sqs/answer-long-polls.ts";
+import { answerLongPolls } from "../model/sqs/answer-long-polls.ts";
 import { nextMoveAt, runMoveTasks } from "../model/sqs/move-tasks/move-task.ts";
 import { Alarm } from "./alarm.ts";
 import { Batch } from "./batch.ts";
 import { ContentCache } from "./content-cache.ts";
-import { type Flight, Flights } from "./in-flight-commits.ts";
+import { type InFlightCommit, InFlightCommits } from "./in-flight-commits.ts";
 import { ModelTime } from "./model-time.ts";
-import type { Answered, Job } from "./pending-operation.ts";
+import type { Answered, PendingOperation } from "./pending-operation.ts";
 import { recover } from "./recovery.ts";
 import { runStep } from "./run-step.ts";
 import { LISTING_OPERATIONS } from "./s3-steps.ts";
@@ -71,14 +71,14 @@ export interface EnginePorts {
 }
 
 interface WaitingJob {
-  readonly job: Job;
+  readonly job: PendingOperation;
   readonly giveUp: () => void;
 }
 
 /** Those who must hear of a failure, and the models it is about; null if there were none. */
 interface Failed {
   readonly state: BrokerState | null;
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly PendingOperation[];
   readonly answered: readonly Answered[];
 }
 
@@ -91,8 +91,8 @@ export class Engine {
   readonly #waiting = new Map<number, WaitingJob>();
   readonly #idleWaiters: (() => void)[] = [];
   readonly #setAside: SetAside;
-  readonly #flights = new Flights((flight, failure) => this.#land(flight, failure));
-  #inbox: Job[] = [];
+  readonly #flights = new InFlightCommits((flight, failure) => this.#land(flight, failure));
+  #inbox: PendingOperation[] = [];
   #state: BrokerState | null = null;
   #cache: ContentCache;
   #houseKeptAt: EpochMs;
@@ -144,7 +144,7 @@ export class Engine {
     this.#schedule();
   }
 
-  submit(job: Job): void {
+  submit(job: PendingOperation): void {
     if (this.#closed) {
       job.reject(new TidegateError("TG_CLOSED", "The broker has been closed."));
       return;
@@ -228,7 +228,7 @@ export class Engine {
         this.#runJob(state, batch, job, answered);
       }
       this.#runByItself(state, batch, answered);
-      if (this.#houseIsEmpty) this.#houseIsEmpty = !batch.changes.some(bringsHousework);
+      if (this.#houseIsEmpty) this.#houseIsEmpty = !batch.changes.some(hasHousekeeping);
     } catch (error) {
       this.#fail({ state, jobs, answered }, error);
       if (!isStoreDown(error)) this.#goOnWithout(batch.damaged);
@@ -282,7 +282,7 @@ export class Engine {
   }
 
   /** What came of a batch is known. */
-  #land(flight: Flight, failure: { readonly error: unknown } | null): void {
+  #land(flight: InFlightCommit, failure: { readonly error: unknown } | null): void {
     if (failure !== null) {
       this.#fail(flight, failure.error);
     } else if (this.#state === flight.state) {
@@ -299,9 +299,9 @@ export class Engine {
     this.#tellIdle();
   }
 
-  #runJob(state: BrokerState, batch: Batch, job: Job, answered: Answered[]): void {
+  #runJob(state: BrokerState, batch: Batch, job: PendingOperation, answered: Answered[]): void {
     if (job.signal?.aborted && job.name === "receive") {
-      answered.push({ job, outcome: done({ deliveries: [] }) });
+      answered.push({ job, outcome: succeed({ deliveries: [] }) });
       return;
     }
     const outcome = runStep(state, batch, job);
@@ -317,7 +317,7 @@ export class Engine {
   }
 
   /** The job of a receive that waits no longer. Its signal may outlive it by far. */
-  #takeWaiting(id: number): Job | undefined {
+  #takeWaiting(id: number): PendingOperation | undefined {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return undefined;
     this.#waiting.delete(id);
@@ -331,10 +331,10 @@ export class Engine {
     runReplays(state, batch);
     sweepGarbage(state, batch);
     if (batch.now >= addMs(this.#houseKeptAt, HOUSEKEEPING_MS)) {
-      keepHouse(state, batch);
+      runHousekeeping(state, batch);
       this.#houseKeptAt = batch.now;
     }
-    settleWaiting(state, batch, (id, outcome) => {
+    answerLongPolls(state, batch, (id, outcome) => {
       const job = this.#takeWaiting(id);
       if (job !== undefined) answered.push({ job, outcome });
     });
@@ -354,7 +354,8 @@ export class Engine {
     if (this.#state === state) {
       this.#state = null; // W3, W8
       this.#storeFailedAt = this.#ports.clock.monotonic();
-      for (const id of [...this.#waiting.keys()]) all.add(this.#takeWaiting(id) as Job);
+      for (const id of [...this.#waiting.keys()])
+        all.add(this.#takeWaiting(id) as PendingOperation);
       this.#alarm.clear();
       this.#retryLater();
       this.#retryMs = Math.min(this.#retryMs * 2, STORE_RETRY_MS_MAX);
@@ -372,13 +373,13 @@ export class Engine {
 
   #giveUp(id: number): void {
     this.#state?.waiting.remove(id);
-    this.#takeWaiting(id)?.resolve(done({ deliveries: [] }));
+    this.#takeWaiting(id)?.resolve(succeed({ deliveries: [] }));
   }
 
   #setAlarm(state: BrokerState, now: EpochMs): void {
     if (this.#closed) return;
     if (state.garbage.length > 0 || state.topics.replaying.size > 0) this.#alarmed = true;
-    if (state.topics.couriered.size > 0) this.onOutgoing(nextOutgoingAt(state, now), now);
+    if (state.topics.couriered.size > 0) this.onOutgoing(nextPendingHttpAt(state, now), now);
     const wake = state.waiting.nextWakeAt();
     const move = nextMoveAt(state);
     if (wake !== null) this.#alarm.setFor(wake, now);
@@ -386,7 +387,7 @@ export class Engine {
     else if (move !== null) this.#alarm.setFor(move, now);
     const known = this.#nextRoundsAt !== null && now < this.#nextRoundsAt;
     if (!known && !this.#houseIsEmpty) {
-      const work = nextHouseworkAt(state);
+      const work = nextHousekeepingAt(state);
       const rounds = addMs(this.#houseKeptAt, HOUSEKEEPING_MS);
       this.#nextRoundsAt = work === null ? null : epochMs(Math.max(work, rounds));
       this.#houseIsEmpty = work === null;

@@ -9,7 +9,7 @@ import { type Outcome, refuse } from "../model/fault.ts";
 import type { FaultPlan, FaultService, RequestFaultKind } from "../model/fault-plan.ts";
 
 /** The request that faults may hit. */
-export interface Aim {
+export interface FaultTargetRequest {
   readonly service: FaultService;
   readonly name: string;
   /** AWS's names for what is asked; several where they can not be told apart. */
@@ -17,36 +17,36 @@ export interface Aim {
 }
 
 /** Runs what a request asks for, unless a fault comes before it (I1) or after it (I2). */
-export async function disturb<T>(
+export async function injectFaults<T>(
   faults: FaultPlan,
-  aim: Aim,
+  aim: FaultTargetRequest,
   run: () => Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
   const refused = refusalFor(faults, aim);
   if (refused !== null) return refused;
-  const dropped = strikes(faults, "drop-acknowledgement", aim);
+  const dropped = fires(faults, "drop-acknowledgement", aim);
   const outcome = await run();
   if (dropped) throw answerDropped();
   return outcome;
 }
 
 /** The refusal that a fault answers with before anything has happened (I1), or null. */
-export function refusalFor(faults: FaultPlan, aim: Aim) {
-  if (strikes(faults, "unavailable", aim)) {
+export function refusalFor(faults: FaultPlan, aim: FaultTargetRequest) {
+  if (fires(faults, "unavailable", aim)) {
     return refuse("ServiceUnavailable", "The service is unavailable, as a fault was asked for.");
   }
-  if (strikes(faults, "throttle", aim)) return refuse("Throttled", "Rate exceeded.");
+  if (fires(faults, "throttle", aim)) return refuse("Throttled", "Rate exceeded.");
   return null;
 }
 
-export function strikes(faults: FaultPlan, kind: RequestFaultKind, aim: Aim): boolean {
-  return faults.strike(kind, aim.service, aim.name, aim.actions) !== null;
+export function fires(faults: FaultPlan, kind: RequestFaultKind, aim: FaultTargetRequest): boolean {
+  return faults.fires(kind, aim.service, aim.name, aim.actions) !== null;
 }
 
 function answerDropped(): TidegateError {
-  return new TidegateError("TG_ANSWER_DROPPED", "The answer was dropped, as a fault asked for.");
+  return new TidegateError("TG_RESPONSE_DROPPED", "The answer was dropped, as a fault asked for.");
 }
 
 export function isDropped(error: unknown): boolean {
-  return error instanceof TidegateError && error.code === "TG_ANSWER_DROPPED";
+  return error instanceof TidegateError && error.code === "TG_RESPONSE_DROPPED";
 }

@@ -5,7 +5,7 @@ import { systemTurn } from "../../platform/system-turn.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 import type { FaultSpec } from "../model/fault-plan.ts";
 import { createBroker } from "./create-broker.ts";
-import { disturbedBroker } from "./faulty-broker.ts";
+import { createFaultyBroker } from "./faulty-broker.ts";
 
 async function createWorld(...faults: Partial<FaultSpec>[]) {
   const store = createMemoryBrokerStore();
@@ -15,7 +15,7 @@ async function createWorld(...faults: Partial<FaultSpec>[]) {
   for (const fault of faults) {
     broker.faults.put({ kind: "throttle", target: { queue: "q" }, probability: 1, ...fault });
   }
-  const disturbed = disturbedBroker(broker);
+  const disturbed = createFaultyBroker(broker);
   const entry = {
     body: "x",
     sizeBytes: 1,
@@ -45,7 +45,7 @@ test.each([
 
 test("a dropped acknowledgement rejects, and what was asked for has happened (B1)", async () => {
   const { counts, send } = await createWorld({ kind: "drop-acknowledgement" });
-  await expect(send(false)).rejects.toMatchObject({ code: "TG_ANSWER_DROPPED", retry: "later" });
+  await expect(send(false)).rejects.toMatchObject({ code: "TG_RESPONSE_DROPPED", retry: "later" });
   expect(await counts()).toBe(1);
 });
 

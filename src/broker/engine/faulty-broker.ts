@@ -6,7 +6,7 @@
 
 import type { OperationName } from "../model/operations.ts";
 import type { Broker } from "./broker.ts";
-import { type Aim, disturb } from "./fault-injection.ts";
+import { type FaultTargetRequest, injectFaults } from "./fault-injection.ts";
 
 /** Operations that serve AWS's actions under other names than their own: alone, or as a batch. */
 const ACTIONS: Partial<Record<OperationName, readonly [single: string, batch: string]>> = {
@@ -18,12 +18,12 @@ const ACTIONS: Partial<Record<OperationName, readonly [single: string, batch: st
   findObject: ["GetObject", "HeadObject"],
 };
 
-export function disturbedBroker(broker: Broker): Broker {
+export function createFaultyBroker(broker: Broker): Broker {
   const submit: Broker["submit"] = (name, input, signal, part = false) => {
     const run = () => broker.submit(name, input, signal);
     if (part || !broker.faults.active) return run();
     const aim = aimAt(name, (input ?? {}) as Record<string, unknown>);
-    return aim === null ? run() : disturb(broker.faults, aim, run); // B1
+    return aim === null ? run() : injectFaults(broker.faults, aim, run); // B1
   };
   return replaceSubmit(broker, submit);
 }
@@ -38,7 +38,10 @@ function replaceSubmit(broker: Broker, submit: Broker["submit"]): Broker {
   return Object.assign(Object.create(broker) as Broker, { submit });
 }
 
-function aimAt(operation: OperationName, input: Record<string, unknown>): Aim | null {
+function aimAt(
+  operation: OperationName,
+  input: Record<string, unknown>,
+): FaultTargetRequest | null {
   const actions = actionsOf(operation, input.batch);
   for (const service of ["queue", "topic", "bucket"] as const) {
     const name = input[service];

@@ -252,10 +252,10 @@ describe("retries", () => {
     const seq = lastSeq(w.commits.flat());
     for (const attempt of [0, 2, 3]) {
       const late = { subscription: id, seq, attempt, result: "delivered" as const };
-      await w.ask("settleOutgoing", late);
+      await w.ask("finishPendingHttp", late);
     }
     expect(await waiting(w)).toBe(1);
-    await w.ask("settleOutgoing", { subscription: id, seq, attempt: 1, result: "delivered" });
+    await w.ask("finishPendingHttp", { subscription: id, seq, attempt: 1, result: "delivered" });
     expect(await waiting(w)).toBe(0);
   });
 

@@ -10,21 +10,24 @@ import { SNS_HTTP_REQUESTS_MAX, SNS_HTTP_TIMEOUT_MS } from "../../core/limits.ts
 import type { EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HttpClient } from "../../ports/http-client.ts";
-import type { OutgoingMessage, OutgoingResult } from "../model/sns/topic-operations-contract.ts";
+import type {
+  HttpDeliveryResult,
+  PendingHttpMessage,
+} from "../model/sns/topic-operations-contract.ts";
 import { Alarm } from "./alarm.ts";
 import type { Broker } from "./broker.ts";
-import type { Seal } from "./notification-signer.ts";
+import type { NotificationSigner } from "./notification-signer.ts";
 
-export interface CourierPorts {
+export interface HttpDeliveryPorts {
   readonly clock: Clock;
   readonly http: HttpClient;
   /** Null where notifications are not signed. */
-  readonly seal: Seal | null;
+  readonly seal: NotificationSigner | null;
   readonly submit: Broker["submit"];
 }
 
-export class Courier {
-  readonly #ports: CourierPorts;
+export class HttpDelivery {
+  readonly #ports: HttpDeliveryPorts;
   readonly #alarm: Alarm;
   readonly #stop = new AbortController();
   readonly #idleWaiters: (() => void)[] = [];
@@ -32,7 +35,7 @@ export class Courier {
   #taking = false;
   #moreDue = false;
 
-  constructor(ports: CourierPorts) {
+  constructor(ports: HttpDeliveryPorts) {
     this.#ports = ports;
     this.#alarm = new Alarm(ports.clock, () => this.#take());
   }
@@ -83,7 +86,7 @@ export class Courier {
   async #takeDue(): Promise<void> {
     try {
       const max = SNS_HTTP_REQUESTS_MAX - this.#underWay;
-      const taken = await this.#ports.submit("takeOutgoing", { max });
+      const taken = await this.#ports.submit("takePendingHttp", { max });
       if (!taken.ok) return;
       for (const message of taken.value.messages) {
         this.#underWay += 1;
@@ -98,19 +101,19 @@ export class Courier {
     }
   }
 
-  async #carry(message: OutgoingMessage): Promise<void> {
+  async #carry(message: PendingHttpMessage): Promise<void> {
     const result = await this.#post(message);
     if (result === null) return;
     const { subscription, seq, attempt } = message;
     try {
-      await this.#ports.submit("settleOutgoing", { subscription, seq, attempt, result });
+      await this.#ports.submit("finishPendingHttp", { subscription, seq, attempt, result });
     } catch {
       // Not settled: the model lets it be taken again (C2).
     }
   }
 
   /** Null when the courier was stopped meanwhile: nothing is known of the request. */
-  async #post(message: OutgoingMessage): Promise<OutgoingResult | null> {
+  async #post(message: PendingHttpMessage): Promise<HttpDeliveryResult | null> {
     const { http, seal } = this.#ports;
     const { signal } = this.#stop;
     try {
@@ -130,7 +133,7 @@ export class Courier {
 }
 
 /** C3. */
-function judge(status: number): OutgoingResult {
+function judge(status: number): HttpDeliveryResult {
   if (status >= 200 && status < 300) return "delivered";
   return status >= 400 && status < 500 && status !== 429 ? "rejected" : "failed";
 }

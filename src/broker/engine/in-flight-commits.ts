@@ -12,15 +12,15 @@
 
 import type { EpochMs } from "../../core/units.ts";
 import type { BrokerState } from "../model/broker-state.ts";
-import type { Answered, Job } from "./pending-operation.ts";
+import type { Answered, PendingOperation } from "./pending-operation.ts";
 
 const FLIGHTS_MAX = 2;
 
-export interface Flight {
+export interface InFlightCommit {
   /** The models that it ran on; others may have taken their place since. */
   readonly state: BrokerState;
   readonly now: EpochMs;
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly PendingOperation[];
   readonly answered: readonly Answered[];
   /** Whether it changed objects (F4). */
   readonly alone: boolean;
@@ -29,16 +29,16 @@ export interface Flight {
 }
 
 interface UnderWay {
-  readonly flight: Flight;
+  readonly flight: InFlightCommit;
   ended: boolean;
   failure: { readonly error: unknown } | null;
 }
 
-export class Flights {
+export class InFlightCommits {
   readonly #underWay: UnderWay[] = [];
-  readonly #landed: (flight: Flight, failure: UnderWay["failure"]) => void;
+  readonly #landed: (flight: InFlightCommit, failure: UnderWay["failure"]) => void;
 
-  constructor(landed: (flight: Flight, failure: UnderWay["failure"]) => void) {
+  constructor(landed: (flight: InFlightCommit, failure: UnderWay["failure"]) => void) {
     this.#landed = landed;
   }
 
@@ -56,7 +56,7 @@ export class Flights {
   }
 
   /** `durable` settles when the flight's commit has ended. */
-  begin(flight: Flight, durable: Promise<void>): void {
+  begin(flight: InFlightCommit, durable: Promise<void>): void {
     const failure = this.#underWay.at(-1)?.failure ?? null; // F2
     const underWay: UnderWay = { flight, ended: false, failure };
     this.#underWay.push(underWay);

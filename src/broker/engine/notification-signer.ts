@@ -13,7 +13,7 @@ interface Sealable {
   readonly unsigned?: SignatureVersion | null | undefined;
 }
 
-export class Seal {
+export class NotificationSigner {
   readonly #signer: Signer;
   readonly #submit: Broker["submit"];
   #identity: Promise<SignerIdentity> | null = null;

@@ -3,7 +3,7 @@
 import type { Outcome } from "../model/fault.ts";
 import type { OperationInput, OperationName } from "../model/operations.ts";
 
-export interface Job {
+export interface PendingOperation {
   readonly name: OperationName;
   readonly input: OperationInput<OperationName>;
   readonly signal: AbortSignal | undefined;
@@ -13,6 +13,6 @@ export interface Job {
 
 /** A job whose answer is known and waits for the commit. */
 export interface Answered {
-  readonly job: Job;
+  readonly job: PendingOperation;
   readonly outcome: Outcome<unknown>;
 }

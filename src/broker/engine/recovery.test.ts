@@ -4,7 +4,7 @@ import { EngineBench } from "../../../test/support/broker/engine-bench.ts";
 import { arn, entry, inGroup } from "../../../test/support/broker/model-bench.ts";
 import { createSeededRandom } from "../../../test/support/seeded-random.ts";
 import { durationMs } from "../../core/units.ts";
-import type { Delivery } from "../model/operations.ts";
+import type { ReceivedCopy } from "../model/operations.ts";
 import { dedupDigest } from "../model/sqs/dedup-window.ts";
 
 const QUEUES = ["q", "dead", "q.fifo", "dead.fifo"];
@@ -46,7 +46,7 @@ function liveIds(bench: EngineBench, queue: string): Map<string, string> {
 async function doSomething(
   bench: EngineBench,
   random: ReturnType<typeof createSeededRandom>,
-  held: { queue: string; delivery: Delivery }[],
+  held: { queue: string; delivery: ReceivedCopy }[],
 ): Promise<void> {
   const queue = QUEUES[random.below(QUEUES.length)] as string;
   const fifo = queue.endsWith(".fifo");
@@ -105,7 +105,7 @@ test("a second broker on the same store gives the same answers (Y1, Y2)", async 
     fc.asyncProperty(fc.nat(), fc.integer({ min: 1, max: 120 }), async (seed, steps) => {
       const random = createSeededRandom(seed);
       const first = await openWithQueues(seed % 2 === 0 ? 0 : undefined);
-      const held: { queue: string; delivery: Delivery }[] = [];
+      const held: { queue: string; delivery: ReceivedCopy }[] = [];
       for (let left = steps; left > 0; left -= 1) await doSomething(first, random, held);
       await first.broker.idle();
       const { clock, store } = first;

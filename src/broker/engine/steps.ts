@@ -3,71 +3,79 @@
 import type { BrokerState } from "../model/broker-state.ts";
 import type { Outcome } from "../model/fault.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
-import { settleOutgoing, takeOutgoing } from "../model/sns/pending-http.ts";
-import { publish } from "../model/sns/publish.ts";
+import { finishPendingHttp, takePendingHttp } from "../model/sns/pending-http.ts";
+import { stepPublish } from "../model/sns/publish.ts";
 import { findSigningIdentity, keepSigningIdentity } from "../model/sns/signing-identity.ts";
 import {
-  confirmSubscription,
-  getSubscriptionAttributes,
   setSubscriptionAttribute,
-  subscribe,
-  unsubscribe,
+  stepConfirmSubscription,
+  stepGetSubscriptionAttributes,
+  stepSubscribe,
+  stepUnsubscribe,
 } from "../model/sns/subscription-operations.ts";
-import { countTopics, listSubscriptions, listTopics } from "../model/sns/topic-lists.ts";
+import { countTopics, stepListSubscriptions, stepListTopics } from "../model/sns/topic-lists.ts";
 import {
-  createTopic,
-  deleteTopic,
-  getTopicAttributes,
   listTopicTags,
   setTopicAttribute,
+  stepCreateTopic,
+  stepDeleteTopic,
+  stepGetTopicAttributes,
   tagTopic,
   untagTopic,
 } from "../model/sns/topic-operations.ts";
-import { addTopicPermission, removeTopicPermission } from "../model/sns/topic-permissions.ts";
-import { getQueueAttributes } from "../model/sqs/attribute-view.ts";
+import {
+  stepAddTopicPermission,
+  stepRemoveTopicPermission,
+} from "../model/sns/topic-permissions.ts";
+import { stepGetQueueAttributes } from "../model/sqs/attribute-view.ts";
 import { deleteMessages } from "../model/sqs/delete.ts";
 import {
   cancelMoveTask,
   listMoveTasks,
   startMoveTask,
 } from "../model/sqs/move-tasks/move-task-operations.ts";
-import { addPermission, removePermission } from "../model/sqs/permissions.ts";
-import { countQueues, listDeadLetterSources, listQueues, peek } from "../model/sqs/queue-lists.ts";
+import { stepAddPermission, stepRemovePermission } from "../model/sqs/permissions.ts";
 import {
-  createQueue,
-  deleteQueue,
+  countQueues,
+  listDeadLetterSources,
+  peek,
+  stepListQueues,
+} from "../model/sqs/queue-lists.ts";
+import {
   findQueue,
-  listQueueTags,
-  purgeQueue,
-  setQueueAttributes,
-  tagQueue,
-  untagQueue,
+  stepCreateQueue,
+  stepDeleteQueue,
+  stepListQueueTags,
+  stepPurgeQueue,
+  stepSetQueueAttributes,
+  stepTagQueue,
+  stepUntagQueue,
 } from "../model/sqs/queue-operations.ts";
-import { receive, type Waiting } from "../model/sqs/receive.ts";
+import { type MustWait, receive } from "../model/sqs/receive.ts";
 import { send } from "../model/sqs/send.ts";
 import { changeVisibility } from "../model/sqs/visibility.ts";
-import type { Step } from "../model/step.ts";
+import type { ModelStep } from "../model/step.ts";
 import { S3_STEPS } from "./s3-steps.ts";
 
 type StepOf<K extends OperationName> = (
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: OperationInput<K>,
-) => Outcome<OperationOutput<K>> | (K extends "receive" ? Waiting : never);
+) => Outcome<OperationOutput<K>> | (K extends "receive" ? MustWait : never);
 
 export const STEPS: { readonly [K in OperationName]: StepOf<K> } = {
-  createQueue,
-  deleteQueue,
+  createQueue: stepCreateQueue,
+  deleteQueue: stepDeleteQueue,
   findQueue,
-  listQueues,
-  getQueueAttributes,
-  setQueueAttributes,
-  purgeQueue,
-  tagQueue,
-  untagQueue,
-  listQueueTags,
-  addPermission,
-  removePermission,
+  listQueues: stepListQueues,
+  getQueueAttributes: stepGetQueueAttributes,
+  setQueueAttributes: stepSetQueueAttributes,
+  purgeQueue: stepPurgeQueue,
+  tagQueue: stepTagQueue,
+  untagQueue: stepUntagQueue,
+  listQueueTags: stepListQueueTags,
+  addPermission: stepAddPermission,
+  removePermission: stepRemovePermission,
   send,
   receive,
   delete: deleteMessages,
@@ -78,27 +86,27 @@ export const STEPS: { readonly [K in OperationName]: StepOf<K> } = {
   cancelMoveTask,
   countQueues,
   peek,
-  createTopic,
-  deleteTopic,
-  listTopics,
-  getTopicAttributes,
+  createTopic: stepCreateTopic,
+  deleteTopic: stepDeleteTopic,
+  listTopics: stepListTopics,
+  getTopicAttributes: stepGetTopicAttributes,
   setTopicAttribute,
-  subscribe,
-  confirmSubscription,
-  unsubscribe,
-  listSubscriptions,
-  getSubscriptionAttributes,
+  subscribe: stepSubscribe,
+  confirmSubscription: stepConfirmSubscription,
+  unsubscribe: stepUnsubscribe,
+  listSubscriptions: stepListSubscriptions,
+  getSubscriptionAttributes: stepGetSubscriptionAttributes,
   setSubscriptionAttribute,
-  publish,
+  publish: stepPublish,
   tagTopic,
   untagTopic,
   listTopicTags,
-  addTopicPermission,
-  removeTopicPermission,
+  addTopicPermission: stepAddTopicPermission,
+  removeTopicPermission: stepRemoveTopicPermission,
   keepSigningIdentity,
   findSigningIdentity,
-  takeOutgoing,
-  settleOutgoing,
+  takePendingHttp,
+  finishPendingHttp,
   countTopics,
   ...S3_STEPS,
 };

@@ -14,13 +14,13 @@ import { FaultPlan } from "./fault-plan.ts";
 import type { BucketRecord } from "./s3/bucket.ts";
 import { Topics } from "./sns/topics.ts";
 import { MoveTasks } from "./sqs/move-tasks/move-tasks.ts";
-import { Queue, type QueueRecord } from "./sqs/queue.ts";
-import { settingsOf } from "./sqs/queue-settings.ts";
+import { type QueueRecord, QueueState } from "./sqs/queue.ts";
+import { queueSettingsOf } from "./sqs/queue-settings.ts";
 import { createReceiptHandles, type ReceiptHandles } from "./sqs/receipt-handle.ts";
 import type { ReceiveAttempt } from "./sqs/receive-attempt.ts";
 import { MessageSlab } from "./sqs/schedule/message-slab.ts";
 import { WaitingReceives } from "./sqs/waiting-receives.ts";
-import type { Step } from "./step.ts";
+import type { ModelStep } from "./step.ts";
 
 export interface BrokerIdentity {
   readonly account: string;
@@ -37,7 +37,7 @@ export class BrokerState {
   readonly handles: ReceiptHandles;
   readonly faultPlan: FaultPlan;
   readonly slab = new MessageSlab();
-  readonly queues = new Map<string, Queue>();
+  readonly queues = new Map<string, QueueState>();
   readonly deletedNames = new Map<string, EpochMs>();
   readonly moveTasks = new MoveTasks();
   readonly attempts = new Map<string, ReceiveAttempt>();
@@ -46,7 +46,7 @@ export class BrokerState {
   readonly topics = new Topics();
   /** Numbers of messages that are only on disk any more (B3). */
   readonly garbage: number[] = [];
-  readonly #byNumber = new Map<number, Queue>();
+  readonly #byNumber = new Map<number, QueueState>();
   #sequence = 0;
   #queueNumber = 0;
 
@@ -82,7 +82,7 @@ export class BrokerState {
   }
 
   /** A number for something new that is stored like a queue, remembered with it (B1). */
-  takeNumber(step: Step): number {
+  takeNumber(step: ModelStep): number {
     const number = this.nextQueueNumber();
     const document = { collection: "broker", key: "queue-number", value: String(number) };
     step.emit({ kind: "put-document", document });
@@ -98,42 +98,42 @@ export class BrokerState {
   }
 
   /** The queue an ARN names, if it is one of ours. */
-  queueByArn(arn: string): Queue | undefined {
+  queueByArn(arn: string): QueueState | undefined {
     const prefix = this.arnOf("");
     return arn.startsWith(prefix) ? this.queues.get(arn.slice(prefix.length)) : undefined;
   }
 
-  queueByNumber(number: number): Queue | undefined {
+  queueByNumber(number: number): QueueState | undefined {
     return this.#byNumber.get(number);
   }
 
   /** The queue as it is now: everything due has happened. */
-  open(name: string, step: Step): Queue | undefined {
+  open(name: string, step: ModelStep): QueueState | undefined {
     const queue = this.queues.get(name);
     if (queue !== undefined) this.advance(queue, step);
     return queue;
   }
 
-  advance(queue: Queue, step: Step): void {
+  advance(queue: QueueState, step: ModelStep): void {
     queue.advance(step.now, (seq) => this.garbage.push(seq)); // B3
   }
 
-  addQueue(record: QueueRecord): Queue {
-    const queue = new Queue(this.slab, record, settingsOf(record.attributes));
+  addQueue(record: QueueRecord): QueueState {
+    const queue = new QueueState(this.slab, record, queueSettingsOf(record.attributes));
     this.queues.set(record.name, queue);
     this.#byNumber.set(record.number, queue);
     return queue;
   }
 
   /** A queue of the broker's own, known by its number only. */
-  addHiddenQueue(record: QueueRecord): Queue {
-    const queue = new Queue(this.slab, record, settingsOf(record.attributes));
+  addHiddenQueue(record: QueueRecord): QueueState {
+    const queue = new QueueState(this.slab, record, queueSettingsOf(record.attributes));
     this.#byNumber.set(record.number, queue);
     return queue;
   }
 
   /** Forgets a queue; its messages become garbage (B3). */
-  removeQueue(queue: Queue, now: EpochMs): void {
+  removeQueue(queue: QueueState, now: EpochMs): void {
     this.discardMessages(queue, now);
     if (this.queues.get(queue.record.name) === queue) this.queues.delete(queue.record.name);
     this.#byNumber.delete(queue.record.number);
@@ -141,7 +141,7 @@ export class BrokerState {
   }
 
   /** Empties a queue in memory; what it held becomes garbage (B3). */
-  discardMessages(queue: Queue, now: EpochMs): void {
+  discardMessages(queue: QueueState, now: EpochMs): void {
     while (queue.total > 0) {
       const slot = queue.ages.at(queue.total - 1);
       this.garbage.push(this.slab.seq.get(slot));
@@ -164,9 +164,9 @@ export class BrokerState {
   }
 
   /** Keeps a queue's record, in memory and on disk. */
-  saveRecord(queue: Queue, record: QueueRecord, step: Step): void {
+  saveRecord(queue: QueueState, record: QueueRecord, step: ModelStep): void {
     queue.record = record;
-    queue.settings = settingsOf(record.attributes);
+    queue.settings = queueSettingsOf(record.attributes);
     this.waiting.touch(queue); // Another retention or redrive policy may free what is blocked.
     step.emit({
       kind: "put-document",
@@ -184,7 +184,7 @@ export class BrokerState {
     return at !== undefined && now < addMs(at, SQS_DELETED_NAME_WAIT_MS);
   }
 
-  headOf(queue: Queue, slot: number): MessageHead {
+  headOf(queue: QueueState, slot: number): MessageHead {
     const { slab } = this;
     return {
       seq: slab.seq.get(slot),
@@ -200,7 +200,7 @@ export class BrokerState {
   }
 
   /** The queue of a record that must exist. */
-  requireNumber(number: number): Queue {
+  requireNumber(number: number): QueueState {
     return present(this.#byNumber.get(number), `queue number ${number}`);
   }
 }

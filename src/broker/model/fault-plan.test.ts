@@ -11,7 +11,7 @@ function planOf(...specs: FaultSpec[]): FaultPlan {
 }
 
 function throwsOf(plan: FaultPlan, name: string, count: number): boolean[] {
-  return Array.from({ length: count }, () => plan.strike("duplicate", "queue", name) !== null);
+  return Array.from({ length: count }, () => plan.fires("duplicate", "queue", name) !== null);
 }
 
 describe("the dice of a fault (L1)", () => {
@@ -30,9 +30,9 @@ describe("the dice of a fault (L1)", () => {
         plan.put({ ...SPEC, kind: "reorder", probability: 1 });
         const fallen = alone.map((_, index) => {
           const other = others[index];
-          if (other !== undefined) plan.strike("duplicate", "queue", other);
-          plan.strike("reorder", "queue", "a");
-          return plan.strike("duplicate", "queue", "a") !== null;
+          if (other !== undefined) plan.fires("duplicate", "queue", other);
+          plan.fires("reorder", "queue", "a");
+          return plan.fires("duplicate", "queue", "a") !== null;
         });
         expect(fallen).toEqual(alone);
       }),
@@ -54,7 +54,7 @@ describe("the dice of a fault (L1)", () => {
   test("go on for more names than have a stream of their own", () => {
     const plan = planOf({ ...SPEC, probability: 1 });
     for (let name = 0; name < 10_100; name += 1) {
-      expect(plan.strike("duplicate", "queue", `q${name}`)).not.toBeNull();
+      expect(plan.fires("duplicate", "queue", `q${name}`)).not.toBeNull();
     }
   });
 });
@@ -67,11 +67,11 @@ describe("a plan", () => {
       probability: 1,
       actions: ["Publish"],
     });
-    expect(plan.strike("throttle", "topic", "t", ["Publish"])).not.toBeNull();
-    expect(plan.strike("throttle", "topic", "t", ["Subscribe"])).toBeNull();
-    expect(plan.strike("throttle", "topic", "u", ["Publish"])).toBeNull();
-    expect(plan.strike("throttle", "queue", "t", ["Publish"])).toBeNull();
-    expect(plan.strike("unavailable", "topic", "t", ["Publish"])).toBeNull();
+    expect(plan.fires("throttle", "topic", "t", ["Publish"])).not.toBeNull();
+    expect(plan.fires("throttle", "topic", "t", ["Subscribe"])).toBeNull();
+    expect(plan.fires("throttle", "topic", "u", ["Publish"])).toBeNull();
+    expect(plan.fires("throttle", "queue", "t", ["Publish"])).toBeNull();
+    expect(plan.fires("unavailable", "topic", "t", ["Publish"])).toBeNull();
     expect(plan.view()).toMatchObject([{ fired: 1, seed: 1 }]);
   });
 

@@ -63,7 +63,7 @@ interface ActiveFault {
 }
 
 /** What a fault is aimed at. */
-export function aimOf(target: FaultTarget): { service: FaultService; name: string } {
+export function targetOf(target: FaultTarget): { service: FaultService; name: string } {
   if ("queue" in target) return { service: "queue", name: target.queue };
   if ("topic" in target) return { service: "topic", name: target.topic };
   return { service: "bucket", name: target.bucket };
@@ -80,7 +80,7 @@ export class FaultPlan {
 
   /** Adds a fault; one of the same kind, target and actions makes way for it and starts anew. */
   put(spec: FaultSpec): void {
-    const { service, name } = aimOf(spec.target);
+    const { service, name } = targetOf(spec.target);
     const seed = spec.seed ?? SEED_FALLBACK;
     const dice = createSeededRandom(seed).fork(spec.kind).fork(service);
     const fault = { spec: { ...spec, seed }, service, name, dice, streams: new Map(), fired: 0 };
@@ -102,7 +102,7 @@ export class FaultPlan {
   }
 
   /** Throws the dice of every such fault; the first that strikes is the one that happens. */
-  strike(
+  fires(
     kind: FaultKind,
     service: FaultService,
     name: string,
@@ -123,7 +123,7 @@ export class FaultPlan {
 }
 
 function keyOf({ kind, target, actions }: FaultSpec): string {
-  const { service, name } = aimOf(target);
+  const { service, name } = targetOf(target);
   return JSON.stringify([kind, service, name, [...(actions ?? [])].sort()]);
 }
 

@@ -46,7 +46,7 @@ export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fault: Fault };
 
-export function done<T>(value: T): Outcome<T> {
+export function succeed<T>(value: T): Outcome<T> {
   return { ok: true, value };
 }
 

@@ -1,12 +1,17 @@
 import { expect, test } from "vitest";
 import { entry, inGroup, ModelBench } from "../../../test/support/broker/model-bench.ts";
-import { bringsHousework, keepHouse, nextHouseworkAt, sweepGarbage } from "./housekeeping.ts";
+import {
+  hasHousekeeping,
+  nextHousekeepingAt,
+  runHousekeeping,
+  sweepGarbage,
+} from "./housekeeping.ts";
 
 test("an idle broker has nothing to wait for (K2)", () => {
   const bench = new ModelBench();
   bench.create("q");
   bench.create("q.fifo");
-  expect(nextHouseworkAt(bench.state)).toBe(null);
+  expect(nextHousekeepingAt(bench.state)).toBe(null);
 });
 
 test("the next housework is the earliest end of anything", () => {
@@ -14,14 +19,14 @@ test("the next housework is the earliest end of anything", () => {
   bench.create("q", { MessageRetentionPeriod: "1000" });
   bench.create("q.fifo");
   bench.send("q", entry("a"));
-  expect(nextHouseworkAt(bench.state)).toBe(bench.now + 1_000_000);
+  expect(nextHousekeepingAt(bench.state)).toBe(bench.now + 1_000_000);
   bench.send("q.fifo", inGroup("g", "a"));
-  expect(nextHouseworkAt(bench.state)).toBe(bench.now + 300_000);
+  expect(nextHousekeepingAt(bench.state)).toBe(bench.now + 300_000);
   bench.pass(1_000);
   bench.receive("q.fifo", { attemptId: "x" });
-  expect(nextHouseworkAt(bench.state)).toBe(bench.now + 299_000);
+  expect(nextHousekeepingAt(bench.state)).toBe(bench.now + 299_000);
   bench.ok("deleteQueue", { queue: "q.fifo" });
-  expect(nextHouseworkAt(bench.state)).toBe(bench.now + 60_000);
+  expect(nextHousekeepingAt(bench.state)).toBe(bench.now + 60_000);
 });
 
 test("nothing ends that was not announced when it began (K2)", () => {
@@ -36,10 +41,10 @@ test("nothing ends that was not announced when it began (K2)", () => {
     [true, () => bench.ok("deleteQueue", { queue: "q" })],
   ];
   for (const [work, run] of steps) {
-    const [before, changes] = [nextHouseworkAt(bench.state), bench.changes.length];
+    const [before, changes] = [nextHousekeepingAt(bench.state), bench.changes.length];
     run();
-    expect(bench.changes.slice(changes).some(bringsHousework)).toBe(work);
-    if (!work) expect(nextHouseworkAt(bench.state)).toBe(before);
+    expect(bench.changes.slice(changes).some(hasHousekeeping)).toBe(work);
+    if (!work) expect(nextHousekeepingAt(bench.state)).toBe(before);
   }
 });
 
@@ -51,14 +56,14 @@ test("ids that have expired leave the disk with the next rounds, and only those"
   bench.send("q.fifo", inGroup("g", "b"));
   bench.pass(299_999);
   bench.ok("peek", { queue: "q.fifo", afterSeq: 0, limit: 1 });
-  expect(nextHouseworkAt(bench.state)).toBe(0); // The store has yet to be told.
-  keepHouse(bench.state, bench.step);
+  expect(nextHousekeepingAt(bench.state)).toBe(0); // The store has yet to be told.
+  runHousekeeping(bench.state, bench.step);
   const before = bench.now - 300_000 + 1;
   const { number } = queue.record;
   expect(bench.changes.at(-1)).toEqual({ kind: "expire-dedup", queue: number, before });
   expect(queue.dedup.size).toBe(1);
   const count = bench.changes.length;
-  keepHouse(bench.state, bench.step);
+  runHousekeeping(bench.state, bench.step);
   expect(bench.changes.length).toBe(count);
 });
 
@@ -67,10 +72,10 @@ test("names that rested long enough are forgotten", () => {
   bench.create("q");
   bench.ok("deleteQueue", { queue: "q" });
   bench.pass(59_999);
-  keepHouse(bench.state, bench.step);
+  runHousekeeping(bench.state, bench.step);
   expect(bench.state.deletedNames.size).toBe(1);
   bench.pass(1);
-  keepHouse(bench.state, bench.step);
+  runHousekeeping(bench.state, bench.step);
   expect(bench.state.deletedNames.size).toBe(0);
   expect(bench.changes.at(-1)).toEqual({
     kind: "delete-document",
@@ -84,7 +89,7 @@ test("rounds end what has outlived its retention in queues that nobody looks at"
   const queue = bench.create("q", { MessageRetentionPeriod: "60" });
   bench.send("q", entry("a"));
   bench.pass(60_000);
-  keepHouse(bench.state, bench.step);
+  runHousekeeping(bench.state, bench.step);
   expect(queue.total).toBe(0);
   sweepGarbage(bench.state, bench.step);
   expect(bench.contents.size).toBe(0);

@@ -12,10 +12,10 @@ import {
 } from "../../core/limits.ts";
 import { addMs, type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
-import { keepTopics, nextTopicHousework } from "./sns/topic-housekeeping.ts";
-import type { Queue } from "./sqs/queue.ts";
+import { keepTopics, nextTopicHousekeepingAt } from "./sns/topic-housekeeping.ts";
+import type { QueueState } from "./sqs/queue.ts";
 import { forgetAttempt } from "./sqs/receive-attempt.ts";
-import type { Step } from "./step.ts";
+import type { ModelStep } from "./step.ts";
 
 /** How many messages on disk one step erases at the most. */
 const GARBAGE_PER_STEP_MAX = 500;
@@ -24,7 +24,7 @@ const GARBAGE_PER_STEP_MAX = 500;
 const HOUSEWORK_COLLECTIONS = new Set(["attempt", "deleted-queue"]);
 
 /** Erases some of what purges and deleted queues have left. */
-export function sweepGarbage(state: BrokerState, step: Step): void {
+export function sweepGarbage(state: BrokerState, step: ModelStep): void {
   if (state.garbage.length === 0) return;
   for (const seq of state.garbage.splice(-GARBAGE_PER_STEP_MAX)) {
     step.emit({ kind: "delete-message", seq });
@@ -32,7 +32,7 @@ export function sweepGarbage(state: BrokerState, step: Step): void {
 }
 
 /** Whether something begins with this change that will end by itself one day (K2). */
-export function bringsHousework(change: Change): boolean {
+export function hasHousekeeping(change: Change): boolean {
   switch (change.kind) {
     case "put-message":
     case "move-message":
@@ -46,8 +46,8 @@ export function bringsHousework(change: Change): boolean {
 }
 
 /** When the next thing ends that housekeeping would erase (K2). */
-export function nextHouseworkAt(state: BrokerState): EpochMs | null {
-  let earliest = nextTopicHousework(state);
+export function nextHousekeepingAt(state: BrokerState): EpochMs | null {
+  let earliest = nextTopicHousekeepingAt(state);
   for (const queue of state.queues.values()) {
     earliest = Math.min(earliest, nextEndIn(queue));
   }
@@ -60,7 +60,7 @@ export function nextHouseworkAt(state: BrokerState): EpochMs | null {
   return earliest === Number.POSITIVE_INFINITY ? null : epochMs(earliest);
 }
 
-function nextEndIn(queue: Queue): number {
+function nextEndIn(queue: QueueState): number {
   const sentAt = queue.oldestSentAt;
   const acceptedAt = queue.dedup.oldest();
   if (queue.dedup.popped > 0) return 0;
@@ -71,7 +71,7 @@ function nextEndIn(queue: Queue): number {
 }
 
 /** The rounds over all queues; the engine sees to it that they are not made too often. */
-export function keepHouse(state: BrokerState, step: Step): void {
+export function runHousekeeping(state: BrokerState, step: ModelStep): void {
   const windowStart = epochMs(step.now - SQS_DEDUP_WINDOW_MS + 1);
   for (const queue of state.queues.values()) {
     state.advance(queue, step);

@@ -55,7 +55,7 @@ export interface ReceiveInput {
   readonly attemptId: string | null;
 }
 
-export interface Delivery {
+export interface ReceivedCopy {
   readonly messageId: string;
   readonly receiptHandle: string;
   readonly body: string;
@@ -154,7 +154,7 @@ export interface Operations extends S3Operations, TopicOperations {
   };
   removePermission: { input: { queue: string; label: string }; output: null };
   send: { input: SendInput; output: { results: Outcome<SentMessage>[] } };
-  receive: { input: ReceiveInput; output: { deliveries: Delivery[] } };
+  receive: { input: ReceiveInput; output: { deliveries: ReceivedCopy[] } };
   /** Results come in the order of `handles`; null is success. */
   delete: { input: { queue: string; handles: string[] }; output: { faults: (Fault | null)[] } };
   changeVisibility: {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PlacedHeap } from "./placed-heap.ts";
+import { IndexedHeap } from "./placed-heap.ts";
 
 interface Item {
   place: number;
@@ -16,7 +16,7 @@ const anyMove = fc.record({
 test("the top is what a sorted array would begin with; each item knows its place", () => {
   fc.assert(
     fc.property(fc.array(anyMove, { maxLength: 250 }), (moves) => {
-      const heap = new PlacedHeap<Item>((a, b) => a.key < b.key);
+      const heap = new IndexedHeap<Item>((a, b) => a.key < b.key);
       const items: Item[] = [];
       for (const { kind, pick, key } of moves) {
         const item = items[pick % Math.max(1, items.length)];

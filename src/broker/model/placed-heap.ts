@@ -1,11 +1,11 @@
 // PlacedHeap: things ordered by a key that changes under way; each knows its own place.
 
 /** Anything that can stand in a heap: `place` is its index plus one, 0 while it is in none. */
-export interface Placed {
+export interface HeapEntry {
   place: number;
 }
 
-export class PlacedHeap<T extends Placed> {
+export class IndexedHeap<T extends HeapEntry> {
   readonly #items: T[] = [];
   readonly #before: (a: T, b: T) => boolean;
 

@@ -5,7 +5,7 @@ import type { Change, MessageContent } from "../../core/broker-change.ts";
 import type { ObjectReads } from "../../core/object-change.ts";
 import type { EpochMs } from "../../core/units.ts";
 
-export interface Step {
+export interface ModelStep {
   /** The same instant for the whole step, never earlier than that of the step before. */
   readonly now: EpochMs;
   /** What must be remembered; all changes of a step are committed together. */

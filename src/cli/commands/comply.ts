@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { reasonOf } from "../../core/errors.ts";
 import type { ProducerUnderTest } from "../../testkit/compliance/compliance-world.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
-import { judge, withLimit } from "../run-user-code.ts";
+import { runUserCode, withLimit } from "../run-user-code.ts";
 
 /** How long the producer may take with one event. */
 const CALL_MS_MAX = 30_000;
@@ -28,7 +28,7 @@ export const comply = command({
       "../../testkit/compliance/compliance.ts"
     );
     const options = flags.source === undefined ? {} : { source: flags.source };
-    const results = await judge(file, out, async () => {
+    const results = await runUserCode(file, out, async () => {
       const producer = withLimit(await loadProducer(file), CALL_MS_MAX);
       return runCompliance(producer, options);
     });

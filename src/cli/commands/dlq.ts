@@ -127,8 +127,8 @@ export const dlqList = command({
     json,
   },
   async run({ flags, out }) {
-    const { openDeadLetterSite, listDeadLetters, words, ports } = await load();
-    const site = await openDeadLetterSite(flags);
+    const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
+    const site = await openDeadLetterSession(flags);
     try {
       const { ledger } = site;
       const peeked = flags.peek ? await site.openQueues(site.theScope()) : null;
@@ -145,7 +145,7 @@ export const dlqList = command({
         }
       } else {
         for (const letter of listed.slice(0, flags.limit)) {
-          const lines = flags.json ? [words.letterJson(letter)] : words.letterLines(letter);
+          const lines = flags.json ? [words.deadLetterJson(letter)] : words.deadLetterLines(letter);
           for (const line of lines) out.line(line);
         }
       }
@@ -163,8 +163,8 @@ export const dlqShow = command({
   argument: { name: "KEY", doc: "A record or event key, or any part of s3://bucket/key." },
   flags: { ...place, json },
   async run({ argument: key = "", flags, out }) {
-    const { openDeadLetterSite, listDeadLetters, words, ports } = await load();
-    const site = await openDeadLetterSite(flags);
+    const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
+    const site = await openDeadLetterSession(flags);
     try {
       let shown = 0;
       for (const scope of site.scopes) {
@@ -215,9 +215,9 @@ export const dlqRedrive = command({
     json,
   },
   async run({ flags, out }) {
-    const { openDeadLetterSite, listDeadLetters, words, ports } = await load();
+    const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
     const { redrive } = await import("../../ingest/dead-letters/redrive.ts");
-    const site = await openDeadLetterSite(flags);
+    const site = await openDeadLetterSession(flags);
     const live = out.terminal && !flags.json && !flags["dry-run"];
     const screen = live ? createLiveScreen(process.stdout) : null;
     try {
@@ -250,8 +250,8 @@ export const dlqRedrive = command({
         if (step.done) {
           const summary = step.value;
           if (flags.json) out.line(JSON.stringify({ event: "summary", ...summary }));
-          else if (screen !== null) screen.print(words.summaryLine(summary));
-          else out.line(words.summaryLine(summary));
+          else if (screen !== null) screen.print(words.redriveSummaryLine(summary));
+          else out.line(words.redriveSummaryLine(summary));
           const { stopped, failedAgain, missing, refused } = summary;
           const well = stopped === null && failedAgain + missing + refused === 0;
           return well ? EXIT_OK : EXIT_FAILED; // Q2
@@ -282,9 +282,9 @@ export const dlqDrop = command({
     if (!flags.yes && !flags["dry-run"]) {
       throw new UsageError("dlq drop deletes for good: see with --dry-run what, then say --yes.");
     }
-    const { openDeadLetterSite, words, ports } = await load();
+    const { openDeadLetterSession, words, ports } = await load();
     const { dropDeadLetters } = await import("../../ingest/dead-letters/drop-dead-letters.ts");
-    const site = await openDeadLetterSite(flags);
+    const site = await openDeadLetterSession(flags);
     try {
       const scope = site.theScope();
       const opened = await site.openQueues(scope);

@@ -2,7 +2,7 @@
 
 import { relative, resolve } from "node:path";
 import { command, EXIT_OK } from "../command.ts";
-import { ownCommand, quoted, sourceFolder } from "../own-command.ts";
+import { ownCommand, shellQuoted, sourceFolder } from "../own-command.ts";
 import { version } from "../version.ts";
 
 export const init = command({
@@ -14,7 +14,7 @@ export const init = command({
     const { writeProject } = await import("../../run/new-project.ts");
     const files = writeProject(folder, dependencyFor(folder));
     for (const file of files) out.line(file);
-    const enter = folder === "." ? [] : [`cd ${quoted(folder)}`];
+    const enter = folder === "." ? [] : [`cd ${shellQuoted(folder)}`];
     if (sourceFolder === null) {
       out.note(`Next: ${[...enter, "npm install", "npm test", "npm start"].join(" && ")}`);
       return EXIT_OK;

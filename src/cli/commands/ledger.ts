@@ -3,7 +3,7 @@
 import { command, EXIT_FAILED, EXIT_OK, type ExitCode, text, wholeNumber } from "../command.ts";
 import type { LedgerReport } from "../reports/ledger-reports.ts";
 import type { Output } from "../screen/output.ts";
-import { required } from "../words/required-flag.ts";
+import { requiredFlag } from "../words/required-flag.ts";
 
 const GENERATION_MAX = 1_000_000;
 
@@ -32,7 +32,7 @@ export const ledgerInit = command({
   summary: "Make a ledger, or bring it up to date.",
   flags: { url },
   async run({ flags, out }) {
-    const at = required(flags.url, "url");
+    const at = requiredFlag(flags.url, "url");
     const { initLedger, ports } = await loadReports();
     return tell(await initLedger(at, ports), out);
   },
@@ -43,7 +43,7 @@ export const ledgerCheck = command({
   summary: "Look for what would break a ledger's promises, without changing it.",
   flags: { url },
   async run({ flags, out }) {
-    const at = required(flags.url, "url");
+    const at = requiredFlag(flags.url, "url");
     const { checkLedger, ports } = await loadReports();
     return tell(await checkLedger(at, ports), out);
   },
@@ -64,10 +64,10 @@ export const ledgerShow = command({
     key: text("KEY", null, "The record's key (needed)."),
   },
   async run({ flags, out }) {
-    const pipeline = required(flags.pipeline, "pipeline");
+    const pipeline = requiredFlag(flags.pipeline, "pipeline");
     const scope = { pipeline, generation: flags.generation ?? 0 };
-    const wanted = { scope, key: required(flags.key, "key") };
-    const at = required(flags.url, "url");
+    const wanted = { scope, key: requiredFlag(flags.key, "key") };
+    const at = requiredFlag(flags.url, "url");
     const { showRecord, ports } = await loadReports();
     return tell(await showRecord(at, ports, wanted), out);
   },
@@ -78,7 +78,7 @@ export const ledgerStatsCommand = command({
   summary: "Count what a ledger remembers, by pipeline and generation.",
   flags: { url },
   async run({ flags, out }) {
-    const at = required(flags.url, "url");
+    const at = requiredFlag(flags.url, "url");
     const { ledgerStats, ports } = await loadReports();
     return tell(await ledgerStats(at, ports), out);
   },

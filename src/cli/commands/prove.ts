@@ -2,7 +2,7 @@
 // and tells how many it survived or shows the shortest that breaks it.
 
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../command.ts";
-import { judge } from "../run-user-code.ts";
+import { runUserCode } from "../run-user-code.ts";
 import { createLiveScreen } from "../screen/live-screen.ts";
 import { PIPELINE_FILE } from "./run.ts";
 
@@ -19,7 +19,7 @@ export const prove = command({
     json: toggle("Print the report as JSON."),
   },
   run: ({ argument: file = "", flags, out }) =>
-    judge(file, out, async () => {
+    runUserCode(file, out, async () => {
       // Loaded here, so that help and refusals need not wait for it.
       const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
       const pipeline = await loadPipeline(file);

@@ -4,7 +4,7 @@
 
 import { isIP } from "node:net";
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
-import type { CloudInit } from "../../cloud/setup/cloud-setup.ts";
+import type { CloudSetup } from "../../cloud/setup/cloud-setup.ts";
 import type { Cloud } from "../../cloud/start-cloud.ts";
 import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "../command.ts";
 import { describeFailure, type Output } from "../screen/output.ts";
@@ -27,7 +27,7 @@ export const up = command({
     clock: oneOf(["system", "virtual"], "system", "Virtual time moves only when told to."),
     "enforce-policies": toggle("Let queue policies decide what topics and buckets may deliver."),
     "event-bridge-queue": text("QUEUE", null, "Queue for what S3 sends to EventBridge."),
-    init: text("FILE", null, "Set-up to apply first: queues, topics, subscriptions, buckets."),
+    setup: text("FILE", null, "Set-up to apply first: queues, topics, subscriptions, buckets."),
     faults: text("FILE", null, "Faults to begin with; they are never kept."),
     json: toggle("Print the ready line as JSON."),
   },
@@ -65,11 +65,11 @@ function eventBridgeOf(queue: string | undefined) {
 }
 
 /** startCloud checks what is in them, as it does for those who call it themselves. */
-function filesOf({ init, faults }: { init?: string | undefined; faults?: string | undefined }) {
+function filesOf({ setup, faults }: { setup?: string | undefined; faults?: string | undefined }) {
   const read = faults === undefined ? [] : readJsonFile(faults, "faults");
   const list = Array.isArray(read) ? read : [read];
   return {
-    ...(init === undefined ? {} : { init: readJsonFile(init, "init") as CloudInit }),
+    ...(setup === undefined ? {} : { setup: readJsonFile(setup, "setup") as CloudSetup }),
     faults: list as unknown as readonly FaultSpec[],
   };
 }

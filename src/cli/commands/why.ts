@@ -32,23 +32,25 @@ export const why = command({
     json: toggle("Print each life as a line of JSON."),
   },
   async run({ argument: what = "", flags, out }) {
-    const [{ findLives }, { describeLife }, { openLedger }, { systemPorts }] = await Promise.all([
-      import("../../run/why/event-history.ts"),
-      import("../../run/why/describe-history.ts"),
-      import("../../run/open/open-ledger.ts"),
-      import("../../platform/index.ts"),
-    ]);
+    const [{ findHistories }, { describeHistory }, { openLedger }, { systemPorts }] =
+      await Promise.all([
+        import("../../run/why/event-history.ts"),
+        import("../../run/why/describe-history.ts"),
+        import("../../run/open/open-ledger.ts"),
+        import("../../platform/index.ts"),
+      ]);
     const named = await namedPipeline(flags.pipeline);
     const generation = flags.generation ?? named.generation;
     const url = flags.ledger ?? `sqlite:${join(flags.data ?? "", "ledger.db")}`;
     const ledger: Ledger = await openLedger(url, systemPorts, { migrate: false });
     try {
       const { pipeline, bucket } = named;
-      const lives = await findLives(ledger, { what, pipeline, bucket, generation });
+      const lives = await findHistories(ledger, { what, pipeline, bucket, generation });
       for (const [at, life] of lives.entries()) {
         if (flags.json) out.line(JSON.stringify(life));
         else
-          for (const line of [...(at > 0 ? [""] : []), ...describeLife(life, what)]) out.line(line);
+          for (const line of [...(at > 0 ? [""] : []), ...describeHistory(life, what)])
+            out.line(line);
       }
       if (lives.length === 0) out.note(nothingOf(what));
       return lives.length > 0 ? EXIT_OK : EXIT_FAILED;

@@ -9,11 +9,11 @@ import { systemPorts } from "../../platform/index.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { openAwsSite } from "../../run/open/aws-environment.ts";
+import { openAwsEnvironment } from "../../run/open/aws-environment.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
 
-export interface DeadLetterPlace {
+export interface DeadLetterLocation {
   readonly pipeline?: string | undefined;
   readonly generation?: number | undefined;
   readonly ledger?: string | undefined;
@@ -24,7 +24,7 @@ export interface DeadLetterPlace {
   readonly "dead-letter-queue"?: string | undefined;
 }
 
-export interface DeadLetterSite {
+export interface DeadLetterSession {
   readonly ledger: Ledger;
   /** The pipelines meant: the one that was named, or all that the ledger knows. */
   readonly scopes: readonly LedgerScope[];
@@ -39,7 +39,7 @@ const PIPELINE_FILE = /\.m?[jt]s$/;
 /** Not used for receiving; a site asks for one. */
 const VISIBILITY_MS: DurationMs = seconds(60);
 
-export async function openDeadLetterSite(place: DeadLetterPlace): Promise<DeadLetterSite> {
+export async function openDeadLetterSession(place: DeadLetterLocation): Promise<DeadLetterSession> {
   const named = await readPipeline(place);
   const url = place.ledger ?? `sqlite:${join(place.data ?? "", "ledger.db")}`;
   const ledger = await openLedger(url, systemPorts, { migrate: false });
@@ -60,8 +60,8 @@ export async function openDeadLetterSite(place: DeadLetterPlace): Promise<DeadLe
     async openQueues(scope) {
       const queue = place.queue ?? named?.queue ?? (await queueInDossiers(ledger, scope));
       if (queue === null) return null;
-      const source = { bucket: null, prefix: "", carries: "messages", queue } as const;
-      const site = await openAwsSite(
+      const source = { bucket: null, prefix: "", contents: "messages", queue } as const;
+      const site = await openAwsEnvironment(
         { name: scope.pipeline, generation: scope.generation, source, visibilityMs: VISIBILITY_MS },
         {
           endpoint: place.endpoint,
@@ -78,7 +78,7 @@ export async function openDeadLetterSite(place: DeadLetterPlace): Promise<DeadLe
   };
 }
 
-async function readPipeline({ pipeline: given, generation }: DeadLetterPlace) {
+async function readPipeline({ pipeline: given, generation }: DeadLetterLocation) {
   if (given === undefined) return null;
   if (!PIPELINE_FILE.test(given)) {
     return { scope: { pipeline: given, generation: generation ?? 0 }, queue: null };

@@ -18,7 +18,7 @@ import {
 const LABEL_WIDTH = 13;
 const MESSAGE_CHARS = 100;
 
-export function letterJson(letter: DeadLetter): string {
+export function deadLetterJson(letter: DeadLetter): string {
   const { scope, key, errorClass, fingerprint, message, failedAt, state, copies, dossier } = letter;
   return JSON.stringify({
     ...scope,
@@ -27,7 +27,7 @@ export function letterJson(letter: DeadLetter): string {
   });
 }
 
-export function letterLines(letter: DeadLetter): string[] {
+export function deadLetterLines(letter: DeadLetter): string[] {
   const { scope, key, errorClass, fingerprint, failedAt, state, copies, objects } = letter;
   const where = copies === null ? "" : `, ${copies} in the queue`;
   return [
@@ -140,7 +140,7 @@ function nameOf({ key, object, errorClass }: RedriveItem): string {
 }
 
 /** A run in one sentence. */
-export function summaryLine(summary: RedriveSummary): string {
+export function redriveSummaryLine(summary: RedriveSummary): string {
   const { planned, sent, reopened, committed, overtaken, failedAgain, waiting } = summary;
   if (planned > 0) return `${planned} would be redriven; nothing was changed.`;
   const ends = [

@@ -12,7 +12,7 @@ import { loadFeed } from "../../run/dev/feed.ts";
 import type { ProofSample } from "../../testkit/proof/proof-samples.ts";
 import { UsageError } from "../command.ts";
 
-export interface FoundSamples {
+export interface LoadedSamples {
   readonly samples: readonly ProofSample[];
   /** Where they were found, for whoever reads the report. */
   readonly from: string;
@@ -27,18 +27,18 @@ export async function findSamples(
   pipeline: Pipeline,
   file: string,
   named: string | undefined,
-): Promise<FoundSamples> {
+): Promise<LoadedSamples> {
   if (named !== undefined) return { samples: readSamples(pipeline, named), from: named }; // S1
   const beside = ["samples", "samples.jsonl"].map((name) => join(dirname(file), name));
   const found = beside.find((path) => statSync(path, { throwIfNoEntry: false }) !== undefined);
   if (found !== undefined) return { samples: readSamples(pipeline, found), from: found };
   const feed = ["generate.ts", "generate.js"].map((name) => join(dirname(file), name));
   const generator = feed.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
-  if (pipeline.source.carries === "objects" && generator !== undefined) {
+  if (pipeline.source.contents === "objects" && generator !== undefined) {
     return { samples: await fedSamples(generator), from: generator };
   }
   const what =
-    pipeline.source.carries === "objects"
+    pipeline.source.contents === "objects"
       ? `name a folder of sample files with --samples, or put one at ${beside[0]}`
       : `name a file with a JSON payload a line with --samples, or put one at ${beside[1]}`;
   throw new UsageError(`There is nothing to run the handler on; ${what}.`); // S2
@@ -49,7 +49,7 @@ function readSamples(pipeline: Pipeline, path: string): ProofSample[] {
   if (found === undefined) throw new UsageError(`--samples: there is no ${path}.`);
   const files = found.isDirectory() ? filesIn(path) : [path];
   const samples =
-    pipeline.source.carries === "messages"
+    pipeline.source.contents === "messages"
       ? files.flatMap((each) => payloadsIn(each))
       : files.map((each) => ({
           key: found.isDirectory() ? relative(path, each).split(sep).join("/") : each,

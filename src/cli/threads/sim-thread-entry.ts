@@ -5,7 +5,7 @@ import { present } from "../../core/assert.ts";
 import { afterPromiseJobs as drain } from "../../platform/system-turn.ts";
 import { runSeed } from "../../sim/run-seed.ts";
 import { shrinkSeed } from "../../sim/shrink.ts";
-import { tellStory } from "../../sim/story.ts";
+import { writeStory } from "../../sim/story.ts";
 import type { SeedOrder, SeedVerdict } from "./sim-threads.ts";
 
 // Simulated errors are made by the thousand, and nobody reads their stacks.
@@ -22,7 +22,7 @@ async function judge({ seed, hours, shrinks }: SeedOrder): Promise<SeedVerdict> 
   return {
     ...counts,
     violations: violations.map(({ checker, message }) => ({ checker, message })),
-    story: tellStory(told, `tidegate sim --seed ${seed}${hours === 1 ? "" : ` --hours ${hours}`}`),
+    story: writeStory(told, `tidegate sim --seed ${seed}${hours === 1 ? "" : ` --hours ${hours}`}`),
   };
 }
 

@@ -10,12 +10,12 @@ export interface ParsedFlags {
   readonly flags: FlagValues<Flags>;
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 export function parseFlags(
   command: Command,
   words: readonly string[],
-  env: Environment = process.env,
+  env: EnvironmentVariables = process.env,
 ): ParsedFlags {
   const options = Object.fromEntries(
     Object.entries({ ...command.flags, help: { value: null } }).map(([name, flag]) => [
@@ -89,7 +89,7 @@ function fallbacksOf(command: Command): Record<string, unknown> {
 /** What the environment says of flags that were not given; an empty variable says nothing. */
 function variablesOf(
   command: Command,
-  env: Environment,
+  env: EnvironmentVariables,
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};

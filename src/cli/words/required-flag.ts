@@ -2,7 +2,7 @@
 
 import { UsageError } from "../command.ts";
 
-export function required<T>(value: T | undefined, name: string): T {
+export function requiredFlag<T>(value: T | undefined, name: string): T {
   if (value === undefined) throw new UsageError(`--${name} is needed.`);
   return value;
 }

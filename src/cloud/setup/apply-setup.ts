@@ -10,37 +10,41 @@ import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { Problem } from "../../core/events/problem.ts";
 import { bucketSteps } from "./bucket-steps.ts";
-import type { CloudInit } from "./cloud-setup.ts";
+import type { CloudSetup } from "./cloud-setup.ts";
 import { queueSteps } from "./queue-steps.ts";
-import type { InitSite, InitStep } from "./setup-step.ts";
+import type { SetupContext, SetupStep } from "./setup-step.ts";
 import { subscriptionSteps, topicSteps } from "./topic-steps.ts";
-import { validateCloudInit } from "./validate-setup.ts";
+import { validateCloudSetup } from "./validate-setup.ts";
 
 /** The set-up in a value from outside, or a failure that tells all that is wrong with it. */
-export function readInit(value: unknown): CloudInit {
-  const checked = validateCloudInit(value as JsonValue);
+export function readSetup(value: unknown): CloudSetup {
+  const checked = validateCloudSetup(value as JsonValue);
   if (checked.kind === "valid") return checked.value;
   throw invalidInit(checked.problems);
 }
 
 /** Finds out what the broker would refuse, on one that nobody uses (A1). */
-export async function rehearseInit(
-  init: CloudInit,
-  site: InitSite,
+export async function rehearseSetup(
+  setup: CloudSetup,
+  site: SetupContext,
   scratch: Broker,
 ): Promise<void> {
   const problems: Problem[] = [];
-  for (const step of stepsOf(init, site)) {
+  for (const step of stepsOf(setup, site)) {
     const reason = await step.make(scratch);
     if (reason !== null) problems.push({ path: step.path, reason: `is refused: ${reason}` });
   }
   if (problems.length > 0) throw invalidInit(problems);
 }
 
-export async function applyInit(init: CloudInit, site: InitSite, broker: Broker): Promise<void> {
-  const missing: InitStep[] = [];
+export async function applySetup(
+  setup: CloudSetup,
+  site: SetupContext,
+  broker: Broker,
+): Promise<void> {
+  const missing: SetupStep[] = [];
   const conflicts: string[] = [];
-  for (const step of stepsOf(init, site)) {
+  for (const step of stepsOf(setup, site)) {
     if (!(await step.isThere(broker))) {
       missing.push(step);
       continue;
@@ -55,12 +59,12 @@ export async function applyInit(init: CloudInit, site: InitSite, broker: Broker)
   }
 }
 
-function stepsOf(init: CloudInit, site: InitSite): InitStep[] {
+function stepsOf(setup: CloudSetup, site: SetupContext): SetupStep[] {
   return [
-    ...queueSteps(init.queues ?? [], site),
-    ...topicSteps(init.topics ?? []),
-    ...subscriptionSteps(init.subscriptions ?? [], site),
-    ...bucketSteps(init.buckets ?? [], site),
+    ...queueSteps(setup.queues ?? [], site),
+    ...topicSteps(setup.topics ?? []),
+    ...subscriptionSteps(setup.subscriptions ?? [], site),
+    ...bucketSteps(setup.buckets ?? [], site),
   ];
 }
 
@@ -73,7 +77,7 @@ function invalidInit(problems: readonly Problem[]): TidegateError {
 function conflict(lines: readonly string[]): TidegateError {
   const message = "The set-up and what is there do not agree:";
   return new TidegateError(
-    "TG_INIT_CONFLICT",
+    "TG_SETUP_CONFLICT",
     `${message}\n${lines.map((l) => `  ${l}`).join("\n")}`,
   );
 }

@@ -11,10 +11,16 @@ import type {
 import type { S3Outcome } from "../../broker/model/s3/s3-fault.ts";
 import type { Origin } from "../../broker/model/s3/s3-operations.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
-import type { BucketInit, NotificationInit } from "./cloud-setup.ts";
-import { firstDifference, type InitSite, type InitStep, queueArn, topicArn } from "./setup-step.ts";
+import type { BucketSetup, NotificationSetup } from "./cloud-setup.ts";
+import {
+  firstDifference,
+  type SetupContext,
+  type SetupStep,
+  setupQueueArn,
+  setupTopicArn,
+} from "./setup-step.ts";
 
-export function bucketSteps(buckets: readonly BucketInit[], site: InitSite): InitStep[] {
+export function bucketSteps(buckets: readonly BucketSetup[], site: SetupContext): SetupStep[] {
   return buckets.flatMap((bucket, index) => {
     const path = `/buckets/${index}`;
     const steps = [bucketStep(bucket, path, site)];
@@ -26,7 +32,11 @@ export function bucketSteps(buckets: readonly BucketInit[], site: InitSite): Ini
   });
 }
 
-function bucketStep({ name, tags }: BucketInit, path: string, { region }: InitSite): InitStep {
+function bucketStep(
+  { name, tags }: BucketSetup,
+  path: string,
+  { region }: SetupContext,
+): SetupStep {
   return {
     path,
     label: `the bucket "${name}"`,
@@ -42,7 +52,7 @@ function bucketStep({ name, tags }: BucketInit, path: string, { region }: InitSi
   };
 }
 
-function versioningStep({ name, versioning = "Enabled" }: BucketInit, path: string): InitStep {
+function versioningStep({ name, versioning = "Enabled" }: BucketSetup, path: string): SetupStep {
   return {
     path: `${path}/versioning`,
     label: `the versioning of the bucket "${name}"`,
@@ -56,7 +66,7 @@ function versioningStep({ name, versioning = "Enabled" }: BucketInit, path: stri
   };
 }
 
-function notificationStep(bucket: BucketInit, path: string, site: InitSite): InitStep {
+function notificationStep(bucket: BucketSetup, path: string, site: SetupContext): SetupStep {
   const { name, notifications = [], eventBridge = false } = bucket;
   const config = { targets: notifications.map((each) => targetOf(each, site)), eventBridge };
   const read = async (broker: Broker) => (await find(broker, name))?.notification ?? null;
@@ -98,15 +108,15 @@ function reasonOf(outcome: Submitted): string | null {
   return details === "" ? message : `${message} (${details})`;
 }
 
-function targetOf(notification: NotificationInit, site: InitSite): NotificationTarget {
+function targetOf(notification: NotificationSetup, site: SetupContext): NotificationTarget {
   const { id = "", queue, topic = "", events, prefix, suffix } = notification;
   const rules = [
     ...(prefix === undefined ? [] : [{ name: "Prefix", value: prefix } as const]),
     ...(suffix === undefined ? [] : [{ name: "Suffix", value: suffix } as const]),
   ];
   return queue === undefined
-    ? { kind: "topic", id, arn: topicArn(site, topic), events, rules }
-    : { kind: "queue", id, arn: queueArn(site, queue), events, rules };
+    ? { kind: "topic", id, arn: setupTopicArn(site, topic), events, rules }
+    : { kind: "queue", id, arn: setupQueueArn(site, queue), events, rules };
 }
 
 /** Two configurations with the same fingerprint do the same; order does not matter (K1). */
@@ -127,7 +137,7 @@ function fingerprint(config: NotificationConfig, chosen: NotificationConfig): st
 const REQUEST_ID_DIGITS = 16;
 
 /** Whom events tell of that no client has caused. */
-function originOf(site: InitSite): Origin {
+function originOf(site: SetupContext): Origin {
   const requestId = site.newId().replaceAll("-", "").slice(0, REQUEST_ID_DIGITS).toUpperCase();
   return {
     requestId,

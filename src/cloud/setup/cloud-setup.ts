@@ -8,7 +8,7 @@ export type AttributeValue = string | number | boolean | JsonObject;
 export type AttributeValues = Readonly<Record<string, AttributeValue>>;
 export type Tags = Readonly<Record<string, string>>;
 
-export interface QueueInit {
+export interface QueueSetup {
   readonly name: string;
   /** Follows from the name; given, it must agree with it. */
   readonly fifo?: boolean;
@@ -17,7 +17,7 @@ export interface QueueInit {
   readonly deadLetter?: { readonly queue: string; readonly maxReceiveCount: number };
 }
 
-export interface TopicInit {
+export interface TopicSetup {
   readonly name: string;
   /** Follows from the name; given, it must agree with it. */
   readonly fifo?: boolean;
@@ -26,7 +26,7 @@ export interface TopicInit {
 }
 
 /** To a queue of the set-up or to an http(s) endpoint. */
-export interface SubscriptionInit {
+export interface SubscriptionSetup {
   readonly topic: string;
   readonly queue?: string;
   readonly endpoint?: string;
@@ -38,7 +38,7 @@ export interface SubscriptionInit {
 }
 
 /** To a queue or a topic of the set-up. */
-export interface NotificationInit {
+export interface NotificationSetup {
   readonly id?: string;
   readonly queue?: string;
   readonly topic?: string;
@@ -47,18 +47,18 @@ export interface NotificationInit {
   readonly suffix?: string;
 }
 
-export interface BucketInit {
+export interface BucketSetup {
   readonly name: string;
   readonly versioning?: "Enabled" | "Suspended";
   readonly tags?: Tags;
-  readonly notifications?: readonly NotificationInit[];
+  readonly notifications?: readonly NotificationSetup[];
   readonly eventBridge?: boolean;
 }
 
-export interface CloudInit {
+export interface CloudSetup {
   readonly $schema?: string;
-  readonly queues?: readonly QueueInit[];
-  readonly topics?: readonly TopicInit[];
-  readonly subscriptions?: readonly SubscriptionInit[];
-  readonly buckets?: readonly BucketInit[];
+  readonly queues?: readonly QueueSetup[];
+  readonly topics?: readonly TopicSetup[];
+  readonly subscriptions?: readonly SubscriptionSetup[];
+  readonly buckets?: readonly BucketSetup[];
 }

@@ -5,17 +5,17 @@ import { systemClock } from "../../platform/system-clock.ts";
 import { systemRandom } from "../../platform/system-random.ts";
 import { systemTurn } from "../../platform/system-turn.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
-import { readInit, rehearseInit } from "./apply-setup.ts";
-import type { CloudInit } from "./cloud-setup.ts";
-import type { InitSite } from "./setup-step.ts";
+import { readSetup, rehearseSetup } from "./apply-setup.ts";
+import type { CloudSetup } from "./cloud-setup.ts";
+import type { SetupContext } from "./setup-step.ts";
 
-export interface InitSettings extends Omit<InitSite, "origin" | "newId"> {
+export interface SetupSettings extends Omit<SetupContext, "origin" | "newId"> {
   readonly enforcePolicies: boolean;
 }
 
 /** The set-up, known to be one that a broker takes; else a failure that tells why not. */
-export async function prepareInit(value: unknown, settings: InitSettings): Promise<CloudInit> {
-  const init = readInit(value);
+export async function prepareSetup(value: unknown, settings: SetupSettings): Promise<CloudSetup> {
+  const setup = readSetup(value);
   const post = () => Promise.reject(new Error("A rehearsal calls nobody."));
   const scratch = await createBroker(
     {
@@ -28,13 +28,13 @@ export async function prepareInit(value: unknown, settings: InitSettings): Promi
     settings,
   );
   try {
-    await rehearseInit(init, initSite(settings, "http://localhost"), scratch);
+    await rehearseSetup(setup, setupContext(settings, "http://localhost"), scratch);
   } finally {
     await scratch.close();
   }
-  return init;
+  return setup;
 }
 
-export function initSite(settings: InitSettings, origin: string): InitSite {
+export function setupContext(settings: SetupSettings, origin: string): SetupContext {
   return { ...settings, origin, newId: () => systemRandom.uuid() };
 }

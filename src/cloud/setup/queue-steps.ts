@@ -1,14 +1,14 @@
 // Queue steps: the queues of a set-up, dead-letter queues before those that name them.
 
-import type { QueueInit } from "./cloud-setup.ts";
+import type { QueueSetup } from "./cloud-setup.ts";
 import { isFifo } from "./references.ts";
 import { resourceStep } from "./resource-step.ts";
-import { attributeTexts, type InitSite, type InitStep, queueArn } from "./setup-step.ts";
+import { attributeTexts, type SetupContext, type SetupStep, setupQueueArn } from "./setup-step.ts";
 
-export function queueSteps(queues: readonly QueueInit[], site: InitSite): InitStep[] {
+export function queueSteps(queues: readonly QueueSetup[], site: SetupContext): SetupStep[] {
   const steps = new Map(queues.map((queue, index) => [queue.name, stepFor(queue, index, site)]));
   const byName = new Map(queues.map((queue) => [queue.name, queue]));
-  const ordered = new Set<InitStep>();
+  const ordered = new Set<SetupStep>();
   for (const { name } of queues) {
     // A set-up was found to have no circles, so that every chain ends.
     const chain: string[] = [];
@@ -19,12 +19,12 @@ export function queueSteps(queues: readonly QueueInit[], site: InitSite): InitSt
     ) {
       chain.push(at);
     }
-    for (const each of chain.reverse()) ordered.add(steps.get(each) as InitStep);
+    for (const each of chain.reverse()) ordered.add(steps.get(each) as SetupStep);
   }
   return [...ordered];
 }
 
-function stepFor(queue: QueueInit, index: number, site: InitSite): InitStep {
+function stepFor(queue: QueueSetup, index: number, site: SetupContext): SetupStep {
   const { name, tags = {} } = queue;
   return resourceStep({
     path: `/queues/${index}`,
@@ -41,11 +41,11 @@ function stepFor(queue: QueueInit, index: number, site: InitSite): InitStep {
   });
 }
 
-function attributesOf(queue: QueueInit, site: InitSite): Record<string, string> {
+function attributesOf(queue: QueueSetup, site: SetupContext): Record<string, string> {
   const attributes = attributeTexts(queue.attributes);
   if (queue.deadLetter !== undefined) {
     const { queue: target, maxReceiveCount } = queue.deadLetter;
-    const deadLetterTargetArn = queueArn(site, target);
+    const deadLetterTargetArn = setupQueueArn(site, target);
     attributes.RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
   }
   return attributes;

@@ -1,7 +1,7 @@
 // References of a set-up: that names lead somewhere, are given once, and fit together.
 
-import type { BucketInit, CloudInit, QueueInit, SubscriptionInit } from "./cloud-setup.ts";
-import type { Tell } from "./shape.ts";
+import type { BucketSetup, CloudSetup, QueueSetup, SubscriptionSetup } from "./cloud-setup.ts";
+import type { ReportProblem } from "./shape.ts";
 
 const FIFO_SUFFIX = ".fifo";
 
@@ -14,8 +14,8 @@ interface Names {
   readonly topics: ReadonlySet<string>;
 }
 
-export function checkReferences(init: CloudInit, tell: Tell): void {
-  const { queues = [], topics = [], subscriptions = [], buckets = [] } = init;
+export function checkReferences(setup: CloudSetup, tell: ReportProblem): void {
+  const { queues = [], topics = [], subscriptions = [], buckets = [] } = setup;
   const names: Names = {
     queues: new Set(queues.map(({ name }) => name)),
     topics: new Set(topics.map(({ name }) => name)),
@@ -47,7 +47,7 @@ export function checkReferences(init: CloudInit, tell: Tell): void {
 function checkNames(
   list: readonly { readonly name: string; readonly fifo?: boolean }[],
   path: string,
-  tell: Tell,
+  tell: ReportProblem,
 ): void {
   const seen = new Set<string>();
   for (const [index, { name, fifo }] of list.entries()) {
@@ -58,7 +58,12 @@ function checkNames(
   }
 }
 
-function checkDeadLetter(queue: QueueInit, { queues }: Names, path: string, tell: Tell): void {
+function checkDeadLetter(
+  queue: QueueSetup,
+  { queues }: Names,
+  path: string,
+  tell: ReportProblem,
+): void {
   if (queue.deadLetter === undefined) return;
   const { queue: target } = queue.deadLetter;
   if (!queues.has(target)) tell(path, "names no queue of this set-up");
@@ -68,7 +73,7 @@ function checkDeadLetter(queue: QueueInit, { queues }: Names, path: string, tell
 }
 
 /** No queue can be created before its dead-letter queue, so that there must be a first one. */
-function checkCircles(queues: readonly QueueInit[], tell: Tell): void {
+function checkCircles(queues: readonly QueueSetup[], tell: ReportProblem): void {
   const next = new Map(queues.map(({ name, deadLetter }) => [name, deadLetter?.queue]));
   for (const [index, { name }] of queues.entries()) {
     let at = next.get(name);
@@ -80,10 +85,10 @@ function checkCircles(queues: readonly QueueInit[], tell: Tell): void {
 }
 
 function checkSubscription(
-  { topic, queue, endpoint, deadLetter }: SubscriptionInit,
+  { topic, queue, endpoint, deadLetter }: SubscriptionSetup,
   { queues, topics }: Names,
   path: string,
-  tell: Tell,
+  tell: ReportProblem,
 ): void {
   if (!topics.has(topic)) tell(`${path}/topic`, "names no topic of this set-up");
   if ((queue === undefined) === (endpoint === undefined)) {
@@ -102,7 +107,12 @@ function checkSubscription(
   }
 }
 
-function checkNotifications(bucket: BucketInit, names: Names, path: string, tell: Tell): void {
+function checkNotifications(
+  bucket: BucketSetup,
+  names: Names,
+  path: string,
+  tell: ReportProblem,
+): void {
   for (const [index, { queue, topic }] of (bucket.notifications ?? []).entries()) {
     const at = `${path}/${index}`;
     if ((queue === undefined) === (topic === undefined)) {

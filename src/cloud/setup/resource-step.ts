@@ -3,7 +3,7 @@
 
 import type { Broker } from "../../broker/engine/broker.ts";
 import type { Outcome } from "../../broker/model/fault.ts";
-import { attributeDifference, firstDifference, type InitStep } from "./setup-step.ts";
+import { attributeDifference, firstDifference, type SetupStep } from "./setup-step.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -17,7 +17,7 @@ export interface Resource {
   showTags(broker: Broker): Promise<Outcome<{ readonly tags: Texts }>>;
 }
 
-export function resourceStep(resource: Resource): InitStep {
+export function resourceStep(resource: Resource): SetupStep {
   const { path, label, attributes, tags, create, showAttributes, showTags } = resource;
   return {
     path,

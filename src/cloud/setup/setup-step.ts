@@ -5,7 +5,7 @@ import type { Broker } from "../../broker/engine/broker.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import type { AttributeValue, AttributeValues } from "./cloud-setup.ts";
 
-export interface InitStep {
+export interface SetupStep {
   /** JSON pointer into the set-up. */
   readonly path: string;
   /** What it is, for messages: `the queue "orders"`. */
@@ -18,7 +18,7 @@ export interface InitStep {
 }
 
 /** Where a set-up is applied: what ARNs and links are made of. */
-export interface InitSite {
+export interface SetupContext {
   readonly account: string;
   readonly region: string;
   /** Scheme, host and port, for links in what topics send. */
@@ -28,11 +28,11 @@ export interface InitSite {
   readonly newId: () => string;
 }
 
-export function queueArn({ region, account }: InitSite, name: string): string {
+export function setupQueueArn({ region, account }: SetupContext, name: string): string {
   return `arn:aws:sqs:${region}:${account}:${name}`;
 }
 
-export function topicArn({ region, account }: InitSite, name: string): string {
+export function setupTopicArn({ region, account }: SetupContext, name: string): string {
   return `arn:aws:sns:${region}:${account}:${name}`;
 }
 

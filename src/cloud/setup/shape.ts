@@ -4,41 +4,44 @@
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import { asObject, type Problem } from "../../core/events/problem.ts";
 
-export type Tell = (path: string, reason: string) => void;
-export type Shape = (value: JsonValue, path: string, tell: Tell) => void;
+export type ReportProblem = (path: string, reason: string) => void;
+export type SetupShape = (value: JsonValue, path: string, tell: ReportProblem) => void;
 
 interface Field {
-  readonly shape: Shape;
+  readonly shape: SetupShape;
   readonly required: boolean;
 }
 
 /** Collects problems (S1). */
-export function createTeller(): { readonly problems: Problem[]; readonly tell: Tell } {
+export function createProblemReporter(): {
+  readonly problems: Problem[];
+  readonly tell: ReportProblem;
+} {
   const problems: Problem[] = [];
   return { problems, tell: (path, reason) => problems.push({ path, reason }) };
 }
 
-export function required(shape: Shape): Field {
+export function requiredField(shape: SetupShape): Field {
   return { shape, required: true };
 }
 
-export function optional(shape: Shape): Field {
+export function optionalField(shape: SetupShape): Field {
   return { shape, required: false };
 }
 
-export const text: Shape = (value, path, tell) => {
+export const textField: SetupShape = (value, path, tell) => {
   if (typeof value !== "string" || value === "") tell(path, "is no text, or an empty one");
 };
 
-export const toggle: Shape = (value, path, tell) => {
+export const booleanField: SetupShape = (value, path, tell) => {
   if (typeof value !== "boolean") tell(path, "is neither true nor false");
 };
 
-export const anyObject: Shape = (value, path, tell) => {
+export const anyObject: SetupShape = (value, path, tell) => {
   if (asObject(value) === undefined) tell(path, "is no object");
 };
 
-export function oneOf(...choices: readonly string[]): Shape {
+export function oneOfField(...choices: readonly string[]): SetupShape {
   return (value, path, tell) => {
     if (typeof value !== "string" || !choices.includes(value)) {
       tell(path, `is not one of ${choices.join(", ")}`);
@@ -46,14 +49,14 @@ export function oneOf(...choices: readonly string[]): Shape {
   };
 }
 
-export function wholeNumber(min: number, max: number): Shape {
+export function integerField(min: number, max: number): SetupShape {
   return (value, path, tell) => {
     const whole = Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
     if (!whole) tell(path, `is no whole number from ${min} to ${max}`);
   };
 }
 
-export function listOf(shape: Shape, { min, max }: { min: number; max: number }): Shape {
+export function listOf(shape: SetupShape, { min, max }: { min: number; max: number }): SetupShape {
   return (value, path, tell) => {
     if (!Array.isArray(value)) {
       tell(path, "is no list");
@@ -66,7 +69,7 @@ export function listOf(shape: Shape, { min, max }: { min: number; max: number })
 }
 
 /** An object whose names are free. */
-export function recordOf(shape: Shape): Shape {
+export function recordOf(shape: SetupShape): SetupShape {
   return (value, path, tell) => {
     const object = asObject(value);
     if (object === undefined) tell(path, "is no object");
@@ -76,7 +79,7 @@ export function recordOf(shape: Shape): Shape {
   };
 }
 
-export function structure(fields: Readonly<Record<string, Field>>): Shape {
+export function structureField(fields: Readonly<Record<string, Field>>): SetupShape {
   return (value, path, tell) => {
     const object: JsonObject | undefined = asObject(value);
     if (object === undefined) {

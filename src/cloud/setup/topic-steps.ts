@@ -4,18 +4,18 @@ import type { Broker } from "../../broker/engine/broker.ts";
 import type { Outcome } from "../../broker/model/fault.ts";
 import type { OperationOutput } from "../../broker/model/operations.ts";
 import type { SubscriptionView } from "../../broker/model/sns/topic-operations-contract.ts";
-import type { SubscriptionInit, TopicInit } from "./cloud-setup.ts";
+import type { SubscriptionSetup, TopicSetup } from "./cloud-setup.ts";
 import { isFifo } from "./references.ts";
 import { resourceStep } from "./resource-step.ts";
 import {
   attributeTexts,
   firstDifference,
-  type InitSite,
-  type InitStep,
-  queueArn,
+  type SetupContext,
+  type SetupStep,
+  setupQueueArn,
 } from "./setup-step.ts";
 
-export function topicSteps(topics: readonly TopicInit[]): InitStep[] {
+export function topicSteps(topics: readonly TopicSetup[]): SetupStep[] {
   return topics.map(({ name, attributes: given, tags = {} }, index) =>
     resourceStep({
       path: `/topics/${index}`,
@@ -33,12 +33,13 @@ export function topicSteps(topics: readonly TopicInit[]): InitStep[] {
 }
 
 export function subscriptionSteps(
-  subscriptions: readonly SubscriptionInit[],
-  site: InitSite,
-): InitStep[] {
+  subscriptions: readonly SubscriptionSetup[],
+  site: SetupContext,
+): SetupStep[] {
   return subscriptions.map((subscription, index) => {
     const { topic, queue } = subscription;
-    const endpoint = queue === undefined ? (subscription.endpoint ?? "") : queueArn(site, queue);
+    const endpoint =
+      queue === undefined ? (subscription.endpoint ?? "") : setupQueueArn(site, queue);
     const protocol = queue === undefined ? endpoint.slice(0, endpoint.indexOf(":")) : "sqs";
     const attributes = attributesOf(subscription, site);
     const target = { topic, protocol, endpoint };
@@ -83,14 +84,14 @@ async function findSubscription(
   return null;
 }
 
-function attributesOf(subscription: SubscriptionInit, site: InitSite): Record<string, string> {
+function attributesOf(subscription: SubscriptionSetup, site: SetupContext): Record<string, string> {
   const { raw, filterPolicy, filterPolicyScope, deadLetter } = subscription;
   const attributes = attributeTexts(subscription.attributes);
   if (raw !== undefined) attributes.RawMessageDelivery = String(raw);
   if (filterPolicyScope !== undefined) attributes.FilterPolicyScope = filterPolicyScope;
   if (filterPolicy !== undefined) attributes.FilterPolicy = JSON.stringify(filterPolicy);
   if (deadLetter !== undefined) {
-    const deadLetterTargetArn = queueArn(site, deadLetter.queue);
+    const deadLetterTargetArn = setupQueueArn(site, deadLetter.queue);
     attributes.RedrivePolicy = JSON.stringify({ deadLetterTargetArn });
   }
   return attributes;

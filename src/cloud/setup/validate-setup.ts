@@ -6,21 +6,21 @@
 
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { Checked } from "../../core/events/problem.ts";
-import type { CloudInit } from "./cloud-setup.ts";
+import type { CloudSetup } from "./cloud-setup.ts";
 import { checkReferences } from "./references.ts";
 import {
   anyObject,
-  createTeller,
+  booleanField,
+  createProblemReporter,
+  integerField,
   listOf,
-  oneOf,
-  optional,
+  oneOfField,
+  optionalField,
   recordOf,
-  required,
-  type Shape,
-  structure,
-  text,
-  toggle,
-  wholeNumber,
+  requiredField,
+  type SetupShape,
+  structureField,
+  textField,
 } from "./shape.ts";
 
 /** How many of a kind one set-up may have. */
@@ -29,17 +29,17 @@ const NOTIFICATIONS_MAX = 100;
 const EVENTS_MAX = 100;
 const RECEIVES_MAX = 1_000;
 
-const attribute: Shape = (value, path, tell) => {
+const attribute: SetupShape = (value, path, tell) => {
   const plain = ["string", "number", "boolean"].includes(typeof value);
   if (!plain) anyObject(value, path, tell);
 };
 
-const tagValue: Shape = (value, path, tell) => {
+const tagValue: SetupShape = (value, path, tell) => {
   if (typeof value !== "string") tell(path, "is no text");
 };
 
 /** Attributes, but for those that have fields of their own (V2). */
-function attributesBut(fields: Readonly<Record<string, string>>): Shape {
+function attributesBut(fields: Readonly<Record<string, string>>): SetupShape {
   const values = recordOf(attribute);
   return (value, path, tell) => {
     values(value, path, tell);
@@ -54,35 +54,35 @@ function attributesBut(fields: Readonly<Record<string, string>>): Shape {
 const many = { min: 0, max: RESOURCES_MAX };
 const tags = recordOf(tagValue);
 
-const queue = structure({
-  name: required(text),
-  fifo: optional(toggle),
-  attributes: optional(attributesBut({ FifoQueue: "fifo", RedrivePolicy: "deadLetter" })),
-  tags: optional(tags),
-  deadLetter: optional(
-    structure({
-      queue: required(text),
-      maxReceiveCount: required(wholeNumber(1, RECEIVES_MAX)),
+const queue = structureField({
+  name: requiredField(textField),
+  fifo: optionalField(booleanField),
+  attributes: optionalField(attributesBut({ FifoQueue: "fifo", RedrivePolicy: "deadLetter" })),
+  tags: optionalField(tags),
+  deadLetter: optionalField(
+    structureField({
+      queue: requiredField(textField),
+      maxReceiveCount: requiredField(integerField(1, RECEIVES_MAX)),
     }),
   ),
 });
 
-const topic = structure({
-  name: required(text),
-  fifo: optional(toggle),
-  attributes: optional(attributesBut({ FifoTopic: "fifo" })),
-  tags: optional(tags),
+const topic = structureField({
+  name: requiredField(textField),
+  fifo: optionalField(booleanField),
+  attributes: optionalField(attributesBut({ FifoTopic: "fifo" })),
+  tags: optionalField(tags),
 });
 
-const subscription = structure({
-  topic: required(text),
-  queue: optional(text),
-  endpoint: optional(text),
-  raw: optional(toggle),
-  filterPolicy: optional(anyObject),
-  filterPolicyScope: optional(oneOf("MessageAttributes", "MessageBody")),
-  deadLetter: optional(structure({ queue: required(text) })),
-  attributes: optional(
+const subscription = structureField({
+  topic: requiredField(textField),
+  queue: optionalField(textField),
+  endpoint: optionalField(textField),
+  raw: optionalField(booleanField),
+  filterPolicy: optionalField(anyObject),
+  filterPolicyScope: optionalField(oneOfField("MessageAttributes", "MessageBody")),
+  deadLetter: optionalField(structureField({ queue: requiredField(textField) })),
+  attributes: optionalField(
     attributesBut({
       RawMessageDelivery: "raw",
       FilterPolicy: "filterPolicy",
@@ -92,36 +92,36 @@ const subscription = structure({
   ),
 });
 
-const notification = structure({
-  id: optional(text),
-  queue: optional(text),
-  topic: optional(text),
-  events: required(listOf(text, { min: 1, max: EVENTS_MAX })),
-  prefix: optional(text),
-  suffix: optional(text),
+const notification = structureField({
+  id: optionalField(textField),
+  queue: optionalField(textField),
+  topic: optionalField(textField),
+  events: requiredField(listOf(textField, { min: 1, max: EVENTS_MAX })),
+  prefix: optionalField(textField),
+  suffix: optionalField(textField),
 });
 
-const bucket = structure({
-  name: required(text),
-  versioning: optional(oneOf("Enabled", "Suspended")),
-  tags: optional(tags),
-  notifications: optional(listOf(notification, { min: 0, max: NOTIFICATIONS_MAX })),
-  eventBridge: optional(toggle),
+const bucket = structureField({
+  name: requiredField(textField),
+  versioning: optionalField(oneOfField("Enabled", "Suspended")),
+  tags: optionalField(tags),
+  notifications: optionalField(listOf(notification, { min: 0, max: NOTIFICATIONS_MAX })),
+  eventBridge: optionalField(booleanField),
 });
 
-const setUp = structure({
-  $schema: optional(text),
-  queues: optional(listOf(queue, many)),
-  topics: optional(listOf(topic, many)),
-  subscriptions: optional(listOf(subscription, many)),
-  buckets: optional(listOf(bucket, many)),
+const setUp = structureField({
+  $schema: optionalField(textField),
+  queues: optionalField(listOf(queue, many)),
+  topics: optionalField(listOf(topic, many)),
+  subscriptions: optionalField(listOf(subscription, many)),
+  buckets: optionalField(listOf(bucket, many)),
 });
 
-export function validateCloudInit(value: JsonValue): Checked<CloudInit> {
-  const { problems, tell } = createTeller();
+export function validateCloudSetup(value: JsonValue): Checked<CloudSetup> {
+  const { problems, tell } = createProblemReporter();
   setUp(value, "", tell);
   // References are looked for only where everything is what it should be.
-  if (problems.length === 0) checkReferences(value as unknown as CloudInit, tell);
+  if (problems.length === 0) checkReferences(value as unknown as CloudSetup, tell);
   if (problems.length > 0) return { kind: "invalid", problems };
-  return { kind: "valid", value: value as unknown as CloudInit };
+  return { kind: "valid", value: value as unknown as CloudSetup };
 }

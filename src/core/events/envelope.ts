@@ -24,7 +24,7 @@ import { deterministicUuid, isUuid } from "../encoding/uuid.ts";
 import { TidegateError } from "../errors.ts";
 import { DEDUPE_KEY_BYTES_MAX, EVENT_SOURCE_CHARACTERS_MAX } from "../limits.ts";
 import type { EpochMs } from "../units.ts";
-import { asObject, type Checked, invalid, memberOf, type Problem } from "./problem.ts";
+import { asObject, type Checked, invalidAt, memberOf, type Problem } from "./problem.ts";
 
 export const ENVELOPE_VERSION = 1;
 const KEY_VERSION = 1;
@@ -57,7 +57,7 @@ export interface BuiltEnvelope {
 /** Builds the one body of an event (V2), or says all that is wrong with it. */
 export function buildEnvelope(input: EnvelopeInput): Checked<BuiltEnvelope> {
   const at = readEventTime(input.eventTime);
-  if (typeof at === "string") return invalid("/event_time", at);
+  if (typeof at === "string") return invalidAt("/event_time", at);
   const draft: MessageEnvelope = {
     schema_version: ENVELOPE_VERSION,
     event_id: "",
@@ -82,11 +82,11 @@ export function buildEnvelope(input: EnvelopeInput): Checked<BuiltEnvelope> {
 /** Judges a parsed body. The value is handed back as it came, unknown fields and all (V4). */
 export function validateEnvelope(value: JsonValue): Checked<MessageEnvelope> {
   const envelope = asObject(value);
-  if (envelope === undefined) return invalid("", "is no JSON object");
+  if (envelope === undefined) return invalidAt("", "is no JSON object");
   const version = memberOf(envelope, "schema_version");
   if (version !== undefined && version !== ENVELOPE_VERSION) {
     const told = JSON.stringify(version);
-    return invalid("/schema_version", `is ${told}; this release reads ${ENVELOPE_VERSION}`);
+    return invalidAt("/schema_version", `is ${told}; this release reads ${ENVELOPE_VERSION}`);
   }
   const problems = [
     ...eventIdProblems(memberOf(envelope, "event_id")),
@@ -123,11 +123,11 @@ function bodyOf(envelope: MessageEnvelope): Checked<string> {
   try {
     const body = canonicalJson(envelope);
     // JSON leaves U+FFFE and U+FFFF bare, and SQS refuses them wherever they stand.
-    if (hasInvalidXmlCharacter(body)) return invalid("", "holds a character SQS refuses");
+    if (hasInvalidXmlCharacter(body)) return invalidAt("", "holds a character SQS refuses");
     return { kind: "valid", value: body };
   } catch (error) {
     if (!(error instanceof TidegateError)) throw error;
-    return invalid("/payload", `cannot be sent: ${error.message}`);
+    return invalidAt("/payload", `cannot be sent: ${error.message}`);
   }
 }
 

@@ -13,19 +13,20 @@ import {
   type ObjectFacts,
   SOURCE_KINDS,
 } from "./object-event.ts";
-import { asObject, type Checked, invalid, memberOf, type Problem } from "./problem.ts";
+import { asObject, type Checked, invalidAt, memberOf, type Problem } from "./problem.ts";
 
 /** The event, with all its fields, or what is wrong with it. */
 export function validateObjectEvent(value: JsonValue): Checked<ObjectEvent> {
   const object = asObject(value);
-  if (object === undefined) return invalid("", "is no JSON object");
+  if (object === undefined) return invalidAt("", "is no JSON object");
   const version = memberOf(object, "schema_version");
   if (version !== OBJECT_EVENT_VERSION) {
     const told = version === undefined ? "missing" : JSON.stringify(version);
-    return invalid("/schema_version", `is ${told}; this release reads ${OBJECT_EVENT_VERSION}`);
+    return invalidAt("/schema_version", `is ${told}; this release reads ${OBJECT_EVENT_VERSION}`);
   }
   const facts = factsOf(object);
-  if (facts === undefined) return invalid("/source_kind", `is none of ${SOURCE_KINDS.join(", ")}`);
+  if (facts === undefined)
+    return invalidAt("/source_kind", `is none of ${SOURCE_KINDS.join(", ")}`);
   const rebuilt = buildObjectEvent(facts);
   const eventId = memberOf(object, "event_id");
   const problems = [

@@ -21,7 +21,6 @@ import {
   SEQUENCER_CHARACTERS_MAX,
 } from "../limits.ts";
 import {
-  compareSequencers,
   eventKey,
   idempotencyKey,
   kindOf,
@@ -32,6 +31,7 @@ import {
   type ObjectIdentityParts,
 } from "./object-identity.ts";
 import type { Checked, Problem } from "./problem.ts";
+import { compareSequencers } from "./sequencer.ts";
 
 export const OBJECT_EVENT_VERSION = 1;
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  compareSequencers,
   eventKey,
   idempotencyKey,
   kindOf,
@@ -10,6 +9,7 @@ import {
   normalizeVersionId,
   type ObjectIdentityParts,
 } from "./object-identity.ts";
+import { compareSequencers } from "./sequencer.ts";
 
 const PUT: ObjectIdentityParts = {
   kind: "created",

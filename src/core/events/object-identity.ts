@@ -27,6 +27,7 @@
 
 import type { KeyPart } from "../encoding/key-encoding.ts";
 import { keyDigest } from "../encoding/key-encoding.ts";
+import { sequencerOrder } from "./sequencer.ts";
 
 const KEY_VERSION = 1;
 
@@ -85,27 +86,9 @@ function effectOf({ kind, event_name }: ObjectIdentityParts): string {
 }
 
 function discriminatorOf(parts: ObjectIdentityParts): KeyPart[] {
-  if (parts.sequencer !== null) return ["sequencer", trimSequencer(parts.sequencer)];
+  if (parts.sequencer !== null) return ["sequencer", sequencerOrder(parts.sequencer)];
   if (parts.request_id !== null) return ["request", parts.request_id];
   return ["time", parts.event_time];
-}
-
-/** Sequencers that compare as equal are spelled the same. */
-function trimSequencer(sequencer: string): string {
-  return sequencer.toUpperCase().replace(/0+$/, "");
-}
-
-/**
- * The order of two writes to one and the same key: negative when `left` came first. The shorter is
- * padded with zeros on the right, as AWS says today; an older page said left, and for sequencers
- * of one length both agree. Sequencers of different keys cannot be compared at all.
- */
-export function compareSequencers(left: string, right: string): -1 | 0 | 1 {
-  const width = Math.max(left.length, right.length);
-  const one = left.toUpperCase().padEnd(width, "0");
-  const two = right.toUpperCase().padEnd(width, "0");
-  if (one === two) return 0;
-  return one < two ? -1 : 1;
 }
 
 /** S3's ETag without the quotes that headers and listings put around it; null if there is none. */

@@ -15,7 +15,7 @@ export type Checked<T> =
   | { readonly kind: "valid"; readonly value: T }
   | { readonly kind: "invalid"; readonly problems: readonly Problem[] };
 
-export function invalid(path: string, reason: string): Checked<never> {
+export function invalidAt(path: string, reason: string): Checked<never> {
   return { kind: "invalid", problems: [{ path, reason }] };
 }
 

@@ -16,7 +16,7 @@ import {
   type DeadLetterFilter,
   matchesFilter,
 } from "../policy/dead-letter-filter.ts";
-import { createLetterReader, type Letter, objectUrl } from "./dead-letter-read.ts";
+import { createDeadLetterReader, objectUrl, type ReadDeadLetter } from "./dead-letter-read.ts";
 import { startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import { showRecords } from "./show-records.ts";
@@ -59,7 +59,7 @@ export async function* dossiersOf(ledger: Ledger, scope: LedgerScope): AsyncGene
 }
 
 /** What a dossier is chosen by. */
-export function factsOf(dossier: Dossier): DeadLetterFacts {
+export function deadLetterFacts(dossier: Dossier): DeadLetterFacts {
   const { error_class, fingerprint, record_key, idempotency_key, object } = dossier;
   return {
     errorClass: error_class,
@@ -92,7 +92,7 @@ export async function listDeadLetters(
     const letters = copies?.get(key);
     copies?.delete(key);
     const count = copies === null ? null : (letters?.length ?? 0);
-    add(key, { ...factsOf(dossier), message: dossier.message, dossier, copies: count });
+    add(key, { ...deadLetterFacts(dossier), message: dossier.message, dossier, copies: count });
   }
   for (const [key, letters] of copies ?? []) {
     const [letter] = letters;
@@ -122,9 +122,9 @@ async function copiesIn(
   queue: QueueReceiver,
   scope: LedgerScope,
   signal: AbortSignal | undefined,
-): Promise<Map<RecordKey, Letter[]>> {
-  const found = new Map<RecordKey, Letter[]>();
-  const read = createLetterReader({ ledger, deadLetters: queue }, scope);
+): Promise<Map<RecordKey, ReadDeadLetter[]>> {
+  const found = new Map<RecordKey, ReadDeadLetter[]>();
+  const read = createDeadLetterReader({ ledger, deadLetters: queue }, scope);
   const scan = startScan(queue, signal === undefined ? {} : { signal });
   try {
     for (let some = await scan.next(); some.length > 0; some = await scan.next()) {

@@ -39,17 +39,17 @@ import {
 import { type Dossier, decodeDossier } from "./dossier.ts";
 
 /** One record that a dead letter stands for. */
-export interface LetterRecord {
+export interface DeadLetterRecord {
   readonly key: RecordKey;
   readonly identity: string;
   readonly object: ObjectRef | null;
 }
 
-export interface Letter extends DeadLetterFacts {
+export interface ReadDeadLetter extends DeadLetterFacts {
   readonly delivery: Delivery;
   readonly scope: LedgerScope;
   /** The one that was given up on; of what has no word of ours, all that are in the body. */
-  readonly records: readonly LetterRecord[];
+  readonly records: readonly DeadLetterRecord[];
   /** Null where no runtime gave up on it. */
   readonly failure: FailureFacts | null;
   /** Of a bare letter (X4): the id of the message that it stands for. */
@@ -64,13 +64,13 @@ export interface Letter extends DeadLetterFacts {
 const NO_FENCE = fenceOf(0);
 
 /** Tells what a message of a dead-letter queue is to a scope; null if it is not ours. */
-export type ReadLetter = (delivery: Delivery) => Promise<Letter | null>;
+export type DeadLetterReader = (delivery: Delivery) => Promise<ReadDeadLetter | null>;
 
 /** Reads dead letters, and what their dossiers tell where they are silent themselves (R4). */
-export function createLetterReader(
+export function createDeadLetterReader(
   ports: { readonly ledger: Ledger; readonly deadLetters: Pick<QueueReceiver, "facts"> },
   scope: LedgerScope,
-): ReadLetter {
+): DeadLetterReader {
   const { ledger, deadLetters } = ports;
   let limit: Promise<number> | null = null;
   const bytesMax = () => {
@@ -93,13 +93,13 @@ export function createLetterReader(
 }
 
 interface Found {
-  readonly record: LetterRecord;
+  readonly record: DeadLetterRecord;
   readonly dossier: Dossier;
   /** Whether this letter is the one that the dossier tells of. */
   readonly names: boolean;
 }
 
-async function findDossiers(ledger: Ledger, letter: Letter): Promise<readonly Found[]> {
+async function findDossiers(ledger: Ledger, letter: ReadDeadLetter): Promise<readonly Found[]> {
   const { scope, delivery, records } = letter;
   const found: Found[] = [];
   for (const record of records) {
@@ -118,9 +118,9 @@ async function findDossiers(ledger: Ledger, letter: Letter): Promise<readonly Fo
 
 async function withDossiers(
   ledger: Ledger,
-  letter: Letter,
+  letter: ReadDeadLetter,
   meant: readonly Found[],
-): Promise<Letter> {
+): Promise<ReadDeadLetter> {
   const { scope } = letter;
   const [first] = meant;
   if (first === undefined) return letter;
@@ -155,7 +155,7 @@ function failureIn(dossier: Dossier): Omit<FailureFacts, "fence"> {
 }
 
 /** Reads a dead letter; null if it belongs to another pipeline or generation (R1). */
-function readLetter(delivery: Delivery, scope: LedgerScope): Letter | null {
+function readLetter(delivery: Delivery, scope: LedgerScope): ReadDeadLetter | null {
   const { attributes } = delivery;
   const key = attributes[DEAD_LETTER_ATTRIBUTES.key];
   const all = recordsOf(delivery, scope);
@@ -182,8 +182,8 @@ function readLetter(delivery: Delivery, scope: LedgerScope): Letter | null {
 function backStop(
   delivery: Delivery,
   scope: LedgerScope,
-  records: readonly LetterRecord[],
-): Letter | null {
+  records: readonly DeadLetterRecord[],
+): ReadDeadLetter | null {
   if (records.length === 0) return null;
   const moved = delivery.movedFrom !== null;
   const word = moved ? BACK_STOP_CLASS : UNKNOWN_CLASS;
@@ -204,7 +204,7 @@ function backStop(
   };
 }
 
-function about(records: readonly LetterRecord[], failure: FailureFacts | null) {
+function about(records: readonly DeadLetterRecord[], failure: FailureFacts | null) {
   const objects = records.flatMap(({ object }) => (object === null ? [] : [objectUrl(object)]));
   return {
     keys: records.flatMap(({ key, identity }) => [key, identity]),
@@ -214,8 +214,8 @@ function about(records: readonly LetterRecord[], failure: FailureFacts | null) {
 }
 
 /** The records of a body within a scope, whatever bucket or prefix the pipeline takes. */
-function recordsOf(delivery: Delivery, { pipeline, generation }: LedgerScope): LetterRecord[] {
-  const source = { bucket: null, prefix: "", queue: null, carries: "objects" } as const;
+function recordsOf(delivery: Delivery, { pipeline, generation }: LedgerScope): DeadLetterRecord[] {
+  const source = { bucket: null, prefix: "", queue: null, contents: "objects" } as const;
   const { records } = decodeDelivery({ name: pipeline, generation, source }, delivery);
   return records.map(({ key, identity, object }) => ({ key, identity, object }));
 }
@@ -232,14 +232,14 @@ function readFailure(text: string | undefined): FailureFacts | null {
 }
 
 /** Whether a letter came from that queue, as far as it tells: others may share its queue. */
-export function isFrom({ failure, delivery }: Letter, queue: string): boolean {
+export function isFrom({ failure, delivery }: ReadDeadLetter, queue: string): boolean {
   const from = failure?.queue ?? parseQueueArn(delivery.movedFrom ?? "")?.name ?? queue;
   return from === queue;
 }
 
 /** The message as it was before it became a dead letter (R3). */
 export function originalOf(
-  { delivery, failure, records }: Letter,
+  { delivery, failure, records }: ReadDeadLetter,
   to: Pick<QueueSender, "fifo" | "limits"> & { readonly dedupId: string },
 ): OutgoingMessage {
   const { body } = delivery;

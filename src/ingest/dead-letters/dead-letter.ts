@@ -172,7 +172,7 @@ export function isDeadLetterOf(delivery: Delivery, key: RecordKey, fence: Fence)
 }
 
 /** Whether a delivery may be the bare letter of that dossier, come back (X6). */
-export function mayBeBareLetter({ messageId, sentAt }: Delivery, dossier: Dossier): boolean {
+export function mayBeBareDeadLetter({ messageId, sentAt }: Delivery, dossier: Dossier): boolean {
   const { dead_letter: letter, message_id } = dossier;
   if (letter?.bare !== true || messageId === message_id) return false;
   return sentAt > (letter.not_before ?? letter.sent_at - CLOCKS_APART_MS_MAX);

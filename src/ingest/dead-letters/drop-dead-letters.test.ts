@@ -2,7 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createConsumerWorld } from "../../../test/support/consumer-world.ts";
 import { collect, inTime, listIn, SCOPE } from "../../../test/support/dead-letter-world.ts";
-import { dossierLines, letterJson, letterLines } from "../../cli/reports/dead-letter-text.ts";
+import {
+  deadLetterJson,
+  deadLetterLines,
+  dossierLines,
+} from "../../cli/reports/dead-letter-text.ts";
 import { durationMs, epochMs } from "../../core/units.ts";
 import { matchesFilter } from "../policy/dead-letter-filter.ts";
 import { tooManyFailAgain } from "../policy/redrive-stop.ts";
@@ -81,8 +85,8 @@ test("nothing that is masked is in a dossier, in our attributes, or in a printed
         new AbortController().signal,
       );
       const printed = [
-        ...letterLines(letter),
-        letterJson(letter),
+        ...deadLetterLines(letter),
+        deadLetterJson(letter),
         ...dossierLines(letter.dossier, letter.state),
         ...Object.values(delivery?.attributes ?? {}),
         JSON.stringify(world.logs),

@@ -13,11 +13,11 @@ import type { RecordView } from "../../ports/ledger.ts";
 import type { QueueReceiver } from "../../ports/queue-receiver.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { type DeadLetterFilter, matchesFilter } from "../policy/dead-letter-filter.ts";
-import { type DeadLetterPorts, dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { createLetterReader, isFrom, type Letter } from "./dead-letter-read.ts";
+import { type DeadLetterPorts, deadLetterFacts, dossiersOf } from "./dead-letter-list.ts";
+import { createDeadLetterReader, isFrom, type ReadDeadLetter } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
-import { itemOfLetter, type RedriveItem } from "./redrive.ts";
+import { type RedriveItem, redriveItemOf } from "./redrive.ts";
 import { forgetCommitted, takeAway } from "./redrive-step.ts";
 import { batchesOf, showRecords, sideBySide } from "./show-records.ts";
 
@@ -74,7 +74,7 @@ export async function* dropDeadLetters(
       (dossier) =>
         dossier.queue === source &&
         !run.handled.has(dossier.record_key) &&
-        run.wanted(factsOf(dossier)), // O1
+        run.wanted(deadLetterFacts(dossier)), // O1
     );
     const keys = left.map((dossier) => asRecordKey(dossier.record_key));
     const views = await showRecords(ports.ledger, scope, keys);
@@ -102,14 +102,14 @@ async function* dropLetters(
   deadLetters: QueueReceiver,
 ): AsyncGenerator<DropEvent> {
   const { clock, ledger } = run.ports;
-  const read = createLetterReader({ ledger, deadLetters }, run.scope);
+  const read = createDeadLetterReader({ ledger, deadLetters }, run.scope);
   while (run.mayGoOn()) {
     const deliveries = await scan.next();
     if (deliveries.length === 0) return;
     // All before any is dropped: copies are known by a dossier that goes with the first of them.
     for (const letter of await sideBySide(deliveries, read)) {
       if (letter === null || !isFrom(letter, run.source) || !run.wanted(letter)) continue; // O1
-      const item = itemOfLetter(letter);
+      const item = redriveItemOf(letter);
       const copy = run.handled.has(item.key);
       if (!copy && !run.mayGoOn()) return;
       run.handled.add(item.key);
@@ -129,10 +129,10 @@ async function* dropLetters(
 }
 
 /** A later failure may have written another dossier since, which the filter need not name (O1). */
-async function removeDossiers({ ports, scope, wanted }: DropRun, { records }: Letter) {
+async function removeDossiers({ ports, scope, wanted }: DropRun, { records }: ReadDeadLetter) {
   for (const { key } of records) {
     const note = await ports.ledger.findNote(scope, "dossier", key);
-    if (note === undefined || !wanted(factsOf(decodeDossier(note.body)))) continue;
+    if (note === undefined || !wanted(deadLetterFacts(decodeDossier(note.body)))) continue;
     await ports.ledger.removeNotes(scope, "dossier", [key]);
   }
 }
@@ -147,7 +147,7 @@ async function* dropDossier(
 ): AsyncGenerator<DropEvent> {
   const { state, queueIsEmpty } = found;
   const { ledger } = run.ports;
-  const { errorClass, fingerprint, failedAt, objects } = factsOf(dossier);
+  const { errorClass, fingerprint, failedAt, objects } = deadLetterFacts(dossier);
   const { record_key: key, dead_letter } = dossier;
   const item = { key, object: objects[0] ?? null, errorClass, fingerprint, failedAt };
   if (state !== "parked") {

@@ -5,7 +5,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Verdict } from "../policy/error-class.ts";
-import type { Hold } from "../running/in-flight-delivery.ts";
+import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import { objectDigest } from "../running/tried-note.ts";
 import type { Claim } from "../stages/claim.ts";
 import type { WorkRecord } from "../stages/decode.ts";
@@ -35,7 +35,7 @@ export async function makeDossier(
     readonly record: WorkRecord;
     readonly claim: Claim;
     readonly failed: Failed;
-    readonly hold: Hold;
+    readonly hold: InFlightDelivery;
   },
 ): Promise<Dossier> {
   const { record, claim, failed, hold } = attempt;

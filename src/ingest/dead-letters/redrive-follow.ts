@@ -13,7 +13,7 @@ import { fenceOf } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, RecordView } from "../../ports/ledger.ts";
 import type { Fence, LedgerScope, RecordKey } from "../../ports/record.ts";
-import type { LetterRecord } from "./dead-letter-read.ts";
+import type { DeadLetterRecord } from "./dead-letter-read.ts";
 import { type RecordViews, showRecords, sideBySide } from "./show-records.ts";
 
 const NOTES_PER_CALL_MAX = 100;
@@ -23,7 +23,7 @@ export type RedriveEnd = "committed" | "overtaken" | "failed-again" | "waiting";
 /** Records that went back together, and the fence each of them had then. */
 export interface Followed<T> {
   readonly item: T;
-  readonly records: readonly (LetterRecord & { readonly fence: Fence })[];
+  readonly records: readonly (DeadLetterRecord & { readonly fence: Fence })[];
 }
 
 export interface Follower<T> {
@@ -125,7 +125,7 @@ async function removeDossiers(
 }
 
 /** Whether a newer event of the record's object was applied, so that this one never will be. */
-async function isOvertaken(ledger: Ledger, scope: LedgerScope, { object }: LetterRecord) {
+async function isOvertaken(ledger: Ledger, scope: LedgerScope, { object }: DeadLetterRecord) {
   if (object === null || object.sequencer === null) return false;
   const state = await ledger.showObject(scope, object.bucket, object.key);
   return state !== undefined && compareSequencers(object.sequencer, state.sequencer) < 0;

@@ -23,7 +23,7 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { OutgoingMessage, QueueSender, SendOutcome } from "../../ports/queue.ts";
 import type { QueueReceiver } from "../../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
-import { type Letter, type LetterRecord, originalOf } from "./dead-letter-read.ts";
+import { type DeadLetterRecord, originalOf, type ReadDeadLetter } from "./dead-letter-read.ts";
 import { type Followed, fenceNow } from "./redrive-follow.ts";
 import { type RecordViews, showRecords } from "./show-records.ts";
 
@@ -46,7 +46,7 @@ export type StepOutcome =
 export async function reopenRecords(
   ledger: Ledger,
   scope: LedgerScope,
-  records: readonly LetterRecord[],
+  records: readonly DeadLetterRecord[],
   views: RecordViews,
 ): Promise<Followed<unknown>["records"]> {
   const parked = records.filter(({ key }) => views.get(key)?.record.kind === "parked");
@@ -59,14 +59,14 @@ export async function reopenRecords(
   return withFences(records, views);
 }
 
-function withFences(records: readonly LetterRecord[], views: RecordViews) {
+function withFences(records: readonly DeadLetterRecord[], views: RecordViews) {
   return records.map((record) => ({ ...record, fence: fenceNow(views.get(record.key)) }));
 }
 
 /** Takes a dead letter back (B1). `runId` names the redrive, `views` what it was told before. */
 export async function sendBack(
   ports: RedriveStepPorts,
-  letter: Letter,
+  letter: ReadDeadLetter,
   known: { readonly runId: string; readonly views: RecordViews; readonly wentBack: boolean },
 ): Promise<StepOutcome> {
   const { ledger, source } = ports;
@@ -131,7 +131,7 @@ async function sendPatiently(
 /** Deletes a dead letter. One that cannot be deleted is found again by the next run (B1). */
 export async function takeAway(
   { clock, deadLetters }: Pick<RedriveStepPorts, "clock" | "deadLetters">,
-  { delivery }: Letter,
+  { delivery }: ReadDeadLetter,
 ): Promise<boolean> {
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     const [outcome] = await deadLetters.deleteBatch([delivery.receipt]).catch(keepTrying);

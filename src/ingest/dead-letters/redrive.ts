@@ -29,8 +29,13 @@ import {
   tooManyFailAgain,
 } from "../policy/redrive-stop.ts";
 import { HALT_MS } from "../stages/fail.ts";
-import { dossiersOf, factsOf } from "./dead-letter-list.ts";
-import { createLetterReader, isFrom, type Letter, objectUrl } from "./dead-letter-read.ts";
+import { deadLetterFacts, dossiersOf } from "./dead-letter-list.ts";
+import {
+  createDeadLetterReader,
+  isFrom,
+  objectUrl,
+  type ReadDeadLetter,
+} from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import type { Dossier } from "./dossier.ts";
 import { createFollower, fenceNow, type RedriveEnd } from "./redrive-follow.ts";
@@ -175,7 +180,7 @@ function createRun(ports: RedrivePorts, options: RedriveOptions) {
 
   return {
     ...{ ports, scope, dryRun, summary, follower, rest, tell, onTheirWayMax },
-    ...{ runId: random.uuid(), read: createLetterReader(ports, scope), sent: sentBare() },
+    ...{ runId: random.uuid(), read: createDeadLetterReader(ports, scope), sent: sentBare() },
     /** Highest fence of each key that was dealt with (V2). */
     handled: new Map<string, Fence>(),
     blockedGroups: new Set<string>(),
@@ -239,21 +244,21 @@ async function* fromQueue(run: Run, scan: DeadLetterScan): AsyncGenerator<Redriv
 }
 
 /** The letters among them that came from our queue and are named by the filter (V1). */
-async function chosen(run: Run, deliveries: readonly Delivery[]): Promise<Letter[]> {
+async function chosen(run: Run, deliveries: readonly Delivery[]): Promise<ReadDeadLetter[]> {
   const { source } = run.ports;
   const letters = await sideBySide(deliveries, run.read);
   return letters.filter(
     (letter) => letter !== null && isFrom(letter, source.name) && run.wanted(letter),
-  ) as Letter[];
+  ) as ReadDeadLetter[];
 }
 
 async function* takeLetter(
   run: Run,
   scan: DeadLetterScan,
-  letter: Letter,
+  letter: ReadDeadLetter,
   views: RecordViews,
 ): AsyncGenerator<RedriveEvent> {
-  const item = itemOfLetter(letter);
+  const item = redriveItemOf(letter);
   const id = letter.failure === null ? letter.delivery.messageId : item.key;
   const former = run.handled.get(id);
   if (former !== undefined) {
@@ -302,7 +307,7 @@ async function* fromLedger(run: Run): AsyncGenerator<RedriveEvent> {
       (dossier) =>
         dossier.queue === source.name &&
         !run.handled.has(dossier.record_key) &&
-        run.wanted(factsOf(dossier)), // V1
+        run.wanted(deadLetterFacts(dossier)), // V1
     );
     const keys = left.map((dossier) => asRecordKey(dossier.record_key));
     const views = await showRecords(ledger, run.scope, keys); // V6
@@ -350,13 +355,13 @@ async function* takeDossier(
   yield run.tell({ kind: "reopened", item, deliveredBy: addMs(clock.now(), HALT_MS) });
 }
 
-export function itemOfLetter(letter: Letter): RedriveItem {
+export function redriveItemOf(letter: ReadDeadLetter): RedriveItem {
   const { records, shownObject: object, errorClass, fingerprint, failedAt } = letter;
   return { key: records[0]?.key ?? "", object, errorClass, fingerprint, failedAt };
 }
 
 function itemOfDossier(dossier: Dossier): RedriveItem {
-  const { errorClass, fingerprint, failedAt } = factsOf(dossier);
+  const { errorClass, fingerprint, failedAt } = deadLetterFacts(dossier);
   const object = dossier.object === null ? null : objectUrl(dossier.object);
   return { key: dossier.record_key, object, errorClass, fingerprint, failedAt };
 }

@@ -8,7 +8,7 @@
 import { clampText } from "../../core/encoding/text.ts";
 import { ERROR_CODES, type ErrorCode } from "../../core/errors.ts";
 import { type DurationMs, durationMs } from "../../core/units.ts";
-import { chainOf, type ErrorFacts, factsOf, memberOf, textOf } from "./error-facts.ts";
+import { chainOf, type ErrorFacts, errorFacts, errorMember, textOf } from "./error-facts.ts";
 import {
   type Blame,
   type BuiltInClass,
@@ -41,7 +41,7 @@ const CLASS_UNITS_MAX = 64;
 
 /** The verdict on anything that was thrown (L1). */
 export function classify(error: unknown, rules: readonly ErrorRule[] = []): Verdict {
-  const chain = chainOf(error).map((each) => ({ error: each, facts: factsOf(each) }));
+  const chain = chainOf(error).map((each) => ({ error: each, facts: errorFacts(each) }));
   const table = () => chain.map(judged).find((verdict) => verdict !== null);
   const ruled = askRules(error, rules);
   // A rule knows its error, but not always what is at fault: that is still the table's to say.
@@ -64,7 +64,7 @@ function askRules(error: unknown, rules: readonly ErrorRule[]): Omit<Verdict, "b
     try {
       const answer: unknown = rule(error);
       const errorClass = textOf(answer, "errorClass");
-      const retry = memberOf(answer, "retry");
+      const retry = errorMember(answer, "retry");
       if (errorClass === null || (retry !== "backoff" && retry !== "never")) continue;
       return { errorClass: wordOf(errorClass), retry };
     } catch {
@@ -90,7 +90,7 @@ function judged({ error, facts }: { error: unknown; facts: ErrorFacts }): Verdic
   if (facts.errorClass === "governance") return verdictOf("governance");
   const row = ERROR_TABLE.find((each) => fits(each, facts));
   if (row !== undefined) return verdictIn(row);
-  if (memberOf(error, "$fault") === "server") return verdictOf("server");
+  if (errorMember(error, "$fault") === "server") return verdictOf("server");
   if (facts.sqlState !== null && textOf(error, "severity") !== null) {
     return { errorClass: "postgres", retry: "backoff", blames: "record" };
   }
@@ -115,7 +115,7 @@ function ownCode(error: unknown, { words }: ErrorFacts): Verdict | null {
   const code = words.find((word) => word.startsWith("TG_"));
   if (code === undefined) return null;
   const known = Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCode].retry : null;
-  return (known ?? memberOf(error, "retry")) === "never"
+  return (known ?? errorMember(error, "retry")) === "never"
     ? { errorClass: "refused", retry: "never", blames: "record" }
     : { errorClass: "unavailable", retry: "backoff", blames: "record" };
 }

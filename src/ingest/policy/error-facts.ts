@@ -35,7 +35,7 @@ export interface ErrorFacts {
 }
 
 /** The member of that name, or undefined if there is none or it cannot be read (F1). */
-export function memberOf(value: unknown, name: PropertyKey): unknown {
+export function errorMember(value: unknown, name: PropertyKey): unknown {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return;
   try {
     return (value as Record<PropertyKey, unknown>)[name];
@@ -54,12 +54,12 @@ export function isOf<T>(value: unknown, type: abstract new (...args: never[]) =>
 }
 
 export function textOf(value: unknown, name: PropertyKey): string | null {
-  const text = memberOf(value, name);
+  const text = errorMember(value, name);
   return typeof text === "string" && text !== "" ? text : null;
 }
 
 function numberOf(value: unknown, name: PropertyKey): number | null {
-  const number = memberOf(value, name);
+  const number = errorMember(value, name);
   return typeof number === "number" ? number : null;
 }
 
@@ -74,16 +74,16 @@ export function chainOf(error: unknown): readonly unknown[] {
     chain.push(next);
   };
   for (const each of chain) {
-    add(memberOf(each, "cause"));
-    const parts = memberOf(each, "errors");
+    add(errorMember(each, "cause"));
+    const parts = errorMember(each, "errors");
     const count = Math.min(numberOf(parts, "length") ?? 0, CHAIN_ERRORS_MAX);
-    for (let at = 0; at < count; at += 1) add(memberOf(parts, at));
+    for (let at = 0; at < count; at += 1) add(errorMember(parts, at));
   }
   return chain;
 }
 
 /** What one error of the chain says of itself. */
-export function factsOf(error: unknown): ErrorFacts {
+export function errorFacts(error: unknown): ErrorFacts {
   const words = ["name", "code", "Code", "__type"]
     .map((name) => textOf(error, name))
     .concat(sqliteWord(error))
@@ -105,13 +105,13 @@ function messageIn(error: unknown): string {
 }
 
 function saysOf(error: unknown, words: readonly string[]): ErrorFacts["says"] {
-  const verdict = memberOf(error, HANDLER_VERDICT);
+  const verdict = errorMember(error, HANDLER_VERDICT);
   if (verdict === "permanent" || words.includes("PermanentError")) return "permanent";
   return verdict === "later" || words.includes("RetryLater") ? "later" : null;
 }
 
 function statusOf(error: unknown): number | null {
-  const places = [memberOf(error, "$metadata"), error, memberOf(error, "response")];
+  const places = [errorMember(error, "$metadata"), error, errorMember(error, "response")];
   for (const place of places) {
     for (const name of ["httpStatusCode", "statusCode", "status"]) {
       const status = numberOf(place, name);
@@ -154,11 +154,11 @@ function sqliteWord(error: unknown): string | null {
 }
 
 function reasonsOf(error: unknown): readonly string[] {
-  const reasons = memberOf(error, "CancellationReasons");
+  const reasons = errorMember(error, "CancellationReasons");
   const count = Math.min(numberOf(reasons, "length") ?? 0, REASONS_MAX);
   const codes: string[] = [];
   for (let at = 0; at < count; at += 1) {
-    const code = textOf(memberOf(reasons, at), "Code");
+    const code = textOf(errorMember(reasons, at), "Code");
     if (code !== null && code !== "None") codes.push(code);
   }
   return codes;

@@ -318,7 +318,7 @@ export const ERROR_TABLE = [
       "NetworkingError",
       "RequestTimeout",
       "RequestTimeoutException",
-      "TG_ANSWER_DROPPED",
+      "TG_RESPONSE_DROPPED",
       "TimeoutError",
       "UND_ERR_BODY_TIMEOUT",
       "UND_ERR_CONNECT_TIMEOUT",

@@ -7,9 +7,9 @@ import {
   hasCome,
   isOver,
   isSoonDue,
-  LEASE_MS_MAX,
   type Moment,
   momentOf,
+  RECEIPT_LEASE_MS_MAX,
   renewalSpan,
 } from "./lease-term.ts";
 
@@ -29,7 +29,7 @@ test("a term may be relied on for four fifths, and not a millisecond longer (T3)
 test("a wall clock that is set back prolongs nothing; nor does a sleeping machine (T1)", () => {
   expect(isOver(term, after(48_000, -hours(1)))).toBe(true);
   expect(isOver(term, after(10, 48_000))).toBe(true);
-  expect(hasCome(ceilingOf(T0), after(0, LEASE_MS_MAX))).toBe(true);
+  expect(hasCome(ceilingOf(T0), after(0, RECEIPT_LEASE_MS_MAX))).toBe(true);
 });
 
 test("a term is renewed after a third, along with others from a quarter on", () => {
@@ -46,6 +46,6 @@ test("a delivery that was asked for some time ago counts from then on both clock
 test("no renewal asks for more than SQS grants, and none comes to nothing (T4)", () => {
   expect(renewalSpan(T0, after(seconds(20)), seconds(60))).toBe(seconds(60));
   expect(renewalSpan(T0, after(hours(4)), hours(12))).toBe(hours(8) - minutes(5));
-  expect(renewalSpan(T0, after(LEASE_MS_MAX), hours(1))).toBe(minutes(25));
+  expect(renewalSpan(T0, after(RECEIPT_LEASE_MS_MAX), hours(1))).toBe(minutes(25));
   expect(renewalSpan(T0, after(hours(13)), hours(1))).toBe(0);
 });

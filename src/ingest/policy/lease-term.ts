@@ -30,7 +30,7 @@ export interface LeaseTerm {
 }
 
 /** No lease is kept for longer than this after the receive it came with. T4 */
-export const LEASE_MS_MAX: DurationMs = durationMs(hours(11) + minutes(30));
+export const RECEIPT_LEASE_MS_MAX: DurationMs = durationMs(hours(11) + minutes(30));
 /** How far below SQS's own bound a renewal stays, for clocks and networks that are slow. */
 const GRANT_MARGIN_MS: DurationMs = minutes(5);
 
@@ -84,8 +84,8 @@ export function retryAt({ spanMs }: LeaseTerm, now: Moment): DurationMs {
 /** The end of all leases of a delivery that was asked for at `since`. T4 */
 export function ceilingOf(since: Moment): Moment {
   return {
-    wall: epochMs(since.wall + LEASE_MS_MAX),
-    steady: durationMs(since.steady + LEASE_MS_MAX),
+    wall: epochMs(since.wall + RECEIPT_LEASE_MS_MAX),
+    steady: durationMs(since.steady + RECEIPT_LEASE_MS_MAX),
   };
 }
 

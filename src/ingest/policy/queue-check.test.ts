@@ -3,9 +3,9 @@ import { days, hours, minutes, seconds } from "../../core/units.ts";
 import type { QueueFacts } from "../../ports/queue-receiver.ts";
 import { DEFAULTS } from "../spec/define-pipeline.ts";
 import {
+  type CheckedQueue,
   QUEUE_RULES,
   type QueueCheckInput,
-  type QueueSetup,
   queueFindings,
   receivesLeast,
 } from "./queue-check.ts";
@@ -45,7 +45,7 @@ type Queue = QueueCheckInput["queue"];
 
 const check = (
   queue: Partial<Queue>,
-  dead: Partial<QueueSetup> | null = {},
+  dead: Partial<CheckedQueue> | null = {},
   pipeline: Partial<QueueCheckInput["pipeline"]> = {},
 ) => {
   const fifo = queue.fifo ?? false;

@@ -16,7 +16,7 @@ import {
 import { type DurationMs, days, durationMs, hours, minutes, seconds } from "../../core/units.ts";
 
 /** How a queue is set up; the facts of a QueueReceiver fit. */
-export interface QueueSetup {
+export interface CheckedQueue {
   readonly arn: string;
   readonly visibilityMs: DurationMs;
   readonly retentionMs: DurationMs;
@@ -25,9 +25,9 @@ export interface QueueSetup {
 }
 
 export interface QueueCheckInput {
-  readonly queue: QueueSetup & { readonly name: string; readonly fifo: boolean };
+  readonly queue: CheckedQueue & { readonly name: string; readonly fifo: boolean };
   /** Null if the queue names none, or the one it names cannot be looked at. */
-  readonly deadLetters: QueueSetup | null;
+  readonly deadLetters: CheckedQueue | null;
   readonly pipeline: {
     readonly attempts: number;
     readonly visibilityMs: DurationMs;

@@ -11,12 +11,12 @@ import {
 } from "../../core/units.ts";
 import {
   advance,
+  type EventTimeObservation,
   FUTURE_MS_MAX,
   heldBy,
   IDLE_MS,
   laneFor,
   laneOf,
-  type Observation,
   observe,
   observeAll,
   PARTITIONS_MAX,
@@ -28,14 +28,14 @@ import {
 const LATENESS = minutes(10);
 const NOW = epochMs(Date.UTC(2026, 0, 1, 12));
 const before = (ms: number) => subtractMs(NOW, durationMs(ms));
-const seen = (partition: string, eventTime: number, now: number = NOW): Observation => ({
+const seen = (partition: string, eventTime: number, now: number = NOW): EventTimeObservation => ({
   partition,
   eventTime: epochMs(eventTime),
   now: epochMs(now),
 });
 
 /** Observations around NOW, told in the order of our clock, which runs forwards. */
-function anyObservations(): fc.Arbitrary<Observation[]> {
+function anyObservations(): fc.Arbitrary<EventTimeObservation[]> {
   const one = fc.record({
     partition: fc.constantFrom("a", "b", "c"),
     offset: fc.integer({ min: -minutes(60), max: minutes(20) }),
@@ -51,7 +51,7 @@ function anyObservations(): fc.Arbitrary<Observation[]> {
 }
 
 /** Every state that the observations lead through. */
-function trace(start: WatermarkState, all: readonly Observation[]): WatermarkState[] {
+function trace(start: WatermarkState, all: readonly EventTimeObservation[]): WatermarkState[] {
   const states = [start];
   for (const each of all) states.push(observe(states.at(-1) ?? start, each));
   return states;

@@ -39,13 +39,13 @@ interface Partition {
 }
 
 export interface WatermarkState {
-  readonly latenessMs: DurationMs;
+  readonly allowedLatenessMs: DurationMs;
   /** Null until something was seen. */
   readonly watermark: EpochMs | null;
   readonly partitions: ReadonlyMap<string, Partition>;
 }
 
-export interface Observation {
+export interface EventTimeObservation {
   /** What has a time of its own: a bucket and prefix, a message group, a source. */
   readonly partition: string;
   readonly eventTime: EpochMs;
@@ -54,18 +54,21 @@ export interface Observation {
 
 /** `restored` is the watermark that was kept from before, if there was one. */
 export function startWatermark(
-  latenessMs: DurationMs,
+  allowedLatenessMs: DurationMs,
   restored: EpochMs | null = null,
 ): WatermarkState {
-  return { latenessMs, watermark: restored, partitions: new Map() };
+  return { allowedLatenessMs, watermark: restored, partitions: new Map() };
 }
 
-export function observe(state: WatermarkState, seen: Observation): WatermarkState {
+export function observe(state: WatermarkState, seen: EventTimeObservation): WatermarkState {
   return observeAll(state, [seen]);
 }
 
 /** As `observe` for each in turn, at the cost of one. */
-export function observeAll(state: WatermarkState, seen: readonly Observation[]): WatermarkState {
+export function observeAll(
+  state: WatermarkState,
+  seen: readonly EventTimeObservation[],
+): WatermarkState {
   if (seen.length === 0) return state;
   const partitions = new Map(state.partitions);
   let latestNow = Number.NEGATIVE_INFINITY as EpochMs;
@@ -89,7 +92,7 @@ export function observeAll(state: WatermarkState, seen: readonly Observation[]):
 export function advance(state: WatermarkState, now: EpochMs): WatermarkState {
   const least = leastOf(state, now);
   if (least === null) return state;
-  const reached = subtractMs(least.latest, state.latenessMs);
+  const reached = subtractMs(least.latest, state.allowedLatenessMs);
   if (state.watermark !== null && reached <= state.watermark) return state; // M1
   return { ...state, watermark: reached };
 }

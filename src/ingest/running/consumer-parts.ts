@@ -2,7 +2,7 @@
 
 import { createMask } from "../../core/encoding/mask.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
@@ -24,8 +24,8 @@ import { createSinkBreaker, type SinkBreaker } from "../stages/sink-breaker.ts";
 import { createRecordMask } from "../telemetry/record-mask.ts";
 import { createTally } from "../telemetry/tally.ts";
 import { createDuplicateNotes, type DuplicateNotes } from "./duplicate-notes.ts";
-import { createLaneNames } from "./group-names.ts";
-import { createLanes, type Lanes } from "./keyed-pool.ts";
+import { createGroupNames } from "./group-names.ts";
+import { createKeyedPool, type KeyedPool } from "./keyed-pool.ts";
 import { createWatermarkTracker } from "./watermark-tracker.ts";
 
 export interface ConsumerPorts {
@@ -39,13 +39,13 @@ export interface ConsumerPorts {
   readonly objects: ObjectSource | null;
   readonly rows: RowReader | null;
   readonly sink: Sink | null;
-  readonly keeper: LeaseKeeper;
+  readonly keeper: LeaseRenewer;
   readonly telemetry: Telemetry;
 }
 
 export interface ConsumerParts {
   readonly stages: Stages;
-  readonly lanes: Lanes;
+  readonly lanes: KeyedPool;
   readonly settler: Settler;
   readonly breaker: SinkBreaker;
   readonly duplicates: DuplicateNotes;
@@ -69,7 +69,7 @@ export function createParts(
     deadlines,
     breaker,
     duplicates,
-    lanes: createLanes({ total, perLane, onFree }),
+    lanes: createKeyedPool({ total, perLane, onFree }),
     settler: createSettler(ports, onFree),
     stages: {
       ...createStages(ports, { ...options, scope, deadlines }),
@@ -108,7 +108,7 @@ function createStages(
     halting: queue.fifo,
     attemptsMax: pipeline.retry.attempts,
     decode: (hold) => decodeDelivery(pipeline, hold.delivery),
-    laneOf: createLaneNames({ telemetry, mask, masked }, pipeline, queue.fifo),
+    laneOf: createGroupNames({ telemetry, mask, masked }, pipeline, queue.fifo),
     claim: createClaimStage(ports, { ...options, leaseMs, receiptIsEnough }),
     handle: createHandleStage({ ...ports, deadlines, mask, masked }, options),
     commit: createCommitStage({ ...ports, deadlines }, options),

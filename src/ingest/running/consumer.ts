@@ -20,7 +20,7 @@ import { guardTelemetry } from "../telemetry/guard-telemetry.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 import type { Counts } from "../telemetry/outcome-counts.ts";
 import { type ConsumerParts, type ConsumerPorts, createParts } from "./consumer-parts.ts";
-import { type Hold, holdDelivery, Stopping } from "./in-flight-delivery.ts";
+import { type InFlightDelivery, Stopping, trackDelivery } from "./in-flight-delivery.ts";
 
 export type { ConsumerPorts } from "./consumer-parts.ts";
 
@@ -83,7 +83,7 @@ class QueueConsumer implements Consumer {
   readonly #drainMs: DurationMs;
   readonly #parts: ConsumerParts;
   readonly #receiver: Receiver;
-  readonly #inHand = new Set<Hold>();
+  readonly #inHand = new Set<InFlightDelivery>();
   readonly #closing = new AbortController();
   #draining = false;
   #onEmpty: (() => void)[] = [];
@@ -154,7 +154,7 @@ class QueueConsumer implements Consumer {
 
   #take(delivery: Delivery, leaseSince: EpochMs): void {
     const { clock, keeper } = this.#ports;
-    const hold = holdDelivery(keeper, { delivery, leaseSince, receivedAt: clock.now() });
+    const hold = trackDelivery(keeper, { delivery, leaseSince, receivedAt: clock.now() });
     const { stages } = this.#parts;
     this.#inHand.add(hold);
     stages.tally.received(hold);
@@ -163,7 +163,7 @@ class QueueConsumer implements Consumer {
   }
 
   /** What cannot even be decoded goes back; the queue's own redrive policy has the last word. */
-  async #run(hold: Hold): Promise<Settlement> {
+  async #run(hold: InFlightDelivery): Promise<Settlement> {
     const { stages, lanes } = this.#parts;
     try {
       return await runDelivery(stages, lanes, hold);
@@ -174,7 +174,7 @@ class QueueConsumer implements Consumer {
     }
   }
 
-  #settle(hold: Hold, settlement: Settlement): void {
+  #settle(hold: InFlightDelivery, settlement: Settlement): void {
     const { stages, settler, breaker } = this.#parts;
     hold.drop();
     const heldMs = msBetween(hold.leaseSince, this.#ports.clock.now());

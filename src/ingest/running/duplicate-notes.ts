@@ -7,7 +7,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, NoteInput } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { WorkRecord } from "../stages/decode.ts";
-import type { Hold } from "./in-flight-delivery.ts";
+import type { InFlightDelivery } from "./in-flight-delivery.ts";
 
 const NOTES_PER_CALL_MAX = 100;
 /** Beyond this many waiting, further ones are not remembered. */
@@ -15,7 +15,7 @@ const WAITING_MAX = 10_000;
 const LINGER_MS = durationMs(500);
 
 export interface DuplicateNotes {
-  add(record: WorkRecord, how: string, hold: Hold): void;
+  add(record: WorkRecord, how: string, hold: InFlightDelivery): void;
   flush(): Promise<void>;
 }
 

@@ -7,16 +7,16 @@ import { unreachable } from "../../core/assert.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { messageOf } from "../policy/error-text.ts";
-import type { Arrival, Pipeline } from "../spec/define-pipeline.ts";
+import type { HandlerEvent, Pipeline } from "../spec/define-pipeline.ts";
 import type { WorkRecord } from "../stages/decode.ts";
-import { objectArrival } from "../stages/read-event.ts";
+import { readObjectEvent } from "../stages/read-event.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
-import type { Hold } from "./in-flight-delivery.ts";
+import type { InFlightDelivery } from "./in-flight-delivery.ts";
 
 const ONE_FOR_ALL = "";
 const NOWHERE = { objects: null, rows: null };
 
-export function createLaneNames(
+export function createGroupNames(
   ports: {
     readonly telemetry: Telemetry;
     readonly mask: Mask;
@@ -24,7 +24,7 @@ export function createLaneNames(
   },
   pipeline: Pipeline,
   fifo: boolean,
-): (record: WorkRecord, hold: Hold) => string {
+): (record: WorkRecord, hold: InFlightDelivery) => string {
   const { telemetry, mask, masked } = ports;
   const { key } = pipeline.concurrency;
   if (fifo) return (_record, { delivery }) => delivery.groupId ?? ONE_FOR_ALL; // G1
@@ -50,10 +50,14 @@ function textOf(key: unknown): string {
 }
 
 /** The event as a key function sees it: what it tells, but nothing to read. */
-function glimpse(pipeline: Pipeline, { content }: WorkRecord, hold: Hold): Arrival | null {
+function glimpse(
+  pipeline: Pipeline,
+  { content }: WorkRecord,
+  hold: InFlightDelivery,
+): HandlerEvent | null {
   switch (content.kind) {
     case "object":
-      return objectArrival(pipeline, content.event, NOWHERE, hold.signal);
+      return readObjectEvent(pipeline, content.event, NOWHERE, hold.signal);
     case "message":
       return { envelope: content.envelope, payload: content.envelope.payload };
     case "unusable":

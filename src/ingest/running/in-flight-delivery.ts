@@ -8,7 +8,7 @@
 
 import type { TraceContext } from "../../core/events/trace-context.ts";
 import type { EpochMs } from "../../core/units.ts";
-import type { LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 
 /** Why a delivery in hand may not be worked on any longer. */
@@ -28,7 +28,7 @@ export interface DeliveryTrace {
 
 const NO_TRACE: DeliveryTrace = { context: null, traceId: null };
 
-export interface Hold {
+export interface InFlightDelivery {
   readonly delivery: Delivery;
   /** The earliest moment at which the queue may have hidden it (H3). */
   readonly leaseSince: EpochMs;
@@ -55,18 +55,18 @@ export function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Pr
 }
 
 /** Takes a delivery in hand: it is renewed from here on, whether or not its work has begun. */
-export function holdDelivery(
-  keeper: LeaseKeeper,
+export function trackDelivery(
+  keeper: LeaseRenewer,
   received: {
     readonly delivery: Delivery;
     readonly leaseSince: EpochMs;
     readonly receivedAt: EpochMs;
   },
-): Hold {
+): InFlightDelivery {
   const { delivery, leaseSince } = received;
   const { receipt } = delivery;
   const abort = new AbortController();
-  keeper.hold({ receipt, since: leaseSince }, (reason) => {
+  keeper.track({ receipt, since: leaseSince }, (reason) => {
     abort.abort(new LeaseLost(reason)); // H1
   });
   return {
@@ -75,6 +75,6 @@ export function holdDelivery(
     signal: abort.signal,
     alive: () => !abort.signal.aborted && keeper.alive(receipt), // H2
     abort: (reason) => abort.abort(reason),
-    drop: () => keeper.drop(receipt),
+    drop: () => keeper.release(receipt),
   };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createLanes } from "./keyed-pool.ts";
+import { createKeyedPool } from "./keyed-pool.ts";
 
 interface Started {
   readonly lane: string;
@@ -14,7 +14,7 @@ function world(total: number, perLane: number) {
   const running = new Map<string, number>();
   let most = 0;
   let mostOfOne = 0;
-  const lanes = createLanes({ total, perLane, onFree: () => undefined });
+  const lanes = createKeyedPool({ total, perLane, onFree: () => undefined });
   const add = (lane: string, at: number) =>
     lanes.add(lane, {
       run() {

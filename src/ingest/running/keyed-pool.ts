@@ -5,7 +5,7 @@
 //   N3. Lanes take turns: a long lane does not keep the others waiting.
 //   N4. A lane that halts skips all that waits in it at that moment, in order, and is new again.
 
-export interface LaneWork {
+export interface PoolWork {
   /** Runs the record; "halt" stops what waits behind it in the lane. Never rejects. */
   run(): Promise<"next" | "halt">;
   /** Told instead of `run` when the lane halted. */
@@ -14,40 +14,40 @@ export interface LaneWork {
 
 interface Lane {
   readonly name: string;
-  readonly waiting: LaneWork[];
+  readonly waiting: PoolWork[];
   running: number;
   /** Whether it stands in line for a slot. */
   queued: boolean;
 }
 
-export interface Lanes {
-  add(lane: string, work: LaneWork): void;
+export interface KeyedPool {
+  add(lane: string, work: PoolWork): void;
   readonly running: number;
   readonly waiting: number;
   /** Takes out all that has not begun and skips it. */
   skipWaiting(): void;
 }
 
-export interface LanesOptions {
+export interface KeyedPoolOptions {
   readonly total: number;
   readonly perLane: number;
   /** Called whenever a slot was freed. */
   readonly onFree: () => void;
 }
 
-export function createLanes(options: LanesOptions): Lanes {
+export function createKeyedPool(options: KeyedPoolOptions): KeyedPool {
   return new SlotLanes(options);
 }
 
-class SlotLanes implements Lanes {
-  readonly #options: LanesOptions;
+class SlotLanes implements KeyedPool {
+  readonly #options: KeyedPoolOptions;
   readonly #lanes = new Map<string, Lane>();
   /** Lanes that could start something, in turn (N3). */
   readonly #line: Lane[] = [];
   #running = 0;
   #waiting = 0;
 
-  constructor(options: LanesOptions) {
+  constructor(options: KeyedPoolOptions) {
     this.#options = options;
   }
 
@@ -59,7 +59,7 @@ class SlotLanes implements Lanes {
     return this.#waiting;
   }
 
-  add(name: string, work: LaneWork): void {
+  add(name: string, work: PoolWork): void {
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
       lane = { name, waiting: [], running: 0, queued: false };
@@ -101,7 +101,7 @@ class SlotLanes implements Lanes {
     }
   }
 
-  async #run(lane: Lane, work: LaneWork): Promise<void> {
+  async #run(lane: Lane, work: PoolWork): Promise<void> {
     const then = await work.run();
     this.#running -= 1;
     lane.running -= 1;

@@ -8,10 +8,10 @@ import { createBrokerQueue } from "../../cloud/broker-queue.ts";
 import { startCloud, type VirtualCloud } from "../../cloud/start-cloud.ts";
 import { durationMs, seconds } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Delivery, Queue } from "../../ports/queue-receiver.ts";
 import { SILENT } from "../telemetry/silent-telemetry.ts";
-import { createLeaseKeeper } from "./lease-renewer.ts";
+import { createLeaseRenewer } from "./lease-renewer.ts";
 
 const V = seconds(60);
 const MESSAGES = 12;
@@ -79,7 +79,7 @@ class World {
   readonly cloud: VirtualCloud;
   readonly queue: Queue;
   readonly process = new Process();
-  readonly keeper: LeaseKeeper;
+  readonly keeper: LeaseRenewer;
   /** How long an answer is on its way; its request took a fifth of that. */
   #latencyMs = seconds(0);
   readonly #receivedAt;
@@ -98,7 +98,7 @@ class World {
     };
     const scope = { pipeline: "p", generation: 1 };
     const ports = { queue: ours, ledger: null, scope, clock, telemetry: SILENT };
-    this.keeper = createLeaseKeeper(ports, { visibilityMs: V, leaseMs: V });
+    this.keeper = createLeaseRenewer(ports, { visibilityMs: V, leaseMs: V });
     void this.#compete();
   }
 
@@ -126,11 +126,11 @@ class World {
       case "hold": {
         const delivery = this.#deliveries[command.at];
         if (delivery === undefined || this.process.frozen) return;
-        this.keeper.hold({ receipt: delivery.receipt, since: this.#receivedAt }, () => {});
+        this.keeper.track({ receipt: delivery.receipt, since: this.#receivedAt }, () => {});
         return;
       }
       case "drop":
-        if (!this.process.frozen) this.keeper.drop(this.#deliveries[command.at]?.receipt ?? "");
+        if (!this.process.frozen) this.keeper.release(this.#deliveries[command.at]?.receipt ?? "");
         return;
       case "wait":
         for (let step = 0; step < command.steps; step += 1) {
@@ -183,7 +183,7 @@ class World {
 }
 
 async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
-  await using cloud = await startCloud({ clock: "virtual", init: { queues: [{ name: "q" }] } });
+  await using cloud = await startCloud({ clock: "virtual", setup: { queues: [{ name: "q" }] } });
   const queue = createBrokerQueue(cloud.broker, { queue: "q" });
   for (let at = 0; at < MESSAGES; at += 1) {
     await queue.sendBatch([{ body: String(at), attributes: {}, groupId: null, dedupId: null }]);

@@ -6,12 +6,12 @@ import { TidegateError } from "../../core/errors.ts";
 import { type DurationMs, hours, minutes, seconds } from "../../core/units.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue, QueueReceiver } from "../../ports/queue-receiver.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import { SILENT } from "../telemetry/silent-telemetry.ts";
-import { createLeaseKeeper } from "./lease-renewer.ts";
+import { createLeaseRenewer } from "./lease-renewer.ts";
 
 const V = seconds(60);
 const SCOPE = { pipeline: "p", generation: 1 };
@@ -27,10 +27,10 @@ let calls: number[];
 /** What was lost, by receipt, and when after the start. */
 let lost: { receipt: string; reason: string; afterMs: number }[];
 let startedAt: number;
-const keepers: LeaseKeeper[] = [];
+const keepers: LeaseRenewer[] = [];
 
 beforeEach(async () => {
-  cloud = await startCloud({ clock: "virtual", init: { queues: [{ name: "q" }] } });
+  cloud = await startCloud({ clock: "virtual", setup: { queues: [{ name: "q" }] } });
   queue = createBrokerQueue(cloud.broker, { queue: "q" });
   ledger = createMemoryLedger({ clock: cloud.clock });
   calls = [];
@@ -51,7 +51,7 @@ function keep(
     around?: (next: ChangeVisibility) => ChangeVisibility;
     clock?: Clock;
   } = {},
-): LeaseKeeper {
+): LeaseRenewer {
   const { visibilityMs = V, around = (next) => next, clock = cloud.clock } = options;
   const changeVisibility = around(queue.changeVisibility);
   const counted: ChangeVisibility = (changes) => {
@@ -62,7 +62,7 @@ function keep(
     queue: { name: "q", changeVisibility: counted },
     ...{ ledger, scope: SCOPE, clock, telemetry: SILENT },
   };
-  const keeper = createLeaseKeeper(ports, { visibilityMs, leaseMs: OWNER.leaseMs });
+  const keeper = createLeaseRenewer(ports, { visibilityMs, leaseMs: OWNER.leaseMs });
   keepers.push(keeper);
   return keeper;
 }
@@ -79,9 +79,9 @@ async function receive(count: number, visibilityMs: DurationMs = V): Promise<str
   return receipts;
 }
 
-function hold(keeper: LeaseKeeper, receipts: readonly string[]): void {
+function hold(keeper: LeaseRenewer, receipts: readonly string[]): void {
   for (const receipt of receipts) {
-    keeper.hold({ receipt, since: cloud.clock.now() }, (reason) => {
+    keeper.track({ receipt, since: cloud.clock.now() }, (reason) => {
       lost.push({ receipt, reason, afterMs: cloud.clock.now() - startedAt });
     });
   }
@@ -116,9 +116,9 @@ test("what was dropped is renewed no more, and dropping it again does nothing (K
   const receipts = await receive(2);
   hold(keeper, receipts);
   const [first = ""] = receipts;
-  keeper.drop(first);
-  keeper.drop(first);
-  keeper.drop("never held");
+  keeper.release(first);
+  keeper.release(first);
+  keeper.release("never held");
   expect(keeper.alive(first)).toBe(false);
   await cloud.clock.advance(V);
   expect(await visible()).toBe(1);
@@ -260,7 +260,7 @@ async function claim(owner: string) {
   return present(result, "an answer to a claim");
 }
 
-async function holdWithClaim(keeper: LeaseKeeper, answerMs = 0) {
+async function holdWithClaim(keeper: LeaseRenewer, answerMs = 0) {
   const [receipt = ""] = await receive(1);
   hold(keeper, [receipt]);
   const askedAt = cloud.clock.now();

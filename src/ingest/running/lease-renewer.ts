@@ -16,7 +16,7 @@ import { SQS_BATCH_ENTRIES_MAX } from "../../core/limits.ts";
 import { type DurationMs, durationMs, type EpochMs, epochMs } from "../../core/units.ts";
 import { LEDGER_BATCH_MAX } from "../../ledger/batches.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { HeldClaim, HeldLease, LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { HeldClaim, HeldLease, LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { QueueReceiver } from "../../ports/queue-receiver.ts";
 import type { LedgerScope } from "../../ports/record.ts";
@@ -35,7 +35,7 @@ import {
   retryAt,
 } from "../policy/lease-term.ts";
 
-export interface LeaseKeeperPorts {
+export interface LeaseRenewerPorts {
   readonly queue: Pick<QueueReceiver, "name" | "changeVisibility">;
   /** Null where claims are not renewed here. */
   readonly ledger: Pick<Ledger, "renew"> | null;
@@ -44,7 +44,7 @@ export interface LeaseKeeperPorts {
   readonly telemetry: Pick<Telemetry, "log">;
 }
 
-export interface LeaseKeeperOptions {
+export interface LeaseRenewerOptions {
   /** What deliveries were received with, and are renewed for. */
   readonly visibilityMs: DurationMs;
   /** What claims were made with, and are renewed for. */
@@ -80,27 +80,27 @@ interface Claim extends Renewable {
   readonly lease: Lease;
 }
 
-export function createLeaseKeeper(
-  ports: LeaseKeeperPorts,
-  options: LeaseKeeperOptions,
-): LeaseKeeper {
+export function createLeaseRenewer(
+  ports: LeaseRenewerPorts,
+  options: LeaseRenewerOptions,
+): LeaseRenewer {
   return new LoopLeaseKeeper(ports, options);
 }
 
-class LoopLeaseKeeper implements LeaseKeeper {
-  readonly #ports: LeaseKeeperPorts;
-  readonly #options: LeaseKeeperOptions;
+class LoopLeaseKeeper implements LeaseRenewer {
+  readonly #ports: LeaseRenewerPorts;
+  readonly #options: LeaseRenewerOptions;
   readonly #leases = new Map<string, Lease>();
   readonly #calls = new Set<Promise<void>>();
   #alarm: { readonly at: number; readonly stop: AbortController } | null = null;
   #closed = false;
 
-  constructor(ports: LeaseKeeperPorts, options: LeaseKeeperOptions) {
+  constructor(ports: LeaseRenewerPorts, options: LeaseRenewerOptions) {
     this.#ports = ports;
     this.#options = options;
   }
 
-  hold({ receipt, since: asked }: HeldLease, onLost: (reason: string) => void): void {
+  track({ receipt, since: asked }: HeldLease, onLost: (reason: string) => void): void {
     const since = momentOf(asked, this.#now());
     const term = { from: since, spanMs: this.#options.visibilityMs };
     const claims = new Map<string, Claim>();
@@ -127,7 +127,7 @@ class LoopLeaseKeeper implements LeaseKeeper {
     this.#tell(lease);
   }
 
-  drop(receipt: string): void {
+  release(receipt: string): void {
     this.#leases.delete(receipt); // K3
   }
 

@@ -12,17 +12,17 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import {
+  type EventTimeObservation,
   isBelievable,
   type LaneDecision,
   laneFor,
-  type Observation,
   observeAll,
   startWatermark,
 } from "../policy/watermark.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
-import type { Hold } from "./in-flight-delivery.ts";
+import type { InFlightDelivery } from "./in-flight-delivery.ts";
 
 const OBSERVATIONS_MAX = 1_000;
 const INTERVAL_MS: DurationMs = durationMs(100);
@@ -31,7 +31,7 @@ const TELL_AGAIN_MS: DurationMs = minutes(1);
 export interface WatermarkTracker {
   restore(): Promise<void>;
   /** Takes note of the record's time and says which lane it belongs to. */
-  decide(record: WorkRecord, hold: Hold): LaneDecision;
+  decide(record: WorkRecord, hold: InFlightDelivery): LaneDecision;
   value(): EpochMs | null;
   save(): Promise<void>;
 }
@@ -43,9 +43,9 @@ export function createWatermarkTracker(
   const { clock, ledger, telemetry } = ports;
   const { pipeline, scope } = options;
   const stream = pipeline.name;
-  let state = startWatermark(pipeline.latenessMs);
+  let state = startWatermark(pipeline.allowedLatenessMs);
   let saved: EpochMs | null = null;
-  let waiting: Observation[] = [];
+  let waiting: EventTimeObservation[] = [];
   let takenInAt = clock.now();
   const tellFuture = createFutureTeller(ports, stream);
 
@@ -59,7 +59,7 @@ export function createWatermarkTracker(
     async restore() {
       const note = await ledger.findNote(scope, "watermark", stream);
       saved = note?.at ?? null;
-      state = startWatermark(pipeline.latenessMs, saved); // W1
+      state = startWatermark(pipeline.allowedLatenessMs, saved); // W1
     },
     decide({ eventTime, object, identity }, { delivery }) {
       const now = clock.now();

@@ -14,8 +14,8 @@ import type {
   ConcurrencySpec,
   ErrorRule,
   HandlerContext,
-  MessageArrival,
-  ObjectArrival,
+  MessageInput,
+  ObjectInput,
   PipelineSpec,
   ReadFormat,
   RetrySpec,
@@ -33,7 +33,7 @@ export const DEFAULTS = {
   concurrency: 10,
   timeoutMs: minutes(15),
   visibilityMs: seconds(60),
-  latenessMs: minutes(10),
+  allowedLatenessMs: minutes(10),
 } as const;
 
 /** SQS takes a message back twelve hours after it was received, whatever one says. */
@@ -43,7 +43,7 @@ const CONCURRENCY_MAX = 10_000;
 const VISIBILITY_MS_MIN = seconds(3);
 const VISIBILITY_MS_MAX = hours(1);
 
-export type Arrival = ObjectArrival<unknown> | MessageArrival<unknown>;
+export type HandlerEvent = ObjectInput<unknown> | MessageInput<unknown>;
 
 export type { RetrySettings };
 
@@ -58,7 +58,7 @@ export interface Pipeline {
     readonly prefix: string;
     /** Null lets whoever runs the pipeline name it. */
     readonly queue: string | null;
-    readonly carries: "messages" | "objects";
+    readonly contents: "messages" | "objects";
   };
   readonly schema: StandardSchema<unknown> | null;
   readonly format: ReadFormat;
@@ -66,18 +66,18 @@ export interface Pipeline {
   readonly concurrency: {
     readonly total: number;
     readonly perKey: number | null;
-    readonly key: ((event: Arrival) => string) | null;
+    readonly key: ((event: HandlerEvent) => string) | null;
   };
   readonly timeoutMs: DurationMs;
   readonly visibilityMs: DurationMs;
-  readonly latenessMs: DurationMs;
+  readonly allowedLatenessMs: DurationMs;
   readonly sink: TableSinkSpec | SinkFunction | null;
   readonly mask: readonly string[];
   readonly onMissing: "dead-letter" | "drop" | "retry";
   readonly onPoison: "halt" | "skip";
   readonly lease: "auto" | "receipt" | "ledger";
   readonly errors: readonly ErrorRule[];
-  readonly handler: (event: Arrival, context: HandlerContext) => Promise<void> | void;
+  readonly handler: (event: HandlerEvent, context: HandlerContext) => Promise<void> | void;
 }
 
 /** Says what a pipeline is; a pipeline file exports the answer as its default. */
@@ -129,7 +129,7 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
     concurrency: concurrencyOf(spec.concurrency),
     timeoutMs: durationMs(spec.timeoutMs ?? DEFAULTS.timeoutMs),
     visibilityMs: durationMs(spec.visibilityMs ?? DEFAULTS.visibilityMs),
-    latenessMs: durationMs(spec.latenessMs ?? DEFAULTS.latenessMs),
+    allowedLatenessMs: durationMs(spec.allowedLatenessMs ?? DEFAULTS.allowedLatenessMs),
     sink: sink as Pipeline["sink"],
     mask: spec.mask ?? [],
     onMissing: spec.onMissing ?? "dead-letter",
@@ -143,9 +143,9 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
 function sourceOf(source: SourceSpec): Pipeline["source"] {
   if ("bucket" in source) {
     const { bucket, prefix = "", queue = null } = source;
-    return { bucket, prefix, queue, carries: "objects" };
+    return { bucket, prefix, queue, contents: "objects" };
   }
-  return { bucket: null, prefix: "", queue: source.queue, carries: source.carries ?? "messages" };
+  return { bucket: null, prefix: "", queue: source.queue, contents: source.contents ?? "messages" };
 }
 
 function concurrencyOf<E>(spec: number | ConcurrencySpec<E> = {}): Pipeline["concurrency"] {
@@ -162,7 +162,7 @@ function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string
   check(hasGoodName(spec), "name must be 1 to 128 letters, digits, dots, hyphens or underscores");
   check(typeof spec.handler === "function", "handler must be a function");
   check(hasSource(spec.source), "source must name a bucket or a queue");
-  const { schema, timeoutMs, visibilityMs, latenessMs, generation } = spec;
+  const { schema, timeoutMs, visibilityMs, allowedLatenessMs, generation } = spec;
   const retry: RetrySpec = isObject(spec.retry) ? spec.retry : {};
   const standard = typeof schema?.["~standard"]?.validate === "function";
   check(schema === undefined || standard, "schema must be of a Standard Schema library");
@@ -174,7 +174,10 @@ function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string
     within(visibilityMs, VISIBILITY_MS_MIN, VISIBILITY_MS_MAX),
     `visibilityMs must be ${VISIBILITY_MS_MIN} to ${VISIBILITY_MS_MAX}`,
   );
-  check(within(latenessMs, 0, Number.MAX_SAFE_INTEGER), "latenessMs must be 0 or more");
+  check(
+    within(allowedLatenessMs, 0, Number.MAX_SAFE_INTEGER),
+    "allowedLatenessMs must be 0 or more",
+  );
   check(within(generation, 0, Number.MAX_SAFE_INTEGER), "generation must be a whole number from 0");
   problems.push(...concurrencyProblems(spec.concurrency), ...choiceProblems(spec));
   const mask = spec.mask ?? [];

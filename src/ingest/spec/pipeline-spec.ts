@@ -43,7 +43,7 @@ export interface BucketSource {
 export interface QueueSource {
   /** A name, or a URL. */
   readonly queue: string;
-  readonly carries?: "messages" | "objects";
+  readonly contents?: "messages" | "objects";
 }
 
 export type SourceSpec = BucketSource | QueueSource;
@@ -84,7 +84,7 @@ export type KeyOf<T extends TableSpec> = {
 };
 
 /** An object that came, changed or went. */
-export interface ObjectArrival<Row> {
+export interface ObjectInput<Row> {
   readonly kind: ObjectEventKind;
   readonly object: ObjectEvent;
   /** Its rows, checked against the schema; read once, as they are asked for. */
@@ -95,17 +95,17 @@ export interface ObjectArrival<Row> {
 }
 
 /** A message of a producer. */
-export interface MessageArrival<Payload> {
+export interface MessageInput<Payload> {
   readonly envelope: MessageEnvelope;
   /** Checked against the schema. */
   readonly payload: Payload;
 }
 
-export type ArrivalOf<S extends SourceSpec, Out> = S extends { readonly bucket: string }
-  ? ObjectArrival<Out>
-  : S extends { readonly carries: "objects" }
-    ? ObjectArrival<Out>
-    : MessageArrival<Out>;
+export type EventOf<S extends SourceSpec, Out> = S extends { readonly bucket: string }
+  ? ObjectInput<Out>
+  : S extends { readonly contents: "objects" }
+    ? ObjectInput<Out>
+    : MessageInput<Out>;
 
 export interface HandlerContext<T extends TablesSpec = TablesSpec> {
   /** The idempotency key of the record: the same however often it is delivered. */
@@ -139,7 +139,7 @@ export interface PipelineSpec<S extends SourceSpec, Out, T extends TablesSpec> {
   /** How objects are read by `rows()`; told by content and name unless said. */
   readonly format?: ReadFormat;
   readonly retry?: RetrySpec;
-  readonly concurrency?: number | ConcurrencySpec<ArrivalOf<S, Out>>;
+  readonly concurrency?: number | ConcurrencySpec<EventOf<S, Out>>;
   /** How long one attempt may take; 15 minutes unless said. */
   readonly timeoutMs?: number;
   readonly sink?: TableSinkSpec<T> | SinkFunction;
@@ -158,8 +158,8 @@ export interface PipelineSpec<S extends SourceSpec, Out, T extends TablesSpec> {
   /** How long a delivery is hidden between two heartbeats. */
   readonly visibilityMs?: number;
   /** How much later than its time a record may come before it is late; 10 minutes unless said. */
-  readonly latenessMs?: number;
+  readonly allowedLatenessMs?: number;
   /** Asked before the built-in table of error classes. */
   readonly errors?: readonly ErrorRule[];
-  readonly handler: (event: ArrivalOf<S, Out>, context: HandlerContext<T>) => Promise<void> | void;
+  readonly handler: (event: EventOf<S, Out>, context: HandlerContext<T>) => Promise<void> | void;
 }

@@ -12,7 +12,7 @@ test.each<[string, object, string]>([
   ["a prefix that is null", { source: { bucket: "b", prefix: null } }, "source.prefix must be"],
   ["a prefix that is a number", { source: { bucket: "b", prefix: 5 } }, "source.prefix must be"],
   ["a prefix without its bucket", { source: { queue: "q", prefix: "in/" } }, 'setting "prefix"'],
-  ["a kind of content there is not", { source: { queue: "q", carries: "x" } }, "source.carries"],
+  ["a kind of content there is not", { source: { queue: "q", contents: "x" } }, "source.contents"],
   ["a queue that is a number", { source: { bucket: "b", queue: 5 } }, "source.queue must name"],
   ["a retry setting that is misspelt", { retry: { max: 3 } }, 'retry has no setting "max"'],
   ["a retry that is null", { retry: null }, "retry must be an object"],

@@ -19,13 +19,13 @@ type FieldsOf<T> = Readonly<Record<keyof T, true>>;
 const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
   ...{ name: true, source: true, schema: true, format: true, retry: true, concurrency: true },
   ...{ timeoutMs: true, sink: true, mask: true, onMissing: true, onPoison: true, lease: true },
-  ...{ generation: true, visibilityMs: true, latenessMs: true, errors: true, handler: true },
+  ...{ generation: true, visibilityMs: true, allowedLatenessMs: true, errors: true, handler: true },
 };
 const BUCKET: FieldsOf<BucketSource> = { bucket: true, prefix: true, queue: true };
-const QUEUE: FieldsOf<QueueSource> = { queue: true, carries: true };
+const QUEUE: FieldsOf<QueueSource> = { queue: true, contents: true };
 const RETRY: FieldsOf<RetrySpec> = { attempts: true, baseMs: true, capMs: true };
 const CONCURRENCY: FieldsOf<ConcurrencySpec<unknown>> = { total: true, perKey: true, key: true };
-const CARRIES: readonly unknown[] = [undefined, "messages", "objects"];
+const CONTENTS: readonly unknown[] = [undefined, "messages", "objects"];
 
 /** What a spec names that there is not, or that is of another kind than it must be (F1). */
 export function fieldProblems(spec: object): string[] {
@@ -51,10 +51,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 function sourceProblems(source: Readonly<Record<string, unknown>>): string[] {
-  const { prefix = "", queue = "any", carries } = source;
+  const { prefix = "", queue = "any", contents } = source;
   const problems = unknownFields("source", source, "bucket" in source ? BUCKET : QUEUE);
   if (typeof prefix !== "string") problems.push("source.prefix must be a text");
   if (typeof queue !== "string" || queue === "") problems.push("source.queue must name a queue");
-  if (!CARRIES.includes(carries)) problems.push('source.carries must be "messages" or "objects"');
+  if (!CONTENTS.includes(contents))
+    problems.push('source.contents must be "messages" or "objects"');
   return problems;
 }

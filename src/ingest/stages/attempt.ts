@@ -3,7 +3,7 @@
 //   E1. When either ends, the signal aborts and nobody waits any longer: what ignores the signal
 //       keeps no slot, and whatever it does afterwards is heard by nobody.
 
-import { type Hold, untilAborted } from "../running/in-flight-delivery.ts";
+import { type InFlightDelivery, untilAborted } from "../running/in-flight-delivery.ts";
 import type { Deadlines } from "./deadlines.ts";
 
 /** The attempt did not come to an end in time. */
@@ -24,7 +24,11 @@ export interface Attempt {
 const OVER = new Error("the attempt is over");
 
 /** Begins an attempt, which fails with `tooLong` at its deadline. */
-export function beginAttempt(hold: Hold, deadlines: Deadlines, tooLong: () => Error): Attempt {
+export function beginAttempt(
+  hold: InFlightDelivery,
+  deadlines: Deadlines,
+  tooLong: () => Error,
+): Attempt {
   const own = new AbortController();
   const follow = () => own.abort(hold.signal.reason);
   if (hold.signal.aborted) follow();

@@ -16,13 +16,13 @@
 import { addMs, type DurationMs, seconds } from "../../core/units.ts";
 import { LEDGER_BATCH_MAX } from "../../ledger/batches.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { ClaimRequest, ClaimResult, Ledger } from "../../ports/ledger.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import type { Turn } from "../../ports/turn.ts";
 import { isOurs } from "../dead-letters/dead-letter.ts";
-import type { Hold } from "../running/in-flight-delivery.ts";
+import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import { triedNote } from "../running/tried-note.ts";
 import type { WorkRecord } from "./decode.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
@@ -39,11 +39,11 @@ export interface Claim {
 export type Claimed = Claim | Exclude<ClaimResult, { kind: "claimed" }>;
 
 export interface ClaimStage {
-  claim(record: WorkRecord, hold: Hold): Promise<Claimed>;
+  claim(record: WorkRecord, hold: InFlightDelivery): Promise<Claimed>;
   /** The claim is about to be sealed: renewing it from now on would only be in the way. */
-  letGo(record: WorkRecord, claim: Claim, hold: Hold): void;
+  letGo(record: WorkRecord, claim: Claim, hold: InFlightDelivery): void;
   /** The work is over, whatever came of it. */
-  end(record: WorkRecord, claim: Claim, hold: Hold): void;
+  end(record: WorkRecord, claim: Claim, hold: InFlightDelivery): void;
 }
 
 /** How long a copy of what is at work here stays away. */
@@ -55,7 +55,7 @@ export function createClaimStage(
   ports: {
     readonly clock: Clock;
     readonly ledger: Ledger;
-    readonly keeper: LeaseKeeper;
+    readonly keeper: LeaseRenewer;
     readonly turn: Turn;
   },
   options: {

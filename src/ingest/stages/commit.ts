@@ -32,7 +32,7 @@ import type { LedgerScope } from "../../ports/record.ts";
 import type { Effect, EffectOrigin, Sink } from "../../ports/sink.ts";
 import type { Turn } from "../../ports/turn.ts";
 import type { LaneDecision } from "../policy/watermark.ts";
-import type { Hold } from "../running/in-flight-delivery.ts";
+import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { beginAttempt } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
@@ -40,7 +40,7 @@ import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
-export type Sealed =
+export type CommitOutcome =
   | CommitResult
   | Exclude<DirectResult, { kind: "committed" }>
   /** The lease was lost before anything was written (M2). */
@@ -58,7 +58,12 @@ export interface Work {
 }
 
 export interface CommitStage {
-  commit(record: WorkRecord, claim: Claim, work: Work, hold: Hold): Promise<Sealed>;
+  commit(
+    record: WorkRecord,
+    claim: Claim,
+    work: Work,
+    hold: InFlightDelivery,
+  ): Promise<CommitOutcome>;
 }
 
 /** One ledger call takes so many commits. */
@@ -128,7 +133,7 @@ export function createCommitStage(
 function createTimeLimit(deadlines: Deadlines, timeoutMs: number) {
   const message = `the sink took longer than ${timeoutMs} ms`;
   const tooLong = () => new TidegateError("TG_SINK_UNAVAILABLE", message);
-  return (hold: Hold, work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+  return (hold: InFlightDelivery, work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
     const attempt = beginAttempt(hold, deadlines, tooLong);
     return attempt.run(async () => work(attempt.signal)).finally(() => attempt.close([]));
   };

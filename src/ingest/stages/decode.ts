@@ -79,7 +79,7 @@ interface Site {
 }
 
 function objectRecords(site: Site, decoded: readonly DecodedRecord[]): DecodedDelivery {
-  const { bucket, prefix, carries } = site.pipeline.source;
+  const { bucket, prefix, contents } = site.pipeline.source;
   const records: WorkRecord[] = [];
   const ignored: "elsewhere"[] = [];
   for (const each of decoded) {
@@ -91,9 +91,9 @@ function objectRecords(site: Site, decoded: readonly DecodedRecord[]): DecodedDe
     const { event, original } = each;
     const outside = bucket !== null && event.bucket !== bucket;
     if (outside || !event.key.startsWith(prefix)) ignored.push("elsewhere");
-    else if (carries === "objects") records.push(objectRecord(site, event, original));
+    else if (contents === "objects") records.push(objectRecord(site, event, original));
     else {
-      const reason = 'the message tells of an object; say carries: "objects" to take them';
+      const reason = 'the message tells of an object; say contents: "objects" to take them';
       records.push(unusable(site, event.event_key, reason, original));
     }
   }
@@ -116,7 +116,7 @@ function objectRecord(site: Site, told: ObjectEvent, original: JsonValue): WorkR
 
 function messageRecord(site: Site, envelope: MessageEnvelope): WorkRecord {
   const identity = envelopeKey(envelope.event_source, envelope.dedupe_key);
-  if (site.pipeline.source.carries === "objects") {
+  if (site.pipeline.source.contents === "objects") {
     return unusable(site, identity, "the message tells of no object", envelope);
   }
   return {

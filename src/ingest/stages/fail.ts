@@ -27,7 +27,7 @@ import {
   type DeadLetterQueue,
   deadLetterOf,
   isDeadLetterOf,
-  mayBeBareLetter,
+  mayBeBareDeadLetter,
   sendDeadLetter,
 } from "../dead-letters/dead-letter.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "../dead-letters/dossier.ts";
@@ -36,7 +36,7 @@ import { classify } from "../policy/error-class.ts";
 import { isOf } from "../policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "../policy/error-text.ts";
 import { retryDelayMs } from "../policy/retry.ts";
-import { type Hold, LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
+import { type InFlightDelivery, LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
 import { createQueueClock, type QueueClock } from "../running/queue-clock.ts";
 import { triedNote } from "../running/tried-note.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
@@ -46,7 +46,7 @@ import { logFieldsOf } from "../telemetry/record-log-fields.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
 import type { Claim } from "./claim.ts";
 import type { WorkRecord } from "./decode.ts";
-import { NOT_RUN, type Outcome } from "./outcome.ts";
+import { NOT_RUN, type RecordOutcome } from "./outcome.ts";
 
 /** How long a record that was given up on waits in its own queue before it is looked at again. */
 export const HALT_MS: DurationMs = minutes(15);
@@ -61,15 +61,25 @@ export interface StageFailure {
 
 export interface FailStage {
   /** The attempt failed with `error`. */
-  fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: Hold): Promise<Outcome>;
+  fail(
+    record: WorkRecord,
+    claim: Claim,
+    failure: StageFailure,
+    hold: InFlightDelivery,
+  ): Promise<RecordOutcome>;
   /** It was tried too often, and the last tries did not even live to tell why. */
-  exhausted(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome>;
+  exhausted(record: WorkRecord, claim: Claim, hold: InFlightDelivery): Promise<RecordOutcome>;
   /** The record was given up on before: its dead letter is made sure of (F2). */
-  parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome>;
+  parked(record: WorkRecord, fence: Fence, hold: InFlightDelivery): Promise<RecordOutcome>;
   /** We were told to stop before it was done: as if it had never begun. */
-  giveBack(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome>;
+  giveBack(record: WorkRecord, claim: Claim, hold: InFlightDelivery): Promise<RecordOutcome>;
   /** Something we depend on is down (F3). */
-  unavailable(record: WorkRecord, error: unknown, hold: Hold, secrets?: readonly string[]): Outcome;
+  unavailable(
+    record: WorkRecord,
+    error: unknown,
+    hold: InFlightDelivery,
+    secrets?: readonly string[],
+  ): RecordOutcome;
 }
 
 export interface FailPorts {
@@ -109,14 +119,14 @@ class LedgerFailures implements FailStage {
     this.#deadLetters = halts ? null : ports.deadLetters;
   }
 
-  exhausted(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome> {
+  exhausted(record: WorkRecord, claim: Claim, hold: InFlightDelivery): Promise<RecordOutcome> {
     const tries = claim.attempt - 1;
     const message = `${tries} attempts were begun, and the last of them never came to an end`;
     const error = new PermanentError(message, { class: "crash" });
     return this.fail(record, claim, { error, stage: "handle" }, hold);
   }
 
-  async fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: Hold) {
+  async fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: InFlightDelivery) {
     const { error, stage, secrets } = failure;
     if (isOf(error, LeaseLost)) return LOST;
     if (isOf(error, Stopping)) return this.giveBack(record, claim, hold);
@@ -138,9 +148,9 @@ class LedgerFailures implements FailStage {
   unavailable(
     record: WorkRecord,
     error: unknown,
-    hold: Hold,
+    hold: InFlightDelivery,
     secrets?: readonly string[],
-  ): Outcome {
+  ): RecordOutcome {
     const { random } = this.#ports;
     const failed = this.#read(record, hold, error, secrets);
     const { receiveCount } = hold.delivery;
@@ -149,7 +159,7 @@ class LedgerFailures implements FailStage {
     return { kind: "later", delayMs, why: "unavailable", blames: failed.verdict.blames };
   }
 
-  async giveBack(record: WorkRecord, claim: Claim, hold: Hold): Promise<Outcome> {
+  async giveBack(record: WorkRecord, claim: Claim, hold: InFlightDelivery): Promise<RecordOutcome> {
     try {
       await this.#release(record, claim);
       return NOT_RUN;
@@ -158,7 +168,7 @@ class LedgerFailures implements FailStage {
     }
   }
 
-  async parked(record: WorkRecord, fence: Fence, hold: Hold): Promise<Outcome> {
+  async parked(record: WorkRecord, fence: Fence, hold: InFlightDelivery): Promise<RecordOutcome> {
     this.#queueClock.saw(hold);
     try {
       if (isDeadLetterOf(hold.delivery, record.key, fence)) {
@@ -170,7 +180,7 @@ class LedgerFailures implements FailStage {
       const dossier = decodeDossier(note.body);
       // A letter of an older failure is not the one that this failure asks for.
       const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
-      if (sent && mayBeBareLetter(hold.delivery, dossier)) {
+      if (sent && mayBeBareDeadLetter(hold.delivery, dossier)) {
         await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
         return NOT_RUN;
       }
@@ -183,7 +193,12 @@ class LedgerFailures implements FailStage {
   }
 
   /** Writes the failure down and sends the delivery back for a while (F1). */
-  async #retry(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
+  async #retry(
+    record: WorkRecord,
+    claim: Claim,
+    failed: Failed,
+    hold: InFlightDelivery,
+  ): Promise<RecordOutcome> {
     const { clock, ledger, random, telemetry } = this.#ports;
     const { scope, pipeline } = this.#options;
     const attempt = this.#attemptOf(record, claim, failed, hold);
@@ -202,7 +217,12 @@ class LedgerFailures implements FailStage {
   }
 
   /** Gives the record up: dossier and state in one write, then the dead letter (F2). */
-  async #park(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold): Promise<Outcome> {
+  async #park(
+    record: WorkRecord,
+    claim: Claim,
+    failed: Failed,
+    hold: InFlightDelivery,
+  ): Promise<RecordOutcome> {
     const { clock, ledger, telemetry } = this.#ports;
     const { scope, queue } = this.#options;
     const dossier = await makeDossier(this.#ports, this.#options, { record, claim, failed, hold });
@@ -229,8 +249,8 @@ class LedgerFailures implements FailStage {
     record: WorkRecord,
     { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs },
     fence: Fence,
-    hold: Hold,
-  ): Promise<Outcome> {
+    hold: InFlightDelivery,
+  ): Promise<RecordOutcome> {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
@@ -252,7 +272,7 @@ class LedgerFailures implements FailStage {
     if (fence !== null) await this.#ports.ledger.release(this.#options.scope, [{ key, fence }]);
   }
 
-  #attemptOf(record: WorkRecord, claim: Claim, failed: Failed, hold: Hold) {
+  #attemptOf(record: WorkRecord, claim: Claim, failed: Failed, hold: InFlightDelivery) {
     const { errorClass } = failed.verdict;
     const { fingerprint, message } = failed;
     return {
@@ -267,7 +287,7 @@ class LedgerFailures implements FailStage {
   /** The error in words that may be shown to anybody. */
   #read(
     record: WorkRecord,
-    { delivery: { groupId } }: Hold,
+    { delivery: { groupId } }: InFlightDelivery,
     error: unknown,
     quoted: readonly string[] = [],
   ): Failed {
@@ -285,12 +305,18 @@ class LedgerFailures implements FailStage {
     };
   }
 
-  #logFields(record: WorkRecord, { secrets }: Failed, hold: Hold): LogFields {
+  #logFields(record: WorkRecord, { secrets }: Failed, hold: InFlightDelivery): LogFields {
     const { masked } = this.#ports;
     return logFieldsOf(record, hold, this.#options.runId, { masked, secrets });
   }
 
-  #warn(message: string, record: WorkRecord, failed: Failed, delayMs: number, hold: Hold): void {
+  #warn(
+    message: string,
+    record: WorkRecord,
+    failed: Failed,
+    delayMs: number,
+    hold: InFlightDelivery,
+  ): void {
     this.#ports.telemetry.log("warn", message, {
       ...this.#logFields(record, failed, hold),
       error_class: failed.verdict.errorClass,
@@ -303,6 +329,6 @@ function laterOf(now: EpochMs, former: EpochMs | undefined): EpochMs {
   return former !== undefined && former > now ? former : now;
 }
 
-const LOST: Outcome = { kind: "lost" };
+const LOST: RecordOutcome = { kind: "lost" };
 
-const HALTED: Outcome = { kind: "later", delayMs: HALT_MS, why: "halted", blames: "record" };
+const HALTED: RecordOutcome = { kind: "later", delayMs: HALT_MS, why: "halted", blames: "record" };

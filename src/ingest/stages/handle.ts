@@ -14,8 +14,8 @@ import type { Effect, SinkRow } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { isOf } from "../policy/error-facts.ts";
 import type { Lane } from "../policy/watermark.ts";
-import { type Hold, LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
-import type { Arrival, Pipeline } from "../spec/define-pipeline.ts";
+import { type InFlightDelivery, LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
+import type { HandlerEvent, Pipeline } from "../spec/define-pipeline.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
 import type { HandlerContext } from "../spec/pipeline-spec.ts";
 import { logFieldsOf } from "../telemetry/record-log-fields.ts";
@@ -25,7 +25,12 @@ import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import { createOpenReads } from "./open-reads.ts";
-import { type ArrivalPorts, messageArrival, ObjectGone, objectArrival } from "./read-event.ts";
+import {
+  type EventReaderPorts,
+  ObjectGone,
+  readMessageEvent,
+  readObjectEvent,
+} from "./read-event.ts";
 
 export type Handled =
   | {
@@ -53,11 +58,11 @@ export const EFFECTS_MAX = 100_000;
 const SECRETS_MAX = 1_000;
 
 export interface HandleStage {
-  handle(record: WorkRecord, claim: Claim, lane: Lane, hold: Hold): Promise<Handled>;
+  handle(record: WorkRecord, claim: Claim, lane: Lane, hold: InFlightDelivery): Promise<Handled>;
 }
 
 export function createHandleStage(
-  ports: ArrivalPorts & {
+  ports: EventReaderPorts & {
     readonly telemetry: Telemetry;
     readonly deadlines: Deadlines;
     readonly mask: Mask;
@@ -131,15 +136,21 @@ function scrubbed(
 async function callHandler(
   pipeline: Pipeline,
   { content }: WorkRecord,
-  ports: ArrivalPorts & { readonly onRead: (content: JsonValue) => void },
+  ports: EventReaderPorts & { readonly onRead: (content: JsonValue) => void },
   context: HandlerContext,
 ): Promise<void> {
   if (content.kind === "unusable") {
     throw new PermanentError(content.reason, { class: "undecodable" });
   }
-  let arrival: Arrival;
+  let arrival: HandlerEvent;
   if (content.kind === "message") {
-    arrival = await messageArrival(pipeline, content.envelope, ports, context.signal, ports.onRead);
+    arrival = await readMessageEvent(
+      pipeline,
+      content.envelope,
+      ports,
+      context.signal,
+      ports.onRead,
+    );
   } else {
     const toTables = typeof pipeline.sink === "object" && pipeline.sink !== null;
     const hasBytes = content.event.kind === "created" || content.event.kind === "restored";
@@ -152,11 +163,11 @@ async function callHandler(
 async function handleObject(
   pipeline: Pipeline,
   event: ObjectEvent,
-  ports: ArrivalPorts & { readonly onRead: (content: JsonValue) => void },
+  ports: EventReaderPorts & { readonly onRead: (content: JsonValue) => void },
   context: HandlerContext,
 ): Promise<void> {
   const reads = createOpenReads();
-  const arrival = objectArrival(pipeline, event, ports, context.signal, ports.onRead);
+  const arrival = readObjectEvent(pipeline, event, ports, context.signal, ports.onRead);
   let left = 0;
   try {
     await pipeline.handler(reads.watch(arrival), context);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ObjectArrival } from "../spec/pipeline-spec.ts";
+import type { ObjectInput } from "../spec/pipeline-spec.ts";
 import { createOpenReads } from "./open-reads.ts";
 
 /** An arrival of two chunks, of which the second comes when it is told to. */
@@ -10,7 +10,7 @@ function slowArrival() {
     yield await second.promise;
   }
   const arrival = { bytes, rows: bytes, text: () => second.promise };
-  return { second, arrival: arrival as unknown as ObjectArrival<unknown> };
+  return { second, arrival: arrival as unknown as ObjectInput<unknown> };
 }
 
 test("what was read, or left off between two reads, is not open", async () => {

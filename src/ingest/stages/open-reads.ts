@@ -7,11 +7,11 @@
 //   N3. Whoever closes a stream, by leaving its loop for one, asks for no more, although a read
 //       ahead may be under way.
 
-import type { ObjectArrival } from "../spec/pipeline-spec.ts";
+import type { ObjectInput } from "../spec/pipeline-spec.ts";
 
 export interface OpenReads {
   /** The same arrival, whose reads are counted. */
-  watch(arrival: ObjectArrival<unknown>): ObjectArrival<unknown>;
+  watch(arrival: ObjectInput<unknown>): ObjectInput<unknown>;
   /** The handler has ended: how many reads it left waiting (N1, N2). */
   end(): number;
 }

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { durationMs } from "../../core/units.ts";
-import { NOT_RUN, type Outcome, settlementOf } from "./outcome.ts";
+import { NOT_RUN, type RecordOutcome, settlementOf } from "./outcome.ts";
 
-const done: Outcome = { kind: "done", how: "committed" };
-const later = (ms: number): Outcome => ({
+const done: RecordOutcome = { kind: "done", how: "committed" };
+const later = (ms: number): RecordOutcome => ({
   kind: "later",
   delayMs: durationMs(ms),
   why: "retry",
@@ -13,7 +13,7 @@ const later = (ms: number): Outcome => ({
 
 const anyOutcome = fc.oneof(
   fc.constant(done),
-  fc.constant<Outcome>({ kind: "lost" }),
+  fc.constant<RecordOutcome>({ kind: "lost" }),
   fc.constant(NOT_RUN),
   fc.nat(10_000).map(later),
 );

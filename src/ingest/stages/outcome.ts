@@ -8,7 +8,7 @@ import { type DurationMs, durationMs } from "../../core/units.ts";
 import type { Blame } from "../policy/error-table.ts";
 import type { Settlement } from "./settle.ts";
 
-export type Outcome =
+export type RecordOutcome =
   | {
       readonly kind: "done";
       readonly how:
@@ -30,14 +30,14 @@ export type Outcome =
   | { readonly kind: "lost" };
 
 /** Handed back without having begun: whoever asks next may have it at once. */
-export const NOT_RUN: Outcome = {
+export const NOT_RUN: RecordOutcome = {
   kind: "later",
   delayMs: durationMs(0),
   why: "not-run",
   blames: "record",
 };
 
-export function settlementOf(outcomes: readonly Outcome[]): Settlement {
+export function settlementOf(outcomes: readonly RecordOutcome[]): Settlement {
   let delayMs: DurationMs | null = null;
   let begun = true;
   for (const outcome of outcomes) {

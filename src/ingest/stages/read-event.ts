@@ -16,9 +16,9 @@ import type { ObjectPin, ObjectSource } from "../../ports/object-source.ts";
 import type { ByteSource, RowReader } from "../../ports/rows.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
-import type { MessageArrival, ObjectArrival, SchemaIssue } from "../spec/pipeline-spec.ts";
+import type { MessageInput, ObjectInput, SchemaIssue } from "../spec/pipeline-spec.ts";
 
-export interface ArrivalPorts {
+export interface EventReaderPorts {
   readonly objects: ObjectSource | null;
   readonly rows: RowReader | null;
 }
@@ -38,13 +38,13 @@ export class ObjectGone extends Error {
   }
 }
 
-export function objectArrival(
+export function readObjectEvent(
   pipeline: Pipeline,
   event: ObjectEvent,
-  ports: ArrivalPorts,
+  ports: EventReaderPorts,
   signal: AbortSignal,
   onRead: (content: JsonValue) => void = () => undefined,
-): ObjectArrival<unknown> {
+): ObjectInput<unknown> {
   const { bucket, key, version_id: versionId, etag } = event;
   const open = () => openObject(ports.objects, { bucket, key, versionId, etag }, signal);
   return {
@@ -69,13 +69,13 @@ export function objectArrival(
   };
 }
 
-export async function messageArrival(
+export async function readMessageEvent(
   pipeline: Pipeline,
   envelope: MessageEnvelope,
-  ports: ArrivalPorts,
+  ports: EventReaderPorts,
   signal: AbortSignal,
   onRead: (content: JsonValue) => void = () => undefined,
-): Promise<MessageArrival<unknown>> {
+): Promise<MessageInput<unknown>> {
   const whole = await withPayload(envelope, ports, signal);
   onRead(whole);
   const { schema } = pipeline;
@@ -87,7 +87,7 @@ export async function messageArrival(
 /** The envelope with the payload itself, where a claim check stood for it. */
 async function withPayload(
   envelope: MessageEnvelope,
-  ports: ArrivalPorts,
+  ports: EventReaderPorts,
   signal: AbortSignal,
 ): Promise<MessageEnvelope> {
   const check = readClaimCheck(envelope.payload);

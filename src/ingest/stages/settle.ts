@@ -13,9 +13,9 @@ import { reasonOf } from "../../core/errors.ts";
 import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../../core/limits.ts";
 import { type DurationMs, durationMs, type EpochMs, msBetween } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Delivery, QueueReceiver, SettleOutcome } from "../../ports/queue-receiver.ts";
+import type { Delivery, QueueReceiver, SettlementResult } from "../../ports/queue-receiver.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
-import { CONSUMER_METRICS as METRICS, type Stage } from "../telemetry/metrics.ts";
+import { CONSUMER_METRICS as METRICS, type StageName } from "../telemetry/metrics.ts";
 
 /** What becomes of a delivery. */
 export type Settlement =
@@ -28,7 +28,7 @@ export type Settlement =
 const LINGER_MS: DurationMs = durationMs(50);
 const TRIES_MAX = 4;
 const RETRY_MS: DurationMs = durationMs(100);
-const STAGE: { readonly stage: Stage } = { stage: "settle" };
+const STAGE: { readonly stage: StageName } = { stage: "settle" };
 
 type Change = { readonly receipt: string; readonly visibilityMs: DurationMs };
 
@@ -64,7 +64,7 @@ export function createSettler(ports: SettlerPorts, onTold: () => void): Settler 
   /** Asks for all, then for those that failed, until none is left or it was tried often enough. */
   async function tryAll<T>(
     items: readonly T[],
-    ask: (items: readonly T[]) => Promise<readonly SettleOutcome[]>,
+    ask: (items: readonly T[]) => Promise<readonly SettlementResult[]>,
     action: string,
   ): Promise<void> {
     const askedAt = clock.now();

@@ -13,7 +13,7 @@ import {
   stepBreaker,
 } from "../policy/breaker.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
-import type { Outcome } from "./outcome.ts";
+import type { RecordOutcome } from "./outcome.ts";
 
 export interface SinkBreaker {
   kind(): BreakerState["kind"];
@@ -23,7 +23,7 @@ export interface SinkBreaker {
   asked(): void;
   /** A delivery was settled, or a receive brought nothing. */
   ended(): void;
-  heard(outcome: Outcome): void;
+  heard(outcome: RecordOutcome): void;
 }
 
 export function createSinkBreaker(

@@ -19,7 +19,7 @@ export const STAGES = [
   /** From the receipt of a delivery until it is settled. */
   "total",
 ] as const;
-export type Stage = (typeof STAGES)[number];
+export type StageName = (typeof STAGES)[number];
 
 /** From a commit in memory to the fifteen minutes that a handler may take. */
 const LATENCY_BUCKETS = [
@@ -52,25 +52,25 @@ export const CONSUMER_METRICS = {
     labels: ["queue"],
   },
   stale: {
-    name: "messages_stale_total",
+    name: "tidegate_messages_stale_total",
     kind: "counter",
     help: "Records that told of an older state than the committed one, and so were not handled.",
     labels: ["queue"],
   },
   ignored: {
-    name: "records_ignored_total",
+    name: "tidegate_records_ignored_total",
     kind: "counter",
     help: "Records acknowledged unhandled: S3's test event, or an object of elsewhere.",
     labels: ["queue", "reason"],
   },
   committed: {
-    name: "messages_committed_total",
+    name: "tidegate_messages_committed_total",
     kind: "counter",
     help: "Records whose effects were committed.",
     labels: ["queue"],
   },
   released: {
-    name: "messages_released_total",
+    name: "tidegate_messages_returned_total",
     kind: "counter",
     help: "Deliveries put back without a failure of their own: busy, draining or out of turn.",
     labels: ["queue"],
@@ -89,7 +89,7 @@ export const CONSUMER_METRICS = {
     labels: ["reason"],
   },
   deadLetters: {
-    name: "dead_letters_total",
+    name: "tidegate_dead_letters_total",
     kind: "counter",
     help: "Records given up on and written to the dead-letter queue, by class of error.",
     labels: ["queue", "class"],
@@ -107,43 +107,43 @@ export const CONSUMER_METRICS = {
     labels: ["stream"],
   },
   late: {
-    name: "late_events_total",
+    name: "tidegate_late_events_total",
     kind: "counter",
     help: "Records whose event time lay before the watermark when they came.",
     labels: ["stream"],
   },
   future: {
-    name: "future_events_total",
+    name: "tidegate_future_events_total",
     kind: "counter",
     help: "Records whose event time lay more than five minutes ahead; they move no watermark.",
     labels: ["stream"],
   },
   oldestUnsettled: {
-    name: "oldest_unsettled_event_seconds",
+    name: "tidegate_oldest_unsettled_event_seconds",
     kind: "gauge",
     help: "Age of the oldest event that was received or retried and is not settled; 0 if none.",
     labels: ["queue"],
   },
   leasesLost: {
-    name: "leases_lost_total",
+    name: "tidegate_leases_lost_total",
     kind: "counter",
     help: "Leases that ended before the work did; what was done under them was not committed.",
     labels: ["queue"],
   },
   breakerOpen: {
-    name: "sink_breaker_open",
+    name: "tidegate_sink_breaker_open",
     kind: "gauge",
     help: "1 while nothing is received because the sink is down, else 0.",
     labels: ["queue"],
   },
   inFlight: {
-    name: "records_in_flight",
+    name: "tidegate_records_in_flight",
     kind: "gauge",
     help: "Records received and not settled by this process.",
     labels: ["queue"],
   },
   sqsRequests: {
-    name: "sqs_requests_total",
+    name: "tidegate_sqs_requests_total",
     kind: "counter",
     help: "Requests made to SQS, by action.",
     labels: ["action"],

@@ -1,7 +1,7 @@
 // Outcome counts: how often each thing happened since the consumer started.
 
 import { unreachable } from "../../core/assert.ts";
-import type { Outcome } from "../stages/outcome.ts";
+import type { RecordOutcome } from "../stages/outcome.ts";
 
 export interface Counts {
   received: number;
@@ -31,7 +31,7 @@ export const NO_COUNTS: Readonly<Counts> = {
   lost: 0,
 };
 
-export function countOutcome(counts: Counts, outcome: Outcome): void {
+export function countOutcome(counts: Counts, outcome: RecordOutcome): void {
   if (outcome.kind === "done") counts[NAMES[outcome.how]] += 1;
   else if (outcome.kind === "lost") counts.lost += 1;
   else if (outcome.kind === "later") counts[outcome.why === "retry" ? "retried" : "released"] += 1;
@@ -46,4 +46,4 @@ const NAMES = {
   stale: "stale",
   dropped: "dropped",
   "dead-lettered": "deadLettered",
-} as const satisfies Record<Extract<Outcome, { kind: "done" }>["how"], keyof Counts>;
+} as const satisfies Record<Extract<RecordOutcome, { kind: "done" }>["how"], keyof Counts>;

@@ -3,7 +3,7 @@
 //       may see. The idempotency key, a digest, names the event all the same.
 
 import type { LogFields } from "../../ports/telemetry.ts";
-import type { Hold } from "../running/in-flight-delivery.ts";
+import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import type { RecordMask } from "./record-mask.ts";
 
@@ -15,7 +15,7 @@ export interface LogMask {
 
 export function logFieldsOf(
   record: WorkRecord,
-  hold: Hold,
+  hold: InFlightDelivery,
   runId: string,
   { masked, secrets = masked.secretsOf(record) }: LogMask,
 ): LogFields {

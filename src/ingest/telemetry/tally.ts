@@ -17,11 +17,11 @@ import {
 } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Labels, Span, Telemetry } from "../../ports/telemetry.ts";
-import type { Hold } from "../running/in-flight-delivery.ts";
+import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { WorkRecord } from "../stages/decode.ts";
-import type { Outcome } from "../stages/outcome.ts";
+import type { RecordOutcome } from "../stages/outcome.ts";
 import type { Settlement } from "../stages/settle.ts";
-import { MESSAGING_SYSTEM, CONSUMER_METRICS as METRICS, type Stage } from "./metrics.ts";
+import { MESSAGING_SYSTEM, CONSUMER_METRICS as METRICS, type StageName } from "./metrics.ts";
 import { type Counts, countOutcome, NO_COUNTS } from "./outcome-counts.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
 import type { RecordMask } from "./record-mask.ts";
@@ -30,18 +30,18 @@ export interface Tally {
   readonly counts: Readonly<Counts>;
   /** When the oldest event was sent that is not settled, as far as this consumer knows (Y2). */
   oldestUnsettledAt(): EpochMs | null;
-  received(hold: Hold): void;
-  decoded(hold: Hold, ignored: readonly string[]): void;
+  received(hold: InFlightDelivery): void;
+  decoded(hold: InFlightDelivery, ignored: readonly string[]): void;
   /** Begins the span of a record at work. */
-  begin(record: WorkRecord, hold: Hold): Span;
+  begin(record: WorkRecord, hold: InFlightDelivery): Span;
   /** Settling takes place after the delivery has left our hands, and is measured there. */
   stage(stage: OwnStage, since: EpochMs): void;
-  outcome(record: WorkRecord, outcome: Outcome, hold: Hold): void;
+  outcome(record: WorkRecord, outcome: RecordOutcome, hold: InFlightDelivery): void;
   /** The delivery left our hands: settled for good, or to come back. */
-  settled(hold: Hold, settlement: Settlement): void;
+  settled(hold: InFlightDelivery, settlement: Settlement): void;
 }
 
-type OwnStage = Exclude<Stage, "settle">;
+type OwnStage = Exclude<StageName, "settle">;
 
 interface Unsettled {
   readonly sentAt: EpochMs;
@@ -103,7 +103,7 @@ class QueueTally implements Tally {
     return oldest;
   }
 
-  received({ delivery }: Hold): void {
+  received({ delivery }: InFlightDelivery): void {
     const { telemetry } = this.#ports;
     this.counts.received += 1;
     telemetry.count(METRICS.received.name, 1, this.#labels);
@@ -115,7 +115,7 @@ class QueueTally implements Tally {
     if (first !== undefined) this.#unsettled.delete(first);
   }
 
-  decoded({ receivedAt, delivery }: Hold, ignored: readonly string[]): void {
+  decoded({ receivedAt, delivery }: InFlightDelivery, ignored: readonly string[]): void {
     this.counts.ignored += ignored.length;
     for (const reason of ignored) {
       this.#ports.telemetry.count(METRICS.ignored.name, 1, { ...this.#labels, reason });
@@ -136,7 +136,7 @@ class QueueTally implements Tally {
     telemetry.log("warn", message, { ...this.#labels, message_id: messageId });
   }
 
-  begin({ identity }: WorkRecord, { delivery, trace }: Hold): Span {
+  begin({ identity }: WorkRecord, { delivery, trace }: InFlightDelivery): Span {
     const { queue } = this.#options;
     return this.#ports.telemetry.span(`process ${queue}`, {
       kind: "consumer",
@@ -158,7 +158,7 @@ class QueueTally implements Tally {
     telemetry.record(METRICS.latency.name, seconds, STAGE_LABELS[name]);
   }
 
-  outcome(record: WorkRecord, outcome: Outcome, hold: Hold): void {
+  outcome(record: WorkRecord, outcome: RecordOutcome, hold: InFlightDelivery): void {
     const { clock, telemetry, masked } = this.#ports;
     countOutcome(this.counts, outcome); // Y1
     const count = (name: string) => telemetry.count(name, 1, this.#labels);
@@ -178,7 +178,7 @@ class QueueTally implements Tally {
     } else if (outcome.how === "stale") count(METRICS.stale.name);
   }
 
-  settled({ delivery, receivedAt }: Hold, settlement: Settlement): void {
+  settled({ delivery, receivedAt }: InFlightDelivery, settlement: Settlement): void {
     this.stage("total", receivedAt);
     const { messageId, sentAt } = delivery;
     if (settlement.kind === "delete") {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { integer, objectIdentifier, sequence, time, value } from "./der.ts";
+import { derInteger, objectIdentifier, sequence, time, value } from "./der.ts";
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
@@ -10,9 +10,9 @@ test("lengths take as many bytes as they need", () => {
 });
 
 test("integers are as short as can be and stay positive", () => {
-  expect(hex(integer(Uint8Array.of(0, 0, 1)))).toBe("020101");
-  expect(hex(integer(Uint8Array.of(0x80)))).toBe("02020080");
-  expect(hex(integer(Uint8Array.of(0)))).toBe("020100");
+  expect(hex(derInteger(Uint8Array.of(0, 0, 1)))).toBe("020101");
+  expect(hex(derInteger(Uint8Array.of(0x80)))).toBe("02020080");
+  expect(hex(derInteger(Uint8Array.of(0)))).toBe("020100");
 });
 
 test("object identifiers are written in base 128", () => {
@@ -25,7 +25,7 @@ test("times have two digits for the year until 2050 and four from then on", () =
 });
 
 test("a sequence holds its parts in order", () => {
-  expect(hex(sequence(integer(Uint8Array.of(1)), integer(Uint8Array.of(2))))).toBe(
+  expect(hex(sequence(derInteger(Uint8Array.of(1)), derInteger(Uint8Array.of(2))))).toBe(
     "3006020101020102",
   );
 });

@@ -31,7 +31,7 @@ export function set(...parts: Uint8Array[]): Buffer {
 }
 
 /** A positive number, given as its bytes; a leading zero keeps it positive. */
-export function integer(bytes: Uint8Array): Buffer {
+export function derInteger(bytes: Uint8Array): Buffer {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start += 1;
   const digits = bytes.subarray(start);
@@ -47,7 +47,7 @@ export function octetString(bytes: Uint8Array): Buffer {
   return value(OCTET_STRING, bytes);
 }
 
-export function boolean(flag: boolean): Buffer {
+export function derBoolean(flag: boolean): Buffer {
   return value(BOOLEAN, Uint8Array.of(flag ? 0xff : 0));
 }
 

@@ -4,9 +4,9 @@
 import { type KeyObject, sign } from "node:crypto";
 import {
   bitString,
-  boolean,
+  derBoolean,
+  derInteger,
   explicit,
-  integer,
   nothing,
   objectIdentifier,
   octetString,
@@ -43,8 +43,8 @@ export function createSelfSignedCertificate(options: CertificateOptions): string
     set(sequence(objectIdentifier(COMMON_NAME), utf8String(options.commonName))),
   );
   const statement = sequence(
-    explicit(0, integer(VERSION_3)),
-    integer(options.serial),
+    explicit(0, derInteger(VERSION_3)),
+    derInteger(options.serial),
     algorithm,
     name,
     sequence(time(options.notBefore), time(options.notAfter)),
@@ -65,5 +65,5 @@ function extensions(): Buffer {
 }
 
 function extension(id: string, content: Uint8Array): Buffer {
-  return sequence(objectIdentifier(id), boolean(true), octetString(content));
+  return sequence(objectIdentifier(id), derBoolean(true), octetString(content));
 }

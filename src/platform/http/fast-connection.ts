@@ -11,15 +11,15 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../../ports/http.ts";
-import { INTERNAL_ERROR, writePlainReply } from "./fast-reply.ts";
-import { type PlainHead, readPlainHead } from "./fast-request.ts";
+import { INTERNAL_ERROR, writeFastReply } from "./fast-reply.ts";
+import { type FastHead, readFastHead } from "./fast-request.ts";
 
 /** What a client may send before the former request is answered. */
 const AHEAD_BYTES_MAX = 64 * 1_024;
 /** Longer replies are written in pieces. */
 const PIECE_BYTES = 64 * 1_024;
 
-export interface PlainService {
+export interface FastService {
   readonly handler: HttpHandler;
   /** Whether a plain request is one of those that are answered by text. */
   readonly answersText: (head: HttpHead) => boolean;
@@ -42,28 +42,28 @@ export interface PlainService {
   /** Takes a socket whose next bytes are not plain (C2). */
   readonly handOver: (socket: Socket) => void;
   /** The connection is over, or not ours any more. */
-  readonly forget: (connection: PlainConnection) => void;
+  readonly forget: (connection: FastConnection) => void;
 }
 
 /** Before the first request, between two, within one, at work on it, until its reply is taken. */
 type Phase = "new" | "idle" | "reading" | "answering" | "replying";
 
-export class PlainConnection {
+export class FastConnection {
   place = -1;
   /** A reading of performance.now(), or Infinity (C3). */
   deadline: number;
   readonly #socket: Socket;
-  readonly #service: PlainService;
+  readonly #service: FastService;
   #phase: Phase = "new";
   /** The request that is not yet whole, while "reading". */
-  #head: PlainHead | null = null;
+  #head: FastHead | null = null;
   /** The request that is not yet answered, while "answering". */
   #exchange: PlainExchange | null = null;
   /** What has arrived of the next request. */
   #kept: Buffer[] = [];
   #keptBytes = 0;
 
-  constructor(socket: Socket, service: PlainService) {
+  constructor(socket: Socket, service: FastService) {
     this.#socket = socket;
     this.#service = service;
     this.deadline = performance.now() + service.headersMsMax;
@@ -116,7 +116,7 @@ export class PlainConnection {
 
   #begin(bytes: Buffer): void {
     const service = this.#service;
-    const head = readPlainHead(bytes, service.bodyBytesMax);
+    const head = readFastHead(bytes, service.bodyBytesMax);
     if (head === null || !service.answersText(head)) {
       this.#handOver(bytes);
     } else if (bytes.length >= head.bodyEnd) {
@@ -130,7 +130,7 @@ export class PlainConnection {
     }
   }
 
-  #start(head: PlainHead, bytes: Buffer): void {
+  #start(head: FastHead, bytes: Buffer): void {
     this.#phase = "answering";
     this.#head = null;
     if (bytes.length > head.bodyEnd) {
@@ -166,7 +166,7 @@ export class PlainConnection {
     const socket = this.#socket;
     if (reply.dropped) socket.destroy();
     if (!socket.writable) return;
-    const { text, encoding } = writePlainReply(reply, last ? null : this.#service.keepAliveMs);
+    const { text, encoding } = writeFastReply(reply, last ? null : this.#service.keepAliveMs);
     this.#exchange = null;
     this.#phase = "replying";
     if (last) this.#sendLast(text, encoding);
@@ -248,7 +248,7 @@ class PlainExchange implements HttpRequest {
   #abort: AbortController | null = null;
   #aborted = false;
 
-  constructor(head: PlainHead, body: Uint8Array, socket: Socket) {
+  constructor(head: FastHead, body: Uint8Array, socket: Socket) {
     this.method = head.method;
     this.path = head.path;
     this.query = head.query;

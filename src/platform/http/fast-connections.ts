@@ -4,10 +4,10 @@
 
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { PlainConnection, type PlainService } from "./fast-connection.ts";
+import { FastConnection, type FastService } from "./fast-connection.ts";
 import { OpenExchanges } from "./open-exchanges.ts";
 
-export interface PlainConnections {
+export interface FastConnections {
   /** Cuts off whoever is waited for too long. */
   cutSlow(now: number): void;
   /** Ends those that are idle, and tells requests under way to come to an end. */
@@ -16,16 +16,16 @@ export interface PlainConnections {
   destroy(): void;
 }
 
-export type PlainServiceOptions = Omit<PlainService, "handOver" | "forget">;
+export type FastServiceOptions = Omit<FastService, "handOver" | "forget">;
 
 /** Takes the connections of a server before the server does (L1). */
-export function takePlainConnections(
+export function createFastConnections(
   server: Server,
-  options: PlainServiceOptions,
-): PlainConnections {
-  const all = new OpenExchanges<PlainConnection>();
+  options: FastServiceOptions,
+): FastConnections {
+  const all = new OpenExchanges<FastConnection>();
   const own = server.listeners("connection") as ((socket: Socket) => void)[];
-  const service: PlainService = {
+  const service: FastService = {
     ...options,
     handOver: (socket) => {
       for (const listener of own) listener.call(server, socket);
@@ -33,7 +33,7 @@ export function takePlainConnections(
     forget: (connection) => all.delete(connection),
   };
   server.removeAllListeners("connection");
-  server.on("connection", (socket: Socket) => all.add(new PlainConnection(socket, service)));
+  server.on("connection", (socket: Socket) => all.add(new FastConnection(socket, service)));
   return {
     cutSlow(now) {
       for (const connection of all) if (now > connection.deadline) connection.expire();

@@ -13,14 +13,14 @@ export const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 /** For a handler that failed. */
 export const INTERNAL_ERROR: HttpReply = { status: 500, headers: [], body: "" };
 
-export interface PlainReply {
+export interface FastReply {
   readonly text: string;
   /** "latin1" where each character is a byte, which is cheaper to write. */
   readonly encoding: "latin1" | "utf8";
 }
 
 /** The connection ends with this reply when `keepAliveMs` is null. */
-export function writePlainReply(reply: HttpReply, keepAliveMs: number | null): PlainReply {
+export function writeFastReply(reply: HttpReply, keepAliveMs: number | null): FastReply {
   const { status, headers } = reply;
   assert(typeof reply.body === "string", "a plain request is answered by text");
   const body = BODILESS.has(status) ? "" : reply.body;

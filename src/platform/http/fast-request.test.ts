@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import { readPlainHead } from "./fast-request.ts";
+import { readFastHead } from "./fast-request.ts";
 
 const BODY_BYTES_MAX = 1_000;
 const LINE = "POST /q?a=b HTTP/1.1";
 
 function read(...lines: readonly string[]) {
-  return readPlainHead(Buffer.from(`${lines.join("\r\n")}\r\n\r\nbody`, "latin1"), BODY_BYTES_MAX);
+  return readFastHead(Buffer.from(`${lines.join("\r\n")}\r\n\r\nbody`, "latin1"), BODY_BYTES_MAX);
 }
 
 test("a plain request is read: target, headers by their small names, place of the body", () => {
   const lines = [LINE, "Host: a", "X-Amz-Target:AmazonSQS.X", "Content-Length: \t4 ", "X-None:"];
   const bytes = Buffer.from(`${lines.join("\r\n")}\r\n\r\nbody and more`);
-  const head = readPlainHead(bytes, BODY_BYTES_MAX);
+  const head = readFastHead(bytes, BODY_BYTES_MAX);
   expect(head).toMatchObject({ method: "POST", path: "/q", query: "a=b" });
   expect({ ...head?.headers }).toEqual({
     host: "a",
@@ -67,7 +67,7 @@ test.each([
 test("a head that is not whole is not plain, wherever it ends (P1)", () => {
   const bytes = Buffer.from(`${LINE}\r\nHost: a\r\nContent-Length: 4\r\n\r\n`);
   for (let end = 0; end < bytes.length; end += 1) {
-    expect(readPlainHead(bytes.subarray(0, end), BODY_BYTES_MAX)).toBe(null);
+    expect(readFastHead(bytes.subarray(0, end), BODY_BYTES_MAX)).toBe(null);
   }
-  expect(readPlainHead(bytes, BODY_BYTES_MAX)).toMatchObject({ bodyEnd: bytes.length + 4 });
+  expect(readFastHead(bytes, BODY_BYTES_MAX)).toMatchObject({ bodyEnd: bytes.length + 4 });
 });

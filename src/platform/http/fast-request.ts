@@ -24,14 +24,14 @@ const NOT_PLAIN = ["transfer-encoding", "expect", "upgrade", "proxy-connection"]
 const SPACE = 0x20;
 const TAB = 0x09;
 
-export interface PlainHead extends HttpHead {
+export interface FastHead extends HttpHead {
   /** Where the body begins and ends, counted from the first byte of the request. */
   readonly bodyStart: number;
   readonly bodyEnd: number;
 }
 
 /** Null if the head is not whole, is not plain, or tells of a body longer than `bodyBytesMax`. */
-export function readPlainHead(bytes: Buffer, bodyBytesMax: number): PlainHead | null {
+export function readFastHead(bytes: Buffer, bodyBytesMax: number): FastHead | null {
   const text = bytes.toString("latin1", 0, Math.min(bytes.length, HEAD_BYTES_MAX));
   if (!PLAIN_HEAD.test(text)) return null;
   const lineEnd = text.indexOf(LINE_END);

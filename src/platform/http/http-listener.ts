@@ -14,7 +14,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { TidegateError } from "../../core/errors.ts";
 import type { HttpHandler, HttpHead, HttpReply } from "../../ports/http.ts";
-import { type PlainConnections, takePlainConnections } from "./fast-connections.ts";
+import { createFastConnections, type FastConnections } from "./fast-connections.ts";
 import { BODILESS, INTERNAL_ERROR } from "./fast-reply.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { OpenExchanges } from "./open-exchanges.ts";
@@ -139,10 +139,10 @@ function takePlain(
   handler: HttpHandler,
   options: HttpListenerOptions,
   closing: () => boolean,
-): PlainConnections | null {
+): FastConnections | null {
   const { answersText, onError } = options;
   if (answersText === undefined) return null;
-  return takePlainConnections(server, {
+  return createFastConnections(server, {
     handler,
     answersText,
     onError,
@@ -160,7 +160,7 @@ function takePlain(
 /** Cuts off whoever keeps us waiting beyond the limits (N2). */
 function watchSlow(
   exchanges: Iterable<HttpExchange>,
-  plain: PlainConnections | null,
+  plain: FastConnections | null,
   options: HttpListenerOptions,
 ) {
   const wholeMsMax = options.requestMsMax ?? REQUEST_MS_MAX;
@@ -261,13 +261,13 @@ function listen(server: Server, port: number, host: string): Promise<number> {
 function listenError(cause: NodeJS.ErrnoException, port: number, host: string): TidegateError {
   if (cause.code === "EADDRINUSE") {
     const message = `Port ${port} on ${host} is in use by another program.`;
-    return new TidegateError("TG_PORT_TAKEN", message, { cause });
+    return new TidegateError("TG_PORT_IN_USE", message, { cause });
   }
   const message = `Cannot listen on ${host}, port ${port}: ${cause.message}.`;
   return new TidegateError("TG_CONFIG_INVALID", message, { cause });
 }
 
-function closeServer(server: Server, plain: PlainConnections | null): Promise<void> {
+function closeServer(server: Server, plain: FastConnections | null): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
     const cut = setTimeout(() => {

@@ -5,11 +5,11 @@
 //       all that follow, with the exchanges in them, for alive, and copies them around.
 
 /** Where an exchange stands in the array; -1 while it does not. */
-export interface Placed {
+export interface Indexed {
   place: number;
 }
 
-export class OpenExchanges<T extends Placed> implements Iterable<T> {
+export class OpenExchanges<T extends Indexed> implements Iterable<T> {
   readonly #all: T[] = [];
 
   add(exchange: T): void {

@@ -5,7 +5,7 @@
 //   D3. The bucket keeps versions. Without them, an object that is overwritten before its event was
 //       worked off can no longer be read as the event tells of it.
 
-import type { CloudInit, QueueInit } from "../../cloud/setup/cloud-setup.ts";
+import type { CloudSetup, QueueSetup } from "../../cloud/setup/cloud-setup.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { SQS_QUEUE_NAME_CHARACTERS_MAX } from "../../core/limits.ts";
 import { days, seconds } from "../../core/units.ts";
@@ -46,9 +46,9 @@ export function devNames({ name, source }: Pipeline): DevNames {
 }
 
 /** The set-up that a pipeline needs (D1). */
-export function devSetUp(pipeline: Pipeline): CloudInit {
+export function devSetup(pipeline: Pipeline): CloudSetup {
   const { bucket, topic, queue, deadLetterQueue } = devNames(pipeline);
-  const queues: QueueInit[] = [
+  const queues: QueueSetup[] = [
     {
       name: deadLetterQueue,
       attributes: { MessageRetentionPeriod: inSeconds(DEAD_LETTER_RETENTION_MS) },

@@ -10,7 +10,7 @@ import { readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type DurationMs, durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { makeOwnFolder } from "../open/ensure-folder.ts";
+import { ensureFolder } from "../open/ensure-folder.ts";
 
 export interface InboxOptions {
   readonly folder: string;
@@ -43,7 +43,7 @@ export function createInbox(ports: { readonly clock: Clock }, options: InboxOpti
   const troubled = new Set<string>();
   let seen = new Map<string, string>();
   let looping: Promise<void> = Promise.resolve();
-  makeOwnFolder("the watched", join(folder, DONE));
+  ensureFolder("the watched", join(folder, DONE));
 
   async function look(): Promise<readonly string[]> {
     const before = seen;

@@ -14,7 +14,7 @@ export interface ObjectTarget {
 type RequestBody = NonNullable<RequestInit["body"]>;
 
 /** Puts bytes under a key; it is durable, and its event on the way, when this resolves. */
-export function putObject(
+export function putLocalObject(
   target: ObjectTarget,
   key: string,
   body: string | Uint8Array,
@@ -26,7 +26,7 @@ export function putObject(
 export async function putFile(target: ObjectTarget, key: string, path: string): Promise<void> {
   const { size } = await stat(path);
   // An empty stream has no length of its own to send.
-  if (size === 0) return putObject(target, key, "");
+  if (size === 0) return putLocalObject(target, key, "");
   const body = Readable.toWeb(createReadStream(path, { end: size - 1 })) as RequestBody;
   return put(target, key, {
     body,

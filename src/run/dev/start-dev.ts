@@ -9,14 +9,19 @@
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../cloud/start-cloud.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { createLeaseKeeper } from "../../ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { type FilledSettings, fillSettings, type RunSettings } from "../config.ts";
-import { type RunningPipeline, runOnSite, type Site, type StartOptions } from "../run-pipeline.ts";
+import {
+  type Environment,
+  type RunningPipeline,
+  runPipeline,
+  type StartOptions,
+} from "../run-pipeline.ts";
 import { ledgerUrl, withGeneration } from "../start-pipeline.ts";
-import { type DevNames, devNames, devSetUp } from "./dev-setup.ts";
-import { putFile, putObject } from "./put-object.ts";
+import { type DevNames, devNames, devSetup } from "./dev-setup.ts";
+import { putFile, putLocalObject } from "./put-object.ts";
 
 export interface DevOptions extends StartOptions {
   /** Faults of the embedded cloud to begin with. */
@@ -43,10 +48,10 @@ export async function startDev(
   const { data, port, region } = filled;
   const running = withGeneration(pipeline, filled);
   const names = devNames(running);
-  const init = devSetUp(running);
+  const setup = devSetup(running);
   const { faults, onError } = options;
   const cloud = await startCloud({
-    ...{ data, port, init },
+    ...{ data, port, setup },
     ...(region !== undefined && { region }),
     ...(faults !== undefined && { faults }),
     ...(onError !== undefined && { onError }),
@@ -58,20 +63,20 @@ export async function startDev(
     await site.close(); // V4
     throw error;
   });
-  const started = await runOnSite(running, site, { ...filled, ledger }, options);
+  const started = await runPipeline(running, site, { ...filled, ledger }, options);
   const { endpoint } = cloud;
   const target = { endpoint, bucket: names.bucket ?? "" };
   return {
     ...started,
     endpoint,
     names,
-    put: (key, body) => putObject(target, key, body),
+    put: (key, body) => putLocalObject(target, key, body),
     putFile: (key, path) => putFile(target, key, path),
   };
 }
 
 /** A site on the embedded cloud, which is closed with it (V1). */
-function siteOn(cloud: Cloud, pipeline: Pipeline, names: DevNames): Site {
+function siteOn(cloud: Cloud, pipeline: Pipeline, names: DevNames): Environment {
   const { broker } = cloud;
   const queue = createBrokerQueue(broker, { queue: names.queue });
   const { name, generation, visibilityMs } = pipeline;
@@ -80,11 +85,11 @@ function siteOn(cloud: Cloud, pipeline: Pipeline, names: DevNames): Site {
     queue,
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
     objects: cloud.objects,
-    openKeeper(ledger, _url, telemetry) {
+    openRenewer(ledger, _url, telemetry) {
       // Whatever keeps this event loop busy keeps the embedded cloud waiting as well, so that a
       // thread could not renew anything meanwhile.
       const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
-      return createLeaseKeeper(ports, { visibilityMs, leaseMs: visibilityMs });
+      return createLeaseRenewer(ports, { visibilityMs, leaseMs: visibilityMs });
     },
     close: () => cloud.close(),
   };
@@ -99,9 +104,9 @@ async function prepare(cloud: Cloud, pipeline: Pipeline, filled: FilledSettings)
 }
 
 function explained(error: unknown, data: string): unknown {
-  if (!(error instanceof TidegateError) || error.code !== "TG_INIT_CONFLICT") return error;
+  if (!(error instanceof TidegateError) || error.code !== "TG_SETUP_CONFLICT") return error;
   const message =
     `${error.message}\nThe pipeline file has changed since ${data} was made; ` +
     "start with another --data folder, or delete that one.";
-  return new TidegateError("TG_INIT_CONFLICT", message, { cause: error }); // V3
+  return new TidegateError("TG_SETUP_CONFLICT", message, { cause: error }); // V3
 }

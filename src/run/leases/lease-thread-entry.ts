@@ -6,10 +6,10 @@ import { SQSClient } from "@aws-sdk/client-sqs";
 import { createSqsQueue } from "../../aws/sqs/sqs-queue.ts";
 import { present, unreachable } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { createLeaseKeeper } from "../../ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
 import { systemRandom } from "../../platform/system-random.ts";
 import { systemTurn } from "../../platform/system-turn.ts";
-import type { LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import { localCredentials, openLedger } from "../open/open-ledger.ts";
 import { LeaseBoard, processClock } from "./lease-board.ts";
 import type {
@@ -46,8 +46,8 @@ async function start(): Promise<void> {
   const ledger = ledgerUrl === null ? null : await openLedger(ledgerUrl, ports, { migrate: false });
   const telemetry = {
     log: (level, message, fields = {}) => tell({ kind: "log", level, message, fields }),
-  } satisfies Parameters<typeof createLeaseKeeper>[0]["telemetry"];
-  const keeper = createLeaseKeeper(
+  } satisfies Parameters<typeof createLeaseRenewer>[0]["telemetry"];
+  const keeper = createLeaseRenewer(
     { queue, ledger, scope, clock: processClock, telemetry },
     {
       visibilityMs,
@@ -72,12 +72,12 @@ async function start(): Promise<void> {
   tell({ kind: "ready" });
 }
 
-function follow(keeper: LeaseKeeper, order: LeaseOrder): void {
+function follow(keeper: LeaseRenewer, order: LeaseOrder): void {
   const { receipt } = order;
   switch (order.kind) {
     case "hold":
       slots.set(receipt, order.slot);
-      keeper.hold({ receipt, since: order.since }, (reason) => {
+      keeper.track({ receipt, since: order.since }, (reason) => {
         tell({ kind: "lost", receipt, reason });
       });
       return;
@@ -88,7 +88,7 @@ function follow(keeper: LeaseKeeper, order: LeaseOrder): void {
       keeper.detach(receipt, order.claim);
       return;
     case "drop":
-      keeper.drop(receipt);
+      keeper.release(receipt);
       slots.delete(receipt);
       return;
     default:

@@ -10,7 +10,7 @@ import { Worker } from "node:worker_threads";
 import { type ErrorCode, TidegateError } from "../../core/errors.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { endOf, type Moment, momentOf } from "../../ingest/policy/lease-term.ts";
-import type { HeldClaim, HeldLease, LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { HeldClaim, HeldLease, LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { LogFields, LogLevel, Telemetry } from "../../ports/telemetry.ts";
 import { parseLedgerUrl } from "../open/open-ledger.ts";
@@ -83,7 +83,7 @@ export async function startLeaseThread(
   ports: { readonly telemetry: Pick<Telemetry, "log"> },
   config: LeaseThreadConfig,
   entry = new URL(ENTRY, import.meta.url),
-): Promise<LeaseKeeper> {
+): Promise<LeaseRenewer> {
   if (config.ledgerUrl !== null && parseLedgerUrl(config.ledgerUrl).store === "memory") {
     const message = "a ledger in memory cannot be renewed by another thread";
     throw new TidegateError("TG_CONFIG_INVALID", message);
@@ -98,7 +98,7 @@ interface Held {
   readonly onLost: (reason: string) => void;
 }
 
-class LeaseThread implements LeaseKeeper {
+class LeaseThread implements LeaseRenewer {
   readonly ready: Promise<void>;
   readonly ended: Promise<string>;
   readonly #telemetry: Pick<Telemetry, "log">;
@@ -138,7 +138,7 @@ class LeaseThread implements LeaseKeeper {
     this.#worker.on("exit", () => this.#end("the thread that renews leases ended"));
   }
 
-  hold({ receipt, since }: HeldLease, onLost: (reason: string) => void): void {
+  track({ receipt, since }: HeldLease, onLost: (reason: string) => void): void {
     if (this.#ended !== null) {
       const reason = this.#ended;
       queueMicrotask(() => onLost(reason)); // D3
@@ -159,7 +159,7 @@ class LeaseThread implements LeaseKeeper {
     if (this.#held.has(receipt)) this.#order({ kind: "detach", receipt, claim }, "now");
   }
 
-  drop(receipt: string): void {
+  release(receipt: string): void {
     const held = this.#held.get(receipt);
     if (held === undefined) return;
     this.#forget(receipt, held);
@@ -239,7 +239,7 @@ class LeaseThread implements LeaseKeeper {
   #end(reason: string): void {
     if (this.#ended !== null) return;
     this.#ended = reason;
-    this.#started(new TidegateError("TG_LEASES_UNKEPT", reason));
+    this.#started(new TidegateError("TG_LEASE_RENEWAL_STOPPED", reason));
     if (this.#closing) return;
     this.#telemetry.log("error", `${reason}; ${this.#held.size} leases are lost`);
     for (const receipt of [...this.#held.keys()]) this.#lose(receipt, reason); // D3

@@ -5,22 +5,25 @@
 //       where there are none, as it asks for a signature and looks at no key.
 
 import { TidegateError } from "../../core/errors.ts";
-import { createLeaseKeeper } from "../../ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { RunSettings } from "../config.ts";
 import { startLeaseThread } from "../leases/lease-thread.ts";
-import type { Site } from "../run-pipeline.ts";
+import type { Environment } from "../run-pipeline.ts";
 import { localCredentials, parseLedgerUrl } from "./open-ledger.ts";
 
 const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
 
 /** What of a pipeline its site depends on. */
-export type SitePipeline = Pick<Pipeline, "name" | "generation" | "source" | "visibilityMs">;
+export type EnvironmentPipeline = Pick<Pipeline, "name" | "generation" | "source" | "visibilityMs">;
 
 /** Finds the queue, its dead-letter queue and the bucket of a pipeline. */
-export async function openAwsSite(pipeline: SitePipeline, settings: RunSettings): Promise<Site> {
+export async function openAwsEnvironment(
+  pipeline: EnvironmentPipeline,
+  settings: RunSettings,
+): Promise<Environment> {
   const wanted = settings.queue ?? pipeline.source.queue;
   if (wanted === null) {
     const message =
@@ -47,10 +50,10 @@ export async function openAwsSite(pipeline: SitePipeline, settings: RunSettings)
     const scope = { pipeline: name, generation };
     return {
       ...{ queue, deadLetters, objects, close },
-      openKeeper(ledger, ledgerUrl, telemetry) {
+      openRenewer(ledger, ledgerUrl, telemetry) {
         if (parseLedgerUrl(ledgerUrl).store === "memory") {
           const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
-          return createLeaseKeeper(ports, terms); // A thread has no way to this memory.
+          return createLeaseRenewer(ports, terms); // A thread has no way to this memory.
         }
         const config = { queue: { ...options, queueUrl }, ledgerUrl, scope, ...terms };
         return startLeaseThread({ telemetry }, config);

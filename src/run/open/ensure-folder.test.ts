@@ -6,7 +6,7 @@ import { systemClock } from "../../platform/system-clock.ts";
 import { createInbox } from "../dev/inbox.ts";
 import { writeProject } from "../new-project.ts";
 import { ledgerUrl } from "../start-pipeline.ts";
-import { makeOwnFolder } from "./ensure-folder.ts";
+import { ensureFolder } from "./ensure-folder.ts";
 
 const folder = useTemporaryFolder("own-folder");
 const file = join(folder, "file");
@@ -14,8 +14,8 @@ writeFileSync(file, "");
 
 test("a folder is made with those it lies in, and one that is there is left alone", () => {
   const deep = join(folder, "a", "b", "c");
-  makeOwnFolder("the", deep);
-  makeOwnFolder("the", deep);
+  ensureFolder("the", deep);
+  ensureFolder("the", deep);
   expect(existsSync(deep)).toBe(true);
 });
 
@@ -39,6 +39,6 @@ test.runIf(existsSync("/proc/self"))(
   "a file system that takes no folder is refused at once",
   () => {
     const told = expect.objectContaining({ code: "TG_CONFIG_INVALID" });
-    expect(() => makeOwnFolder("the", "/proc/tidegate")).toThrow(told);
+    expect(() => ensureFolder("the", "/proc/tidegate")).toThrow(told);
   },
 );

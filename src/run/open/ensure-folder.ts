@@ -5,7 +5,7 @@ import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { makeFolder } from "../../stores/sqlite/broker/make-folder.ts";
 
 /** Makes a folder; fails with TG_CONFIG_INVALID. `what` begins the sentence, as in "the ledger's". */
-export function makeOwnFolder(what: string, folder: string): void {
+export function ensureFolder(what: string, folder: string): void {
   try {
     makeFolder(folder);
   } catch (cause) {

@@ -125,11 +125,13 @@ function isPipeline(value: unknown): value is Pipeline {
 function shapeProblems(pipeline: Pipeline): string[] {
   const numbers = { ...pipeline.retry, ...pipeline } as unknown as Record<string, unknown>;
   const wanted = ["attempts", "baseMs", "capMs", "generation", "timeoutMs", "visibilityMs"];
-  const missing = [...wanted, "latenessMs"].filter((name) => typeof numbers[name] !== "number");
+  const missing = [...wanted, "allowedLatenessMs"].filter(
+    (name) => typeof numbers[name] !== "number",
+  );
   const problems = missing.map((name) => `no ${name}`);
   if (typeof pipeline.name !== "string") problems.push("no name");
   if (typeof pipeline.handler !== "function") problems.push("no handler");
-  if (typeof pipeline.source?.carries !== "string") problems.push("no source");
+  if (typeof pipeline.source?.contents !== "string") problems.push("no source");
   if (typeof pipeline.concurrency?.total !== "number") problems.push("no concurrency");
   if (!Array.isArray(pipeline.mask) || !Array.isArray(pipeline.errors)) {
     problems.push("no mask or errors");

@@ -22,7 +22,7 @@ export interface OpenLedgerOptions {
 }
 
 /** Where a ledger is, as its URL says. */
-export type LedgerPlace =
+export type LedgerLocation =
   | { readonly store: "memory" }
   | { readonly store: "sqlite"; readonly path: string }
   | { readonly store: "postgres"; readonly url: string }
@@ -47,7 +47,7 @@ function refuse(url: string, why: string): never {
 }
 
 /** Reads a ledger's URL without touching anything. */
-export function parseLedgerUrl(url: string): LedgerPlace {
+export function parseLedgerUrl(url: string): LedgerLocation {
   if (url === "memory:") return { store: "memory" };
   if (url.startsWith("sqlite:")) {
     const path = url.slice("sqlite:".length);
@@ -63,7 +63,7 @@ export function parseLedgerUrl(url: string): LedgerPlace {
   return refuse(url, "is of no known store");
 }
 
-function parseDynamo(url: string): LedgerPlace {
+function parseDynamo(url: string): LedgerLocation {
   const [table = "", query = ""] = url.slice("dynamodb://".length).split("?", 2);
   if (!TABLE_NAME.test(table)) refuse(url, "names no table");
   const params = new URLSearchParams(query);

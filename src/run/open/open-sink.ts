@@ -7,13 +7,13 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Sink } from "../../ports/sink.ts";
 import { createFunctionSink } from "../../sinks/function/function-sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../sinks/table/index.ts";
-import type { LedgerPlace } from "./open-ledger.ts";
+import type { LedgerLocation } from "./open-ledger.ts";
 
 /** The sink, ready to be written to; null where a pipeline has none. */
 export async function openSink(
   pipeline: Pipeline,
   ledger: Pick<Ledger, "sinkDialect">,
-  place: LedgerPlace,
+  place: LedgerLocation,
 ): Promise<Sink | null> {
   const sink = sinkOf(pipeline, ledger, place);
   if (sink?.mode === "idempotent" && pipeline.lease === "receipt") {
@@ -29,7 +29,7 @@ export async function openSink(
 function sinkOf(
   { sink }: Pipeline,
   { sinkDialect }: Pick<Ledger, "sinkDialect">,
-  place: LedgerPlace,
+  place: LedgerLocation,
 ): Sink | null {
   if (sink === null) return null;
   if (typeof sink === "function") return createFunctionSink(sink);

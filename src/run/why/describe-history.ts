@@ -1,10 +1,10 @@
 // Describe life: one event's life as lines of text, for `tidegate why`.
 
 import type { LogEntry } from "../../ports/record.ts";
-import type { EventLife } from "./event-history.ts";
+import type { EventHistory } from "./event-history.ts";
 
 /** From the first sight to the outcome, in the order in which it happened. */
-export function describeLife(life: EventLife, what: string): string[] {
+export function describeHistory(life: EventHistory, what: string): string[] {
   const { pipeline, generation, key, object, attempts, fence, seenAt, rememberedUntil } = life;
   const named = object === null ? what : `s3://${object.bucket}/${object.key}`;
   return [
@@ -29,7 +29,7 @@ function row(label: string, text: string): string {
   return `  ${label.padEnd(LABEL_WIDTH)}${text}`;
 }
 
-function outcomeOf({ state, heldBy, superseded, dossier, tookMs }: EventLife): string {
+function outcomeOf({ state, heldBy, superseded, dossier, tookMs }: EventHistory): string {
   switch (state) {
     case "committed": {
       const took = tookMs === null ? "" : `, in ${tookMs} ms`;
@@ -48,26 +48,26 @@ function outcomeOf({ state, heldBy, superseded, dossier, tookMs }: EventLife): s
 }
 
 /** Those that the log still has; a copy that came while another was worked on is not in it. */
-function deliveriesOf({ entries, duplicates }: EventLife): string {
+function deliveriesOf({ entries, duplicates }: EventHistory): string {
   const begun = entries.filter(({ status }) => status === "received").length;
   return `${begun} worked on, ${duplicates?.count ?? 0} known as duplicates`;
 }
 
-function laneOf({ lane, watermark }: EventLife): string {
+function laneOf({ lane, watermark }: EventHistory): string {
   return watermark === null ? `${lane}` : `${lane}, at watermark ${time(watermark)}`;
 }
 
-function effectsOf({ effects }: EventLife): string {
+function effectsOf({ effects }: EventHistory): string {
   const told = Object.entries(effects ?? {}).map(([effect, count]) => `${effect} × ${count}`);
   return told.length === 0 ? "none" : told.join(", ");
 }
 
-function duplicatesOf({ duplicates }: EventLife): string {
+function duplicatesOf({ duplicates }: EventHistory): string {
   if (duplicates === null) return "none seen";
   return `${duplicates.count} suppressed, the last at ${time(duplicates.lastAt)}`;
 }
 
-function deadLetterOf({ state, dossier }: EventLife): string[] {
+function deadLetterOf({ state, dossier }: EventHistory): string[] {
   if (dossier === null) return [];
   const { dead_letter: letter, first_failed_at, last_failed_at, fingerprint } = dossier;
   const former = state === "parked" ? "" : " (before it was redriven)";

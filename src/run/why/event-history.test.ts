@@ -6,8 +6,8 @@ import { recordKey } from "../../ledger/record-key.ts";
 import { asRecordKey, fenceOf } from "../../ledger/record-state.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
-import { describeLife } from "./describe-history.ts";
-import { findLives } from "./event-history.ts";
+import { describeHistory } from "./describe-history.ts";
+import { findHistories } from "./event-history.ts";
 
 const START = epochMs(1_700_000_000_000);
 const scope = { pipeline: "stations", generation: 0 };
@@ -74,7 +74,7 @@ async function park(): Promise<void> {
 
 test("an object that was committed is found by its URL, with lane, effects and duplicates", async () => {
   const what = "s3://stations/in/a b.csv";
-  const [life, ...others] = await findLives(ledger, { what });
+  const [life, ...others] = await findHistories(ledger, { what });
   expect(others).toEqual([]);
   expect(life).toMatchObject({
     ...scope,
@@ -88,7 +88,7 @@ test("an object that was committed is found by its URL, with lane, effects and d
     dossier: null,
   });
   const fence = life?.fence;
-  expect(life === undefined ? [] : describeLife(life, what)).toEqual([
+  expect(life === undefined ? [] : describeHistory(life, what)).toEqual([
     "s3://stations/in/a b.csv in pipeline stations, generation 0",
     `  key         ${good}`,
     "  outcome     committed, in 12 ms",
@@ -106,8 +106,8 @@ test("an object that was committed is found by its URL, with lane, effects and d
 });
 
 test("an object that was given up on is found by its dossier, with the dead letter", async () => {
-  const [life] = await findLives(ledger, { what: "in/broken.csv", bucket: "stations" });
-  const lines = life === undefined ? [] : describeLife(life, "in/broken.csv");
+  const [life] = await findHistories(ledger, { what: "in/broken.csv", bucket: "stations" });
+  const lines = life === undefined ? [] : describeHistory(life, "in/broken.csv");
   expect(lines[0]).toBe("s3://stations/in/broken.csv in pipeline stations, generation 0");
   expect(lines).toContain("  outcome     given up on: schema: row 3 breaks the schema");
   expect(lines).toContain(
@@ -126,7 +126,7 @@ test.each([
   ["another generation", { what: good, generation: 1 }, 0],
   ["an object nobody has seen", { what: "s3://stations/none" }, 0],
 ])("%s finds what there is", async (_, query, count) => {
-  expect(await findLives(ledger, query)).toHaveLength(count);
+  expect(await findHistories(ledger, query)).toHaveLength(count);
 });
 
 test("a record at work tells who has it, one that failed that it comes again", async () => {
@@ -134,8 +134,8 @@ test("a record at work tells who has it, one that failed that it comes again", a
   const lease = { owner: "w2", leaseMs: seconds(30) };
   const [claim] = await ledger.claim(scope, [{ key, receivedAt: START }], lease);
   const tell = async () => {
-    const [life] = await findLives(ledger, { what: key });
-    return life === undefined ? "" : describeLife(life, key)[2];
+    const [life] = await findHistories(ledger, { what: key });
+    return life === undefined ? "" : describeHistory(life, key)[2];
   };
   expect(await tell()).toContain("being worked on by w2 until 2023-11-14T22:13:50.000Z");
   const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);

@@ -14,7 +14,7 @@ import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Ledger, RecordView } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 
-export interface EventLife {
+export interface EventHistory {
   readonly pipeline: string;
   readonly generation: number;
   readonly key: RecordKey;
@@ -38,7 +38,7 @@ export interface EventLife {
   readonly entries: RecordView["entries"];
 }
 
-export interface LifeQuery {
+export interface HistoryQuery {
   /** `s3://bucket/key`, a key in a bucket, an idempotency key or a record key. */
   readonly what: string;
   /** Where a bare key is looked for. */
@@ -54,8 +54,8 @@ const KEY = /^k\d+:/;
 const OBJECT_URL = /^s3:\/\/([^/]+)\/(.+)$/s;
 
 /** The lives that `what` may mean, oldest first; none if the ledger knows of none. */
-export async function findLives(ledger: Ledger, query: LifeQuery): Promise<EventLife[]> {
-  const lives: EventLife[] = [];
+export async function findHistories(ledger: Ledger, query: HistoryQuery): Promise<EventHistory[]> {
+  const lives: EventHistory[] = [];
   for (const scope of await scopesOf(ledger, query)) {
     for (const key of await keysOf(ledger, scope, query)) {
       const life = await lifeOf(ledger, scope, key);
@@ -65,7 +65,7 @@ export async function findLives(ledger: Ledger, query: LifeQuery): Promise<Event
   return lives.toSorted((a, b) => a.seenAt - b.seenAt);
 }
 
-async function scopesOf(ledger: Ledger, query: LifeQuery): Promise<LedgerScope[]> {
+async function scopesOf(ledger: Ledger, query: HistoryQuery): Promise<LedgerScope[]> {
   const { pipeline, generation } = query;
   if (pipeline !== undefined) return [{ pipeline, generation: generation ?? 0 }];
   const known = await ledger.stats();
@@ -77,7 +77,7 @@ async function scopesOf(ledger: Ledger, query: LifeQuery): Promise<LedgerScope[]
 async function keysOf(
   ledger: Ledger,
   scope: LedgerScope,
-  { what, bucket: usual }: LifeQuery,
+  { what, bucket: usual }: HistoryQuery,
 ): Promise<RecordKey[]> {
   if (KEY.test(what)) return [asRecordKey(what), recordKey(scope, what)];
   const [, bucket = usual ?? null, path = what] = OBJECT_URL.exec(what) ?? [];
@@ -106,7 +106,7 @@ async function lifeOf(
   ledger: Ledger,
   scope: LedgerScope,
   key: RecordKey,
-): Promise<EventLife | null> {
+): Promise<EventHistory | null> {
   const view = await ledger.show(scope, key);
   if (view === undefined) return null;
   const [duplicates, note] = await Promise.all([

@@ -4,7 +4,7 @@
 //   a record with a dead letter may go: one that SQS moved and that came back beside the letter, or
 //   one with several records, whose letters are their own.
 
-import type { Letter } from "../dead-letter.ts";
+import type { SimDeadLetter } from "../dead-letter.ts";
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "ack-after-commit";
@@ -20,7 +20,7 @@ export const ackAfterCommit: Checker = {
     const backAt = new Map<string, number>();
     const firstSeen = new Map<string, number>();
     const newestLetter = new Map<string, number>();
-    const letters = new Map<string, Letter | null>();
+    const letters = new Map<string, SimDeadLetter | null>();
     for (const [index, event] of events.entries()) {
       switch (event.kind) {
         case "committed":

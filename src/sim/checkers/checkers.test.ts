@@ -11,15 +11,15 @@ type Told = HistoryEvent extends infer E
 const FACTS: WorldFacts = {
   fifo: true,
   halts: false,
-  carries: "messages",
+  contents: "messages",
   sink: "transactional",
   dedupWindowMs: 300_000,
   visibilityMs: 30_000,
   drops: true, // So that not every history has to tell of effects.
-  latenessMs: 60_000,
+  allowedLatenessMs: 60_000,
   hangMs: 0,
 };
-const OBJECTS: WorldFacts = { ...FACTS, fifo: false, carries: "objects" };
+const OBJECTS: WorldFacts = { ...FACTS, fifo: false, contents: "objects" };
 
 /** A history of one event a minute, all by one consumer. */
 function history(...told: Told[]): HistoryEvent[] {

@@ -8,9 +8,9 @@ const NAME = "last-writer-wins";
 export const lastWriterWins: Checker = {
   name: NAME,
   promise: "An older change of an object never overwrites what a newer one has left.",
-  check(events, { carries }) {
+  check(events, { contents }) {
     const { found, add } = findings(NAME);
-    if (carries !== "objects") return found;
+    if (contents !== "objects") return found;
     const applied = new Map<string, string>();
     for (const event of events) {
       if (event.kind === "effect" && event.accepted) {

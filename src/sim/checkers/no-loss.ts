@@ -11,7 +11,7 @@ const NAME = "no-loss";
 export const noLoss: Checker = {
   name: NAME,
   promise: "Nothing that was accepted is lost: it is committed, a dead letter, or visibly waiting.",
-  check(events, { carries }) {
+  check(events, { contents }) {
     const { found, add } = findings(NAME);
     const accepted = new Map<string, number>();
     const settled = new Set<string>();
@@ -28,7 +28,7 @@ export const noLoss: Checker = {
           settled.add(event.name);
           break;
         case "refused":
-          if (carries === "objects" && event.why === "stale") settled.add(event.name);
+          if (contents === "objects" && event.why === "stale") settled.add(event.name);
           break;
         case "purged":
         case "expired":

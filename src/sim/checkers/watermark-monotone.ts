@@ -11,7 +11,7 @@ const NAME = "watermark-monotone";
 export const watermarkMonotone: Checker = {
   name: NAME,
   promise: "The watermark that is kept never goes back, and never runs ahead of the lateness.",
-  check(events, { latenessMs }) {
+  check(events, { allowedLatenessMs }) {
     const { found, add } = findings(NAME);
     let kept = Number.NEGATIVE_INFINITY;
     let newest = Number.NEGATIVE_INFINITY;
@@ -22,8 +22,8 @@ export const watermarkMonotone: Checker = {
       if (stored < kept) {
         add(at, [], `${actor} took the watermark back by ${kept - stored} ms`);
       }
-      if (stored > newest - latenessMs) {
-        const aheadMs = stored - (newest - latenessMs);
+      if (stored > newest - allowedLatenessMs) {
+        const aheadMs = stored - (newest - allowedLatenessMs);
         add(at, [], `${actor} kept a watermark that is ${aheadMs} ms ahead of the lateness`);
       }
       kept = stored;

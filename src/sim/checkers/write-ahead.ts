@@ -10,7 +10,7 @@ const NAME = "write-ahead";
 export const writeAhead: Checker = {
   name: NAME,
   promise: "What is sent was registered before, and an effect comes after the claim it rests on.",
-  check(events, { carries }) {
+  check(events, { contents }) {
     const { found, add } = findings(NAME);
     const registered = new Set<string>();
     const claimed = new Set<string>();
@@ -19,7 +19,7 @@ export const writeAhead: Checker = {
     for (const event of events) {
       if (event.kind === "registered") registered.add(event.name);
       else if (event.kind === "claimed") claimed.add(`${event.name} ${event.fence}`);
-      else if (event.kind === "sent" && carries === "messages" && !registered.has(event.name)) {
+      else if (event.kind === "sent" && contents === "messages" && !registered.has(event.name)) {
         add(event.at, [event.name], `${event.name} was sent before it was in the outbox`);
       } else if (event.kind === "committed" && event.direct) {
         within.delete(`${event.name} ${event.fence}`);

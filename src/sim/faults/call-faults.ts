@@ -37,13 +37,13 @@ export interface FiredFault {
 
 export interface Faults {
   /** The faults of one method of one port, as one process calls it. */
-  site(actor: string, method: string): FaultSite;
+  site(actor: string, method: string): FaultPoint;
   /** Whether the fault of that name is to strike; if so it has (F3). */
   strikes(id: string, what: string): boolean;
   readonly fired: readonly FiredFault[];
 }
 
-export interface FaultSite {
+export interface FaultPoint {
   readonly label: number;
   readonly name: string;
   /** What happens to the next call, if anything. */
@@ -67,7 +67,7 @@ export interface FaultsOptions {
 export function createFaults(options: FaultsOptions): Faults {
   const { seed, rates, planned, only, clock, quietAt, onFired } = options;
   const base = mixWords(hashText("faults", seed | 0), Math.floor(seed / 0x1_0000_0000));
-  const sites = new Map<string, FaultSite>();
+  const sites = new Map<string, FaultPoint>();
   const fired: FiredFault[] = [];
 
   function fire(id: string, what: string): boolean {
@@ -93,7 +93,7 @@ export function createFaults(options: FaultsOptions): Faults {
   };
 }
 
-class CallSite implements FaultSite {
+class CallSite implements FaultPoint {
   readonly label: number;
   readonly name: string;
   word = 0;

@@ -6,7 +6,7 @@
 
 import { durationMs } from "../../core/units.ts";
 import type { HistoryEvent } from "../history.ts";
-import type { Stage } from "../services.ts";
+import type { WorldServices } from "../services.ts";
 import { hashText } from "./named-random.ts";
 
 /** How far into its handler, in leases; a slow probe takes two and a half. */
@@ -16,7 +16,7 @@ const LOOKS_PER_LEASE = 8;
 const LOOKS_MAX = 10_000;
 
 /** Waits for the handler of `name` to be under way for long enough, then hands out a copy. */
-export function overlap(stage: Stage, name: string, visibilityMs: number): void {
+export function overlap(stage: WorldServices, name: string, visibilityMs: number): void {
   const { scheduler, history, queue } = stage;
   if (queue.fifo) return; // V2
   const label = hashText("overlap");

@@ -6,7 +6,7 @@ import type { Operator } from "../hosts/operator.ts";
 import type { SimProcess } from "../hosts/process.ts";
 import type { ProducerHost } from "../hosts/producer-host.ts";
 import type { RelayHost } from "../hosts/relay-host.ts";
-import type { Stage } from "../services.ts";
+import type { WorldServices } from "../services.ts";
 import { type FaultMix, TIMELINE_FAULTS, type TimelineFaultKind } from "./fault-mix.ts";
 import { createNamedDice, hashText, type NamedDice } from "./named-random.ts";
 
@@ -39,7 +39,7 @@ export function scheduleTimeline(
   mix: FaultMix,
   quietAt: number,
   world: {
-    readonly stage: Stage;
+    readonly stage: WorldServices;
     readonly cast: Cast;
     readonly busyAtMs: (name: string) => number;
   },
@@ -88,7 +88,7 @@ function describe({ id, kind, dice }: Blow, cast: Cast): string {
   }
 }
 
-function strike({ id, kind, dice }: Blow, world: { stage: Stage; cast: Cast }): void {
+function strike({ id, kind, dice }: Blow, world: { stage: WorldServices; cast: Cast }): void {
   const { stage, cast } = world;
   const { scheduler, services } = stage;
   const consumer = consumerOf(dice, id, cast);
@@ -169,7 +169,7 @@ function senderOf(
 }
 
 /** That life of it, and no later one: whoever starts anew is not frozen. */
-function freezeFor(process: SimProcess | null, ms: number, { scheduler }: Stage): void {
+function freezeFor(process: SimProcess | null, ms: number, { scheduler }: WorldServices): void {
   process?.freeze();
   scheduler.after(ms, hashText(process?.name ?? ""), () => process?.thaw());
 }

@@ -5,13 +5,13 @@
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import type { Consumer } from "../../ingest/running/consumer.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
-import type { LeaseKeeper } from "../../ports/lease-renewer.ts";
+import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
 import { createSimObjects } from "../ports/sim-bucket.ts";
 import { createSimLedger } from "../ports/sim-ledger.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";
 import { createSimIdempotentSink, createSimTransactionalSink } from "../ports/sim-sink.ts";
-import { SCOPE, type Stage } from "../services.ts";
+import { SCOPE, type WorldServices } from "../services.ts";
 import type { Topology } from "../topology.ts";
 import type { HandlerTools, WorldParts } from "../world-parts.ts";
 import { SimProcess } from "./process.ts";
@@ -29,14 +29,14 @@ export interface ConsumerHostOptions {
 
 export class ConsumerHost {
   readonly name: string;
-  readonly #stage: Stage;
+  readonly #stage: WorldServices;
   readonly #options: ConsumerHostOptions;
   #life = 0;
   #process: SimProcess | null = null;
   #keeperProcess: SimProcess | null = null;
   #consumer: Consumer | null = null;
 
-  constructor(stage: Stage, options: ConsumerHostOptions) {
+  constructor(stage: WorldServices, options: ConsumerHostOptions) {
     this.#stage = stage;
     this.#options = options;
     this.name = options.name;
@@ -138,7 +138,7 @@ export class ConsumerHost {
         history.add(this.name, { kind: "handling", name, attempt, fence }),
     });
     const { visibilityMs } = pipeline;
-    const keeper = parts.createLeaseKeeper(
+    const keeper = parts.createLeaseRenewer(
       {
         queue: createSimQueue(ports, keeperProcess, stage.queue, work),
         ledger: createSimLedger(ports, keeperProcess, stage.ledger, ledgerOptions),
@@ -171,12 +171,12 @@ export class ConsumerHost {
 }
 
 /** A keeper on another thread: what it has to say waits until the loop listens. */
-function heardBy(process: SimProcess, keeper: LeaseKeeper): LeaseKeeper {
+function heardBy(process: SimProcess, keeper: LeaseRenewer): LeaseRenewer {
   return {
-    hold: (lease, onLost) => keeper.hold(lease, (why) => process.hear(() => onLost(why))),
+    track: (lease, onLost) => keeper.track(lease, (why) => process.hear(() => onLost(why))),
     attach: (receipt, claim, since) => keeper.attach(receipt, claim, since),
     detach: (receipt, claim) => keeper.detach(receipt, claim),
-    drop: (receipt) => keeper.drop(receipt),
+    release: (receipt) => keeper.release(receipt),
     alive: (receipt) => keeper.alive(receipt),
     close: () => keeper.close(),
   };

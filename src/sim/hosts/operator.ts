@@ -9,7 +9,7 @@ import type { PeekedMessage } from "../../broker/model/operations.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import { namesOfMessage } from "../dead-letter.ts";
-import { SCOPE, type Stage } from "../services.ts";
+import { SCOPE, type WorldServices } from "../services.ts";
 
 const NAME = "operator";
 /** More than a world has messages, so that one look sees all of a queue at one instant. */
@@ -18,10 +18,10 @@ const NOTES_MAX = 1_000;
 const PURGED_PER_CALL_MAX = 1_000;
 
 export class Operator {
-  readonly #stage: Stage;
+  readonly #stage: WorldServices;
   #busy = 0;
 
-  constructor(stage: Stage) {
+  constructor(stage: WorldServices) {
     this.#stage = stage;
   }
 
@@ -119,6 +119,6 @@ interface Page {
   readonly nextAfterSeq: number | null;
 }
 
-function namesOf({ ports }: Stage, messages: readonly PeekedMessage[]): string[] {
+function namesOf({ ports }: WorldServices, messages: readonly PeekedMessage[]): string[] {
   return messages.flatMap((message) => namesOfMessage(message, ports.names));
 }

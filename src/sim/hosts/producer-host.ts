@@ -10,9 +10,9 @@ import { hashText, mixWords } from "../faults/named-random.ts";
 import { createSimOutbox } from "../ports/sim-outbox.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";
 import { EVENT_SOURCE, identityOf } from "../record-names.ts";
-import { START_AT, type Stage } from "../services.ts";
+import { START_AT, type WorldServices } from "../services.ts";
 import type { Topology } from "../topology.ts";
-import type { Item } from "../workload.ts";
+import type { WorkloadItem } from "../workload.ts";
 import type { WorldParts } from "../world-parts.ts";
 import { SimProcess } from "./process.ts";
 
@@ -32,14 +32,14 @@ export interface ProducerHostOptions {
 
 export class ProducerHost {
   readonly name: string;
-  readonly #stage: Stage;
+  readonly #stage: WorldServices;
   readonly #options: ProducerHostOptions;
-  readonly #unconfirmed = new Map<string, Item>();
+  readonly #unconfirmed = new Map<string, WorkloadItem>();
   #life = 0;
   #process: SimProcess | null = null;
   #producer: Producer | null = null;
 
-  constructor(stage: Stage, options: ProducerHostOptions) {
+  constructor(stage: WorldServices, options: ProducerHostOptions) {
     this.#stage = stage;
     this.#options = options;
     this.name = options.name;
@@ -81,7 +81,7 @@ export class ProducerHost {
   }
 
   /** The source has an event for it. */
-  hand(item: Item): void {
+  hand(item: WorkloadItem): void {
     this.#stage.ports.names.teach(identityOf(item.name), item.name);
     this.#unconfirmed.set(item.name, item);
     const process = this.#process;
@@ -101,7 +101,7 @@ export class ProducerHost {
     scheduler.after(afterMs, hashText(this.name), () => this.start());
   }
 
-  #send(process: SimProcess, item: Item, pauseMs = SEND_AGAIN_MS): void {
+  #send(process: SimProcess, item: WorkloadItem, pauseMs = SEND_AGAIN_MS): void {
     const { name: dedupeKey, atMs, group } = item;
     const eventTime = epochMs(START_AT + atMs);
     const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload: { group } };

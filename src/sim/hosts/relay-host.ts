@@ -4,7 +4,7 @@ import { createSeededRandom } from "../../core/seeded-random.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
 import { createSimOutbox } from "../ports/sim-outbox.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";
-import type { Stage } from "../services.ts";
+import type { WorldServices } from "../services.ts";
 import type { WorldParts } from "../world-parts.ts";
 import { SimProcess } from "./process.ts";
 
@@ -13,12 +13,15 @@ const NAME = "relay";
 
 export class RelayHost {
   readonly name = NAME;
-  readonly #stage: Stage;
+  readonly #stage: WorldServices;
   readonly #options: { readonly seed: number; readonly parts: WorldParts };
   #life = 0;
   #process: SimProcess | null = null;
 
-  constructor(stage: Stage, options: { readonly seed: number; readonly parts: WorldParts }) {
+  constructor(
+    stage: WorldServices,
+    options: { readonly seed: number; readonly parts: WorldParts },
+  ) {
     this.#stage = stage;
     this.#options = options;
   }

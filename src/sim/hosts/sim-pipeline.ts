@@ -1,7 +1,7 @@
 // Sim pipeline: what consumers of a simulated world run when nobody brings a pipeline of their own.
 
 import { durationMs } from "../../core/units.ts";
-import { type Arrival, type Pipeline, pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { type HandlerEvent, type Pipeline, pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../ingest/spec/handler-errors.ts";
 import type { HandlerContext } from "../../ingest/spec/pipeline-spec.ts";
 import { BUCKET } from "../ports/sim-bucket.ts";
@@ -15,23 +15,23 @@ export function createSimPipeline(tools: HandlerTools): Pipeline {
   const queue = topology.fifo ? "work.fifo" : "work";
   return pipeline({
     name: PIPELINE_NAME,
-    source: topology.carries === "objects" ? { bucket: BUCKET, queue } : { queue },
+    source: topology.contents === "objects" ? { bucket: BUCKET, queue } : { queue },
     retry: { attempts, baseMs, capMs },
     concurrency: topology.concurrency,
     timeoutMs: topology.timeoutMs,
     visibilityMs: topology.visibilityMs,
-    latenessMs: topology.latenessMs,
+    allowedLatenessMs: topology.allowedLatenessMs,
     lease: topology.lease,
     onPoison: topology.onPoison,
     onMissing: topology.onMissing,
-    handler: ((arrival: Arrival, context: HandlerContext) =>
+    handler: ((arrival: HandlerEvent, context: HandlerContext) =>
       handle(tools, arrival, context)) as never,
   });
 }
 
 async function handle(
   tools: HandlerTools,
-  arrival: Arrival,
+  arrival: HandlerEvent,
   context: HandlerContext,
 ): Promise<void> {
   const { clock } = tools;

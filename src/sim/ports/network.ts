@@ -3,7 +3,7 @@
 //   N2. A request that is under way when its sender dies is carried out all the same.
 //   N3. An answer that was lost is told as an error, after the time a client would have waited.
 
-import type { CallFault, FaultSite } from "../faults/call-faults.ts";
+import type { CallFault, FaultPoint } from "../faults/call-faults.ts";
 import { fractionOf, mixWords } from "../faults/named-random.ts";
 import type { SimProcess } from "../hosts/process.ts";
 import type { Scheduler } from "../scheduler.ts";
@@ -22,7 +22,7 @@ export interface Service {
 }
 
 /** What a port's wrapper says of one call. */
-export interface Call<T> {
+export interface NetworkCall<T> {
   /** Carries it out. */
   readonly run: () => Promise<T>;
   /** What the caller is told when there is no answer, or a refusal. */
@@ -46,7 +46,12 @@ export class Network {
     this.#timing = timing;
   }
 
-  call<T>(process: SimProcess, service: Service, site: FaultSite, call: Call<T>): Promise<T> {
+  call<T>(
+    process: SimProcess,
+    service: Service,
+    site: FaultPoint,
+    call: NetworkCall<T>,
+  ): Promise<T> {
     if (!process.alive) return new Promise(() => {});
     const fault = site.draw();
     const { word } = site;
@@ -56,7 +61,7 @@ export class Network {
     return this.#carry(link, call.run);
   }
 
-  #faulty<T>(link: Link, service: Service, fault: CallFault, call: Call<T>): Promise<T> {
+  #faulty<T>(link: Link, service: Service, fault: CallFault, call: NetworkCall<T>): Promise<T> {
     const { process } = link;
     const slowMs = this.#slowMs(fault.word);
     switch (fault.kind) {
@@ -87,13 +92,13 @@ export class Network {
     }
   }
 
-  #refuse<T>(link: Link, service: Service, call: Call<T>): Promise<T> {
+  #refuse<T>(link: Link, service: Service, call: NetworkCall<T>): Promise<T> {
     const error = call.unavailable(`${service.name} does not answer`);
     return this.#carry(link, () => Promise.reject(error));
   }
 
   /** N2: the request goes on its way whatever becomes of its sender. */
-  #later<T>(link: Link, spanMs: number, call: Call<T>): Promise<T> {
+  #later<T>(link: Link, spanMs: number, call: NetworkCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#scheduler.after(spanMs, link.label, () => {
         this.#carry(link, call.run).then(resolve, reject);

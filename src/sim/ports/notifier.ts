@@ -5,8 +5,8 @@
 import { durationMs } from "../../core/units.ts";
 import { hashText } from "../faults/named-random.ts";
 import { SimProcess } from "../hosts/process.ts";
-import type { Stage } from "../services.ts";
-import type { Item } from "../workload.ts";
+import type { WorldServices } from "../services.ts";
+import type { WorkloadItem } from "../workload.ts";
 
 const NAME = "s3";
 const TELL_AGAIN_MS = durationMs(1_000);
@@ -19,13 +19,13 @@ interface Change {
 }
 
 export class Notifier {
-  readonly #stage: Stage;
+  readonly #stage: WorldServices;
   readonly #process: SimProcess;
   readonly #recordsMax: number;
   #gathered: Change[] = [];
   #untold = 0;
 
-  constructor(stage: Stage, options: { readonly recordsMax: number }) {
+  constructor(stage: WorldServices, options: { readonly recordsMax: number }) {
     this.#stage = stage;
     this.#recordsMax = options.recordsMax;
     this.#process = new SimProcess(NAME, stage.scheduler, () => {});
@@ -36,7 +36,7 @@ export class Notifier {
     return this.#untold;
   }
 
-  hand({ name, group: object, change }: Item): void {
+  hand({ name, group: object, change }: WorkloadItem): void {
     const { bucket, scheduler, history, ports } = this.#stage;
     const { sequencer, identity, record } = bucket.change(name, object, change, scheduler.now);
     ports.names.teach(identity, name);

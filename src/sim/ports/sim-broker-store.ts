@@ -12,7 +12,7 @@ import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { SQS_RETENTION_MS_DEFAULT } from "../../core/limits.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
-import { letterOf, namesOfMessage } from "../dead-letter.ts";
+import { namesOfMessage, simDeadLetterOf } from "../dead-letter.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
 import type { History } from "../history.ts";
 import type { Scheduler } from "../scheduler.ts";
@@ -125,7 +125,7 @@ function tellLost(change: Change, { history, names }: StoreWitness): void {
   if (change.kind !== "put-message") return;
   const { id: messageId, body, detail } = change.content;
   const { dedupId, attributes } = parseDetail(detail);
-  const letter = letterOf((name) => attributes?.[name]?.value, names);
+  const letter = simDeadLetterOf((name) => attributes?.[name]?.value, names);
   if (letter !== null) {
     history.add("broker", { kind: "dead-letter", messageId, ...letter });
     return;

@@ -20,7 +20,7 @@ interface Version {
 }
 
 /** What S3 tells of a change. */
-export interface Tidings {
+export interface BucketNotification {
   /** One entry of a notification's `Records`. */
   readonly record: object;
   /** The event key, by which the pipeline knows the record. */
@@ -39,7 +39,7 @@ export class SimBucket {
   }
 
   /** Changes an object and gives what S3 tells of it. */
-  change(name: string, key: string, change: "put" | "removed", now: number): Tidings {
+  change(name: string, key: string, change: "put" | "removed", now: number): BucketNotification {
     this.#changes += 1;
     const sequencer = (0x1000_0000 + this.#changes).toString(16).toUpperCase(); // B1
     const value = `${key}@${name}`;

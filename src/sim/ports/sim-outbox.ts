@@ -31,7 +31,7 @@ export function createSimOutbox(
     republish: (target, key, epoch, lease) =>
       call("republish", () => inner.republish(target, key, epoch, lease)),
     unsettled: (target, page) => call("unsettled", () => inner.unsettled(target, page)),
-    settle: (target, keys) => call("settle", () => inner.settle(target, keys)),
+    markDone: (target, keys) => call("settle", () => inner.markDone(target, keys)),
     find: (target, key) => call("find", () => inner.find(target, key)),
     stats: (target) => call("stats", () => inner.stats(target)),
     purge: (limit) => call("purge", () => inner.purge(limit)),

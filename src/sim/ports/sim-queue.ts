@@ -5,8 +5,13 @@
 
 import { durationMs } from "../../core/units.ts";
 import type { OutgoingMessage, SendOutcome } from "../../ports/queue.ts";
-import type { Delivery, Queue, ReceiveRequest, SettleOutcome } from "../../ports/queue-receiver.ts";
-import { letterOf } from "../dead-letter.ts";
+import type {
+  Delivery,
+  Queue,
+  ReceiveRequest,
+  SettlementResult,
+} from "../../ports/queue-receiver.ts";
+import { simDeadLetterOf } from "../dead-letter.ts";
 import { mixWords } from "../faults/named-random.ts";
 import type { SimProcess } from "../hosts/process.ts";
 import type { Service } from "./network.ts";
@@ -23,7 +28,7 @@ export type Receipts = Map<
   { readonly messageId: string; readonly names: readonly string[] }
 >;
 
-const FAILED: SettleOutcome = { kind: "failed", reason: "InternalError: try again" };
+const FAILED: SettlementResult = { kind: "failed", reason: "InternalError: try again" };
 const REFUSED: SendOutcome = {
   kind: "refused",
   code: "InternalError",
@@ -86,7 +91,7 @@ function witness(
 ) {
   function wasSent(message: OutgoingMessage, messageId: string): void {
     const { body, dedupId, groupId: group, attributes } = message;
-    const letter = letterOf((name) => attributes[name], names);
+    const letter = simDeadLetterOf((name) => attributes[name], names);
     if (role === "dead-letters" && letter !== null) {
       history.add(actor, { kind: "dead-letter", messageId, ...letter });
       return;
@@ -110,12 +115,12 @@ function witness(
         const told = names.ofBody(body);
         receipts.set(receipt, { messageId, names: told });
         const event = { names: told, messageId, receipt, receiveCount };
-        const letter = letterOf((name) => attributes[name], names);
+        const letter = simDeadLetterOf((name) => attributes[name], names);
         history.add(actor, { kind: "delivered", ...event, letter });
       }
       return deliveries;
     },
-    async remove(some: readonly string[]): Promise<readonly SettleOutcome[]> {
+    async remove(some: readonly string[]): Promise<readonly SettlementResult[]> {
       const outcomes = await inner.deleteBatch(some);
       for (const [at, outcome] of outcomes.entries()) {
         const known = receipts.get(some[at] ?? "");

@@ -32,7 +32,7 @@ export interface KeyList {
 }
 
 /** Names are checked before (B1 of core/table-spec.ts); the doubled quote is the second lock. */
-export function quoted(name: string): string {
+export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
@@ -56,11 +56,11 @@ export const SQLITE: Dialect = {
   columnTypes: SQLITE_TYPES,
   byteText: "TEXT",
   clustered: " WITHOUT ROWID",
-  replaceView: (name, create) => [`DROP VIEW ${quoted(name)}`, create],
+  replaceView: (name, create) => [`DROP VIEW ${quotedName(name)}`, create],
   // NOT IN would go through the whole list for each row that is not in it, in search of a NULL.
   absentFrom({ param, columns, alias, own }) {
-    const names = columns.map(({ name }) => quoted(name)).join(", ");
-    const named = columns.map(({ name }) => `${alias}.${quoted(name)}`).join(", ");
+    const names = columns.map(({ name }) => quotedName(name)).join(", ");
+    const named = columns.map(({ name }) => `${alias}.${quotedName(name)}`).join(", ");
     const members = columns.map(({ type }, index) => SQLITE.member(index, type)).join(", ");
     return `EXISTS (SELECT 1 FROM ${own}) AND (${named}) IN (SELECT ${names} FROM ${own}
       EXCEPT SELECT ${members} FROM ${SQLITE.elements(param)})`;
@@ -87,7 +87,7 @@ export const POSTGRES: Dialect = {
   // NOT EXISTS becomes an anti-join; NOT IN would be tried row by row once it outgrows work_mem.
   absentFrom({ param, columns, alias }) {
     const same = columns.map(
-      ({ name, type }, index) => `${alias}.${quoted(name)} = ${POSTGRES.member(index, type)}`,
+      ({ name, type }, index) => `${alias}.${quotedName(name)} = ${POSTGRES.member(index, type)}`,
     );
     return `NOT EXISTS (SELECT 1 FROM ${POSTGRES.elements(param)} WHERE ${same.join(" AND ")})`;
   },

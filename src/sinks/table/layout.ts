@@ -9,7 +9,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import type { TableSpec, TablesSpec } from "../../core/table-spec.ts";
-import { type Dialect, literal, quoted } from "./dialect.ts";
+import { type Dialect, literal, quotedName } from "./dialect.ts";
 
 /** Per table and object: the newest event that was applied. */
 export const OBJECTS_TABLE = "tidegate_sink_objects";
@@ -18,7 +18,7 @@ export function rowsTable(table: string): string {
   return `_tg_${table}`;
 }
 
-export interface FoundColumn {
+export interface ExistingColumn {
   readonly name: string;
   /** As the dialect spells it in `columnTypes`. */
   readonly type: string;
@@ -29,7 +29,7 @@ export interface FoundColumn {
 /** What a database holds under some name. */
 export interface Relation {
   readonly kind: "table" | "view" | "other";
-  readonly columns: readonly FoundColumn[];
+  readonly columns: readonly ExistingColumn[];
 }
 
 interface WantedColumn {
@@ -64,27 +64,27 @@ function createRows(dialect: Dialect, table: string, { columns, key }: TableSpec
   });
   const all = [...given, ...ownColumns(dialect)];
   const lines = all.map(
-    ({ name, type, notNull }) => `${quoted(name)} ${type}${notNull ? " NOT NULL" : ""}`,
+    ({ name, type, notNull }) => `${quotedName(name)} ${type}${notNull ? " NOT NULL" : ""}`,
   );
-  const primary = [...key, "_tg_object"].map(quoted).join(", ");
-  const rows = quoted(rowsTable(table));
+  const primary = [...key, "_tg_object"].map(quotedName).join(", ");
+  const rows = quotedName(rowsTable(table));
   return [
     `CREATE TABLE ${rows} (${lines.join(", ")}, PRIMARY KEY (${primary}))${dialect.clustered}`,
-    `CREATE INDEX ${quoted(`${rowsTable(table)}_object`)} ON ${rows} (_tg_object)`,
+    `CREATE INDEX ${quotedName(`${rowsTable(table)}_object`)} ON ${rows} (_tg_object)`,
   ];
 }
 
 /** The view of the rows that count (Y1, Y2); its columns are in the order in which they came. */
 export function createView(table: string, columns: readonly string[], key: TableSpec["key"]) {
-  const rows = quoted(rowsTable(table));
+  const rows = quotedName(rowsTable(table));
   const ranked = (alias: string, column: string, own: string) =>
     `COALESCE((SELECT r.${column} FROM ${OBJECTS_TABLE} AS r
       WHERE r.table_name = ${literal(table)} AND r.object = ${alias}._tg_object), ${alias}.${own})`;
   const rank = (alias: string) =>
     `(${ranked(alias, "event_time", "_tg_time")}, ${ranked(alias, "record_key", "_tg_key")})`;
-  const sameKey = key.map((name) => `o.${quoted(name)} = t.${quoted(name)}`).join(" AND ");
-  const shown = columns.map((name) => `t.${quoted(name)}`).join(", ");
-  return `CREATE VIEW ${quoted(table)} AS SELECT ${shown} FROM ${rows} AS t
+  const sameKey = key.map((name) => `o.${quotedName(name)} = t.${quotedName(name)}`).join(" AND ");
+  const shown = columns.map((name) => `t.${quotedName(name)}`).join(", ");
+  return `CREATE VIEW ${quotedName(table)} AS SELECT ${shown} FROM ${rows} AS t
     WHERE NOT t._tg_deleted AND NOT EXISTS (SELECT 1 FROM ${rows} AS o
       WHERE ${sameKey} AND o._tg_object <> t._tg_object AND ${rank("o")} > ${rank("t")})`;
 }
@@ -158,7 +158,7 @@ function tableSteps(dialect: Dialect, table: string, spec: TableSpec, found: Fou
   const added = given.filter((name) => !there.includes(name));
   const steps = added.map((name) => {
     const type = dialect.columnTypes[spec.columns[name] ?? "text"];
-    return `ALTER TABLE ${quoted(rowsTable(table))} ADD COLUMN ${quoted(name)} ${type}`;
+    return `ALTER TABLE ${quotedName(rowsTable(table))} ADD COLUMN ${quotedName(name)} ${type}`;
   });
   const columns = [...there, ...added];
   const shown = view?.columns.map(({ name }) => name).join();

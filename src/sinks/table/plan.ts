@@ -9,11 +9,12 @@
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { TidegateError } from "../../core/errors.ts";
+import { sequencerOrder } from "../../core/events/sequencer.ts";
 import { SINK_FENCE, type SinkWrite } from "../../core/sink-write.ts";
 import type { ColumnType, TableSinkSpec, TableSpec } from "../../core/table-spec.ts";
 import type { ColumnValue, Effect, EffectOrigin, SinkRow } from "../../ports/sink.ts";
 import type { Dialect } from "./dialect.ts";
-import { plainValue, valueProblem } from "./row-values.ts";
+import { databaseValue, valueProblem } from "./row-values.ts";
 import { registerStatement, type TableStatements, tableStatements } from "./statements.ts";
 
 /** Effects of one record. They are in memory at once, and in one transaction. */
@@ -51,7 +52,7 @@ export function createPlan(sink: TableSinkSpec, dialect: Dialect): Plan {
     const { object, key, eventTime } = origin;
     if (object === null) return ofMessage(tables, rows, origin);
     const name = `s3://${object.bucket}/${object.key}`;
-    const sequencer = plainSequencer(object.sequencer);
+    const sequencer = sequencerOrder(object.sequencer ?? "");
     const sweeps = (object.removed ? sink.onRemoved : sink.onReplaced) === "delete";
     const writes: SinkWrite[] = [
       { statement: register, params: [name, sequencer, eventTime, key, SINK_FENCE] },
@@ -84,11 +85,6 @@ function ofMessage(
     const params = [json, "", eventTime, key, SINK_FENCE] as const;
     return [{ statement: statements.ofMessage, params }];
   });
-}
-
-/** Sequencers compare as text once what AWS says to pad with is cut off instead. */
-function plainSequencer(sequencer: string | null): string {
-  return (sequencer ?? "").toUpperCase().replace(/0+$/, "");
 }
 
 function sorted(rows: PlannedRows | undefined): (readonly [string, string])[] {
@@ -156,7 +152,7 @@ function reader({ spec }: PlannedTable, row: SinkRow, place: string): ReadValue 
     if (problem !== null) refuse(`${place}: the column ${name} ${problem}`); // N4
   }
   const value: ReadValue = (column) =>
-    plainValue((Object.hasOwn(row, column) ? row[column] : null) ?? null);
+    databaseValue((Object.hasOwn(row, column) ? row[column] : null) ?? null);
   for (const name of spec.key) {
     if (value(name) === null) refuse(`${place}: the key column ${name} is missing`);
   }

@@ -11,16 +11,16 @@ import type { TablesSpec } from "../../core/table-spec.ts";
 import { type DurationMs, minutes, seconds } from "../../core/units.ts";
 import { SQL_NO_PRIVILEGE, sqlState } from "../../ledger/sql-state.ts";
 import type { BoundWrite, SinkDatabase } from "./database.ts";
-import { POSTGRES, quoted } from "./dialect.ts";
-import { type FoundColumn, layoutSteps, type Relation, rowsTable } from "./layout.ts";
-import { inTransaction } from "./postgres-transaction.ts";
+import { POSTGRES, quotedName } from "./dialect.ts";
+import { type ExistingColumn, layoutSteps, type Relation, rowsTable } from "./layout.ts";
+import { inSinkTransaction } from "./postgres-transaction.ts";
 
 const CONNECTIONS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** The connection's own probes begin after so much silence: they find a dead peer between calls. */
 const KEEP_ALIVE_MS = 10_000;
 /** How long a statement may go unanswered. */
-export const STATEMENT_MS_MAX: DurationMs = seconds(15);
+export const SINK_STATEMENT_MS_MAX: DurationMs = seconds(15);
 /** The same where tables are made, which may wait for another process or for readers of a table. */
 export const LAYOUT_MS_MAX: DurationMs = minutes(10);
 /** Another than the ledger's, which may be migrating the same database. */
@@ -30,7 +30,7 @@ const REFUSED = /^(22|23|42|54)/;
 
 export function openPostgresDatabase(
   url: string,
-  statementMsMax: DurationMs = STATEMENT_MS_MAX,
+  statementMsMax: DurationMs = SINK_STATEMENT_MS_MAX,
 ): SinkDatabase {
   const pool = new pg.Pool({
     connectionString: url,
@@ -53,7 +53,8 @@ export function openPostgresDatabase(
   };
   let closed = false;
   return {
-    prepare: (tables) => guarded(() => inTransaction(pool, (client) => makeTables(client, tables))),
+    prepare: (tables) =>
+      guarded(() => inSinkTransaction(pool, (client) => makeTables(client, tables))),
     async transact(writes: readonly BoundWrite[], signal: AbortSignal) {
       const run = async (client: pg.PoolClient) => {
         for (const { statement, params } of writes) {
@@ -62,7 +63,7 @@ export function openPostgresDatabase(
         }
         return signal.aborted ? "undo" : "seal";
       };
-      await guarded(() => inTransaction(pool, run));
+      await guarded(() => inSinkTransaction(pool, run));
       signal.throwIfAborted();
     },
     async close() {
@@ -110,7 +111,7 @@ const KINDS = new Map<unknown, Relation["kind"]>([
 async function describe(client: pg.PoolClient, name: string): Promise<Relation | null> {
   const relation = await client.query(
     "SELECT oid, relkind FROM pg_class WHERE oid = to_regclass($1)",
-    [quoted(name)],
+    [quotedName(name)],
   );
   const found = relation.rows[0];
   if (found === undefined) return null;
@@ -123,7 +124,7 @@ async function describe(client: pg.PoolClient, name: string): Promise<Relation |
     [found.oid],
   );
   // A vector of the catalogue counts from 0.
-  const columns = rows.map(({ name, type, place }): FoundColumn => {
+  const columns = rows.map(({ name, type, place }): ExistingColumn => {
     return { name, type, keyPlace: Number(place) + 1 };
   });
   return { kind: KINDS.get(found.relkind) ?? "other", columns };

@@ -16,7 +16,7 @@ type Verdict = "seal" | "undo";
 type Work = (client: PoolClient) => Promise<Verdict>;
 
 /** Failures are the driver's own. */
-export async function inTransaction(pool: Pool, work: Work): Promise<void> {
+export async function inSinkTransaction(pool: Pool, work: Work): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await tryTransaction(pool, work);

@@ -37,6 +37,6 @@ function nameOf(value: unknown): string {
 }
 
 /** A value as JSON carries it; the two zeros are one, as they are one key to every database. */
-export function plainValue(value: ColumnValue): ColumnValue {
+export function databaseValue(value: ColumnValue): ColumnValue {
   return value === 0 ? 0 : value;
 }

@@ -9,7 +9,7 @@ import type { TablesSpec } from "../../core/table-spec.ts";
 import { isCorrupt, isUnavailable, sqliteCode } from "../../ledger/sqlite-code.ts";
 import type { BoundWrite, SinkDatabase } from "./database.ts";
 import { SQLITE } from "./dialect.ts";
-import { type FoundColumn, layoutSteps, type Relation } from "./layout.ts";
+import { type ExistingColumn, layoutSteps, type Relation } from "./layout.ts";
 
 /** The wait for another process blocks the event loop, so it must stay well under any lease. */
 const BUSY_MS = 5_000;
@@ -78,7 +78,7 @@ function describe(db: DatabaseSync, name: string): Relation | null {
   const columns = db
     .prepare("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid")
     .all(name)
-    .map((row): FoundColumn => {
+    .map((row): ExistingColumn => {
       return { name: String(row.name), type: String(row.type), keyPlace: Number(row.pk) };
     });
   return { kind, columns };

@@ -9,7 +9,7 @@
 //       Equal content of a later message is written all the same, as its time must be remembered.
 
 import type { TableSpec, TablesSpec } from "../../core/table-spec.ts";
-import { type Dialect, literal, quoted } from "./dialect.ts";
+import { type Dialect, literal, quotedName } from "./dialect.ts";
 import { OBJECTS_TABLE, rowsTable } from "./layout.ts";
 
 /** Parameters of `register`, in this order. */
@@ -47,9 +47,9 @@ export interface TableStatements {
 
 /** Members of a row in JSON: the columns in the order of the spec, the hash, whether it is gone. */
 export function tableStatements(dialect: Dialect, table: string, spec: TableSpec): TableStatements {
-  const rows = quoted(rowsTable(table));
+  const rows = quotedName(rowsTable(table));
   const columns = Object.entries(spec.columns);
-  const names = columns.map(([name]) => quoted(name));
+  const names = columns.map(([name]) => quotedName(name));
   const own = ["_tg_object", "_tg_time", "_tg_key", "_tg_fence", "_tg_hash", "_tg_deleted"];
   const members = columns.map(([, type], index) => dialect.member(index, type));
   const [object, time, key, fence] = [
@@ -64,10 +64,10 @@ export function tableStatements(dialect: Dialect, table: string, spec: TableSpec
     SELECT ${[...members, object, time, key, fence, hash, deleted].join(", ")}
     FROM ${dialect.elements(dialect.param(1, "json"))} WHERE ${condition}`;
   const changing = columns.map(([name]) => name).filter((name) => !spec.key.includes(name));
-  const set = [...changing.map(quoted), ...own.slice(1)]
+  const set = [...changing.map(quotedName), ...own.slice(1)]
     .map((name) => `${name} = excluded.${name}`)
     .join(", ");
-  const update = `ON CONFLICT (${[...spec.key.map(quoted), "_tg_object"].join(", ")})
+  const update = `ON CONFLICT (${[...spec.key.map(quotedName), "_tg_object"].join(", ")})
     DO UPDATE SET ${set}`;
   const stamp = (from: string) => `(${from}._tg_time, ${from}._tg_key, ${from}._tg_fence)`;
   return {
@@ -81,7 +81,7 @@ export function tableStatements(dialect: Dialect, table: string, spec: TableSpec
 function sweepStatement(dialect: Dialect, table: string, spec: TableSpec): string {
   const columns = spec.key.map((name) => ({ name, type: spec.columns[name] ?? "text" }));
   const [object, key] = [dialect.param(2, "text"), dialect.param(3, "text")];
-  const rows = quoted(rowsTable(table));
+  const rows = quotedName(rowsTable(table));
   const own = `${rows} WHERE _tg_object = ${object}`;
   const listed = { param: dialect.param(1, "json"), columns, alias: "t", own };
   return `DELETE FROM ${rows} AS t WHERE t._tg_object = ${object}

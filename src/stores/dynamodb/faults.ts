@@ -5,7 +5,7 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { InvariantError } from "../../core/assert.ts";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
 
-export type Item = Record<string, AttributeValue>;
+export type DynamoItem = Record<string, AttributeValue>;
 
 export function nameOf(error: unknown): string {
   return (error as { name?: string } | null)?.name ?? "";
@@ -15,7 +15,7 @@ export function nameOf(error: unknown): string {
 export interface Conflict {
   /** False when nothing was learned and the item must be read again. */
   readonly known: boolean;
-  readonly item: Item | undefined;
+  readonly item: DynamoItem | undefined;
 }
 
 const UNKNOWN: Conflict = { known: false, item: undefined };
@@ -30,7 +30,7 @@ const RACES: ReadonlySet<string> = new Set([
 /** Why a transaction was cancelled, as far as one of its items knows. */
 interface Reason {
   readonly Code?: string;
-  readonly Item?: Item;
+  readonly Item?: DynamoItem;
 }
 
 /** Only the item whose condition failed comes along; of the others nothing is learned. */
@@ -42,7 +42,7 @@ function conflictOf({ Code, Item: item }: Reason): Conflict {
 export function conflictsIn(error: unknown): Conflict[] | null {
   switch (nameOf(error)) {
     case "ConditionalCheckFailedException":
-      return [{ known: true, item: (error as { Item?: Item }).Item }];
+      return [{ known: true, item: (error as { Item?: DynamoItem }).Item }];
     case "TransactionCanceledException": {
       const { CancellationReasons: reasons } = error as { CancellationReasons?: Reason[] };
       const lost = reasons?.every(({ Code = "None" }) => RACES.has(Code)) ?? false;
@@ -58,7 +58,7 @@ export function conflictsIn(error: unknown): Conflict[] | null {
 }
 
 /** The operating failure behind an error of the SDK, or the error itself if it is none. */
-export function ledgerFault(error: unknown, table: string): unknown {
+export function dynamoLedgerFault(error: unknown, table: string): unknown {
   if (nameOf(error) === "ResourceNotFoundException") {
     const message = `the table ${table} holds no ledger; run \`tidegate ledger init\` first`;
     return new TidegateError("TG_CONFIG_INVALID", message, { cause: error });
@@ -67,7 +67,7 @@ export function ledgerFault(error: unknown, table: string): unknown {
 }
 
 /** As `ledgerFault`, for an outbox, which makes its own table. */
-export function outboxFault(error: unknown, table: string): unknown {
+export function dynamoOutboxFault(error: unknown, table: string): unknown {
   return faultOf(error, `the outbox's table ${table}`, "TG_OUTBOX_UNAVAILABLE");
 }
 

@@ -13,11 +13,11 @@ import { compareScopes, noCounts } from "../../ledger/scope-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ScopeStats } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import type { Item } from "./faults.ts";
+import type { DynamoItem } from "./faults.ts";
 import { conflictsIn } from "./faults.ts";
 import { parsePk } from "./record-items.ts";
 
-export interface UpkeepParts {
+export interface DynamoUpkeepParts {
   readonly client: DynamoDBClient;
   readonly table: string;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface UpkeepParts {
 }
 
 /** Every item, as far as upkeep needs it. */
-async function* scan({ client, table }: UpkeepParts): AsyncGenerator<Item> {
+async function* scan({ client, table }: DynamoUpkeepParts): AsyncGenerator<DynamoItem> {
   const pages = paginateScan(
     { client },
     {
@@ -39,7 +39,10 @@ async function* scan({ client, table }: UpkeepParts): AsyncGenerator<Item> {
 }
 
 /** Deletes an item unless it has changed since it was read. */
-async function drop({ client, table }: UpkeepParts, { pk, by }: Item): Promise<boolean> {
+async function drop(
+  { client, table }: DynamoUpkeepParts,
+  { pk, by }: DynamoItem,
+): Promise<boolean> {
   try {
     await client.send(
       new DeleteItemCommand({
@@ -57,7 +60,7 @@ async function drop({ client, table }: UpkeepParts, { pk, by }: Item): Promise<b
   }
 }
 
-export function createUpkeep(parts: UpkeepParts) {
+export function createDynamoUpkeep(parts: DynamoUpkeepParts) {
   const { client, table, clock, guard } = parts;
   return {
     check: (): Promise<string[]> =>

@@ -20,15 +20,15 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Random } from "../../ports/random.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { ledgerFault } from "./faults.ts";
+import { dynamoLedgerFault } from "./faults.ts";
 import { inParallel } from "./in-parallel.ts";
-import { createUpkeep } from "./ledger-upkeep.ts";
-import { createNoteStore } from "./note-writes.ts";
+import { createDynamoUpkeep } from "./ledger-upkeep.ts";
+import { createDynamoNoteStore } from "./note-writes.ts";
 import { type DynamoConnection, openTable } from "./open-table.ts";
 import { fromObjectItem, fromRecordItem, objectPk, recordPk } from "./record-items.ts";
 import type { LedgerTable } from "./record-writes.ts";
 import { getItem, runRecord } from "./record-writes.ts";
-import { checkSchema, migrate } from "./schema.ts";
+import { checkSchema, migrateDynamoLedger } from "./schema.ts";
 
 export interface DynamoLedgerOptions extends DynamoConnection {
   readonly table: string;
@@ -40,7 +40,7 @@ export interface DynamoLedgerOptions extends DynamoConnection {
 /** Makes the table or, where that is not wanted, makes sure of it. */
 async function prepare(client: DynamoDBClient, options: DynamoLedgerOptions): Promise<void> {
   const { table, migrate: mayMigrate = true } = options;
-  if (mayMigrate) await migrate(client, table);
+  if (mayMigrate) await migrateDynamoLedger(client, table);
   else if (!(await checkSchema(client, table))) {
     const message = `the table ${table} holds no ledger of this version; run \`tidegate ledger init\` first`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
@@ -97,7 +97,7 @@ export async function createDynamoLedger(
   const { table, retentionMs = RETENTION_MS_DEFAULT } = options;
   checkRetention(retentionMs);
   const { client, guard, close } = await openTable(
-    { name: "ledger", faultOf: (error) => ledgerFault(error, table) },
+    { name: "ledger", faultOf: (error) => dynamoLedgerFault(error, table) },
     options,
     (opened) => prepare(opened, options),
   );
@@ -114,8 +114,8 @@ export async function createDynamoLedger(
   return {
     sinkDialect: null,
     ...ledgerCalls(run, { takesWrites: false }),
-    ...noteCalls(createNoteStore({ table: ledgerTable, clock, guard })),
-    ...createUpkeep({ client, table, clock, guard }),
+    ...noteCalls(createDynamoNoteStore({ table: ledgerTable, clock, guard })),
+    ...createDynamoUpkeep({ client, table, clock, guard }),
     show: (scope, key) =>
       guard(async () => {
         checkScope(scope);

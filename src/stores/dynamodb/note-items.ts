@@ -6,7 +6,7 @@ import { epochMs } from "../../core/units.ts";
 import type { StoredNote } from "../../ledger/notes.ts";
 import type { NoteKind } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import type { Item } from "./faults.ts";
+import type { DynamoItem } from "./faults.ts";
 import { ttlOf, writeOf } from "./record-items.ts";
 
 export interface NoteItemState {
@@ -25,7 +25,7 @@ export function notePk(scope: LedgerScope, kind: NoteKind, name: string): string
   return `n#${notePartition(scope, kind)}#${name}`;
 }
 
-export function toNoteItem(scope: LedgerScope, note: StoredNote, by: string): Item {
+export function toNoteItem(scope: LedgerScope, note: StoredNote, by: string): DynamoItem {
   const { kind, name, at, count, body, expiresAt } = note;
   return {
     pk: { S: notePk(scope, kind, name) },
@@ -40,7 +40,7 @@ export function toNoteItem(scope: LedgerScope, note: StoredNote, by: string): It
   };
 }
 
-export function fromNoteItem(kind: NoteKind, item: Item | undefined): NoteItemState {
+export function fromNoteItem(kind: NoteKind, item: DynamoItem | undefined): NoteItemState {
   if (item === undefined) return { note: null, by: null };
   const numberIn = (name: string) => Number(present(item[name]?.N, `the number ${name} of a note`));
   const note = {

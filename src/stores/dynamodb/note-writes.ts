@@ -24,7 +24,7 @@ import { liveNote, mergeNote, type StoredNote } from "../../ledger/notes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { NoteInput, NoteKind, NotePage } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { conflictsIn, type Item } from "./faults.ts";
+import { conflictsIn, type DynamoItem } from "./faults.ts";
 import { inParallel } from "./in-parallel.ts";
 import { NOTE_INDEX } from "./migrations/0002-notes.ts";
 import { fromNoteItem, notePartition, notePk, toNoteItem } from "./note-items.ts";
@@ -44,7 +44,7 @@ interface Adding {
 }
 
 async function addNote(table: LedgerTable, adding: Adding): Promise<void> {
-  let seen: Item | undefined;
+  let seen: DynamoItem | undefined;
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     try {
       await sendAddition(table, adding, seen);
@@ -63,7 +63,7 @@ async function addNote(table: LedgerTable, adding: Adding): Promise<void> {
 async function sendAddition(
   table: LedgerTable,
   adding: Adding,
-  seen: Item | undefined,
+  seen: DynamoItem | undefined,
 ): Promise<void> {
   const { scope, note, now, by } = adding;
   const { note: stored, by: former } = fromNoteItem(note.kind, seen);
@@ -135,9 +135,9 @@ function lostRaces(): TidegateError {
 async function getItems(
   { client, table }: LedgerTable,
   pks: readonly string[],
-): Promise<Map<string, Item>> {
-  const found = new Map<string, Item>();
-  let left: Item[] = pks.map((pk) => ({ pk: { S: pk } }));
+): Promise<Map<string, DynamoItem>> {
+  const found = new Map<string, DynamoItem>();
+  let left: DynamoItem[] = pks.map((pk) => ({ pk: { S: pk } }));
   // Every answer brings at least one item, or the SDK has waited and given up with an error.
   for (let tries = 0; left.length > 0 && tries < BATCH_GET_MAX; tries += 1) {
     const RequestItems = { [table]: { Keys: left, ConsistentRead: true } };
@@ -183,14 +183,14 @@ async function listNotes(
   return notes;
 }
 
-export interface NoteParts {
+export interface DynamoNoteParts {
   readonly table: LedgerTable;
   readonly clock: Clock;
   guard<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** The ledger's notes over their items. */
-export function createNoteStore({ table, clock, guard }: NoteParts): NoteStore {
+export function createDynamoNoteStore({ table, clock, guard }: DynamoNoteParts): NoteStore {
   return {
     add: (scope, notes) =>
       guard(async () => {

@@ -31,7 +31,7 @@ export interface OpenedTable extends StoreGuard {
 export const SDK_ATTEMPTS_MAX = 4;
 const CONNECT_TIMEOUT_MS = 3_000;
 /** Four of these stay short of a lease, so that it can still be renewed. */
-export const REQUEST_MS_MAX: DurationMs = seconds(3);
+export const DYNAMODB_REQUEST_MS_MAX: DurationMs = seconds(3);
 
 /** A table that `prepare` has found, or made, ready; else a failure, and nothing left open. */
 export async function openTable(
@@ -51,7 +51,7 @@ export async function openTable(
 }
 
 function createClient(connection: DynamoConnection): DynamoDBClient {
-  const { region, endpoint, credentials, requestMsMax = REQUEST_MS_MAX } = connection;
+  const { region, endpoint, credentials, requestMsMax = DYNAMODB_REQUEST_MS_MAX } = connection;
   const config: DynamoDBClientConfig = {
     maxAttempts: SDK_ATTEMPTS_MAX,
     requestHandler: {

@@ -16,7 +16,7 @@ import { utf8ByteLength } from "../../core/encoding/text.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { DYNAMODB_ITEM_BYTES_MAX } from "../../core/limits.ts";
 import type { OutboxRow } from "../../ports/outbox.ts";
-import { conflictsIn, type Item } from "./faults.ts";
+import { conflictsIn, type DynamoItem } from "./faults.ts";
 
 export interface OutboxTable {
   readonly client: DynamoDBClient;
@@ -26,7 +26,7 @@ export interface OutboxTable {
 }
 
 /** A row as it was read, with its version; both undefined where there is none. */
-export interface SeenRow {
+export interface VersionedRow {
   readonly row: OutboxRow | undefined;
   readonly version: string | undefined;
 }
@@ -46,22 +46,22 @@ const listKey = (list: List, target: string, seq: number) => ({
 
 function listOf(row: OutboxRow | undefined | null): List | null {
   if (row?.state === "pending") return "pending";
-  return row?.state === "sent" && !row.settled ? "unsettled" : null;
+  return row?.state === "sent" && !row.done ? "unsettled" : null;
 }
 
-export function fromItem(item: Item | undefined): SeenRow {
+export function fromItem(item: DynamoItem | undefined): VersionedRow {
   if (item?.row?.S === undefined) return { row: undefined, version: undefined };
   return { row: JSON.parse(item.row.S), version: item.version?.S };
 }
 
-function toItem(table: OutboxTable, target: string, row: OutboxRow): Item {
+function toItem(table: OutboxTable, target: string, row: OutboxRow): DynamoItem {
   const text = JSON.stringify(row);
   const bytesMax = DYNAMODB_ITEM_BYTES_MAX - ITEM_BYTES_SPARE;
   if (utf8ByteLength(text) > bytesMax) {
     const message = `an outbox on DynamoDB keeps rows of up to ${bytesMax} bytes: use a claim check`;
     throw new TidegateError("TG_VALUE_INVALID", message);
   }
-  const item: Item = { ...rowKey(target, row.key), row: { S: text } };
+  const item: DynamoItem = { ...rowKey(target, row.key), row: { S: text } };
   item.version = { S: table.nextWrite() };
   item.state = { S: row.state };
   if (row.expiresAt !== null) item.expires = { N: String(row.expiresAt) };
@@ -72,7 +72,7 @@ export async function readRow(
   { client, table }: OutboxTable,
   target: string,
   key: string,
-): Promise<SeenRow> {
+): Promise<VersionedRow> {
   const Key = rowKey(target, key);
   const read = new GetItemCommand({ TableName: table, Key, ConsistentRead: true });
   return fromItem((await client.send(read)).Item);
@@ -103,7 +103,7 @@ export async function readList(
 export async function replaceRow(
   table: OutboxTable,
   target: string,
-  seen: SeenRow,
+  seen: VersionedRow,
   row: OutboxRow | null,
 ): Promise<boolean> {
   const TableName = table.table;
@@ -130,7 +130,7 @@ export async function replaceRow(
 }
 
 /** The condition that a row is as it was seen (I2); if it is not, it comes with the refusal. */
-function unlessChanged({ version }: SeenRow) {
+function unlessChanged({ version }: VersionedRow) {
   const ReturnValuesOnConditionCheckFailure = "ALL_OLD" as const;
   if (version === undefined) {
     const ConditionExpression = "attribute_not_exists(pk)";

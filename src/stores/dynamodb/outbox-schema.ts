@@ -2,7 +2,7 @@
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
-import { outbox0001 } from "./migrations/0001-outbox.ts";
+import { dynamoOutbox0001 } from "./migrations/0001-outbox.ts";
 import { makeTable, type Part, readVersion, writeVersion } from "./table-version.ts";
 
 const OUTBOX: Part = {
@@ -18,6 +18,6 @@ export async function migrateOutbox(client: DynamoDBClient, table: string): Prom
     throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(table)} names no table`);
   }
   if ((await readVersion(client, table, OUTBOX)) === OUTBOX.version) return;
-  await makeTable(client, outbox0001(table));
+  await makeTable(client, dynamoOutbox0001(table));
   await writeVersion(client, table, OUTBOX);
 }

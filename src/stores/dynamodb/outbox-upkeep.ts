@@ -4,7 +4,7 @@ import { paginateScan } from "@aws-sdk/client-dynamodb";
 import { countRows } from "../../ledger/outbox-stats.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { OutboxStats } from "../../ports/outbox.ts";
-import { fromItem, type OutboxTable, replaceRow, type SeenRow } from "./outbox-items.ts";
+import { fromItem, type OutboxTable, replaceRow, type VersionedRow } from "./outbox-items.ts";
 
 export interface OutboxUpkeepParts {
   readonly outbox: OutboxTable;
@@ -15,7 +15,7 @@ export interface OutboxUpkeepParts {
 const ROW_PREFIX = "row#";
 
 async function scanRows({ client, table: TableName }: OutboxTable) {
-  const rows: { readonly target: string; readonly seen: SeenRow }[] = [];
+  const rows: { readonly target: string; readonly seen: VersionedRow }[] = [];
   for await (const { Items = [] } of paginateScan(
     { client },
     { TableName, ConsistentRead: true },

@@ -15,7 +15,7 @@ import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Outbox, OutboxLease, OutboxRow, RegisterResult } from "../../ports/outbox.ts";
 import type { Random } from "../../ports/random.ts";
-import { outboxFault } from "./faults.ts";
+import { dynamoOutboxFault } from "./faults.ts";
 import { type DynamoConnection, openTable } from "./open-table.ts";
 import { type OutboxTable, readList, readRow, replaceRow } from "./outbox-items.ts";
 import { migrateOutbox } from "./outbox-schema.ts";
@@ -41,7 +41,7 @@ export async function createDynamoOutbox(
   const { clock } = ports;
   const { table, retentionMs = RETENTION_MS_DEFAULT, ...connection } = options;
   const { client, guard, close } = await openTable(
-    { name: "outbox", faultOf: (error) => outboxFault(error, table) },
+    { name: "outbox", faultOf: (error) => dynamoOutboxFault(error, table) },
     connection,
     (opened) => migrateOutbox(opened, table),
   );
@@ -163,7 +163,7 @@ async function unsettledRows(
     const page = await readList(table, "unsettled", target, { afterSeq, limit: PAGE_ROWS });
     const seen = await Promise.all(page.map(({ key }) => readRow(table, target, key)));
     for (const { row } of seen) {
-      const due = row?.state === "sent" && !row.settled && (row.sentAt ?? 0) <= wanted.sentBefore;
+      const due = row?.state === "sent" && !row.done && (row.sentAt ?? 0) <= wanted.sentBefore;
       if (row !== undefined && due) found.push(row);
       if (found.length >= wanted.limit) return found;
     }

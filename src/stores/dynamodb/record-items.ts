@@ -17,7 +17,7 @@ import type {
   RecordState,
   StoredRecord,
 } from "../../ports/record.ts";
-import type { Item } from "./faults.ts";
+import type { DynamoItem } from "./faults.ts";
 
 export interface RecordItemState {
   readonly record: RecordState;
@@ -58,9 +58,14 @@ export function ttlOf(expiresAt: number): AttributeValue {
   return number(Math.ceil(expiresAt / 1_000));
 }
 
-export function toRecordItem(pk: string, record: StoredRecord, log: string, by: string): Item {
+export function toRecordItem(
+  pk: string,
+  record: StoredRecord,
+  log: string,
+  by: string,
+): DynamoItem {
   const row = toColumns(record);
-  const item: Item = {
+  const item: DynamoItem = {
     pk: text(pk),
     by: text(by),
     st: text(row.state),
@@ -80,14 +85,14 @@ export function toRecordItem(pk: string, record: StoredRecord, log: string, by: 
 }
 
 /** The name of the write that made an item (I1). */
-export function writeOf(item: Item): string {
+export function writeOf(item: DynamoItem): string {
   return present(item.by?.S, "the write of an item");
 }
 
-const numberIn = (item: Item, name: string): number =>
+const numberIn = (item: DynamoItem, name: string): number =>
   Number(present(item[name]?.N, `the number ${name} of an item`));
 
-export function fromRecordItem(item: Item | undefined): RecordItemState {
+export function fromRecordItem(item: DynamoItem | undefined): RecordItemState {
   if (item === undefined) return { record: ABSENT, log: "", by: null };
   const record = fromColumns({
     state: present(item.st?.S, "the state of a record"),
@@ -105,7 +110,7 @@ export function fromRecordItem(item: Item | undefined): RecordItemState {
   return { record, log, by: writeOf(item) };
 }
 
-export function toObjectItem(pk: string, object: ObjectState, by: string): Item {
+export function toObjectItem(pk: string, object: ObjectState, by: string): DynamoItem {
   const { sequencer, appliedKey, expiresAt } = object;
   return {
     pk: text(pk),
@@ -117,7 +122,7 @@ export function toObjectItem(pk: string, object: ObjectState, by: string): Item 
   };
 }
 
-export function fromObjectItem(item: Item | undefined): ObjectItemState {
+export function fromObjectItem(item: DynamoItem | undefined): ObjectItemState {
   if (item === undefined) return { object: null, by: null };
   const object = {
     sequencer: present(item.seq?.S, "the sequencer of an object"),

@@ -23,17 +23,17 @@ import {
 import { TidegateError } from "../../core/errors.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
-import { plainCommit } from "../../ledger/fast-commit.ts";
+import { fastCommit } from "../../ledger/fast-commit.ts";
 import type { RecordItem } from "../../ledger/ledger-calls.ts";
 import { mergeNote } from "../../ledger/notes.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
 import { stepCall } from "../../ledger/record-call.ts";
 import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
-import type { Step } from "../../ledger/record-transitions.ts";
+import type { Transition } from "../../ledger/record-transitions.ts";
 import type { NoteInput } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import type { Item } from "./faults.ts";
+import type { DynamoItem } from "./faults.ts";
 import { conflictsIn } from "./faults.ts";
 import { fromNoteItem, notePk, toNoteItem } from "./note-items.ts";
 import {
@@ -58,7 +58,7 @@ export interface LedgerTable {
 }
 
 interface Sight {
-  readonly item: Item | undefined;
+  readonly item: DynamoItem | undefined;
 }
 
 /** Items as last seen; undefined where they have to be read. */
@@ -73,7 +73,7 @@ interface Seen {
 }
 
 /** Takes note of the record as it is now; its object has to be looked at after it (W4). */
-function seeRecord(seen: Seen, item: Item | undefined): void {
+function seeRecord(seen: Seen, item: DynamoItem | undefined): void {
   seen.record = { item };
   seen.objectBefore = seen.object;
   seen.object = undefined;
@@ -82,7 +82,7 @@ function seeRecord(seen: Seen, item: Item | undefined): void {
 export async function getItem(
   { client, table }: Pick<LedgerTable, "client" | "table">,
   pk: string,
-): Promise<Item | undefined> {
+): Promise<DynamoItem | undefined> {
   const Key = { pk: { S: pk } };
   const command = new GetItemCommand({ TableName: table, Key, ConsistentRead: true });
   return (await client.send(command)).Item;
@@ -173,7 +173,7 @@ function sameItem(one: Sight | undefined, other: Sight | undefined): boolean {
 }
 
 /** A put on the condition that the item is still that write's (I1); null means absent. */
-export function putIf({ table }: LedgerTable, Item: Item, former: string | null): Put {
+export function putIf({ table }: LedgerTable, Item: DynamoItem, former: string | null): Put {
   return {
     TableName: table,
     Item,
@@ -189,7 +189,7 @@ export function putIf({ table }: LedgerTable, Item: Item, former: string | null)
 }
 
 interface Attempt {
-  readonly step: Step<RecordResult>;
+  readonly step: Transition<RecordResult>;
   readonly by: string;
   readonly seen: Seen;
 }
@@ -229,7 +229,7 @@ async function commitClaim(
   now: EpochMs,
   seen: Seen,
 ): Promise<RecordResult | null> {
-  const commit = plainCommit(item, now);
+  const commit = fastCommit(item, now);
   if (commit === null) return null;
   const { key, fence, digest, detail, added } = commit;
   const by = table.nextWrite();

@@ -11,8 +11,13 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
 import { nameOf } from "./faults.ts";
-import { ledger0001 } from "./migrations/0001-ledger.ts";
-import { ledger0002, NOTE_INDEX, noteAttributes, noteIndex } from "./migrations/0002-notes.ts";
+import { dynamoLedger0001 } from "./migrations/0001-ledger.ts";
+import {
+  dynamoLedger0002,
+  NOTE_INDEX,
+  noteAttributes,
+  noteIndex,
+} from "./migrations/0002-notes.ts";
 import { makeTable, type Part, readVersion, writeVersion } from "./table-version.ts";
 
 export const LEDGER: Part = { name: "ledger", version: 2, metaKey: { pk: { S: "meta#ledger" } } };
@@ -26,7 +31,7 @@ export async function checkSchema(client: DynamoDBClient, table: string): Promis
 }
 
 /** Makes what is missing; safe when several processes start at once. */
-export async function migrate(client: DynamoDBClient, table: string): Promise<void> {
+export async function migrateDynamoLedger(client: DynamoDBClient, table: string): Promise<void> {
   const version = await readVersion(client, table, LEDGER);
   if (version === LEDGER.version) return;
   if (version === 0) await makeTable(client, wholeTable(table));
@@ -37,7 +42,7 @@ export async function migrate(client: DynamoDBClient, table: string): Promise<vo
 
 /** A new table gets the index of the second migration at once, which spares the wait for it. */
 function wholeTable(table: string): CreateTableCommandInput {
-  const { AttributeDefinitions = [], ...first } = ledger0001(table);
+  const { AttributeDefinitions = [], ...first } = dynamoLedger0001(table);
   return {
     ...first,
     AttributeDefinitions: [...AttributeDefinitions, ...noteAttributes],
@@ -65,7 +70,7 @@ async function makeIndex(client: DynamoDBClient, table: string): Promise<void> {
 
 async function askForIndex(client: DynamoDBClient, table: string): Promise<void> {
   try {
-    await client.send(new UpdateTableCommand(ledger0002(table)));
+    await client.send(new UpdateTableCommand(dynamoLedger0002(table)));
   } catch (error) {
     // The table is being changed already, perhaps by another process that makes the same index.
     if (nameOf(error) === "ResourceInUseException") return;

@@ -9,14 +9,14 @@ import {
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
-import { type Item, nameOf } from "./faults.ts";
+import { type DynamoItem, nameOf } from "./faults.ts";
 
 export interface Part {
   readonly name: "ledger" | "outbox";
   /** The version that we know. */
   readonly version: number;
   /** The key of the item that tells the table's. */
-  readonly metaKey: Item;
+  readonly metaKey: DynamoItem;
 }
 
 const TABLE_WAIT_S = 120;

@@ -23,7 +23,7 @@ import type {
   RecordKey,
   StoredRecord,
 } from "../../ports/record.ts";
-import { createNoteStore, keepNote } from "./note-rows.ts";
+import { createMemoryNoteStore, keepNote } from "./note-rows.ts";
 
 interface Row {
   readonly record: StoredRecord;
@@ -81,7 +81,7 @@ export function createMemoryLedger(
   return {
     sinkDialect: writes?.dialect ?? null,
     ...calls,
-    ...noteCalls(createNoteStore((scope) => rowsOf(scope).notes, clock, retentionMs)),
+    ...noteCalls(createMemoryNoteStore((scope) => rowsOf(scope).notes, clock, retentionMs)),
     async show(scope, key) {
       checkScope(scope);
       const row = rowsOf(scope).records.get(key);

@@ -19,7 +19,7 @@ export function keepNote(
 }
 
 /** The ledger's notes over a map per scope, by `noteId`. */
-export function createNoteStore(
+export function createMemoryNoteStore(
   notesOf: (scope: LedgerScope) => Map<string, StoredNote>,
   clock: Clock,
   retentionMs: DurationMs,

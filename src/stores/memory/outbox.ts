@@ -57,7 +57,7 @@ export function createMemoryOutbox(
     ...outboxChanges(change, clock.now, retentionMs),
     async unsettled(target, { sentBefore, afterSeq, limit }) {
       return [...rowsOf(target).values()]
-        .filter((row) => row.state === "sent" && !row.settled && row.seq > afterSeq)
+        .filter((row) => row.state === "sent" && !row.done && row.seq > afterSeq)
         .filter(({ sentAt }) => sentAt !== null && sentAt <= sentBefore)
         .slice(0, limit);
     },

@@ -3,7 +3,7 @@
 
 import type { EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
-import { type PlainCommit, plainCommit } from "../../ledger/fast-commit.ts";
+import { type FastCommit, fastCommit } from "../../ledger/fast-commit.ts";
 import type { RecordItem } from "../../ledger/ledger-calls.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
 import { stepCall } from "../../ledger/record-call.ts";
@@ -14,7 +14,7 @@ import type { KeyedRecord, LedgerTables } from "./record-rows.ts";
 import { commitClaims, insertRecords, objectName, selectObjects } from "./record-rows.ts";
 
 /** Results in the order of `items`; null where the long way must decide. */
-export async function runPlainly(
+export async function runFastBatch(
   tables: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
@@ -69,9 +69,9 @@ async function commitHeld(
   items: readonly RecordItem[],
   now: EpochMs,
 ): Promise<(RecordResult | null)[]> {
-  const commits: PlainCommit[] = [];
+  const commits: FastCommit[] = [];
   for (const item of items) {
-    const commit = plainCommit(item, now);
+    const commit = fastCommit(item, now);
     if (commit !== null) commits.push(commit);
   }
   const expiresAt = addMs(now, retentionMs);

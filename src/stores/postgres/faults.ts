@@ -13,7 +13,7 @@ import {
 const OWN_FAULT = /^(42|22|23)/;
 
 /** The operating failure behind an error of the driver, or the error itself if it is none. */
-export function ledgerFault(error: unknown): unknown {
+export function postgresLedgerFault(error: unknown): unknown {
   if (sqlState(error) === SQL_MISSING_TABLE) {
     const message = "the database holds no ledger; run `tidegate ledger init` first";
     return new TidegateError("TG_CONFIG_INVALID", message, { cause: error });
@@ -22,7 +22,7 @@ export function ledgerFault(error: unknown): unknown {
 }
 
 /** As `ledgerFault`, for an outbox, which makes its own table. */
-export function outboxFault(error: unknown): unknown {
+export function postgresOutboxFault(error: unknown): unknown {
   return faultOf(error, "the outbox's database", "TG_OUTBOX_UNAVAILABLE");
 }
 
@@ -35,7 +35,7 @@ function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown 
 }
 
 /** As `ledgerFault`, for a sink's own statement: what is not the database's fault is the sink's. */
-export function sinkFault(error: unknown): unknown {
+export function postgresSinkFault(error: unknown): unknown {
   const state = sqlState(error);
   if (lostTransaction(error) || !/^[0-9A-Z]{5}$/.test(state) || /^(08|53|57|58)/.test(state))
     return error;

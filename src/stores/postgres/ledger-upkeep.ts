@@ -6,7 +6,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ScopeStats } from "../../ports/ledger.ts";
 import { upkeep } from "./time-limits.ts";
 
-export interface UpkeepParts {
+export interface PostgresUpkeepParts {
   readonly pool: Pool;
   readonly clock: Clock;
   guard<T>(work: () => Promise<T>): Promise<T>;
@@ -46,7 +46,7 @@ function purgeSql(table: string): string {
     SELECT ctid FROM ${table} WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 }
 
-export function createUpkeep({ pool, clock, guard }: UpkeepParts) {
+export function createPostgresUpkeep({ pool, clock, guard }: PostgresUpkeepParts) {
   return {
     check: (): Promise<string[]> =>
       guard(async () => {

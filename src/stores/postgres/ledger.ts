@@ -21,15 +21,19 @@ import { liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../ledger/recor
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { runPlainly } from "./fast-batch.ts";
-import { ledgerFault } from "./faults.ts";
-import { createUpkeep } from "./ledger-upkeep.ts";
+import { runFastBatch } from "./fast-batch.ts";
+import { postgresLedgerFault } from "./faults.ts";
+import { createPostgresUpkeep } from "./ledger-upkeep.ts";
 import { runLocked } from "./locked-batch.ts";
-import { createNoteStore } from "./note-rows.ts";
+import { createPostgresNoteStore } from "./note-rows.ts";
 import { openDatabase } from "./open-database.ts";
 import type { LedgerTables } from "./record-rows.ts";
 import { objectName, selectObjects, selectRecords } from "./record-rows.ts";
-import { LEDGER_MIGRATIONS, migrate, missingMigrations } from "./schema.ts";
+import {
+  migratePostgres,
+  missingPostgresMigrations,
+  POSTGRES_LEDGER_MIGRATIONS,
+} from "./schema.ts";
 
 export interface PostgresLedgerOptions {
   /** `postgres://user:password@host:port/database` */
@@ -46,8 +50,10 @@ const CONNECTIONS_MAX_DEFAULT = 10;
 
 /** Makes the tables or, where that is not wanted, makes sure of them. */
 async function prepare(pool: Pool, mayMigrate: boolean): Promise<void> {
-  if (mayMigrate) await migrate(pool, "ledger", LEDGER_MIGRATIONS);
-  else if ((await missingMigrations(pool, "ledger", LEDGER_MIGRATIONS)).length > 0) {
+  if (mayMigrate) await migratePostgres(pool, "ledger", POSTGRES_LEDGER_MIGRATIONS);
+  else if (
+    (await missingPostgresMigrations(pool, "ledger", POSTGRES_LEDGER_MIGRATIONS)).length > 0
+  ) {
     const message = "the database holds no ledger of this version; run `tidegate ledger init`";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
@@ -63,7 +69,7 @@ export async function createPostgresLedger(
   const { retentionMs = RETENTION_MS_DEFAULT, statementMsMax } = options;
   checkRetention(retentionMs);
   const { pool, guard, close } = await openDatabase(
-    { name: "ledger", faultOf: ledgerFault, url, connectionsMax, statementMsMax },
+    { name: "ledger", faultOf: postgresLedgerFault, url, connectionsMax, statementMsMax },
     (opened) => prepare(opened, mayMigrate),
   );
   const tables: LedgerTables = { pool, retentionMs, sinkStatements: new Map() };
@@ -74,8 +80,8 @@ export async function createPostgresLedger(
   return {
     sinkDialect: "postgres",
     ...ledgerCalls(run, { takesWrites: true }),
-    ...noteCalls(createNoteStore({ pool, clock, retentionMs, scopeIdOf, guard })),
-    ...createUpkeep({ pool, clock, guard }),
+    ...noteCalls(createPostgresNoteStore({ pool, clock, retentionMs, scopeIdOf, guard })),
+    ...createPostgresUpkeep({ pool, clock, guard }),
     show: (scope, key) =>
       guard(async () => {
         checkScope(scope);
@@ -107,7 +113,7 @@ async function runBatch(
   for (const round of rounds(items)) {
     const ours = round.map((at) => present(items[at], "an item of the round"));
     const now = clock.now();
-    const plain = await runPlainly(tables, scopeId, ours, now);
+    const plain = await runFastBatch(tables, scopeId, ours, now);
     const left = ours.filter((_, at) => plain[at] === null);
     const locked = left.length === 0 ? [] : await runLocked(tables, scopeId, left, now);
     let next = 0;

@@ -11,7 +11,7 @@ import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
 import type { NoteInput } from "../../ports/ledger.ts";
 import type { Fence, ObjectState, RecordKey } from "../../ports/record.ts";
-import { sinkFault } from "./faults.ts";
+import { postgresSinkFault } from "./faults.ts";
 import { addNotes } from "./note-rows.ts";
 import type { KeyedObject, KeyedRecord, LedgerTables } from "./record-rows.ts";
 import {
@@ -22,7 +22,7 @@ import {
   selectRecords,
   updateRecords,
 } from "./record-rows.ts";
-import { inTransaction, LOST, type Raced } from "./transaction.ts";
+import { inPostgresTransaction, LOST, type Raced } from "./transaction.ts";
 
 /** Statements of sinks that stay prepared, on each connection. */
 const SINK_STATEMENTS_MAX = 256;
@@ -34,7 +34,7 @@ export function runLocked(
   items: readonly RecordItem[],
   now: EpochMs,
 ): Promise<RecordResult[]> {
-  return inTransaction(tables.pool, "a batch", (client) =>
+  return inPostgresTransaction(tables.pool, "a batch", (client) =>
     decide(client, tables, scopeId, items, now),
   );
 }
@@ -106,7 +106,7 @@ async function runWrites(
     try {
       await client.query({ name, text, values: sinkParams(write, fence) });
     } catch (error) {
-      throw sinkFault(error);
+      throw postgresSinkFault(error);
     }
   }
 }

@@ -64,7 +64,7 @@ function fromRow({ kind, name, at, count, body, expires_at }: NoteRow): StoredNo
   return { kind, name, at: epochMs(Number(at)), count: Number(count), body, expiresAt };
 }
 
-export interface NoteParts {
+export interface PostgresNoteParts {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly retentionMs: DurationMs;
@@ -73,7 +73,7 @@ export interface NoteParts {
 }
 
 /** The ledger's notes over their rows. */
-export function createNoteStore(parts: NoteParts): NoteStore {
+export function createPostgresNoteStore(parts: PostgresNoteParts): NoteStore {
   const { pool, clock, retentionMs, scopeIdOf, guard } = parts;
   return {
     add: (scope, notes) =>

@@ -51,7 +51,7 @@ export async function updateRow(client: PoolClient, row: OutboxRow): Promise<voi
      WHERE seq = $11`,
     [
       ...[row.state, row.epoch, row.body, row.owner, row.leaseUntil, row.sentAt],
-      ...[row.messageId, row.reason, row.settled, row.expiresAt, row.seq],
+      ...[row.messageId, row.reason, row.done, row.expiresAt, row.seq],
     ],
   );
 }

@@ -8,7 +8,7 @@
 import type { PoolClient } from "pg";
 import type { DurationMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
-import { type ChangeRows, outboxChanges, type RowLaw } from "../../ledger/outbox-calls.ts";
+import { type ChangeRows, outboxChanges, type RowTransition } from "../../ledger/outbox-calls.ts";
 import { fromOutboxColumns } from "../../ledger/outbox-columns.ts";
 import { stepRegister } from "../../ledger/outbox-transitions.ts";
 import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
@@ -20,7 +20,7 @@ import type {
   OutboxRow,
   RegisterResult,
 } from "../../ports/outbox.ts";
-import { outboxFault } from "./faults.ts";
+import { postgresOutboxFault } from "./faults.ts";
 import { openDatabase } from "./open-database.ts";
 import {
   findRow,
@@ -33,9 +33,9 @@ import {
   UNSETTLED,
   updateRow,
 } from "./outbox-rows.ts";
-import { migrate, OUTBOX_MIGRATIONS } from "./schema.ts";
+import { migratePostgres, POSTGRES_OUTBOX_MIGRATIONS } from "./schema.ts";
 import { upkeep } from "./time-limits.ts";
-import { inTransaction, LOST, type Raced } from "./transaction.ts";
+import { inPostgresTransaction, LOST, type Raced } from "./transaction.ts";
 
 export interface PostgresOutboxOptions {
   /** `postgres://user:password@host:port/database` */
@@ -59,11 +59,11 @@ export async function createPostgresOutbox(
   const { url, connectionsMax = CONNECTIONS_MAX_DEFAULT } = options;
   const { retentionMs = RETENTION_MS_DEFAULT, statementMsMax } = options;
   const { pool, guard, close } = await openDatabase(
-    { name: "outbox", faultOf: outboxFault, url, connectionsMax, statementMsMax },
-    (opened) => migrate(opened, "outbox", OUTBOX_MIGRATIONS),
+    { name: "outbox", faultOf: postgresOutboxFault, url, connectionsMax, statementMsMax },
+    (opened) => migratePostgres(opened, "outbox", POSTGRES_OUTBOX_MIGRATIONS),
   );
   const write = <T>(work: (client: PoolClient) => Promise<Raced<T>>) =>
-    guard(() => inTransaction(pool, "a write", work));
+    guard(() => inPostgresTransaction(pool, "a write", work));
   const change: ChangeRows = (target, keys, law) =>
     write((client) => changeRows(client, target, keys, law));
 
@@ -91,7 +91,7 @@ async function changeRows(
   client: PoolClient,
   target: string,
   keys: readonly string[],
-  law: RowLaw,
+  law: RowTransition,
 ): Promise<OutboxRow[]> {
   const rows = await lockRows(client, target, keys);
   const changed = keys.map((key) => law(rows.get(key), key)).filter((row) => row !== null);

@@ -4,7 +4,7 @@
 import type { Pool, PoolClient } from "pg";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { epochMs } from "../../core/units.ts";
-import type { PlainCommit } from "../../ledger/fast-commit.ts";
+import type { FastCommit } from "../../ledger/fast-commit.ts";
 import type { RecordColumns } from "../../ledger/record-columns.ts";
 import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
@@ -92,12 +92,12 @@ export async function updateRecords(
 export async function commitClaims(
   client: Queryable,
   scopeId: number,
-  commits: readonly PlainCommit[],
+  commits: readonly FastCommit[],
   times: { readonly now: EpochMs; readonly expiresAt: EpochMs },
 ): Promise<ReadonlySet<string>> {
   if (commits.length === 0) return new Set();
   const sorted = commits.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  const pick = (name: keyof PlainCommit) => sorted.map((commit) => commit[name]);
+  const pick = (name: keyof FastCommit) => sorted.map((commit) => commit[name]);
   const { rows } = await client.query({
     name: "tidegate-commit",
     text: `UPDATE tidegate_ledger_record AS r SET state = 'committed', changed_at = $7,

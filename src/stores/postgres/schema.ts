@@ -5,14 +5,17 @@
 
 import type { Pool, PoolClient } from "pg";
 import { TidegateError } from "../../core/errors.ts";
-import { ledger0001 } from "./migrations/0001-ledger.ts";
-import { outbox0001 } from "./migrations/0001-outbox.ts";
-import { ledger0002 } from "./migrations/0002-notes.ts";
+import { postgresLedger0001 } from "./migrations/0001-ledger.ts";
+import { postgresOutbox0001 } from "./migrations/0001-outbox.ts";
+import { postgresLedger0002 } from "./migrations/0002-notes.ts";
 import { upkeep } from "./time-limits.ts";
-import { inTransaction } from "./transaction.ts";
+import { inPostgresTransaction } from "./transaction.ts";
 
-export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001, ledger0002];
-export const OUTBOX_MIGRATIONS: readonly string[] = [outbox0001];
+export const POSTGRES_LEDGER_MIGRATIONS: readonly string[] = [
+  postgresLedger0001,
+  postgresLedger0002,
+];
+export const POSTGRES_OUTBOX_MIGRATIONS: readonly string[] = [postgresOutbox0001];
 
 /** Names our advisory lock: one process migrates, the others wait and then find nothing to do. */
 const MIGRATION_LOCK = 7_412_530_071;
@@ -25,7 +28,7 @@ async function schemaVersion(client: Pool | PoolClient, part: string): Promise<n
 }
 
 /** Refuses a newer database (M3) and tells which migrations are missing. */
-export async function missingMigrations(
+export async function missingPostgresMigrations(
   client: Pool | PoolClient,
   part: string,
   migrations: readonly string[],
@@ -39,19 +42,19 @@ export async function missingMigrations(
 }
 
 /** Runs what is missing in one transaction; safe when several processes start at once. */
-export async function migrate(
+export async function migratePostgres(
   pool: Pool,
   part: string,
   migrations: readonly string[],
 ): Promise<void> {
-  if ((await missingMigrations(pool, part, migrations)).length === 0) return;
-  await inTransaction(pool, "a migration", async (client) => {
+  if ((await missingPostgresMigrations(pool, part, migrations)).length === 0) return;
+  await inPostgresTransaction(pool, "a migration", async (client) => {
     await client.query(upkeep("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]));
     await client.query(
       `CREATE TABLE IF NOT EXISTS tidegate_schema
         (part text PRIMARY KEY, version integer NOT NULL)`,
     );
-    for (const sql of await missingMigrations(client, part, migrations)) {
+    for (const sql of await missingPostgresMigrations(client, part, migrations)) {
       await client.query(upkeep(sql));
     }
     await client.query(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ledgerFault, outboxFault } from "./faults.ts";
+import { postgresLedgerFault, postgresOutboxFault } from "./faults.ts";
 import { LOST, type Raced, untilWon } from "./transaction.ts";
 
 const deadlock = Object.assign(new Error("deadlock detected"), { code: "40P01" });
@@ -26,8 +26,8 @@ test("work that only loses ends as a store that cannot be used now (T1)", async 
   const failure = await untilWon("a batch", work).catch((error: unknown) => error);
   expect(tries()).toBe(16);
   const message = expect.stringContaining("a batch lost 16 races for the same rows");
-  expect(ledgerFault(failure)).toMatchObject({ code: "TG_LEDGER_UNAVAILABLE", message });
-  expect(outboxFault(failure)).toMatchObject({ code: "TG_OUTBOX_UNAVAILABLE", message });
+  expect(postgresLedgerFault(failure)).toMatchObject({ code: "TG_LEDGER_UNAVAILABLE", message });
+  expect(postgresOutboxFault(failure)).toMatchObject({ code: "TG_OUTBOX_UNAVAILABLE", message });
 });
 
 test("a failure that is no race is told at once", async () => {

@@ -16,7 +16,7 @@ export const LOST: unique symbol = Symbol("another came first");
 export type Raced<T> = T | typeof LOST;
 
 /** `what` begins the sentence that tells of too many lost races. */
-export function inTransaction<T>(
+export function inPostgresTransaction<T>(
   pool: Pool,
   what: string,
   work: (client: PoolClient) => Promise<Raced<T>>,

@@ -6,13 +6,13 @@ import { parseStrictJson } from "../../core/encoding/strict-json.ts";
 import { type MessageEnvelope, validateEnvelope } from "../../core/events/envelope.ts";
 import { describeProblems } from "../../core/events/problem.ts";
 import { SQS_DEDUP_WINDOW_MS, SQS_GROUP_ID_CHARACTERS_MAX } from "../../core/limits.ts";
-import type { Arrival, ComplianceEvent, Step } from "./compliance-world.ts";
+import type { ComplianceEvent, ComplianceStep, ReceivedEvent } from "./compliance-world.ts";
 
 /** Hands a check what it needs: events of its own, and what arrives when they are produced. */
 export interface CheckWorld {
   /** An event nobody else uses; equal names give equal events but for what is volatile. */
   event(name: string, more?: Partial<ComplianceEvent>): ComplianceEvent;
-  produce(steps: readonly Step[]): Promise<Arrival[]>;
+  produce(steps: readonly ComplianceStep[]): Promise<ReceivedEvent[]>;
 }
 
 export interface ComplianceCheck {
@@ -30,13 +30,17 @@ const SEND_CANONICAL =
   "Send canonical JSON with nothing volatile in it (buildEnvelope does), or an explicit " +
   "MessageDeduplicationId made of source and dedupe_key (messageDedupId).";
 
-function countProblem(arrivals: readonly Arrival[], wanted: number, of: string): string | null {
+function countProblem(
+  arrivals: readonly ReceivedEvent[],
+  wanted: number,
+  of: string,
+): string | null {
   if (arrivals.length === wanted) return null;
   const count = arrivals.length === 1 ? "1 message" : `${arrivals.length} messages`;
   return `${count} arrived for ${of}, not ${wanted}`;
 }
 
-function envelopeIn({ body }: Arrival): MessageEnvelope | string {
+function envelopeIn({ body }: ReceivedEvent): MessageEnvelope | string {
   const parsed = parseStrictJson(body);
   if (parsed.kind === "invalid") return `the body is no JSON: ${parsed.reason}`;
   const checked = validateEnvelope(parsed.value);

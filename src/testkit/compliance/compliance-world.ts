@@ -46,13 +46,13 @@ export type ProducerUnderTest = (
   tools: ProducerTools,
 ) => unknown | Promise<unknown>;
 
-export interface Arrival {
+export interface ReceivedEvent {
   readonly body: string;
   readonly groupId: string | null;
 }
 
 /** One call of the producer, some time after the former. */
-export interface Step {
+export interface ComplianceStep {
   readonly event: ComplianceEvent;
   readonly afterMs?: number;
 }
@@ -63,10 +63,10 @@ const ARRIVALS_MAX = 100;
 const NO_GROUP = "tidegate.no-group-was-named";
 
 /** Runs the steps against a fresh queue and gives what arrived, in order. */
-export async function arrivalsOf(
+export async function receivedEventsOf(
   producer: ProducerUnderTest,
-  steps: readonly Step[],
-): Promise<Arrival[]> {
+  steps: readonly ComplianceStep[],
+): Promise<ReceivedEvent[]> {
   await using cloud = await startCloud({ memory: true, clock: "virtual" });
   const attributes = { FifoQueue: "true", ContentBasedDeduplication: "true" }; // W1
   const made = await cloud.broker.submit("createQueue", { name: QUEUE, attributes, tags: {} });

@@ -6,7 +6,11 @@ import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { reasonOf } from "../../core/errors.ts";
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import { type CheckWorld, COMPLIANCE_CHECKS, type ComplianceCheck } from "./compliance-checks.ts";
-import { arrivalsOf, type ComplianceEvent, type ProducerUnderTest } from "./compliance-world.ts";
+import {
+  type ComplianceEvent,
+  type ProducerUnderTest,
+  receivedEventsOf,
+} from "./compliance-world.ts";
 
 export interface ComplianceOptions {
   /** What the sample events carry, for producers that take only certain payloads. */
@@ -103,7 +107,7 @@ function worldOf(
         ...more,
       };
     },
-    produce: (steps) => arrivalsOf(producer, steps),
+    produce: (steps) => receivedEventsOf(producer, steps),
   };
 }
 

@@ -3,7 +3,7 @@
 import type { Broker } from "../../broker/engine/broker.ts";
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import { type Consumer, createConsumer } from "../../ingest/running/consumer.ts";
-import { createLeaseKeeper } from "../../ingest/running/lease-renewer.ts";
+import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import type { Ledger } from "../../ports/ledger.ts";
@@ -100,7 +100,7 @@ export class ProofConsumer {
     const scope = { pipeline: pipeline.name, generation: pipeline.generation };
     const service = { name: "queue", downUntil: 0 };
     const work = createSimQueue(ports, process, queue, { service, role: "work" });
-    const keeper = createLeaseKeeper(
+    const keeper = createLeaseRenewer(
       { queue: work, ledger, scope, clock: process.clock, telemetry: SILENT },
       { visibilityMs, leaseMs: visibilityMs },
     );

@@ -2,7 +2,7 @@
 //   H1. The user's code runs as it is, on what it would be given, inside a watched world.
 
 import { durationMs } from "../../core/units.ts";
-import type { Arrival, Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import type { HandlerEvent, Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { HandlerContext } from "../../ingest/spec/pipeline-spec.ts";
 import { type HandlerUse, type HandlerWorld, watchHandler } from "../../platform/handler-watch.ts";
 import type { Random } from "../../ports/random.ts";
@@ -47,7 +47,7 @@ async function runHandler(
   pipeline: Pipeline,
   process: SimProcess,
   options: ProbeOptions,
-  given: { readonly arrival: Arrival; readonly context: HandlerContext },
+  given: { readonly arrival: HandlerEvent; readonly context: HandlerContext },
 ): Promise<void> {
   const { run } = options;
   const { arrival, context } = given;
@@ -85,7 +85,7 @@ function probedSink(write: SinkFunction, process: SimProcess, options: ProbeOpti
   };
 }
 
-function probedArrival(arrival: Arrival, invocation: Invocation, run: ProofRun): Arrival {
+function probedArrival(arrival: HandlerEvent, invocation: Invocation, run: ProofRun): HandlerEvent {
   if (!("object" in arrival)) return arrival;
   const each = async function* <T>(all: AsyncIterable<T>, what: string) {
     let count = 0;

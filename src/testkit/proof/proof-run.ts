@@ -6,7 +6,13 @@
 import { durationMs } from "../../core/units.ts";
 import type { OutsideRequest } from "../../platform/handler-watch.ts";
 import type { SimProcess } from "../../sim/hosts/process.ts";
-import type { Disturbance, Disturbing, Point, PointKind, Schedule } from "./proof-schedule.ts";
+import type {
+  Injection,
+  InjectionKind,
+  Point,
+  PointKind,
+  ProofSchedule,
+} from "./proof-schedule.ts";
 
 /** A request that went out. */
 export interface OutsideCall extends OutsideRequest {
@@ -16,7 +22,7 @@ export interface OutsideCall extends OutsideRequest {
   readonly key: string;
 }
 
-export interface Told {
+export interface ProofEvent {
   readonly actor: string;
   readonly record: string;
   readonly what: string;
@@ -26,7 +32,7 @@ export interface Told {
 }
 
 /** The error that a handler hears where a schedule says so. */
-export class Disturbed extends Error {
+export class InjectedFailure extends Error {
   override readonly name = "Disturbed";
 }
 
@@ -51,14 +57,14 @@ const OVERLAP_MS = durationMs(2_000);
 export class ProofRun {
   readonly points: Point[] = [];
   readonly calls: OutsideCall[] = [];
-  readonly told: Told[] = [];
+  readonly told: ProofEvent[] = [];
   /** Disturbances that came about. */
-  readonly struck: Disturbance[] = [];
-  readonly #schedule: ReadonlyMap<number, Disturbing>;
+  readonly struck: Injection[] = [];
+  readonly #schedule: ReadonlyMap<number, InjectionKind>;
   readonly #active = new Set<Invocation>();
   #world: RunWorld | null = null;
 
-  constructor(schedule: Schedule) {
+  constructor(schedule: ProofSchedule) {
     this.#schedule = new Map(schedule.map(({ point, how }) => [point, how]));
   }
 
@@ -138,7 +144,7 @@ export class ProofRun {
     }
   }
 
-  #come(kind: PointKind, what: string): Disturbing | null {
+  #come(kind: PointKind, what: string): InjectionKind | null {
     const number = this.points.length + 1;
     this.points.push({ number, kind, what });
     const how = this.#schedule.get(number) ?? null;
@@ -164,7 +170,7 @@ export class ProofRun {
 
   #fail(invocation: Invocation, what: string): never {
     this.#disturb(invocation, `hears an error as it ${what}`);
-    throw new Disturbed("the world fails here, as the schedule says");
+    throw new InjectedFailure("the world fails here, as the schedule says");
   }
 
   async #wait(invocation: Invocation, how: "duplicate" | "stall", what: string): Promise<void> {

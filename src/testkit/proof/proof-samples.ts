@@ -52,9 +52,9 @@ const BUCKET = "samples";
 
 export function proofInput(pipeline: Pipeline, samples: readonly ProofSample[]): ProofInput {
   const objects = new Map<string, Uint8Array>();
-  const { carries, bucket, prefix } = pipeline.source;
+  const { contents, bucket, prefix } = pipeline.source;
   const records = samples.map((sample, at) => {
-    if (carries === "messages") {
+    if (contents === "messages") {
       if (!("payload" in sample)) refuse("takes messages, so that its samples are { payload }");
       return messageRecord(sample, at + 1);
     }

@@ -16,7 +16,7 @@ export interface Point {
   readonly what: string;
 }
 
-export type Disturbing =
+export type InjectionKind =
   /** The process dies on its way there. */
   | "crash-before"
   /** The process dies with the thing done and nobody told. */
@@ -30,15 +30,15 @@ export type Disturbing =
   /** The process stands still there, for longer than its lease. */
   | "stall";
 
-export interface Disturbance {
+export interface Injection {
   readonly point: number;
-  readonly how: Disturbing;
+  readonly how: InjectionKind;
 }
 
-export type Schedule = readonly Disturbance[];
+export type ProofSchedule = readonly Injection[];
 
 /** What can be done at a point; what cannot wait can neither be stalled nor overtaken. */
-const DISTURBINGS: Readonly<Record<PointKind, readonly Disturbing[]>> = {
+const DISTURBINGS: Readonly<Record<PointKind, readonly InjectionKind[]>> = {
   start: ["crash-before", "duplicate", "stall"],
   row: ["crash-before", "fails", "duplicate", "stall"],
   effect: ["crash-before", "fails"],
@@ -54,33 +54,33 @@ const POINTS_PER_KIND_MAX = 8;
 const DISTURBED_MAX = 4;
 
 /** All schedules with one disturbance. */
-export function singles(points: readonly Point[]): Schedule[] {
+export function singles(points: readonly Point[]): ProofSchedule[] {
   return thinned(points).flatMap(({ number: point, kind }) => {
     return DISTURBINGS[kind].map((how) => [{ point, how }]);
   });
 }
 
 /** Schedules with two disturbances, the second drawn at a later point; at most `max`. */
-export function pairs(points: readonly Point[], max: number, random: Random): Schedule[] {
+export function pairs(points: readonly Point[], max: number, random: Random): ProofSchedule[] {
   const firsts = singles(points);
   return Array.from({ length: Math.min(max, firsts.length * 2) }, (_, at) => {
-    const [first] = firsts[at % firsts.length] as [Disturbance];
+    const [first] = firsts[at % firsts.length] as [Injection];
     const later = { point: first.point + 1 + random.below(points.length), how: anyOf(random) };
     return [first, later];
   });
 }
 
 /** One to four disturbances wherever chance has it. */
-export function drawSchedule(points: number, random: Random): Schedule {
+export function drawSchedule(points: number, random: Random): ProofSchedule {
   const count = 1 + random.below(DISTURBED_MAX);
-  const drawn = Array.from({ length: count }, (): Disturbance => {
+  const drawn = Array.from({ length: count }, (): Injection => {
     return { point: 1 + random.below(points * 2), how: anyOf(random) };
   });
   const unique = new Map(drawn.map((each) => [each.point, each]));
   return [...unique.values()].sort((one, two) => one.point - two.point);
 }
 
-const ANY: readonly Disturbing[] = [
+const ANY: readonly InjectionKind[] = [
   "crash-before",
   "crash-after",
   "fails",
@@ -89,8 +89,8 @@ const ANY: readonly Disturbing[] = [
   "stall",
 ];
 
-function anyOf(random: Random): Disturbing {
-  return ANY[random.below(ANY.length)] as Disturbing;
+function anyOf(random: Random): InjectionKind {
+  return ANY[random.below(ANY.length)] as InjectionKind;
 }
 
 function thinned(points: readonly Point[]): Point[] {

@@ -3,10 +3,10 @@
 //   Y2. A story ends where the harm is done.
 
 import type { History } from "../../sim/history.ts";
-import type { ProofRun, Told } from "./proof-run.ts";
+import type { ProofEvent, ProofRun } from "./proof-run.ts";
 
 /** A history whose events are told in the run's own words, too. */
-export function toldHistory(history: History, run: ProofRun): History {
+export function proofHistory(history: History, run: ProofRun): History {
   return {
     events: history.events,
     add(actor, event) {
@@ -39,12 +39,15 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 interface Step {
-  readonly told: Told;
+  readonly told: ProofEvent;
   readonly counts: Map<string, number>;
 }
 
 /** The steps of a run, each a sentence. */
-export function storyOf(told: readonly Told[], titleOf: (record: string) => string): string[] {
+export function storyOf(
+  told: readonly ProofEvent[],
+  titleOf: (record: string) => string,
+): string[] {
   const steps: Step[] = [];
   const open = new Map<string, Step>();
   for (const each of told) {
@@ -62,7 +65,7 @@ export function storyOf(told: readonly Told[], titleOf: (record: string) => stri
 }
 
 /** Reading and asking for effects goes on and on; being refused may, too. */
-function isMoreOf(former: Told, next: Told): boolean {
+function isMoreOf(former: ProofEvent, next: ProofEvent): boolean {
   if (former.disturbance || next.disturbance) return false;
   return (former.fold !== null && next.fold !== null) || former.what === next.what;
 }

@@ -6,18 +6,18 @@
 //   V3. A record may be given up on only if it was disturbed as often as it may be tried.
 
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import type { OutsideCall, Told } from "./proof-run.ts";
+import type { OutsideCall, ProofEvent } from "./proof-run.ts";
 import type { ProofRecord } from "./proof-samples.ts";
 import type { RunResult } from "./proof-world.ts";
 
-export interface Problem {
+export interface ProofProblem {
   readonly kind: "effects" | "outside-call" | "given-up" | "unfinished";
   readonly record: string;
   /** One sentence. */
   readonly what: string;
   readonly hint: string;
   /** What was told up to the harm. */
-  readonly told: readonly Told[];
+  readonly told: readonly ProofEvent[];
 }
 
 const HINTS = {
@@ -31,11 +31,11 @@ const HINTS = {
   unfinished: "See to it that the handler comes to an end when its signal aborts.",
 } as const;
 
-export function judge(
+export function judgeProof(
   run: RunResult,
   baseline: RunResult,
   about: { readonly pipeline: Pipeline; readonly records: readonly ProofRecord[] },
-): Problem | null {
+): ProofProblem | null {
   const { pipeline, records } = about;
   for (const record of records) {
     const repeated = repeatedCall(run, baseline, record);
@@ -60,7 +60,11 @@ export function judge(
 }
 
 /** V2 */
-function repeatedCall(run: RunResult, baseline: RunResult, record: ProofRecord): Problem | null {
+function repeatedCall(
+  run: RunResult,
+  baseline: RunResult,
+  record: ProofRecord,
+): ProofProblem | null {
   const allowed = worksOf(baseline.calls, record);
   const works = worksOf(run.calls, record);
   const repeated = firstBeyond(works, allowed);
@@ -140,7 +144,12 @@ function decoded(url: string): string {
 }
 
 /** What was told until `what` was told of the record for the `times`-th time. */
-function toldUpTo(told: readonly Told[], what: string, record: string, times: number): Told[] {
+function toldUpTo(
+  told: readonly ProofEvent[],
+  what: string,
+  record: string,
+  times: number,
+): ProofEvent[] {
   let seen = 0;
   for (const [at, each] of told.entries()) {
     if (each.what === what && each.record === record && !each.disturbance) seen += 1;

@@ -25,10 +25,10 @@ import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import { ProofConsumer, type ProofStage } from "./proof-consumer.ts";
 import type { FetchStub, OutsideUse } from "./proof-handler.ts";
-import { type OutsideCall, ProofRun, type Told } from "./proof-run.ts";
+import { type OutsideCall, type ProofEvent, ProofRun } from "./proof-run.ts";
 import type { ProofInput, ProofRecord } from "./proof-samples.ts";
-import type { Disturbance, Point, Schedule } from "./proof-schedule.ts";
-import { toldHistory } from "./proof-story.ts";
+import type { Injection, Point, ProofSchedule } from "./proof-schedule.ts";
+import { proofHistory } from "./proof-story.ts";
 import { ProofTables } from "./proof-tables.ts";
 
 export interface ProofSetup {
@@ -42,16 +42,16 @@ export interface ProofSetup {
 
 export interface RunOptions {
   readonly records: readonly ProofRecord[];
-  readonly schedule: Schedule;
+  readonly schedule: ProofSchedule;
   readonly startAt: number;
   readonly seed: string;
 }
 
 export interface RunResult {
   readonly points: readonly Point[];
-  readonly told: readonly Told[];
+  readonly told: readonly ProofEvent[];
   readonly calls: readonly OutsideCall[];
-  readonly struck: readonly Disturbance[];
+  readonly struck: readonly Injection[];
   readonly uses: readonly OutsideUse[];
   readonly events: readonly HistoryEvent[];
   /** Everything that the effects have come to. */
@@ -105,7 +105,7 @@ async function createStage(
 ): Promise<ProofStage> {
   const { scheduler, run, seed } = parts;
   const { pipeline } = setup;
-  const history = toldHistory(createHistory(scheduler), run);
+  const history = proofHistory(createHistory(scheduler), run);
   const names = createRecordNames(pipeline.name, pipeline.generation);
   const faults = createFaults({
     ...{ seed: 1, rates: NO_RATES, planned: new Map(), only: null, clock: scheduler },

@@ -14,9 +14,9 @@ import { afterRealTurns } from "../../platform/real-turns.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import type { FetchStub, OutsideUse } from "./proof-handler.ts";
 import { type ProofRecord, type ProofSample, proofInput } from "./proof-samples.ts";
-import { drawSchedule, pairs, type Schedule, singles } from "./proof-schedule.ts";
+import { drawSchedule, type ProofSchedule, pairs, singles } from "./proof-schedule.ts";
 import { storyOf } from "./proof-story.ts";
-import { judge, type Problem } from "./proof-verdict.ts";
+import { judgeProof, type ProofProblem } from "./proof-verdict.ts";
 import { PROOF_START_AT, type ProofSetup, type RunResult, runProof } from "./proof-world.ts";
 
 export type { FetchStub, ProofSample };
@@ -101,7 +101,7 @@ export async function handlerProof(
 }
 
 interface Broken {
-  readonly problem: Problem;
+  readonly problem: ProofProblem;
   readonly faults: number;
   readonly steps: readonly string[];
 }
@@ -154,7 +154,7 @@ class Proof {
     return broken === null ? this.#report("survived", null) : this.#broken(broken);
   }
 
-  #plan(baseline: RunResult): Schedule[] {
+  #plan(baseline: RunResult): ProofSchedule[] {
     const random = createSeededRandom("pairs");
     const two = pairs(baseline.points, PAIRS_PER_RECORD_MAX, random);
     return [...singles(baseline.points), ...two];
@@ -189,7 +189,7 @@ class Proof {
   async #shrink(
     records: readonly ProofRecord[],
     found: {
-      readonly schedule: Schedule;
+      readonly schedule: ProofSchedule;
       readonly baseline: RunResult;
       readonly broken: Broken;
       readonly seed: number;
@@ -212,13 +212,13 @@ class Proof {
 
   async #try(
     records: readonly ProofRecord[],
-    schedule: Schedule,
+    schedule: ProofSchedule,
     baseline: RunResult,
     other = { startAt: 0, seed: "proof" },
   ): Promise<Broken | null> {
     const run = await this.#run(records, schedule, other);
     const { pipeline } = this.#setup;
-    const problem = judge(run, baseline, { pipeline, records });
+    const problem = judgeProof(run, baseline, { pipeline, records });
     if (problem !== null) {
       const steps = storyOf(problem.told, (name) => titleOf(records, name));
       return { problem, faults: run.struck.length, steps };
@@ -231,7 +231,7 @@ class Proof {
 
   async #run(
     records: readonly ProofRecord[],
-    schedule: Schedule,
+    schedule: ProofSchedule,
     { startAt, seed } = { startAt: 0, seed: "proof" },
   ): Promise<RunResult> {
     const at = PROOF_START_AT + startAt;
@@ -244,14 +244,14 @@ class Proof {
     const told = baseline.told.slice(0, 1); // It begins; whatever is tried after that ends alike.
     const what = `the handler opens a socket${placeOf(use)}, which no simulated world can answer`;
     const hint = "Make outside calls by fetch, which is answered by a stub here.";
-    const problem: Problem = { kind: "outside-call", record: name, what, hint, told };
+    const problem: ProofProblem = { kind: "outside-call", record: name, what, hint, told };
     return { problem, faults: 0, steps: storyOf(told, () => titleOf(this.#records, name)) };
   }
 
   #stuckProblem({ name, title }: ProofRecord, { told }: RunResult): Broken {
     const what = `the handler of ${title} waits for something outside the simulated world`;
     const hint = "Let it wait for nothing but what it is given, fetch and timers.";
-    const problem: Problem = { kind: "unfinished", record: name, what, hint, told };
+    const problem: ProofProblem = { kind: "unfinished", record: name, what, hint, told };
     return { problem, faults: 0, steps: storyOf(told, () => title) };
   }
 

@@ -8,8 +8,8 @@ import { expect, test } from "vitest";
 import {
   type Endpoint,
   openEndpoint,
-  openSite,
-  type SnsSite,
+  openSnsServer,
+  type SnsServer,
   TOPIC_PREFIX,
 } from "../../support/sns-server.ts";
 
@@ -18,7 +18,7 @@ type Body = Record<string, string>;
 const bodyAt = (endpoint: Endpoint, index: number) =>
   JSON.parse(endpoint.requests.at(index)?.body ?? "{}") as Body;
 
-async function subscribe(site: SnsSite, url: string, input: object = {}) {
+async function subscribe(site: SnsServer, url: string, input: object = {}) {
   const TopicArn = await site.topic("t");
   const protocol = { Protocol: "http", Endpoint: url };
   const sent = await site.sns.send(new SubscribeCommand({ TopicArn, ...protocol, ...input }));
@@ -27,7 +27,7 @@ async function subscribe(site: SnsSite, url: string, input: object = {}) {
 }
 
 /** Subscribes and visits the link that the endpoint was sent. */
-async function confirmed(site: SnsSite, endpoint: Endpoint, input: object = {}): Promise<string> {
+async function confirmed(site: SnsServer, endpoint: Endpoint, input: object = {}): Promise<string> {
   const arn = await subscribe(site, endpoint.url, { ReturnSubscriptionArn: true, ...input });
   const visited = await fetch(bodyAt(endpoint, -1).SubscribeURL as string);
   expect(await visited.text()).toContain(`<SubscriptionArn>${arn}</SubscriptionArn>`);
@@ -36,7 +36,7 @@ async function confirmed(site: SnsSite, endpoint: Endpoint, input: object = {}):
 }
 
 test("[105] the first request asks for confirmation, until then the subscription is pending", async () => {
-  await using site = await openSite();
+  await using site = await openSnsServer();
   await using endpoint = await openEndpoint();
   expect(await subscribe(site, endpoint.url)).toBe("pending confirmation");
   const TopicArn = `${TOPIC_PREFIX}t`;
@@ -77,7 +77,7 @@ test("[105] the first request asks for confirmation, until then the subscription
 });
 
 test("[105] notifications name topic, subscription and message in their headers", async () => {
-  await using site = await openSite();
+  await using site = await openSnsServer();
   await using endpoint = await openEndpoint();
   const arn = await confirmed(site, endpoint);
   const id = await site.publish(`${TOPIC_PREFIX}t`, { Message: "häy", Subject: "s" });
@@ -93,7 +93,7 @@ test("[105] notifications name topic, subscription and message in their headers"
 });
 
 test("[93] a raw request is the message alone, and says that it is", async () => {
-  await using site = await openSite();
+  await using site = await openSnsServer();
   await using endpoint = await openEndpoint();
   await confirmed(site, endpoint, { Attributes: { RawMessageDelivery: "true" } });
   const MessageAttributes = { secret: { DataType: "String", StringValue: "x" } };
@@ -106,7 +106,7 @@ test("[93] a raw request is the message alone, and says that it is", async () =>
 });
 
 test("[104] failures are tried three times more, twenty seconds apart; then comes the dead-letter queue", async () => {
-  await using site = await openSite();
+  await using site = await openSnsServer();
   await using endpoint = await openEndpoint();
   const dead = await site.queue("dead");
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: dead });
@@ -124,7 +124,7 @@ test("[104] failures are tried three times more, twenty seconds apart; then come
 });
 
 test("[104] what the endpoint refuses is not tried again", async () => {
-  await using site = await openSite();
+  await using site = await openSnsServer();
   await using endpoint = await openEndpoint();
   const dead = await site.queue("dead");
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: dead });
@@ -137,7 +137,7 @@ test("[104] what the endpoint refuses is not tried again", async () => {
 });
 
 test("the link in a notification unsubscribes", async () => {
-  await using site = await openSite();
+  await using site = await openSnsServer();
   await using endpoint = await openEndpoint();
   await confirmed(site, endpoint);
   await site.publish(`${TOPIC_PREFIX}t`);

@@ -7,12 +7,17 @@ import {
 } from "@aws-sdk/client-sns";
 import { DeleteQueueCommand, PurgeQueueCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSite, QUEUE_PREFIX, type SnsSite, TOPIC_PREFIX } from "../../support/sns-server.ts";
+import {
+  openSnsServer,
+  QUEUE_PREFIX,
+  type SnsServer,
+  TOPIC_PREFIX,
+} from "../../support/sns-server.ts";
 
-let site: SnsSite;
+let site: SnsServer;
 let count = 0;
 beforeAll(async () => {
-  site = await openSite();
+  site = await openSnsServer();
 });
 afterAll(() => site[Symbol.asyncDispose]());
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GetTopicAttributesCommand, PublishCommand, SubscribeCommand } from "@aws-sdk/client-sns";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openEndpoint, openSite, TOPIC_PREFIX } from "../../support/sns-server.ts";
+import { openEndpoint, openSnsServer, TOPIC_PREFIX } from "../../support/sns-server.ts";
 
 let data: string;
 beforeEach(() => {
@@ -17,7 +17,7 @@ const fifo = (TopicArn: string, Message: string) =>
 test("topics, copies, ids, archives and the signing key outlive the process", async () => {
   let certificate = "";
   {
-    await using site = await openSite({ data });
+    await using site = await openSnsServer({ data });
     const topic = await site.topic("t.fifo", {
       ContentBasedDeduplication: "true",
       ArchivePolicy: '{"MessageRetentionPeriod":"7"}',
@@ -32,7 +32,7 @@ test("topics, copies, ids, archives and the signing key outlive the process", as
     await site.publish(plain, { Message: "signed by the next process" });
     certificate = `${site.cloud.endpoint}`;
   }
-  await using site = await openSite({ data });
+  await using site = await openSnsServer({ data });
   const topic = `${TOPIC_PREFIX}t.fifo`;
   expect(await site.sns.send(new GetTopicAttributesCommand({ TopicArn: topic }))).toMatchObject({
     Attributes: { SubscriptionsConfirmed: "1", FifoTopic: "true" },
@@ -64,7 +64,7 @@ test("requests to http endpoints that were under way are made by the next proces
   await using endpoint = await openEndpoint();
   endpoint.status = 503;
   {
-    await using site = await openSite({ data });
+    await using site = await openSnsServer({ data });
     const TopicArn = await site.topic("t");
     const http = { Protocol: "http", Endpoint: endpoint.url };
     await site.sns.send(new SubscribeCommand({ TopicArn, ...http }));
@@ -76,7 +76,7 @@ test("requests to http endpoints that were under way are made by the next proces
   }
   endpoint.status = 200;
   endpoint.requests.length = 0;
-  await using site = await openSite({ data });
+  await using site = await openSnsServer({ data });
   await site.cloud.clock.advance(60_000);
   const messages = endpoint.requests.map(({ body }) => JSON.parse(body).Message as string);
   expect(messages.filter((message) => message === "keep trying")).toHaveLength(1);

@@ -5,7 +5,12 @@ import type { AddressInfo } from "node:net";
 import { ConfirmSubscriptionCommand, SubscribeCommand } from "@aws-sdk/client-sns";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRsaSigner } from "../../../src/platform/certificate/rsa-signer.ts";
-import { openEndpoint, openSite, type SnsSite, TOPIC_PREFIX } from "../../support/sns-server.ts";
+import {
+  openEndpoint,
+  openSnsServer,
+  type SnsServer,
+  TOPIC_PREFIX,
+} from "../../support/sns-server.ts";
 
 // AWS's own validator for Node, which has no types.
 type Validate = (message: object, done: (error: Error | null) => void) => void;
@@ -16,9 +21,9 @@ const MessageValidator = require("sns-validator") as new (
 
 type Body = Record<string, string>;
 
-let site: SnsSite;
+let site: SnsServer;
 beforeAll(async () => {
-  site = await openSite();
+  site = await openSnsServer();
 });
 afterAll(() => site[Symbol.asyncDispose]());
 

@@ -19,11 +19,16 @@ import {
   UntagResourceCommand,
 } from "@aws-sdk/client-sns";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSite, QUEUE_PREFIX, type SnsSite, TOPIC_PREFIX } from "../../support/sns-server.ts";
+import {
+  openSnsServer,
+  QUEUE_PREFIX,
+  type SnsServer,
+  TOPIC_PREFIX,
+} from "../../support/sns-server.ts";
 
-let site: SnsSite;
+let site: SnsServer;
 beforeAll(async () => {
-  site = await openSite();
+  site = await openSnsServer();
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -255,7 +260,7 @@ describe("topics", () => {
   });
 
   test("lists come a hundred a page", async () => {
-    await using own = await openSite();
+    await using own = await openSnsServer();
     for (let n = 0; n < 101; n += 1) await own.topic(`t${n}`);
     const first = await own.sns.send(new ListTopicsCommand({}));
     expect(first.Topics).toHaveLength(100);
@@ -431,7 +436,7 @@ describe("subscriptions", () => {
   });
 
   test("lists come a hundred a page, of one topic or of all", async () => {
-    await using own = await openSite();
+    await using own = await openSnsServer();
     const one = await own.topic("one");
     const two = await own.topic("two");
     for (let n = 0; n < 101; n += 1) await own.subscribe(one, `${QUEUE_PREFIX}q${n}`);

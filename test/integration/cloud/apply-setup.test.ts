@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Broker } from "../../../src/broker/engine/broker.ts";
-import type { CloudInit } from "../../../src/cloud/setup/cloud-setup.ts";
+import type { CloudSetup } from "../../../src/cloud/setup/cloud-setup.ts";
 import { type Cloud, startCloud } from "../../../src/cloud/start-cloud.ts";
 
 const EXAMPLE = JSON.parse(
   readFileSync(join(import.meta.dirname, "../../../examples/cloud.json"), "utf8"),
-) as CloudInit;
+) as CloudSetup;
 const ARN = "arn:aws:sqs:us-east-1:000000000000:";
 
 let data: string;
@@ -21,8 +21,8 @@ afterEach(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-async function start(init?: CloudInit): Promise<Cloud> {
-  const cloud = await startCloud({ data, ...(init === undefined ? {} : { init }) });
+async function start(setup?: CloudSetup): Promise<Cloud> {
+  const cloud = await startCloud({ data, ...(setup === undefined ? {} : { setup }) });
   clouds.push(cloud);
   return cloud;
 }
@@ -100,7 +100,7 @@ describe("a set-up", () => {
   });
 
   test("is the same again with values that AWS tells in another form", async () => {
-    const policy = (Sid: object): CloudInit => ({
+    const policy = (Sid: object): CloudSetup => ({
       queues: [
         {
           name: "q",
@@ -135,7 +135,7 @@ describe("a set-up", () => {
   });
 
   test("says the same however its policies are ordered", async () => {
-    const filtered = (filterPolicy: { [name: string]: string[] }): CloudInit => ({
+    const filtered = (filterPolicy: { [name: string]: string[] }): CloudSetup => ({
       queues: [{ name: "q" }],
       topics: [{ name: "t" }],
       subscriptions: [{ topic: "t", queue: "q", filterPolicy }],
@@ -144,7 +144,7 @@ describe("a set-up", () => {
     await start(filtered({ b: ["2"], a: ["1"] }));
   });
 
-  test.each<[string, CloudInit, string]>([
+  test.each<[string, CloudSetup, string]>([
     [
       "an attribute",
       { queues: [{ name: "q", attributes: { VisibilityTimeout: 31 } }] },
@@ -202,14 +202,14 @@ describe("a set-up", () => {
     const more = { ...other, queues: [{ name: "new" }, ...(other.queues ?? [])] };
     const refused = expect(start(more)).rejects;
     await refused.toMatchObject({
-      code: "TG_INIT_CONFLICT",
+      code: "TG_SETUP_CONFLICT",
       message: expect.stringContaining(told),
     });
     expect(await picture(await start())).toEqual(before);
   });
 
   test("that the broker would refuse is told as a whole, before a folder is touched (A1)", async () => {
-    const init: CloudInit = {
+    const setup: CloudSetup = {
       queues: [
         { name: "q", attributes: { VisibilityTimeout: 99_999 } },
         { name: "not a name" },
@@ -219,7 +219,7 @@ describe("a set-up", () => {
       subscriptions: [{ topic: "t", queue: "good", filterPolicy: { a: [{ huh: 1 }] } }],
       buckets: [{ name: "B!" }],
     };
-    const failure = await start(init).catch((error: unknown) => error);
+    const failure = await start(setup).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "TG_CONFIG_INVALID" });
     const lines = (failure as Error).message.split("\n").slice(1);
     expect(lines.map((line) => line.trim().split(" ")[0])).toEqual([
@@ -232,8 +232,8 @@ describe("a set-up", () => {
   });
 
   test("with problems of form tells every one with its path", async () => {
-    const init = { queues: [{ name: 1, dlq: 2 }], topic: [] } as unknown as CloudInit;
-    const failure = await start(init).catch((error: Error) => error);
+    const setup = { queues: [{ name: 1, dlq: 2 }], topic: [] } as unknown as CloudSetup;
+    const failure = await start(setup).catch((error: Error) => error);
     expect((failure as Error).message).toMatch(/\/topic [\s\S]*\/queues\/0\/dlq [\s\S]*\/name /);
   });
 

@@ -111,7 +111,7 @@ test("a folder in use is refused, and free again once a start has failed (G1)", 
   await expect(startCloud({ data: folder })).rejects.toMatchObject({ code: "TG_STORE_LOCKED" });
   const other = join(folder, "other");
   const taken = startCloud({ data: other, port: first.port });
-  await expect(taken).rejects.toMatchObject({ code: "TG_PORT_TAKEN" });
+  await expect(taken).rejects.toMatchObject({ code: "TG_PORT_IN_USE" });
   await (await startCloud({ data: other })).close();
   await first.close();
   await (await startCloud({ data: folder })).close();

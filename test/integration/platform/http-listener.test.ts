@@ -289,7 +289,7 @@ test("a port that is taken is said to be so, and a wrong address, too", async ()
   const { port } = await serve(createKeeper().handler);
   const other = createHttpListener(createKeeper().handler, { onError: () => {} });
   await expect(other.listen(port, HOST)).rejects.toMatchObject({
-    code: "TG_PORT_TAKEN",
+    code: "TG_PORT_IN_USE",
     message: `Port ${port} on ${HOST} is in use by another program.`,
   });
   await expect(other.listen(0, "203.0.113.1")).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });

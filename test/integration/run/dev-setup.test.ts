@@ -3,7 +3,7 @@ import { createBrokerQueue } from "../../../src/cloud/broker-queue.ts";
 import { startCloud } from "../../../src/cloud/start-cloud.ts";
 import { seconds } from "../../../src/core/units.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
-import { devNames, devSetUp } from "../../../src/run/dev/dev-setup.ts";
+import { devNames, devSetup } from "../../../src/run/dev/dev-setup.ts";
 
 const handler = () => {};
 
@@ -32,14 +32,14 @@ test("a queue that the pipeline names keeps its name; its dead letters are of it
 
 test("a bucket's events in a FIFO queue are refused in a sentence", () => {
   const wrong = pipeline({ name: "p", source: { bucket: "b", queue: "q.fifo" }, handler });
-  expect(() => devSetUp(wrong)).toThrow("S3 notifies no FIFO queue");
+  expect(() => devSetup(wrong)).toThrow("S3 notifies no FIFO queue");
 });
 
 test("receives end far above attempts, and hardly ever where a FIFO group halts", () => {
   const receives = (spec: { queue: string; attempts?: number; onPoison?: "halt" | "skip" }) => {
     const { queue, attempts = 7, onPoison = "halt" } = spec;
     const made = pipeline({ name: "p", source: { queue }, retry: { attempts }, onPoison, handler });
-    return devSetUp(made).queues?.at(-1)?.deadLetter?.maxReceiveCount;
+    return devSetup(made).queues?.at(-1)?.deadLetter?.maxReceiveCount;
   };
   expect(receives({ queue: "q" })).toBe(25);
   expect(receives({ queue: "q", attempts: 40 })).toBe(80);
@@ -49,7 +49,7 @@ test("receives end far above attempts, and hardly ever where a FIFO group halts"
 
 test("the embedded cloud takes the set-up, and a put arrives in the queue", async () => {
   const made = pipeline({ name: "p", source: { bucket: "files", prefix: "in/" }, handler });
-  await using cloud = await startCloud({ memory: true, init: devSetUp(made) });
+  await using cloud = await startCloud({ memory: true, setup: devSetup(made) });
   for (const key of ["in/a.csv", "out/b.csv"]) {
     const reply = await fetch(`${cloud.endpoint}/files/${key}`, { method: "PUT", body: "x" });
     expect(reply.status).toBe(200);

@@ -32,7 +32,7 @@ test("a port that is taken is told with the flag that chooses another", async ()
   try {
     const { port } = new URL(first.origin);
     await expect(startMetricsListener(source(), Number(port))).rejects.toMatchObject({
-      code: "TG_PORT_TAKEN",
+      code: "TG_PORT_IN_USE",
       message: expect.stringContaining("--metrics-port"),
     });
   } finally {

@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import { createBrokerQueue } from "../../../src/cloud/broker-queue.ts";
 import { startCloud } from "../../../src/cloud/start-cloud.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
-import type { LeaseKeeper } from "../../../src/ports/lease-renewer.ts";
+import type { LeaseRenewer } from "../../../src/ports/lease-renewer.ts";
 import type { Queue } from "../../../src/ports/queue-receiver.ts";
 import { fillSettings } from "../../../src/run/config.ts";
-import { runOnSite } from "../../../src/run/run-pipeline.ts";
+import { runPipeline } from "../../../src/run/run-pipeline.ts";
 
 test("a pipeline whose leases nobody keeps stops by itself, and receives nothing more (G4)", async () => {
-  const cloud = await startCloud({ memory: true, init: { queues: [{ name: "work" }] } });
+  const cloud = await startCloud({ memory: true, setup: { queues: [{ name: "work" }] } });
   const work = createBrokerQueue(cloud.broker, { queue: "work" });
   const polls: AbortSignal[] = [];
   const queue: Queue = {
@@ -20,22 +20,22 @@ test("a pipeline whose leases nobody keeps stops by itself, and receives nothing
     },
   };
   let endKeeper: (reason: string) => void = () => {};
-  const keeper: LeaseKeeper = {
+  const keeper: LeaseRenewer = {
     ended: new Promise((resolve) => {
       endKeeper = resolve;
     }),
-    hold: (_lease, onLost) => queueMicrotask(() => onLost("the thread died")),
+    track: (_lease, onLost) => queueMicrotask(() => onLost("the thread died")),
     attach() {},
     detach() {},
-    drop() {},
+    release() {},
     alive: () => false,
     async close() {},
   };
-  const running = await runOnSite(
+  const running = await runPipeline(
     pipeline({ name: "leases", source: { queue: "work" }, handler() {} }),
     {
       ...{ queue, deadLetters: null, objects: null },
-      openKeeper: () => keeper,
+      openRenewer: () => keeper,
       close: async () => undefined,
     },
     { ...fillSettings("run", { metricsPort: 0 }), ledger: "memory:" },
@@ -44,7 +44,7 @@ test("a pipeline whose leases nobody keeps stops by itself, and receives nothing
   try {
     endKeeper("the thread died");
     expect(await running.failed).toMatchObject({
-      code: "TG_LEASES_UNKEPT",
+      code: "TG_LEASE_RENEWAL_STOPPED",
       message: expect.stringMatching(/the thread died/),
     });
     const [poll, ...others] = polls;

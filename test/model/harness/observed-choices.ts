@@ -4,7 +4,11 @@
 //   C2. A receive may take any candidate, in any order, but only candidates.
 
 import type { Outcome } from "../../../src/broker/model/fault.ts";
-import type { Delivery, PeekedMessage, SentMessage } from "../../../src/broker/model/operations.ts";
+import type {
+  PeekedMessage,
+  ReceivedCopy,
+  SentMessage,
+} from "../../../src/broker/model/operations.ts";
 import { type Choices, Illegal } from "../reference/choices.ts";
 import { isExhausted } from "../reference/receiving.ts";
 import { isFifo, type RefMessage, type RefQueue, type RefWorld } from "../reference/state.ts";
@@ -12,7 +16,7 @@ import { isFifo, type RefMessage, type RefQueue, type RefWorld } from "../refere
 /** What was seen of one step. */
 export interface Observation {
   readonly sent?: readonly Outcome<SentMessage>[];
-  readonly deliveries?: readonly Delivery[];
+  readonly deliveries?: readonly ReceivedCopy[];
   /** Ids that left the queue in a receive without being delivered. */
   readonly movedIds?: ReadonlySet<string>;
   /** An empty answer is fine, whatever is there: the time to wait was over. */
@@ -64,7 +68,7 @@ function pickObserved(
   observed: Observation,
   queue: RefQueue,
   candidates: readonly RefMessage[],
-  next: Delivery | undefined,
+  next: ReceivedCopy | undefined,
 ): RefMessage | null {
   const moved = candidates.find(
     (message) => observed.movedIds?.has(message.messageId) === true && isExhausted(queue, message),
@@ -101,7 +105,7 @@ export function createObservedChoices(world: RefWorld, seen: Seen, observed: Obs
     pick: (queue, candidates, takenCount) =>
       pickObserved(observed, queue, candidates, deliveries[takenCount]),
     delivered(message, index) {
-      const { receiptHandle, sequenceNumber, dedupId } = deliveries[index] as Delivery;
+      const { receiptHandle, sequenceNumber, dedupId } = deliveries[index] as ReceivedCopy;
       if (seen.handles.has(receiptHandle)) throw new Illegal("a handle was given out twice"); // C1
       seen.handles.add(receiptHandle);
       const queue = world.queues.find((candidate) => candidate.messages.includes(message));

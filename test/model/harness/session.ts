@@ -7,11 +7,11 @@
 import type { Broker } from "../../../src/broker/engine/broker.ts";
 import type { Outcome } from "../../../src/broker/model/fault.ts";
 import type {
-  Delivery,
   OperationInput,
   OperationName,
   OperationOutput,
   PeekedMessage,
+  ReceivedCopy,
 } from "../../../src/broker/model/operations.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import { Illegal } from "../reference/choices.ts";
@@ -243,7 +243,7 @@ export class Session {
   ): Promise<void> {
     const value = ((answer.ok ? answer.value : null) ?? {}) as {
       results?: OperationOutput<"send">["results"];
-      deliveries?: Delivery[];
+      deliveries?: ReceivedCopy[];
       handle?: string;
     };
     const queue = name === "receive" ? (input as OperationInput<"receive">).queue : null;
@@ -269,7 +269,7 @@ export class Session {
     agree(`${name} ${JSON.stringify(input)}`, expected, answer);
   }
 
-  #hold(queue: string, deliveries: readonly Delivery[]): void {
+  #hold(queue: string, deliveries: readonly ReceivedCopy[]): void {
     const queueSerial = queueNamed(this.world, queue)?.serial ?? 0;
     for (const delivery of deliveries) {
       this.held.push({ queue, queueSerial, handle: delivery.receiptHandle });

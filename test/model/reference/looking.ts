@@ -1,6 +1,6 @@
 // Looking in the reference: lists, counts and peeks; nothing here changes anything.
 
-import { done, type Outcome } from "../../../src/broker/model/fault.ts";
+import { type Outcome, succeed } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationOutput,
@@ -20,7 +20,7 @@ export function listQueues(
   input: OperationInput<"listQueues">,
 ): Outcome<OperationOutput<"listQueues">> {
   const names = world.queues.map((queue) => queue.name);
-  return done({
+  return succeed({
     names: sorted(names.filter((name) => name.startsWith(input.prefix))),
     nextToken: null,
   });
@@ -33,7 +33,7 @@ export function listDeadLetterSources(
   const target = queueNamed(world, input.queue);
   if (target === undefined) return missingQueue();
   const names = deadLetterSources(world, target).map((queue) => queue.name);
-  return done({ names: sorted(names), nextToken: null });
+  return succeed({ names: sorted(names), nextToken: null });
 }
 
 function countsOf(queue: RefQueue, now: EpochMs): QueueCounts {
@@ -58,7 +58,7 @@ export function countQueues(
   const queues = world.queues
     .filter((queue) => queue.name.startsWith(input.prefix))
     .map((queue) => countsOf(queue, now));
-  return done({ queues: queues.toSorted((a, b) => (a.name < b.name ? -1 : 1)) });
+  return succeed({ queues: queues.toSorted((a, b) => (a.name < b.name ? -1 : 1)) });
 }
 
 export function peek(
@@ -84,7 +84,7 @@ export function peek(
     }),
   );
   const last = page.at(-1);
-  return done({
+  return succeed({
     messages,
     nextAfterSeq: rest.length > page.length && last !== undefined ? last.serial : null,
   });

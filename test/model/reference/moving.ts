@@ -3,7 +3,7 @@
 //       Which deduplication id it carries on a FIFO queue is said nowhere.
 //   M2. Without a destination each message goes back to the queue it came from.
 
-import { done, type Outcome, refuse } from "../../../src/broker/model/fault.ts";
+import { type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
 import type { OperationInput, OperationOutput } from "../../../src/broker/model/operations.ts";
 import { epochMs } from "../../../src/core/units.ts";
 import { type Choices, Illegal } from "./choices.ts";
@@ -38,7 +38,7 @@ export function startMoveTask(
     moved: 0,
     startedAt: now,
   });
-  return done({ handle });
+  return succeed({ handle });
 }
 
 /** Moves every message of the source; the caller sees to it that none is in flight or delayed. */
@@ -78,7 +78,7 @@ export function listMoveTasks(
     return refuse("ResourceNotFound", NO_SOURCE);
   }
   const tasks = world.tasks.filter((task) => task.sourceArn === input.sourceArn).toReversed();
-  return done({
+  return succeed({
     tasks: tasks.slice(0, input.limit).map((task) => ({
       handle: task.handle,
       status: task.status,

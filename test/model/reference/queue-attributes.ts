@@ -1,6 +1,6 @@
 // Queue attributes of the reference: creation, conflict, change and reading.
 
-import { done, type FaultName, type Outcome, refuse } from "../../../src/broker/model/fault.ts";
+import { type FaultName, type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
 import type { OperationInput } from "../../../src/broker/model/operations.ts";
 import type { EpochMs } from "../../../src/core/units.ts";
 import {
@@ -108,7 +108,7 @@ export function createQueue(
         `A queue already exists with the same name and a different value for attribute ${key}`,
       );
     }
-    return done({ name });
+    return succeed({ name });
   }
   const fifo = name.endsWith(".fifo");
   const attributes: Record<string, string> = {};
@@ -129,7 +129,7 @@ export function createQueue(
     purgedAt: null,
     lastSequence: "",
   });
-  return done({ name });
+  return succeed({ name });
 }
 
 export function setQueueAttributes(
@@ -158,7 +158,7 @@ export function setQueueAttributes(
     }
   }
   expire(world, now);
-  return done(null);
+  return succeed(null);
 }
 
 const KNOWN = [
@@ -201,7 +201,7 @@ export function getQueueAttributes(
   const wanted = input.names.includes("All") ? Object.keys(all) : input.names;
   const attributes: Record<string, string> = {};
   for (const name of wanted) if (all[name] !== undefined) attributes[name] = all[name];
-  return done({ attributes });
+  return succeed({ attributes });
 }
 
 /** Queues whose dead letters go to `target`. */

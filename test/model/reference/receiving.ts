@@ -7,11 +7,11 @@
 //   V4. An attempt can be repeated while its messages are hidden by it, for five minutes at most.
 //   V3. A receive ends when it has `max` messages or no candidate is left.
 
-import { done, type Outcome, refuse } from "../../../src/broker/model/fault.ts";
+import { type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
 import type {
-  Delivery,
   OperationInput,
   OperationOutput,
+  ReceivedCopy,
 } from "../../../src/broker/model/operations.ts";
 import { type EpochMs, epochMs } from "../../../src/core/units.ts";
 import { type Choices, Illegal } from "./choices.ts";
@@ -89,7 +89,7 @@ export function deliveryOf(
   message: RefMessage,
   handle: string,
   sequenceNumber: string | null,
-): Delivery {
+): ReceivedCopy {
   return {
     messageId: message.messageId,
     receiptHandle: handle,
@@ -114,7 +114,7 @@ function deliver(
   visibilityMs: number,
   now: EpochMs,
   choices: Choices,
-): Delivery {
+): ReceivedCopy {
   message.receiveCount += 1;
   message.receivedAt = now;
   if (message.firstReceivedAt === 0) message.firstReceivedAt = now;
@@ -138,9 +138,9 @@ export function takeNow(
   input: OperationInput<"receive">,
   now: EpochMs,
   choices: Choices,
-): Delivery[] {
+): ReceivedCopy[] {
   const visibilityMs = input.visibilityMs ?? attributeMs(queue, "VisibilityTimeout");
-  const deliveries: Delivery[] = [];
+  const deliveries: ReceivedCopy[] = [];
   const seen = new Set<number>();
   for (;;) {
     const candidates = candidatesOf(queue, now, seen);
@@ -178,14 +178,14 @@ function repeat(
     );
   }
   const visibilityMs = input.visibilityMs ?? attributeMs(queue, "VisibilityTimeout");
-  const deliveries: Delivery[] = [];
+  const deliveries: ReceivedCopy[] = [];
   attempt.hiddenUntil = now + visibilityMs;
   for (const message of messages) {
     if (message === undefined) continue;
     message.dueAt = now + visibilityMs;
     deliveries.push(deliveryOf(message, message.handle ?? "", message.sequenceNumber));
   }
-  return done({ deliveries });
+  return succeed({ deliveries });
 }
 
 export function receive(
@@ -208,5 +208,5 @@ export function receive(
     const hiddenUntil = now + (input.visibilityMs ?? attributeMs(queue, "VisibilityTimeout"));
     queue.attempts.push({ id: input.attemptId, at: now, handles, hiddenUntil, spoiled: false });
   }
-  return done({ deliveries });
+  return succeed({ deliveries });
 }

@@ -4,7 +4,7 @@
 //       something may become visible or expire.
 
 import type { Broker } from "../../../src/broker/engine/broker.ts";
-import { done, type Outcome } from "../../../src/broker/model/fault.ts";
+import { type Outcome, succeed } from "../../../src/broker/model/fault.ts";
 import { FaultPlan } from "../../../src/broker/model/fault-plan.ts";
 import type {
   OperationInput,
@@ -103,7 +103,7 @@ class ReferenceBroker implements Broker {
   async idle(): Promise<void> {}
 
   async close(): Promise<void> {
-    for (const waiter of this.#waiters) waiter.resolve(done({ deliveries: [] }));
+    for (const waiter of this.#waiters) waiter.resolve(succeed({ deliveries: [] }));
     this.#waiters = [];
     this.#timer.abort();
     await this.#commit();
@@ -147,7 +147,7 @@ class ReferenceBroker implements Broker {
       if (deliveries.length === 0 && now < waiter.until) continue;
       this.#waiters = this.#waiters.filter((other) => other !== waiter);
       this.#disk.world = structuredClone(this.#world);
-      waiter.resolve(done({ deliveries }));
+      waiter.resolve(succeed({ deliveries }));
     }
     this.#disk.world = structuredClone(this.#world);
     this.#timer.abort();

@@ -1,6 +1,6 @@
 // The reference: one function from (world, operation, instant, choices) to the answer.
 
-import { done, type Outcome, refuse } from "../../../src/broker/model/fault.ts";
+import { type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationName,
@@ -45,9 +45,10 @@ const STEPS: { [K in OperationName]?: Step<K> } = {
     onQueue(world, input.queue, (queue) => {
       world.queues = world.queues.filter((other) => other !== queue);
       world.deleted.push({ name: queue.name, at: now });
-      return done(null);
+      return succeed(null);
     }),
-  findQueue: (world, input) => onQueue(world, input.queue, (queue) => done({ name: queue.name })),
+  findQueue: (world, input) =>
+    onQueue(world, input.queue, (queue) => succeed({ name: queue.name })),
   listQueues,
   purgeQueue: (world, input, now) =>
     onQueue(world, input.queue, (queue) => {
@@ -60,20 +61,20 @@ const STEPS: { [K in OperationName]?: Step<K> } = {
       queue.messages = [];
       queue.dedups = [];
       queue.purgedAt = now;
-      return done(null);
+      return succeed(null);
     }),
   tagQueue: (world, input) =>
     onQueue(world, input.queue, (queue) => {
       queue.tags = { ...queue.tags, ...input.tags };
-      return done(null);
+      return succeed(null);
     }),
   untagQueue: (world, input) =>
     onQueue(world, input.queue, (queue) => {
       for (const key of input.keys) delete queue.tags[key];
-      return done(null);
+      return succeed(null);
     }),
   listQueueTags: (world, input) =>
-    onQueue(world, input.queue, (queue) => done({ tags: { ...queue.tags } })),
+    onQueue(world, input.queue, (queue) => succeed({ tags: { ...queue.tags } })),
   send,
   receive,
   delete: deleteMessages,

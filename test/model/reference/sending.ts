@@ -1,7 +1,7 @@
 // Sending in the reference: what is refused, what is a duplicate, what becomes a message.
 
 import { createHash } from "node:crypto";
-import { done, type Fault, type Outcome, refuse } from "../../../src/broker/model/fault.ts";
+import { type Fault, type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationOutput,
@@ -135,9 +135,9 @@ export function send(
     if (fault !== null && !input.batch) return { ok: false, fault };
     results.push(
       fault === null
-        ? done(accept(world, queue, entry, index, now, choices))
+        ? succeed(accept(world, queue, entry, index, now, choices))
         : refuse(fault.name, fault.message),
     );
   }
-  return done({ results });
+  return succeed({ results });
 }

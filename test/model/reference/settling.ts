@@ -1,6 +1,6 @@
 // Settling in the reference: deleting messages and changing their visibility, by handle.
 
-import { done, type Fault, type Outcome } from "../../../src/broker/model/fault.ts";
+import { type Fault, type Outcome, succeed } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationOutput,
@@ -101,7 +101,7 @@ export function deleteMessages(
 ): Outcome<OperationOutput<"delete">> {
   const queue = queueNamed(world, input.queue);
   if (queue === undefined) return missingQueue();
-  return done({ faults: input.handles.map((handle) => deleteOne(world, queue, handle, now)) });
+  return succeed({ faults: input.handles.map((handle) => deleteOne(world, queue, handle, now)) });
 }
 
 export function changeVisibility(
@@ -111,5 +111,5 @@ export function changeVisibility(
 ): Outcome<OperationOutput<"changeVisibility">> {
   const queue = queueNamed(world, input.queue);
   if (queue === undefined) return missingQueue();
-  return done({ faults: input.entries.map((entry) => changeOne(world, queue, entry, now)) });
+  return succeed({ faults: input.entries.map((entry) => changeOne(world, queue, entry, now)) });
 }

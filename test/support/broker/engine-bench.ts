@@ -4,10 +4,10 @@
 import type { Broker } from "../../../src/broker/engine/broker.ts";
 import { createBroker } from "../../../src/broker/engine/create-broker.ts";
 import type {
-  Delivery,
   OperationInput,
   OperationName,
   OperationOutput,
+  ReceivedCopy,
   ReceiveInput,
   SendEntry,
 } from "../../../src/broker/model/operations.ts";
@@ -169,7 +169,7 @@ export class EngineBench {
     return this.ok("send", { queue, entries, batch: true });
   }
 
-  async receive(queue: string, more: Partial<ReceiveInput> = {}): Promise<Delivery[]> {
+  async receive(queue: string, more: Partial<ReceiveInput> = {}): Promise<ReceivedCopy[]> {
     return (await this.ok("receive", receiveInput(queue, more))).deliveries;
   }
 

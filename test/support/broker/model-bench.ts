@@ -5,18 +5,18 @@ import { STEPS } from "../../../src/broker/engine/steps.ts";
 import { BrokerState } from "../../../src/broker/model/broker-state.ts";
 import type { Fault, Outcome } from "../../../src/broker/model/fault.ts";
 import type {
-  Delivery,
   OperationInput,
   OperationName,
   OperationOutput,
+  ReceivedCopy,
   ReceiveInput,
   SendEntry,
   SentMessage,
 } from "../../../src/broker/model/operations.ts";
-import { settleWaiting } from "../../../src/broker/model/sqs/answer-long-polls.ts";
-import type { Queue } from "../../../src/broker/model/sqs/queue.ts";
-import type { Waiting } from "../../../src/broker/model/sqs/receive.ts";
-import type { Step } from "../../../src/broker/model/step.ts";
+import { answerLongPolls } from "../../../src/broker/model/sqs/answer-long-polls.ts";
+import type { QueueState } from "../../../src/broker/model/sqs/queue.ts";
+import type { MustWait } from "../../../src/broker/model/sqs/receive.ts";
+import type { ModelStep } from "../../../src/broker/model/step.ts";
 import { present } from "../../../src/core/assert.ts";
 import type { Change, MessageContent } from "../../../src/core/broker-change.ts";
 import type { ObjectChange } from "../../../src/core/object-change.ts";
@@ -53,8 +53,8 @@ export function receiveInput(queue: string, more: Partial<ReceiveInput> = {}): R
   return { queue, max: 10, waitMs: durationMs(0), visibilityMs: null, attemptId: null, ...more };
 }
 
-type AnyStep = (state: BrokerState, step: Step, input: unknown) => Outcome<unknown> | Waiting;
-type Settled = Map<number, Outcome<{ deliveries: Delivery[] }>>;
+type AnyStep = (state: BrokerState, step: ModelStep, input: unknown) => Outcome<unknown> | MustWait;
+type Settled = Map<number, Outcome<{ deliveries: ReceivedCopy[] }>>;
 
 export class ModelBench {
   readonly state = new BrokerState({ account: ACCOUNT, region: REGION, secret: [17, 23] });
@@ -72,7 +72,7 @@ export class ModelBench {
     this.#now += spanMs;
   }
 
-  get step(): Step {
+  get step(): ModelStep {
     return {
       now: epochMs(this.#now),
       emit: (change) => this.#emit(change),
@@ -117,13 +117,13 @@ export class ModelBench {
     return outcome.fault;
   }
 
-  create(name: string, attributes: Record<string, string> = {}): Queue {
+  create(name: string, attributes: Record<string, string> = {}): QueueState {
     const fifo = name.endsWith(".fifo") ? { FifoQueue: "true" } : {};
     this.ok("createQueue", { name, attributes: { ...fifo, ...attributes }, tags: {} });
     return this.queue(name);
   }
 
-  queue(name: string): Queue {
+  queue(name: string): QueueState {
     return present(this.state.queues.get(name), name);
   }
 
@@ -143,7 +143,7 @@ export class ModelBench {
     });
   }
 
-  receive(queue: string, more: Partial<ReceiveInput> = {}): Delivery[] {
+  receive(queue: string, more: Partial<ReceiveInput> = {}): ReceivedCopy[] {
     return this.ok("receive", receiveInput(queue, more)).deliveries;
   }
 
@@ -151,12 +151,12 @@ export class ModelBench {
     return this.receive(queue, more).map(({ body }) => body);
   }
 
-  delete(queue: string, ...deliveries: Delivery[]): (Fault | null)[] {
+  delete(queue: string, ...deliveries: ReceivedCopy[]): (Fault | null)[] {
     const handles = deliveries.map(({ receiptHandle }) => receiptHandle);
     return this.ok("delete", { queue, handles }).faults;
   }
 
-  change(queue: string, delivery: Delivery, visibilityMs: number): Fault | null {
+  change(queue: string, delivery: ReceivedCopy, visibilityMs: number): Fault | null {
     const entries = [{ handle: delivery.receiptHandle, visibilityMs: durationMs(visibilityMs) }];
     return this.ok("changeVisibility", { queue, entries }).faults[0] ?? null;
   }
@@ -178,14 +178,14 @@ export class ModelBench {
   /** The long polls that this step answers. */
   settle(): Settled {
     const settled: Settled = new Map();
-    settleWaiting(this.state, this.step, (id, outcome) => settled.set(id, outcome));
+    answerLongPolls(this.state, this.step, (id, outcome) => settled.set(id, outcome));
     return settled;
   }
 }
 
 /** The bodies a long poll was answered with, or null if it was not answered with any. */
 export function bodiesOf(
-  outcome: Outcome<{ deliveries: Delivery[] }> | undefined,
+  outcome: Outcome<{ deliveries: ReceivedCopy[] }> | undefined,
 ): string[] | null {
   return outcome?.ok ? outcome.value.deliveries.map(({ body }) => body) : null;
 }

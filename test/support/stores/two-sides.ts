@@ -36,7 +36,7 @@ export interface Played<S> {
 }
 
 /** Answers of both sides. */
-export interface Told {
+export interface StoreAnswer {
   readonly ours: unknown;
   readonly theirs: readonly unknown[];
 }
@@ -44,7 +44,7 @@ export interface Told {
 /** Our side, as often as cases are played at once. */
 export interface Sides<S> extends AsyncDisposable {
   /** In the order of the cases: the answers, and how many requests were ours. */
-  playAll(cases: readonly Played<S>[]): Promise<{ told: Told; requests: number }[]>;
+  playAll(cases: readonly Played<S>[]): Promise<{ told: StoreAnswer; requests: number }[]>;
 }
 
 interface Side<S> {

@@ -3,7 +3,7 @@
 import { type Decoded, decodeBody } from "../../../src/core/events/decode/decode.ts";
 import type { ObjectEvent } from "../../../src/core/events/object-event.ts";
 
-export interface Told {
+export interface DecodedBody {
   readonly eventName?: string;
   readonly key?: string;
   readonly eTag?: string;
@@ -14,7 +14,7 @@ export interface Told {
 }
 
 /** An S3 notification of one record; `key` is given as it stands in the message. */
-export function notificationOf({ eventName, requestId, ...object }: Told): string {
+export function notificationOf({ eventName, requestId, ...object }: DecodedBody): string {
   const record = {
     eventVersion: "2.6",
     eventSource: "aws:s3",

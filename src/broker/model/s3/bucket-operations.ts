@@ -3,31 +3,33 @@
 //       along.
 
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { type BucketRecord, bucketOf, isRefusal, saveBucket } from "./bucket.ts";
 import { isBucketName } from "./bucket-name.ts";
 import { checkConfig, NO_NOTIFICATION } from "./notification-config.ts";
 import { sendTestEvents } from "./notify.ts";
-import { deny, gave, type S3Outcome } from "./s3-fault.ts";
+import { type S3Outcome, s3Done, s3Refuse } from "./s3-fault.ts";
 import type { S3Input, S3Value } from "./s3-operations.ts";
 import { dropUpload } from "./upload-operations.ts";
 
 /** Where S3 began; it answers a second creation there as it did then. */
 const FIRST_REGION = "us-east-1";
 
-export function createBucket(
+export function stepCreateBucket(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: S3Input<"createBucket">,
 ): S3Outcome<null> {
   const { bucket: name, region, tags } = input;
   if (!isBucketName(name)) {
-    return deny("InvalidBucketName", "The specified bucket is not valid.", { BucketName: name });
+    return s3Refuse("InvalidBucketName", "The specified bucket is not valid.", {
+      BucketName: name,
+    });
   }
   const existing = state.buckets.get(name);
   if (existing !== undefined) {
-    if (existing.region === FIRST_REGION && region === FIRST_REGION) return gave(null);
-    return deny(
+    if (existing.region === FIRST_REGION && region === FIRST_REGION) return s3Done(null);
+    return s3Refuse(
       "BucketAlreadyOwnedByYou",
       "Your previous request to create the named bucket succeeded and you already own it.",
       { BucketName: name },
@@ -42,12 +44,12 @@ export function createBucket(
     tags,
     notification: NO_NOTIFICATION,
   });
-  return gave(null);
+  return s3Done(null);
 }
 
-export function deleteBucket(
+export function stepDeleteBucket(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: S3Input<"deleteBucket">,
 ): S3Outcome<S3Value<"deleteBucket">> {
   const bucket = bucketOf(state, input.bucket);
@@ -55,28 +57,28 @@ export function deleteBucket(
   const beginning = { key: "", after: false };
   for (const _entry of step.objects.entries(bucket.number, beginning)) {
     const message = "The bucket you tried to delete is not empty";
-    return deny("BucketNotEmpty", message, { BucketName: bucket.name }); // K1
+    return s3Refuse("BucketNotEmpty", message, { BucketName: bucket.name }); // K1
   }
   const uploads = [...step.objects.uploads(bucket.number, beginning)];
   const parts = uploads.map((upload) => [...step.objects.parts(upload.id, 0)]);
   const dropped = uploads.flatMap((upload, index) => dropUpload(step, upload, parts[index] ?? []));
   state.buckets.delete(bucket.name);
   step.emit({ kind: "delete-document", collection: "bucket", key: bucket.name });
-  return gave({ dropped });
+  return s3Done({ dropped });
 }
 
 export function findBucket(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: S3Input<"findBucket">,
 ): S3Outcome<S3Value<"findBucket">> {
   const bucket = bucketOf(state, input.bucket);
-  return isRefusal(bucket) ? bucket : gave({ bucket });
+  return isRefusal(bucket) ? bucket : s3Done({ bucket });
 }
 
-export function listBuckets(
+export function stepListBuckets(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   { prefix, after, limit }: S3Input<"listBuckets">,
 ): S3Outcome<S3Value<"listBuckets">> {
   const names = [...state.buckets.keys()]
@@ -84,12 +86,12 @@ export function listBuckets(
     .sort();
   const page = names.slice(0, limit);
   const next = names.length > limit ? (page.at(-1) ?? null) : null;
-  return gave({ buckets: page.map((name) => state.buckets.get(name) as BucketRecord), next });
+  return s3Done({ buckets: page.map((name) => state.buckets.get(name) as BucketRecord), next });
 }
 
 export function setBucketVersioning(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   { bucket: name, versioning }: S3Input<"setBucketVersioning">,
 ): S3Outcome<null> {
   return change(state, step, name, (bucket) => ({ ...bucket, versioning }));
@@ -97,7 +99,7 @@ export function setBucketVersioning(
 
 export function setBucketTags(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   { bucket: name, tags }: S3Input<"setBucketTags">,
 ): S3Outcome<null> {
   return change(state, step, name, (bucket) => ({ ...bucket, tags }));
@@ -105,7 +107,7 @@ export function setBucketTags(
 
 export function setBucketNotification(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: S3Input<"setBucketNotification">,
 ): S3Outcome<null> {
   const bucket = bucketOf(state, input.bucket);
@@ -118,21 +120,21 @@ export function setBucketNotification(
   const known = new Set(bucket.notification.targets.map(({ arn }) => arn));
   const fresh = new Map(named.targets.filter(({ arn }) => !known.has(arn)).map((t) => [t.arn, t]));
   if (validate) sendTestEvents(state, step, bucket, origin, [...fresh.values()]);
-  return gave(null);
+  return s3Done(null);
 }
 
-function withId<T extends { readonly id: string }>(step: Step, target: T): T {
+function withId<T extends { readonly id: string }>(step: ModelStep, target: T): T {
   return target.id === "" ? { ...target, id: step.newId() } : target;
 }
 
 function change(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   name: string,
   changed: (bucket: BucketRecord) => BucketRecord,
 ): S3Outcome<null> {
   const bucket = bucketOf(state, name);
   if (isRefusal(bucket)) return bucket;
   saveBucket(state, step, changed(bucket));
-  return gave(null);
+  return s3Done(null);
 }

@@ -4,7 +4,7 @@
 
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import type { NotificationConfig } from "./notification-config.ts";
 import { noSuchBucket, type S3Refusal } from "./s3-fault.ts";
 
@@ -28,7 +28,7 @@ export function isRefusal(found: object): found is S3Refusal {
   return "ok" in found && found.ok === false;
 }
 
-export function saveBucket(state: BrokerState, step: Step, bucket: BucketRecord): void {
+export function saveBucket(state: BrokerState, step: ModelStep, bucket: BucketRecord): void {
   state.buckets.set(bucket.name, bucket);
   step.emit({
     kind: "put-document",

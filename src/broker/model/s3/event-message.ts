@@ -30,7 +30,7 @@ export type EventName =
   | "ObjectTagging:Put"
   | "ObjectTagging:Delete";
 
-export interface ObjectEvent {
+export interface BucketEvent {
   readonly name: EventName;
   readonly key: string;
   readonly version: string | null;
@@ -58,7 +58,7 @@ export function bucketArn(bucket: string): string {
 export function s3Message(
   bucket: BucketRecord,
   origin: Origin,
-  event: ObjectEvent,
+  event: BucketEvent,
   configurationId: string,
   now: EpochMs,
 ): string {
@@ -88,7 +88,7 @@ export function s3Message(
   return JSON.stringify({ Records: [record] });
 }
 
-function objectFields(event: ObjectEvent): Record<string, unknown> {
+function objectFields(event: BucketEvent): Record<string, unknown> {
   const { name, sizeBytes, etag } = event;
   const key = encodeEventKey(event.key);
   const versionId = event.version === null || event.version === "null" ? undefined : event.version; // E3
@@ -121,7 +121,7 @@ export function eventBridgeMessage(
   state: BrokerState,
   bucket: BucketRecord,
   origin: Origin,
-  event: ObjectEvent,
+  event: BucketEvent,
   id: string,
   now: EpochMs,
 ): string {
@@ -149,7 +149,7 @@ export function eventBridgeMessage(
   });
 }
 
-function bridgedObject(event: ObjectEvent): Record<string, unknown> {
+function bridgedObject(event: BucketEvent): Record<string, unknown> {
   const { key, name } = event;
   const version = event.version === null || event.version === "null" ? undefined : event.version;
   const tagging = name.startsWith("ObjectTagging");

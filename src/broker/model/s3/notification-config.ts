@@ -6,14 +6,14 @@
 
 import { allowsService } from "../access-policy.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Queue } from "../sqs/queue.ts";
+import type { QueueState } from "../sqs/queue.ts";
 import { bucketArn } from "./event-message.ts";
 import { isTopic } from "./publish-event.ts";
-import { deny, type S3Refusal } from "./s3-fault.ts";
+import { type S3Refusal, s3Refuse } from "./s3-fault.ts";
 
 export type TargetKind = "queue" | "topic" | "function";
 
-export interface FilterRule {
+export interface KeyFilterRule {
   readonly name: "Prefix" | "Suffix";
   readonly value: string;
 }
@@ -24,7 +24,7 @@ export interface NotificationTarget {
   readonly arn: string;
   /** With "s3:" in front, and perhaps a star at the end. */
   readonly events: readonly string[];
-  readonly rules: readonly FilterRule[];
+  readonly rules: readonly KeyFilterRule[];
 }
 
 export interface NotificationConfig {
@@ -92,25 +92,25 @@ function checkTarget(target: NotificationTarget): S3Refusal | null {
   const unknown = target.events.find((event) => !EVENTS.has(event));
   if (unknown !== undefined) {
     const fields = { ArgumentName: "Event", ArgumentValue: unknown };
-    return deny("InvalidArgument", "The event is not supported for notifications", fields);
+    return s3Refuse("InvalidArgument", "The event is not supported for notifications", fields);
   }
   for (const name of ["Prefix", "Suffix"] as const) {
     if (target.rules.filter((rule) => rule.name === name).length > 1) {
       const what = name.toLowerCase();
-      return deny("InvalidArgument", `Cannot specify more than one ${what} rule in a filter.`);
+      return s3Refuse("InvalidArgument", `Cannot specify more than one ${what} rule in a filter.`);
     }
   }
   const pattern = new RegExp(`^arn:aws[a-z-]*:${SERVICES[target.kind]}:[a-z0-9-]*:\\d*:.+$`);
   if (pattern.test(target.arn)) return checkFifo(target);
   const fields = { ArgumentName: ARGUMENTS[target.kind], ArgumentValue: target.arn };
-  return deny("InvalidArgument", "The ARN could not be parsed", fields);
+  return s3Refuse("InvalidArgument", "The ARN could not be parsed", fields);
 }
 
 function checkFifo({ kind, arn }: NotificationTarget): S3Refusal | null {
   if (kind === "function" || !arn.endsWith(".fifo")) return null;
   const service = kind === "queue" ? "SQS queues" : "SNS topics";
   const fields = { ArgumentName: ARGUMENTS[kind], ArgumentValue: arn };
-  return deny("InvalidArgument", `FIFO ${service} are not supported.`, fields); // N2
+  return s3Refuse("InvalidArgument", `FIFO ${service} are not supported.`, fields); // N2
 }
 
 function checkDestinations(
@@ -127,7 +127,7 @@ function checkDestinations(
     fields[`ArgumentName${missing}`] = target.arn;
     fields[`ArgumentValue${missing}`] = trouble;
   }
-  return missing === 0 ? null : deny("InvalidArgument", UNVALIDATED, fields); // N2
+  return missing === 0 ? null : s3Refuse("InvalidArgument", UNVALIDATED, fields); // N2
 }
 
 function troubleWith(state: BrokerState, bucket: string, target: NotificationTarget) {
@@ -139,7 +139,7 @@ function troubleWith(state: BrokerState, bucket: string, target: NotificationTar
 }
 
 /** Whether the queue's policy lets S3 in; without enforcement every queue does. */
-export function mayNotify(state: BrokerState, bucket: string, queue: Queue): boolean {
+export function mayNotify(state: BrokerState, bucket: string, queue: QueueState): boolean {
   if (state.identity.enforcePolicies !== true) return true;
   return allowsService(queue.record.attributes.Policy, {
     service: "s3.amazonaws.com",
@@ -156,7 +156,7 @@ function checkOverlaps(targets: readonly NotificationTarget[]): S3Refusal | null
       if (!a.events.some((event) => b.events.some((other) => eventsMeet(event, other)))) continue;
       if (!filtersMeet(a, b)) continue;
       const plain = a.rules.length === 0 && b.rules.length === 0;
-      return deny("InvalidArgument", plain ? SHARED_EVENT : AMBIGUOUS); // N1
+      return s3Refuse("InvalidArgument", plain ? SHARED_EVENT : AMBIGUOUS); // N1
     }
   }
   return null;
@@ -196,7 +196,7 @@ export function fitsKey(target: NotificationTarget, key: string): boolean {
  * percent-encoded, and match the key as it is; one that is no encoding of anything stands for
  * itself.
  */
-function ruleOf(target: NotificationTarget, name: FilterRule["name"]): string {
+function ruleOf(target: NotificationTarget, name: KeyFilterRule["name"]): string {
   const value = target.rules.find((rule) => rule.name === name)?.value ?? "";
   if (!value.includes("%")) return value;
   try {

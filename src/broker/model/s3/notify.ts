@@ -10,19 +10,19 @@ import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { type DurationMs, durationMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import { send } from "../sqs/send.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import type { BucketRecord } from "./bucket.ts";
-import { eventBridgeMessage, type ObjectEvent, s3Message, testMessage } from "./event-message.ts";
+import { type BucketEvent, eventBridgeMessage, s3Message, testMessage } from "./event-message.ts";
 import { fitsEvent, fitsKey, mayNotify, type NotificationTarget } from "./notification-config.ts";
 import { deliverToTopic } from "./publish-event.ts";
 import type { Origin } from "./s3-operations.ts";
 
 export function notify(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   bucket: BucketRecord,
   origin: Origin,
-  event: ObjectEvent,
+  event: BucketEvent,
 ): void {
   const { targets, eventBridge } = bucket.notification;
   for (const target of targets) {
@@ -52,15 +52,15 @@ const ORDINARY: Fate = { copies: 1 };
 /** What becomes of an event on its way out (Y3). */
 function fateOf({ faultPlan }: BrokerState, { name }: BucketRecord): Fate {
   if (!faultPlan.active) return ORDINARY;
-  const copies = faultPlan.strike("duplicate", "bucket", name) === null ? 1 : 2;
-  const late = faultPlan.strike("delay", "bucket", name);
+  const copies = faultPlan.fires("duplicate", "bucket", name) === null ? 1 : 2;
+  const late = faultPlan.fires("delay", "bucket", name);
   return late === null ? { copies } : { copies, lateMs: durationMs(late.delayMs ?? 0) };
 }
 
 /** Tells destinations that they have been chosen. */
 export function sendTestEvents(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   bucket: BucketRecord,
   origin: Origin,
   targets: readonly NotificationTarget[],
@@ -71,7 +71,7 @@ export function sendTestEvents(
 
 function deliver(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   bucket: BucketRecord,
   origin: Origin,
   target: NotificationTarget,
@@ -89,7 +89,7 @@ function deliver(
 
 function sendToQueue(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   origin: Origin,
   queue: string,
   body: string,

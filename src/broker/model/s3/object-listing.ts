@@ -9,10 +9,10 @@
 import { compareUtf8 } from "../../../core/encoding/utf8-order.ts";
 import type { KeyPosition } from "../../../core/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
 import { checkVersionId, seqOfVersionId } from "./object-versions.ts";
-import { gave, type S3Outcome } from "./s3-fault.ts";
+import { type S3Outcome, s3Done } from "./s3-fault.ts";
 import type { Listed, ListedVersion, ListInput, S3Input, S3Value } from "./s3-operations.ts";
 
 /** Behind every key that begins with a prefix, but for keys that hold this very character. */
@@ -97,9 +97,9 @@ export function startOf(prefix: string, after: string): KeyPosition {
   return { key: after, after: true };
 }
 
-export function listObjects(
+export function stepListObjects(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: ListInput,
 ): S3Outcome<S3Value<"listObjects">> {
   const bucket = bucketOf(state, input.bucket);
@@ -121,16 +121,16 @@ export function listObjects(
     },
     input.after,
   );
-  return gave(pageOf(found));
+  return s3Done(pageOf(found));
 }
 
 function pageOf<T>({ entries, prefixes, more, last }: Walked<T>): Listed<T> {
   return { entries, prefixes, next: more ? last : null };
 }
 
-export function listObjectVersions(
+export function stepListObjectVersions(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: S3Input<"listObjectVersions">,
 ): S3Outcome<S3Value<"listObjectVersions">> {
   const bucket = bucketOf(state, input.bucket);
@@ -160,7 +160,7 @@ export function listObjectVersions(
   }));
   const lastEntry = entries.at(-1);
   const nextVersion = found.more && lastEntry?.key === found.last ? lastEntry.version : null;
-  return gave({ ...pageOf({ ...found, entries }), nextVersion });
+  return s3Done({ ...pageOf({ ...found, entries }), nextVersion });
 }
 
 /**
@@ -169,7 +169,7 @@ export function listObjectVersions(
  * the greatest: the key is told once more rather than passed over.
  */
 function stopOf(
-  step: Step,
+  step: ModelStep,
   bucket: BucketRecord,
   { prefix, after, afterVersion }: S3Input<"listObjectVersions">,
 ): number | null {

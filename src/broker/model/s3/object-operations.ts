@@ -5,7 +5,7 @@
 
 import { isCorruption } from "../../../core/errors.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
 import type { EventName } from "./event-message.ts";
 import { notify } from "./notify.ts";
@@ -17,13 +17,13 @@ import {
   currentOf,
   dropVersion,
   findVersion,
-  toldVersion,
+  publicVersionId,
 } from "./object-versions.ts";
-import { gave, type S3Fault, type S3Outcome } from "./s3-fault.ts";
+import { type S3Fault, type S3Outcome, s3Done } from "./s3-fault.ts";
 import type {
   DeletedObject,
   DeleteEntry,
-  FoundObject,
+  ObjectView,
   Origin,
   PutObjectInput,
   S3Input,
@@ -31,9 +31,9 @@ import type {
   WrittenObject,
 } from "./s3-operations.ts";
 
-export function putObject(
+export function stepPutObject(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: PutObjectInput,
 ): S3Outcome<WrittenObject> {
   const bucket = bucketOf(state, input.bucket);
@@ -44,24 +44,24 @@ export function putObject(
   const { object, dropped } = addVersion(state, step, bucket, { ...input, marker: false });
   notify(state, step, bucket, origin, { ...object, name: `ObjectCreated:${event}` });
   const { etag, modifiedAt } = object;
-  return gave({ version: toldVersion(bucket, object.version), etag, modifiedAt, dropped });
+  return s3Done({ version: publicVersionId(bucket, object.version), etag, modifiedAt, dropped });
 }
 
 export function findObject(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   { bucket: name, key, version }: S3Input<"findObject">,
-): S3Outcome<FoundObject> {
+): S3Outcome<ObjectView> {
   const bucket = bucketOf(state, name);
   if (isRefusal(bucket)) return bucket;
   const object = findVersion(step, bucket, key, version);
   if (isRefusal(object)) return object;
-  return gave({ object, version: toldVersion(bucket, object.version) });
+  return s3Done({ object, version: publicVersionId(bucket, object.version) });
 }
 
-export function deleteObjects(
+export function stepDeleteObjects(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   { bucket: name, entries, origin }: S3Input<"deleteObjects">,
 ): S3Outcome<S3Value<"deleteObjects">> {
   const bucket = bucketOf(state, name);
@@ -80,7 +80,7 @@ export function deleteObjects(
       return failed(entry, UNREADABLE); // O1, O2
     }
   });
-  return gave({ results, dropped, damage });
+  return s3Done({ results, dropped, damage });
 }
 
 const UNREADABLE: S3Fault = {
@@ -90,7 +90,7 @@ const UNREADABLE: S3Fault = {
 
 interface Deletion {
   readonly state: BrokerState;
-  readonly step: Step;
+  readonly step: ModelStep;
   readonly bucket: BucketRecord;
   readonly origin: Origin;
   readonly dropped: string[];
@@ -153,7 +153,7 @@ function failed({ key, version }: DeleteEntry, fault: S3Fault): DeletedObject {
 
 export function setObjectTags(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: S3Input<"setObjectTags">,
 ): S3Outcome<S3Value<"setObjectTags">> {
   const bucket = bucketOf(state, input.bucket);
@@ -164,5 +164,5 @@ export function setObjectTags(
   step.emit({ kind: "put-object", object: { ...object, detail } });
   const name = input.tags === null ? "ObjectTagging:Delete" : "ObjectTagging:Put";
   notify(state, step, bucket, input.origin, { ...object, name });
-  return gave({ version: toldVersion(bucket, object.version) });
+  return s3Done({ version: publicVersionId(bucket, object.version) });
 }

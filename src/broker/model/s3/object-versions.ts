@@ -7,9 +7,9 @@
 
 import type { Piece, StoredObject } from "../../../core/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import type { BucketRecord } from "./bucket.ts";
-import { deny, noSuchKey, noSuchVersion, type S3Refusal } from "./s3-fault.ts";
+import { noSuchKey, noSuchVersion, type S3Refusal, s3Refuse } from "./s3-fault.ts";
 import type { WriteConditions } from "./s3-operations.ts";
 
 export const NULL_VERSION = "null";
@@ -19,13 +19,17 @@ const SEQ_DIGITS = 14;
 /** Where an id that was all drawn, as older ones are, has the 4 of a random UUID. */
 const NUMBERED_PATTERN = /^[0-9a-f]{12}0[0-9a-f]{19}$/;
 
-export function currentOf(step: Step, bucket: BucketRecord, key: string): StoredObject | undefined {
+export function currentOf(
+  step: ModelStep,
+  bucket: BucketRecord,
+  key: string,
+): StoredObject | undefined {
   return step.objects.newest(bucket.number, key, ALL);
 }
 
 /** The version that a request means; a marker is refused as S3 does it. */
 export function findVersion(
-  step: Step,
+  step: ModelStep,
   bucket: BucketRecord,
   key: string,
   version: string | null,
@@ -42,7 +46,7 @@ export function findVersion(
   const found = step.objects.version(bucket.number, key, version);
   if (found === undefined) return noSuchVersion(key, version);
   if (!found.marker) return found;
-  const refused = deny(
+  const refused = s3Refuse(
     "MethodNotAllowed",
     "The specified method is not allowed against this resource.",
     { Method: "GET", ResourceType: "DeleteMarker" },
@@ -53,10 +57,10 @@ export function findVersion(
 export function checkVersionId(version: string, parameter = "versionId"): S3Refusal | null {
   if (VERSION_PATTERN.test(version)) return null;
   const fields = { ArgumentName: parameter, ArgumentValue: version };
-  return deny("InvalidArgument", "Invalid version id specified", fields);
+  return s3Refuse("InvalidArgument", "Invalid version id specified", fields);
 }
 
-function newVersionId(step: Step, seq: number): string {
+function newVersionId(step: ModelStep, seq: number): string {
   const drawn = step.newId().replaceAll("-", "");
   const number = seq.toString(16).padStart(SEQ_DIGITS, "0");
   return `${drawn.slice(0, 12)}0${drawn.slice(13, 18)}${number}`; // V3
@@ -69,12 +73,12 @@ export function seqOfVersionId(version: string): number | null {
 }
 
 /** The version id to tell: none while the bucket has never been versioned. */
-export function toldVersion(bucket: BucketRecord, version: string): string | null {
+export function publicVersionId(bucket: BucketRecord, version: string): string | null {
   return bucket.versioning === null && version === NULL_VERSION ? null : version;
 }
 
 export function checkConditions(
-  step: Step,
+  step: ModelStep,
   bucket: BucketRecord,
   key: string,
   conditions: WriteConditions,
@@ -91,11 +95,11 @@ export function checkConditions(
 
 export function preconditionFailed(condition: string): S3Refusal {
   const message = "At least one of the pre-conditions you specified did not hold";
-  return deny("PreconditionFailed", message, { Condition: condition });
+  return s3Refuse("PreconditionFailed", message, { Condition: condition });
 }
 
 /** Takes a version out and says which blobs are needed no more. */
-export function dropVersion(step: Step, object: StoredObject): string[] {
+export function dropVersion(step: ModelStep, object: StoredObject): string[] {
   const { bucket, key, seq } = object;
   step.emit({ kind: "delete-object", bucket, key, seq });
   const blobs = object.pieces.map(({ blob }) => blob);
@@ -115,7 +119,7 @@ export interface NewVersion {
 /** Puts a new current version in; what it replaces is dropped (V2). */
 export function addVersion(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   bucket: BucketRecord,
   fresh: NewVersion,
 ): { readonly object: StoredObject; readonly dropped: string[] } {

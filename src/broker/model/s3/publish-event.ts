@@ -5,8 +5,8 @@
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import type { DurationMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { publish } from "../sns/publish.ts";
-import type { Step } from "../step.ts";
+import { stepPublish } from "../sns/publish.ts";
+import type { ModelStep } from "../step.ts";
 import type { Origin } from "./s3-operations.ts";
 
 const SUBJECT = "Amazon S3 Notification";
@@ -19,7 +19,7 @@ export function isTopic(state: BrokerState, topicArn: string): boolean {
 /** A topic that is gone, or takes no message that long, is passed over. */
 export function deliverToTopic(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   topicArn: string,
   body: string,
   origin: Origin,
@@ -31,7 +31,7 @@ export function deliverToTopic(
   const entry = { body, sizeBytes, bodies: null, subject: SUBJECT, attributes: null };
   const entries = [{ ...entry, groupId: null, dedupId: null }];
   const context = { origin: origin.url, traceHeader: origin.traceHeader ?? null, lateMs };
-  publish(state, step, { topic, entries, batch: false, ...context }); // D1
+  stepPublish(state, step, { topic, entries, batch: false, ...context }); // D1
 }
 
 function nameOf(state: BrokerState, topicArn: string): string | null {

@@ -66,11 +66,11 @@ export type S3Outcome<T> =
 
 export type S3Refusal = { readonly ok: false; readonly fault: S3Fault };
 
-export function gave<T>(value: T): { readonly ok: true; readonly value: T } {
+export function s3Done<T>(value: T): { readonly ok: true; readonly value: T } {
   return { ok: true, value };
 }
 
-export function deny(
+export function s3Refuse(
   code: S3Code,
   message: string,
   fields?: Readonly<Record<string, string>>,
@@ -79,20 +79,20 @@ export function deny(
 }
 
 export function noSuchBucket(name: string): S3Refusal {
-  return deny("NoSuchBucket", "The specified bucket does not exist", { BucketName: name });
+  return s3Refuse("NoSuchBucket", "The specified bucket does not exist", { BucketName: name });
 }
 
 export function noSuchKey(key: string): S3Refusal {
-  return deny("NoSuchKey", "The specified key does not exist.", { Key: key });
+  return s3Refuse("NoSuchKey", "The specified key does not exist.", { Key: key });
 }
 
 export function noSuchVersion(key: string, version: string): S3Refusal {
   const fields = { Key: key, VersionId: version };
-  return deny("NoSuchVersion", "The specified version does not exist.", fields);
+  return s3Refuse("NoSuchVersion", "The specified version does not exist.", fields);
 }
 
 export function noSuchUpload(id: string): S3Refusal {
-  return deny(
+  return s3Refuse(
     "NoSuchUpload",
     "The specified upload does not exist. The upload ID may be invalid, or the upload may have " +
       "been aborted or completed.",

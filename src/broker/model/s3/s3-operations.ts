@@ -59,7 +59,7 @@ export interface WrittenObject {
   readonly dropped: readonly string[];
 }
 
-export interface FoundObject {
+export interface ObjectView {
   readonly object: StoredObject;
   readonly version: string | null;
 }
@@ -137,7 +137,7 @@ export interface S3Operations {
     null
   >;
   putObject: Made<PutObjectInput, WrittenObject>;
-  findObject: Made<AtVersion, FoundObject>;
+  findObject: Made<AtVersion, ObjectView>;
   deleteObjects: Made<
     InBucket & { entries: readonly DeleteEntry[]; origin: Origin },
     {

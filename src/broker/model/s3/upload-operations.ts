@@ -10,18 +10,18 @@ import { md5HexOfParts } from "../../../core/encoding/hash.ts";
 import { S3_PART_BYTES_MIN } from "../../../core/limits.ts";
 import type { StoredObject, StoredPart, StoredUpload } from "../../../core/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
 import { notify } from "./notify.ts";
 import { type ObjectDetail, readDetail, readUploadDetail } from "./object-detail.ts";
 import { startOf, walk } from "./object-listing.ts";
-import { addVersion, checkConditions, currentOf, toldVersion } from "./object-versions.ts";
-import { deny, gave, noSuchUpload, type S3Outcome, type S3Refusal } from "./s3-fault.ts";
+import { addVersion, checkConditions, currentOf, publicVersionId } from "./object-versions.ts";
+import { noSuchUpload, type S3Outcome, type S3Refusal, s3Done, s3Refuse } from "./s3-fault.ts";
 import type { CompletePart, S3Input, S3Value } from "./s3-operations.ts";
 
 export function createUpload(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   { bucket: name, key, storageClass, detail }: S3Input<"createUpload">,
 ): S3Outcome<{ id: string }> {
   const bucket = bucketOf(state, name);
@@ -29,7 +29,7 @@ export function createUpload(
   const id = `${step.newId()}${step.newId()}`.replaceAll("-", "");
   const upload = { bucket: bucket.number, key, id, startedAt: step.now, storageClass, detail };
   step.emit({ kind: "put-upload", upload });
-  return gave({ id });
+  return s3Done({ id });
 }
 
 interface InUpload {
@@ -38,7 +38,7 @@ interface InUpload {
   readonly upload: string;
 }
 
-function uploadOf(state: BrokerState, step: Step, at: InUpload): StoredUpload | S3Refusal {
+function uploadOf(state: BrokerState, step: ModelStep, at: InUpload): StoredUpload | S3Refusal {
   const bucket = bucketOf(state, at.bucket);
   if (isRefusal(bucket)) return bucket;
   return step.objects.upload(bucket.number, at.key, at.upload) ?? noSuchUpload(at.upload);
@@ -46,16 +46,16 @@ function uploadOf(state: BrokerState, step: Step, at: InUpload): StoredUpload | 
 
 export function findUpload(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: InUpload,
 ): S3Outcome<S3Value<"findUpload">> {
   const upload = uploadOf(state, step, input);
-  return isRefusal(upload) ? upload : gave({ upload });
+  return isRefusal(upload) ? upload : s3Done({ upload });
 }
 
 export function putPart(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: S3Input<"putPart">,
 ): S3Outcome<S3Value<"putPart">> {
   const upload = uploadOf(state, step, input);
@@ -66,12 +66,12 @@ export function putPart(
   step.emit({ kind: "put-blob", blob: piece.blob });
   const part = { upload: upload.id, number, ...piece, etag, checksum, modifiedAt: step.now };
   step.emit({ kind: "put-part", part });
-  return gave({ dropped: former === undefined ? [] : [former.blob] });
+  return s3Done({ dropped: former === undefined ? [] : [former.blob] });
 }
 
 export function completeUpload(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: S3Input<"completeUpload">,
 ): S3Outcome<S3Value<"completeUpload">> {
   const bucket = bucketOf(state, input.bucket);
@@ -101,12 +101,12 @@ export function completeUpload(
   for (const blob of unused) step.emit({ kind: "delete-blob", blob });
   const name = "ObjectCreated:CompleteMultipartUpload";
   notify(state, step, bucket, input.origin, { ...object, name });
-  return gave({ ...toldOf(bucket, object, detail), dropped: [...dropped, ...unused] });
+  return s3Done({ ...toldOf(bucket, object, detail), dropped: [...dropped, ...unused] });
 }
 
 function toldOf(bucket: BucketRecord, object: StoredObject, { checksum }: ObjectDetail) {
   const { etag, modifiedAt } = object;
-  return { version: toldVersion(bucket, object.version), etag, modifiedAt, checksum };
+  return { version: publicVersionId(bucket, object.version), etag, modifiedAt, checksum };
 }
 
 function etagOfParts(parts: readonly { readonly etag: string }[]): string {
@@ -115,14 +115,16 @@ function etagOfParts(parts: readonly { readonly etag: string }[]): string {
 
 /** The answer of an upload that was completed with the same parts, or null (U3). */
 function completedBefore(
-  step: Step,
+  step: ModelStep,
   bucket: BucketRecord,
   { key, upload, parts }: S3Input<"completeUpload">,
 ): S3Outcome<S3Value<"completeUpload">> | null {
   const object = currentOf(step, bucket, key);
   if (object === undefined || object.marker || object.etag !== etagOfParts(parts)) return null;
   const detail = readDetail(object.detail);
-  return detail.upload === upload ? gave({ ...toldOf(bucket, object, detail), dropped: [] }) : null;
+  return detail.upload === upload
+    ? s3Done({ ...toldOf(bucket, object, detail), dropped: [] })
+    : null;
 }
 
 /** The parts that the object is made of, in order, or what is wrong with the list. */
@@ -134,7 +136,7 @@ function chooseParts(
   let before = 0;
   for (const part of listed) {
     if (part.number <= before) {
-      return deny(
+      return s3Refuse(
         "InvalidPartOrder",
         "The list of parts was not in ascending order. Parts must be ordered by part number.",
         { UploadId: upload },
@@ -147,16 +149,20 @@ function chooseParts(
   }
   const small = chosen.slice(0, -1).find((part) => part.sizeBytes < S3_PART_BYTES_MIN);
   if (small !== undefined) {
-    return deny("EntityTooSmall", "Your proposed upload is smaller than the minimum allowed size", {
-      ProposedSize: String(small.sizeBytes),
-      MinSizeAllowed: String(S3_PART_BYTES_MIN),
-      PartNumber: String(small.number),
-      ETag: small.etag,
-    });
+    return s3Refuse(
+      "EntityTooSmall",
+      "Your proposed upload is smaller than the minimum allowed size",
+      {
+        ProposedSize: String(small.sizeBytes),
+        MinSizeAllowed: String(S3_PART_BYTES_MIN),
+        PartNumber: String(small.number),
+        ETag: small.etag,
+      },
+    );
   }
   const total = chosen.reduce((sum, part) => sum + part.sizeBytes, 0);
   if (sizeBytes === null || sizeBytes === total) return chosen;
-  return deny(
+  return s3Refuse(
     "InvalidRequest",
     "The provided 'x-amz-mp-object-size' header does not match the size of the uploaded parts.",
   );
@@ -168,7 +174,7 @@ function isSamePart(found: StoredPart, listed: CompletePart): boolean {
 }
 
 function invalidPart(upload: string, part: CompletePart): S3Refusal {
-  return deny(
+  return s3Refuse(
     "InvalidPart",
     "One or more of the specified parts could not be found.  The part may not have been " +
       "uploaded, or the specified entity tag may not match the part's entity tag.",
@@ -187,7 +193,7 @@ function detailOf(
   const sums = parts.map(({ checksum, sizeBytes }) => ({ value: checksum, sizeBytes }));
   const checksum = checksumOfParts(checksumAlgorithm, checksumType, sums);
   if (claimed !== null && claimed !== checksum.value) {
-    return deny(
+    return s3Refuse(
       "BadDigest",
       `The ${checksumAlgorithm} you specified did not match the calculated checksum.`,
     );
@@ -197,17 +203,17 @@ function detailOf(
 
 export function abortUpload(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: InUpload,
 ): S3Outcome<S3Value<"abortUpload">> {
   const upload = uploadOf(state, step, input);
   if (isRefusal(upload)) return upload;
-  return gave({ dropped: dropUpload(step, upload, [...step.objects.parts(upload.id, 0)]) });
+  return s3Done({ dropped: dropUpload(step, upload, [...step.objects.parts(upload.id, 0)]) });
 }
 
 /** Forgets an upload and says which blobs are needed no more. */
 export function dropUpload(
-  step: Step,
+  step: ModelStep,
   { bucket, key, id }: StoredUpload,
   parts: readonly StoredPart[],
 ): string[] {
@@ -216,9 +222,9 @@ export function dropUpload(
   return parts.map(({ blob }) => blob);
 }
 
-export function listParts(
+export function stepListParts(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: S3Input<"listParts">,
 ): S3Outcome<S3Value<"listParts">> {
   const upload = uploadOf(state, step, input);
@@ -226,12 +232,12 @@ export function listParts(
   const rest = [...step.objects.parts(upload.id, input.after)];
   const parts = rest.slice(0, input.limit);
   const next = rest.length > input.limit ? (parts.at(-1)?.number ?? input.after) : null;
-  return gave({ upload, parts, next });
+  return s3Done({ upload, parts, next });
 }
 
 export function listUploads(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: S3Input<"listUploads">,
 ): S3Outcome<S3Value<"listUploads">> {
   const bucket = bucketOf(state, input.bucket);
@@ -248,5 +254,5 @@ export function listUploads(
   );
   const lastEntry = entries.at(-1);
   const nextUpload = more && lastEntry?.key === last ? lastEntry.id : null;
-  return gave({ entries, prefixes, next: more ? last : null, nextUpload });
+  return s3Done({ entries, prefixes, next: more ? last : null, nextUpload });
 }

@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import {
   effectivePolicy,
   formatTopicPolicy,
+  httpRetryDelayMs,
   parseSubscriptionDeliveryPolicy,
   parseTopicDeliveryPolicy,
   type RetryPolicy,
-  retryDelayMs,
 } from "./delivery-policy.ts";
 
 function subscription(policy: unknown) {
@@ -21,7 +21,7 @@ function retryOf(healthyRetryPolicy: object): RetryPolicy {
 
 function delaysOf(policy: RetryPolicy): (number | null)[] {
   const count = policy.numRetries + 1;
-  return Array.from({ length: count }, (_, index) => retryDelayMs(policy, index + 1));
+  return Array.from({ length: count }, (_, index) => httpRetryDelayMs(policy, index + 1));
 }
 
 describe("delays", () => {

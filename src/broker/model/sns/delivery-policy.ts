@@ -206,7 +206,7 @@ export function formatSubscriptionPolicy(policy: DeliveryPolicy): string {
 }
 
 /** How long to wait before the `retry`th retry, counted from 1; null when there is none left. */
-export function retryDelayMs(policy: RetryPolicy, retry: number): DurationMs | null {
+export function httpRetryDelayMs(policy: RetryPolicy, retry: number): DurationMs | null {
   if (retry > policy.numRetries) return null;
   const { numNoDelayRetries, numMinDelayRetries, numMaxDelayRetries } = policy;
   if (retry <= numNoDelayRetries) return durationMs(0);
@@ -240,7 +240,7 @@ function growth(backoff: Backoff, i: number, n: number, ratio: number): number {
 function totalDelayMs(policy: RetryPolicy): number {
   let totalMs = 0;
   for (let retry = 1; retry <= policy.numRetries; retry += 1) {
-    totalMs += retryDelayMs(policy, retry) ?? 0;
+    totalMs += httpRetryDelayMs(policy, retry) ?? 0;
   }
   return totalMs;
 }

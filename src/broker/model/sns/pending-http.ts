@@ -11,16 +11,16 @@
 import { SNS_HTTP_TIMEOUT_MS } from "../../../core/limits.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome } from "../fault.ts";
+import { type Outcome, succeed } from "../fault.ts";
 import { formatDetail, type MessageDetail, parseDetail } from "../sqs/message-detail.ts";
-import type { Queue } from "../sqs/queue.ts";
+import type { QueueState } from "../sqs/queue.ts";
 import { emitReceipt } from "../sqs/receipt.ts";
 import { SlotState } from "../sqs/schedule/message-slab.ts";
-import type { Step } from "../step.ts";
-import { type DeliveryPolicy, effectivePolicy, retryDelayMs } from "./delivery-policy.ts";
+import type { ModelStep } from "../step.ts";
+import { type DeliveryPolicy, effectivePolicy, httpRetryDelayMs } from "./delivery-policy.ts";
 import type { Subscription } from "./subscription.ts";
 import { putDeadLetter } from "./topic-copy.ts";
-import type { OutgoingMessage, TopicOperations } from "./topic-operations-contract.ts";
+import type { PendingHttpMessage, TopicOperations } from "./topic-operations-contract.ts";
 
 /** After this long without a settlement the request is taken for lost. */
 const ATTEMPT_MS = durationMs(SNS_HTTP_TIMEOUT_MS + 5_000);
@@ -32,13 +32,13 @@ interface Outgoing extends Pick<MessageDetail, "attributes" | "unsigned" | "purp
   readonly lateMs?: DurationMs | undefined;
 }
 
-export function putOutgoing(
+export function putPendingHttp(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   subscription: Subscription,
   message: Outgoing,
 ): void {
-  const queue = subscription.outbox as Queue;
+  const queue = subscription.outbox as QueueState;
   const { id, body, attributes, unsigned, purpose } = message;
   const head = {
     seq: state.nextSeq(),
@@ -62,7 +62,7 @@ function policyOf({ topic, settings }: Subscription): DeliveryPolicy {
 }
 
 /** When the courier has something to do next, or null. */
-export function nextOutgoingAt(state: BrokerState, now: EpochMs): EpochMs | null {
+export function nextPendingHttpAt(state: BrokerState, now: EpochMs): EpochMs | null {
   let earliest = Number.POSITIVE_INFINITY;
   for (const { outbox, nextTakeAt } of state.topics.couriered) {
     if (outbox === null || outbox.total === 0) continue;
@@ -72,12 +72,12 @@ export function nextOutgoingAt(state: BrokerState, now: EpochMs): EpochMs | null
   return earliest === Number.POSITIVE_INFINITY ? null : epochMs(Math.ceil(earliest));
 }
 
-export function takeOutgoing(
+export function takePendingHttp(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: { max: number },
-): Outcome<{ messages: OutgoingMessage[] }> {
-  const messages: OutgoingMessage[] = [];
+): Outcome<{ messages: PendingHttpMessage[] }> {
+  const messages: PendingHttpMessage[] = [];
   // One from each in turn, so that an endpoint with a backlog does not keep the others waiting.
   let idle = 0;
   const open = [...state.topics.couriered];
@@ -88,15 +88,15 @@ export function takeOutgoing(
     idle = message === null ? idle + 1 : 0;
     if (message !== null) messages.push(message);
   }
-  return done({ messages });
+  return succeed({ messages });
 }
 
 function takeOne(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   subscription: Subscription,
-): OutgoingMessage | null {
-  const queue = subscription.outbox as Queue;
+): PendingHttpMessage | null {
+  const queue = subscription.outbox as QueueState;
   if (queue.visible === 0 || subscription.nextTakeAt > step.now) return null;
   const slot = queue.openReceive(step.now).next();
   if (slot === 0) return null;
@@ -132,30 +132,32 @@ function takeOne(
   };
 }
 
-export function settleOutgoing(
+export function finishPendingHttp(
   state: BrokerState,
-  step: Step,
-  input: TopicOperations["settleOutgoing"]["input"],
+  step: ModelStep,
+  input: TopicOperations["finishPendingHttp"]["input"],
 ): Outcome<null> {
   const subscription = state.topics.subscriptions.get(input.subscription);
   const queue = subscription?.outbox ?? null;
-  if (subscription === undefined || queue === null) return done(null);
+  if (subscription === undefined || queue === null) return succeed(null);
   const slot = queue.find(input.seq);
-  if (slot === 0 || state.slab.receiveCount.get(slot) !== input.attempt) return done(null); // G3
+  if (slot === 0 || state.slab.receiveCount.get(slot) !== input.attempt) return succeed(null); // G3
   const delayMs =
-    input.result === "failed" ? retryDelayMs(policyOf(subscription).retry, input.attempt) : null;
+    input.result === "failed"
+      ? httpRetryDelayMs(policyOf(subscription).retry, input.attempt)
+      : null;
   if (delayMs !== null) {
     queue.hide(slot, SlotState.inFlight, addMs(step.now, delayMs), step.now);
     emitReceipt(state, step, slot);
-    return done(null);
+    return succeed(null);
   }
   if (input.result !== "delivered") bury(state, step, subscription, input.seq);
   queue.remove(slot, step.now);
   step.emit({ kind: "delete-message", seq: input.seq }); // G1
-  return done(null);
+  return succeed(null);
 }
 
-function bury(state: BrokerState, step: Step, subscription: Subscription, seq: number): void {
+function bury(state: BrokerState, step: ModelStep, subscription: Subscription, seq: number): void {
   const content = step.read(seq);
   const { attributes, unsigned, purpose } = parseDetail(content.detail);
   if (purpose !== undefined) return; // G4

@@ -9,21 +9,21 @@
 import { sha256Hex } from "../../../core/encoding/hash.ts";
 import { epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
 import { dedupDigest } from "../sqs/dedup-window.ts";
 import { formatDetail, parseDetail } from "../sqs/message-detail.ts";
 import { formatSequenceNumber } from "../sqs/sequence-number.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { deliverCopy } from "./subscriber-delivery.ts";
 import type { Topic } from "./topic.ts";
 import type { TopicMessage } from "./topic-copy.ts";
-import { invalidParameter, missingTopic } from "./topic-faults.ts";
+import { invalidTopicParameter, missingTopic } from "./topic-faults.ts";
 import { advanceTopic } from "./topic-housekeeping.ts";
 import type { PublishEntry, PublishedMessage, PublishInput } from "./topic-operations-contract.ts";
 
-export function publish(
+export function stepPublish(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: PublishInput,
 ): Outcome<{ results: Outcome<PublishedMessage>[] }> {
   const topic = state.topics.byName.get(input.topic);
@@ -31,9 +31,9 @@ export function publish(
   const refused = checkIds(topic, input) ?? checkSizes(topic, input);
   if (refused !== null) return refused;
   const { origin, traceHeader, lateMs } = input;
-  return done({
+  return succeed({
     results: input.entries.map((entry) =>
-      done(publishEntry(state, step, topic, entry, { origin, traceHeader, lateMs })),
+      succeed(publishEntry(state, step, topic, entry, { origin, traceHeader, lateMs })),
     ),
   });
 }
@@ -41,17 +41,17 @@ export function publish(
 function checkIds(topic: Topic, input: PublishInput) {
   for (const { groupId, dedupId } of input.entries) {
     if (!topic.fifo && dedupId !== null) {
-      return invalidParameter(
+      return invalidTopicParameter(
         "MessageDeduplicationId Reason: The request includes MessageDeduplicationId parameter " +
           "that is not valid for this topic type",
       );
     }
     if (!topic.fifo) continue;
     if (groupId === null) {
-      return invalidParameter("The MessageGroupId parameter is required for FIFO topics");
+      return invalidTopicParameter("The MessageGroupId parameter is required for FIFO topics");
     }
     if (dedupId === null && !topic.settings.contentBasedDedup) {
-      return invalidParameter(
+      return invalidTopicParameter(
         "The topic should either have ContentBasedDeduplication enabled or " +
           "MessageDeduplicationId provided explicitly",
       );
@@ -63,7 +63,7 @@ function checkIds(topic: Topic, input: PublishInput) {
 function checkSizes(topic: Topic, input: PublishInput) {
   const totalBytes = input.entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   if (totalBytes <= topic.settings.messageBytesMax) return null;
-  if (!input.batch) return invalidParameter("Message too long");
+  if (!input.batch) return invalidTopicParameter("Message too long");
   return refuse(
     "BatchRequestTooLong",
     "The length of all the messages put together is more than the limit.",
@@ -80,7 +80,7 @@ interface PublishContext {
 /** Takes in one message that was found fit for the topic, and sends its copies (P1). */
 export function publishEntry(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   topic: Topic,
   entry: PublishEntry,
   context: PublishContext,
@@ -118,7 +118,7 @@ function answerFor(messageId: string, seq: number): PublishedMessage {
 
 function accept(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   entry: PublishEntry,
   dedupId: string | null,
   context: PublishContext,
@@ -139,7 +139,12 @@ function accept(
   };
 }
 
-function sendCopies(state: BrokerState, step: Step, topic: Topic, message: TopicMessage): void {
+function sendCopies(
+  state: BrokerState,
+  step: ModelStep,
+  topic: Topic,
+  message: TopicMessage,
+): void {
   for (const subscription of topic.subscriptions.values()) {
     // A replay that is under way comes to this message by itself, in its turn.
     const waits = state.topics.replaying.has(subscription);
@@ -147,7 +152,7 @@ function sendCopies(state: BrokerState, step: Step, topic: Topic, message: Topic
   }
 }
 
-function archive(step: Step, topic: Topic, message: TopicMessage): void {
+function archive(step: ModelStep, topic: Topic, message: TopicMessage): void {
   const { id, seq, body, bodies, subject, origin, attributes, traceHeader, dedupId } = message;
   topic.archive.add(seq, step.now);
   step.emit({
@@ -173,7 +178,7 @@ function archive(step: Step, topic: Topic, message: TopicMessage): void {
 
 /** A message from the archive, as it was published. */
 export function readArchived(
-  step: Step,
+  step: ModelStep,
   entry: { seq: number; at: TopicMessage["publishedAt"] },
   replayed: boolean,
 ): TopicMessage {

@@ -9,7 +9,7 @@
 import { parseInstant } from "../../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { readArchived } from "./publish.ts";
 import { deliverCopy } from "./subscriber-delivery.ts";
 import type { Subscription } from "./subscription.ts";
@@ -71,11 +71,11 @@ export function startReplay(
 }
 
 /** Lets every replay do its next piece of work. */
-export function runReplays(state: BrokerState, step: Step): void {
+export function runReplays(state: BrokerState, step: ModelStep): void {
   for (const subscription of [...state.topics.replaying]) runReplay(state, step, subscription);
 }
 
-function runReplay(state: BrokerState, step: Step, subscription: Subscription): void {
+function runReplay(state: BrokerState, step: ModelStep, subscription: Subscription): void {
   const { replay } = subscription.record;
   if (replay === null) return;
   const entries = subscription.topic.archive.after(replay.through, REPLAYED_PER_STEP_MAX);

@@ -1,22 +1,22 @@
 // SigningIdentity: the key of this data folder, made once and kept for ever.
 
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome } from "../fault.ts";
-import type { Step } from "../step.ts";
+import { type Outcome, succeed } from "../fault.ts";
+import type { ModelStep } from "../step.ts";
 import type { SigningIdentity } from "./topic-operations-contract.ts";
 
 export function keepSigningIdentity(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: SigningIdentity,
 ): Outcome<SigningIdentity> {
-  if (state.topics.signing !== null) return done(state.topics.signing);
+  if (state.topics.signing !== null) return succeed(state.topics.signing);
   state.topics.signing = input;
   const document = { collection: "signing", key: "identity", value: JSON.stringify(input) };
   step.emit({ kind: "put-document", document });
-  return done(input);
+  return succeed(input);
 }
 
 export function findSigningIdentity(state: BrokerState): Outcome<SigningIdentity | null> {
-  return done(state.topics.signing);
+  return succeed(state.topics.signing);
 }

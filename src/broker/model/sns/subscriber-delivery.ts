@@ -11,19 +11,19 @@ import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { SNS_RAW_ATTRIBUTES_MAX } from "../../../core/limits.ts";
 import { durationMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Queue } from "../sqs/queue.ts";
+import type { QueueState } from "../sqs/queue.ts";
 import { formatSequenceNumber } from "../sqs/sequence-number.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { passesFilter } from "./filter-policy.ts";
 import { SIGNATURE_BYTES, type SignatureLinks, writeNotification } from "./notification.ts";
-import { putOutgoing } from "./pending-http.ts";
+import { putPendingHttp } from "./pending-http.ts";
 import type { Subscription } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
 import { type Copy, mayDeliver, putCopy, putDeadLetter, type TopicMessage } from "./topic-copy.ts";
 
 export function deliverCopy(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   subscription: Subscription,
   message: TopicMessage,
 ): void {
@@ -36,11 +36,11 @@ export function deliverCopy(
     return;
   }
   const { name } = subscription.topic.record;
-  const late = state.faultPlan.strike("delay", "topic", name);
+  const late = state.faultPlan.fires("delay", "topic", name);
   const lateMs = durationMs((message.lateMs ?? 0) + (late?.delayMs ?? 0));
   const disturbed = { ...copy, lateMs };
   const single = record.endpoint.endsWith(".fifo");
-  const twice = !single && state.faultPlan.strike("duplicate", "topic", name) !== null;
+  const twice = !single && state.faultPlan.fires("duplicate", "topic", name) !== null;
   for (let left = twice ? 2 : 1; left > 0; left -= 1) {
     putForSubscriber(state, step, subscription, message, disturbed); // D3
   }
@@ -48,13 +48,13 @@ export function deliverCopy(
 
 function putForSubscriber(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   subscription: Subscription,
   message: TopicMessage,
   copy: Copy,
 ): void {
   if (subscription.outbox !== null) {
-    putOutgoing(state, step, subscription, { ...copy, id: message.id, purpose: undefined });
+    putPendingHttp(state, step, subscription, { ...copy, id: message.id, purpose: undefined });
     return;
   }
   const queue = state.queueByArn(subscription.record.endpoint);
@@ -114,9 +114,9 @@ export function signatureLinks(
 /** Gives a copy to a queue, if the queue may have it and can hold it. */
 function offer(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   topic: Topic,
-  queue: Queue,
+  queue: QueueState,
   message: TopicMessage,
   copy: Copy,
 ): boolean {

@@ -13,17 +13,17 @@ import {
 } from "../../../core/limits.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
-import type { Queue } from "../sqs/queue.ts";
-import type { Step } from "../step.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
+import type { QueueState } from "../sqs/queue.ts";
+import type { ModelStep } from "../step.ts";
 import { writeConfirmation } from "./notification.ts";
-import { putOutgoing } from "./pending-http.ts";
+import { putPendingHttp } from "./pending-http.ts";
 import { parseReplayPolicy, type Replay, startReplay } from "./replay.ts";
 import { signatureLinks } from "./subscriber-delivery.ts";
 import type { Protocol, Subscription, SubscriptionRecord } from "./subscription.ts";
 import { mergeSubscriptionAttributes, viewAttributes } from "./subscription-attributes.ts";
 import type { Topic } from "./topic.ts";
-import { invalidParameter, missingSubscription, missingTopic } from "./topic-faults.ts";
+import { invalidTopicParameter, missingSubscription, missingTopic } from "./topic-faults.ts";
 import { viewSubscription } from "./topic-lists.ts";
 import type {
   SubscribeInput,
@@ -37,9 +37,9 @@ type Input<K extends keyof TopicOperations> = TopicOperations[K]["input"];
 /** How many random ids make a token of the length that AWS's have. */
 const TOKEN_IDS = 9;
 
-export function subscribe(
+export function stepSubscribe(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: SubscribeInput,
 ): Outcome<SubscriptionView> {
   const topic = state.topics.byName.get(input.topic);
@@ -50,30 +50,30 @@ export function subscribe(
   const { endpoint } = input;
   const target = { topic, protocol, endpoint, current: {} };
   const merged = mergeSubscriptionAttributes(target, input.attributes);
-  if (!merged.ok) return invalidParameter(`Attributes Reason: ${merged.reason}`);
+  if (!merged.ok) return invalidTopicParameter(`Attributes Reason: ${merged.reason}`);
   const existing = [...topic.subscriptions.values()].find(
     ({ record }) => record.protocol === protocol && record.endpoint === endpoint,
   );
   if (existing !== undefined) return resubscribe(state, step, existing, input); // O1
   const large = topic.settings.messageBytesMax > SNS_MESSAGE_BYTES_DEFAULT;
   if (large && topic.subscriptions.size >= SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX) {
-    return invalidParameter(
+    return invalidTopicParameter(
       `Attributes Reason: A topic with a MaximumMessageSize above ${SNS_MESSAGE_BYTES_DEFAULT} ` +
         `has at most ${SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX} subscriptions`,
     );
   }
   const subscription = create(state, step, topic, protocol, endpoint, merged.attributes);
   if (!subscription.record.confirmed) askToConfirm(state, step, subscription, input.origin);
-  return done(viewSubscription(state, subscription));
+  return succeed(viewSubscription(state, subscription));
 }
 
 function checkEndpoint(topic: Topic, { protocol, endpoint }: SubscribeInput) {
   if (protocol === "sqs") {
     if (!/^arn:[^:]*:sqs:[^:]*:[^:]*:[^:]+$/.test(endpoint)) {
-      return invalidParameter("SQS endpoint ARN");
+      return invalidTopicParameter("SQS endpoint ARN");
     }
     if (endpoint.endsWith(".fifo") && !topic.fifo) {
-      return invalidParameter(
+      return invalidTopicParameter(
         "Invalid parameter: Endpoint Reason: FIFO SQS Queues can not be subscribed to standard " +
           "SNS topics",
       );
@@ -81,19 +81,19 @@ function checkEndpoint(topic: Topic, { protocol, endpoint }: SubscribeInput) {
     return null;
   }
   if (protocol !== "http" && protocol !== "https") {
-    return invalidParameter(`Amazon SNS does not support this protocol string: ${protocol}`);
+    return invalidTopicParameter(`Amazon SNS does not support this protocol string: ${protocol}`);
   }
   if (!endpoint.startsWith(`${protocol}://`)) {
-    return invalidParameter("Endpoint must match the specified protocol");
+    return invalidTopicParameter("Endpoint must match the specified protocol");
   }
-  if (!URL.canParse(endpoint)) return invalidParameter("Endpoint");
+  if (!URL.canParse(endpoint)) return invalidTopicParameter("Endpoint");
   if (topic.fifo) {
-    return invalidParameter(
+    return invalidTopicParameter(
       `Invalid parameter: Endpoint Reason: FIFO topics can not deliver to ${protocol} endpoints`,
     );
   }
   if (topic.settings.messageBytesMax > SNS_MESSAGE_BYTES_DEFAULT) {
-    return invalidParameter(
+    return invalidTopicParameter(
       "Invalid parameter: Endpoint Reason: A topic with a MaximumMessageSize above " +
         `${SNS_MESSAGE_BYTES_DEFAULT} can not deliver to ${protocol} endpoints`,
     );
@@ -103,7 +103,7 @@ function checkEndpoint(topic: Topic, { protocol, endpoint }: SubscribeInput) {
 
 function create(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   topic: Topic,
   protocol: Protocol,
   endpoint: string,
@@ -131,13 +131,13 @@ function create(
   return subscription;
 }
 
-function newToken(step: Step): string {
+function newToken(step: ModelStep): string {
   const ids = Array.from({ length: TOKEN_IDS }, () => step.newId().replaceAll("-", ""));
   return ids.join("");
 }
 
 /** The outbox of a record, new or read from disk. */
-export function createOutbox(state: BrokerState, record: SubscriptionRecord): Queue {
+export function createOutbox(state: BrokerState, record: SubscriptionRecord): QueueState {
   return state.addHiddenQueue({
     number: record.outbox,
     name: `outbox ${record.id}`,
@@ -154,23 +154,23 @@ export function createOutbox(state: BrokerState, record: SubscriptionRecord): Qu
 
 function resubscribe(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   subscription: Subscription,
   input: SubscribeInput,
 ): Outcome<SubscriptionView> {
   const view = viewAttributes(state, subscription);
   if (Object.entries(input.attributes).some(([name, value]) => view[name] !== value)) {
-    return invalidParameter(
+    return invalidTopicParameter(
       "Attributes Reason: Subscription already exists with different attributes",
     );
   }
   if (!subscription.record.confirmed) askToConfirm(state, step, subscription, input.origin);
-  return done(viewSubscription(state, subscription));
+  return succeed(viewSubscription(state, subscription));
 }
 
 function askToConfirm(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   subscription: Subscription,
   origin: string,
 ): void {
@@ -187,7 +187,7 @@ function askToConfirm(
     subscribeUrl: `${origin}/?Action=ConfirmSubscription&TopicArn=${topicArn}&Token=${token}`,
     signature,
   });
-  putOutgoing(state, step, subscription, {
+  putPendingHttp(state, step, subscription, {
     id,
     body,
     attributes: null,
@@ -196,18 +196,18 @@ function askToConfirm(
   });
 }
 
-export function confirmSubscription(
+export function stepConfirmSubscription(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: Input<"confirmSubscription">,
 ): Outcome<{ arn: string }> {
   if (!/^[0-9a-f]{64,512}$/.test(input.token)) return refuse("InvalidParameter", "Invalid token");
   const subscription = state.topics.byToken.get(input.token);
   if (subscription === undefined || isStale(subscription.record, step.now, SNS_CONFIRMATION_MS)) {
-    return invalidParameter("Token");
+    return invalidTopicParameter("Token");
   }
   const { arn } = viewSubscription(state, subscription);
-  if (subscription.record.confirmed) return done({ arn });
+  if (subscription.record.confirmed) return succeed({ arn });
   const record = {
     ...subscription.record,
     confirmed: true,
@@ -215,16 +215,16 @@ export function confirmSubscription(
     authenticateOnUnsubscribe: input.authenticateOnUnsubscribe,
   };
   state.topics.saveSubscription(subscription, record, step);
-  return done({ arn });
+  return succeed({ arn });
 }
 
-export function unsubscribe(
+export function stepUnsubscribe(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: Input<"unsubscribe">,
 ): Outcome<null> {
   const subscription = state.topics.subscriptions.get(input.subscription);
-  if (subscription === undefined) return done(null); // O3
+  if (subscription === undefined) return succeed(null); // O3
   const { topic, record } = subscription;
   if (record.authenticateOnUnsubscribe && !input.authenticated) {
     return refuse("AuthorizationError", "Unsubscribing this endpoint requires authentication.");
@@ -232,22 +232,22 @@ export function unsubscribe(
   state.topics.removeSubscription(state, subscription, step);
   const subscriptionsDeleted = topic.record.subscriptionsDeleted + 1;
   state.topics.saveTopic(topic, { ...topic.record, subscriptionsDeleted }, step);
-  return done(null);
+  return succeed(null);
 }
 
-export function getSubscriptionAttributes(
+export function stepGetSubscriptionAttributes(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: Input<"getSubscriptionAttributes">,
 ): Outcome<{ attributes: Record<string, string> }> {
   const subscription = state.topics.subscriptions.get(input.subscription);
   if (subscription === undefined) return missingSubscription();
-  return done({ attributes: viewAttributes(state, subscription) });
+  return succeed({ attributes: viewAttributes(state, subscription) });
 }
 
 export function setSubscriptionAttribute(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: Input<"setSubscriptionAttribute">,
 ): Outcome<null> {
   const subscription = state.topics.subscriptions.get(input.subscription);
@@ -256,14 +256,14 @@ export function setSubscriptionAttribute(
   const { protocol, endpoint, attributes: current } = record;
   const target = { topic, protocol, endpoint, current };
   const merged = mergeSubscriptionAttributes(target, { [input.name]: input.value });
-  if (!merged.ok) return invalidParameter(merged.reason);
+  if (!merged.ok) return invalidTopicParameter(merged.reason);
   const { attributes } = merged;
   const replay =
     input.name === "ReplayPolicy"
       ? replayOf(state, attributes.ReplayPolicy, record.replay)
       : record.replay;
   state.topics.saveSubscription(subscription, { ...record, attributes, replay }, step);
-  return done(null);
+  return succeed(null);
 }
 
 /** Never a moment to replay from, and thus nothing but what is live. */

@@ -5,7 +5,7 @@
 //       endpoint needs none.
 
 import type { EpochMs } from "../../../core/units.ts";
-import type { Queue } from "../sqs/queue.ts";
+import type { QueueState } from "../sqs/queue.ts";
 import { type PartialDeliveryPolicy, parseSubscriptionDeliveryPolicy } from "./delivery-policy.ts";
 import type { FilterPolicy, FilterScope } from "./filter-policy.ts";
 import { parseFilterPolicy } from "./filter-policy-validation.ts";
@@ -45,11 +45,11 @@ export class Subscription {
   record: SubscriptionRecord;
   settings: SubscriptionSettings;
   readonly topic: Topic;
-  readonly outbox: Queue | null;
+  readonly outbox: QueueState | null;
   /** The courier may take the next message from here on, where a rate is set. */
   nextTakeAt = 0;
 
-  constructor(record: SubscriptionRecord, topic: Topic, outbox: Queue | null) {
+  constructor(record: SubscriptionRecord, topic: Topic, outbox: QueueState | null) {
     this.record = record;
     this.settings = subscriptionSettings(record.attributes);
     this.topic = topic;

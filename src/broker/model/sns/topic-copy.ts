@@ -10,9 +10,9 @@ import type { EpochMs } from "../../../core/units.ts";
 import { allowsService } from "../access-policy.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { MessageAttribute, SendEntry } from "../operations.ts";
-import type { Queue } from "../sqs/queue.ts";
+import type { QueueState } from "../sqs/queue.ts";
 import { admitMessage, keepMessage } from "../sqs/send.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import type { Subscription } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
 
@@ -50,9 +50,9 @@ export type CopyIds = Pick<TopicMessage, "groupId" | "dedupId" | "traceHeader" |
 /** Puts a copy into a queue that was found fit for it. */
 export function putCopy(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   topic: Topic,
-  queue: Queue,
+  queue: QueueState,
   message: CopyIds,
   copy: Copy,
 ): void {
@@ -70,7 +70,7 @@ export function putCopy(
 }
 
 /** Whether the queue's policy lets the topic in; without enforcement every queue does. */
-export function mayDeliver(state: BrokerState, topic: Topic, queue: Queue): boolean {
+export function mayDeliver(state: BrokerState, topic: Topic, queue: QueueState): boolean {
   if (state.identity.enforcePolicies !== true) return true;
   return allowsService(queue.record.attributes.Policy, {
     service: "sns.amazonaws.com",
@@ -84,7 +84,7 @@ export function mayDeliver(state: BrokerState, topic: Topic, queue: Queue): bool
 /** A copy that its subscriber did not take goes to the dead-letter queue, or is counted (C1). */
 export function putDeadLetter(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   subscription: Subscription,
   message: CopyIds,
   copy: Copy,

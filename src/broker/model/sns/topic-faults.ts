@@ -10,6 +10,6 @@ export function missingSubscription() {
   return refuse("NotFound", "Subscription does not exist");
 }
 
-export function invalidParameter(reason: string) {
+export function invalidTopicParameter(reason: string) {
   return refuse("InvalidParameter", `Invalid parameter: ${reason}`);
 }

@@ -4,7 +4,7 @@
 import { SNS_CONFIRMATION_MS, SNS_DEDUP_WINDOW_MS } from "../../../core/limits.ts";
 import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import type { Topic } from "./topic.ts";
 import { isStale } from "./topics.ts";
 
@@ -17,7 +17,7 @@ export function advanceTopic(topic: Topic, now: EpochMs): void {
 }
 
 /** When the next thing ends that a round would erase; infinity if there is none. */
-export function nextTopicHousework(state: BrokerState): number {
+export function nextTopicHousekeepingAt(state: BrokerState): number {
   let earliest = Number.POSITIVE_INFINITY;
   for (const topic of state.topics.byName.values()) {
     earliest = Math.min(earliest, nextEndIn(topic));
@@ -43,7 +43,7 @@ function nextEndIn(topic: Topic): number {
   );
 }
 
-export function keepTopics(state: BrokerState, step: Step): void {
+export function keepTopics(state: BrokerState, step: ModelStep): void {
   const windowStart = epochMs(step.now - SNS_DEDUP_WINDOW_MS + 1);
   for (const topic of state.topics.byName.values()) {
     advanceTopic(topic, step.now);
@@ -59,7 +59,7 @@ export function keepTopics(state: BrokerState, step: Step): void {
   }
 }
 
-function expireArchive(topic: Topic, step: Step): void {
+function expireArchive(topic: Topic, step: ModelStep): void {
   const { archiveMs } = topic.settings;
   if (archiveMs === null) return;
   const through = epochMs(step.now - archiveMs);

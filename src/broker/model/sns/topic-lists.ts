@@ -4,10 +4,10 @@
 
 import { SNS_LIST_PAGE } from "../../../core/limits.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome } from "../fault.ts";
-import type { Step } from "../step.ts";
+import { type Outcome, succeed } from "../fault.ts";
+import type { ModelStep } from "../step.ts";
 import type { Subscription } from "./subscription.ts";
-import { invalidParameter, missingTopic } from "./topic-faults.ts";
+import { invalidTopicParameter, missingTopic } from "./topic-faults.ts";
 import type {
   SubscriptionView,
   TopicCounts,
@@ -24,35 +24,35 @@ function writeToken(text: string): string {
   return Buffer.from(text).toString("base64url");
 }
 
-export function listTopics(
+export function stepListTopics(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: { token: string | null },
 ): Outcome<{ names: string[]; nextToken: string | null }> {
   const last = input.token === null ? "" : readToken(input.token);
-  if (last === null) return invalidParameter("NextToken");
+  if (last === null) return invalidTopicParameter("NextToken");
   const names = [...state.topics.byName.keys()].filter((name) => name > last).sort();
   const page = names.slice(0, SNS_LIST_PAGE);
   const more = names.length > page.length;
-  return done({ names: page, nextToken: more ? writeToken(page.at(-1) as string) : null });
+  return succeed({ names: page, nextToken: more ? writeToken(page.at(-1) as string) : null });
 }
 
-export function listSubscriptions(
+export function stepListSubscriptions(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: TopicOperations["listSubscriptions"]["input"],
 ): Outcome<TopicOperations["listSubscriptions"]["output"]> {
   const topic = input.topic === null ? null : state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   const last = input.token === null ? "0" : readToken(input.token);
-  if (last === null || !/^\d{1,15}$/.test(last)) return invalidParameter("NextToken");
+  if (last === null || !/^\d{1,15}$/.test(last)) return invalidTopicParameter("NextToken");
   const all = [...(topic ?? state.topics).subscriptions.values()];
   const later = all
     .filter(({ record }) => record.order > Number(last))
     .sort((a, b) => a.record.order - b.record.order);
   const page = later.slice(0, SNS_LIST_PAGE);
   const more = later.length > page.length;
-  return done({
+  return succeed({
     subscriptions: page.map((subscription) => viewSubscription(state, subscription)),
     nextToken: more ? writeToken(String(page.at(-1)?.record.order)) : null,
   });
@@ -69,7 +69,7 @@ export function viewSubscription(
 
 export function countTopics(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: { prefix: string },
 ): Outcome<{ topics: TopicCounts[] }> {
   const chosen = [...state.topics.byName.values()].filter(({ record }) =>
@@ -88,5 +88,5 @@ export function countTopics(
       outgoing: all.reduce((sum, { outbox }) => sum + (outbox?.total ?? 0), 0),
     };
   });
-  return done({ topics });
+  return succeed({ topics });
 }

@@ -64,7 +64,7 @@ export interface SigningIdentity {
 }
 
 /** One request to an http endpoint that is due. */
-export interface OutgoingMessage {
+export interface PendingHttpMessage {
   readonly subscription: string;
   readonly seq: number;
   /** How often it was tried, this time included; a settlement must name it. */
@@ -76,7 +76,7 @@ export interface OutgoingMessage {
 }
 
 /** `rejected` is the endpoint's own fault and is not tried again, `failed` is. */
-export type OutgoingResult = "delivered" | "failed" | "rejected";
+export type HttpDeliveryResult = "delivered" | "failed" | "rejected";
 
 export interface TopicCounts {
   readonly name: string;
@@ -139,9 +139,9 @@ export interface TopicOperations {
   keepSigningIdentity: { input: SigningIdentity; output: SigningIdentity };
   findSigningIdentity: { input: null; output: SigningIdentity | null };
   /** Takes due messages to http endpoints; each must be settled, or is due again soon. */
-  takeOutgoing: { input: { max: number }; output: { messages: OutgoingMessage[] } };
-  settleOutgoing: {
-    input: { subscription: string; seq: number; attempt: number; result: OutgoingResult };
+  takePendingHttp: { input: { max: number }; output: { messages: PendingHttpMessage[] } };
+  finishPendingHttp: {
+    input: { subscription: string; seq: number; attempt: number; result: HttpDeliveryResult };
     output: null;
   };
   countTopics: { input: { prefix: string }; output: { topics: TopicCounts[] } };

@@ -11,11 +11,11 @@ import {
 } from "../../../core/limits.ts";
 import { epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
-import type { Step } from "../step.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
+import type { ModelStep } from "../step.ts";
 import type { Topic } from "./topic.ts";
 import { mergeTopicAttributes, viewTopic } from "./topic-attributes.ts";
-import { invalidParameter, missingTopic } from "./topic-faults.ts";
+import { invalidTopicParameter, missingTopic } from "./topic-faults.ts";
 import type { TopicOperations } from "./topic-operations-contract.ts";
 
 type Input<K extends keyof TopicOperations> = TopicOperations[K]["input"];
@@ -34,12 +34,12 @@ function checkName(name: string, fifo: boolean) {
         "characters long.",
     );
   }
-  return spelled ? null : invalidParameter("Topic Name");
+  return spelled ? null : invalidTopicParameter("Topic Name");
 }
 
-export function createTopic(
+export function stepCreateTopic(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: Input<"createTopic">,
 ): Outcome<{ name: string }> {
   const { name, tags } = input;
@@ -48,7 +48,7 @@ export function createTopic(
   const misnamed = checkName(name, fifo) ?? checkTags(tags);
   if (misnamed !== null) return misnamed;
   const merged = mergeTopicAttributes({}, fifo, given);
-  if (!merged.ok) return invalidParameter(`Attributes Reason: ${merged.reason}`);
+  if (!merged.ok) return invalidTopicParameter(`Attributes Reason: ${merged.reason}`);
   const existing = state.topics.byName.get(name);
   if (existing !== undefined) return compare(state, step, existing, merged.attributes, tags); // O1
   const attributes: Record<string, string> = merged.attributes;
@@ -63,33 +63,35 @@ export function createTopic(
     archivedSince: attributes.ArchivePolicy === undefined ? null : step.now,
   };
   state.topics.saveTopic(state.topics.addTopic(record), record, step);
-  return done({ name });
+  return succeed({ name });
 }
 
 function compare(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   topic: Topic,
   given: Readonly<Record<string, string>>,
   tags: Readonly<Record<string, string>>,
 ): Outcome<{ name: string }> {
   const view = viewTopic(state, topic, step.now);
   if (Object.entries(given).some(([name, value]) => view[name] !== value)) {
-    return invalidParameter("Attributes Reason: Topic already exists with different attributes");
+    return invalidTopicParameter(
+      "Attributes Reason: Topic already exists with different attributes",
+    );
   }
   if (Object.entries(tags).some(([key, value]) => topic.record.tags[key] !== value)) {
-    return invalidParameter("Tags Reason: Topic already exists with different tags");
+    return invalidTopicParameter("Tags Reason: Topic already exists with different tags");
   }
-  return done({ name: topic.record.name });
+  return succeed({ name: topic.record.name });
 }
 
-export function deleteTopic(
+export function stepDeleteTopic(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: Input<"deleteTopic">,
 ): Outcome<null> {
   const topic = state.topics.byName.get(input.topic);
-  if (topic === undefined) return done(null); // O2
+  if (topic === undefined) return succeed(null); // O2
   if (topic.settings.archiveMs !== null) {
     return refuse("InvalidState", "Cannot delete a topic with an ArchivePolicy"); // O3
   }
@@ -100,36 +102,36 @@ export function deleteTopic(
   const { number } = topic.record;
   step.emit({ kind: "delete-document", collection: "topic", key: String(number) });
   step.emit({ kind: "expire-dedup", queue: number, before: EVER });
-  return done(null);
+  return succeed(null);
 }
 
-export function getTopicAttributes(
+export function stepGetTopicAttributes(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: Input<"getTopicAttributes">,
 ): Outcome<{ attributes: Record<string, string> }> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
-  return done({ attributes: viewTopic(state, topic, step.now) });
+  return succeed({ attributes: viewTopic(state, topic, step.now) });
 }
 
 export function setTopicAttribute(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: Input<"setTopicAttribute">,
 ): Outcome<null> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   const given = { [input.name]: input.value };
   const merged = mergeTopicAttributes(topic.record.attributes, topic.fifo, given);
-  if (!merged.ok) return invalidParameter(merged.reason);
+  if (!merged.ok) return invalidTopicParameter(merged.reason);
   const { attributes } = merged;
   const replayed = [...topic.subscriptions.values()].some((s) => state.topics.replaying.has(s));
   if (replayed && attributes.ArchivePolicy === undefined) {
-    return invalidParameter("ArchivePolicy: A replay is in progress");
+    return invalidTopicParameter("ArchivePolicy: A replay is in progress");
   }
   if (input.name === "MaximumMessageSize" && !fitsLarge(topic, Number(input.value))) {
-    return invalidParameter(
+    return invalidTopicParameter(
       "MaximumMessageSize: The topic has http endpoints or too many subscriptions for it",
     );
   }
@@ -141,7 +143,7 @@ export function setTopicAttribute(
     archivedSince ??= step.now;
   }
   state.topics.saveTopic(topic, { ...topic.record, attributes, archivedSince }, step);
-  return done(null);
+  return succeed(null);
 }
 
 /** Long messages go to a limited number of queues, and to no http endpoint. */
@@ -164,33 +166,37 @@ function missingResource() {
   return refuse("ResourceNotFound", "Resource does not exist");
 }
 
-export function tagTopic(state: BrokerState, step: Step, input: Input<"tagTopic">): Outcome<null> {
+export function tagTopic(
+  state: BrokerState,
+  step: ModelStep,
+  input: Input<"tagTopic">,
+): Outcome<null> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingResource();
   const tags = { ...topic.record.tags, ...input.tags };
   const crowded = checkTags(tags);
   if (crowded !== null) return crowded;
   state.topics.saveTopic(topic, { ...topic.record, tags }, step);
-  return done(null);
+  return succeed(null);
 }
 
 export function untagTopic(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: Input<"untagTopic">,
 ): Outcome<null> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingResource();
   const kept = Object.entries(topic.record.tags).filter(([key]) => !input.keys.includes(key));
   state.topics.saveTopic(topic, { ...topic.record, tags: Object.fromEntries(kept) }, step);
-  return done(null);
+  return succeed(null);
 }
 
 export function listTopicTags(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: Input<"listTopicTags">,
 ): Outcome<{ tags: Record<string, string> }> {
   const topic = state.topics.byName.get(input.topic);
-  return topic === undefined ? missingResource() : done({ tags: { ...topic.record.tags } });
+  return topic === undefined ? missingResource() : succeed({ tags: { ...topic.record.tags } });
 }

@@ -2,11 +2,11 @@
 // What its owner has written there besides is kept, whatever it is.
 
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome } from "../fault.ts";
-import type { Step } from "../step.ts";
+import { type Outcome, succeed } from "../fault.ts";
+import type { ModelStep } from "../step.ts";
 import type { Topic } from "./topic.ts";
 import { defaultTopicPolicy } from "./topic-attributes.ts";
-import { invalidParameter, missingTopic } from "./topic-faults.ts";
+import { invalidTopicParameter, missingTopic } from "./topic-faults.ts";
 import type { TopicOperations } from "./topic-operations-contract.ts";
 import { checkTopicPolicy, statementsOf } from "./topic-policy.ts";
 
@@ -39,7 +39,7 @@ function isLabelled(statement: unknown, label: string): boolean {
   return typeof statement === "object" && (statement as { Sid?: unknown } | null)?.Sid === label;
 }
 
-function save(state: BrokerState, step: Step, topic: Topic, text: string): void {
+function save(state: BrokerState, step: ModelStep, topic: Topic, text: string): void {
   const attributes = { ...topic.record.attributes, Policy: text };
   state.topics.saveTopic(topic, { ...topic.record, attributes }, step);
 }
@@ -49,21 +49,21 @@ function scalar<T>(values: readonly T[]): T | readonly T[] {
   return values.length === 1 ? (values[0] as T) : values;
 }
 
-export function addTopicPermission(
+export function stepAddTopicPermission(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: TopicOperations["addTopicPermission"]["input"],
 ): Outcome<null> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   const { label, accounts, actions } = input;
   if (actions.some((action) => !ACTIONS.has(action))) {
-    return invalidParameter("Policy statement action out of service scope!");
+    return invalidTopicParameter("Policy statement action out of service scope!");
   }
   const policy = policyOf(state, topic);
   const statements = statementsOf(policy);
   if (statements.some((statement) => isLabelled(statement, label))) {
-    return invalidParameter("Statement already exists");
+    return invalidTopicParameter("Statement already exists");
   }
   const statement = {
     Sid: label,
@@ -74,15 +74,15 @@ export function addTopicPermission(
   };
   const text = JSON.stringify({ ...policy, Statement: [...statements, statement] });
   const reason = checkTopicPolicy(text);
-  if (reason !== null) return invalidParameter(reason);
+  if (reason !== null) return invalidTopicParameter(reason);
   save(state, step, topic, text);
-  return done(null);
+  return succeed(null);
 }
 
 /** Taking away what is not there is done already. */
-export function removeTopicPermission(
+export function stepRemoveTopicPermission(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: TopicOperations["removeTopicPermission"]["input"],
 ): Outcome<null> {
   const topic = state.topics.byName.get(input.topic);
@@ -93,5 +93,5 @@ export function removeTopicPermission(
   if (kept.length < statements.length) {
     save(state, step, topic, JSON.stringify({ ...policy, Statement: kept }));
   }
-  return done(null);
+  return succeed(null);
 }

@@ -4,8 +4,8 @@
 
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Queue } from "../sqs/queue.ts";
-import type { Step } from "../step.ts";
+import type { QueueState } from "../sqs/queue.ts";
+import type { ModelStep } from "../step.ts";
 import { Subscription, type SubscriptionRecord } from "./subscription.ts";
 import { Topic, type TopicRecord } from "./topic.ts";
 import type { SigningIdentity } from "./topic-operations-contract.ts";
@@ -40,7 +40,7 @@ export class Topics {
     return topic;
   }
 
-  saveTopic(topic: Topic, record: TopicRecord, step: Step): void {
+  saveTopic(topic: Topic, record: TopicRecord, step: ModelStep): void {
     topic.update(record);
     const value = JSON.stringify(record);
     const document = { collection: "topic", key: String(record.number), value };
@@ -52,7 +52,11 @@ export class Topics {
     this.#byNumber.delete(topic.record.number);
   }
 
-  addSubscription(record: SubscriptionRecord, topic: Topic, outbox: Queue | null): Subscription {
+  addSubscription(
+    record: SubscriptionRecord,
+    topic: Topic,
+    outbox: QueueState | null,
+  ): Subscription {
     const subscription = new Subscription(record, topic, outbox);
     this.#order = Math.max(this.#order, record.order);
     topic.subscriptions.set(record.id, subscription);
@@ -62,7 +66,7 @@ export class Topics {
     return subscription;
   }
 
-  saveSubscription(subscription: Subscription, record: SubscriptionRecord, step: Step): void {
+  saveSubscription(subscription: Subscription, record: SubscriptionRecord, step: ModelStep): void {
     subscription.update(record);
     this.#index(subscription);
     const value = JSON.stringify(record);
@@ -71,7 +75,7 @@ export class Topics {
   }
 
   /** Forgets a subscription and all that waits in its outbox. */
-  removeSubscription(state: BrokerState, subscription: Subscription, step: Step): void {
+  removeSubscription(state: BrokerState, subscription: Subscription, step: ModelStep): void {
     const { id, token } = subscription.record;
     subscription.topic.subscriptions.delete(id);
     this.subscriptions.delete(id);

@@ -6,7 +6,7 @@ import {
   ModelBench,
 } from "../../../../test/support/broker/model-bench.ts";
 import { durationMs } from "../../../core/units.ts";
-import { Queue } from "./queue.ts";
+import { QueueState } from "./queue.ts";
 
 function createBench(name = "q", attributes: Record<string, string> = {}): ModelBench {
   const bench = new ModelBench();
@@ -147,7 +147,7 @@ test("a step pays for queues that changed, not for all that somebody waits for (
     bench.poll(`idle-${number}`, 20_000);
   }
   bench.settle();
-  const looks = vi.spyOn(Queue.prototype, "advance");
+  const looks = vi.spyOn(QueueState.prototype, "advance");
   bench.poll("q", 20_000);
   bench.send("q", entry("a"));
   expect(bench.settle().size).toBe(1);

@@ -4,16 +4,16 @@
 //   S2. Who waits is served before a receive that comes later, even within one batch.
 
 import type { BrokerState } from "../broker-state.ts";
-import { done } from "../fault.ts";
-import type { Step } from "../step.ts";
-import type { Queue } from "./queue.ts";
+import { succeed } from "../fault.ts";
+import type { ModelStep } from "../step.ts";
+import type { QueueState } from "./queue.ts";
 import { missingQueue } from "./queue-faults.ts";
 import { receiveNow } from "./receive-now.ts";
 import type { WaitAnswer } from "./waiting-receives.ts";
 
-export type Answer = (id: number, outcome: WaitAnswer["outcome"]) => void;
+export type LongPollAnswer = (id: number, outcome: WaitAnswer["outcome"]) => void;
 
-export function settleWaiting(state: BrokerState, step: Step, answer: Answer): void {
+export function answerLongPolls(state: BrokerState, step: ModelStep, answer: LongPollAnswer): void {
   const { waiting } = state;
   waiting.wake(step.now);
   for (const queue of waiting.touched()) queue.unfinished = false;
@@ -22,13 +22,13 @@ export function settleWaiting(state: BrokerState, step: Step, answer: Answer): v
     waiting.settled(queue); // S1: whoever moves something here counts it as touched again.
   }
   for (let late = waiting.overdue(step.now); late; late = waiting.overdue(step.now)) {
-    waiting.answer(late.id, done({ deliveries: [] }));
+    waiting.answer(late.id, succeed({ deliveries: [] }));
   }
   for (const { id, outcome } of waiting.takeAnswers()) answer(id, outcome);
 }
 
 /** Gives those who wait for a queue what there is (S2). */
-export function serveWaiting(state: BrokerState, step: Step, queue: Queue): void {
+export function serveWaiting(state: BrokerState, step: ModelStep, queue: QueueState): void {
   const { waiting } = state;
   if (state.queues.get(queue.record.name) !== queue) {
     for (const { id } of waiting.waitersOf(queue)) waiting.answer(id, missingQueue());

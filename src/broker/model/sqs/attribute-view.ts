@@ -8,9 +8,9 @@ import {
   SQS_VISIBILITY_MS_DEFAULT,
 } from "../../../core/limits.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
-import type { Step } from "../step.ts";
-import type { Queue } from "./queue.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
+import type { ModelStep } from "../step.ts";
+import type { QueueState } from "./queue.ts";
 import { missingQueue } from "./queue-faults.ts";
 
 const DEFAULTS: Readonly<Record<string, string>> = {
@@ -45,7 +45,7 @@ const OPTIONAL = new Set([
 ]);
 
 /** The settable attributes with their defaults. */
-export function settingsView(queue: Queue): Record<string, string> {
+export function settingsView(queue: QueueState): Record<string, string> {
   return {
     ...DEFAULTS,
     ...(queue.fifo ? FIFO_DEFAULTS : {}),
@@ -54,7 +54,7 @@ export function settingsView(queue: Queue): Record<string, string> {
   };
 }
 
-function fullView(state: BrokerState, queue: Queue): Record<string, string> {
+function fullView(state: BrokerState, queue: QueueState): Record<string, string> {
   const { record } = queue;
   return {
     QueueArn: state.arnOf(record.name),
@@ -67,9 +67,9 @@ function fullView(state: BrokerState, queue: Queue): Record<string, string> {
   };
 }
 
-export function getQueueAttributes(
+export function stepGetQueueAttributes(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: { queue: string; names: readonly string[] },
 ): Outcome<{ attributes: Record<string, string> }> {
   const queue = state.open(input.queue, step);
@@ -80,11 +80,11 @@ export function getQueueAttributes(
       return refuse("InvalidAttributeName", `Unknown Attribute ${name}.`);
     }
   }
-  if (input.names.includes("All")) return done({ attributes: view });
+  if (input.names.includes("All")) return succeed({ attributes: view });
   const attributes: Record<string, string> = {};
   for (const name of input.names) {
     const value = Object.hasOwn(view, name) ? view[name] : undefined;
     if (value !== undefined) attributes[name] = value;
   }
-  return done({ attributes });
+  return succeed({ attributes });
 }

@@ -7,7 +7,7 @@ import {
   ModelBench,
 } from "../../../../test/support/broker/model-bench.ts";
 import { durationMs } from "../../../core/units.ts";
-import type { Delivery } from "../operations.ts";
+import type { ReceivedCopy } from "../operations.ts";
 import { DEAD_LETTERS_PER_RECEIVE_MAX } from "./receive-now.ts";
 
 function redriveTo(target: string, maxReceiveCount: number) {
@@ -16,11 +16,11 @@ function redriveTo(target: string, maxReceiveCount: number) {
 }
 
 /** Receives until the visibility timeout is over, `times` times. */
-function fail(bench: ModelBench, queue: string, times: number): Delivery[] {
+function fail(bench: ModelBench, queue: string, times: number): ReceivedCopy[] {
   return Array.from({ length: times }, () => {
     const [delivery] = bench.receive(queue, { max: 1 });
     bench.pass(30_000);
-    return delivery as Delivery;
+    return delivery as ReceivedCopy;
   });
 }
 
@@ -57,9 +57,9 @@ test("a standard dead letter keeps id, body, attributes, trace and time; its cou
   bench.send("q", entry("a", { attributes, traceHeader: "Root=1", groupId: "tenant" }));
   const sentAt = bench.now;
   bench.pass(5);
-  const [first] = fail(bench, "q", 1) as [Delivery];
+  const [first] = fail(bench, "q", 1) as [ReceivedCopy];
   bench.receive("q");
-  const [dead] = bench.receive("dead") as [Delivery];
+  const [dead] = bench.receive("dead") as [ReceivedCopy];
   expect(dead).toEqual({
     ...first,
     receiptHandle: dead.receiptHandle,
@@ -101,7 +101,7 @@ test("a FIFO dead letter gets its id as deduplication id, a new number and a new
   bench.create("q.fifo", redriveTo("dead.fifo", 1));
   bench.send("q.fifo", inGroup("g", "a"));
   bench.send("dead.fifo", inGroup("g", "other", { dedupId: "a" })); // Would swallow it otherwise.
-  const [first] = fail(bench, "q.fifo", 1) as [Delivery];
+  const [first] = fail(bench, "q.fifo", 1) as [ReceivedCopy];
   bench.receive("q.fifo");
   const movedAt = bench.now;
   const [, dead] = bench.receive("dead.fifo", { visibilityMs: durationMs(0) });

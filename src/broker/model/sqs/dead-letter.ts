@@ -9,12 +9,16 @@
 
 import { type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { formatDetail, parseDetail } from "./message-detail.ts";
-import type { Queue } from "./queue.ts";
+import type { QueueState } from "./queue.ts";
 
 /** Where the next receive of this message would send it instead of delivering it, if anywhere. */
-export function deadLetterTarget(state: BrokerState, queue: Queue, slot: number): Queue | null {
+export function deadLetterTarget(
+  state: BrokerState,
+  queue: QueueState,
+  slot: number,
+): QueueState | null {
   const policy = queue.settings.redrive;
   if (policy === null) return null;
   const { slab } = state;
@@ -26,10 +30,10 @@ export function deadLetterTarget(state: BrokerState, queue: Queue, slot: number)
 
 export function moveToDeadLetters(
   state: BrokerState,
-  step: Step,
-  queue: Queue,
+  step: ModelStep,
+  queue: QueueState,
   slot: number,
-  target: Queue,
+  target: QueueState,
 ): void {
   const old = state.headOf(queue, slot);
   const head = {

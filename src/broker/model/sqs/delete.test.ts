@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { entry, inGroup, ModelBench } from "../../../../test/support/broker/model-bench.ts";
-import type { Delivery } from "../operations.ts";
+import type { ReceivedCopy } from "../operations.ts";
 
-function received(name: string): { bench: ModelBench; first: Delivery } {
+function received(name: string): { bench: ModelBench; first: ReceivedCopy } {
   const bench = new ModelBench();
   bench.create(name);
   bench.send(name, name === "q" ? entry("a") : inGroup("g", "a"));
-  return { bench, first: bench.receive(name)[0] as Delivery };
+  return { bench, first: bench.receive(name)[0] as ReceivedCopy };
 }
 
 test("deleting twice succeeds twice (D1)", () => {
@@ -28,7 +28,7 @@ test("the latest handle deletes a standard message after its timeout, too (D2)",
 test("an older handle succeeds and deletes nothing: the message is another's now (D2)", () => {
   const { bench, first } = received("q");
   bench.pass(30_000);
-  const [second] = bench.receive("q") as [Delivery];
+  const [second] = bench.receive("q") as [ReceivedCopy];
   expect(bench.delete("q", first)).toEqual([null]);
   expect(bench.counts("q")).toEqual([0, 1, 0]);
   bench.delete("q", second);
@@ -40,7 +40,7 @@ test("a FIFO handle is refused once its timeout is over, unless it was extended 
   bench.change("q.fifo", first, 60_000);
   bench.pass(59_999);
   bench.send("q.fifo", inGroup("h", "b"));
-  const [other] = bench.receive("q.fifo") as [Delivery];
+  const [other] = bench.receive("q.fifo") as [ReceivedCopy];
   bench.pass(1);
   expect(bench.delete("q.fifo", first)[0]).toEqual({
     name: "InvalidParameterValue",
@@ -55,7 +55,7 @@ test("a FIFO handle is refused once its timeout is over, unless it was extended 
 test("an older FIFO handle is refused while the message is in flight under a newer one", () => {
   const { bench, first } = received("q.fifo");
   bench.pass(30_000);
-  const [second] = bench.receive("q.fifo") as [Delivery];
+  const [second] = bench.receive("q.fifo") as [ReceivedCopy];
   expect(bench.delete("q.fifo", first)[0]?.name).toBe("InvalidParameterValue");
   expect(bench.delete("q.fifo", second)).toEqual([null]);
 });

@@ -6,22 +6,27 @@
 //   D3. FIFO: a handle whose visibility timeout is over is refused.
 
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Fault, type Outcome } from "../fault.ts";
-import type { Step } from "../step.ts";
-import type { Queue } from "./queue.ts";
+import { type Fault, type Outcome, succeed } from "../fault.ts";
+import type { ModelStep } from "../step.ts";
+import type { QueueState } from "./queue.ts";
 import { expiredHandle, invalidHandle, missingQueue } from "./queue-faults.ts";
 
 export function deleteMessages(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: { queue: string; handles: readonly string[] },
 ): Outcome<{ faults: (Fault | null)[] }> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
-  return done({ faults: input.handles.map((handle) => deleteOne(state, step, queue, handle)) });
+  return succeed({ faults: input.handles.map((handle) => deleteOne(state, step, queue, handle)) });
 }
 
-function deleteOne(state: BrokerState, step: Step, queue: Queue, text: string): Fault | null {
+function deleteOne(
+  state: BrokerState,
+  step: ModelStep,
+  queue: QueueState,
+  text: string,
+): Fault | null {
   const handle = state.handles.decode(text);
   if (handle === null || handle.queue !== queue.record.number) return invalidHandle(text).fault;
   const slot = queue.find(handle.seq);

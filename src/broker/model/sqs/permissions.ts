@@ -4,10 +4,10 @@
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { SQS_PERMISSION_ACTIONS_MAX, SQS_POLICY_BYTES_MAX } from "../../../core/limits.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
 import type { OperationInput } from "../operations.ts";
-import type { Step } from "../step.ts";
-import type { Queue } from "./queue.ts";
+import type { ModelStep } from "../step.ts";
+import type { QueueState } from "./queue.ts";
 import { invalidValue, missingQueue } from "./queue-faults.ts";
 
 interface Statement {
@@ -38,7 +38,7 @@ function scalar<T>(values: readonly T[]): T | readonly T[] {
   return values.length === 1 ? (values[0] as T) : values;
 }
 
-function policyOf(queue: Queue, arn: string): Policy {
+function policyOf(queue: QueueState, arn: string): Policy {
   const empty: Policy = { Version: "2008-10-17", Id: `${arn}/SQSDefaultPolicy`, Statement: [] };
   const text = queue.record.attributes.Policy;
   if (text === undefined) return empty;
@@ -47,16 +47,16 @@ function policyOf(queue: Queue, arn: string): Policy {
   return { ...policy, Statement: Array.isArray(statements) ? statements : [statements] };
 }
 
-function save(state: BrokerState, step: Step, queue: Queue, policy: Policy): void {
+function save(state: BrokerState, step: ModelStep, queue: QueueState, policy: Policy): void {
   const attributes: Record<string, string> = { ...queue.record.attributes };
   if (policy.Statement.length === 0) delete attributes.Policy;
   else attributes.Policy = JSON.stringify(policy);
   state.saveRecord(queue, { ...queue.record, attributes, modifiedAt: step.now }, step);
 }
 
-export function addPermission(
+export function stepAddPermission(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: OperationInput<"addPermission">,
 ): Outcome<null> {
   const queue = state.queues.get(input.queue);
@@ -93,12 +93,12 @@ export function addPermission(
     return refuse("OverLimit", text);
   }
   save(state, step, queue, grown);
-  return done(null);
+  return succeed(null);
 }
 
-export function removePermission(
+export function stepRemovePermission(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: { queue: string; label: string },
 ): Outcome<null> {
   const queue = state.queues.get(input.queue);
@@ -109,5 +109,5 @@ export function removePermission(
     return invalidValue(input.label, "Label", "can't find label.");
   }
   save(state, step, queue, { ...policy, Statement: kept });
-  return done(null);
+  return succeed(null);
 }

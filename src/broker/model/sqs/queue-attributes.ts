@@ -18,7 +18,7 @@ import {
   SQS_VISIBILITY_MS_MAX,
 } from "../../../core/limits.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
 import { invalidValue } from "./queue-faults.ts";
 import {
   allowsSource,
@@ -46,12 +46,12 @@ function badValue(name: string) {
 function whole(name: string, min: number, max: number): Check {
   return (value) => {
     const inRange = /^\d{1,9}$/.test(value) && Number(value) >= min && Number(value) <= max;
-    return inRange ? done(String(Number(value))) : badValue(name);
+    return inRange ? succeed(String(Number(value))) : badValue(name);
   };
 }
 
 function oneOf(name: string, ...values: string[]): Check {
-  return (value) => (values.includes(value) ? done(value) : badValue(name));
+  return (value) => (values.includes(value) ? succeed(value) : badValue(name));
 }
 
 const SECOND_MS = 1_000;
@@ -79,7 +79,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     SQS_KMS_REUSE_MS_MIN / SECOND_MS,
     SQS_KMS_REUSE_MS_MAX / SECOND_MS,
   ),
-  KmsMasterKeyId: (value) => done(value),
+  KmsMasterKeyId: (value) => succeed(value),
   SqsManagedSseEnabled: oneOf("SqsManagedSseEnabled", "true", "false"),
   FifoQueue: checkFifoQueue,
   ContentBasedDeduplication: oneOf("ContentBasedDeduplication", "true", "false"),
@@ -89,7 +89,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   RedrivePolicy: checkRedrivePolicy,
   RedriveAllowPolicy: (value) => {
     const parsed = parseRedriveAllow(value);
-    return parsed.ok ? done(formatRedriveAllow(parsed.value)) : parsed;
+    return parsed.ok ? succeed(formatRedriveAllow(parsed.value)) : parsed;
   },
 };
 
@@ -108,12 +108,12 @@ function checkFifoQueue(value: string, target: AttributeTarget): Outcome<string>
       "Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported.",
     );
   }
-  return value === "true" ? done(value) : badValue("FifoQueue");
+  return value === "true" ? succeed(value) : badValue("FifoQueue");
 }
 
 function checkPolicy(value: string): Outcome<string> {
   const fits = utf8ByteLength(value) <= SQS_POLICY_BYTES_MAX;
-  return fits && parseObject(value) !== null ? done(value) : badValue("Policy");
+  return fits && parseObject(value) !== null ? succeed(value) : badValue("Policy");
 }
 
 function checkRedrivePolicy(
@@ -135,7 +135,7 @@ function checkRedrivePolicy(
       return bad("Queue does not have permission to redrive to the dead-letter queue.");
     }
   }
-  return done(formatRedrivePolicy(policy.value));
+  return succeed(formatRedrivePolicy(policy.value));
 }
 
 /** The value as it is kept, empty where it takes the attribute away; or why it can not be set. */
@@ -153,7 +153,7 @@ export function readAttribute(
     const text = `You can specify the ${name} only when FifoQueue is set to true.`;
     return refuse("InvalidAttributeName", text);
   }
-  if (value === "" && REMOVABLE.has(name)) return done("");
+  if (value === "" && REMOVABLE.has(name)) return succeed("");
   const read = check(value, target, state);
   return read.ok && hasInvalidXmlCharacter(read.value) ? badValue(name) : read; // A4
 }
@@ -196,7 +196,7 @@ function checkTogether(
     delete merged.KmsMasterKeyId;
   }
   for (const name of Object.keys(merged)) if (isForgotten(merged, name)) delete merged[name];
-  return done(merged);
+  return succeed(merged);
 }
 
 /** Without a key the period for which to reuse it is checked and forgotten, as AWS does. */

@@ -3,11 +3,11 @@
 import { SQS_LIST_PAGE_MAX } from "../../../core/limits.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
 import type { OperationInput, OperationOutput, PageInput, PeekedMessage } from "../operations.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { parseDetail } from "./message-detail.ts";
-import type { Queue } from "./queue.ts";
+import type { QueueState } from "./queue.ts";
 import { missingQueue } from "./queue-faults.ts";
 import { SlotState } from "./schedule/message-slab.ts";
 
@@ -19,7 +19,7 @@ interface NamePage {
 /** A page of sorted names; the token is the last name of the page before. */
 function pageOf(names: readonly string[], page: PageInput | null): Outcome<NamePage> {
   const sorted = [...names].sort();
-  if (page === null) return done({ names: sorted.slice(0, SQS_LIST_PAGE_MAX), nextToken: null });
+  if (page === null) return succeed({ names: sorted.slice(0, SQS_LIST_PAGE_MAX), nextToken: null });
   let start = 0;
   if (page.token !== null) {
     const last = Buffer.from(page.token, "base64url").toString();
@@ -32,12 +32,12 @@ function pageOf(names: readonly string[], page: PageInput | null): Outcome<NameP
   const chosen = sorted.slice(start, start + page.limit);
   const more = start + chosen.length < sorted.length;
   const nextToken = more ? Buffer.from(chosen.at(-1) ?? "").toString("base64url") : null;
-  return done({ names: chosen, nextToken });
+  return succeed({ names: chosen, nextToken });
 }
 
-export function listQueues(
+export function stepListQueues(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: OperationInput<"listQueues">,
 ): Outcome<NamePage> {
   const names = [...state.queues.keys()].filter((name) => name.startsWith(input.prefix));
@@ -46,7 +46,7 @@ export function listQueues(
 
 export function listDeadLetterSources(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: OperationInput<"listDeadLetterSources">,
 ): Outcome<NamePage> {
   if (!state.queues.has(input.queue)) return missingQueue();
@@ -62,7 +62,7 @@ export function listDeadLetterSources(
 
 export function countQueues(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: OperationInput<"countQueues">,
 ): Outcome<OperationOutput<"countQueues">> {
   const chosen = [...state.queues.values()].filter((queue) =>
@@ -79,13 +79,13 @@ export function countQueues(
       oldestSentAt: queue.oldestSentAt,
     };
   });
-  return done({ queues });
+  return succeed({ queues });
 }
 
 /** Messages in the order of their numbers, a page at a time. Walks the whole queue, once. */
 export function peek(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: OperationInput<"peek">,
 ): Outcome<OperationOutput<"peek">> {
   const queue = state.open(input.queue, step);
@@ -95,14 +95,14 @@ export function peek(
   const page = found.slice(0, input.limit);
   const last = page.at(-1);
   const more = last !== undefined && found.length > page.length;
-  return done({
+  return succeed({
     messages: page.map((slot) => peekAt(state, step, queue, slot)),
     nextAfterSeq: more ? slab.seq.get(last) : null,
   });
 }
 
 /** The slots with the `count` lowest numbers beyond `afterSeq`, in order. */
-function firstAfter(queue: Queue, afterSeq: number, count: number): number[] {
+function firstAfter(queue: QueueState, afterSeq: number, count: number): number[] {
   const { seq } = queue.slab;
   const found: number[] = [];
   let highest = Number.POSITIVE_INFINITY;
@@ -119,7 +119,12 @@ function firstAfter(queue: Queue, afterSeq: number, count: number): number[] {
   return found;
 }
 
-function peekAt(state: BrokerState, step: Step, queue: Queue, slot: number): PeekedMessage {
+function peekAt(
+  state: BrokerState,
+  step: ModelStep,
+  queue: QueueState,
+  slot: number,
+): PeekedMessage {
   const { slab } = state;
   const content = step.read(slab.seq.get(slot));
   const slotState = slab.state.get(slot);

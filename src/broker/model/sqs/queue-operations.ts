@@ -10,15 +10,15 @@ import {
 } from "../../../core/limits.ts";
 import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
 import type { OperationInput } from "../operations.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { settingsView } from "./attribute-view.ts";
 import { forgetTask } from "./move-tasks/move-task.ts";
-import type { Queue } from "./queue.ts";
+import type { QueueState } from "./queue.ts";
 import { isForgotten, mergeAttributes, readAttribute } from "./queue-attributes.ts";
 import { missingQueue } from "./queue-faults.ts";
-import { settingsOf } from "./queue-settings.ts";
+import { queueSettingsOf } from "./queue-settings.ts";
 import { repeatsRedrivePolicy } from "./redrive-policy.ts";
 import { SlotState } from "./schedule/message-slab.ts";
 
@@ -42,9 +42,9 @@ function checkName(name: string, fifo: boolean) {
   );
 }
 
-export function createQueue(
+export function stepCreateQueue(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: OperationInput<"createQueue">,
 ): Outcome<{ name: string }> {
   const { name, attributes, tags } = input;
@@ -81,13 +81,13 @@ export function createQueue(
     kind: "put-document",
     document: { collection: "broker", key: "queue-number", value: String(record.number) },
   });
-  return done({ name });
+  return succeed({ name });
 }
 
 /** Judges each value beside the one the queue has: repeating that is never wrong (O1). */
 function compare(
   state: BrokerState,
-  queue: Queue,
+  queue: QueueState,
   given: Readonly<Record<string, string>>,
 ): Outcome<{ name: string }> {
   const { record, fifo } = queue;
@@ -102,16 +102,16 @@ function compare(
     if (read.value !== (current[name] ?? "") && !isForgotten(record.attributes, name))
       differs ??= name;
   }
-  if (differs === null) return done({ name: record.name });
+  if (differs === null) return succeed({ name: record.name });
   return refuse(
     "QueueNameExists",
     `A queue already exists with the same name and a different value for attribute ${differs}`,
   );
 }
 
-export function deleteQueue(
+export function stepDeleteQueue(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: { queue: string },
 ): Outcome<null> {
   const queue = state.queues.get(input.queue);
@@ -124,20 +124,20 @@ export function deleteQueue(
   const document = { collection: "deleted-queue", key: name, value: String(step.now) };
   step.emit({ kind: "put-document", document });
   step.emit({ kind: "expire-dedup", queue: number, before: EVER });
-  return done(null);
+  return succeed(null);
 }
 
 export function findQueue(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: { queue: string },
 ): Outcome<{ name: string }> {
-  return state.queues.has(input.queue) ? done({ name: input.queue }) : missingQueue();
+  return state.queues.has(input.queue) ? succeed({ name: input.queue }) : missingQueue();
 }
 
-export function setQueueAttributes(
+export function stepSetQueueAttributes(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: OperationInput<"setQueueAttributes">,
 ): Outcome<null> {
   const queue = state.open(input.queue, step);
@@ -147,15 +147,15 @@ export function setQueueAttributes(
   const merged = mergeAttributes(state, target, input.attributes);
   if (!merged.ok) return merged;
   const changed = { ...record, attributes: merged.value, modifiedAt: step.now };
-  const redelays = fifo && settingsOf(changed.attributes).delayMs !== queue.settings.delayMs;
+  const redelays = fifo && queueSettingsOf(changed.attributes).delayMs !== queue.settings.delayMs;
   const delayedThrough = redelays ? state.sequence : record.delayedThrough;
   state.saveRecord(queue, { ...changed, delayedThrough }, step);
   if (redelays) applyDelay(state, step, queue);
-  return done(null);
+  return succeed(null);
 }
 
 /** The new delay holds for the FIFO messages that wait already; the record says so (Q5). */
-function applyDelay(state: BrokerState, step: Step, queue: Queue): void {
+function applyDelay(state: BrokerState, step: ModelStep, queue: QueueState): void {
   const { slab } = state;
   for (let index = 0; index < queue.total; index += 1) {
     const slot = queue.ages.at(index);
@@ -170,9 +170,9 @@ function applyDelay(state: BrokerState, step: Step, queue: Queue): void {
   }
 }
 
-export function purgeQueue(
+export function stepPurgeQueue(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: { queue: string },
 ): Outcome<null> {
   const queue = state.open(input.queue, step);
@@ -188,7 +188,7 @@ export function purgeQueue(
   queue.dedup.clear();
   step.emit({ kind: "expire-dedup", queue: record.number, before: EVER });
   state.saveRecord(queue, { ...record, purgedAt: step.now, purgedThrough: state.sequence }, step);
-  return done(null);
+  return succeed(null);
 }
 
 function checkTags(name: string, tags: Readonly<Record<string, string>>) {
@@ -196,9 +196,9 @@ function checkTags(name: string, tags: Readonly<Record<string, string>>) {
   return refuse("InvalidParameterValue", `Too many tags added for queue ${name}.`);
 }
 
-export function tagQueue(
+export function stepTagQueue(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: OperationInput<"tagQueue">,
 ): Outcome<null> {
   const queue = state.queues.get(input.queue);
@@ -207,26 +207,26 @@ export function tagQueue(
   const crowded = checkTags(input.queue, tags);
   if (crowded !== null) return crowded;
   state.saveRecord(queue, { ...queue.record, tags }, step);
-  return done(null);
+  return succeed(null);
 }
 
-export function untagQueue(
+export function stepUntagQueue(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: OperationInput<"untagQueue">,
 ): Outcome<null> {
   const queue = state.queues.get(input.queue);
   if (queue === undefined) return missingQueue();
   const kept = Object.entries(queue.record.tags).filter(([key]) => !input.keys.includes(key));
   state.saveRecord(queue, { ...queue.record, tags: Object.fromEntries(kept) }, step);
-  return done(null);
+  return succeed(null);
 }
 
-export function listQueueTags(
+export function stepListQueueTags(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: { queue: string },
 ): Outcome<{ tags: Record<string, string> }> {
   const queue = state.queues.get(input.queue);
-  return queue === undefined ? missingQueue() : done({ tags: { ...queue.record.tags } });
+  return queue === undefined ? missingQueue() : succeed({ tags: { ...queue.record.tags } });
 }

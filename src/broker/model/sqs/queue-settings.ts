@@ -22,7 +22,7 @@ export interface QueueSettings {
 }
 
 /** Reads attributes that were checked when they were set. */
-export function settingsOf(attributes: Readonly<Record<string, string>>): QueueSettings {
+export function queueSettingsOf(attributes: Readonly<Record<string, string>>): QueueSettings {
   const span = (name: string, fallback: DurationMs): DurationMs =>
     attributes[name] === undefined ? fallback : seconds(Number(attributes[name]));
   const redrive = attributes.RedrivePolicy;

@@ -18,7 +18,7 @@ import type { QueueSettings } from "./queue-settings.ts";
 import { FairSchedule } from "./schedule/fair-schedule.ts";
 import { FifoSchedule } from "./schedule/fifo-schedule.ts";
 import { type MessageSlab, SlotState } from "./schedule/message-slab.ts";
-import type { Cursor, Schedule } from "./schedule/schedule.ts";
+import type { Cursor, DeliveryOrder } from "./schedule/schedule.ts";
 import { SlotHeap } from "./schedule/slot-heap.ts";
 
 /** What is remembered of a queue beside its messages. */
@@ -40,17 +40,17 @@ export interface QueueRecord {
 
 /** Whoever wants to know that a queue has changed. */
 export interface QueueWatcher {
-  touch(queue: Queue): void;
+  touch(queue: QueueState): void;
 }
 
-export class Queue {
+export class QueueState {
   record: QueueRecord;
   settings: QueueSettings;
   readonly fifo: boolean;
   readonly dedup = new DedupWindow();
   readonly slab: MessageSlab;
   readonly ages: SlotHeap;
-  readonly #schedule: Schedule;
+  readonly #schedule: DeliveryOrder;
   readonly #deadlines: SlotHeap;
   /** Told of every message that comes, goes, hides or shows, while somebody waits for one. */
   watcher: QueueWatcher | null = null;

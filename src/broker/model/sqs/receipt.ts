@@ -2,9 +2,9 @@
 
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 
-export function emitReceipt(state: BrokerState, step: Step, slot: number): void {
+export function emitReceipt(state: BrokerState, step: ModelStep, slot: number): void {
   const { slab } = state;
   step.emit({
     kind: "update-receipt",

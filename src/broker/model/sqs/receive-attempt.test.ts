@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { inGroup, ModelBench, receiveInput } from "../../../../test/support/broker/model-bench.ts";
 import { durationMs } from "../../../core/units.ts";
-import { keepHouse } from "../housekeeping.ts";
-import type { Delivery } from "../operations.ts";
+import { runHousekeeping } from "../housekeeping.ts";
+import type { ReceivedCopy } from "../operations.ts";
 
 const Q = "q.fifo";
 const attemptId = "try-1";
@@ -50,14 +50,14 @@ test("repeating does not lengthen the five minutes", () => {
 
 test("once a message was deleted or its visibility changed, the attempt is refused (A1)", () => {
   const meddle = [
-    (bench: ModelBench, delivery: Delivery) => bench.delete(Q, delivery),
-    (bench: ModelBench, delivery: Delivery) => bench.change(Q, delivery, 0),
-    (bench: ModelBench, delivery: Delivery) => bench.change(Q, delivery, 500_000),
+    (bench: ModelBench, delivery: ReceivedCopy) => bench.delete(Q, delivery),
+    (bench: ModelBench, delivery: ReceivedCopy) => bench.change(Q, delivery, 0),
+    (bench: ModelBench, delivery: ReceivedCopy) => bench.change(Q, delivery, 500_000),
   ];
   for (const change of meddle) {
     const bench = createBench();
     const [, second] = bench.receive(Q, { attemptId, max: 2 });
-    change(bench, second as Delivery);
+    change(bench, second as ReceivedCopy);
     expect(bench.fault("receive", receiveInput(Q, { attemptId }))).toEqual(REFUSED);
   }
 });
@@ -100,10 +100,10 @@ test("attempts are kept apart by queue, and forgotten by housekeeping when they 
   expect(bench.bodies("other.fifo", { attemptId })).toEqual(["elsewhere"]);
   expect(bench.state.attempts.size).toBe(2);
   bench.ok("deleteQueue", { queue: "other.fifo" });
-  keepHouse(bench.state, bench.step);
+  runHousekeeping(bench.state, bench.step);
   expect(bench.state.attempts.size).toBe(1);
   bench.pass(300_000);
-  keepHouse(bench.state, bench.step);
+  runHousekeeping(bench.state, bench.step);
   expect(bench.state.attempts.size).toBe(0);
   const gone = bench.changes.filter(
     (change) => change.kind === "delete-document" && change.collection === "attempt",

@@ -8,10 +8,10 @@
 import { SQS_RECEIVE_ATTEMPT_MS } from "../../../core/limits.ts";
 import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome } from "../fault.ts";
+import { type Outcome, succeed } from "../fault.ts";
 import type { ReceiveInput } from "../operations.ts";
-import type { Step } from "../step.ts";
-import type { Queue } from "./queue.ts";
+import type { ModelStep } from "../step.ts";
+import type { QueueState } from "./queue.ts";
 import { invalidValue } from "./queue-faults.ts";
 import { emitReceipt } from "./receipt.ts";
 import { SlotState } from "./schedule/message-slab.ts";
@@ -32,8 +32,8 @@ function keyOf(queue: number, attemptId: string): string {
 /** The slots of a repeated receive; null when the id is not known (any more). */
 export function recallAttempt(
   state: BrokerState,
-  step: Step,
-  queue: Queue,
+  step: ModelStep,
+  queue: QueueState,
   input: ReceiveInput,
 ): Outcome<number[]> | null {
   const attemptId = input.attemptId ?? "";
@@ -63,13 +63,13 @@ export function recallAttempt(
     emitReceipt(state, step, slot);
   }
   saveAttempt(state, step, { ...known, dueAt });
-  return done(slots); // A1
+  return succeed(slots); // A1
 }
 
 export function rememberAttempt(
   state: BrokerState,
-  step: Step,
-  queue: Queue,
+  step: ModelStep,
+  queue: QueueState,
   input: ReceiveInput,
   slots: readonly number[],
 ): void {
@@ -85,14 +85,14 @@ export function rememberAttempt(
   });
 }
 
-function saveAttempt(state: BrokerState, step: Step, attempt: ReceiveAttempt): void {
+function saveAttempt(state: BrokerState, step: ModelStep, attempt: ReceiveAttempt): void {
   const key = keyOf(attempt.queue, attempt.attemptId);
   state.attempts.set(key, attempt);
   const document = { collection: "attempt", key, value: JSON.stringify(attempt) };
   step.emit({ kind: "put-document", document });
 }
 
-export function forgetAttempt(state: BrokerState, step: Step, attempt: ReceiveAttempt): void {
+export function forgetAttempt(state: BrokerState, step: ModelStep, attempt: ReceiveAttempt): void {
   const key = keyOf(attempt.queue, attempt.attemptId);
   state.attempts.delete(key);
   step.emit({ kind: "delete-document", collection: "attempt", key });

@@ -12,12 +12,12 @@
 import { SQS_IN_FLIGHT_MAX } from "../../../core/limits.ts";
 import { addMs, type DurationMs, type EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
-import type { Delivery, ReceiveInput } from "../operations.ts";
-import type { Step } from "../step.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
+import type { ReceivedCopy, ReceiveInput } from "../operations.ts";
+import type { ModelStep } from "../step.ts";
 import { deadLetterTarget, moveToDeadLetters } from "./dead-letter.ts";
 import { parseDetail } from "./message-detail.ts";
-import type { Queue } from "./queue.ts";
+import type { QueueState } from "./queue.ts";
 import { emitReceipt } from "./receipt.ts";
 import { recallAttempt, rememberAttempt } from "./receive-attempt.ts";
 import { formatSequenceNumber } from "./sequence-number.ts";
@@ -25,23 +25,24 @@ import { formatSequenceNumber } from "./sequence-number.ts";
 /** How many messages one receive sends to the dead letters at the most (N1). */
 export const DEAD_LETTERS_PER_RECEIVE_MAX = 1_000;
 
-export type Received = Outcome<{ deliveries: Delivery[] }>;
+export type Received = Outcome<{ deliveries: ReceivedCopy[] }>;
 
 /** How long the receive may wait. */
-export function waitOf(queue: Queue, input: ReceiveInput): DurationMs {
+export function waitOf(queue: QueueState, input: ReceiveInput): DurationMs {
   return input.waitMs ?? queue.settings.receiveWaitMs;
 }
 
 export function receiveNow(
   state: BrokerState,
-  step: Step,
-  queue: Queue,
+  step: ModelStep,
+  queue: QueueState,
   input: ReceiveInput,
 ): Received {
   if (input.attemptId !== null) {
     const recalled = recallAttempt(state, step, queue, input);
     if (recalled !== null && !recalled.ok) return recalled;
-    if (recalled !== null) return done({ deliveries: deliver(state, step, queue, recalled.value) });
+    if (recalled !== null)
+      return succeed({ deliveries: deliver(state, step, queue, recalled.value) });
   }
   const full = queue.inFlight >= SQS_IN_FLIGHT_MAX;
   if (full && !queue.fifo && waitOf(queue, input) <= 0) {
@@ -51,10 +52,15 @@ export function receiveNow(
   const slots = take(state, step, queue, input);
   if (input.attemptId !== null && slots.length > 0)
     rememberAttempt(state, step, queue, input, slots);
-  return done({ deliveries: deliver(state, step, queue, slots) });
+  return succeed({ deliveries: deliver(state, step, queue, slots) });
 }
 
-function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput): number[] {
+function take(
+  state: BrokerState,
+  step: ModelStep,
+  queue: QueueState,
+  input: ReceiveInput,
+): number[] {
   const visibilityMs = input.visibilityMs ?? queue.settings.visibilityMs;
   const dueAt = addMs(step.now, visibilityMs);
   const room = Math.min(input.max, SQS_IN_FLIGHT_MAX - queue.inFlight);
@@ -78,7 +84,7 @@ function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput)
     }
     if (faults !== null) {
       const mayPass: boolean = !passedOver && queue.visible > 1;
-      passedOver = mayPass && faults.strike("reorder", "queue", name) !== null;
+      passedOver = mayPass && faults.fires("reorder", "queue", name) !== null;
       if (passedOver) queue.passOver(slot, step.now); // N4
       if (passedOver) continue;
     }
@@ -87,7 +93,7 @@ function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput)
     emitReceipt(state, step, slot);
   }
   for (const slot of slots) {
-    const twice = faults !== null && faults.strike("duplicate", "queue", name) !== null; // N4
+    const twice = faults !== null && faults.fires("duplicate", "queue", name) !== null; // N4
     if (visibilityMs === 0 || twice) queue.release(slot, step.now); // N2
   }
   return slots;
@@ -95,10 +101,10 @@ function take(state: BrokerState, step: Step, queue: Queue, input: ReceiveInput)
 
 function deliver(
   state: BrokerState,
-  step: Step,
-  queue: Queue,
+  step: ModelStep,
+  queue: QueueState,
   slots: readonly number[],
-): Delivery[] {
+): ReceivedCopy[] {
   const { slab } = state;
   return slots.map((slot) => {
     const seq = slab.seq.get(slot);

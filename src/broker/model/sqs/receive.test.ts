@@ -3,11 +3,11 @@ import { entry, inGroup, ModelBench } from "../../../../test/support/broker/mode
 import { SQS_IN_FLIGHT_MAX } from "../../../core/limits.ts";
 import { durationMs } from "../../../core/units.ts";
 import { sweepGarbage } from "../housekeeping.ts";
-import type { Delivery } from "../operations.ts";
+import type { ReceivedCopy } from "../operations.ts";
 
-function only(deliveries: Delivery[]): Delivery {
+function only(deliveries: ReceivedCopy[]): ReceivedCopy {
   expect(deliveries).toHaveLength(1);
-  return deliveries[0] as Delivery;
+  return deliveries[0] as ReceivedCopy;
 }
 
 test("a receive takes no more than it asks for and hides what it takes", () => {

@@ -6,17 +6,21 @@
 import { addMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ReceiveInput } from "../operations.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { serveWaiting } from "./answer-long-polls.ts";
 import { invalidValue, missingQueue } from "./queue-faults.ts";
 import { type Received, receiveNow, waitOf } from "./receive-now.ts";
 
 /** The receive was put among the waiting; its answer comes from a later step (R1). */
-export interface Waiting {
+export interface MustWait {
   readonly waiting: number;
 }
 
-export function receive(state: BrokerState, step: Step, input: ReceiveInput): Received | Waiting {
+export function receive(
+  state: BrokerState,
+  step: ModelStep,
+  input: ReceiveInput,
+): Received | MustWait {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   if (input.attemptId !== null && !queue.fifo) {

@@ -5,7 +5,7 @@ import {
   SQS_RECEIVE_COUNT_SETTING_MIN,
   SQS_REDRIVE_ALLOW_SOURCES_MAX,
 } from "../../../core/limits.ts";
-import { done, type Outcome } from "../fault.ts";
+import { type Outcome, succeed } from "../fault.ts";
 import { invalidValue } from "./queue-faults.ts";
 
 export interface RedrivePolicy {
@@ -52,7 +52,7 @@ export function parseRedrivePolicy(text: string): Outcome<RedrivePolicy> {
         `${SQS_RECEIVE_COUNT_SETTING_MIN} to ${SQS_RECEIVE_COUNT_SETTING_MAX} both inclusive.`,
     );
   }
-  return done({ targetArn, maxReceiveCount });
+  return succeed({ targetArn, maxReceiveCount });
 }
 
 /** As GetQueueAttributes returns it: the count is a number, whatever it was set as. */
@@ -94,7 +94,7 @@ export function parseRedriveAllow(text: string): Outcome<RedriveAllow> {
   if (sources.length > SQS_REDRIVE_ALLOW_SOURCES_MAX) {
     return bad(`At most ${SQS_REDRIVE_ALLOW_SOURCES_MAX} sourceQueueArns can be given.`);
   }
-  return done({ permission, sources: sources as string[] });
+  return succeed({ permission, sources: sources as string[] });
 }
 
 /** As GetQueueAttributes returns it, whatever spaces or nulls it was set with. */

@@ -8,12 +8,12 @@
 import { sha256Hex } from "../../../core/encoding/hash.ts";
 import { addMs, durationMs, type EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Outcome, refuse } from "../fault.ts";
+import { type Outcome, refuse, succeed } from "../fault.ts";
 import type { SendEntry, SendInput, SentMessage } from "../operations.ts";
-import type { Step } from "../step.ts";
+import type { ModelStep } from "../step.ts";
 import { dedupDigest } from "./dedup-window.ts";
 import { formatDetail } from "./message-detail.ts";
-import type { Queue } from "./queue.ts";
+import type { QueueState } from "./queue.ts";
 import { missingQueue } from "./queue-faults.ts";
 import { formatSequenceNumber } from "./sequence-number.ts";
 
@@ -24,7 +24,7 @@ const NOT_FOR_TYPE = "Reason: The request include parameter that is not valid fo
 
 export function send(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: SendInput,
 ): Outcome<{ results: Outcome<SentMessage>[] }> {
   const queue = state.open(input.queue, step);
@@ -33,15 +33,15 @@ export function send(
   if (whole !== null) return whole;
   const results = input.entries.map((entry) => {
     const refused = checkEntry(queue, entry, input.batch); // S1
-    return refused ?? done(admitMessage(state, step, queue, entry));
+    return refused ?? succeed(admitMessage(state, step, queue, entry));
   });
   const only = results[0];
   if (!input.batch && only !== undefined && !only.ok) return only;
-  return done({ results });
+  return succeed({ results });
 }
 
 /** Faults of FIFO ids concern the whole request, even where only one entry has them. */
-function checkFifoIds(queue: Queue, input: SendInput) {
+function checkFifoIds(queue: QueueState, input: SendInput) {
   for (const entry of input.entries) {
     if (entry.groupId === null) {
       const name = input.batch ? "InvalidParameterValue" : "MissingParameter";
@@ -54,7 +54,7 @@ function checkFifoIds(queue: Queue, input: SendInput) {
   return null;
 }
 
-function checkEntry(queue: Queue, entry: SendEntry, batch: boolean) {
+function checkEntry(queue: QueueState, entry: SendEntry, batch: boolean) {
   const { messageBytesMax } = queue.settings;
   if (entry.sizeBytes > messageBytesMax) {
     const verdict = batch ? "cannot be validated" : "are invalid";
@@ -78,8 +78,8 @@ function checkEntry(queue: Queue, entry: SendEntry, batch: boolean) {
 /** Takes in a message that was found fit for the queue, or finds that it is a duplicate (S2). */
 export function admitMessage(
   state: BrokerState,
-  step: Step,
-  queue: Queue,
+  step: ModelStep,
+  queue: QueueState,
   entry: SendEntry,
 ): SentMessage {
   if (!queue.fifo) {
@@ -116,8 +116,8 @@ export function admitMessage(
 /** Puts a message into a queue, whatever its deduplication window says. */
 export function keepMessage(
   state: BrokerState,
-  step: Step,
-  queue: Queue,
+  step: ModelStep,
+  queue: QueueState,
   entry: SendEntry,
   dueAt: EpochMs,
   dedupId: string | null,
@@ -143,7 +143,7 @@ export function keepMessage(
 }
 
 /** When a message becomes visible if faults delay it, here or on its way here (S3). */
-function delayed(state: BrokerState, queue: Queue, entry: SendEntry, dueAt: EpochMs): EpochMs {
-  const struck = state.faultPlan.strike("delay", "queue", queue.record.name);
+function delayed(state: BrokerState, queue: QueueState, entry: SendEntry, dueAt: EpochMs): EpochMs {
+  const struck = state.faultPlan.fires("delay", "queue", queue.record.name);
   return addMs(dueAt, durationMs((entry.lateMs ?? 0) + (struck?.delayMs ?? 0)));
 }

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { entry, inGroup, ModelBench } from "../../../../test/support/broker/model-bench.ts";
 import { durationMs } from "../../../core/units.ts";
-import type { Delivery } from "../operations.ts";
+import type { ReceivedCopy } from "../operations.ts";
 
-function received(name: string): { bench: ModelBench; first: Delivery } {
+function received(name: string): { bench: ModelBench; first: ReceivedCopy } {
   const bench = new ModelBench();
   bench.create(name);
   bench.send(name, name === "q" ? entry("a") : inGroup("g", "a"));
-  return { bench, first: bench.receive(name)[0] as Delivery };
+  return { bench, first: bench.receive(name)[0] as ReceivedCopy };
 }
 
 test("a new timeout counts from now and is not remembered for the next receive", () => {

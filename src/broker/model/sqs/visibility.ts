@@ -6,10 +6,10 @@
 import { SQS_VISIBILITY_MS_MAX } from "../../../core/limits.ts";
 import { addMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { done, type Fault, type Outcome } from "../fault.ts";
+import { type Fault, type Outcome, succeed } from "../fault.ts";
 import type { VisibilityEntry } from "../operations.ts";
-import type { Step } from "../step.ts";
-import type { Queue } from "./queue.ts";
+import type { ModelStep } from "../step.ts";
+import type { QueueState } from "./queue.ts";
 import { expiredHandle, invalidHandle, invalidValue, missingQueue } from "./queue-faults.ts";
 import { emitReceipt } from "./receipt.ts";
 import { SlotState } from "./schedule/message-slab.ts";
@@ -21,18 +21,18 @@ const TOO_LONG =
 
 export function changeVisibility(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: { queue: string; entries: readonly VisibilityEntry[] },
 ): Outcome<{ faults: (Fault | null)[] }> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
-  return done({ faults: input.entries.map((entry) => changeOne(state, step, queue, entry)) });
+  return succeed({ faults: input.entries.map((entry) => changeOne(state, step, queue, entry)) });
 }
 
 function changeOne(
   state: BrokerState,
-  step: Step,
-  queue: Queue,
+  step: ModelStep,
+  queue: QueueState,
   entry: VisibilityEntry,
 ): Fault | null {
   const { handle: text, visibilityMs } = entry;

@@ -7,13 +7,13 @@
 
 import { type EpochMs, epochMs } from "../../../core/units.ts";
 import type { Outcome } from "../fault.ts";
-import type { Delivery, ReceiveInput } from "../operations.ts";
-import { type Placed, PlacedHeap } from "../placed-heap.ts";
-import type { Queue, QueueWatcher } from "./queue.ts";
+import type { ReceivedCopy, ReceiveInput } from "../operations.ts";
+import { type HeapEntry, IndexedHeap } from "../placed-heap.ts";
+import type { QueueState, QueueWatcher } from "./queue.ts";
 
-export interface WaitingReceive extends Placed {
+export interface WaitingReceive extends HeapEntry {
   readonly id: number;
-  readonly queue: Queue;
+  readonly queue: QueueState;
   readonly input: ReceiveInput;
   readonly deadline: EpochMs;
 }
@@ -21,12 +21,12 @@ export interface WaitingReceive extends Placed {
 /** What came of a receive that waited. */
 export interface WaitAnswer {
   readonly id: number;
-  readonly outcome: Outcome<{ deliveries: Delivery[] }>;
+  readonly outcome: Outcome<{ deliveries: ReceivedCopy[] }>;
 }
 
 /** Those who wait for one queue. */
-interface Line extends Placed {
-  readonly queue: Queue;
+interface Line extends HeapEntry {
+  readonly queue: QueueState;
   /** Longest wait first. */
   readonly receives: Map<number, WaitingReceive>;
   /** When time alone changes the queue, as it was when this was last looked up. */
@@ -35,13 +35,13 @@ interface Line extends Placed {
 
 export class WaitingReceives implements QueueWatcher {
   readonly #byId = new Map<number, WaitingReceive>();
-  readonly #lines = new Map<Queue, Line>();
-  readonly #deadlines = new PlacedHeap<WaitingReceive>((a, b) => a.deadline < b.deadline);
-  readonly #changes = new PlacedHeap<Line>((a, b) => a.changesAt < b.changesAt);
+  readonly #lines = new Map<QueueState, Line>();
+  readonly #deadlines = new IndexedHeap<WaitingReceive>((a, b) => a.deadline < b.deadline);
+  readonly #changes = new IndexedHeap<Line>((a, b) => a.changesAt < b.changesAt);
   /** Queues that somebody waits for and that changed since they were last settled (W3). */
-  readonly #touched = new Set<Queue>();
+  readonly #touched = new Set<QueueState>();
   /** Queues whose last look was cut short: the next step looks again. */
-  readonly #unfinished = new Set<Queue>();
+  readonly #unfinished = new Set<QueueState>();
   #answers: WaitAnswer[] = [];
   #lastId = 0;
 
@@ -49,7 +49,7 @@ export class WaitingReceives implements QueueWatcher {
     return this.#byId.size;
   }
 
-  add(queue: Queue, input: ReceiveInput, deadline: EpochMs): number {
+  add(queue: QueueState, input: ReceiveInput, deadline: EpochMs): number {
     this.#lastId += 1;
     const receive = { place: 0, id: this.#lastId, queue, input, deadline };
     this.#byId.set(receive.id, receive);
@@ -88,11 +88,11 @@ export class WaitingReceives implements QueueWatcher {
   }
 
   /** The queue changed; somebody who waits for it may be served now. */
-  touch(queue: Queue): void {
+  touch(queue: QueueState): void {
     if (this.#lines.has(queue)) this.#touched.add(queue);
   }
 
-  isTouched(queue: Queue): boolean {
+  isTouched(queue: QueueState): boolean {
     return this.#touched.has(queue);
   }
 
@@ -108,12 +108,12 @@ export class WaitingReceives implements QueueWatcher {
   }
 
   /** The queues to settle. Those that change under way are among them, as often as they do. */
-  touched(): IterableIterator<Queue> {
+  touched(): IterableIterator<QueueState> {
     return this.#touched.values();
   }
 
   /** All who wait for the queue have been looked after, as far as a step may go. */
-  settled(queue: Queue): void {
+  settled(queue: QueueState): void {
     this.#touched.delete(queue);
     const line = this.#lines.get(queue);
     if (line === undefined) return;
@@ -122,7 +122,7 @@ export class WaitingReceives implements QueueWatcher {
   }
 
   /** Those who wait for a queue, longest first; whoever is served may be removed under way. */
-  waitersOf(queue: Queue): Iterable<WaitingReceive> {
+  waitersOf(queue: QueueState): Iterable<WaitingReceive> {
     return this.#lines.get(queue)?.receives.values() ?? [];
   }
 
@@ -143,7 +143,7 @@ export class WaitingReceives implements QueueWatcher {
     return epochMs(Math.min(deadline, this.#changes.top?.changesAt ?? deadline));
   }
 
-  #lineFor(queue: Queue): Line {
+  #lineFor(queue: QueueState): Line {
     const known = this.#lines.get(queue);
     if (known !== undefined) return known;
     const line = { place: 0, queue, receives: new Map(), changesAt: Number.POSITIVE_INFINITY };

@@ -2,10 +2,10 @@
 
 import type { DurationMs, EpochMs } from "../../../core/units.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import type { Site } from "../protocol/call.ts";
+import type { ServerContext } from "../protocol/call.ts";
 
 /** Time that moves only when told to. */
-export interface VirtualClock {
+export interface AdminClock {
   now(): EpochMs;
   /** Resolves once all that became due has been done. */
   advance(span: DurationMs): Promise<void>;
@@ -13,12 +13,12 @@ export interface VirtualClock {
 
 export interface AdminOptions {
   /** Absent: the server runs on the system's clock. */
-  readonly virtualClock?: VirtualClock | undefined;
+  readonly virtualClock?: AdminClock | undefined;
   readonly version?: string | undefined;
 }
 
 export interface AdminCall {
-  readonly site: Site;
+  readonly site: ServerContext;
   readonly options: AdminOptions;
   readonly request: HttpRequest;
   readonly parameters: URLSearchParams;

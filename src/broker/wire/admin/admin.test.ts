@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { ACCOUNT, createWire } from "../../../../test/support/scripted-broker.ts";
 import { TidegateError } from "../../../core/errors.ts";
 import { addMs, type DurationMs, epochMs } from "../../../core/units.ts";
-import { done, refuse } from "../../model/fault.ts";
-import { ADMIN_ROUTES, type VirtualClock } from "./admin.ts";
+import { refuse, succeed } from "../../model/fault.ts";
+import { ADMIN_ROUTES, type AdminClock } from "./admin.ts";
 
-function fakeClock(): VirtualClock {
+function fakeClock(): AdminClock {
   let now = epochMs(1_000);
   return {
     now: () => now,
@@ -49,7 +49,7 @@ describe("GET /_tidegate/queues", () => {
       inFlight: 3,
       oldestSentAt: epochMs(5),
     };
-    const wire = createWire({ countQueues: () => done({ queues: [queue] }) });
+    const wire = createWire({ countQueues: () => succeed({ queues: [queue] }) });
     expect((await wire.get("/_tidegate/queues?prefix=a%20b")).value).toEqual({ queues: [queue] });
     await wire.get("/_tidegate/queues");
     expect(wire.asked.map(({ input }) => input)).toEqual([{ prefix: "a b" }, { prefix: "" }]);
@@ -69,7 +69,7 @@ describe("GET /_tidegate/queues", () => {
 
 describe("GET /_tidegate/queues/NAME/messages", () => {
   test("looks into a queue page by page", async () => {
-    const wire = createWire({ peek: () => done({ messages: [], nextAfterSeq: 7 }) });
+    const wire = createWire({ peek: () => succeed({ messages: [], nextAfterSeq: 7 }) });
     const reply = await wire.get("/_tidegate/queues/a.fifo/messages?after=3&limit=100");
     expect(reply.value).toEqual({ queue: "a.fifo", messages: [], nextAfter: 7 });
     await wire.get("/_tidegate/queues/a.fifo/messages");

@@ -4,7 +4,7 @@
 //       another site unasked, and what a browser marks as coming from elsewhere is refused.
 
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import type { Site } from "../protocol/call.ts";
+import type { ServerContext } from "../protocol/call.ts";
 import { reportFailure } from "../protocol/failure.ts";
 import { isForeignPage } from "../protocol/foreign-page.ts";
 import { adminError, adminFault } from "./admin-reply.ts";
@@ -16,7 +16,7 @@ import { messages } from "./messages.ts";
 import { queues } from "./queues.ts";
 import { topics } from "./topics.ts";
 
-export type { AdminOptions, VirtualClock } from "./admin-route.ts";
+export type { AdminClock, AdminOptions } from "./admin-route.ts";
 
 const ROOT = "/_tidegate";
 
@@ -34,7 +34,7 @@ export function isAdminPath(path: string): boolean {
 }
 
 export async function answerAdmin(
-  site: Site,
+  site: ServerContext,
   options: AdminOptions,
   request: HttpRequest,
 ): Promise<HttpReply> {

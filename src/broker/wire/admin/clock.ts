@@ -4,7 +4,7 @@ import { TidegateError } from "../../../core/errors.ts";
 import { durationMs } from "../../../core/units.ts";
 import { decodeUtf8 } from "../protocol/utf8.ts";
 import { adminError, adminReply } from "./admin-reply.ts";
-import { type AdminCall, adminRoute, type VirtualClock } from "./admin-route.ts";
+import { type AdminCall, type AdminClock, adminRoute } from "./admin-route.ts";
 
 /** A thousand years. */
 const ADVANCE_MS_MAX = 31_557_600_000_000;
@@ -20,8 +20,8 @@ export const clock = adminRoute({
 });
 
 function withClock(
-  clock: VirtualClock | undefined,
-  use: (clock: VirtualClock) => ReturnType<typeof advance>,
+  clock: AdminClock | undefined,
+  use: (clock: AdminClock) => ReturnType<typeof advance>,
 ) {
   if (clock !== undefined) return use(clock);
   return adminError(
@@ -31,7 +31,7 @@ function withClock(
   );
 }
 
-async function advance(clock: VirtualClock, request: AdminCall["request"]) {
+async function advance(clock: AdminClock, request: AdminCall["request"]) {
   const span = readAdvance(decodeUtf8(request.body));
   if (span === null) {
     return adminError(
@@ -49,7 +49,7 @@ async function advance(clock: VirtualClock, request: AdminCall["request"]) {
   return showTime(clock);
 }
 
-function showTime(clock: VirtualClock) {
+function showTime(clock: AdminClock) {
   return adminReply(200, { nowMs: clock.now() });
 }
 

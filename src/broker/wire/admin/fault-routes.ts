@@ -5,7 +5,7 @@
 
 import type { Broker } from "../../engine/broker.ts";
 import type { FaultSpec } from "../../model/fault-plan.ts";
-import type { Site } from "../protocol/call.ts";
+import type { ServerContext } from "../protocol/call.ts";
 import { decodeUtf8 } from "../protocol/utf8.ts";
 import { adminError, adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
@@ -40,7 +40,7 @@ async function addFaults({ site, request }: AdminCall) {
   return showFaults(site);
 }
 
-function showFaults(site: Site) {
+function showFaults(site: ServerContext) {
   return adminReply(200, { faults: site.broker.faults.view() });
 }
 
@@ -57,7 +57,10 @@ function parse(text: string | null): unknown {
   }
 }
 
-async function missingTarget({ broker }: Site, { target }: FaultSpec): Promise<string | null> {
+async function missingTarget(
+  { broker }: ServerContext,
+  { target }: FaultSpec,
+): Promise<string | null> {
   const [kind = "", name = ""] = Object.entries(target)[0] ?? [];
   if (name === "*") return null;
   const there = await exists(broker, target, name);

@@ -2,8 +2,8 @@
 //   I1. A request that names no queue and no topic (ListQueues) is never hit.
 
 import type { HttpReply } from "../../../ports/http.ts";
-import { disturb } from "../../engine/fault-injection.ts";
-import type { Action, Answer, Call } from "../protocol/call.ts";
+import { injectFaults } from "../../engine/fault-injection.ts";
+import type { Action, ActionAnswer, RequestCall } from "../protocol/call.ts";
 
 /** What the listener is given where the client shall hear nothing. */
 export const NO_ANSWER: HttpReply = { status: 500, headers: [], body: "", dropped: true };
@@ -13,16 +13,16 @@ type Input = Readonly<Record<string, unknown>>;
 /** Runs an action; where no fault was asked for, nothing else. */
 export function runAction(
   service: "queue" | "topic",
-  call: Call,
+  call: RequestCall,
   action: Action,
   input: object,
-): Answer<object | null> {
-  const { faults } = call.site.broker;
+): ActionAnswer<object | null> {
+  const { faults } = call.server.broker;
   if (!faults.active) return action.run(call, input);
   const name = service === "queue" ? queueNamed(input as Input) : topicNamed(input as Input);
   if (name === null) return action.run(call, input); // I1
   const aim = { service, name, actions: [action.name] };
-  return disturb(faults, aim, async () => action.run(call, input));
+  return injectFaults(faults, aim, async () => action.run(call, input));
 }
 
 function queueNamed(input: Input): string | null {

@@ -3,7 +3,7 @@
 //   I2. What is refused is refused before a byte of the body is read.
 
 import type { HttpReply } from "../../../ports/http.ts";
-import { refusalFor, strikes } from "../../engine/fault-injection.ts";
+import { fires, refusalFor } from "../../engine/fault-injection.ts";
 import type { S3Action, S3Call } from "../s3/s3-call.ts";
 import { denied } from "../s3/s3-errors.ts";
 
@@ -14,7 +14,7 @@ export function runS3Action(call: S3Call, action: S3Action): Promise<HttpReply> 
   const aim = { service: "bucket", name: call.bucket, actions: [action.name] } as const;
   const refused = refusalFor(faults, aim);
   if (refused === null) {
-    const dropped = strikes(faults, "drop-acknowledgement", aim);
+    const dropped = fires(faults, "drop-acknowledgement", aim);
     return dropped ? runUnheard(call, action) : action.run(call);
   }
   const { name, message } = refused.fault; // I2

@@ -7,7 +7,7 @@ import type { StructureShape } from "./shape.ts";
 import { compileCheck, type ShapeCheck } from "./shape-check.ts";
 
 /** What stays the same from request to request. */
-export interface Site {
+export interface ServerContext {
   readonly broker: Broker;
   /** SenderId of every message: no credentials are known yet. */
   readonly senderId: string;
@@ -17,15 +17,15 @@ export interface Site {
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
-export interface Call {
-  readonly site: Site;
+export interface RequestCall {
+  readonly server: ServerContext;
   readonly request: HttpRequest;
   readonly protocol: "json" | "query";
 }
 
-export type Refusal = { readonly ok: false; readonly fault: Fault };
+export type RefusedAction = { readonly ok: false; readonly fault: Fault };
 
-export type Answer<O> = Outcome<O> | Promise<Outcome<O>>;
+export type ActionAnswer<O> = Outcome<O> | Promise<Outcome<O>>;
 
 /** One action of a service, as both protocols run it. */
 export interface Action {
@@ -34,7 +34,7 @@ export interface Action {
   /** Null: it answers nothing but that it was done. */
   readonly output: StructureShape | null;
   readonly check: ShapeCheck;
-  run(call: Call, input: object): Answer<object | null>;
+  run(call: RequestCall, input: object): ActionAnswer<object | null>;
   /** Writes the JSON answer, where that is worth doing by hand. */
   writeJson(output: object): string;
 }
@@ -43,7 +43,7 @@ interface ActionDefinition<I, O> {
   readonly name: string;
   readonly input: StructureShape<I>;
   readonly output: StructureShape<O> | null;
-  run(call: Call, input: NoInfer<I>): Answer<NoInfer<O>>;
+  run(call: RequestCall, input: NoInfer<I>): ActionAnswer<NoInfer<O>>;
   writeJson?(output: NoInfer<O>): string;
 }
 

@@ -3,10 +3,10 @@
 import type { HttpRequest } from "../../../ports/http.ts";
 import type { Fault } from "../../model/fault.ts";
 import { failureFault } from "../sqs/sqs-errors.ts";
-import type { Site } from "./call.ts";
+import type { ServerContext } from "./call.ts";
 
 /** Tells the operator what happened and gives the fault to tell the client. */
-export function reportFailure(site: Site, request: HttpRequest, error: unknown): Fault {
+export function reportFailure(site: ServerContext, request: HttpRequest, error: unknown): Fault {
   const clientLeft = request.signal.aborted && error === request.signal.reason;
   if (!clientLeft) site.onError(error, request.requestId);
   return failureFault(error);

@@ -5,7 +5,7 @@ import {
   MESSAGE_ID,
   REQUEST_ID,
 } from "../../../../test/support/scripted-broker.ts";
-import { done } from "../../model/fault.ts";
+import { succeed } from "../../model/fault.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 
 const SERIALIZATION = "com.amazon.coral.service#SerializationException";
@@ -119,7 +119,8 @@ describe("an answer", () => {
 
   test("writes a sequence number and attribute checksums when there are any", async () => {
     const wire = createWire({
-      send: () => done({ results: [done({ messageId: "id", sequenceNumber: "1".repeat(20) })] }),
+      send: () =>
+        succeed({ results: [succeed({ messageId: "id", sequenceNumber: "1".repeat(20) })] }),
     });
     const trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1";
     const reply = await wire.json("SendMessage", {

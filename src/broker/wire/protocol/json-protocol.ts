@@ -10,7 +10,7 @@ import { type Fault, refuse } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 import { FAULT_FACES } from "../sqs/sqs-errors.ts";
-import type { Action, Call, Refusal, Site } from "./call.ts";
+import type { Action, RefusedAction, RequestCall, ServerContext } from "./call.ts";
 import { reportFailure } from "./failure.ts";
 import { unknownOperation } from "./unknown-operation.ts";
 import { decodeUtf8 } from "./utf8.ts";
@@ -22,7 +22,7 @@ const TARGETS: ReadonlyMap<string, Action> = new Map(
 );
 
 export async function answerJson(
-  site: Site,
+  site: ServerContext,
   request: HttpRequest,
   target: string,
 ): Promise<HttpReply> {
@@ -32,7 +32,7 @@ export async function answerJson(
   if (action === undefined) return faultReply(request, unknownTarget(target));
   const input = parseInput(action, request.body);
   if ("ok" in input) return faultReply(request, input.fault);
-  const call: Call = { site, request, protocol: "json" };
+  const call: RequestCall = { server: site, request, protocol: "json" };
   try {
     const outcome = await runAction("queue", call, action, input.value);
     if (!outcome.ok) return faultReply(request, outcome.fault);
@@ -62,7 +62,7 @@ function isJson(contentType: string | undefined): boolean {
   );
 }
 
-function parseInput(action: Action, body: Uint8Array): { readonly value: object } | Refusal {
+function parseInput(action: Action, body: Uint8Array): { readonly value: object } | RefusedAction {
   const text = decodeUtf8(body);
   if (text === null) return refuse("MalformedInput", "The request body is not UTF-8.");
   let value: unknown;

@@ -2,10 +2,10 @@
 
 import { SQS_LIST_PAGE_MAX } from "../../../core/limits.ts";
 import type { PageInput } from "../../model/operations.ts";
-import type { Refusal } from "./call.ts";
+import type { RefusedAction } from "./call.ts";
 import { checkRange } from "./parameters.ts";
 
-export function checkPage(limit: number | null | undefined): Refusal | null {
+export function checkPage(limit: number | null | undefined): RefusedAction | null {
   return checkRange(
     limit,
     "MaxResults",

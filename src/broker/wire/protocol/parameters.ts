@@ -11,7 +11,7 @@ import {
   SQS_VISIBILITY_MS_MAX,
 } from "../../../core/limits.ts";
 import { refuse } from "../../model/fault.ts";
-import type { Refusal } from "./call.ts";
+import type { RefusedAction } from "./call.ts";
 
 export const VISIBILITY_SECONDS_MAX = SQS_VISIBILITY_MS_MAX / 1_000;
 const DELAY_SECONDS_MAX = SQS_DELAY_MS_MAX / 1_000;
@@ -22,11 +22,15 @@ const ORDERING_ID = /^[!-~]{1,128}$/;
 
 type Given<T> = T | null | undefined;
 
-export function missing(name: string): Refusal {
+export function missing(name: string): RefusedAction {
   return refuse("MissingParameter", `The request must contain the parameter ${name}.`);
 }
 
-export function invalid(value: string | number, name: string, reason: string): Refusal {
+export function invalidParameterValue(
+  value: string | number,
+  name: string,
+  reason: string,
+): RefusedAction {
   const shown = String(value).slice(0, ECHO_CHARS_MAX); // P2
   return refuse(
     "InvalidParameterValue",
@@ -41,22 +45,22 @@ export function checkRange(
   min: number,
   max: number,
   reason: string,
-): Refusal | null {
+): RefusedAction | null {
   if (value === undefined || value === null || (value >= min && value <= max)) return null;
-  return invalid(value, name, reason);
+  return invalidParameterValue(value, name, reason);
 }
 
 /** MessageGroupId, MessageDeduplicationId and ReceiveRequestAttemptId share one alphabet. */
-export function checkOrderingId(value: Given<string>, name: string): Refusal | null {
+export function checkOrderingId(value: Given<string>, name: string): RefusedAction | null {
   if (value === undefined || value === null || ORDERING_ID.test(value)) return null;
-  return invalid(
+  return invalidParameterValue(
     value,
     name,
     `${name} can only include alphanumeric and punctuation characters. 1 to 128 in length.`,
   );
 }
 
-export function checkDelay(value: Given<number>): Refusal | null {
+export function checkDelay(value: Given<number>): RefusedAction | null {
   return checkRange(
     value,
     "DelaySeconds",
@@ -67,9 +71,9 @@ export function checkDelay(value: Given<number>): Refusal | null {
 }
 
 /** The new timeout of one received message. */
-export function checkNewVisibility(value: number): Refusal | null {
+export function checkNewVisibility(value: number): RefusedAction | null {
   if (value > VISIBILITY_SECONDS_MAX) {
-    return invalid(
+    return invalidParameterValue(
       value,
       "VisibilityTimeout",
       "Total VisibilityTimeout for the message is beyond the limit " +
@@ -79,7 +83,7 @@ export function checkNewVisibility(value: number): Refusal | null {
   return checkRange(value, "VisibilityTimeout", 0, VISIBILITY_SECONDS_MAX, "Must be >= 0.");
 }
 
-export function checkTags(tags: Readonly<Record<string, string>>): Refusal | null {
+export function checkTags(tags: Readonly<Record<string, string>>): RefusedAction | null {
   const keys = Object.keys(tags);
   if (keys.length > SQS_QUEUE_TAGS_MAX) {
     return refuse(
@@ -89,24 +93,24 @@ export function checkTags(tags: Readonly<Record<string, string>>): Refusal | nul
   }
   for (const key of keys) {
     if (key.length === 0 || key.length > SQS_TAG_KEY_CHARACTERS_MAX) {
-      return invalid(
+      return invalidParameterValue(
         key,
         "Tag.Key",
         `A tag key has 1 to ${SQS_TAG_KEY_CHARACTERS_MAX} characters.`,
       );
     }
     if (key.toLowerCase().startsWith("aws:")) {
-      return invalid(key, "Tag.Key", "Tag keys that begin with aws: are reserved.");
+      return invalidParameterValue(key, "Tag.Key", "Tag keys that begin with aws: are reserved.");
     }
     if (tags[key]!.length > SQS_TAG_VALUE_CHARACTERS_MAX) {
-      return invalid(
+      return invalidParameterValue(
         key,
         "Tag.Value",
         `A tag value has up to ${SQS_TAG_VALUE_CHARACTERS_MAX} characters.`,
       );
     }
     if (hasInvalidXmlCharacter(key) || hasInvalidXmlCharacter(tags[key]!)) {
-      return invalid(key, "Tag", "A tag holds only characters that XML can carry.");
+      return invalidParameterValue(key, "Tag", "A tag holds only characters that XML can carry.");
     }
   }
   return null;

@@ -9,8 +9,8 @@
 import { unreachable } from "../../../core/assert.ts";
 import type { HttpRequest } from "../../../ports/http.ts";
 import { refuse } from "../../model/fault.ts";
-import type { Refusal } from "./call.ts";
-import { invalid } from "./parameters.ts";
+import type { RefusedAction } from "./call.ts";
+import { invalidParameterValue } from "./parameters.ts";
 import type { ListShape, MapShape, Shape, StructureShape } from "./shape.ts";
 import { isBase64 } from "./shape-check.ts";
 import { decodeUtf8 } from "./utf8.ts";
@@ -25,7 +25,7 @@ export interface ParameterNode {
 }
 
 /** Reads all parameters of a request into one tree (I1), or says why that is not possible. */
-export function readParameters(request: HttpRequest): ParameterNode | Refusal {
+export function readParameters(request: HttpRequest): ParameterNode | RefusedAction {
   const root = createNode();
   const form = isForm(request) ? decodeUtf8(request.body) : "";
   if (form === null) return malformed("The request body is not UTF-8.");
@@ -44,7 +44,7 @@ export function readParameters(request: HttpRequest): ParameterNode | Refusal {
 }
 
 /** Builds the input of an action from the parameters its shape names. */
-export function decodeInput(shape: StructureShape, root: ParameterNode): object | Refusal {
+export function decodeInput(shape: StructureShape, root: ParameterNode): object | RefusedAction {
   const problem: Problem = { refusal: null };
   const input = decodeStructure(shape, root, problem);
   return problem.refusal ?? input;
@@ -52,7 +52,7 @@ export function decodeInput(shape: StructureShape, root: ParameterNode): object 
 
 /** Holds the first thing that was wrong; the decoding around it goes on and is dropped. */
 interface Problem {
-  refusal: Refusal | null;
+  refusal: RefusedAction | null;
 }
 
 function isForm(request: HttpRequest): boolean {
@@ -65,7 +65,7 @@ function createNode(): ParameterNode {
   return { value: undefined, children: new Map() };
 }
 
-function addParameter(root: ParameterNode, pair: string): Refusal | null {
+function addParameter(root: ParameterNode, pair: string): RefusedAction | null {
   const equals = pair.indexOf("=");
   const name = decodeForm(equals === -1 ? pair : pair.slice(0, equals));
   const value = equals === -1 ? "" : decodeForm(pair.slice(equals + 1));
@@ -137,13 +137,14 @@ function decode(shape: Shape, node: ParameterNode, name: string, problem: Proble
 function decodeInteger(value: string | undefined, name: string, problem: Problem): unknown {
   if (value === undefined) return undefined;
   const number = /^[+-]?\d{1,15}$/.test(value) ? Number(value) : null;
-  if (number === null) problem.refusal ??= invalid(value, name, "Must be an integer.");
+  if (number === null)
+    problem.refusal ??= invalidParameterValue(value, name, "Must be an integer.");
   return number;
 }
 
 function decodeBlob(value: string | undefined, name: string, problem: Problem): unknown {
   if (value !== undefined && !isBase64(value)) {
-    problem.refusal ??= invalid(value, name, "Must be base64.");
+    problem.refusal ??= invalidParameterValue(value, name, "Must be base64.");
   }
   return value;
 }
@@ -186,6 +187,6 @@ function elementsOf(node: ParameterNode): ParameterNode[] {
     .map(([, child]) => child);
 }
 
-function malformed(message: string): Refusal {
+function malformed(message: string): RefusedAction {
   return refuse("MalformedInput", message);
 }

@@ -6,7 +6,7 @@ import {
   MESSAGE_ID,
   REQUEST_ID,
 } from "../../../../test/support/scripted-broker.ts";
-import { done, refuse } from "../../model/fault.ts";
+import { refuse, succeed } from "../../model/fault.ts";
 import { PARAMETERS_MAX } from "./query-input.ts";
 
 const NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/";
@@ -161,7 +161,7 @@ describe("an XML answer", () => {
 
   test("keeps a body as it was, carriage returns and markup included", async () => {
     const wire = createWire({
-      receive: () => done({ deliveries: [delivery({ body: 'a\r\n<b>&"' })] }),
+      receive: () => succeed({ deliveries: [delivery({ body: 'a\r\n<b>&"' })] }),
     });
     const reply = await wire.form({ Action: "ReceiveMessage", QueueUrl: "q" });
     expect(reply.text).toContain("<Body>a&#xD;\n&lt;b&gt;&amp;&quot;</Body>");
@@ -170,10 +170,10 @@ describe("an XML answer", () => {
   test("flattens lists and maps", async () => {
     const wire = createWire({
       receive: () =>
-        done({
+        succeed({
           deliveries: [delivery({ attributes: { color: { type: "String", value: "blue" } } })],
         }),
-      listQueues: () => done({ names: ["a", "b"], nextToken: "t" }),
+      listQueues: () => succeed({ names: ["a", "b"], nextToken: "t" }),
     });
     const received = await wire.form({
       Action: "ReceiveMessage",
@@ -262,7 +262,7 @@ describe("a query request that accepts JSON", () => {
   const headers = { accept: "application/json" };
 
   test("gets the response as JSON, null where there is nothing", async () => {
-    const wire = createWire({ listQueues: () => done({ names: ["a"], nextToken: null }) });
+    const wire = createWire({ listQueues: () => succeed({ names: ["a"], nextToken: null }) });
     const reply = await wire.get("/?Action=ListQueues", headers);
     expect(reply.headers["content-type"]).toBe("application/json");
     expect(reply.value).toEqual({
@@ -277,7 +277,9 @@ describe("a query request that accepts JSON", () => {
   });
 
   test("finds received messages under `messages`", async () => {
-    const wire = createWire({ receive: () => done({ deliveries: [delivery({ body: "a\rb" })] }) });
+    const wire = createWire({
+      receive: () => succeed({ deliveries: [delivery({ body: "a\rb" })] }),
+    });
     const reply = await wire.get("/?Action=ReceiveMessage&QueueUrl=q", headers);
     expect(reply.value.ReceiveMessageResponse.ReceiveMessageResult.messages).toEqual([
       {
@@ -294,7 +296,7 @@ describe("a query request that accepts JSON", () => {
 
   test("gets attributes as a list of pairs, and faults as JSON", async () => {
     const wire = createWire({
-      getQueueAttributes: () => done({ attributes: { QueueArn: "arn" } }),
+      getQueueAttributes: () => succeed({ attributes: { QueueArn: "arn" } }),
     });
     const reply = await wire.get("/?Action=GetQueueAttributes&QueueUrl=q", headers);
     expect(reply.value.GetQueueAttributesResponse.GetQueueAttributesResult).toEqual({

@@ -12,7 +12,7 @@ import { isDropped } from "../../engine/fault-injection.ts";
 import type { Fault } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { isQueuePath } from "../sqs/queue-url.ts";
-import type { Action, Call, Site } from "./call.ts";
+import type { Action, RequestCall, ServerContext } from "./call.ts";
 import { reportFailure } from "./failure.ts";
 import { isForeignPage } from "./foreign-page.ts";
 import { decodeInput, type ParameterNode, readParameters } from "./query-input.ts";
@@ -36,7 +36,7 @@ const FOREIGN_PAGE: Fault = {
   message: "A page of another site may not call this endpoint.",
 };
 
-export async function answerQuery(site: Site, request: HttpRequest): Promise<HttpReply> {
+export async function answerQuery(site: ServerContext, request: HttpRequest): Promise<HttpReply> {
   if (request.method !== "GET" && request.method !== "POST") return unknownOperation(request);
   if (request.bodyTooLarge) return faultReply(SQS_QUERY, request, TOO_LARGE);
   const root = readParameters(request);
@@ -50,17 +50,17 @@ export async function answerQuery(site: Site, request: HttpRequest): Promise<Htt
   if (action === undefined || (onQueue && !service.isForQueueUrl(action))) {
     return faultReply(service, request, invalidAction(name)); // Y1
   }
-  return run(service, { site, request, protocol: "query" }, action, root, onQueue);
+  return run(service, { server: site, request, protocol: "query" }, action, root, onQueue);
 }
 
 async function run(
   service: QueryService,
-  call: Call,
+  call: RequestCall,
   action: Action,
   root: ParameterNode,
   onQueue: boolean,
 ): Promise<HttpReply> {
-  const { site, request } = call;
+  const { server: site, request } = call;
   const decoded = decodeInput(action.input, root);
   if ("ok" in decoded) return faultReply(service, request, (decoded as { fault: Fault }).fault);
   const input = onQueue ? { QueueUrl: request.path, ...decoded } : decoded; // Y1

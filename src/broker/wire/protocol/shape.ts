@@ -72,9 +72,9 @@ export type FieldsOf<F extends Fields> = {
   readonly [K in keyof F]?: ValueOf<F[K]> | null | undefined;
 };
 
-export const text: TextShape = { kind: "string" };
-export const integer: IntegerShape = { kind: "integer" };
-export const boolean: BooleanShape = { kind: "boolean" };
+export const textShape: TextShape = { kind: "string" };
+export const integerShape: IntegerShape = { kind: "integer" };
+export const booleanShape: BooleanShape = { kind: "boolean" };
 export const blob: BlobShape = { kind: "blob" };
 
 export function list<M extends Shape>(
@@ -107,22 +107,22 @@ export function entries<V extends Shape>(
   return { kind: "map", value, query: "entry", key, valueKey, wrapped: true };
 }
 
-export function structure<F extends Fields>(fields: F): StructureShape<FieldsOf<F>> {
+export function structureShape<F extends Fields>(fields: F): StructureShape<FieldsOf<F>> {
   return { kind: "structure", fields };
 }
 
 /** A message attribute as AWS writes it. The list values exist in the API and nowhere else. */
-export const messageAttributeValue = structure({
-  StringValue: text,
+export const messageAttributeValue = structureShape({
+  StringValue: textShape,
   BinaryValue: blob,
-  StringListValues: list("StringListValue", text),
+  StringListValues: list("StringListValue", textShape),
   BinaryListValues: list("BinaryListValue", blob),
-  DataType: text,
+  DataType: textShape,
 });
 
 export type MessageAttributeInput = ValueOf<typeof messageAttributeValue>;
 
 export const messageAttributes = map("MessageAttribute", "Name", messageAttributeValue);
 export const messageSystemAttributes = map("MessageSystemAttribute", "Name", messageAttributeValue);
-export const queueAttributes = map("Attribute", "Name", text);
-export const tags = map("Tag", "Key", text);
+export const queueAttributes = map("Attribute", "Name", textShape);
+export const tags = map("Tag", "Key", textShape);

@@ -4,7 +4,7 @@
 import type { S3Code } from "../../model/s3/s3-fault.ts";
 import { ask, type S3Action } from "./s3-call.ts";
 import { denied, refusal } from "./s3-errors.ts";
-import { element, text, xmlReply } from "./xml-output.ts";
+import { element, textElement, xmlReply } from "./xml-output.ts";
 
 /** A setting that a new bucket has. */
 function told(name: string, parameter: string, root: string, content: string): S3Action {
@@ -37,10 +37,10 @@ function absent(name: string, parameter: string, code: S3Code, message: string):
 
 const ENCRYPTION = element(
   "Rule",
-  element("ApplyServerSideEncryptionByDefault", text("SSEAlgorithm", "AES256")),
-  text("BucketKeyEnabled", false),
+  element("ApplyServerSideEncryptionByDefault", textElement("SSEAlgorithm", "AES256")),
+  textElement("BucketKeyEnabled", false),
 );
-const OWNERSHIP = element("Rule", text("ObjectOwnership", "BucketOwnerEnforced"));
+const OWNERSHIP = element("Rule", textElement("ObjectOwnership", "BucketOwnerEnforced"));
 
 export const BUCKET_DEFAULTS: readonly S3Action[] = [
   told("GetBucketAccelerateConfiguration", "accelerate", "AccelerateConfiguration", ""),
@@ -51,7 +51,7 @@ export const BUCKET_DEFAULTS: readonly S3Action[] = [
     "GetBucketRequestPayment",
     "requestPayment",
     "RequestPaymentConfiguration",
-    text("Payer", "BucketOwner"),
+    textElement("Payer", "BucketOwner"),
   ),
   absent(
     "GetBucketCors",

@@ -11,12 +11,12 @@ import {
 import { createDigest } from "../../../core/encoding/hash.ts";
 import type { ByteRange, StagedBlob } from "../../../ports/blob-store.ts";
 import type { S3Outcome } from "../../model/s3/s3-fault.ts";
-import type { FoundObject } from "../../model/s3/s3-operations.ts";
+import type { ObjectView } from "../../model/s3/s3-operations.ts";
 import { checkReadConditions } from "./read-conditions.ts";
 import { ask, type S3Call } from "./s3-call.ts";
 import { invalidArgument } from "./s3-errors.ts";
 
-export interface CopySource extends FoundObject {
+export interface CopySource extends ObjectView {
   readonly bucket: string;
   readonly key: string;
 }

@@ -1,7 +1,7 @@
 // The notification document: from XML to what the model understands.
 
 import type {
-  FilterRule,
+  KeyFilterRule,
   NotificationConfig,
   NotificationTarget,
   TargetKind,
@@ -18,7 +18,7 @@ export const NOTIFICATION_ELEMENTS = {
   function: { configuration: "CloudFunctionConfiguration", arn: "CloudFunction" },
 } as const satisfies Record<TargetKind, { configuration: string; arn: string }>;
 
-const RULE_NAMES: Readonly<Record<string, FilterRule["name"]>> = {
+const RULE_NAMES: Readonly<Record<string, KeyFilterRule["name"]>> = {
   prefix: "Prefix",
   suffix: "Suffix",
 };
@@ -42,7 +42,7 @@ function parseTarget(kind: TargetKind, node: XmlNode): NotificationTarget | S3Re
   const arn = childText(node, NOTIFICATION_ELEMENTS[kind].arn);
   const events = childrenOf(node, "Event").map(({ text }) => text);
   if (arn === null || events.length === 0) return malformedXml();
-  const rules: FilterRule[] = [];
+  const rules: KeyFilterRule[] = [];
   for (const filter of childrenOf(node, "Filter").flatMap((each) => childrenOf(each, "S3Key"))) {
     for (const rule of childrenOf(filter, "FilterRule")) {
       const name = childText(rule, "Name");

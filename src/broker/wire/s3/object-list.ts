@@ -7,7 +7,7 @@ import type { S3Refusal } from "../../model/s3/s3-fault.ts";
 import type { ListInput } from "../../model/s3/s3-operations.ts";
 import { readEncoding, readLimit } from "./list-parameters.ts";
 import type { S3Call } from "./s3-call.ts";
-import { element, instant, text } from "./xml-output.ts";
+import { element, instant, textElement } from "./xml-output.ts";
 
 export interface ListParameters {
   readonly input: Omit<ListInput, "after">;
@@ -31,16 +31,16 @@ export function readListParameters(
 export function writeListHead(call: S3Call, { input, encode }: ListParameters): string {
   const encoding = call.query.get("encoding-type");
   return (
-    text("Name", call.bucket) +
-    text("Prefix", encode(input.prefix)) +
-    (input.delimiter === "" ? "" : text("Delimiter", encode(input.delimiter))) +
-    (encoding === null ? "" : text("EncodingType", encoding))
+    textElement("Name", call.bucket) +
+    textElement("Prefix", encode(input.prefix)) +
+    (input.delimiter === "" ? "" : textElement("Delimiter", encode(input.delimiter))) +
+    (encoding === null ? "" : textElement("EncodingType", encoding))
   );
 }
 
 export function writePrefixes(prefixes: readonly string[], encode: (name: string) => string) {
   return prefixes
-    .map((prefix) => element("CommonPrefixes", text("Prefix", encode(prefix))))
+    .map((prefix) => element("CommonPrefixes", textElement("Prefix", encode(prefix))))
     .join("");
 }
 
@@ -48,13 +48,14 @@ export function writePrefixes(prefixes: readonly string[], encode: (name: string
 export function writeEntry(entry: StoredEntry, encode: (name: string) => string): string {
   const { checksum } = JSON.parse(entry.detail) as ObjectDetail;
   return (
-    text("Key", encode(entry.key)) +
+    textElement("Key", encode(entry.key)) +
     instant("LastModified", entry.modifiedAt) +
-    text("ETag", `"${entry.etag}"`) +
+    textElement("ETag", `"${entry.etag}"`) +
     (checksum === null
       ? ""
-      : text("ChecksumAlgorithm", checksum.algorithm) + text("ChecksumType", checksum.type)) +
-    text("Size", entry.sizeBytes) +
-    text("StorageClass", entry.storageClass)
+      : textElement("ChecksumAlgorithm", checksum.algorithm) +
+        textElement("ChecksumType", checksum.type)) +
+    textElement("Size", entry.sizeBytes) +
+    textElement("StorageClass", entry.storageClass)
   );
 }

@@ -3,12 +3,12 @@
 
 import { sha256Hex } from "../../../core/encoding/hash.ts";
 import type { S3Call } from "./s3-call.ts";
-import { element, text } from "./xml-output.ts";
+import { element, textElement } from "./xml-output.ts";
 
 export function canonicalId(call: S3Call): string {
   return sha256Hex(`canonical/${call.site.broker.account}`);
 }
 
 export function ownerElement(call: S3Call, name = "Owner"): string {
-  return element(name, text("ID", canonicalId(call)));
+  return element(name, textElement("ID", canonicalId(call)));
 }

@@ -35,7 +35,7 @@ interface Claims {
   readonly trailer: string | null;
 }
 
-export interface TakenBody {
+export interface ReceivedBody {
   readonly blob: StagedBlob;
   readonly md5: string;
   /** The algorithm that the client chose, if it did. */
@@ -48,7 +48,7 @@ export interface TakenBody {
 export async function takeBody(
   call: S3Call,
   wanted: (chosen: ChecksumAlgorithm | null) => ChecksumAlgorithm,
-): Promise<S3Outcome<TakenBody>> {
+): Promise<S3Outcome<ReceivedBody>> {
   const claims = readClaims(call);
   if ("ok" in claims) return claims;
   if (claims.sizeBytes === null) {

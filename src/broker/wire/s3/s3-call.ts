@@ -11,10 +11,10 @@ import type {
   S3Operations,
   S3Value,
 } from "../../model/s3/s3-operations.ts";
-import type { Site } from "../protocol/call.ts";
+import type { ServerContext } from "../protocol/call.ts";
 
 /** What stays the same from request to request. */
-export interface S3Site {
+export interface S3Context {
   readonly blobs: BlobStore;
   readonly now: () => EpochMs;
   /** What events say of their own form. */
@@ -23,8 +23,8 @@ export interface S3Site {
 }
 
 export interface S3Call {
-  readonly site: Site;
-  readonly s3: S3Site;
+  readonly site: ServerContext;
+  readonly s3: S3Context;
   readonly request: HttpRequest;
   /** Empty when the request names none. */
   readonly bucket: string;

@@ -5,7 +5,7 @@
 import type { HttpReply } from "../../../ports/http.ts";
 import type { S3Code, S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import type { S3Call } from "./s3-call.ts";
-import { text, xmlDocument } from "./xml-output.ts";
+import { textElement, xmlDocument } from "./xml-output.ts";
 
 const STATUSES: Readonly<Record<S3Code, number>> = {
   AccessDenied: 403,
@@ -72,15 +72,17 @@ export function denied(call: S3Call, fault: S3Fault): HttpReply {
 }
 
 function errorDocument(call: S3Call, fault: S3Fault): string {
-  const fields = Object.entries(fault.fields ?? {}).map(([name, value]) => text(name, value));
+  const fields = Object.entries(fault.fields ?? {}).map(([name, value]) =>
+    textElement(name, value),
+  );
   return xmlDocument(
     "<Error>" +
-      text("Code", fault.code) +
-      text("Message", fault.message) +
+      textElement("Code", fault.code) +
+      textElement("Message", fault.message) +
       fields.join("") +
-      text("Resource", call.request.path) +
-      text("RequestId", call.origin.requestId) +
-      text("HostId", call.origin.hostId) +
+      textElement("Resource", call.request.path) +
+      textElement("RequestId", call.origin.requestId) +
+      textElement("HostId", call.origin.hostId) +
       "</Error>",
   );
 }

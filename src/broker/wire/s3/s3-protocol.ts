@@ -7,14 +7,14 @@ import { sha256Bytes, sha256Hex } from "../../../core/encoding/hash.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import type { Origin } from "../../model/s3/s3-operations.ts";
 import { runS3Action } from "../faults/s3-injection.ts";
-import type { Site } from "../protocol/call.ts";
+import type { ServerContext } from "../protocol/call.ts";
 import { reportFailure } from "../protocol/failure.ts";
 import { isForeignPage } from "../protocol/foreign-page.ts";
 import { origin } from "../sqs/queue-url.ts";
 import { inheritedTraceHeader } from "../sqs/send-entry.ts";
 import { checkPresigned } from "./presigned.ts";
 import { readAddress } from "./s3-address.ts";
-import type { S3Call, S3Site } from "./s3-call.ts";
+import type { S3Call, S3Context } from "./s3-call.ts";
 import { denied, refusal } from "./s3-errors.ts";
 import { findAction } from "./s3-routes.ts";
 
@@ -23,7 +23,11 @@ const OWNER_ID_DIGITS = 13;
 /** To a client that has gone. */
 const UNHEARD: HttpReply = { status: 400, headers: [], body: "" };
 
-export async function answerS3(site: Site, s3: S3Site, request: HttpRequest): Promise<HttpReply> {
+export async function answerS3(
+  site: ServerContext,
+  s3: S3Context,
+  request: HttpRequest,
+): Promise<HttpReply> {
   const asker = originOf(site, s3, request);
   const query = new URLSearchParams(request.query);
   const address = readAddress(request);
@@ -53,14 +57,14 @@ async function answer(call: S3Call): Promise<HttpReply> {
   }
 }
 
-function originOf(site: Site, s3: S3Site, request: HttpRequest): Origin {
+function originOf(site: ServerContext, s3: S3Context, request: HttpRequest): Origin {
   const seed = request.requestId;
   const { account } = site.broker;
   return {
     requestId: seed.replaceAll("-", "").slice(0, REQUEST_ID_DIGITS).toUpperCase(),
     hostId: Buffer.concat([sha256Bytes(seed), sha256Bytes(`${seed}/host`)]).toString("base64"),
     sourceIp: (request.remoteAddress ?? "127.0.0.1").replace(/^::ffff:/, ""),
-    url: origin({ site, request }),
+    url: origin({ server: site, request }),
     principalId: `AWS:${site.senderId}`,
     ownerId: `A${sha256Hex(`owner/${account}`).slice(0, OWNER_ID_DIGITS).toUpperCase()}`,
     eventVersion: s3.eventVersion,

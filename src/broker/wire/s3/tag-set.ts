@@ -10,7 +10,7 @@ import { malformedXml, readDocument } from "./request-body.ts";
 import type { S3Call } from "./s3-call.ts";
 import { invalidArgument, refusal } from "./s3-errors.ts";
 import { childrenOf, childText, parseXml } from "./xml-input.ts";
-import { element, text } from "./xml-output.ts";
+import { element, textElement } from "./xml-output.ts";
 
 const BUCKET_TAGS_MAX = 50;
 const ALLOWED = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
@@ -83,7 +83,7 @@ function checkTags(
 
 export function writeTagSet(tags: Readonly<Record<string, string>>): string {
   const written = Object.entries(tags).map(([key, value]) =>
-    element("Tag", text("Key", key), text("Value", value)),
+    element("Tag", textElement("Key", key), textElement("Value", value)),
   );
   return element("TagSet", ...written);
 }

@@ -19,23 +19,23 @@ const NAMED: Readonly<Record<string, string>> = {
   "\t": "\t",
 };
 
-export function escapeXml(value: string): string {
+export function escapeS3Xml(value: string): string {
   return value.replace(SPECIAL, (sign) => NAMED[sign] ?? `&#x${sign.charCodeAt(0).toString(16)};`);
 }
 
 /** An element that holds text. */
-export function text(name: string, value: string | number | boolean): string {
-  return `<${name}>${escapeXml(String(value))}</${name}>`;
+export function textElement(name: string, value: string | number | boolean): string {
+  return `<${name}>${escapeS3Xml(String(value))}</${name}>`;
 }
 
 /** An element that holds an instant: S3 counts whole seconds and writes milliseconds. */
 export function instant(name: string, at: EpochMs): string {
-  return text(name, formatInstant(epochMs(Math.floor(at / 1_000) * 1_000)));
+  return textElement(name, formatInstant(epochMs(Math.floor(at / 1_000) * 1_000)));
 }
 
 /** An element that holds text, or nothing. */
 export function optionalText(name: string, value: string | number | boolean | null | undefined) {
-  return value === null || value === undefined ? "" : text(name, value);
+  return value === null || value === undefined ? "" : textElement(name, value);
 }
 
 /** An element that holds elements. */

@@ -2,7 +2,7 @@
 // notifications. It is public, as AWS's is.
 
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import type { Site } from "../protocol/call.ts";
+import type { ServerContext } from "../protocol/call.ts";
 
 const PATH = /^\/SimpleNotificationService-([0-9a-f]{1,64})\.pem$/;
 
@@ -10,7 +10,10 @@ export function isCertificatePath(path: string): boolean {
   return PATH.test(path);
 }
 
-export async function answerCertificate(site: Site, request: HttpRequest): Promise<HttpReply> {
+export async function answerCertificate(
+  site: ServerContext,
+  request: HttpRequest,
+): Promise<HttpReply> {
   const id = PATH.exec(request.path)?.[1];
   const outcome = await site.broker.submit("findSigningIdentity", null, request.signal);
   const found = outcome.ok ? outcome.value : null;

@@ -5,8 +5,8 @@
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import { refuse } from "../../model/fault.ts";
 import type { MessageAttribute } from "../../model/operations.ts";
-import type { Refusal } from "../protocol/call.ts";
-import { blob, entries, structure, text, type ValueOf } from "../protocol/shape.ts";
+import type { RefusedAction } from "../protocol/call.ts";
+import { blob, entries, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
 import { isBinaryType } from "../sqs/md5-attributes.ts";
 import { absent } from "./sns-request.ts";
 
@@ -15,13 +15,17 @@ const NAME_CHARACTER = /[A-Za-z0-9_.-]/;
 const TYPE = /^(?:String|Number|Binary)(?:\..+)?$/s;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-const attributeValue = structure({ DataType: text, StringValue: text, BinaryValue: blob });
+const attributeValue = structureShape({
+  DataType: textShape,
+  StringValue: textShape,
+  BinaryValue: blob,
+});
 
 export const publishAttributes = entries("Name", attributeValue);
 
 type AttributeInput = ValueOf<typeof attributeValue>;
 
-export interface WeighedAttributes {
+export interface SizedPublishAttributes {
   readonly ok: true;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly sizeBytes: number;
@@ -31,7 +35,7 @@ export interface WeighedAttributes {
 export function readPublishAttributes(
   input: Readonly<Record<string, AttributeInput>> | null | undefined,
   path: string,
-): WeighedAttributes | Refusal {
+): SizedPublishAttributes | RefusedAction {
   const names = Object.keys(input ?? {});
   if (names.length === 0) return { ok: true, attributes: null, sizeBytes: 0 };
   const attributes: Record<string, MessageAttribute> = Object.create(null); // A2
@@ -47,7 +51,7 @@ export function readPublishAttributes(
   return { ok: true, attributes, sizeBytes };
 }
 
-function checkName(name: string): Refusal | null {
+function checkName(name: string): RefusedAction | null {
   if (name.length > NAME_CHARS_MAX) {
     return invalid("Length of message attribute name must be less than 256 bytes.");
   }
@@ -71,7 +75,7 @@ function checkName(name: string): Refusal | null {
   return null;
 }
 
-function checkValue(name: string, input: AttributeInput, path: string): Refusal | null {
+function checkValue(name: string, input: AttributeInput, path: string): RefusedAction | null {
   const { DataType: type, StringValue: string, BinaryValue: binary } = input;
   if (type === undefined || type === null) return absent(`${path}.${name}.member.dataType`);
   if (!TYPE.test(type) || hasInvalidXmlCharacter(type)) {
@@ -112,6 +116,6 @@ function weigh(name: string, { type, value }: MessageAttribute): number {
   return Buffer.byteLength(name) + Buffer.byteLength(type) + valueBytes;
 }
 
-function invalid(message: string): Refusal {
+function invalid(message: string): RefusedAction {
   return refuse("ParameterValueInvalid", message);
 }

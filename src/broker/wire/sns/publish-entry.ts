@@ -3,22 +3,22 @@
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import { SNS_SUBJECT_CHARACTERS_MAX } from "../../../core/limits.ts";
 import type { PublishEntry } from "../../model/sns/topic-operations-contract.ts";
-import type { Refusal } from "../protocol/call.ts";
-import { type FieldsOf, text } from "../protocol/shape.ts";
+import type { RefusedAction } from "../protocol/call.ts";
+import { type FieldsOf, textShape } from "../protocol/shape.ts";
 import { publishAttributes, readPublishAttributes } from "./publish-attributes.ts";
-import { absent, invalidParameter } from "./sns-request.ts";
+import { absent, invalidSnsParameter } from "./sns-request.ts";
 
 /** Letters, digits and punctuation are just what ASCII prints, without the space. */
 const ORDERING_ID = /^[!-~]{1,128}$/;
 
 /** The fields of one message, shared by Publish and the entries of its batch. */
 export const publishFields = {
-  Subject: text,
-  Message: text,
-  MessageStructure: text,
+  Subject: textShape,
+  Message: textShape,
+  MessageStructure: textShape,
   MessageAttributes: publishAttributes,
-  MessageDeduplicationId: text,
-  MessageGroupId: text,
+  MessageDeduplicationId: textShape,
+  MessageGroupId: textShape,
 } as const;
 
 type PublishFields = FieldsOf<typeof publishFields>;
@@ -29,7 +29,7 @@ export interface ReadPublish {
 }
 
 /** `path` is where the entry lies in the request, as AWS names it in its refusals. */
-export function readPublishEntry(input: PublishFields, path: string): ReadPublish | Refusal {
+export function readPublishEntry(input: PublishFields, path: string): ReadPublish | RefusedAction {
   const { Message: message, Subject: subject } = input;
   if (message === undefined || message === null) return absent(`${path}message`);
   const refused = checkTexts(message, subject) ?? checkIds(input);
@@ -52,23 +52,23 @@ export function readPublishEntry(input: PublishFields, path: string): ReadPublis
   };
 }
 
-function checkTexts(message: string, subject: string | null | undefined): Refusal | null {
-  if (message === "") return invalidParameter("Empty message");
+function checkTexts(message: string, subject: string | null | undefined): RefusedAction | null {
+  if (message === "") return invalidSnsParameter("Empty message");
   if (hasInvalidXmlCharacter(message)) {
-    return invalidParameter("Message Reason: Invalid characters found");
+    return invalidSnsParameter("Message Reason: Invalid characters found");
   }
   if (subject === undefined || subject === null) return null;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
   const controls = /[\u0000-\u001F\u007F]/.test(subject);
   const fits = subject !== "" && subject.length <= SNS_SUBJECT_CHARACTERS_MAX && !controls;
-  return fits && !hasInvalidXmlCharacter(subject) ? null : invalidParameter("Subject");
+  return fits && !hasInvalidXmlCharacter(subject) ? null : invalidSnsParameter("Subject");
 }
 
-function checkIds(input: PublishFields): Refusal | null {
+function checkIds(input: PublishFields): RefusedAction | null {
   for (const name of ["MessageGroupId", "MessageDeduplicationId"] as const) {
     const value = input[name];
     if (value === undefined || value === null || ORDERING_ID.test(value)) continue;
-    return invalidParameter(
+    return invalidSnsParameter(
       `${name} Reason: ${name} can only include alphanumeric and punctuation characters. ` +
         "1 to 128 in length",
     );
@@ -83,22 +83,25 @@ interface Texts {
   readonly bodies: Readonly<Record<string, string>> | null;
 }
 
-function readStructure(message: string, structure: string | null | undefined): Texts | Refusal {
+function readStructure(
+  message: string,
+  structure: string | null | undefined,
+): Texts | RefusedAction {
   if (structure === undefined || structure === null) {
     return { ok: true, body: message, bodies: null };
   }
-  if (structure !== "json") return invalidParameter("MessageStructure");
+  if (structure !== "json") return invalidSnsParameter("MessageStructure");
   let parsed: unknown;
   try {
     parsed = JSON.parse(message);
   } catch {
-    return invalidParameter("Message Structure - JSON message body failed to parse");
+    return invalidSnsParameter("Message Structure - JSON message body failed to parse");
   }
   // Values that are no text do not count, not even as the default.
   const texts = Object.entries(parsed ?? {}).filter(([, value]) => typeof value === "string");
   const { default: body, ...bodies } = Object.fromEntries(texts) as Record<string, string>;
   if (body === undefined) {
-    return invalidParameter("Message Structure - No default entry in JSON message body");
+    return invalidSnsParameter("Message Structure - No default entry in JSON message body");
   }
   return { ok: true, body, bodies };
 }

@@ -5,18 +5,18 @@
 
 import type { HttpRequest } from "../../../ports/http.ts";
 import { refuse } from "../../model/fault.ts";
-import type { Call, Refusal } from "../protocol/call.ts";
+import type { RefusedAction, RequestCall } from "../protocol/call.ts";
 
 type Given<T> = T | null | undefined;
 
 const ARN_ELEMENTS = 6;
 
-export function invalidParameter(reason: string): Refusal {
+export function invalidSnsParameter(reason: string): RefusedAction {
   return refuse("InvalidParameter", `Invalid parameter: ${reason}`);
 }
 
 /** What AWS says of a required parameter that is not there. */
-export function absent(path: string): Refusal {
+export function absent(path: string): RefusedAction {
   return refuse(
     "ValidationError",
     `1 validation error detected: Value null at '${path}' failed to satisfy constraint: ` +
@@ -25,28 +25,32 @@ export function absent(path: string): Refusal {
 }
 
 /** The name of the topic that an ARN means, or the refusal to answer. */
-export function topicOf(call: Call, arn: Given<string>, parameter = "TopicArn"): string | Refusal {
+export function topicOf(
+  call: RequestCall,
+  arn: Given<string>,
+  parameter = "TopicArn",
+): string | RefusedAction {
   const elements = (arn ?? "").split(":");
   if (elements.length < ARN_ELEMENTS) return badArn(parameter, elements.length);
-  const { broker } = call.site;
-  if (elements[3] !== broker.region) return invalidParameter(parameter); // R1
+  const { broker } = call.server;
+  if (elements[3] !== broker.region) return invalidSnsParameter(parameter); // R1
   const foreign = elements[4] !== broker.account || elements[2] !== "sns";
   return foreign ? refuse("NotFound", "Topic does not exist") : elements.slice(5).join(":");
 }
 
 /** The id of the subscription that an ARN means, or the refusal to answer. */
-export function subscriptionOf(arn: Given<string>): string | Refusal {
+export function subscriptionOf(arn: Given<string>): string | RefusedAction {
   if (arn === undefined || arn === null) {
-    return invalidParameter("SubscriptionArn Reason: no value for required parameter");
+    return invalidSnsParameter("SubscriptionArn Reason: no value for required parameter");
   }
   const elements = arn.split(":");
   if (elements.length < ARN_ELEMENTS) return badArn("SubscriptionArn", elements.length);
-  if (elements.length === ARN_ELEMENTS) return invalidParameter("SubscriptionId");
+  if (elements.length === ARN_ELEMENTS) return invalidSnsParameter("SubscriptionId");
   return elements.slice(ARN_ELEMENTS).join(":");
 }
 
-export function topicArn(call: Call, name: string): string {
-  const { region, account } = call.site.broker;
+export function topicArnOf(call: RequestCall, name: string): string {
+  const { region, account } = call.server.broker;
   return `arn:aws:sns:${region}:${account}:${name}`;
 }
 
@@ -55,8 +59,8 @@ export function isSigned({ headers, query }: HttpRequest): boolean {
   return headers.authorization !== undefined || query.includes("X-Amz-Signature=");
 }
 
-function badArn(parameter: string, count: number): Refusal {
-  return invalidParameter(
+function badArn(parameter: string, count: number): RefusedAction {
+  return invalidSnsParameter(
     `${parameter} Reason: An ARN must have at least ${ARN_ELEMENTS} elements, not ${count}`,
   );
 }

@@ -2,32 +2,32 @@
 
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import { refuse } from "../../model/fault.ts";
-import type { Refusal } from "../protocol/call.ts";
-import { members, structure, text, type ValueOf } from "../protocol/shape.ts";
-import { invalidParameter } from "./sns-request.ts";
+import type { RefusedAction } from "../protocol/call.ts";
+import { members, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
+import { invalidSnsParameter } from "./sns-request.ts";
 
 const TAGS_MAX = 50;
 const KEY_CHARS_MAX = 128;
 const VALUE_CHARS_MAX = 256;
 
-export const tagList = members(structure({ Key: text, Value: text }));
+export const tagList = members(structureShape({ Key: textShape, Value: textShape }));
 
 /** The tags as a record, or why they are refused. */
 export function readTags(
   tags: ValueOf<typeof tagList> | null | undefined,
-): { readonly tags: Record<string, string> } | Refusal {
+): { readonly tags: Record<string, string> } | RefusedAction {
   const read: Record<string, string> = Object.create(null);
   for (const { Key: key, Value: value } of tags ?? []) {
     if (!key || key.length > KEY_CHARS_MAX || hasInvalidXmlCharacter(key)) {
-      return invalidParameter("Tag keys have 1 to 128 characters.");
+      return invalidSnsParameter("Tag keys have 1 to 128 characters.");
     }
     if ((value ?? "").length > VALUE_CHARS_MAX || hasInvalidXmlCharacter(value ?? "")) {
-      return invalidParameter("Tag values have up to 256 characters.");
+      return invalidSnsParameter("Tag values have up to 256 characters.");
     }
     if (key.toLowerCase().startsWith("aws:")) {
-      return invalidParameter("Tag keys must not begin with aws:");
+      return invalidSnsParameter("Tag keys must not begin with aws:");
     }
-    if (Object.hasOwn(read, key)) return invalidParameter("Duplicated keys are not allowed.");
+    if (Object.hasOwn(read, key)) return invalidSnsParameter("Duplicated keys are not allowed.");
     read[key] = value ?? "";
   }
   if (Object.keys(read).length > TAGS_MAX) {

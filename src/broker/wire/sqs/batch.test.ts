@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createWire, MESSAGE_ID } from "../../../../test/support/scripted-broker.ts";
 import { SQS_BATCH_BYTES_MAX } from "../../../core/limits.ts";
-import { done, refuse } from "../../model/fault.ts";
+import { refuse, succeed } from "../../model/fault.ts";
 
 const NO_ENTRY_ID =
   "A batch entry id can only contain alphanumeric characters, hyphens and underscores. " +
@@ -69,11 +69,11 @@ describe("a batch of messages", () => {
   test("keeps the order of its entries, refused here, refused there or sent", async () => {
     const wire = createWire({
       send: ({ entries }) =>
-        done({
+        succeed({
           results: entries.map((entry, i) =>
             entry.body === "too long"
               ? refuse("InvalidParameterValue", "One or more parameters cannot be validated.")
-              : done({ messageId: `id-${i}`, sequenceNumber: null }),
+              : succeed({ messageId: `id-${i}`, sequenceNumber: null }),
           ),
         }),
     });
@@ -155,7 +155,7 @@ describe("a batch of messages", () => {
 
   test("tells sequence numbers in the query protocol as well", async () => {
     const wire = createWire({
-      send: () => done({ results: [done({ messageId: MESSAGE_ID, sequenceNumber: "7" })] }),
+      send: () => succeed({ results: [succeed({ messageId: MESSAGE_ID, sequenceNumber: "7" })] }),
     });
     const reply = await wire.form({
       Action: "SendMessageBatch",
@@ -174,7 +174,7 @@ describe("a batch of messages", () => {
 describe("a batch of handles", () => {
   test("reports each handle the broker refused under a short code", async () => {
     const fault = { name: "ReceiptHandleIsInvalid", message: "garbage" } as const;
-    const wire = createWire({ delete: () => done({ faults: [null, fault] }) });
+    const wire = createWire({ delete: () => succeed({ faults: [null, fault] }) });
     const reply = await wire.json("DeleteMessageBatch", {
       QueueUrl: "q",
       Entries: [
@@ -190,7 +190,7 @@ describe("a batch of handles", () => {
 
   test("sends on only the changes of visibility that are in range", async () => {
     const fault = { name: "InvalidParameterValue", message: "there" } as const;
-    const wire = createWire({ changeVisibility: () => done({ faults: [fault, null] }) });
+    const wire = createWire({ changeVisibility: () => succeed({ faults: [fault, null] }) });
     const timeouts: [string, number | undefined][] = [
       ["over", 43_201],
       ["there", 43_200],

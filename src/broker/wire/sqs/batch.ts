@@ -6,15 +6,20 @@
 import { SQS_BATCH_BYTES_MAX, SQS_BATCH_ENTRIES_MAX } from "../../../core/limits.ts";
 import type { Fault } from "../../model/fault.ts";
 import { refuse } from "../../model/fault.ts";
-import type { Call, Refusal } from "../protocol/call.ts";
+import type { RefusedAction, RequestCall } from "../protocol/call.ts";
 import { missing } from "../protocol/parameters.ts";
-import { boolean, list, structure, text, type ValueOf } from "../protocol/shape.ts";
+import { booleanShape, list, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
 import { queueOf } from "./queue-url.ts";
 import { FAULT_FACES, shortCode } from "./sqs-errors.ts";
 
 const ENTRY_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
-const failure = structure({ Id: text, SenderFault: boolean, Code: text, Message: text });
+const failure = structureShape({
+  Id: textShape,
+  SenderFault: booleanShape,
+  Code: textShape,
+  Message: textShape,
+});
 
 type Failure = ValueOf<typeof failure>;
 
@@ -30,7 +35,7 @@ interface Identified {
 function checkBatch(
   entries: readonly Identified[] | null | undefined,
   element: string,
-): Refusal | null {
+): RefusedAction | null {
   if (entries === undefined || entries === null || entries.length === 0) {
     return refuse("EmptyBatchRequest", `There should be at least one ${element} in the request.`);
   }
@@ -66,11 +71,11 @@ export interface OpenBatch<E> {
 
 /** The queue and the entries, each with an id and `field`; or why the batch is refused (B1). */
 export function openBatch<E extends Identified>(
-  call: Call,
+  call: RequestCall,
   input: { readonly QueueUrl?: Given<string>; readonly Entries?: Given<readonly E[]> },
   element: string,
   field: keyof E & string,
-): OpenBatch<E> | Refusal {
+): OpenBatch<E> | RefusedAction {
   const queue = queueOf(call, input.QueueUrl);
   if (typeof queue !== "string") return queue;
   const entries = input.Entries ?? [];
@@ -83,12 +88,12 @@ function checkEntries<E>(
   entries: readonly E[],
   element: string,
   field: keyof E & string,
-): Refusal | null {
+): RefusedAction | null {
   const at = entries.findIndex((entry) => !entry[field]);
   return at === -1 ? null : missing(`${element}.${at + 1}.${field}`);
 }
 
-export function checkBatchSize(sizeBytes: number): Refusal | null {
+export function checkBatchSize(sizeBytes: number): RefusedAction | null {
   if (sizeBytes <= SQS_BATCH_BYTES_MAX) return null;
   return refuse(
     "BatchRequestTooLong",
@@ -125,7 +130,7 @@ function reportFailure(id: string, fault: Fault): Failure {
   };
 }
 
-function checkDistinct(entries: readonly Identified[]): Refusal | null {
+function checkDistinct(entries: readonly Identified[]): RefusedAction | null {
   const seen = new Set<string>();
   for (const { Id: id } of entries) {
     if (seen.has(id!)) return refuse("BatchEntryIdsNotDistinct", `Id ${id} repeated.`);

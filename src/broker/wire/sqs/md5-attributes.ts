@@ -22,7 +22,7 @@ export function md5OfAttributes(attributes: Readonly<Record<string, MessageAttri
   return md5HexOfParts(parts);
 }
 
-/** Whether a data type, custom suffix or not, carries bytes. */
+/** Whether a data type, custom suffix or not, contents bytes. */
 export function isBinaryType(type: string): boolean {
   return type === "Binary" || type.startsWith("Binary.");
 }

@@ -11,7 +11,7 @@ import {
 } from "../../../core/limits.ts";
 import { refuse } from "../../model/fault.ts";
 import type { MessageAttribute } from "../../model/operations.ts";
-import type { Refusal } from "../protocol/call.ts";
+import type { RefusedAction } from "../protocol/call.ts";
 import { missing } from "../protocol/parameters.ts";
 import type { MessageAttributeInput } from "../protocol/shape.ts";
 import { isBinaryType } from "./md5-attributes.ts";
@@ -22,18 +22,18 @@ const RESERVED_NAME = /^(?:aws\.|amazon\.|\.)/i;
 const TYPE = /^(?:String|Number|Binary)(?:\..+)?$/s;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-export interface WeighedAttributes {
+export interface SizedAttributes {
   readonly ok: true;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly sizeBytes: number;
 }
 
-const NONE: WeighedAttributes = { ok: true, attributes: null, sizeBytes: 0 };
+const NONE: SizedAttributes = { ok: true, attributes: null, sizeBytes: 0 };
 
 /** The attributes as the broker keeps them and their weight, or why they are refused. */
 export function readAttributes(
   input: Readonly<Record<string, MessageAttributeInput>> | null | undefined,
-): WeighedAttributes | Refusal {
+): SizedAttributes | RefusedAction {
   if (input === undefined || input === null) return NONE;
   const names = Object.keys(input);
   if (names.length === 0) return NONE;
@@ -58,7 +58,7 @@ export function readAttributes(
 /** The trace header among the system attributes a sender set, or null (A2). */
 export function readTraceHeader(
   input: Readonly<Record<string, MessageAttributeInput>> | null | undefined,
-): string | null | Refusal {
+): string | null | RefusedAction {
   if (input === undefined || input === null) return null;
   let traceHeader: string | null = null;
   for (const name of Object.keys(input)) {
@@ -80,7 +80,7 @@ export function readTraceHeader(
   return traceHeader;
 }
 
-function checkName(name: string): Refusal | null {
+function checkName(name: string): RefusedAction | null {
   if (name.length === 0) return missing("MessageAttributeName");
   if (name.length > SQS_ATTRIBUTE_NAME_CHARACTERS_MAX) {
     return invalid("Message (user) attribute names must be shorter than 256 Bytes");
@@ -101,7 +101,7 @@ function checkName(name: string): Refusal | null {
   return null;
 }
 
-function checkValue(name: string, input: MessageAttributeInput): Refusal | null {
+function checkValue(name: string, input: MessageAttributeInput): RefusedAction | null {
   const { DataType: type, StringValue: string, BinaryValue: binary } = input;
   if (input.StringListValues?.length || input.BinaryListValues?.length) {
     return refuse(
@@ -128,14 +128,14 @@ function checkValue(name: string, input: MessageAttributeInput): Refusal | null 
 
 type Given = string | null | undefined;
 
-function checkBytes(name: string, string: Given, binary: Given): Refusal | null {
+function checkBytes(name: string, string: Given, binary: Given): RefusedAction | null {
   if (string) {
     return invalid(`The message attribute '${name}' with type 'Binary' must use field 'Binary'.`);
   }
   return binary ? null : empty(name, "Binary");
 }
 
-function checkText(name: string, type: string, input: MessageAttributeInput): Refusal | null {
+function checkText(name: string, type: string, input: MessageAttributeInput): RefusedAction | null {
   const base = type.startsWith("Number") ? "Number" : "String";
   if (input.BinaryValue) {
     return invalid(`The message attribute '${name}' with type '${base}' must use field 'String'.`);
@@ -164,12 +164,12 @@ function weigh(name: string, { type, value }: MessageAttribute): number {
   return Buffer.byteLength(name) + Buffer.byteLength(type) + valueBytes;
 }
 
-function empty(name: string, type: string): Refusal {
+function empty(name: string, type: string): RefusedAction {
   return invalid(
     `Message (user) attribute '${name}' must contain a non-empty value of type '${type}'.`,
   );
 }
 
-function invalid(message: string): Refusal {
+function invalid(message: string): RefusedAction {
   return refuse("InvalidParameterValue", message);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createWire, delivery } from "../../../../test/support/scripted-broker.ts";
 import { epochMs } from "../../../core/units.ts";
-import { done } from "../../model/fault.ts";
-import type { Delivery } from "../../model/operations.ts";
+import { succeed } from "../../model/fault.ts";
+import type { ReceivedCopy } from "../../model/operations.ts";
 
 const string = (value: string) => ({ type: "String", value });
 const ATTRIBUTES = {
@@ -11,8 +11,8 @@ const ATTRIBUTES = {
   "Help.Me": string("Me"),
 };
 
-async function receive(input: object, fields: Partial<Delivery> = {}, form = false) {
-  const wire = createWire({ receive: () => done({ deliveries: [delivery(fields)] }) });
+async function receive(input: object, fields: Partial<ReceivedCopy> = {}, form = false) {
+  const wire = createWire({ receive: () => succeed({ deliveries: [delivery(fields)] }) });
   if (form) return (await wire.form({ Action: "ReceiveMessage", QueueUrl: "q", ...input })).text;
   return (await wire.json("ReceiveMessage", { QueueUrl: "q", ...input })).value.Messages[0];
 }

@@ -5,24 +5,24 @@
 
 import { md5Hex } from "../../../core/encoding/hash.ts";
 import { refuse } from "../../model/fault.ts";
-import type { Delivery, MessageAttribute } from "../../model/operations.ts";
-import type { Refusal } from "../protocol/call.ts";
+import type { MessageAttribute, ReceivedCopy } from "../../model/operations.ts";
+import type { RefusedAction } from "../protocol/call.ts";
 import {
   messageAttributes,
   queueAttributes,
-  structure,
-  text,
+  structureShape,
+  textShape,
   type ValueOf,
 } from "../protocol/shape.ts";
 import { isBinaryType, md5OfAttributes } from "./md5-attributes.ts";
 
-export const receivedMessage = structure({
-  MessageId: text,
-  ReceiptHandle: text,
-  MD5OfBody: text,
-  Body: text,
+export const receivedMessage = structureShape({
+  MessageId: textShape,
+  ReceiptHandle: textShape,
+  MD5OfBody: textShape,
+  Body: textShape,
   Attributes: queueAttributes,
-  MD5OfMessageAttributes: text,
+  MD5OfMessageAttributes: textShape,
   MessageAttributes: messageAttributes,
 });
 
@@ -48,8 +48,8 @@ export function attributeFilter(names: Names): AttributeFilter {
 /** Each system attribute and how a delivery tells it; null where it has none. */
 const SYSTEM_ATTRIBUTES: ReadonlyMap<
   string,
-  (delivery: Delivery, senderId: string) => string | null
-> = new Map<string, (delivery: Delivery, senderId: string) => string | null>([
+  (delivery: ReceivedCopy, senderId: string) => string | null
+> = new Map<string, (delivery: ReceivedCopy, senderId: string) => string | null>([
   ["SenderId", (_, senderId) => senderId],
   ["SentTimestamp", (delivery) => String(delivery.sentAt)],
   ["ApproximateReceiveCount", (delivery) => String(delivery.receiveCount)],
@@ -89,7 +89,10 @@ const QUEUE_ATTRIBUTE_NAMES: ReadonlySet<string> = new Set([
 const ALL_SYSTEM_ATTRIBUTES: readonly string[] = [...SYSTEM_ATTRIBUTES.keys()];
 
 /** The system attributes that two lists of names ask for together, or why not (R3). */
-export function systemAttributeNames(first: Names, second: Names): readonly string[] | Refusal {
+export function systemAttributeNames(
+  first: Names,
+  second: Names,
+): readonly string[] | RefusedAction {
   if (!first?.length && !second?.length) return [];
   const names = new Set<string>();
   for (const name of [...(first ?? []), ...(second ?? [])]) {
@@ -103,7 +106,7 @@ export function systemAttributeNames(first: Names, second: Names): readonly stri
 }
 
 export function showDelivery(
-  delivery: Delivery,
+  delivery: ReceivedCopy,
   systemNames: readonly string[],
   filter: AttributeFilter,
   senderId: string,
@@ -121,7 +124,7 @@ export function showDelivery(
 }
 
 function systemAttributes(
-  delivery: Delivery,
+  delivery: ReceivedCopy,
   names: readonly string[],
   senderId: string,
 ): Record<string, string> | undefined {
@@ -138,7 +141,7 @@ function systemAttributes(
 }
 
 function filterAttributes(
-  { attributes }: Delivery,
+  { attributes }: ReceivedCopy,
   filter: AttributeFilter,
 ): Record<string, MessageAttribute> | undefined {
   if (attributes === null || filter === null) return undefined;

@@ -5,35 +5,35 @@ import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import { seconds } from "../../../core/units.ts";
 import { refuse } from "../../model/fault.ts";
 import type { MessageAttribute, SendEntry } from "../../model/operations.ts";
-import type { Call, Refusal } from "../protocol/call.ts";
+import type { RefusedAction, RequestCall } from "../protocol/call.ts";
 import { checkDelay, checkOrderingId } from "../protocol/parameters.ts";
 import {
   type FieldsOf,
-  integer,
+  integerShape,
   messageAttributes,
   messageSystemAttributes,
-  text,
+  textShape,
 } from "../protocol/shape.ts";
 import { md5OfAttributes } from "./md5-attributes.ts";
 import { readAttributes, readTraceHeader } from "./message-attributes.ts";
 
 /** The fields of one message, shared by SendMessage and the entries of its batch. */
 export const sendFields = {
-  MessageBody: text,
-  DelaySeconds: integer,
+  MessageBody: textShape,
+  DelaySeconds: integerShape,
   MessageAttributes: messageAttributes,
   MessageSystemAttributes: messageSystemAttributes,
-  MessageDeduplicationId: text,
-  MessageGroupId: text,
+  MessageDeduplicationId: textShape,
+  MessageGroupId: textShape,
 } as const;
 
 /** What SendMessage tells, and each successful entry of its batch. */
 export const sentFields = {
-  MD5OfMessageBody: text,
-  MD5OfMessageAttributes: text,
-  MD5OfMessageSystemAttributes: text,
-  MessageId: text,
-  SequenceNumber: text,
+  MD5OfMessageBody: textShape,
+  MD5OfMessageAttributes: textShape,
+  MD5OfMessageSystemAttributes: textShape,
+  MessageId: textShape,
+  SequenceNumber: textShape,
 } as const;
 
 export type SendFields = FieldsOf<typeof sendFields>;
@@ -46,14 +46,17 @@ export interface ReadEntry {
 }
 
 /** The trace header of the HTTP request, which messages without their own inherit. */
-export function inheritedTraceHeader(call: Pick<Call, "request">): string | null {
+export function inheritedTraceHeader(call: Pick<RequestCall, "request">): string | null {
   const header = call.request.headers["x-amzn-trace-id"];
   if (header === undefined || header === "" || hasInvalidXmlCharacter(header)) return null;
   return header;
 }
 
 /** Reads one message whose body is known to be there; `inherited` is the request's trace header. */
-export function readSendEntry(input: SendFields, inherited: string | null): ReadEntry | Refusal {
+export function readSendEntry(
+  input: SendFields,
+  inherited: string | null,
+): ReadEntry | RefusedAction {
   const body = input.MessageBody!;
   if (hasInvalidXmlCharacter(body)) {
     return refuse(

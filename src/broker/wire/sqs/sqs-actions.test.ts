@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ACCOUNT, createWire } from "../../../../test/support/scripted-broker.ts";
 import { epochMs } from "../../../core/units.ts";
-import { done, refuse } from "../../model/fault.ts";
+import { refuse, succeed } from "../../model/fault.ts";
 import type { MoveTaskView } from "../../model/operations.ts";
 import { SQS_ACTIONS } from "./sqs-actions.ts";
 
@@ -198,7 +198,7 @@ describe("a move task", () => {
       perSecondMax: 3,
       failureReason: "AWS.SimpleQueueService.NonExistentQueue",
     };
-    const wire = createWire({ listMoveTasks: () => done({ tasks: [task, failed] }) });
+    const wire = createWire({ listMoveTasks: () => succeed({ tasks: [task, failed] }) });
     const reply = await wire.json("ListMessageMoveTasks", { SourceArn: "s", MaxResults: 10 });
     const counts = { ApproximateNumberOfMessagesMoved: 1, ApproximateNumberOfMessagesToMove: 2 };
     expect(reply.value.Results).toEqual([
@@ -216,7 +216,7 @@ describe("a move task", () => {
   });
 
   test("is listed in XML under its entry's name", async () => {
-    const wire = createWire({ listMoveTasks: () => done({ tasks: [task] }) });
+    const wire = createWire({ listMoveTasks: () => succeed({ tasks: [task] }) });
     const reply = await wire.form({ Action: "ListMessageMoveTasks", SourceArn: "s" });
     expect(reply.text).toContain(
       "<ListMessageMoveTasksResult><ListMessageMoveTasksResultEntry><TaskHandle>h</TaskHandle>",
@@ -226,9 +226,9 @@ describe("a move task", () => {
 
 test("lists of URLs have AWS's names, in either case", async () => {
   const wire = createWire({
-    listQueues: () => done({ names: ["a"], nextToken: "more" }),
-    listDeadLetterSources: () => done({ names: ["b"], nextToken: null }),
-    listQueueTags: () => done({ tags: { k: "v" } }),
+    listQueues: () => succeed({ names: ["a"], nextToken: "more" }),
+    listDeadLetterSources: () => succeed({ names: ["b"], nextToken: null }),
+    listQueueTags: () => succeed({ tags: { k: "v" } }),
   });
   expect((await wire.json("ListQueues", {})).value).toEqual({
     QueueUrls: [`http://localhost:4566/${ACCOUNT}/a`],
@@ -243,8 +243,8 @@ test("lists of URLs have AWS's names, in either case", async () => {
 test("a fault of a single handle is the fault of the request", async () => {
   const fault = refuse("ReceiptHandleIsInvalid", "garbage").fault;
   const wire = createWire({
-    delete: () => done({ faults: [fault] }),
-    changeVisibility: () => done({ faults: [fault] }),
+    delete: () => succeed({ faults: [fault] }),
+    changeVisibility: () => succeed({ faults: [fault] }),
   });
   const body = { QueueUrl, ReceiptHandle: "garbage", VisibilityTimeout: 1 };
   expect((await wire.json("DeleteMessage", body)).status).toBe(404);

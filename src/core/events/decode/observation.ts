@@ -4,13 +4,13 @@
 //       knows which it asked for.
 
 import { buildObjectEvent, type ObjectEvent } from "../object-event.ts";
-import { type Checked, invalid } from "../problem.ts";
+import { type Checked, invalidAt } from "../problem.ts";
 import { decodeFormKey } from "./s3-notification.ts";
 
 /** An object that was seen, not told of. */
 export const OBSERVED_EVENT_NAME = "ObjectCreated:Observed";
 
-export interface Observation {
+export interface ObjectObservation {
   readonly source: "head" | "listing";
   readonly bucket: string;
   readonly key: string;
@@ -26,10 +26,10 @@ export interface Observation {
 }
 
 /** The event of an object being there. */
-export function decodeObservation(observation: Observation): Checked<ObjectEvent> {
+export function decodeObservation(observation: ObjectObservation): Checked<ObjectEvent> {
   const { key, keyEncoding, lastModified } = observation;
   const decoded = keyEncoding === "form" ? decodeFormKey(key) : key; // H2
-  if (decoded === null) return invalid("/key", "is not form-encoded UTF-8");
+  if (decoded === null) return invalidAt("/key", "is not form-encoded UTF-8");
   return buildObjectEvent({
     source_kind: observation.source,
     event_name: OBSERVED_EVENT_NAME,

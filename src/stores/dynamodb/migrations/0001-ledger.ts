@@ -3,7 +3,7 @@
 
 import type { CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
 
-export function ledger0001(table: string): CreateTableCommandInput {
+export function dynamoLedger0001(table: string): CreateTableCommandInput {
   return {
     TableName: table,
     BillingMode: "PAY_PER_REQUEST",

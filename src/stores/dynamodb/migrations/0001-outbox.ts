@@ -3,7 +3,7 @@
 
 import type { CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
 
-export function outbox0001(table: string): CreateTableCommandInput {
+export function dynamoOutbox0001(table: string): CreateTableCommandInput {
   return {
     TableName: table,
     BillingMode: "PAY_PER_REQUEST",

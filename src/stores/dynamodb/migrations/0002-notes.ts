@@ -24,7 +24,7 @@ export const noteIndex: GlobalSecondaryIndex = {
   Projection: { ProjectionType: "KEYS_ONLY" },
 };
 
-export function ledger0002(table: string): UpdateTableCommandInput {
+export function dynamoLedger0002(table: string): UpdateTableCommandInput {
   return {
     TableName: table,
     AttributeDefinitions: noteAttributes,

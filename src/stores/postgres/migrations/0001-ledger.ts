@@ -1,7 +1,7 @@
 // The ledger's first tables. Room is left on the pages of `tidegate_ledger_record`, so that the
 // commit of a claim rewrites its row on the same page and touches no index.
 
-export const ledger0001 = `
+export const postgresLedger0001 = `
 CREATE TABLE tidegate_ledger_scope (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   pipeline text COLLATE "C" NOT NULL,

@@ -1,7 +1,7 @@
 // The outbox's first table. The indexes hold only what is still to be done, so that they stay small
 // however much has been sent.
 
-export const outbox0001 = `
+export const postgresOutbox0001 = `
 CREATE TABLE tidegate_outbox (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   target text COLLATE "C" NOT NULL,

@@ -1,6 +1,6 @@
 // Notes, found by name in the order of bytes.
 
-export const ledger0002 = `
+export const postgresLedger0002 = `
 CREATE TABLE tidegate_ledger_note (
   scope integer NOT NULL,
   kind text COLLATE "C" NOT NULL,

@@ -33,7 +33,7 @@ import { type FolderLock, lockedError, lockFolder } from "./folder-lock.ts";
 import { guardObjects } from "./object-guard.ts";
 import { prepareObjectReads } from "./object-rows.ts";
 import { OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
-import { probeRoom } from "./space-probe.ts";
+import { probeSpace } from "./space-probe.ts";
 
 export interface SqliteBrokerStoreOptions {
   readonly folder: string;
@@ -92,7 +92,7 @@ class SqliteBrokerStore implements BrokerStore {
     const failedBefore = this.#failure !== null;
     this.#failure = null;
     return this.#guard(() => {
-      if (failedBefore) probeRoom(this.#folder);
+      if (failedBefore) probeSpace(this.#folder);
       this.#checkFolder();
       const verifier = openVerifier(this.#path);
       this.#verifier = verifier;

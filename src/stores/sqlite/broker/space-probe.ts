@@ -9,7 +9,7 @@ const PROBE_FILE = "broker.probe";
 const PROBE_BYTES = 256 * 1_024;
 
 /** Throws what the system said if the folder does not take that much; leaves nothing behind. */
-export function probeRoom(folder: string): void {
+export function probeSpace(folder: string): void {
   const path = join(folder, PROBE_FILE);
   try {
     const descriptor = openSync(path, "w");

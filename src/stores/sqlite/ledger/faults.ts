@@ -4,12 +4,12 @@ import { type ErrorCode, reasonOf, TidegateError } from "../../../core/errors.ts
 import { isCorrupt, isUnavailable } from "../../../ledger/sqlite-code.ts";
 
 /** The operating failure behind an error of the driver, or the error itself if it is none. */
-export function ledgerFault(error: unknown, path: string): unknown {
+export function sqliteLedgerFault(error: unknown, path: string): unknown {
   return faultOf(error, `the ledger ${path}`, "TG_LEDGER_UNAVAILABLE");
 }
 
 /** As `ledgerFault`, for an outbox. */
-export function outboxFault(error: unknown, path: string): unknown {
+export function sqliteOutboxFault(error: unknown, path: string): unknown {
   return faultOf(error, `the outbox ${path}`, "TG_OUTBOX_UNAVAILABLE");
 }
 
@@ -27,8 +27,8 @@ function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown 
 }
 
 /** As `ledgerFault`, for a sink's own statement: what is not the store's fault is the sink's. */
-export function sinkFault(error: unknown, path: string): unknown {
-  const fault = ledgerFault(error, path);
+export function sqliteSinkFault(error: unknown, path: string): unknown {
+  const fault = sqliteLedgerFault(error, path);
   if (fault !== error || error instanceof TidegateError) return fault;
   const message = `a sink's statement failed: ${reasonOf(error)}`;
   return new TidegateError("TG_SINK_REFUSED", message, { cause: error });

@@ -7,7 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
 import type { Turn } from "../../../ports/turn.ts";
-import { ledgerFault } from "./faults.ts";
+import { sqliteLedgerFault } from "./faults.ts";
 import type { KeyIndex } from "./key-index.ts";
 
 /** Jobs in one transaction: a bound on what a failure undoes and on how long a reader waits. */
@@ -76,7 +76,7 @@ export class GroupCommit {
       this.#index.settle();
     } catch (error) {
       this.#rollBack();
-      const fault = ledgerFault(error, this.#path);
+      const fault = sqliteLedgerFault(error, this.#path);
       for (const { reject } of group) reject(fault);
       return;
     }
@@ -100,7 +100,7 @@ export class GroupCommit {
       if (!this.#db.isTransaction) throw error;
       this.#db.exec("ROLLBACK TO job; RELEASE job");
       this.#index.undo(mark);
-      const fault = ledgerFault(error, this.#path);
+      const fault = sqliteLedgerFault(error, this.#path);
       return () => reject(fault);
     }
   }

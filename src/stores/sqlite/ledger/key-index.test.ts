@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../../../test/support/temporary-folder.ts";
 import { hashKey, KeyIndex } from "./key-index.ts";
-import { LEDGER_MIGRATIONS, migrate } from "./schema.ts";
+import { migrateSqlite, SQLITE_LEDGER_MIGRATIONS } from "./schema.ts";
 
 const folder = useTemporaryFolder("index");
 const LIMITS = { keysMin: 6, keysMax: 12, sliceMin: 2 };
@@ -18,7 +18,7 @@ class Process {
   constructor(path: string) {
     this.db = new DatabaseSync(path);
     this.db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
-    migrate(this.db, "ledger", LEDGER_MIGRATIONS);
+    migrateSqlite(this.db, "ledger", SQLITE_LEDGER_MIGRATIONS);
     this.index = new KeyIndex(this.db, LIMITS);
   }
 

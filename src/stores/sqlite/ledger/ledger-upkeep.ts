@@ -4,10 +4,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { scopeStatsOf } from "../../../ledger/scope-stats.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { ScopeStats } from "../../../ports/ledger.ts";
-import { ledgerFault } from "./faults.ts";
+import { sqliteLedgerFault } from "./faults.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
-export interface UpkeepParts {
+export interface SqliteUpkeepParts {
   readonly db: DatabaseSync;
   readonly clock: Clock;
   readonly path: string;
@@ -107,14 +107,14 @@ function createNotePurge(db: DatabaseSync, clock: Clock): (limit: number) => num
   };
 }
 
-export function createUpkeep({ db, clock, path, group }: UpkeepParts) {
+export function createSqliteUpkeep({ db, clock, path, group }: SqliteUpkeepParts) {
   const purge = createPurge(db, clock);
 
   function look<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
-      throw ledgerFault(error, path);
+      throw sqliteLedgerFault(error, path);
     }
   }
 

@@ -10,7 +10,7 @@ import { sinkParams } from "../../../core/sink-write.ts";
 import type { DurationMs, EpochMs } from "../../../core/units.ts";
 import { addMs } from "../../../core/units.ts";
 import { checkRetention, checkScope } from "../../../ledger/batches.ts";
-import { plainCommit } from "../../../ledger/fast-commit.ts";
+import { fastCommit } from "../../../ledger/fast-commit.ts";
 import type { RecordItem, RunBatch } from "../../../ledger/ledger-calls.ts";
 import { ledgerCalls } from "../../../ledger/ledger-calls.ts";
 import { noteCalls } from "../../../ledger/note-calls.ts";
@@ -27,14 +27,14 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { Ledger } from "../../../ports/ledger.ts";
 import type { Fence, LedgerScope } from "../../../ports/record.ts";
 import type { Turn } from "../../../ports/turn.ts";
-import { ledgerFault, sinkFault } from "./faults.ts";
+import { sqliteLedgerFault, sqliteSinkFault } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { TailLimits } from "./key-index.ts";
 import { KeyIndex } from "./key-index.ts";
-import { createUpkeep } from "./ledger-upkeep.ts";
-import { createNoteStore, NoteRows } from "./note-rows.ts";
+import { createSqliteUpkeep } from "./ledger-upkeep.ts";
+import { createSqliteNoteStore, NoteRows } from "./note-rows.ts";
 import { RecordRows } from "./record-rows.ts";
-import { LEDGER_MIGRATIONS, migrate, missingMigrations } from "./schema.ts";
+import { migrateSqlite, missingSqliteMigrations, SQLITE_LEDGER_MIGRATIONS } from "./schema.ts";
 import { StatementCache } from "./statement-cache.ts";
 
 export interface SqliteLedgerOptions {
@@ -69,12 +69,12 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly, timeout: busyMs });
   try {
     // A newer file is refused untouched (M3).
-    const missing = missingMigrations(db, "ledger", LEDGER_MIGRATIONS).length;
+    const missing = missingSqliteMigrations(db, "ledger", SQLITE_LEDGER_MIGRATIONS).length;
     if (mustExist && missing > 0) throw noLedger(path);
     if (readOnly) return db;
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
     db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cache_size = -${CACHE_KIB};`);
-    migrate(db, "ledger", LEDGER_MIGRATIONS);
+    migrateSqlite(db, "ledger", SQLITE_LEDGER_MIGRATIONS);
     return db;
   } catch (error) {
     db.close();
@@ -100,12 +100,12 @@ export function createSqliteLedger(
     const alone = items.some(({ writes }) => writes.length > 0);
     return group.submit(() => runItems(context, scope, items, clock.now()), { alone });
   };
-  const { look, ...upkeep } = createUpkeep({ db, clock, path, group });
+  const { look, ...upkeep } = createSqliteUpkeep({ db, clock, path, group });
 
   return {
     sinkDialect: "sqlite",
     ...ledgerCalls(run, { takesWrites: true }),
-    ...noteCalls(createNoteStore({ notes, rows, group, clock, retentionMs, look })),
+    ...noteCalls(createSqliteNoteStore({ notes, rows, group, clock, retentionMs, look })),
     ...upkeep,
     async show(scope, key) {
       return look(() => {
@@ -136,7 +136,7 @@ function openIndexed(options: SqliteLedgerOptions): { db: DatabaseSync; index: K
     return { db, index: new KeyIndex(db, options.tailLimits) };
   } catch (error) {
     db?.close();
-    throw ledgerFault(error, options.path);
+    throw sqliteLedgerFault(error, options.path);
   }
 }
 
@@ -168,7 +168,7 @@ function commitPlainly(
   item: RecordItem,
   now: EpochMs,
 ): RecordResult | null {
-  const commit = plainCommit(item, now);
+  const commit = fastCommit(item, now);
   if (commit === null) return null;
   const times = { now, expiresAt: addMs(now, context.retentionMs) };
   return context.rows.commitClaim(scopeId, commit, times) ? { kind: "committed" } : null;
@@ -198,7 +198,7 @@ function runWrites({ statements, path }: Context, { writes }: RecordItem, fence:
     try {
       statements.get(write.statement).run(...sinkParams(write, fence));
     } catch (error) {
-      throw sinkFault(error, path);
+      throw sqliteSinkFault(error, path);
     }
   }
 }

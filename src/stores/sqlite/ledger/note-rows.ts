@@ -72,7 +72,7 @@ function fromRow(row: Record<string, SQLOutputValue>): StoredNote {
   };
 }
 
-export interface NoteParts {
+export interface SqliteNoteParts {
   readonly notes: NoteRows;
   readonly rows: RecordRows;
   readonly group: GroupCommit;
@@ -82,7 +82,7 @@ export interface NoteParts {
 }
 
 /** The ledger's notes over their rows, with writes in the group's transaction. */
-export function createNoteStore(parts: NoteParts): NoteStore {
+export function createSqliteNoteStore(parts: SqliteNoteParts): NoteStore {
   const { notes, rows, group, clock, retentionMs, look } = parts;
   return {
     add: (scope, added) =>

@@ -57,7 +57,7 @@ export class OutboxRows {
   update(row: OutboxRow): void {
     this.#statements.update.run(
       ...[row.state, row.epoch, row.body, row.owner, row.leaseUntil, row.sentAt, row.messageId],
-      ...[row.reason, row.settled ? 1 : 0, row.expiresAt, row.seq],
+      ...[row.reason, row.done ? 1 : 0, row.expiresAt, row.seq],
     );
   }
 

@@ -11,10 +11,10 @@ import { stepRegister } from "../../../ledger/outbox-transitions.ts";
 import { RETENTION_MS_DEFAULT } from "../../../ledger/record-state.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Outbox, OutboxLease, OutboxRow, RegisterResult } from "../../../ports/outbox.ts";
-import { outboxFault } from "./faults.ts";
+import { sqliteOutboxFault } from "./faults.ts";
 import { OutboxRows } from "./outbox-rows.ts";
-import { migrate, OUTBOX_MIGRATIONS } from "./schema.ts";
-import { inTransaction } from "./transaction.ts";
+import { migrateSqlite, SQLITE_OUTBOX_MIGRATIONS } from "./schema.ts";
+import { inSqliteTransaction } from "./transaction.ts";
 
 export interface SqliteOutboxOptions {
   readonly path: string;
@@ -30,7 +30,7 @@ const TAKE_PAGE_ROWS = 256;
 function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutboxOptions) {
   const db = new DatabaseSync(path, { timeout: busyMs });
   try {
-    migrate(db, "outbox", OUTBOX_MIGRATIONS); // Refuses a newer file before it touches it.
+    migrateSqlite(db, "outbox", SQLITE_OUTBOX_MIGRATIONS); // Refuses a newer file before it touches it.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
     return db;
   } catch (error) {
@@ -54,7 +54,7 @@ export function createSqliteOutbox(
       return work();
     });
   const write = <T>(work: (now: EpochMs) => T): T =>
-    read(() => inTransaction(db, () => work(clock.now()))); // Q2
+    read(() => inSqliteTransaction(db, () => work(clock.now()))); // Q2
   const change: ChangeRows = async (target, keys, law) =>
     write(() => {
       const changed = keys.map((key) => law(rows.find(target, key), key));
@@ -119,6 +119,6 @@ function guard<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw outboxFault(error, path);
+    throw sqliteOutboxFault(error, path);
   }
 }

@@ -4,7 +4,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { present } from "../../../core/assert.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import { epochMs } from "../../../core/units.ts";
-import type { PlainCommit } from "../../../ledger/fast-commit.ts";
+import type { FastCommit } from "../../../ledger/fast-commit.ts";
 import type { RecordColumns } from "../../../ledger/record-columns.ts";
 import { fromColumns, toColumns } from "../../../ledger/record-columns.ts";
 import { asRecordKey } from "../../../ledger/record-state.ts";
@@ -18,7 +18,7 @@ import type {
 import type { KeyIndex } from "./key-index.ts";
 import { hashKey } from "./key-index.ts";
 
-export interface FoundRecord {
+export interface StoredRow {
   readonly id: number;
   readonly record: StoredRecord;
   readonly log: string;
@@ -79,7 +79,7 @@ export class RecordRows {
     return Number(present(row, "the number of a new scope").id);
   }
 
-  find(scopeId: number, key: RecordKey): FoundRecord | null {
+  find(scopeId: number, key: RecordKey): StoredRow | null {
     return this.#index.find(hashKey(scopeId, key), (id) => {
       const row = this.#select.get(id, scopeId, key);
       if (row === undefined) return null;
@@ -112,7 +112,7 @@ export class RecordRows {
   /** The law's common case in one statement: true if the claim of that fence was committed. */
   commitClaim(
     scopeId: number,
-    { key, fence, digest, detail, added }: PlainCommit,
+    { key, fence, digest, detail, added }: FastCommit,
     { now, expiresAt }: { readonly now: EpochMs; readonly expiresAt: EpochMs },
   ): boolean {
     const done = this.#index.find(hashKey(scopeId, key), (id) => {

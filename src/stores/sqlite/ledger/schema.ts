@@ -6,13 +6,13 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
-import { ledger0001 } from "./migrations/0001-ledger.ts";
-import { outbox0001 } from "./migrations/0001-outbox.ts";
-import { ledger0002 } from "./migrations/0002-notes.ts";
-import { inTransaction } from "./transaction.ts";
+import { sqliteLedger0001 } from "./migrations/0001-ledger.ts";
+import { sqliteOutbox0001 } from "./migrations/0001-outbox.ts";
+import { sqliteLedger0002 } from "./migrations/0002-notes.ts";
+import { inSqliteTransaction } from "./transaction.ts";
 
-export const LEDGER_MIGRATIONS: readonly string[] = [ledger0001, ledger0002];
-export const OUTBOX_MIGRATIONS: readonly string[] = [outbox0001];
+export const SQLITE_LEDGER_MIGRATIONS: readonly string[] = [sqliteLedger0001, sqliteLedger0002];
+export const SQLITE_OUTBOX_MIGRATIONS: readonly string[] = [sqliteOutbox0001];
 
 /** The version of a part in this file; 0 when it has none. */
 export function schemaVersion(db: DatabaseSync, part: string): number {
@@ -25,7 +25,7 @@ export function schemaVersion(db: DatabaseSync, part: string): number {
 }
 
 /** Refuses a newer file (M3) and tells which migrations are missing. */
-export function missingMigrations(
+export function missingSqliteMigrations(
   db: DatabaseSync,
   part: string,
   migrations: readonly string[],
@@ -39,15 +39,15 @@ export function missingMigrations(
 }
 
 /** Runs what is missing in one transaction; safe when several processes start at once. */
-export function migrate(db: DatabaseSync, part: string, migrations: readonly string[]): void {
-  if (missingMigrations(db, part, migrations).length === 0) return;
-  inTransaction(db, () => {
+export function migrateSqlite(db: DatabaseSync, part: string, migrations: readonly string[]): void {
+  if (missingSqliteMigrations(db, part, migrations).length === 0) return;
+  inSqliteTransaction(db, () => {
     db.exec(
       `CREATE TABLE IF NOT EXISTS tidegate_schema
         (part TEXT PRIMARY KEY, version INTEGER NOT NULL)`,
     );
     // Another process may have come first; only now, with the lock held, is the answer final.
-    for (const sql of missingMigrations(db, part, migrations)) db.exec(sql);
+    for (const sql of missingSqliteMigrations(db, part, migrations)) db.exec(sql);
     db.prepare("INSERT OR REPLACE INTO tidegate_schema VALUES (?, ?)").run(part, migrations.length);
   });
 }

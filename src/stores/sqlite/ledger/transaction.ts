@@ -3,7 +3,7 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /** Takes the file's write lock before anything is read, so that what was read stays true. */
-export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
+export function inSqliteTransaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {
     const value = work();

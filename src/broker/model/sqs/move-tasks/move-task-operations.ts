@@ -2,9 +2,9 @@
 
 import { SQS_MOVE_MESSAGES_PER_SECOND_MAX } from "../../../../core/limits.ts";
 import type { BrokerState } from "../../broker-state.ts";
-import { done, type Outcome, refuse } from "../../fault.ts";
+import { type Outcome, refuse, succeed } from "../../fault.ts";
 import type { MoveTaskView, OperationInput } from "../../operations.ts";
-import type { Step } from "../../step.ts";
+import type { ModelStep } from "../../step.ts";
 import { forgetTask, saveTask } from "./move-task.ts";
 import { isActive } from "./move-tasks.ts";
 
@@ -22,7 +22,7 @@ function invalid(message: string) {
 
 export function startMoveTask(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: OperationInput<"startMoveTask">,
 ): Outcome<{ handle: string }> {
   const { sourceArn, destinationArn, perSecondMax } = input;
@@ -67,17 +67,17 @@ export function startMoveTask(
     nextAt: step.now,
     failureReason: null,
   });
-  return done({ handle: handleOf(id, sourceArn) });
+  return succeed({ handle: handleOf(id, sourceArn) });
 }
 
 export function listMoveTasks(
   state: BrokerState,
-  _step: Step,
+  _step: ModelStep,
   input: OperationInput<"listMoveTasks">,
 ): Outcome<{ tasks: MoveTaskView[] }> {
   if (state.queueByArn(input.sourceArn) === undefined) return missingResource("SourceArn");
   const tasks = state.moveTasks.ofSource(input.sourceArn).slice(0, input.limit);
-  return done({
+  return succeed({
     tasks: tasks.map(({ id, order: _order, nextAt: _nextAt, ...task }) => ({
       handle: handleOf(id, task.sourceArn),
       ...task,
@@ -87,7 +87,7 @@ export function listMoveTasks(
 
 export function cancelMoveTask(
   state: BrokerState,
-  step: Step,
+  step: ModelStep,
   input: { handle: string },
 ): Outcome<{ moved: number }> {
   const named = parseHandle(input.handle);
@@ -99,7 +99,7 @@ export function cancelMoveTask(
     return invalid("Only active tasks can be cancelled.");
   }
   saveTask(state, step, { ...task, status: "CANCELLING" });
-  return done({ moved: task.moved });
+  return succeed({ moved: task.moved });
 }
 
 function handleOf(taskId: string, sourceArn: string): string {

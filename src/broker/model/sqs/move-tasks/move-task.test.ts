@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { arn, entry, inGroup, ModelBench } from "../../../../../test/support/broker/model-bench.ts";
 import { createSeededRandom } from "../../../../../test/support/seeded-random.ts";
-import type { Delivery, MoveTaskView } from "../../operations.ts";
+import type { MoveTaskView, ReceivedCopy } from "../../operations.ts";
 import { nextMoveAt, runMoveTasks } from "./move-task.ts";
 
 function redriveTo(target: string, maxReceiveCount = 1) {
@@ -52,7 +52,7 @@ function task(bench: ModelBench, source: string): MoveTaskView {
 
 test("messages go back to the queue they came from, as new ones", () => {
   const bench = benchWithDeadLetters(2);
-  const [old] = bench.receive("dead", { max: 1, visibilityMs: 0 as never }) as [Delivery];
+  const [old] = bench.receive("dead", { max: 1, visibilityMs: 0 as never }) as [ReceivedCopy];
   bench.pass(1_000);
   start(bench, "dead");
   expect(task(bench, "dead")).toMatchObject({ status: "RUNNING", moved: 0, toMove: 2 });

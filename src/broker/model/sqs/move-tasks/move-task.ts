@@ -18,9 +18,9 @@ import { present } from "../../../../core/assert.ts";
 import type { MessageContent } from "../../../../core/broker-change.ts";
 import { type EpochMs, epochMs } from "../../../../core/units.ts";
 import type { BrokerState } from "../../broker-state.ts";
-import type { Step } from "../../step.ts";
+import type { ModelStep } from "../../step.ts";
 import { formatDetail, parseDetail } from "../message-detail.ts";
-import type { Queue } from "../queue.ts";
+import type { QueueState } from "../queue.ts";
 import type { MoveTask } from "./move-tasks.ts";
 
 /** How many messages one step moves at the most. */
@@ -28,14 +28,14 @@ const MOVED_PER_STEP_MAX = 100;
 /** A fast task moves several at once: about so many steps a second, not one a message. */
 const PACES_PER_SECOND = 20;
 
-export function saveTask(state: BrokerState, step: Step, task: MoveTask): void {
+export function saveTask(state: BrokerState, step: ModelStep, task: MoveTask): void {
   state.moveTasks.put(task);
   const document = { collection: "move-task", key: task.id, value: JSON.stringify(task) };
   step.emit({ kind: "put-document", document });
 }
 
 /** Forgets a task: nobody can ask for it any more. */
-export function forgetTask(state: BrokerState, step: Step, task: MoveTask): void {
+export function forgetTask(state: BrokerState, step: ModelStep, task: MoveTask): void {
   state.moveTasks.delete(task);
   step.emit({ kind: "delete-document", collection: "move-task", key: task.id });
 }
@@ -69,11 +69,11 @@ function nextPaceAt(task: MoveTask, moved: number, now: EpochMs): EpochMs {
 }
 
 /** Lets every active task do its next piece of work. */
-export function runMoveTasks(state: BrokerState, step: Step): void {
+export function runMoveTasks(state: BrokerState, step: ModelStep): void {
   for (const task of state.moveTasks.active()) runTask(state, step, task);
 }
 
-function runTask(state: BrokerState, step: Step, task: MoveTask): void {
+function runTask(state: BrokerState, step: ModelStep, task: MoveTask): void {
   if (task.status === "CANCELLING") {
     saveTask(state, step, { ...task, status: "CANCELLED" });
     return;
@@ -91,8 +91,8 @@ const COMPLETED: End = { status: "COMPLETED", failureReason: null };
 
 function moveSome(
   state: BrokerState,
-  step: Step,
-  source: Queue,
+  step: ModelStep,
+  source: QueueState,
   task: MoveTask,
   room: number,
 ): { moved: number; end: End | null } {
@@ -119,7 +119,7 @@ function moveSome(
 }
 
 /** Whether what the task moves may come to where it was (T6). */
-function isOwnTarget(source: Queue, { sourceArn, destinationArn }: MoveTask): boolean {
+function isOwnTarget(source: QueueState, { sourceArn, destinationArn }: MoveTask): boolean {
   if (destinationArn !== null) return destinationArn === sourceArn;
   return source.settings.redrive?.targetArn === sourceArn; // It collects its own dead letters.
 }
@@ -128,7 +128,7 @@ function destinationOf(
   state: BrokerState,
   task: MoveTask,
   content: MessageContent,
-): Queue | string {
+): QueueState | string {
   const arn = task.destinationArn ?? parseDetail(content.detail).sourceArn;
   if (arn === null) return "CouldNotDetermineMessageSource";
   return state.queueByArn(arn) ?? "AWS.SimpleQueueService.NonExistentQueue";
@@ -136,10 +136,10 @@ function destinationOf(
 
 function moveBack(
   state: BrokerState,
-  step: Step,
-  source: Queue,
+  step: ModelStep,
+  source: QueueState,
   slot: number,
-  target: Queue,
+  target: QueueState,
   content: MessageContent,
 ): void {
   const old = state.headOf(source, slot);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { entry, ModelBench } from "../../../../../test/support/broker/model-bench.ts";
 import { durationMs } from "../../../../core/units.ts";
-import type { Delivery } from "../../operations.ts";
+import type { ReceivedCopy } from "../../operations.ts";
 
 const Q = "q";
 
@@ -11,8 +11,8 @@ function send(bench: ModelBench, groupId: string | null, count: number): void {
 }
 
 /** Receives `count` messages, ten at a time. */
-function receive(bench: ModelBench, count: number, visibilityMs = 300_000): Delivery[] {
-  const got: Delivery[] = [];
+function receive(bench: ModelBench, count: number, visibilityMs = 300_000): ReceivedCopy[] {
+  const got: ReceivedCopy[] = [];
   while (got.length < count) {
     const max = Math.min(10, count - got.length);
     got.push(...bench.receive(Q, { max, visibilityMs: durationMs(visibilityMs) }));
@@ -75,7 +75,7 @@ test("a tenant that used more than a tenth of the processing time is noisy", () 
   send(bench, "slow", 3);
   const [first] = receive(bench, 1);
   bench.pass(20_000);
-  bench.delete(Q, first as Delivery);
+  bench.delete(Q, first as ReceivedCopy);
   send(bench, "calm", 1);
   expect(tenantOf(bench)).toBe("calm");
 });
@@ -159,7 +159,7 @@ test("all messages go out exactly once, whatever the tenants do", () => {
   fc.assert(
     fc.property(fc.array(anyMove, { maxLength: 40 }), (moves) => {
       const bench = createBench();
-      const held: Delivery[] = [];
+      const held: ReceivedCopy[] = [];
       const seen = new Set<string>();
       let sent = 0;
       const take = (max: number) => {

@@ -14,10 +14,10 @@ import {
   SQS_NOISY_QUIET_MS,
   SQS_NOISY_SHARE_PERCENT,
 } from "../../../../core/limits.ts";
-import { type Placed, PlacedHeap } from "../../placed-heap.ts";
+import { type HeapEntry, IndexedHeap } from "../../placed-heap.ts";
 import { type MessageSlab, SlotState } from "./message-slab.ts";
 import { RecentWork } from "./recent-work.ts";
-import type { Cursor, Schedule } from "./schedule.ts";
+import type { Cursor, DeliveryOrder } from "./schedule.ts";
 import { SlotList } from "./slot-list.ts";
 
 /** More than one in so many is a noisy share (Q2). */
@@ -25,11 +25,11 @@ const NOISY_SHARE = 100 / SQS_NOISY_SHARE_PERCENT;
 const SINGLES = 0;
 
 /** Stands for a noisy tenant in the heap of silences, as the tenant itself is in another heap. */
-interface Silence extends Placed {
+interface Silence extends HeapEntry {
   readonly tenant: Tenant;
 }
 
-interface Tenant extends Placed {
+interface Tenant extends HeapEntry {
   readonly name: string | null;
   readonly index: number;
   readonly ready: SlotList;
@@ -41,15 +41,15 @@ interface Tenant extends Placed {
   lastSentAt: number;
 }
 
-export class FairSchedule implements Schedule {
+export class FairSchedule implements DeliveryOrder {
   readonly #slab: MessageSlab;
   readonly #byName = new Map<string, Tenant>();
   readonly #byIndex: (Tenant | null)[] = [];
   readonly #freeIndexes: number[] = [];
-  readonly #quiet: PlacedHeap<Tenant>;
-  readonly #noisy: PlacedHeap<Tenant>;
+  readonly #quiet: IndexedHeap<Tenant>;
+  readonly #noisy: IndexedHeap<Tenant>;
   /** All noisy tenants, whether something of them is ready or not, longest silence first (Q3). */
-  readonly #silences: PlacedHeap<Silence>;
+  readonly #silences: IndexedHeap<Silence>;
   readonly #work = new RecentWork();
   #inFlight = 0;
   #ticket = 0;
@@ -57,11 +57,11 @@ export class FairSchedule implements Schedule {
   constructor(slab: MessageSlab) {
     this.#slab = slab;
     const headTicket = (tenant: Tenant) => slab.ticket.get(tenant.ready.head);
-    this.#quiet = new PlacedHeap((a, b) => headTicket(a) < headTicket(b));
-    this.#noisy = new PlacedHeap((a, b) =>
+    this.#quiet = new IndexedHeap((a, b) => headTicket(a) < headTicket(b));
+    this.#noisy = new IndexedHeap((a, b) =>
       a.inFlight === b.inFlight ? headTicket(a) < headTicket(b) : a.inFlight < b.inFlight,
     );
-    this.#silences = new PlacedHeap((a, b) => a.tenant.lastSentAt < b.tenant.lastSentAt);
+    this.#silences = new IndexedHeap((a, b) => a.tenant.lastSentAt < b.tenant.lastSentAt);
     this.#createTenant(null, SINGLES);
   }
 
@@ -146,7 +146,7 @@ export class FairSchedule implements Schedule {
     return tenant;
   }
 
-  #heapOf(tenant: Tenant): PlacedHeap<Tenant> {
+  #heapOf(tenant: Tenant): IndexedHeap<Tenant> {
     return tenant.noise === null ? this.#quiet : this.#noisy;
   }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { inGroup, ModelBench } from "../../../../../test/support/broker/model-bench.ts";
 import { durationMs } from "../../../../core/units.ts";
-import type { Delivery } from "../../operations.ts";
+import type { ReceivedCopy } from "../../operations.ts";
 import { FifoSchedule } from "./fifo-schedule.ts";
 import { MessageSlab, SlotState } from "./message-slab.ts";
 
@@ -33,7 +33,7 @@ test("while a message of a group is away nothing else of it goes out, not even n
 
 test("a group is free again once all that was away is deleted; a part is not enough", () => {
   const bench = benchWith("a-1", "a-2", "a-3");
-  const [one, two] = bench.receive(Q, { max: 2 }) as [Delivery, Delivery];
+  const [one, two] = bench.receive(Q, { max: 2 }) as [ReceivedCopy, ReceivedCopy];
   bench.delete(Q, two);
   expect(bench.bodies(Q)).toEqual([]);
   bench.delete(Q, one);
@@ -54,14 +54,14 @@ test.each([
 ])("when message $extended is extended, only those before it return: $back", (row) => {
   const bench = benchWith("a-1", "a-2", "a-3", "a-4");
   const deliveries = bench.receive(Q, { max: 3 });
-  bench.change(Q, deliveries[row.extended] as Delivery, 100_000);
+  bench.change(Q, deliveries[row.extended] as ReceivedCopy, 100_000);
   bench.pass(30_000);
   expect(bench.bodies(Q)).toEqual(row.back);
 });
 
 test("ending the visibility of the first of two frees that one only; others go before", () => {
   const bench = benchWith("a-1", "a-2", "b-1");
-  const [one] = bench.receive(Q, { max: 2 }) as [Delivery];
+  const [one] = bench.receive(Q, { max: 2 }) as [ReceivedCopy];
   bench.change(Q, one, 0);
   expect(bench.bodies(Q)).toEqual(["b-1", "a-1"]);
 });
@@ -138,7 +138,7 @@ test("whatever happens, only what nothing blocks goes out, and in the order of i
     fc.property(fc.array(anyMove, { maxLength: 60 }), (moves) => {
       const bench = benchWith();
       const waiting: { group: string; body: string; hiddenUntil: number }[] = [];
-      const held = new Map<string, Delivery>();
+      const held = new Map<string, ReceivedCopy>();
       let sent = 0;
       for (const move of moves) {
         const bodies = [...held.keys()];
@@ -170,7 +170,7 @@ test("whatever happens, only what nothing blocks goes out, and in the order of i
           const index = waiting.findIndex((message) => message.body === body);
           const message = waiting[index];
           if (message === undefined || message.hiddenUntil <= bench.now) continue;
-          const delivery = held.get(body) as Delivery;
+          const delivery = held.get(body) as ReceivedCopy;
           if (removes) {
             expect(bench.delete(Q, delivery)).toEqual([null]);
             waiting.splice(index, 1);

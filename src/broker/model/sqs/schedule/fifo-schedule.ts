@@ -8,7 +8,7 @@
 
 import { present } from "../../../../core/assert.ts";
 import { type MessageSlab, SlotState } from "./message-slab.ts";
-import type { Cursor, Schedule } from "./schedule.ts";
+import type { Cursor, DeliveryOrder } from "./schedule.ts";
 import { SlotList } from "./slot-list.ts";
 
 interface Group {
@@ -20,7 +20,7 @@ interface Group {
   after: Group | null;
 }
 
-export class FifoSchedule implements Schedule {
+export class FifoSchedule implements DeliveryOrder {
   readonly #slab: MessageSlab;
   readonly #byName = new Map<string, Group>();
   readonly #byIndex: (Group | null)[] = [];

@@ -15,7 +15,7 @@ export interface Cursor {
   pass(): boolean;
 }
 
-export interface Schedule {
+export interface DeliveryOrder {
   /** A message comes in, ready or delayed. */
   add(slot: number, group: string | null, now: number): void;
   /** A hidden message (in flight or delayed) has become ready. */

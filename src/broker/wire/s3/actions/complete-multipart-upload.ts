@@ -8,7 +8,7 @@ import { ask, type S3Action, type S3Call } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
 import { uploadIn } from "../upload-reference.ts";
 import { childrenOf, childText, parseXml } from "../xml-input.ts";
-import { text, xmlReply } from "../xml-output.ts";
+import { textElement, xmlReply } from "../xml-output.ts";
 
 export const completeMultipartUpload: S3Action = {
   name: "CompleteMultipartUpload",
@@ -37,14 +37,14 @@ export const completeMultipartUpload: S3Action = {
     const { bucket, key, request } = call;
     const host = request.headers.host || call.site.hostFallback;
     const content =
-      text("Location", `http://${host}/${bucket}/${encodeURIComponent(key)}`) +
-      text("Bucket", bucket) +
-      text("Key", key) +
-      text("ETag", `"${etag}"`) +
+      textElement("Location", `http://${host}/${bucket}/${encodeURIComponent(key)}`) +
+      textElement("Bucket", bucket) +
+      textElement("Key", key) +
+      textElement("ETag", `"${etag}"`) +
       (checksum === null
         ? ""
-        : text(`Checksum${checksum.algorithm}`, checksum.value) +
-          text("ChecksumType", checksum.type));
+        : textElement(`Checksum${checksum.algorithm}`, checksum.value) +
+          textElement("ChecksumType", checksum.type));
     const headers = ["x-amz-server-side-encryption", "AES256"];
     if (version !== null) headers.push("x-amz-version-id", version);
     return xmlReply("CompleteMultipartUploadResult", content, headers);

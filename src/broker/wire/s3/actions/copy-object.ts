@@ -9,7 +9,7 @@ import { readProperties, type SentProperties } from "../object-headers.ts";
 import { readWriteConditions } from "../read-conditions.ts";
 import { ask, type S3Action, type S3Call } from "../s3-call.ts";
 import { denied, invalidArgument, refusal } from "../s3-errors.ts";
-import { instant, text, xmlReply } from "../xml-output.ts";
+import { instant, textElement, xmlReply } from "../xml-output.ts";
 
 export const copyObject: S3Action = {
   name: "CopyObject",
@@ -58,9 +58,9 @@ export const copyObject: S3Action = {
     const { checksum } = copy;
     const content =
       instant("LastModified", modifiedAt) +
-      text("ETag", `"${copy.md5}"`) +
-      text("ChecksumType", checksum.type) +
-      text(`Checksum${checksum.algorithm}`, checksum.value);
+      textElement("ETag", `"${copy.md5}"`) +
+      textElement("ChecksumType", checksum.type) +
+      textElement(`Checksum${checksum.algorithm}`, checksum.value);
     return xmlReply("CopyObjectResult", content, headers);
   },
 };

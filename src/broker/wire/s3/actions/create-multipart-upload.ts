@@ -12,7 +12,7 @@ import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
 import { readProperties } from "../object-headers.ts";
 import { ask, type S3Action, type S3Call } from "../s3-call.ts";
 import { denied, invalidArgument, refusal } from "../s3-errors.ts";
-import { text, xmlReply } from "../xml-output.ts";
+import { textElement, xmlReply } from "../xml-output.ts";
 
 export const createMultipartUpload: S3Action = {
   name: "CreateMultipartUpload",
@@ -35,7 +35,10 @@ export const createMultipartUpload: S3Action = {
       told.push("x-amz-checksum-algorithm", choice.checksumAlgorithm);
       told.push("x-amz-checksum-type", choice.checksumType);
     }
-    const content = text("Bucket", bucket) + text("Key", key) + text("UploadId", made.value.id);
+    const content =
+      textElement("Bucket", bucket) +
+      textElement("Key", key) +
+      textElement("UploadId", made.value.id);
     return xmlReply("InitiateMultipartUploadResult", content, told);
   },
 };

@@ -8,7 +8,7 @@ import { malformedXml, readDocument } from "../request-body.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
 import { childrenOf, childText, parseXml } from "../xml-input.ts";
-import { element, optionalText, text, xmlReply } from "../xml-output.ts";
+import { element, optionalText, textElement, xmlReply } from "../xml-output.ts";
 
 export const deleteObjects: S3Action = {
   name: "DeleteObjects",
@@ -51,17 +51,17 @@ function writeResult({ key, version, marker, fault }: DeletedObject): string {
   if (fault !== null) {
     return element(
       "Error",
-      text("Key", key),
+      textElement("Key", key),
       optionalText("VersionId", version),
-      text("Code", fault.code),
-      text("Message", fault.message),
+      textElement("Code", fault.code),
+      textElement("Message", fault.message),
     );
   }
   return element(
     "Deleted",
-    text("Key", key),
+    textElement("Key", key),
     optionalText("VersionId", version),
-    marker === null ? "" : text("DeleteMarker", true),
+    marker === null ? "" : textElement("DeleteMarker", true),
     optionalText("DeleteMarkerVersionId", marker?.version),
   );
 }

@@ -2,7 +2,7 @@
 
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
-import { escapeXml, xmlReply } from "../xml-output.ts";
+import { escapeS3Xml, xmlReply } from "../xml-output.ts";
 
 export const getBucketLocation: S3Action = {
   name: "GetBucketLocation",
@@ -13,6 +13,6 @@ export const getBucketLocation: S3Action = {
     const found = await ask(call, "findBucket", { bucket: call.bucket });
     if (!found.ok) return denied(call, found.fault);
     const { region } = found.value.bucket;
-    return xmlReply("LocationConstraint", region === "us-east-1" ? "" : escapeXml(region));
+    return xmlReply("LocationConstraint", region === "us-east-1" ? "" : escapeS3Xml(region));
   },
 };

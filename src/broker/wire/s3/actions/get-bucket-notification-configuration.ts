@@ -4,7 +4,7 @@ import type { NotificationTarget } from "../../../model/s3/notification-config.t
 import { NOTIFICATION_ELEMENTS } from "../notification-document.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
-import { element, text, xmlReply } from "../xml-output.ts";
+import { element, textElement, xmlReply } from "../xml-output.ts";
 
 export const getBucketNotificationConfiguration: S3Action = {
   name: "GetBucketNotificationConfiguration",
@@ -23,13 +23,13 @@ export const getBucketNotificationConfiguration: S3Action = {
 function writeTarget(target: NotificationTarget): string {
   const { configuration, arn } = NOTIFICATION_ELEMENTS[target.kind];
   const rules = target.rules.map(({ name, value }) =>
-    element("FilterRule", text("Name", name), text("Value", value)),
+    element("FilterRule", textElement("Name", name), textElement("Value", value)),
   );
   return element(
     configuration,
-    text("Id", target.id),
-    text(arn, target.arn),
-    ...target.events.map((event) => text("Event", event)),
+    textElement("Id", target.id),
+    textElement(arn, target.arn),
+    ...target.events.map((event) => textElement("Event", event)),
     rules.length === 0 ? "" : element("Filter", element("S3Key", ...rules)),
   );
 }

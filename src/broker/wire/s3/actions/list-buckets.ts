@@ -4,7 +4,7 @@ import { decodeToken, encodeToken, readLimit } from "../list-parameters.ts";
 import { ownerElement } from "../owner.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied, invalidArgument } from "../s3-errors.ts";
-import { element, instant, optionalText, text, xmlReply } from "../xml-output.ts";
+import { element, instant, optionalText, textElement, xmlReply } from "../xml-output.ts";
 
 const BUCKETS_MAX = 10_000;
 
@@ -28,16 +28,16 @@ export const listBuckets: S3Action = {
     const written = buckets.map((bucket) =>
       element(
         "Bucket",
-        text("Name", bucket.name),
+        textElement("Name", bucket.name),
         instant("CreationDate", bucket.createdAt),
-        text("BucketRegion", bucket.region),
+        textElement("BucketRegion", bucket.region),
       ),
     );
     const content =
       ownerElement(call) +
       element("Buckets", ...written) +
       optionalText("ContinuationToken", next === null ? null : encodeToken(next)) +
-      (prefix === "" ? "" : text("Prefix", prefix));
+      (prefix === "" ? "" : textElement("Prefix", prefix));
     return xmlReply("ListAllMyBucketsResult", content);
   },
 };

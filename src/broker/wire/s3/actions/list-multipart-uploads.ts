@@ -5,7 +5,7 @@ import { readListParameters, writePrefixes } from "../object-list.ts";
 import { ownerElement } from "../owner.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
-import { element, instant, text, xmlReply } from "../xml-output.ts";
+import { element, instant, textElement, xmlReply } from "../xml-output.ts";
 
 export const listMultipartUploads: S3Action = {
   name: "ListMultipartUploads",
@@ -24,16 +24,16 @@ export const listMultipartUploads: S3Action = {
     const who = ownerElement(call, "Initiator") + ownerElement(call);
     const encoding = call.query.get("encoding-type");
     const content =
-      text("Bucket", call.bucket) +
-      text("KeyMarker", encode(after)) +
-      text("UploadIdMarker", afterUpload) +
-      text("NextKeyMarker", next === null ? "" : encode(next)) +
-      text("NextUploadIdMarker", nextUpload ?? "") +
-      (input.delimiter === "" ? "" : text("Delimiter", encode(input.delimiter))) +
-      text("Prefix", encode(input.prefix)) +
-      (encoding === null ? "" : text("EncodingType", encoding)) +
-      text("MaxUploads", input.limit) +
-      text("IsTruncated", next !== null) +
+      textElement("Bucket", call.bucket) +
+      textElement("KeyMarker", encode(after)) +
+      textElement("UploadIdMarker", afterUpload) +
+      textElement("NextKeyMarker", next === null ? "" : encode(next)) +
+      textElement("NextUploadIdMarker", nextUpload ?? "") +
+      (input.delimiter === "" ? "" : textElement("Delimiter", encode(input.delimiter))) +
+      textElement("Prefix", encode(input.prefix)) +
+      (encoding === null ? "" : textElement("EncodingType", encoding)) +
+      textElement("MaxUploads", input.limit) +
+      textElement("IsTruncated", next !== null) +
       entries.map((upload) => writeUpload(upload, encode, who)).join("") +
       writePrefixes(prefixes, encode);
     return xmlReply("ListMultipartUploadsResult", content);
@@ -43,10 +43,10 @@ export const listMultipartUploads: S3Action = {
 function writeUpload(upload: StoredUpload, encode: (name: string) => string, who: string): string {
   return element(
     "Upload",
-    text("Key", encode(upload.key)),
-    text("UploadId", upload.id),
+    textElement("Key", encode(upload.key)),
+    textElement("UploadId", upload.id),
     who,
-    text("StorageClass", upload.storageClass),
+    textElement("StorageClass", upload.storageClass),
     instant("Initiated", upload.startedAt),
   );
 }

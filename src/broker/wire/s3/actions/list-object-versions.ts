@@ -5,7 +5,7 @@ import { readListParameters, writeEntry, writeListHead, writePrefixes } from "..
 import { ownerElement } from "../owner.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied, invalidArgument } from "../s3-errors.ts";
-import { element, instant, optionalText, text, xmlReply } from "../xml-output.ts";
+import { element, instant, optionalText, textElement, xmlReply } from "../xml-output.ts";
 
 export const listObjectVersions: S3Action = {
   name: "ListObjectVersions",
@@ -29,12 +29,12 @@ export const listObjectVersions: S3Action = {
     const truncated = next !== null && input.limit > 0;
     const content =
       writeListHead(call, parameters) +
-      text("KeyMarker", encode(after)) +
-      text("VersionIdMarker", afterVersion ?? "") +
-      (truncated ? text("NextKeyMarker", encode(next)) : "") +
+      textElement("KeyMarker", encode(after)) +
+      textElement("VersionIdMarker", afterVersion ?? "") +
+      (truncated ? textElement("NextKeyMarker", encode(next)) : "") +
       optionalText("NextVersionIdMarker", truncated ? nextVersion : null) +
-      text("MaxKeys", input.limit) +
-      text("IsTruncated", truncated) +
+      textElement("MaxKeys", input.limit) +
+      textElement("IsTruncated", truncated) +
       entries.map((entry) => writeVersion(entry, encode, owner)).join("") +
       writePrefixes(prefixes, encode);
     return xmlReply("ListVersionsResult", content);
@@ -46,11 +46,11 @@ function writeVersion(
   encode: (name: string) => string,
   owner: string,
 ): string {
-  const version = text("VersionId", entry.version) + text("IsLatest", entry.latest);
+  const version = textElement("VersionId", entry.version) + textElement("IsLatest", entry.latest);
   if (!entry.marker) return element("Version", writeEntry(entry, encode), version, owner);
   return element(
     "DeleteMarker",
-    text("Key", encode(entry.key)),
+    textElement("Key", encode(entry.key)),
     instant("LastModified", entry.modifiedAt),
     version,
     owner,

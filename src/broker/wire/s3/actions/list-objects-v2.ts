@@ -5,7 +5,7 @@ import { readListParameters, writeEntry, writeListHead, writePrefixes } from "..
 import { ownerElement } from "../owner.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied, invalidArgument } from "../s3-errors.ts";
-import { element, optionalText, text, xmlReply } from "../xml-output.ts";
+import { element, optionalText, textElement, xmlReply } from "../xml-output.ts";
 
 export const listObjectsV2: S3Action = {
   name: "ListObjectsV2",
@@ -34,10 +34,10 @@ export const listObjectsV2: S3Action = {
       writeListHead(call, parameters) +
       optionalText("StartAfter", startAfter === null ? null : encode(startAfter)) +
       optionalText("ContinuationToken", token) +
-      (truncated ? text("NextContinuationToken", encodeToken(next)) : "") +
-      text("KeyCount", entries.length + prefixes.length) +
-      text("MaxKeys", input.limit) +
-      text("IsTruncated", truncated) +
+      (truncated ? textElement("NextContinuationToken", encodeToken(next)) : "") +
+      textElement("KeyCount", entries.length + prefixes.length) +
+      textElement("MaxKeys", input.limit) +
+      textElement("IsTruncated", truncated) +
       contents.join("") +
       writePrefixes(prefixes, encode);
     return xmlReply("ListBucketResult", content);

@@ -4,7 +4,7 @@ import { readListParameters, writeEntry, writeListHead, writePrefixes } from "..
 import { ownerElement } from "../owner.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
-import { element, text, xmlReply } from "../xml-output.ts";
+import { element, textElement, xmlReply } from "../xml-output.ts";
 
 export const listObjects: S3Action = {
   name: "ListObjects",
@@ -22,13 +22,13 @@ export const listObjects: S3Action = {
     const contents = entries.map((entry) => element("Contents", writeEntry(entry, encode), owner));
     const truncated = next !== null && input.limit > 0;
     // Without a delimiter the last key is the next marker, and S3 does not say it.
-    const told = truncated && input.delimiter !== "" ? text("NextMarker", encode(next)) : "";
+    const told = truncated && input.delimiter !== "" ? textElement("NextMarker", encode(next)) : "";
     const content =
       writeListHead(call, parameters) +
-      text("Marker", encode(after)) +
+      textElement("Marker", encode(after)) +
       told +
-      text("MaxKeys", input.limit) +
-      text("IsTruncated", truncated) +
+      textElement("MaxKeys", input.limit) +
+      textElement("IsTruncated", truncated) +
       contents.join("") +
       writePrefixes(prefixes, encode);
     return xmlReply("ListBucketResult", content);

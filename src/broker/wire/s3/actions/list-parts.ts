@@ -7,7 +7,7 @@ import { ownerElement } from "../owner.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied, invalidArgument } from "../s3-errors.ts";
 import { uploadIn } from "../upload-reference.ts";
-import { element, instant, text, xmlReply } from "../xml-output.ts";
+import { element, instant, textElement, xmlReply } from "../xml-output.ts";
 
 export const listParts: S3Action = {
   name: "ListParts",
@@ -31,26 +31,27 @@ export const listParts: S3Action = {
     const written = parts.map((part) =>
       element(
         "Part",
-        text("PartNumber", part.number),
+        textElement("PartNumber", part.number),
         instant("LastModified", part.modifiedAt),
-        text("ETag", `"${part.etag}"`),
-        text("Size", part.sizeBytes),
-        checksumChosen ? text(`Checksum${algorithm}`, part.checksum) : "",
+        textElement("ETag", `"${part.etag}"`),
+        textElement("Size", part.sizeBytes),
+        checksumChosen ? textElement(`Checksum${algorithm}`, part.checksum) : "",
       ),
     );
     const content =
-      text("Bucket", call.bucket) +
-      text("Key", call.key) +
-      text("UploadId", where.upload) +
+      textElement("Bucket", call.bucket) +
+      textElement("Key", call.key) +
+      textElement("UploadId", where.upload) +
       ownerElement(call, "Initiator") +
       ownerElement(call) +
-      text("StorageClass", upload.storageClass) +
-      text("PartNumberMarker", marker) +
-      text("NextPartNumberMarker", parts.at(-1)?.number ?? 0) +
-      text("MaxParts", limit) +
-      text("IsTruncated", next !== null) +
+      textElement("StorageClass", upload.storageClass) +
+      textElement("PartNumberMarker", marker) +
+      textElement("NextPartNumberMarker", parts.at(-1)?.number ?? 0) +
+      textElement("MaxParts", limit) +
+      textElement("IsTruncated", next !== null) +
       (checksumChosen
-        ? text("ChecksumAlgorithm", algorithm) + text("ChecksumType", detail.checksumType)
+        ? textElement("ChecksumAlgorithm", algorithm) +
+          textElement("ChecksumType", detail.checksumType)
         : "") +
       written.join("");
     return xmlReply("ListPartsResult", content);

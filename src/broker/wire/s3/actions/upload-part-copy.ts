@@ -9,7 +9,7 @@ import { readRange } from "../read-conditions.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied, invalidArgument } from "../s3-errors.ts";
 import { readPartNumber, uploadIn } from "../upload-reference.ts";
-import { instant, text, xmlReply } from "../xml-output.ts";
+import { instant, textElement, xmlReply } from "../xml-output.ts";
 
 export const uploadPartCopy: S3Action = {
   name: "UploadPartCopy",
@@ -44,8 +44,8 @@ export const uploadPartCopy: S3Action = {
     if (version !== null) headers.push("x-amz-copy-source-version-id", version);
     const content =
       instant("LastModified", call.s3.now()) +
-      text("ETag", `"${copy.md5}"`) +
-      text(`Checksum${checksumAlgorithm}`, copy.checksum.value);
+      textElement("ETag", `"${copy.md5}"`) +
+      textElement(`Checksum${checksumAlgorithm}`, copy.checksum.value);
     return xmlReply("CopyPartResult", content, headers);
   },
 };

@@ -1,16 +1,16 @@
 // AddPermission (of SNS): lets other accounts use a topic, by a statement in its policy.
 
 import { action } from "../../protocol/call.ts";
-import { members, structure, text } from "../../protocol/shape.ts";
+import { members, structureShape, textShape } from "../../protocol/shape.ts";
 import { absent, topicOf } from "../sns-request.ts";
 
 export const addTopicPermission = action({
   name: "AddPermission",
-  input: structure({
-    TopicArn: text,
-    Label: text,
-    AWSAccountId: members(text),
-    ActionName: members(text),
+  input: structureShape({
+    TopicArn: textShape,
+    Label: textShape,
+    AWSAccountId: members(textShape),
+    ActionName: members(textShape),
   }),
   output: null,
   run(call, input) {
@@ -21,6 +21,6 @@ export const addTopicPermission = action({
     if (!accounts?.length) return absent("aWSAccountId");
     if (!actions?.length) return absent("actionName");
     const add = { topic, label, accounts: [...accounts], actions: [...actions] };
-    return call.site.broker.submit("addTopicPermission", add);
+    return call.server.broker.submit("addTopicPermission", add);
   },
 });

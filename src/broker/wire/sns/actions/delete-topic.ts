@@ -1,16 +1,16 @@
 // DeleteTopic: the topic and all of its subscriptions.
 
 import { action } from "../../protocol/call.ts";
-import { structure, text } from "../../protocol/shape.ts";
+import { structureShape, textShape } from "../../protocol/shape.ts";
 import { topicOf } from "../sns-request.ts";
 
 export const deleteTopic = action({
   name: "DeleteTopic",
-  input: structure({ TopicArn: text }),
+  input: structureShape({ TopicArn: textShape }),
   output: null,
   run(call, input) {
     const topic = topicOf(call, input.TopicArn);
     if (typeof topic !== "string") return topic;
-    return call.site.broker.submit("deleteTopic", { topic }, call.request.signal);
+    return call.server.broker.submit("deleteTopic", { topic }, call.request.signal);
   },
 });

@@ -2,10 +2,10 @@
 //   One entry that is wrong in itself fails the whole batch, as AWS was seen to do.
 
 import { SNS_BATCH_ENTRIES_MAX } from "../../../../core/limits.ts";
-import { done, refuse } from "../../../model/fault.ts";
+import { refuse, succeed } from "../../../model/fault.ts";
 import type { PublishEntry } from "../../../model/sns/topic-operations-contract.ts";
-import { action, type Refusal } from "../../protocol/call.ts";
-import { boolean, members, structure, text } from "../../protocol/shape.ts";
+import { action, type RefusedAction } from "../../protocol/call.ts";
+import { booleanShape, members, structureShape, textShape } from "../../protocol/shape.ts";
 import { reportBatch } from "../../sqs/batch.ts";
 import { origin } from "../../sqs/queue-url.ts";
 import { inheritedTraceHeader } from "../../sqs/send-entry.ts";
@@ -16,13 +16,22 @@ const ID_CHARS_MAX = 80;
 
 export const publishBatch = action({
   name: "PublishBatch",
-  input: structure({
-    TopicArn: text,
-    PublishBatchRequestEntries: members(structure({ Id: text, ...publishFields })),
+  input: structureShape({
+    TopicArn: textShape,
+    PublishBatchRequestEntries: members(structureShape({ Id: textShape, ...publishFields })),
   }),
-  output: structure({
-    Successful: members(structure({ Id: text, MessageId: text, SequenceNumber: text })),
-    Failed: members(structure({ Id: text, Code: text, Message: text, SenderFault: boolean })),
+  output: structureShape({
+    Successful: members(
+      structureShape({ Id: textShape, MessageId: textShape, SequenceNumber: textShape }),
+    ),
+    Failed: members(
+      structureShape({
+        Id: textShape,
+        Code: textShape,
+        Message: textShape,
+        SenderFault: booleanShape,
+      }),
+    ),
   }),
   async run(call, input) {
     const topic = topicOf(call, input.TopicArn);
@@ -37,7 +46,7 @@ export const publishBatch = action({
       if (!read.ok) return read;
       entries.push(read.entry);
     }
-    const outcome = await call.site.broker.submit("publish", {
+    const outcome = await call.server.broker.submit("publish", {
       topic,
       entries,
       batch: true,
@@ -54,11 +63,11 @@ export const publishBatch = action({
       return { Id: ids[index], MessageId: messageId, SequenceNumber: sequenceNumber };
     });
     // SNS lists both, empty or not.
-    return done({ Successful: successful ?? [], Failed: failed ?? [] });
+    return succeed({ Successful: successful ?? [], Failed: failed ?? [] });
   },
 });
 
-function checkIds(ids: readonly string[]): Refusal | null {
+function checkIds(ids: readonly string[]): RefusedAction | null {
   if (ids.length === 0) {
     return refuse("EmptyBatchRequest", "The batch request doesn't contain any entries.");
   }

@@ -1,30 +1,37 @@
 // Publish: one message to everybody who has subscribed to a topic.
 
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
-import { structure, text } from "../../protocol/shape.ts";
+import { structureShape, textShape } from "../../protocol/shape.ts";
 import { origin } from "../../sqs/queue-url.ts";
 import { inheritedTraceHeader } from "../../sqs/send-entry.ts";
 import { publishFields, readPublishEntry } from "../publish-entry.ts";
-import { invalidParameter, topicOf } from "../sns-request.ts";
+import { invalidSnsParameter, topicOf } from "../sns-request.ts";
 
 export const publish = action({
   name: "Publish",
-  input: structure({ TopicArn: text, TargetArn: text, PhoneNumber: text, ...publishFields }),
-  output: structure({ MessageId: text, SequenceNumber: text }),
+  input: structureShape({
+    TopicArn: textShape,
+    TargetArn: textShape,
+    PhoneNumber: textShape,
+    ...publishFields,
+  }),
+  output: structureShape({ MessageId: textShape, SequenceNumber: textShape }),
   async run(call, input) {
     if (input.PhoneNumber) {
-      return invalidParameter("PhoneNumber Reason: this server does not send text messages");
+      return invalidSnsParameter("PhoneNumber Reason: this server does not send text messages");
     }
     const read = readPublishEntry(input, "");
     if (!read.ok) return read;
     const { TargetArn: target } = input;
     if (target?.includes(":endpoint/")) {
-      return invalidParameter("TargetArn Reason: No endpoint found for the target arn specified");
+      return invalidSnsParameter(
+        "TargetArn Reason: No endpoint found for the target arn specified",
+      );
     }
     const topic = topicOf(call, input.TopicArn ?? target);
     if (typeof topic !== "string") return topic;
-    const outcome = await call.site.broker.submit("publish", {
+    const outcome = await call.server.broker.submit("publish", {
       topic,
       entries: [read.entry],
       batch: false,
@@ -35,6 +42,6 @@ export const publish = action({
     const only = outcome.value.results[0]!;
     if (!only.ok) return only;
     const { messageId, sequenceNumber } = only.value;
-    return done({ MessageId: messageId, SequenceNumber: sequenceNumber });
+    return succeed({ MessageId: messageId, SequenceNumber: sequenceNumber });
   },
 });

@@ -1,12 +1,16 @@
 // SetSubscriptionAttributes: changes one setting of a subscription.
 
 import { action } from "../../protocol/call.ts";
-import { structure, text } from "../../protocol/shape.ts";
+import { structureShape, textShape } from "../../protocol/shape.ts";
 import { absent, subscriptionOf } from "../sns-request.ts";
 
 export const setSubscriptionAttributes = action({
   name: "SetSubscriptionAttributes",
-  input: structure({ SubscriptionArn: text, AttributeName: text, AttributeValue: text }),
+  input: structureShape({
+    SubscriptionArn: textShape,
+    AttributeName: textShape,
+    AttributeValue: textShape,
+  }),
   output: null,
   run(call, input) {
     const subscription = subscriptionOf(input.SubscriptionArn);
@@ -14,6 +18,6 @@ export const setSubscriptionAttributes = action({
     const name = input.AttributeName;
     if (name === undefined || name === null) return absent("attributeName");
     const set = { subscription, name, value: input.AttributeValue ?? "" };
-    return call.site.broker.submit("setSubscriptionAttribute", set);
+    return call.server.broker.submit("setSubscriptionAttribute", set);
   },
 });

@@ -1,10 +1,10 @@
 // Subscribe: sends what a topic is told to one more endpoint.
 
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
-import { boolean, entries, structure, text } from "../../protocol/shape.ts";
+import { booleanShape, entries, structureShape, textShape } from "../../protocol/shape.ts";
 import { origin } from "../../sqs/queue-url.ts";
-import { absent, invalidParameter, topicOf } from "../sns-request.ts";
+import { absent, invalidSnsParameter, topicOf } from "../sns-request.ts";
 
 const PENDING = "pending confirmation";
 /** AWS knows these; there is nothing here to deliver them to, and saying so beats silence. */
@@ -12,24 +12,24 @@ const NOT_DELIVERED = new Set(["application", "email", "email-json", "firehose",
 
 export const subscribe = action({
   name: "Subscribe",
-  input: structure({
-    TopicArn: text,
-    Protocol: text,
-    Endpoint: text,
-    Attributes: entries("key", text),
-    ReturnSubscriptionArn: boolean,
+  input: structureShape({
+    TopicArn: textShape,
+    Protocol: textShape,
+    Endpoint: textShape,
+    Attributes: entries("key", textShape),
+    ReturnSubscriptionArn: booleanShape,
   }),
-  output: structure({ SubscriptionArn: text }),
+  output: structureShape({ SubscriptionArn: textShape }),
   async run(call, input) {
     const topic = topicOf(call, input.TopicArn);
     if (typeof topic !== "string") return topic;
     const { Protocol: protocol, Endpoint: endpoint } = input;
     if (!protocol) return absent("protocol");
     if (NOT_DELIVERED.has(protocol)) {
-      return invalidParameter(`Protocol Reason: this server does not deliver to ${protocol}`);
+      return invalidSnsParameter(`Protocol Reason: this server does not deliver to ${protocol}`);
     }
-    if (!endpoint) return invalidParameter("Endpoint");
-    const outcome = await call.site.broker.submit("subscribe", {
+    if (!endpoint) return invalidSnsParameter("Endpoint");
+    const outcome = await call.server.broker.submit("subscribe", {
       topic,
       protocol,
       endpoint,
@@ -39,6 +39,6 @@ export const subscribe = action({
     if (!outcome.ok) return outcome;
     const { arn, pending } = outcome.value;
     const told = pending && input.ReturnSubscriptionArn !== true ? PENDING : arn;
-    return done({ SubscriptionArn: told });
+    return succeed({ SubscriptionArn: told });
   },
 });

@@ -1,21 +1,21 @@
 // TagResource: adds tags to a topic, or changes them.
 
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
-import { structure, text } from "../../protocol/shape.ts";
+import { structureShape, textShape } from "../../protocol/shape.ts";
 import { topicOf } from "../sns-request.ts";
 import { readTags, tagList } from "../sns-tags.ts";
 
 export const tagResource = action({
   name: "TagResource",
-  input: structure({ ResourceArn: text, Tags: tagList }),
-  output: structure({}),
+  input: structureShape({ ResourceArn: textShape, Tags: tagList }),
+  output: structureShape({}),
   async run(call, input) {
     const topic = topicOf(call, input.ResourceArn, "ResourceArn");
     if (typeof topic !== "string") return topic;
     const read = readTags(input.Tags);
     if (!("tags" in read)) return read;
-    const outcome = await call.site.broker.submit("tagTopic", { topic, tags: { ...read.tags } });
-    return outcome.ok ? done({}) : outcome;
+    const outcome = await call.server.broker.submit("tagTopic", { topic, tags: { ...read.tags } });
+    return outcome.ok ? succeed({}) : outcome;
   },
 });

@@ -1,19 +1,19 @@
 // UntagResource: takes tags off a topic.
 
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
-import { members, structure, text } from "../../protocol/shape.ts";
+import { members, structureShape, textShape } from "../../protocol/shape.ts";
 import { topicOf } from "../sns-request.ts";
 
 export const untagResource = action({
   name: "UntagResource",
-  input: structure({ ResourceArn: text, TagKeys: members(text) }),
-  output: structure({}),
+  input: structureShape({ ResourceArn: textShape, TagKeys: members(textShape) }),
+  output: structureShape({}),
   async run(call, input) {
     const topic = topicOf(call, input.ResourceArn, "ResourceArn");
     if (typeof topic !== "string") return topic;
     const keys = [...(input.TagKeys ?? [])];
-    const outcome = await call.site.broker.submit("untagTopic", { topic, keys });
-    return outcome.ok ? done({}) : outcome;
+    const outcome = await call.server.broker.submit("untagTopic", { topic, keys });
+    return outcome.ok ? succeed({}) : outcome;
   },
 });

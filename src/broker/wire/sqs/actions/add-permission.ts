@@ -1,19 +1,19 @@
 // AddPermission: lets other accounts call a queue, by a statement in its policy.
 
-import { action, type Refusal } from "../../protocol/call.ts";
-import { invalid, missing } from "../../protocol/parameters.ts";
-import { list, structure, text } from "../../protocol/shape.ts";
+import { action, type RefusedAction } from "../../protocol/call.ts";
+import { invalidParameterValue, missing } from "../../protocol/parameters.ts";
+import { list, structureShape, textShape } from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";
 
 const LABEL = /^[A-Za-z0-9_-]{1,80}$/;
 
 export const addPermission = action({
   name: "AddPermission",
-  input: structure({
-    QueueUrl: text,
-    Label: text,
-    AWSAccountIds: list("AWSAccountId", text),
-    Actions: list("ActionName", text),
+  input: structureShape({
+    QueueUrl: textShape,
+    Label: textShape,
+    AWSAccountIds: list("AWSAccountId", textShape),
+    Actions: list("ActionName", textShape),
   }),
   output: null,
   run(call, input) {
@@ -26,13 +26,13 @@ export const addPermission = action({
     const refused = checkLabel(label);
     if (refused !== null) return refused;
     const permission = { queue, label, accounts: [...accounts], actions: [...actions] };
-    return call.site.broker.submit("addPermission", permission);
+    return call.server.broker.submit("addPermission", permission);
   },
 });
 
-function checkLabel(label: string): Refusal | null {
+function checkLabel(label: string): RefusedAction | null {
   if (LABEL.test(label)) return null;
-  return invalid(
+  return invalidParameterValue(
     label,
     "Label",
     "Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length.",

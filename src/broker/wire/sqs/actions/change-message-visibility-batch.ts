@@ -1,26 +1,26 @@
 // ChangeMessageVisibilityBatch: how much longer up to ten received messages stay hidden.
 
 import { seconds } from "../../../../core/units.ts";
-import { done, type Fault } from "../../../model/fault.ts";
+import { type Fault, succeed } from "../../../model/fault.ts";
 import type { VisibilityEntry } from "../../../model/operations.ts";
-import { action, type Call, type Refusal } from "../../protocol/call.ts";
+import { action, type RefusedAction, type RequestCall } from "../../protocol/call.ts";
 import { checkNewVisibility, missing } from "../../protocol/parameters.ts";
-import { integer, list, structure, text } from "../../protocol/shape.ts";
+import { integerShape, list, structureShape, textShape } from "../../protocol/shape.ts";
 import { failures, openBatch, reportBatch } from "../batch.ts";
 
 const ELEMENT = "ChangeMessageVisibilityBatchRequestEntry";
 
 export const changeMessageVisibilityBatch = action({
   name: "ChangeMessageVisibilityBatch",
-  input: structure({
-    QueueUrl: text,
+  input: structureShape({
+    QueueUrl: textShape,
     Entries: list(
       ELEMENT,
-      structure({ Id: text, ReceiptHandle: text, VisibilityTimeout: integer }),
+      structureShape({ Id: textShape, ReceiptHandle: textShape, VisibilityTimeout: integerShape }),
     ),
   }),
-  output: structure({
-    Successful: list("ChangeMessageVisibilityBatchResultEntry", structure({ Id: text })),
+  output: structureShape({
+    Successful: list("ChangeMessageVisibilityBatchResultEntry", structureShape({ Id: textShape })),
     Failed: failures,
   }),
   async run(call, input) {
@@ -30,23 +30,26 @@ export const changeMessageVisibilityBatch = action({
     const reads = entries.map((entry) => readChange(entry.ReceiptHandle!, entry.VisibilityTimeout));
     const faults = await change(call, queue, reads);
     if ("ok" in faults) return faults;
-    return done(reportBatch(ids, faults, (i) => ({ Id: ids[i] })));
+    return succeed(reportBatch(ids, faults, (i) => ({ Id: ids[i] })));
   },
 });
 
-function readChange(handle: string, timeout: number | null | undefined): VisibilityEntry | Refusal {
+function readChange(
+  handle: string,
+  timeout: number | null | undefined,
+): VisibilityEntry | RefusedAction {
   if (timeout === undefined || timeout === null) return missing("VisibilityTimeout");
   return checkNewVisibility(timeout) ?? { handle, visibilityMs: seconds(timeout) };
 }
 
 /** What came of each change, in the order of the request. */
 async function change(
-  call: Call,
+  call: RequestCall,
   queue: string,
-  reads: readonly (VisibilityEntry | Refusal)[],
-): Promise<(Fault | null)[] | Refusal> {
+  reads: readonly (VisibilityEntry | RefusedAction)[],
+): Promise<(Fault | null)[] | RefusedAction> {
   const entries = reads.filter((read) => "handle" in read);
-  const { broker } = call.site;
+  const { broker } = call.server;
   const outcome = await broker.submit("changeVisibility", { queue, entries });
   if (!outcome.ok) return outcome;
   let next = 0;

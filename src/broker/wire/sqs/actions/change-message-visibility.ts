@@ -1,15 +1,19 @@
 // ChangeMessageVisibility: how much longer a received message stays hidden.
 
 import { seconds } from "../../../../core/units.ts";
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
 import { checkNewVisibility, missing } from "../../protocol/parameters.ts";
-import { integer, structure, text } from "../../protocol/shape.ts";
+import { integerShape, structureShape, textShape } from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";
 
 export const changeMessageVisibility = action({
   name: "ChangeMessageVisibility",
-  input: structure({ QueueUrl: text, ReceiptHandle: text, VisibilityTimeout: integer }),
+  input: structureShape({
+    QueueUrl: textShape,
+    ReceiptHandle: textShape,
+    VisibilityTimeout: integerShape,
+  }),
   output: null,
   async run(call, input) {
     const queue = queueOf(call, input.QueueUrl);
@@ -20,10 +24,10 @@ export const changeMessageVisibility = action({
     const refused = checkNewVisibility(timeout);
     if (refused !== null) return refused;
     const change = { queue, entries: [{ handle, visibilityMs: seconds(timeout) }] };
-    const { broker } = call.site;
+    const { broker } = call.server;
     const outcome = await broker.submit("changeVisibility", change);
     if (!outcome.ok) return outcome;
     const fault = outcome.value.faults[0]!;
-    return fault === null ? done(null) : { ok: false, fault };
+    return fault === null ? succeed(null) : { ok: false, fault };
   },
 });

@@ -1,20 +1,20 @@
 // DeleteMessageBatch: the receiver is done with up to ten messages.
 
-import { done, type Fault } from "../../../model/fault.ts";
+import { type Fault, succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
-import { list, structure, text } from "../../protocol/shape.ts";
+import { list, structureShape, textShape } from "../../protocol/shape.ts";
 import { failures, openBatch, reportBatch } from "../batch.ts";
 
 const ELEMENT = "DeleteMessageBatchRequestEntry";
 
 export const deleteMessageBatch = action({
   name: "DeleteMessageBatch",
-  input: structure({
-    QueueUrl: text,
-    Entries: list(ELEMENT, structure({ Id: text, ReceiptHandle: text })),
+  input: structureShape({
+    QueueUrl: textShape,
+    Entries: list(ELEMENT, structureShape({ Id: textShape, ReceiptHandle: textShape })),
   }),
-  output: structure({
-    Successful: list("DeleteMessageBatchResultEntry", structure({ Id: text })),
+  output: structureShape({
+    Successful: list("DeleteMessageBatchResultEntry", structureShape({ Id: textShape })),
     Failed: failures,
   }),
   async run(call, input) {
@@ -22,10 +22,10 @@ export const deleteMessageBatch = action({
     if (!batch.ok) return batch;
     const { queue, entries, ids } = batch;
     const handles = entries.map((entry) => entry.ReceiptHandle!);
-    const { broker } = call.site;
+    const { broker } = call.server;
     const outcome = await broker.submit("delete", { queue, handles });
     if (!outcome.ok) return outcome;
-    return done(reportBatch(ids, outcome.value.faults.map(inBatch), (i) => ({ Id: ids[i] })));
+    return succeed(reportBatch(ids, outcome.value.faults.map(inBatch), (i) => ({ Id: ids[i] })));
   },
 });
 

@@ -1,24 +1,24 @@
 // DeleteMessage: the receiver is done with a message.
 
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
 import { missing } from "../../protocol/parameters.ts";
-import { structure, text } from "../../protocol/shape.ts";
+import { structureShape, textShape } from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";
 
 export const deleteMessage = action({
   name: "DeleteMessage",
-  input: structure({ QueueUrl: text, ReceiptHandle: text }),
+  input: structureShape({ QueueUrl: textShape, ReceiptHandle: textShape }),
   output: null,
   async run(call, input) {
     const queue = queueOf(call, input.QueueUrl);
     if (typeof queue !== "string") return queue;
     const handle = input.ReceiptHandle;
     if (!handle) return missing("ReceiptHandle");
-    const { broker } = call.site;
+    const { broker } = call.server;
     const outcome = await broker.submit("delete", { queue, handles: [handle] });
     if (!outcome.ok) return outcome;
     const fault = outcome.value.faults[0]!;
-    return fault === null ? done(null) : { ok: false, fault };
+    return fault === null ? succeed(null) : { ok: false, fault };
   },
 });

@@ -1,21 +1,21 @@
 // GetQueueAttributes: the settings and counts of a queue that were asked for.
 
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
-import { list, queueAttributes, structure, text } from "../../protocol/shape.ts";
+import { list, queueAttributes, structureShape, textShape } from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";
 
 export const getQueueAttributes = action({
   name: "GetQueueAttributes",
-  input: structure({ QueueUrl: text, AttributeNames: list("AttributeName", text) }),
-  output: structure({ Attributes: queueAttributes }),
+  input: structureShape({ QueueUrl: textShape, AttributeNames: list("AttributeName", textShape) }),
+  output: structureShape({ Attributes: queueAttributes }),
   async run(call, input) {
     const queue = queueOf(call, input.QueueUrl);
     if (typeof queue !== "string") return queue;
     const get = { queue, names: [...(input.AttributeNames ?? [])] };
-    const outcome = await call.site.broker.submit("getQueueAttributes", get);
+    const outcome = await call.server.broker.submit("getQueueAttributes", get);
     if (!outcome.ok) return outcome;
     const { attributes } = outcome.value;
-    return done(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes });
+    return succeed(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes });
   },
 });

@@ -1,14 +1,14 @@
 // GetQueueUrl: from a queue's name to its URL.
 
-import { done, refuse } from "../../../model/fault.ts";
+import { refuse, succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
-import { structure, text } from "../../protocol/shape.ts";
+import { structureShape, textShape } from "../../protocol/shape.ts";
 import { checkOwner, queueUrl } from "../queue-url.ts";
 
 export const getQueueUrl = action({
   name: "GetQueueUrl",
-  input: structure({ QueueName: text, QueueOwnerAWSAccountId: text }),
-  output: structure({ QueueUrl: text }),
+  input: structureShape({ QueueName: textShape, QueueOwnerAWSAccountId: textShape }),
+  output: structureShape({ QueueUrl: textShape }),
   async run(call, input) {
     const queue = input.QueueName;
     if (!queue) {
@@ -19,7 +19,7 @@ export const getQueueUrl = action({
     }
     const refused = checkOwner(call, input.QueueOwnerAWSAccountId);
     if (refused !== null) return refused;
-    const outcome = await call.site.broker.submit("findQueue", { queue });
-    return outcome.ok ? done({ QueueUrl: queueUrl(call, outcome.value.name) }) : outcome;
+    const outcome = await call.server.broker.submit("findQueue", { queue });
+    return outcome.ok ? succeed({ QueueUrl: queueUrl(call, outcome.value.name) }) : outcome;
   },
 });

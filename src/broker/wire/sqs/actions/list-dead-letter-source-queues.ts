@@ -1,26 +1,26 @@
 // ListDeadLetterSourceQueues: the URLs of the queues that send their dead letters to this one.
 
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
 import { checkPage, page } from "../../protocol/page.ts";
-import { integer, list, structure, text } from "../../protocol/shape.ts";
+import { integerShape, list, structureShape, textShape } from "../../protocol/shape.ts";
 import { queueOf, queueUrl } from "../queue-url.ts";
 
 export const listDeadLetterSourceQueues = action({
   name: "ListDeadLetterSourceQueues",
-  input: structure({ QueueUrl: text, MaxResults: integer, NextToken: text }),
-  output: structure({ queueUrls: list("QueueUrl", text), NextToken: text }),
+  input: structureShape({ QueueUrl: textShape, MaxResults: integerShape, NextToken: textShape }),
+  output: structureShape({ queueUrls: list("QueueUrl", textShape), NextToken: textShape }),
   async run(call, input) {
     const queue = queueOf(call, input.QueueUrl);
     if (typeof queue !== "string") return queue;
     const refused = checkPage(input.MaxResults);
     if (refused !== null) return refused;
     const query = { queue, page: page(input.MaxResults, input.NextToken) };
-    const { broker } = call.site;
+    const { broker } = call.server;
     const outcome = await broker.submit("listDeadLetterSources", query);
     if (!outcome.ok) return outcome;
     const { names, nextToken } = outcome.value;
-    return done({
+    return succeed({
       queueUrls: names.length === 0 ? undefined : names.map((name) => queueUrl(call, name)),
       NextToken: nextToken ?? undefined,
     });

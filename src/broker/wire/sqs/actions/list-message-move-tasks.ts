@@ -1,30 +1,36 @@
 // ListMessageMoveTasks: the latest moves out of a dead-letter queue, newest first.
 
 import { SQS_MOVE_TASKS_LISTED_MAX } from "../../../../core/limits.ts";
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import type { MoveTaskView } from "../../../model/operations.ts";
 import { action } from "../../protocol/call.ts";
 import { checkRange, missing } from "../../protocol/parameters.ts";
-import { integer, list, structure, text, type ValueOf } from "../../protocol/shape.ts";
+import {
+  integerShape,
+  list,
+  structureShape,
+  textShape,
+  type ValueOf,
+} from "../../protocol/shape.ts";
 
 const RESULTS_DEFAULT = 1;
 
-const task = structure({
-  TaskHandle: text,
-  Status: text,
-  SourceArn: text,
-  DestinationArn: text,
-  MaxNumberOfMessagesPerSecond: integer,
-  ApproximateNumberOfMessagesMoved: integer,
-  ApproximateNumberOfMessagesToMove: integer,
-  FailureReason: text,
-  StartedTimestamp: integer,
+const task = structureShape({
+  TaskHandle: textShape,
+  Status: textShape,
+  SourceArn: textShape,
+  DestinationArn: textShape,
+  MaxNumberOfMessagesPerSecond: integerShape,
+  ApproximateNumberOfMessagesMoved: integerShape,
+  ApproximateNumberOfMessagesToMove: integerShape,
+  FailureReason: textShape,
+  StartedTimestamp: integerShape,
 });
 
 export const listMessageMoveTasks = action({
   name: "ListMessageMoveTasks",
-  input: structure({ SourceArn: text, MaxResults: integer }),
-  output: structure({ Results: list("ListMessageMoveTasksResultEntry", task) }),
+  input: structureShape({ SourceArn: textShape, MaxResults: integerShape }),
+  output: structureShape({ Results: list("ListMessageMoveTasksResultEntry", task) }),
   async run(call, input) {
     const { SourceArn: sourceArn, MaxResults: limit } = input;
     if (!sourceArn) return missing("SourceArn");
@@ -37,10 +43,10 @@ export const listMessageMoveTasks = action({
     );
     if (refused !== null) return refused;
     const query = { sourceArn, limit: limit ?? RESULTS_DEFAULT };
-    const outcome = await call.site.broker.submit("listMoveTasks", query);
+    const outcome = await call.server.broker.submit("listMoveTasks", query);
     if (!outcome.ok) return outcome;
     const { tasks } = outcome.value;
-    return done(tasks.length === 0 ? {} : { Results: tasks.map(showTask) });
+    return succeed(tasks.length === 0 ? {} : { Results: tasks.map(showTask) });
   },
 });
 

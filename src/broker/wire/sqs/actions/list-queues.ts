@@ -1,15 +1,22 @@
 // ListQueues: the URLs of all queues whose name begins in a certain way, in pages if asked for.
 
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
 import { checkPage, page } from "../../protocol/page.ts";
-import { integer, list, structure, text } from "../../protocol/shape.ts";
+import { integerShape, list, structureShape, textShape } from "../../protocol/shape.ts";
 import { queueUrl } from "../queue-url.ts";
 
 export const listQueues = action({
   name: "ListQueues",
-  input: structure({ QueueNamePrefix: text, MaxResults: integer, NextToken: text }),
-  output: structure({ QueueUrls: list("QueueUrl", text, "queueUrls"), NextToken: text }),
+  input: structureShape({
+    QueueNamePrefix: textShape,
+    MaxResults: integerShape,
+    NextToken: textShape,
+  }),
+  output: structureShape({
+    QueueUrls: list("QueueUrl", textShape, "queueUrls"),
+    NextToken: textShape,
+  }),
   async run(call, input) {
     const refused = checkPage(input.MaxResults);
     if (refused !== null) return refused;
@@ -17,10 +24,10 @@ export const listQueues = action({
       prefix: input.QueueNamePrefix ?? "",
       page: page(input.MaxResults, input.NextToken),
     };
-    const outcome = await call.site.broker.submit("listQueues", query);
+    const outcome = await call.server.broker.submit("listQueues", query);
     if (!outcome.ok) return outcome;
     const { names, nextToken } = outcome.value;
-    return done({
+    return succeed({
       QueueUrls: names.length === 0 ? undefined : names.map((name) => queueUrl(call, name)),
       NextToken: nextToken ?? undefined,
     });

@@ -2,10 +2,16 @@
 
 import { SQS_RECEIVE_MESSAGES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../../../../core/limits.ts";
 import { seconds } from "../../../../core/units.ts";
-import { done } from "../../../model/fault.ts";
-import { action, type Call, type Refusal } from "../../protocol/call.ts";
+import { succeed } from "../../../model/fault.ts";
+import { action, type RefusedAction, type RequestCall } from "../../protocol/call.ts";
 import { checkOrderingId, checkRange, VISIBILITY_SECONDS_MAX } from "../../protocol/parameters.ts";
-import { integer, list, structure, text, type ValueOf } from "../../protocol/shape.ts";
+import {
+  integerShape,
+  list,
+  structureShape,
+  textShape,
+  type ValueOf,
+} from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";
 import {
   attributeFilter,
@@ -16,18 +22,18 @@ import {
 
 const WAIT_SECONDS_MAX = SQS_RECEIVE_WAIT_MS_MAX / 1_000;
 
-const input = structure({
-  QueueUrl: text,
-  AttributeNames: list("AttributeName", text),
-  MessageSystemAttributeNames: list("MessageSystemAttributeName", text),
-  MessageAttributeNames: list("MessageAttributeName", text),
-  MaxNumberOfMessages: integer,
-  VisibilityTimeout: integer,
-  WaitTimeSeconds: integer,
-  ReceiveRequestAttemptId: text,
+const input = structureShape({
+  QueueUrl: textShape,
+  AttributeNames: list("AttributeName", textShape),
+  MessageSystemAttributeNames: list("MessageSystemAttributeName", textShape),
+  MessageAttributeNames: list("MessageAttributeName", textShape),
+  MaxNumberOfMessages: integerShape,
+  VisibilityTimeout: integerShape,
+  WaitTimeSeconds: integerShape,
+  ReceiveRequestAttemptId: textShape,
 });
 
-const output = structure({ Messages: list("Message", receivedMessage, "messages") });
+const output = structureShape({ Messages: list("Message", receivedMessage, "messages") });
 
 type Input = ValueOf<typeof input>;
 
@@ -52,13 +58,13 @@ export const receiveMessage = action({
     };
     // A signal is dear; only a receive that may wait has use for it.
     const signal = receive.waitMs === 0 ? undefined : call.request.signal;
-    const outcome = await call.site.broker.submit("receive", receive, signal);
+    const outcome = await call.server.broker.submit("receive", receive, signal);
     if (!outcome.ok) return outcome;
     const { deliveries } = outcome.value;
-    if (deliveries.length === 0) return done({});
+    if (deliveries.length === 0) return succeed({});
     const filter = attributeFilter(input.MessageAttributeNames);
-    const { senderId } = call.site;
-    return done({
+    const { senderId } = call.server;
+    return succeed({
       Messages: deliveries.map((delivery) => showDelivery(delivery, names, filter, senderId)),
     });
   },
@@ -82,13 +88,13 @@ function writeMessage(message: ReturnType<typeof showDelivery>): string {
 }
 
 /** JSON joins both lists of names; in the query protocol the older one wins. */
-function wantedNames(call: Call, input: Input): readonly string[] | Refusal {
+function wantedNames(call: RequestCall, input: Input): readonly string[] | RefusedAction {
   const { AttributeNames: older, MessageSystemAttributeNames: newer } = input;
   const both = call.protocol === "json" || !older?.length;
   return systemAttributeNames(older, both ? newer : null);
 }
 
-function checkNumbers(input: Input): Refusal | null {
+function checkNumbers(input: Input): RefusedAction | null {
   return (
     checkRange(
       input.MaxNumberOfMessages,

@@ -2,10 +2,10 @@
 //   The entries that the wire refuses never reach the broker; its results for the others are put
 //   back between them, so that the report keeps the order of the request.
 
-import { done, type Fault } from "../../../model/fault.ts";
+import { type Fault, succeed } from "../../../model/fault.ts";
 import type { SentMessage } from "../../../model/operations.ts";
-import { action, type Call, type Refusal } from "../../protocol/call.ts";
-import { list, structure, text } from "../../protocol/shape.ts";
+import { action, type RefusedAction, type RequestCall } from "../../protocol/call.ts";
+import { list, structureShape, textShape } from "../../protocol/shape.ts";
 import { checkBatchSize, failures, openBatch, reportBatch } from "../batch.ts";
 import {
   inheritedTraceHeader,
@@ -21,12 +21,15 @@ const ELEMENT = "SendMessageBatchRequestEntry";
 
 export const sendMessageBatch = action({
   name: "SendMessageBatch",
-  input: structure({
-    QueueUrl: text,
-    Entries: list(ELEMENT, structure({ Id: text, ...sendFields })),
+  input: structureShape({
+    QueueUrl: textShape,
+    Entries: list(ELEMENT, structureShape({ Id: textShape, ...sendFields })),
   }),
-  output: structure({
-    Successful: list("SendMessageBatchResultEntry", structure({ Id: text, ...sentFields })),
+  output: structureShape({
+    Successful: list(
+      "SendMessageBatchResultEntry",
+      structureShape({ Id: textShape, ...sentFields }),
+    ),
     Failed: failures,
   }),
   async run(call, input) {
@@ -39,7 +42,7 @@ export const sendMessageBatch = action({
     if (oversized !== null) return oversized;
     const sent = await sendReadable(call, queue, reads);
     if (!sent.ok) return sent;
-    return done(
+    return succeed(
       reportBatch(ids, sent.faults, (i) => ({
         Id: ids[i],
         ...sentChecksums(reads[i] as ReadEntry),
@@ -58,14 +61,14 @@ interface SentBatch {
 }
 
 async function sendReadable(
-  call: Call,
+  call: RequestCall,
   queue: string,
-  reads: readonly (ReadEntry | Refusal)[],
-): Promise<SentBatch | Refusal> {
+  reads: readonly (ReadEntry | RefusedAction)[],
+): Promise<SentBatch | RefusedAction> {
   const faults: (Fault | null)[] = reads.map((read) => (read.ok ? null : read.fault));
   const messages: (SentMessage | null)[] = reads.map(() => null);
   const readable = reads.filter((read) => read.ok);
-  const { broker } = call.site;
+  const { broker } = call.server;
   if (readable.length === 0) {
     // Nothing to send, but a queue that does not exist is still the first thing to say.
     const found = await broker.submit("findQueue", { queue });
@@ -87,7 +90,7 @@ async function sendReadable(
 /** Entries that are refused count as well, by their bodies: the limit is the request's. */
 function totalBytes(
   entries: readonly Pick<SendFields, "MessageBody">[],
-  reads: readonly (ReadEntry | Refusal)[],
+  reads: readonly (ReadEntry | RefusedAction)[],
 ): number {
   let total = 0;
   for (let i = 0; i < reads.length; i++) {

@@ -1,10 +1,10 @@
 // SendMessage: one message into a queue.
 
-import { done, type Outcome } from "../../../model/fault.ts";
+import { type Outcome, succeed } from "../../../model/fault.ts";
 import type { OperationOutput } from "../../../model/operations.ts";
 import { action } from "../../protocol/call.ts";
 import { missing } from "../../protocol/parameters.ts";
-import { structure, text, type ValueOf } from "../../protocol/shape.ts";
+import { structureShape, textShape, type ValueOf } from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";
 import {
   inheritedTraceHeader,
@@ -15,13 +15,13 @@ import {
   sentFields,
 } from "../send-entry.ts";
 
-const output = structure(sentFields);
+const output = structureShape(sentFields);
 
 type Sent = ValueOf<typeof output>;
 
 export const sendMessage = action({
   name: "SendMessage",
-  input: structure({ QueueUrl: text, ...sendFields }),
+  input: structureShape({ QueueUrl: textShape, ...sendFields }),
   output,
   run(call, input) {
     const queue = queueOf(call, input.QueueUrl);
@@ -30,7 +30,7 @@ export const sendMessage = action({
     const read = readSendEntry(input, inheritedTraceHeader(call));
     if (!read.ok) return read;
     const send = { queue, entries: [read.entry], batch: false };
-    return call.site.broker.submit("send", send).then((outcome) => showSent(outcome, read));
+    return call.server.broker.submit("send", send).then((outcome) => showSent(outcome, read));
   },
   writeJson: writeSent,
 });
@@ -40,7 +40,7 @@ function showSent(outcome: Outcome<OperationOutput<"send">>, read: ReadEntry): O
   const result = outcome.value.results[0]!;
   if (!result.ok) return result;
   const { messageId, sequenceNumber } = result.value;
-  return done({
+  return succeed({
     ...sentChecksums(read),
     MessageId: messageId,
     SequenceNumber: sequenceNumber ?? undefined,

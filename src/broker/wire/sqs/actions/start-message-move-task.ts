@@ -1,19 +1,19 @@
 // StartMessageMoveTask: sends dead letters back, or on to another queue.
 
 import { SQS_MOVE_MESSAGES_PER_SECOND_MAX } from "../../../../core/limits.ts";
-import { done } from "../../../model/fault.ts";
+import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
 import { checkRange, missing } from "../../protocol/parameters.ts";
-import { integer, structure, text } from "../../protocol/shape.ts";
+import { integerShape, structureShape, textShape } from "../../protocol/shape.ts";
 
 export const startMessageMoveTask = action({
   name: "StartMessageMoveTask",
-  input: structure({
-    SourceArn: text,
-    DestinationArn: text,
-    MaxNumberOfMessagesPerSecond: integer,
+  input: structureShape({
+    SourceArn: textShape,
+    DestinationArn: textShape,
+    MaxNumberOfMessagesPerSecond: integerShape,
   }),
-  output: structure({ TaskHandle: text }),
+  output: structureShape({ TaskHandle: textShape }),
   async run(call, input) {
     const { SourceArn: sourceArn, MaxNumberOfMessagesPerSecond: perSecondMax } = input;
     if (!sourceArn) return missing("SourceArn");
@@ -30,7 +30,7 @@ export const startMessageMoveTask = action({
       destinationArn: input.DestinationArn ?? null,
       perSecondMax: perSecondMax ?? null,
     };
-    const outcome = await call.site.broker.submit("startMoveTask", start);
-    return outcome.ok ? done({ TaskHandle: outcome.value.handle }) : outcome;
+    const outcome = await call.server.broker.submit("startMoveTask", start);
+    return outcome.ok ? succeed({ TaskHandle: outcome.value.handle }) : outcome;
   },
 });

@@ -2,12 +2,12 @@
 
 import { action } from "../../protocol/call.ts";
 import { checkTags, missing } from "../../protocol/parameters.ts";
-import { structure, tags, text } from "../../protocol/shape.ts";
+import { structureShape, tags, textShape } from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";
 
 export const tagQueue = action({
   name: "TagQueue",
-  input: structure({ QueueUrl: text, Tags: tags }),
+  input: structureShape({ QueueUrl: textShape, Tags: tags }),
   output: null,
   run(call, input) {
     const queue = queueOf(call, input.QueueUrl);
@@ -16,6 +16,6 @@ export const tagQueue = action({
     if (!tags) return missing("Tags");
     const refused = checkTags(tags);
     if (refused !== null) return refused;
-    return call.site.broker.submit("tagQueue", { queue, tags });
+    return call.server.broker.submit("tagQueue", { queue, tags });
   },
 });

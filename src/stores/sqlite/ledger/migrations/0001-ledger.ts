@@ -2,7 +2,7 @@
 // claims and commits of a batch touch the same few pages; `ledger_key` finds them by hash and is
 // filled late and in order (see key-index.ts).
 
-export const ledger0001 = `
+export const sqliteLedger0001 = `
 CREATE TABLE ledger_scope (
   id INTEGER PRIMARY KEY,
   pipeline TEXT NOT NULL,

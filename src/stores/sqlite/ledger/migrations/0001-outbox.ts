@@ -1,7 +1,7 @@
 // The outbox's first table. The indexes hold only what is still to be done, so that they stay small
 // however much has been sent.
 
-export const outbox0001 = `
+export const sqliteOutbox0001 = `
 CREATE TABLE tidegate_outbox (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   target TEXT NOT NULL,

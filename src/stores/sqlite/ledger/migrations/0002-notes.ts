@@ -1,7 +1,7 @@
 // Notes. Bodies may be long, so that rows lie by number and an index finds them by name; what a
 // purge looks at stands before the body, which it need not read.
 
-export const ledger0002 = `
+export const sqliteLedger0002 = `
 CREATE TABLE ledger_note (
   id INTEGER PRIMARY KEY,
   scope INTEGER NOT NULL,

@@ -1,0 +1,3 @@
+// What `tidegate/aws/sns` exports: names only.
+
+export { createSnsTopic, type SnsTopicOptions } from "./sns-topic.ts";
