@@ -30,6 +30,11 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error) === BUSY;
 }
 
+/** The disk had no space for a write. No sync failed, so what was synced before is still there. */
+export function isFull(error: unknown): boolean {
+  return sqliteCode(error) === FULL;
+}
+
 export function cannotOpen(error: unknown): boolean {
   return sqliteCode(error) === CANTOPEN;
 }

@@ -8,7 +8,7 @@
 import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "vitest";
 
-export type Part = "aws-cli" | "boto3" | "java" | "chromium" | "postgres" | "promtool";
+export type Part = "aws-cli" | "boto3" | "cc" | "chromium" | "java" | "postgres" | "promtool";
 
 /** How to look for a part: the commands to try, and what a good answer looks like. */
 export interface Probe {
@@ -41,6 +41,12 @@ export function probes(given: Readonly<Record<string, string | undefined>>): Rec
       args: ["-c", "import boto3; print('boto3', boto3.__version__)"],
       answer: /^boto3 \d/,
       advice: "install boto3 (Debian: python3-boto3), or set TIDEGATE_PYTHON to a Python with it",
+    },
+    cc: {
+      commands: [...chosen("TIDEGATE_CC"), "cc", "gcc", "clang"],
+      args: ["--version"],
+      answer: /(gcc|clang|Debian|Free Software)/i,
+      advice: "install a C compiler (Debian: gcc libc6-dev), or set TIDEGATE_CC to its path",
     },
     java: {
       commands: ["java", "/usr/bin/java"],

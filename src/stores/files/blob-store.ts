@@ -6,6 +6,7 @@
 //       crash leaves under its name before that is garbage.
 //   F3. What lies in `new` at the start belongs to nobody.
 //   F4. A sweep never takes a blob that this process made and has not settled yet.
+//   F6. DATA/blobs is durable in DATA before a blob is published.
 //   F5. Memory is given back by hand, and not left to the garbage collector, which lets tens of
 //       megabytes of buffers lie before it looks at them: a chunk is freed once it is written, and
 //       a reader has one buffer. So no chunk is kept beyond the turn of its giver.
@@ -49,6 +50,7 @@ export async function createFileBlobStore(options: FileBlobStoreOptions): Promis
   try {
     await rm(join(root, "new"), { recursive: true, force: true });
     await mkdir(join(root, "new"), { recursive: true });
+    await syncFolder(options.folder); // F6
   } catch (cause) {
     const message = `The data folder ${options.folder} cannot be used now: ${reasonOf(cause)}.`;
     throw new TidegateError("TG_STORE_UNAVAILABLE", message, { cause });

@@ -4,10 +4,11 @@
 //   B3. Bodies live apart from heads: neither a receive nor a start touches them.
 //   B4. Keys of the hot path only grow, so that inserts go to the right edge of each tree.
 
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { cannotOpen } from "../../../ledger/sqlite-code.ts";
+import { syncPath } from "../renew-log.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
 
@@ -18,7 +19,7 @@ export const BROKER_FILE = "broker.sqlite";
 export const PAGE_BYTES = 4_096;
 
 /** The log is folded into the file once it holds this many pages (16 MiB). */
-const CHECKPOINT_PAGES = 4_000;
+export const CHECKPOINT_PAGES = 4_000;
 const CACHE_KIBIBYTES = 16_000;
 /** A log that grew beyond this (one huge commit) is cut back at the next checkpoint. */
 const LOG_BYTES_KEPT_MAX = 64 * 1_024 * 1_024;
@@ -112,7 +113,6 @@ export function openWriter(path: string, pageCountMax: number | undefined): Data
     database.exec(`
       PRAGMA synchronous = FULL;
       PRAGMA cache_size = -${CACHE_KIBIBYTES};
-      PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
       PRAGMA journal_size_limit = ${LOG_BYTES_KEPT_MAX};
       PRAGMA secure_delete = OFF;
       PRAGMA temp_store = MEMORY;
@@ -159,14 +159,5 @@ function openLockless(path: string): DatabaseSync {
     // Node before 22.15 takes no addresses for names. A plain connection reads the same and folds
     // the log into the file when it closes, even when it is going to refuse the file.
     return new DatabaseSync(path);
-  }
-}
-
-function syncPath(path: string): void {
-  const descriptor = openSync(path, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

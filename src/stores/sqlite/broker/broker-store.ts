@@ -3,6 +3,9 @@
 //   Q2. After any failed commit the connection is gone: what reached the disk is unknown until
 //       load() reads it anew, and until then every call fails the same way.
 //   Q3. Nothing is written to a folder before all that a start reads has been verified.
+//   Q6. Nothing is acknowledged on top of a log that another connection left behind, a failed one
+//       of this process included, before the log is renewed (renew-log.ts). A full disk does
+//       not need that: it rejects a write before any sync, and a copy would need space.
 //   Q4. The folder is locked from the first moment to close(), over failures and reloads, too.
 //   Q5. A commit may be asked for while others are under way; they are written in their order. What
 //       a failure leaves behind belongs to the writer that met it: a commit that fails after the
@@ -15,8 +18,9 @@ import { assert, present } from "../../../core/assert.ts";
 import type { Change, MessageContent } from "../../../core/broker-change.ts";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
 import type { ObjectReads } from "../../../core/object-change.ts";
-import { isBusy, isDamage } from "../../../ledger/sqlite-code.ts";
+import { isBusy, isDamage, isFull } from "../../../ledger/sqlite-code.ts";
 import type { BrokerStore, StoreSnapshot } from "../../../ports/broker-store.ts";
+import { renewLog } from "../renew-log.ts";
 import {
   BROKER_FILE,
   createBrokerFile,
@@ -27,7 +31,7 @@ import {
 import { readSnapshot, verifyTables } from "./broker-snapshot.ts";
 import { type BrokerReads, prepareReads } from "./broker-statements.ts";
 import { BrokerWriter } from "./broker-writer.ts";
-import { DiskThread } from "./disk-thread.ts";
+import { DiskThread, type WriterLimits } from "./disk-thread.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
 import { type FolderLock, lockedError, lockFolder } from "./folder-lock.ts";
 import { guardObjects } from "./object-guard.ts";
@@ -39,6 +43,8 @@ export interface SqliteBrokerStoreOptions {
   readonly folder: string;
   /** Lets a test fill the "disk" after this many pages. */
   readonly pageCountMax?: number;
+  /** Lets a test run checkpoints after fewer pages of log. */
+  readonly checkpointPages?: number;
   /** Starts the writing thread at once, while the folder is still being verified. */
   readonly threadAhead?: boolean;
 }
@@ -59,7 +65,7 @@ class SqliteBrokerStore implements BrokerStore {
   readonly #folder: string;
   /** Where the file is: SQLite keeps the log beside the file, not beside a link to it. */
   #path: string;
-  readonly #pageCountMax: number | undefined;
+  readonly #limits: WriterLimits;
   readonly #lock: FolderLock;
   /** Reads what a start reads, and can change nothing. */
   #verifier: DatabaseSync | null = null;
@@ -72,6 +78,8 @@ class SqliteBrokerStore implements BrokerStore {
   #opened: Promise<void> | null = null;
   #work: BrokerWriter | null = null;
   #commitsUnderWay = 0;
+  /** Whether every visible frame of the log is known to be durable (Q6). */
+  #isLogTrusted = false;
   /** Why the store cannot be used now; mended by load() unless closed. */
   #failure: TidegateError | null = null;
   #closing: Promise<void> | null = null;
@@ -79,7 +87,8 @@ class SqliteBrokerStore implements BrokerStore {
   constructor(options: SqliteBrokerStoreOptions) {
     this.#folder = options.folder;
     this.#path = join(options.folder, BROKER_FILE);
-    this.#pageCountMax = options.pageCountMax;
+    const { pageCountMax, checkpointPages } = options;
+    this.#limits = { pageCountMax, checkpointPages };
     this.#lock = lockFolder(options.folder); // Q4
     if (options.threadAhead === true) this.#thread = new DiskThread();
   }
@@ -92,7 +101,10 @@ class SqliteBrokerStore implements BrokerStore {
     const failedBefore = this.#failure !== null;
     this.#failure = null;
     return this.#guard(() => {
-      if (failedBefore) probeSpace(this.#folder);
+      if (failedBefore) {
+        probeSpace(this.#folder);
+        this.#renewLog(fileBehind(this.#path)); // Before the models read what the log shows.
+      }
       this.#checkFolder();
       const verifier = openVerifier(this.#path);
       this.#verifier = verifier;
@@ -188,7 +200,7 @@ class SqliteBrokerStore implements BrokerStore {
   #openThread(): DiskThread {
     this.#thread ??= new DiskThread();
     if (this.#opened === null) {
-      this.#opened = this.#thread.open(this.#path, this.#pageCountMax);
+      this.#opened = this.#thread.open(this.#path, this.#limits);
       this.#opened.catch(() => {}); // Told of by whatever was sent to the thread after it.
     }
     return this.#thread;
@@ -200,9 +212,15 @@ class SqliteBrokerStore implements BrokerStore {
     if (this.#failure !== null) throw this.#failure;
     this.#verifier?.close();
     this.#verifier = null;
+    this.#guard(() => this.#renewLog(this.#path));
     this.#lock.keep();
     this.#work = new BrokerWriter(() => this.#reads());
     return this.#work;
+  }
+
+  #renewLog(path: string): void {
+    if (!this.#isLogTrusted) renewLog(path); // Q6
+    this.#isLogTrusted = true;
   }
 
   #reads(): BrokerReads {
@@ -224,6 +242,7 @@ class SqliteBrokerStore implements BrokerStore {
   #fail(error: unknown, phase: Phase): unknown {
     this.#disconnect();
     this.#dropThread();
+    if (!isFull(error)) this.#isLogTrusted = false;
     // A broken invariant is told as it is, but leaves the store as unusable as a broken disk does.
     this.#failure = this.#failureOf(error, phase);
     return this.#errorFor(error, phase);

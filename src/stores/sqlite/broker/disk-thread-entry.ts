@@ -1,17 +1,26 @@
 // The thread that writes: one connection, one transaction per message, synced before the answer.
 // Its parent sends `open` once, then writes, then `close`; every message is answered, in order.
-//   E1. The parent does not wait for an answer before it sends on. So what comes after a failure is
-//       answered with the same failure, and nothing of it is done.
+//   E1. The parent does not wait for an answer before it sends on. So every request after a failure
+//       is answered with the same failure, and nothing of it is done.
+//   E2. The thread runs checkpoints itself: SQLite ignores the errors of its automatic ones. A
+//       failed checkpoint fails every later request, as a failed commit does.
+//   E3. A connection that failed is closed without folding its log into the file: the log may hold
+//       frames that never reached the disk (N3 of renew-log.ts). SQLite folds when the last
+//       connection closes, so a second one stays open while the failed one closes.
 
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
 import { present } from "../../../core/assert.ts";
-import { openWriter } from "./broker-schema.ts";
+import { Checkpoints, openGuard } from "../checkpoints.ts";
+import { CHECKPOINT_PAGES, openWriter } from "./broker-schema.ts";
 import { prepareWrites } from "./broker-statements.ts";
 import type { DiskAnswer, DiskRequest } from "./disk-thread.ts";
 
 const port = present(parentPort, "the port of a worker thread");
 let database: DatabaseSync | null = null;
+/** Reads nothing; keeps a failed connection from being the last (E3). */
+let guard: DatabaseSync | null = null;
+let checkpoints: Checkpoints | null = null;
 let write: ReturnType<typeof prepareWrites> | null = null;
 let isOpen: Int32Array | null = null;
 let failed: DiskAnswer | null = null;
@@ -20,10 +29,16 @@ function handle(request: DiskRequest): void {
   switch (request.kind) {
     case "open":
       isOpen = request.isOpen;
-      database = openWriter(request.path, request.pageCountMax);
+      database = openWriter(request.path, request.limits.pageCountMax);
+      checkpoints = new Checkpoints(database, {
+        path: request.path,
+        pages: request.limits.checkpointPages ?? CHECKPOINT_PAGES,
+      });
+      guard = openGuard(request.path);
       write = prepareWrites(database);
       return;
     case "write":
+      checkpoints?.check(); // E2
       present(write, "an open database")(request.writes);
       return;
     default:
@@ -31,13 +46,16 @@ function handle(request: DiskRequest): void {
   }
 }
 
-/** Closing rolls back what was begun, and folds the log into the file. */
+/** Folds the log into the file if every commit succeeded, and leaves it as it is if not (E3). */
 function close(): void {
-  const open = database;
+  const [first, last] = failed === null ? [guard, database] : [database, guard];
   database = null;
+  guard = null;
   write = null;
+  checkpoints = null;
   try {
-    open?.close();
+    first?.close();
+    last?.close();
   } finally {
     if (isOpen !== null) {
       Atomics.store(isOpen, 0, 0);
@@ -47,8 +65,11 @@ function close(): void {
 }
 
 port.on("message", (request: DiskRequest) => {
-  port.postMessage(answerTo(request));
+  const answer = answerTo(request);
+  port.postMessage(answer);
   if (request.kind === "close") port.close();
+  // After the answer: the commit is durable, and its client does not wait for a checkpoint.
+  else if (request.kind === "write" && answer.failure === null) checkpoints?.afterCommit();
 });
 
 function answerTo(request: DiskRequest): DiskAnswer {
@@ -57,13 +78,16 @@ function answerTo(request: DiskRequest): DiskAnswer {
     handle(request);
     return { failure: null };
   } catch (error) {
-    const answer = { failure: failureOf(error) };
-    if (request.kind === "close") return answer;
-    // What reached the disk is unknown from here on: nothing more is written by this thread.
-    failed = answer;
-    closeQuietly();
-    return answer;
+    if (request.kind === "close") return { failure: failureOf(error) };
+    return fail(error);
   }
+}
+
+/** Nobody knows what reached the disk from here on: this thread writes nothing more. */
+function fail(error: unknown): DiskAnswer {
+  failed = { failure: failureOf(error) };
+  closeQuietly();
+  return failed;
 }
 
 function closeQuietly(): void {

@@ -35,7 +35,7 @@ test("writes are done in the order they were asked for, each as a whole", async 
   const thread = new DiskThread();
   const done: string[] = [];
   await Promise.all([
-    thread.open(path, undefined).then(() => done.push("open")),
+    thread.open(path).then(() => done.push("open")),
     thread.write([put("a", "1"), put("b", "1")]).then(() => done.push("first")),
     thread.write([put("a", "2")]).then(() => done.push("second")),
   ]);
@@ -46,7 +46,7 @@ test("writes are done in the order they were asked for, each as a whole", async 
 
 test("a write that fails leaves nothing behind, and all later ones fail (D1)", async () => {
   const thread = new DiskThread();
-  await thread.open(path, undefined);
+  await thread.open(path);
   await thread.write([put("a", "1")]);
   const results = await Promise.allSettled([
     thread.write([put("b", "1"), broken, put("c", "1")]),
@@ -60,7 +60,7 @@ test("a write that fails leaves nothing behind, and all later ones fail (D1)", a
 
 test("the code of SQLite's error arrives with it", async () => {
   const thread = new DiskThread();
-  await expect(thread.open(folder, undefined)).rejects.toMatchObject({ errcode: 14 });
+  await expect(thread.open(folder)).rejects.toMatchObject({ errcode: 14 });
   await thread.close();
 });
 
@@ -72,7 +72,7 @@ test("a write before the file is open is refused", async () => {
 
 test("a commit under way is finished before the file is closed", async () => {
   const thread = new DiskThread();
-  await thread.open(path, undefined);
+  await thread.open(path);
   const write = thread.write([put("a", "x".repeat(1_000_000))]);
   await thread.close();
   await write;
@@ -81,7 +81,7 @@ test("a commit under way is finished before the file is closed", async () => {
 
 test("closing at once waits for a thread that has yet to begin (D4)", async () => {
   const thread = new DiskThread();
-  const opened = thread.open(path, undefined);
+  const opened = thread.open(path);
   const write = thread.write([put("a", "1")]);
   expect(thread.closeNow()).toBe(true);
   expect(documents()).toEqual(["a=1"]); // All that was asked for before is done, and the file free.
@@ -102,7 +102,7 @@ test.each([
   ["does not even start", "import 'node:no-such-module'", /no-such-module/],
 ])("a thread that %s fails what waits for it, and what comes later (D3)", async (_, code, told) => {
   const thread = threadOf(`import 'node:worker_threads';${code}`);
-  const waiting = [thread.open(path, undefined), thread.write([])];
+  const waiting = [thread.open(path), thread.write([])];
   for (const request of waiting) await expect(request).rejects.toThrow(told);
   await expect(thread.write([put("a", "1")])).rejects.toThrow(told);
   expect(thread.closeNow()).toBe(true); // It has no file open any more.
@@ -111,5 +111,5 @@ test.each([
 
 test("what a thread that ended says has a code, as failures of the machine have", async () => {
   const thread = threadOf("process.exit(0)");
-  await expect(thread.open(path, undefined)).rejects.toHaveProperty("code");
+  await expect(thread.open(path)).rejects.toHaveProperty("code");
 });

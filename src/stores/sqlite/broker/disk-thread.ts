@@ -10,11 +10,17 @@
 import { Worker } from "node:worker_threads";
 import type { Write } from "./broker-statements.ts";
 
+/** What tests set to see a full disk, or a checkpoint, sooner. */
+export interface WriterLimits {
+  readonly pageCountMax?: number | undefined;
+  readonly checkpointPages?: number | undefined;
+}
+
 export type DiskRequest =
   | {
       readonly kind: "open";
       readonly path: string;
-      readonly pageCountMax: number | undefined;
+      readonly limits: WriterLimits;
       /** 1 from here on; the thread sets it to 0 when it has closed the file. */
       readonly isOpen: Int32Array;
     }
@@ -53,9 +59,9 @@ export class DiskThread {
     this.#worker.unref(); // An idle broker does not keep a program running; its server does.
   }
 
-  open(path: string, pageCountMax: number | undefined): Promise<void> {
+  open(path: string, limits: WriterLimits = {}): Promise<void> {
     Atomics.store(this.#isOpen, 0, this.#ended === null ? 1 : 0); // D4
-    return this.#request({ kind: "open", path, pageCountMax, isOpen: this.#isOpen });
+    return this.#request({ kind: "open", path, limits, isOpen: this.#isOpen });
   }
 
   /** Resolves when all of the writes are on disk, as one transaction. */

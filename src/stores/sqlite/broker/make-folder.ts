@@ -1,7 +1,8 @@
-// Makes a folder, and those it lies in.
+// Makes a folder and its missing parents, each durable in the folder above it.
 
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { syncPath } from "../renew-log.ts";
 
 /**
  * Node goes round in circles where a file system refuses a folder as if its parent were missing
@@ -16,6 +17,7 @@ export function makeFolder(folder: string): void {
   if (!existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(folder);
+    syncPath(parent);
   } catch (error) {
     if (!existsSync(folder)) throw error; // Another process may have made it meanwhile.
   }

@@ -7,6 +7,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
 import type { Turn } from "../../../ports/turn.ts";
+import { Checkpoints } from "../checkpoints.ts";
 import { sqliteLedgerFault } from "./faults.ts";
 import type { KeyIndex } from "./key-index.ts";
 
@@ -26,17 +27,24 @@ export class GroupCommit {
   readonly #index: KeyIndex;
   readonly #turn: Turn;
   readonly #path: string;
+  readonly #checkpoints: Checkpoints;
   readonly #begin;
   readonly #commit;
   #jobs: Job[] = [];
   #scheduled = false;
   #closed = false;
 
-  constructor(db: DatabaseSync, index: KeyIndex, turn: Turn, path: string) {
+  constructor(
+    db: DatabaseSync,
+    index: KeyIndex,
+    turn: Turn,
+    options: { readonly path: string; readonly checkpointPages: number },
+  ) {
     this.#db = db;
     this.#index = index;
     this.#turn = turn;
-    this.#path = path;
+    this.#path = options.path;
+    this.#checkpoints = new Checkpoints(db, { path: options.path, pages: options.checkpointPages });
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
   }
@@ -68,6 +76,7 @@ export class GroupCommit {
     const group = this.#jobs.splice(0, GROUP_JOBS_MAX);
     const settled: (() => void)[] = [];
     try {
+      this.#checkpoints.check();
       this.#begin.run();
       this.#index.refresh();
       for (const job of group) settled.push(this.#runJob(job));
@@ -81,6 +90,7 @@ export class GroupCommit {
       return;
     }
     for (const settle of settled) settle();
+    this.#checkpoints.afterCommit();
   }
 
   /** Does a job's work and gives back how to tell it, once that is durable (G1). */
@@ -114,8 +124,10 @@ export class GroupCommit {
     this.#index.rollBack();
   }
 
+  /** Runs what is waiting, then closes the connection. */
   close(): void {
     while (this.#jobs.length > 0) this.flush();
     this.#closed = true;
+    this.#checkpoints.close();
   }
 }

@@ -139,7 +139,6 @@ export function createSqliteUpkeep({ db, clock, path, group }: SqliteUpkeepParts
     async close(): Promise<void> {
       if (!db.isOpen) return;
       group.close();
-      db.close();
     },
   };
 }

@@ -2,6 +2,8 @@
 //   Q1. Durable before answered: write-ahead log with synchronous=FULL, a sync per group of calls.
 //   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before anything is read,
 //       so what the law was told is still true when its answer is written.
+//   Q3. Nothing is answered on top of a log that an earlier process left behind, before the log is
+//       renewed (renew-log.ts). Checkpoints are ours, and one that fails stops the ledger.
 
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -27,6 +29,7 @@ import type { Clock } from "../../../ports/clock.ts";
 import type { Ledger } from "../../../ports/ledger.ts";
 import type { Fence, LedgerScope } from "../../../ports/record.ts";
 import type { Turn } from "../../../ports/turn.ts";
+import { renewLog } from "../renew-log.ts";
 import { sqliteLedgerFault, sqliteSinkFault } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { TailLimits } from "./key-index.ts";
@@ -46,6 +49,8 @@ export interface SqliteLedgerOptions {
   readonly mustExist?: boolean;
   /** How long to wait for another process's transaction. */
   readonly busyMs?: DurationMs;
+  /** Lets a test run checkpoints after fewer pages of log. */
+  readonly checkpointPages?: number;
   /** How many keys the index keeps in memory before it writes them in order. */
   readonly tailLimits?: TailLimits;
 }
@@ -66,6 +71,7 @@ function noLedger(path: string): TidegateError {
 function openFile(options: SqliteLedgerOptions): DatabaseSync {
   const { path, readOnly = false, mustExist = readOnly, busyMs = BUSY_MS_DEFAULT } = options;
   if (mustExist && !existsSync(path)) throw noLedger(path);
+  if (!readOnly) renewLog(path); // Q3
   const db = new DatabaseSync(path, { readOnly, timeout: busyMs });
   try {
     // A newer file is refused untouched (M3).
@@ -73,7 +79,7 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
     if (mustExist && missing > 0) throw noLedger(path);
     if (readOnly) return db;
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
-    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cache_size = -${CACHE_KIB};`);
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB};`);
     migrateSqlite(db, "ledger", SQLITE_LEDGER_MIGRATIONS);
     return db;
   } catch (error) {
@@ -92,7 +98,10 @@ export function createSqliteLedger(
   checkRetention(retentionMs);
   const { db, index } = openIndexed(options);
   const rows = new RecordRows(db, index);
-  const group = new GroupCommit(db, index, ports.turn, path);
+  const group = new GroupCommit(db, index, ports.turn, {
+    path,
+    checkpointPages: options.checkpointPages ?? CHECKPOINT_PAGES,
+  });
   const notes = new NoteRows(db);
   const statements = new StatementCache(db, SINK_STATEMENTS_MAX);
   const context: Context = { statements, rows, notes, retentionMs, path };

@@ -1,6 +1,8 @@
 // SQLite outbox: the law over one file, which may be the ledger's or a user's own.
 //   Q1. Durable before answered: write-ahead log with synchronous=FULL.
 //   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before anything is read.
+//   Q3. As in the ledger: the log of an earlier process is renewed first, and a checkpoint that
+//       fails stops the outbox.
 
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
@@ -11,6 +13,8 @@ import { stepRegister } from "../../../ledger/outbox-transitions.ts";
 import { RETENTION_MS_DEFAULT } from "../../../ledger/record-state.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Outbox, OutboxLease, OutboxRow, RegisterResult } from "../../../ports/outbox.ts";
+import { Checkpoints } from "../checkpoints.ts";
+import { renewLog } from "../renew-log.ts";
 import { sqliteOutboxFault } from "./faults.ts";
 import { OutboxRows } from "./outbox-rows.ts";
 import { migrateSqlite, SQLITE_OUTBOX_MIGRATIONS } from "./schema.ts";
@@ -24,10 +28,13 @@ export interface SqliteOutboxOptions {
 }
 
 const BUSY_MS_DEFAULT = 5_000;
+/** Pages in the write-ahead log before they are folded into the file. */
+const CHECKPOINT_PAGES = 1_000;
 /** Rows looked at in one read while taking; held ones are passed over. */
 const TAKE_PAGE_ROWS = 256;
 
 function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutboxOptions) {
+  renewLog(path); // Q3
   const db = new DatabaseSync(path, { timeout: busyMs });
   try {
     migrateSqlite(db, "outbox", SQLITE_OUTBOX_MIGRATIONS); // Refuses a newer file before it touches it.
@@ -48,13 +55,19 @@ export function createSqliteOutbox(
   const { path, retentionMs = RETENTION_MS_DEFAULT } = options;
   const db = guard(path, () => openFile(options));
   const rows = new OutboxRows(db);
+  const checkpoints = new Checkpoints(db, { path, pages: CHECKPOINT_PAGES });
   const read = <T>(work: () => T): T =>
     guard(path, () => {
       if (!db.isOpen) throw new TidegateError("TG_CLOSED", "the outbox is closed");
       return work();
     });
   const write = <T>(work: (now: EpochMs) => T): T =>
-    read(() => inSqliteTransaction(db, () => work(clock.now()))); // Q2
+    read(() => {
+      checkpoints.check();
+      const value = inSqliteTransaction(db, () => work(clock.now())); // Q2
+      checkpoints.afterCommit();
+      return value;
+    });
   const change: ChangeRows = async (target, keys, law) =>
     write(() => {
       const changed = keys.map((key) => law(rows.find(target, key), key));
@@ -88,7 +101,7 @@ export function createSqliteOutbox(
     stats: async (target) => read(() => rows.stats(target)),
     purge: async (limit) => write((now) => rows.purge(now, limit)),
     async close() {
-      if (db.isOpen) db.close();
+      if (db.isOpen) checkpoints.close();
     },
   };
 }

@@ -1,0 +1,118 @@
+// Power run: records one process, then cuts the power at many points of its trace and looks at what
+// each cut leaves behind.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createSeededRandom } from "../../src/core/seeded-random.ts";
+import { type CutPolicy, type DiskEvent, DiskModel, parseTrace } from "./disk-model.ts";
+import { brokenPromises, type StoreKind } from "./promises.ts";
+
+const WORKER = join(import.meta.dirname, "worker.ts");
+const WORKER_MS_MAX = 120_000;
+const POLICIES: readonly CutPolicy[] = ["dropped", "subset", "torn"];
+
+export interface Recording {
+  readonly kind: StoreKind;
+  readonly root: string;
+  readonly events: readonly DiskEvent[];
+}
+
+/** Compiles the recorder; `compiler` is a C compiler of this machine. */
+export function buildRecorder(compiler: string, folder: string): string {
+  const source = join(import.meta.dirname, "record-disk.c");
+  const library = join(folder, "record-disk.so");
+  const flags = ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl", "-lpthread"];
+  execFileSync(compiler, flags, { stdio: "pipe" });
+  return library;
+}
+
+export interface RecordOptions {
+  readonly kind: StoreKind;
+  readonly folder: string;
+  readonly library: string;
+  readonly operations: number;
+  /** "sync:5": the fifth sync fails with EIO. */
+  readonly fail?: string;
+  /** The end of paths whose syncs do nothing: code with a sync removed (R4 of record-disk.c). */
+  readonly lie?: string;
+  /** Kills the process at the failure; another one continues on the same files. */
+  readonly restart?: boolean;
+}
+
+export function recordRun(options: RecordOptions): Recording {
+  const { kind, folder, operations, fail, restart = false } = options;
+  const root = join(folder, "disk");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(root, { recursive: true });
+  const first = runWorker(options, [1, operations, ...(restart ? ["stop"] : [])], fail);
+  if (first.signal === "SIGKILL") {
+    const stopped = readFileSync(join(root, "promises"), "utf8").trim().split("\n").at(-1);
+    const next = Number(/^stopped (\d+)$/.exec(stopped ?? "")?.[1]) + 1;
+    expectSuccess(runWorker(options, [next, operations]));
+  } else expectSuccess(first);
+  return { kind, root, events: parseTrace(readFileSync(join(folder, "trace"))) };
+}
+
+function runWorker(
+  { kind, folder, library, lie }: RecordOptions,
+  args: readonly (string | number)[],
+  fail?: string,
+) {
+  const root = join(folder, "disk");
+  return spawnSync(process.execPath, [WORKER, kind, root, ...args.map(String)], {
+    env: {
+      ...process.env,
+      LD_PRELOAD: library,
+      TIDEGATE_DISK_ROOT: root,
+      TIDEGATE_DISK_TRACE: join(folder, "trace"),
+      ...(fail !== undefined && { TIDEGATE_DISK_FAIL: fail }),
+      ...(lie !== undefined && { TIDEGATE_DISK_LIE: lie }),
+    },
+    encoding: "utf8",
+    timeout: WORKER_MS_MAX,
+  });
+}
+
+function expectSuccess({ status, stderr }: ReturnType<typeof runWorker>): void {
+  if (status !== 0) throw new Error(`the worker ended with ${status}: ${stderr}`);
+}
+
+export interface Cut {
+  readonly at: number;
+  readonly policy: CutPolicy;
+  readonly promised: number;
+  readonly broken: readonly string[];
+}
+
+/** Cuts the power `cuts` times, at points and with survivors drawn from `seed`. */
+export async function cutPower(
+  recording: Recording,
+  options: { readonly folder: string; readonly cuts: number; readonly seed: number },
+): Promise<Cut[]> {
+  const random = createSeededRandom(options.seed);
+  const fraction = () => random.fraction();
+  const results: Cut[] = [];
+  for (let index = 0; index < options.cuts; index += 1) {
+    const at = Math.ceil(((index + fraction()) / options.cuts) * recording.events.length);
+    const policy = POLICIES[index % POLICIES.length] ?? "dropped";
+    results.push(await cutOnce(recording, join(options.folder, "image"), { at, policy, fraction }));
+  }
+  return results;
+}
+
+async function cutOnce(
+  { kind, root, events }: Recording,
+  image: string,
+  cut: { readonly at: number; readonly policy: CutPolicy; readonly fraction: () => number },
+): Promise<Cut> {
+  const { at, policy, fraction } = cut;
+  const disk = new DiskModel(root);
+  for (const event of events.slice(0, at)) disk.apply(event);
+  const lines = disk.visible(join(root, "promises")).toString().split("\n").slice(0, -1);
+  rmSync(image, { recursive: true, force: true });
+  mkdirSync(image, { recursive: true });
+  disk.cut(image, policy, fraction);
+  const broken = await brokenPromises(kind, join(image, "data"), lines);
+  return { at, policy, promised: lines.length, broken };
+}
