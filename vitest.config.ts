@@ -11,7 +11,17 @@ const resolution = { resolve: { conditions }, ssr: { resolve: { conditions } } }
 const timeouts = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 /** Folders whose tests start, kill, freeze or measure processes: each file has its own. */
-const APART = ["bench", "contracts", "crash", "integration", "pack", "planted", "power", "scripts"];
+const APART = [
+  "bench",
+  "browser",
+  "contracts",
+  "crash",
+  "integration",
+  "pack",
+  "planted",
+  "power",
+  "scripts",
+];
 const apart = APART.map((folder) => `test/${folder}/**/*.test.ts`);
 
 // Hundreds of short-lived processes load the same modules: they find them compiled.

@@ -10,6 +10,7 @@ import { createBroker } from "../broker/engine/create-broker.ts";
 import { createFaultyBroker } from "../broker/engine/faulty-broker.ts";
 import { createBrokerHttp, wantsStream } from "../broker/http.ts";
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
+import { guardHosts, type HostGuardOptions } from "../broker/wire/protocol/host-guard.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createRsaSigner } from "../platform/certificate/rsa-signer.ts";
 import { createHttpListener } from "../platform/http/http-listener.ts";
@@ -26,6 +27,7 @@ import { createMemoryBlobStore } from "../stores/memory/blob-store.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createSqliteBrokerStore } from "../stores/sqlite/broker/broker-store.ts";
 import { createBrokerObjects } from "./broker-objects.ts";
+import { isLoopback } from "./loopback.ts";
 import { createGate } from "./request-gate.ts";
 import type { CloudSetup } from "./setup/cloud-setup.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
@@ -60,6 +62,10 @@ export interface CloudOptions {
    * first request is answered, and left alone where it is there already.
    */
   readonly setup?: CloudSetup;
+  /** Names other than loopback names and IP addresses that clients may call it by (Host header). */
+  readonly allowedHosts?: readonly string[];
+  /** Lets topics deliver to http endpoints on link-local addresses. Default: false. */
+  readonly allowLinkLocalEndpoints?: boolean;
   /** Faults to begin with; `/_tidegate/faults` changes them. Names need not exist yet. */
   readonly faults?: readonly FaultSpec[];
   /** What `/_tidegate/health` tells. */
@@ -118,7 +124,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
         return new URL(where.endpoint).host;
       },
     });
-    const gate = createGate(handler);
+    const gate = createGate(guardHosts(handler, hostGuardOf(options)));
     const streams = wantsStream(broker);
     const listener = createHttpListener(gate.handler, {
       onError,
@@ -191,7 +197,7 @@ function openBroker(
     random: systemRandom,
     turn: systemTurn,
     signer: createRsaSigner(),
-    http: createHttpClient(),
+    http: createHttpClient({ allowLinkLocal: options.allowLinkLocalEndpoints === true }),
     onError,
   };
   return createBroker(ports, { account, region, enforcePolicies });
@@ -238,6 +244,10 @@ function assemble(
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function hostGuardOf({ host = "127.0.0.1", allowedHosts = [] }: CloudOptions): HostGuardOptions {
+  return { loopback: isLoopback(host), allowedHosts: [host, ...allowedHosts] };
 }
 
 /** A wildcard is no address to call; loopback always is. */

@@ -159,7 +159,8 @@ export class DiskModel {
   #sync({ inode, path }: DiskEvent): void {
     if (path === this.#root || this.#cachedNames.get(path) === "folder") {
       const isHere = ({ folders }: NameChange) => folders.includes(path);
-      for (const change of this.#pendingNames.filter(isHere)) change.apply(this.#durableNames); // M3
+      const changes = this.#pendingNames.filter(isHere);
+      for (const change of changes) change.apply(this.#durableNames); // M3
       this.#pendingNames = this.#pendingNames.filter((change) => !isHere(change));
       return;
     }

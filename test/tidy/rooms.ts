@@ -85,6 +85,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "node:https",
       "node:fs",
       "node:path",
+      "node:dns",
       "node:net",
       "node:timers",
       // Tells which handler reads the clock while handlers are being proved.

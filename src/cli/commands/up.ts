@@ -2,8 +2,8 @@
 //   U1. One ready line on stdout, once requests are answered, and not before.
 //   U2. A signal stops it cleanly: what was answered is on disk, and the exit code is 0.
 
-import { isIP } from "node:net";
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
+import { isLoopback } from "../../cloud/loopback.ts";
 import type { CloudSetup } from "../../cloud/setup/cloud-setup.ts";
 import type { Cloud } from "../../cloud/start-cloud.ts";
 import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "../command.ts";
@@ -100,11 +100,6 @@ function tellReady(
   out.note("  export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_REGION=us-east-1");
   out.note(`  aws sqs create-queue --endpoint-url ${endpoint} --queue-name orders`);
   out.note(`  aws sqs list-queues --endpoint-url ${endpoint}`);
-}
-
-export function isLoopback(host: string): boolean {
-  if (host === "localhost" || host === "::1") return true;
-  return isIP(host) === 4 && host.startsWith("127.");
 }
 
 function faultsWarning(active: number, endpoint: string): string {

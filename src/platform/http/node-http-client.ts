@@ -2,18 +2,32 @@
 //   N1. The whole exchange has one deadline, however slowly bytes drip in.
 //   N2. Of the answer's body only so much is read as lets the connection be used again; a longer
 //       one ends the connection, and the status stands.
+//   N3. Link-local addresses are refused by default, also behind a name: cloud machines serve their
+//       credentials there. The check is on the address that is connected to.
 
+import { lookup } from "node:dns";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 import { SNS_HTTP_REPLY_BYTES_MAX } from "../../core/limits.ts";
 import type { HttpClient, HttpPost } from "../../ports/http-client.ts";
 
-export function createHttpClient(): HttpClient {
+export interface HttpClientOptions {
+  /** Default: false (N3). */
+  readonly allowLinkLocal?: boolean;
+}
+
+export function createHttpClient({ allowLinkLocal = false }: HttpClientOptions = {}): HttpClient {
   return {
     post(post, signal) {
       return new Promise((resolve, reject) => {
         const deadline = AbortSignal.any([signal, AbortSignal.timeout(post.timeoutMs)]); // N1
-        const request = open(post, deadline);
+        const url = new URL(post.url);
+        if (!allowLinkLocal && isLinkLocal(bareHost(url))) {
+          reject(linkLocalRefused(url.hostname));
+          return;
+        }
+        const request = open(post, url, { signal: deadline, ...(!allowLinkLocal && GUARDED) });
         request.on("error", reject);
         request.on("response", (response) => readStatus(response, resolve, reject));
         request.end(post.body, "utf8");
@@ -22,11 +36,46 @@ export function createHttpClient(): HttpClient {
   };
 }
 
-function open(post: HttpPost, signal: AbortSignal): ClientRequest {
-  const url = new URL(post.url);
+const LINK_LOCAL = new BlockList();
+LINK_LOCAL.addSubnet("169.254.0.0", 16, "ipv4");
+LINK_LOCAL.addSubnet("fe80::", 10, "ipv6");
+LINK_LOCAL.addAddress("fd00:ec2::254", "ipv6"); // Amazon's metadata service by IPv6.
+
+function isLinkLocal(address: string): boolean {
+  const version = isIP(address);
+  if (version === 0) return false;
+  return LINK_LOCAL.check(address, version === 6 ? "ipv6" : "ipv4");
+}
+
+/** Looks a name up and refuses it if any of its addresses is link-local (N3). */
+const GUARDED: { readonly lookup: LookupFunction } = {
+  lookup(hostname, options, callback) {
+    lookup(hostname, options, (error, found, family) => {
+      const addresses = Array.isArray(found) ? found.map(({ address }) => address) : [found];
+      if (error === null && addresses.some(isLinkLocal))
+        callback(linkLocalRefused(hostname), "", 4);
+      else callback(error, found as string, family);
+    });
+  },
+};
+
+function linkLocalRefused(host: string): NodeJS.ErrnoException {
+  const message = `${host} is a link-local address; allow such endpoints with --allow-link-local`;
+  return Object.assign(new Error(message), { code: "ERR_LINK_LOCAL" });
+}
+
+function bareHost({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, "");
+}
+
+function open(
+  post: HttpPost,
+  url: URL,
+  options: { readonly signal: AbortSignal; readonly lookup?: LookupFunction },
+): ClientRequest {
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
   const headers = { ...post.headers, "content-length": Buffer.byteLength(post.body, "utf8") };
-  return send(url, { method: "POST", headers, signal, auth: credentialsOf(url) });
+  return send(url, { method: "POST", headers, auth: credentialsOf(url), ...options });
 }
 
 /** AWS takes a name and a password in the URL of an endpoint, for basic authentication. */
