@@ -9,6 +9,6 @@ export default pipeline({
     orders: { columns: { id: "text", amount: "real" }, key: ["id"] },
   }),
   async handler(file, { upsert }) {
-    for await (const row of file.rows()) upsert("orders", row);
+    for await (const { id, amount } of file.rows()) upsert("orders", { id, amount });
   },
 });

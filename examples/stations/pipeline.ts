@@ -20,7 +20,7 @@ const observation = z.object({
   temperature: measured(-90, 60),
   humidity: measured(0, 100),
   wind: measured(0, 120),
-  /** Who read the instruments: nobody's business, see `mask` below. */
+  /** Who read the instruments: personal data, hidden by `mask` below. */
   observer: z.string().optional(),
 });
 
