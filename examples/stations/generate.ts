@@ -12,7 +12,7 @@ import { basename, join } from "node:path";
 export interface Upload {
   readonly key: string;
   readonly body: string;
-  /** What is special about it, for whoever watches. */
+  /** What is special about it; shown on the screen. */
   readonly note: "fine" | "corrected" | "put again" | "late" | "broken";
   /** Before it is put. */
   readonly waitMs: number;

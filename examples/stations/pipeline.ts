@@ -20,7 +20,7 @@ const observation = z.object({
   temperature: measured(-90, 60),
   humidity: measured(0, 100),
   wind: measured(0, 120),
-  /** Who read the instruments: nobody's business, see `mask` below. */
+  /** Who read the instruments: personal data, hidden by `mask` below. */
   observer: z.string().optional(),
 });
 
@@ -57,8 +57,8 @@ export default pipeline({
     },
   }),
 
-  // Nothing is written while this runs. What it asks for is written in one transaction with the
-  // ledger's "done", once it has returned: all of a file, once, or nothing.
+  // The handler does not write. When it returns, Tidegate commits its rows and the ledger's
+  // "committed" in one transaction: all rows of a file once, or none.
   async handler(file, { upsert }) {
     const days = new Map<string, StationDay>();
 
@@ -66,17 +66,17 @@ export default pipeline({
       upsert("observation", { station, time, temperature, humidity, wind });
       if (temperature === null) continue;
       const day = time.slice(0, "2026-01-31".length);
-      const former = days.get(station + day) ?? { count: 0, low: temperature, high: temperature };
+      const previous = days.get(station + day) ?? { count: 0, low: temperature, high: temperature };
       days.set(station + day, {
         station,
         day,
-        count: former.count + 1,
-        low: Math.min(former.low, temperature),
-        high: Math.max(former.high, temperature),
+        count: previous.count + 1,
+        low: Math.min(previous.low, temperature),
+        high: Math.max(previous.high, temperature),
       });
     }
 
-    // Trying again will not fill an empty file, so that it goes to the dead letters at once.
+    // A retry does not fill an empty file, so it becomes a dead letter immediately.
     if (days.size === 0) throw new PermanentError("no temperature in it", { class: "empty" });
     for (const day of days.values()) upsert("station_day", day);
   },

@@ -5,7 +5,7 @@ import { rowsOf } from "../support/markdown-table.ts";
 
 const PAGE = readFileSync(new URL("../../docs/reference/admin.md", import.meta.url), "utf8");
 
-test("the page of the admin lists exactly the paths and methods there are", () => {
+test("the page lists exactly the paths and methods of the admin API", () => {
   expect(rowsOf(PAGE, "path").map(([path, methods]) => [path, methods])).toEqual(
     ADMIN_ROUTES.map(({ path, methods }) => [
       `\`/_tidegate/${path}\``,

@@ -7,20 +7,20 @@ import { readRepository } from "../tidy/source-file.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
-/** src/broker and src/index.ts: told of by name in the rows of what they put together. */
-const TOLD_OTHERWISE = ["broker", "index"];
+/** src/broker and src/index.ts: the rows of their parts cover them. */
+const COVERED_ELSEWHERE = ["broker", "index"];
 
-test("every room of the import table is told of, with a ring if and only if it has no code", () => {
-  const told = rowsOf(page, "part").flatMap(([cell = ""]) =>
+test("the page lists every part of the import table, with a ring if and only if it has no code", () => {
+  const listed = rowsOf(page, "part").flatMap(([cell = ""]) =>
     [...cell.matchAll(/`([a-z/]+)`/g)].map(([, name = ""]) => [name, !cell.startsWith("○")]),
   );
-  const rooms = Object.keys(ROOMS)
-    .filter((name) => !TOLD_OTHERWISE.includes(name))
+  const parts = Object.keys(ROOMS)
+    .filter((name) => !COVERED_ELSEWHERE.includes(name))
     .map((name) => [name, existsSync(join(root, "src", name))]);
-  expect(told.toSorted()).toEqual(rooms.toSorted());
+  expect(listed.toSorted()).toEqual(parts.toSorted());
 });
 
-/** What a cell names as a room stands for that room and those inside of it. */
+/** A part in a cell stands for itself and the parts inside it. */
 const INSIDE: Readonly<Record<string, readonly string[]>> = {
   all: ["*"],
   nothing: [],
@@ -28,8 +28,8 @@ const INSIDE: Readonly<Record<string, readonly string[]>> = {
   ingest: ["ingest", "ingest/policy"],
 };
 
-/** The rooms in a cell; types and single files of a room are told in words, and passed over. */
-function roomsIn(cell: string): string[] {
+/** The parts in a cell. Types and single files are described in words, and ignored. */
+function partsIn(cell: string): string[] {
   const spelt = cell.replace(/stores\/\{(.+?)\}/, (_, names: string) =>
     names.replace(/(\w+)/g, "stores/$1").replaceAll(",", ", "),
   );
@@ -37,15 +37,15 @@ function roomsIn(cell: string): string[] {
   return parts.flatMap((part) => INSIDE[part] ?? [part]).toSorted();
 }
 
-test("every room may import what its row says, and nothing else", () => {
-  const told = rowsOf(page, "part").flatMap(([cell = "", , imports = ""]) =>
-    [...cell.matchAll(/`([a-z/]+)`/g)].map(([, name = ""]) => [name, roomsIn(imports)]),
+test("every part may import exactly what its row lists", () => {
+  const listed = rowsOf(page, "part").flatMap(([cell = "", , imports = ""]) =>
+    [...cell.matchAll(/`([a-z/]+)`/g)].map(([, name = ""]) => [name, partsIn(imports)]),
   );
-  const allowed = told.map(([name]) => [name, ROOMS[String(name)]?.imports.toSorted()]);
-  expect(told).toEqual(allowed);
+  const allowed = listed.map(([name]) => [name, ROOMS[String(name)]?.imports.toSorted()]);
+  expect(listed).toEqual(allowed);
 });
 
-test("every word of the glossary is told once, and is a word of the code unless a ring says planned", () => {
+test("every word of the glossary occurs once, and is used in the code unless a ring marks it as planned", () => {
   const words = rowsOf(page, "word").map(([word = ""]) => word);
   expect(new Set(words).size).toBe(words.length);
   const source = readRepository(root)

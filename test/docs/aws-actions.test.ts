@@ -24,26 +24,23 @@ function rowsBelow(heading: string): string[][] {
 const SQS_ROWS = rowsBelow("SQS");
 const SNS_ROWS = rowsBelow("SNS");
 
-const toldIn = (row: string[]) => [...row[3]!.matchAll(/`(\w+)`/g)].map(([, field]) => field);
+const returnedBy = (row: string[]) => [...row[3]!.matchAll(/`(\w+)`/g)].map(([, field]) => field);
 
 test.each([
   ["SQS", SQS_ROWS, SQS_ACTIONS],
   ["SNS", SNS_ROWS, SNS_ACTIONS],
-] as const)(
-  "the page lists exactly the actions of %s there are, in their order",
-  (_, rows, actions) => {
-    const names = actions.map(({ name }) => name).sort();
-    expect(rows.map(([, name]) => name)).toEqual(names);
-  },
-);
+] as const)("the page lists exactly the actions of %s, in order", (_, rows, actions) => {
+  const names = actions.map(({ name }) => name).sort();
+  expect(rows.map(([, name]) => name)).toEqual(names);
+});
 
-test.each(SQS_ACTIONS)("the page tells what $name gives and where it may be called", (action) => {
+test.each(SQS_ACTIONS)("the page lists what $name returns and where it may be called", (action) => {
   const row = SQS_ROWS.find(([, name]) => name === action.name)!;
-  expect(toldIn(row)).toEqual(Object.keys(action.output?.fields ?? {}));
+  expect(returnedBy(row)).toEqual(Object.keys(action.output?.fields ?? {}));
   expect(row[6]).toBe(isForQueueUrl(action) ? "yes" : "no");
 });
 
-test.each(SQS_ACTIONS)("$name is known in both protocols, as the page says", async ({ name }) => {
+test.each(SQS_ACTIONS)("$name works in both protocols, as the page says", async ({ name }) => {
   const row = SQS_ROWS.find(([, action]) => action === name)!;
   expect([row[4], row[5]]).toEqual(["yes", "yes"]);
   const wire = createWire();
@@ -55,10 +52,10 @@ test.each(SQS_ACTIONS)("$name is known in both protocols, as the page says", asy
 });
 
 test.each(SNS_ACTIONS)(
-  "the page tells what $name of SNS gives, and SNS knows it",
+  "the page lists what $name of SNS returns, and SNS supports it",
   async (action) => {
     const row = SNS_ROWS.find(([, name]) => name === action.name)!;
-    expect(toldIn(row)).toEqual(Object.keys(action.output?.fields ?? {}));
+    expect(returnedBy(row)).toEqual(Object.keys(action.output?.fields ?? {}));
     const parameters = { Action: action.name, Version: "2010-03-31" };
     const reply = await createWire().form(parameters);
     expect(reply.text).toContain("sns.amazonaws.com");
@@ -68,11 +65,11 @@ test.each(SNS_ACTIONS)(
 
 const PLACES = { service: "/", bucket: "/BUCKET", object: "/BUCKET/KEY" } as const;
 
-test("the page lists exactly the actions of S3, and how each is asked", () => {
-  const told = rowsOf(sectionOf("S3"), "Action").map(([name, , asked]) => [name, asked]);
-  const known = S3_ACTIONS.map(({ name, method, at, query, header }) => {
+test("the page lists exactly the actions of S3, with their requests", () => {
+  const listed = rowsOf(sectionOf("S3"), "Action").map(([name, , asked]) => [name, asked]);
+  const actions = S3_ACTIONS.map(({ name, method, at, query, header }) => {
     const asked = `\`${method} ${PLACES[at]}${query === undefined ? "" : `?${query.join("&")}`}\``;
     return [name, header === undefined ? asked : `${asked} with \`${header}\``];
   });
-  expect(told).toEqual(known.toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1)));
+  expect(listed).toEqual(actions.toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1)));
 });

@@ -5,7 +5,7 @@ import { rowsOf } from "../support/markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-test("the page of bad input has a row for every test of it, and no other", () => {
+test("the page has exactly one row for every test of bad input", () => {
   const tests = readFileSync(join(root, "test/integration/bad-input.test.ts"), "utf8");
   const titles = [...tests.matchAll(/^test\("(.*)", async/gm)].map(([, title]) => title);
   const page = readFileSync(join(root, "docs/reference/bad-input.md"), "utf8");

@@ -6,13 +6,13 @@ import { rowsOf } from "../support/markdown-table.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/reference/cli.md"), "utf8");
 
-test("the page on the command line has a section for each command, and for no other", () => {
+test("the page has a section for exactly the commands of the CLI", () => {
   const sections = [...page.matchAll(/^## tidegate (.+)$/gm)].map((match) => match[1]);
   expect(sections).toEqual(COMMANDS.map(({ name }) => name));
 });
 
 test.each(COMMANDS.map((command) => [command.name, command] as const))(
-  "the page tells of every flag of tidegate %s what the command itself does",
+  "the page describes every flag of tidegate %s as its help does",
   (name, command) => {
     const start = page.indexOf(`## tidegate ${name}\n`);
     const section = page.slice(start, page.indexOf("\n## ", start));

@@ -12,21 +12,21 @@ const source = ["src/ingest/spec/pipeline-spec.ts", "src/core/table-spec.ts"]
   .join("\n");
 const bare = (cell = "") => cell.replaceAll("`", "");
 
-/** The members of an interface that a pipeline file is made of. */
+/** The members of an interface of pipeline files. */
 function membersOf(name: string): string[] {
   const body = new RegExp(`^export interface ${name}\\b.*?^}`, "ms").exec(source)?.[0] ?? "";
   return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member = ""]) => member);
 }
 
 /** Field and default of each row below a heading of the page. */
-function told(heading: string): Map<string, string> {
+function defaultsIn(heading: string): Map<string, string> {
   const section = page.slice(page.indexOf(heading));
   return new Map(
     rowsOf(section, "field").map(([field, fallback]) => [bare(field), bare(fallback)]),
   );
 }
 
-test("the page lists every setting as the table in the code has it, and no other", () => {
+test("the page lists exactly the settings of the code", () => {
   const code = (text: string) => `\`${text}\``;
   const expected = Object.entries<Setting>(SETTINGS).map(([name, setting]) => {
     const { flag, env, fallback, devFallback, commands, doc } = setting;
@@ -47,14 +47,14 @@ test("the page lists every setting as the table in the code has it, and no other
 });
 
 describe("the page on the pipeline file", () => {
-  const fields = told("## The pipeline file");
-  const inner = told("Within `retry`");
+  const fields = defaultsIn("## The pipeline file");
+  const inner = defaultsIn("Within `retry`");
 
-  test("tells of every field that a file may have, in their order, and of no other", () => {
+  test("lists exactly the fields of a file, in order", () => {
     expect([...fields.keys()]).toEqual(membersOf("PipelineSpec"));
   });
 
-  test("tells of every field within a field, and of no other", () => {
+  test("lists exactly the fields within fields", () => {
     const within = (prefix: string, ...names: string[]) =>
       [...new Set(names.flatMap(membersOf))].map((member) => `${prefix}.${member}`);
     const options = Object.keys(tables({})).filter((name) => name !== "kind" && name !== "tables");
@@ -67,7 +67,7 @@ describe("the page on the pipeline file", () => {
     ]);
   });
 
-  test("tells the defaults that a file gets which leaves everything out", () => {
+  test("shows the defaults of a minimal file", () => {
     const made = pipeline({ name: "p", source: { queue: "q" }, handler() {} });
     const { retry, concurrency, source: from, ...top } = made;
     const values = new Map<string, unknown>([
@@ -79,16 +79,16 @@ describe("the page on the pipeline file", () => {
       ...Object.entries(tables({})).map(([name, value]) => [`tables.${name}`, value] as const),
     ]);
     const defaults = new Map([...fields, ...inner]);
-    const seen = [...values].filter(([name, value]) => defaults.has(name) && value !== null);
+    const checked = [...values].filter(([name, value]) => defaults.has(name) && value !== null);
     const own = new Set(["name", "handler"]); // These were given above.
-    for (const [name, value] of seen) {
+    for (const [name, value] of checked) {
       if (own.has(name)) continue;
       expect([name, defaults.get(name)]).toEqual([name, JSON.stringify(value)]);
     }
-    expect(seen.length).toBeGreaterThan(Object.keys(DEFAULTS).length);
+    expect(checked.length).toBeGreaterThan(Object.keys(DEFAULTS).length);
   });
 
-  test("tells every value of DEFAULTS", () => {
+  test("shows every value of DEFAULTS", () => {
     for (const [name, value] of Object.entries(DEFAULTS)) {
       const path = { concurrency: "concurrency.total" }[name] ?? name;
       const shown = fields.get(path) ?? inner.get(path) ?? inner.get(`retry.${path}`);

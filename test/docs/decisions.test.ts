@@ -6,7 +6,7 @@ import { rowsOf } from "../support/markdown-table.ts";
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
-test("every dependency has its line in the decision record, and every line a dependency", () => {
+test("the decision record lists exactly the dependencies of the package", () => {
   const { dependencies = {}, devDependencies } = JSON.parse(read("package.json"));
   const page = read("docs/decisions/0004-dependencies.md");
   const halves = page.split("## For development");
@@ -19,7 +19,7 @@ test("every dependency has its line in the decision record, and every line a dep
   expect(written.toSorted()).toEqual(expected.toSorted());
 });
 
-test("every decision record is listed, under the title it has", () => {
+test("the index lists every decision record under its title", () => {
   const listed = rowsOf(read("docs/decisions/README.md"), "no.").map(([link, title]) => {
     const file = /\((.+)\)/.exec(link ?? "")?.[1];
     return [file, title];

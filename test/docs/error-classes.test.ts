@@ -10,8 +10,8 @@ const read = (path: string) => readFileSync(join(import.meta.dirname, "../../doc
 const code = (text: string | number) => `\`${text}\``;
 const RETRIES = { backoff: "with backoff", never: "never" };
 
-/** How the page tells by what a row's errors are recognised. */
-function toldBy(row: ErrorRow): string {
+/** The page's text on how errors of a row are recognised. */
+function recognisedBy(row: ErrorRow): string {
   const statuses = (row.statuses ?? []).map(([from, to]) => (from === to ? from : `${from}-${to}`));
   const parts = [
     (row.words ?? []).map(code),
@@ -23,22 +23,22 @@ function toldBy(row: ErrorRow): string {
   return parts.length === 0 ? "-" : parts.join(", ");
 }
 
-test("the page of error classes has the rows of the table, in its order", () => {
+test("the page has the rows of the error table, in order", () => {
   const rows: readonly ErrorRow[] = [...ERROR_TABLE, UNKNOWN_ROW];
   const expected = rows.map((row) => [
     code(row.errorClass),
     RETRIES[row.retry],
     row.blames,
     row.about,
-    toldBy(row),
+    recognisedBy(row),
   ]);
   expect(rowsOf(read("reference/error-classes.md"), "class")).toEqual(expected);
 });
 
-test("the page on retries tells of every finding about a queue, with its severity", () => {
-  const told = rowsOf(read("concepts/retries.md"), "finding").map(([id, severity]) => [
+test("the page on retries lists every queue check with its severity", () => {
+  const listed = rowsOf(read("concepts/retries.md"), "finding").map(([id, severity]) => [
     id,
     severity,
   ]);
-  expect(told).toEqual(QUEUE_RULES.map(({ id, severity }) => [code(id), severity]));
+  expect(listed).toEqual(QUEUE_RULES.map(({ id, severity }) => [code(id), severity]));
 });

@@ -6,7 +6,7 @@ import { rowsOf } from "../support/markdown-table.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/reference/errors.md"), "utf8");
 
-test("the page of error codes says what the table in the code says, in order of the codes", () => {
+test("the page lists the error codes of the code, in alphabetical order", () => {
   const written = rowsOf(page, "code").map(([code, retry, hint]) => [code, retry, hint]);
   const expected = Object.entries(ERROR_CODES)
     .map(([code, { retry, hint }]) => [`\`${code}\``, retry, hint])

@@ -8,7 +8,7 @@ import { rowsOf } from "../support/markdown-table.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/reference/formats.md"), "utf8");
 
-test("the page lists the suffixes that the code knows", () => {
+test("the page lists the suffixes of the code", () => {
   const expected = Object.entries(FORMAT_SUFFIXES).map(([suffix, it]) => [`\`${suffix}\``, it]);
   expect(rowsOf(page, "suffix")).toEqual(expected);
   const packed = COMPRESSION_SUFFIXES.map((suffix) => `\`${suffix}\``).join(" and ");
@@ -20,7 +20,7 @@ test("the page describes every format once", () => {
   expect(described).toEqual([...new Set(Object.values(FORMAT_SUFFIXES))]);
 });
 
-test("the page gives the limits that hold", () => {
+test("the page shows the limits of the code", () => {
   const { ROW_LIMITS } = limits;
   const written = rowsOf(page, "limit").map(([name, value]) => [name, value]);
   const all: Readonly<Record<string, unknown>> = limits;
@@ -32,6 +32,6 @@ test("the page gives the limits that hold", () => {
   expect(page).toContain(`may declare up to ${values} values`);
 });
 
-test("the page lists the codecs that are read", () => {
+test("the page lists the supported codecs", () => {
   expect(rowsOf(page, "codec")).toEqual(PARQUET_CODECS.map((codec) => [`\`${codec}\``]));
 });

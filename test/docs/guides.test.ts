@@ -24,17 +24,17 @@ describe("the guide to faults", () => {
   const page = read("docs/guides/faults.md");
   const fault = { target: { queue: "*" }, probability: 1 };
 
-  test("shows an answer that is lost, and what comes of it", () => {
+  test("shows a lost response and its duplicate", () => {
     const args = ["--conditions=tidegate-source", "examples/lost-answer.ts"];
     const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
     expect(output).toBe("[ 'order 1', 'order 1' ]\n");
   });
 
-  test("shows faults that are taken", () => {
+  test("shows valid faults", () => {
     expect(readFaultSpecs(JSON.parse(read("examples/faults.json")))).toMatchObject({ ok: true });
   });
 
-  test("tells of every kind and every field, and of no other", () => {
+  test("lists exactly the kinds and fields of a fault", () => {
     const problems = (value: object) => {
       const answer = readFaultSpecs(value);
       return answer.ok ? "" : answer.problems.join(" ");
@@ -48,12 +48,12 @@ describe("the guide to faults", () => {
   });
 });
 
-test("the guide to set-ups tells of every field that the schema has", () => {
+test("the guide to setup files lists every field of the schema", () => {
   const page = read("docs/guides/setup-file.md");
   const schema = JSON.parse(read("docs/reference/schemas/cloud-setup.schema.json")) as {
     $defs: Record<string, { properties?: object }>;
   };
-  const told = Object.fromEntries(
+  const fieldsOf = Object.fromEntries(
     rowsOf(page, "list").map(([list = "", fields = ""]) => [
       list.replaceAll("`", "").slice(0, -1),
       new Set([...fields.matchAll(/`([^`]+)`/g)].map(([, name]) => name)),
@@ -61,11 +61,11 @@ test("the guide to set-ups tells of every field that the schema has", () => {
   );
   for (const kind of ["queue", "topic", "subscription", "bucket"]) {
     for (const field of Object.keys(schema.$defs[kind]?.properties ?? {})) {
-      expect(told[kind], `${kind}.${field}`).toContain(field);
+      expect(fieldsOf[kind], `${kind}.${field}`).toContain(field);
     }
   }
   for (const field of Object.keys(schema.$defs.notification?.properties ?? {})) {
-    expect(told.bucket, `notification.${field}`).toContain(field);
+    expect(fieldsOf.bucket, `notification.${field}`).toContain(field);
   }
 });
 

@@ -20,7 +20,7 @@ const shown = (name: string) => `\`${name}\``;
 test.each<[string, string, MetricTable]>([
   ["consumers", consumers, CONSUMER_METRICS],
   ["producers", producers, PRODUCER_METRICS],
-])("the page on metrics tells of every metric of %s, and of no other", (_whose, part, table) => {
+])("the page lists exactly the metrics of %s", (_whose, part, table) => {
   const expected = Object.values(table).map((metric) => [
     shown(prometheusName(metric)),
     metric.kind,
@@ -31,7 +31,7 @@ test.each<[string, string, MetricTable]>([
   expect(rowsOf(part, "metric")).toEqual(expected);
 });
 
-test("it tells of the buckets of every histogram", () => {
+test("the page lists the buckets of every histogram", () => {
   const expected = ALL.filter(({ kind }) => kind === "histogram").map((metric) => [
     shown(prometheusName(metric)),
     metric.buckets?.join(" "),
@@ -39,7 +39,7 @@ test("it tells of the buckets of every histogram", () => {
   expect(rowsOf(page, "histogram")).toEqual(expected);
 });
 
-test("it tells of the stages and the limit of label sets that the code has", () => {
+test("the page has the stages and the limit of label sets", () => {
   const list = `${STAGES.slice(0, -1).join(", ")} and ${STAGES.at(-1)}`;
   expect(page.replace(/\s+/g, " ")).toContain(`is one of ${list}.`);
   expect(page).toContain(`at most ${SERIES_MAX.toLocaleString("en")} sets of labels`);

@@ -18,11 +18,11 @@ test.each([
   ["examples/prometheus/prometheus.yml", "yaml"],
   ["examples/prometheus/tidegate-rules.yml", "yaml"],
   ["examples/observed-producer.ts", "ts"],
-])("the guide to observing shows %s, word for word", (example, language) => {
+])("the guide shows %s, word for word", (example, language) => {
   expect(page).toContain(`\`\`\`${language}\n${read(example)}\`\`\``);
 });
 
-test("its example carries a trace, writes a line and counts", () => {
+test("the example propagates a trace, logs a line and counts", () => {
   const args = ["--conditions=tidegate-source", "examples/observed-producer.ts"];
   const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
   const [line = "", number] = output.trimEnd().split("\n");
@@ -33,15 +33,15 @@ test("its example carries a trace, writes a line and counts", () => {
   expect(number).toBe("sqs_fifo_dedupe_window_hits_total 1");
 });
 
-test("its queries and rules ask for metrics and labels that exist", () => {
+test("queries and rules use existing metrics and labels", () => {
   const queries = /```promql\n(.*?)```/s.exec(page)?.[1] ?? "";
   const asked = `${queries} ${read("examples/prometheus/tidegate-rules.yml")}`;
   const names = asked.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? [];
-  const known = Object.values(CONSUMER_METRICS).flatMap((metric) => {
+  const existing = Object.values(CONSUMER_METRICS).flatMap((metric) => {
     const name = prometheusName(metric);
     return metric.kind === "histogram" ? [`${name}_bucket`] : [name];
   });
-  const foreign = names.filter((name) => !known.includes(name) && name !== "histogram_quantile");
+  const foreign = names.filter((name) => !existing.includes(name) && name !== "histogram_quantile");
   expect(foreign).toEqual([]);
   expect(new Set(names).size).toBeGreaterThan(8);
   const labels = new Set<string>(Object.values(CONSUMER_METRICS).flatMap(({ labels }) => labels));
@@ -50,7 +50,7 @@ test("its queries and rules ask for metrics and labels that exist", () => {
   }
 });
 
-test("it tells of every field that lines about a record carry", () => {
+test("the guide lists every field of log lines about a record", () => {
   const hold = { delivery: { messageId: "m" }, trace: { traceId: null } };
   const record = { object: null, identity: "i" };
   const masked = createRecordMask(createMask([]));
@@ -64,7 +64,7 @@ describe("Prometheus", () => {
   test.each([
     ["rules", "examples/prometheus/tidegate-rules.yml"],
     ["config", "examples/prometheus/prometheus.yml"],
-  ])("takes the %s that the guide shows", (kind, file) => {
+  ])("accepts the %s of the guide", (kind, file) => {
     const run = spawnSync(commands.promtool, ["check", kind, join(root, file)]);
     expect({ status: run.status, said: String(run.stderr) }).toEqual({ status: 0, said: "" });
   });

@@ -24,12 +24,12 @@ test.each(["examples/send-once.ts", "examples/producer.ts", "examples/compliance
   },
 );
 
-test("the example sends once, and does what its comments say", () => {
+test("the example sends once and prints what its comments say", () => {
   const output = run("examples/send-once.ts", join(folder, "outbox.db"));
   expect(output).toBe("sent\nalready-sent\nTG_DEDUPE_KEY_REUSED\n");
 });
 
-test("the example's producer complies, on the command line", () => {
+test("the example's producer passes tidegate comply", () => {
   const output = run("src/cli/main.ts", "comply", "examples/producer.ts");
   expect(output).toContain("10 of 10 checks hold.");
 });

@@ -18,7 +18,7 @@ test.each(["first-taste.ts", "orders.ts"])(
   },
 );
 
-test("the pipeline it shows works off a file", async () => {
+test("the pipeline in the README processes a file", async () => {
   const data = mkdtempSync(join(tmpdir(), "tidegate-readme-"));
   const dev = await startDev(orders, { data, port: 0 });
   try {
@@ -36,7 +36,7 @@ test("the pipeline it shows works off a file", async () => {
   rmSync(data, { recursive: true });
 });
 
-test("the first taste runs, and does what its comments say", () => {
+test("the test example runs and prints what its comments say", () => {
   const args = ["--conditions=tidegate-source", "examples/first-taste.ts"];
   const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
   expect(output).toBe("true\nfalse\n");

@@ -36,7 +36,7 @@ test("the pipeline of the guide upserts orders and their lines", () => {
   ]);
 });
 
-test("the sink function of the guide bears a second call and a late one", () => {
+test("the sink function of the guide tolerates a second call and a late one", () => {
   run(
     "examples/own-sink.ts",
     `const { signal } = new AbortController();
@@ -49,23 +49,27 @@ test("the sink function of the guide bears a second call and a late one", () => 
   expect(rows.map((row) => ({ ...row }))).toEqual([{ record: "k", fence: 6, text: "alive" }]);
 });
 
-test("the guide tells the options of tables, with their defaults", () => {
+test("the guide lists the options of tables, with their defaults", () => {
   const spec: object = tables({ t: { columns: { id: "text" }, key: ["id"] } });
   const { kind: _, tables: __, database: ___, ...choices } = spec as Record<string, unknown>;
-  const told = rowsOf(page, "option").map(([name, value]) => [name, value]);
-  expect(told[0]?.[0]).toBe("`database`");
-  expect(told.slice(1)).toEqual(
+  const listed = rowsOf(page, "option").map(([name, value]) => [name, value]);
+  expect(listed[0]?.[0]).toBe("`database`");
+  expect(listed.slice(1)).toEqual(
     Object.entries(choices).map(([name, value]) => [`\`${name}\``, `\`"${value}"\``]),
   );
 });
 
-test("the guide tells every type of column and what it becomes, and the limits", () => {
-  const told = rowsOf(page, "column").map(([name, , sqlite, postgres]) => [name, sqlite, postgres]);
+test("the guide lists every column type with its SQL types, and the limits", () => {
+  const listed = rowsOf(page, "column").map(([name, , sqlite, postgres]) => [
+    name,
+    sqlite,
+    postgres,
+  ]);
   const types = Object.entries(SQLITE.columnTypes).map(([name, type]) => {
     const there = POSTGRES.columnTypes[name as keyof typeof POSTGRES.columnTypes];
     return [name, type, there].map((word) => `\`${word}\``);
   });
-  expect(told).toEqual(types);
+  expect(listed).toEqual(types);
   const limits = `${EFFECT_ROWS_MAX.toLocaleString("en")} effects or ${EFFECT_BYTES_MAX / 2 ** 20} MiB`;
   expect(page).toContain(limits);
 });

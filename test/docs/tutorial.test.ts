@@ -1,11 +1,11 @@
-// The tutorial: every command of the page, run from its top to its end in an empty folder, and what
-// it prints held against what the page shows.
-//   T1. Commands run as they are written, but for the port, which is a free one, and for the two
-//       that would need a network: cloning and installing find this repository instead.
-//   T2. `…` in what is shown stands for anything within a line, and alone in a line for any lines.
-//       All else must be printed, word for word and in this order.
-//   T3. What only looks is looked at again until it shows what the page shows, within a limit, as
-//       a reader would do. What changes something is run once and must be right at once.
+// The tutorial: the test runs every command of the page in an empty folder, from top to bottom, and
+// compares the output with the page.
+//   T1. Commands run as written, except that the port is a free one, and that cloning and
+//       installing use this repository instead of the network.
+//   T2. In expected output, `…` matches anything within a line, and alone in a line any lines. All
+//       other text must match exactly, in this order.
+//   T3. A command that only reads is repeated until its output matches, within a time limit. A
+//       command that changes something runs once and must succeed immediately.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const commands = requirePart("aws-cli");
 
 const PAGE_PORT = "4566";
 const LOOKS_ONLY = /^(head|grep|sqlite3|tidegate why|tidegate dlq (list|show)) /;
-/** Longer than a killed consumer's messages stay hidden. */
+/** Longer than the visibility timeout of a killed consumer's messages. */
 const LOOK_FOR_MS = 150_000;
 const LOOK_AGAIN_MS = durationMs(250);
 
@@ -39,11 +39,11 @@ afterEach(async () => {
 
 interface Step {
   readonly typed: string;
-  /** What the page shows below; null if it shows nothing. */
+  /** The expected output; null if the page shows none. */
   readonly shown: string | null;
 }
 
-/** The blocks of a page: what is typed, each with what is shown below it. */
+/** The commands of a page, each with its expected output. */
 function stepsOf(text: string): Step[] {
   const steps: Step[] = [];
   for (const [, language, block = ""] of text.matchAll(/^```(\w*)\n(.*?)^```$/gms)) {
@@ -51,12 +51,13 @@ function stepsOf(text: string): Step[] {
     if (language === "sh") steps.push({ typed: block.trimEnd(), shown: null });
     else if (language === "text" && last?.shown === null) {
       steps[steps.length - 1] = { ...last, shown: block.trim() };
-    } else throw new Error(`the page has a block that is neither typed nor shown:\n${block}`);
+    } else
+      throw new Error(`the page has a block that is neither a command nor its output:\n${block}`);
   }
   return steps;
 }
 
-/** What is shown, as a pattern for all of what is printed (T2). */
+/** The expected output as a pattern for the whole output (T2). */
 function patternOf(shown: string): RegExp {
   const lines = shown.split("\n").map((line) => {
     if (line.trim() === "…") return "(?:.*\n)*?";
@@ -100,12 +101,12 @@ async function follow({ typed, shown }: Step): Promise<void> {
     answer = await shell.run(typed); // T3
   }
   if (pattern !== null) expect(`${answer.output}\n`, typed).toMatch(pattern);
-  // diff fails where there is a difference, which is what the page wants to show.
-  const failed = answer.failed.filter((told) => !told.startsWith("1 diff "));
+  // diff exits with 1 if files differ, which is what the page shows.
+  const failed = answer.failed.filter((command) => !command.startsWith("1 diff "));
   expect(failed, `${typed}\n${answer.output}`).toEqual([]);
 }
 
-test("every command of the tutorial does what the page shows", async () => {
+test("every command of the tutorial prints what the page shows", async () => {
   const port = String(await freePort());
   const steps = stepsOf(page.replaceAll(`:${PAGE_PORT}`, `:${port}`));
   expect(steps.filter(({ shown }) => shown !== null).length).toBeGreaterThan(15);
@@ -113,7 +114,7 @@ test("every command of the tutorial does what the page shows", async () => {
   for (const step of steps) await follow(step);
 }, 400_000);
 
-test("what differs from the page is found", () => {
+test("the test detects output that differs from the page", () => {
   const pattern = patternOf("a …\n  b\n…\nz");
   expect("a 1\n  b\nx\ny\nz\n").toMatch(pattern);
   expect("a 1\n  b\nz\n").toMatch(pattern);

@@ -25,7 +25,7 @@ afterAll(() => {
 
 const QUICK = { retry: { attempts: 2, baseMs: 10, capMs: 10 } };
 
-test("a body that is no JSON: dead-lettered at once as undecodable", async () => {
+test("a body that is not JSON: dead-lettered immediately as undecodable", async () => {
   await using world = await createConsumerWorld();
   for (const body of ["no json", "{", "\ufffd", "[".repeat(100_000)]) await world.sendBody(body);
   const consumer = await run(world);
@@ -34,7 +34,7 @@ test("a body that is no JSON: dead-lettered at once as undecodable", async () =>
   for (const it of await dossiers(world)) expect(it).toMatchObject({ error_class: "undecodable" });
 });
 
-test("a body of no known shape: dead-lettered at once as undecodable", async () => {
+test("a body of an unknown shape: dead-lettered immediately as undecodable", async () => {
   await using world = await createConsumerWorld();
   const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
   const bodies = ["null", "7", "[]", '{"hello":"world"}', `{"Records":[${deep}]}`];
@@ -44,7 +44,7 @@ test("a body of no known shape: dead-lettered at once as undecodable", async () 
   expect(consumer.snapshot()).toMatchObject({ deadLettered: bodies.length, inFlight: 0 });
 });
 
-test("a message without a dedupe key: dead-lettered at once, under a key that no other has", async () => {
+test("a message without a dedupe key: dead-lettered immediately, under a unique key", async () => {
   await using world = await createConsumerWorld();
   const envelope = { event_source: "a.b.c", event_time: "2026-01-01T00:00:00Z", event_id: "x" };
   for (const n of [1, 2]) await world.sendBody(JSON.stringify({ ...envelope, payload: { n } }));
@@ -54,7 +54,7 @@ test("a message without a dedupe key: dead-lettered at once, under a key that no
   expect(new Set(keys).size).toBe(2);
 });
 
-test("an object of another bucket or prefix: acknowledged unhandled, and counted and told", async () => {
+test("an object of another bucket or prefix: acknowledged without handling, counted and logged", async () => {
   const handled: string[] = [];
   await using world = await createConsumerWorld({
     bucket: "inbox",
@@ -70,7 +70,7 @@ test("an object of another bucket or prefix: acknowledged unhandled, and counted
   expect(await depths(world)).toEqual([0, 0]);
 });
 
-test("an event time far ahead: handled; moves no watermark, and is counted and told", async () => {
+test("an event time far in the future: handled; does not move the watermark, counted and logged", async () => {
   const handled: string[] = [];
   await using world = await createConsumerWorld({
     handler: ({ envelope }, { lane }) => void handled.push(`${envelope.dedupe_key} ${lane}`),
@@ -109,7 +109,7 @@ function readingRows(read: unknown[]): Handler {
   }) as never;
 }
 
-test("an empty object of CSV, JSON Lines or JSON: committed, without rows", async () => {
+test("an empty object of CSV, JSON Lines or JSON: committed without rows", async () => {
   const read: unknown[] = [];
   await using world = await createConsumerWorld({ bucket: "files", handler: readingRows(read) });
   for (const key of ["a.csv", "a.jsonl", "a.json", "a"]) await world.put(key, "");
@@ -118,7 +118,7 @@ test("an empty object of CSV, JSON Lines or JSON: committed, without rows", asyn
   expect(read).toEqual([]);
 });
 
-test("an empty object of Parquet: dead-lettered at once as unreadable", async () => {
+test("an empty object of Parquet: dead-lettered immediately as unreadable", async () => {
   await using world = await createConsumerWorld({ bucket: "files", handler: readingRows([]) });
   await world.put("a.parquet", "");
   const consumer = await run(world);
@@ -126,7 +126,7 @@ test("an empty object of Parquet: dead-lettered at once as unreadable", async ()
   expect(await dossiers(world)).toMatchObject([{ error_class: "unreadable" }]);
 });
 
-test("an object that is no UTF-8, taken as text: dead-lettered at once as unreadable", async () => {
+test("an object that is not UTF-8, read as text: dead-lettered immediately as unreadable", async () => {
   await using world = await createConsumerWorld({
     bucket: "files",
     handler: (async (event: Rows) => void (await event.text())) as never,
@@ -137,7 +137,7 @@ test("an object that is no UTF-8, taken as text: dead-lettered at once as unread
   expect(await dossiers(world)).toMatchObject([{ error_class: "unreadable" }]);
 });
 
-test("an object that was replaced since its event: as `onMissing` says, and never read as another", async () => {
+test("an object that was replaced since its event: handled by `onMissing`; other bytes are never read", async () => {
   for (const [onMissing, expected] of [
     ["dead-letter", { deadLettered: 1, dropped: 0 }],
     ["drop", { deadLettered: 0, dropped: 1 }],
@@ -173,7 +173,7 @@ const refuse = () => {
 };
 const HOSTILE = new Proxy({}, { get: refuse, getPrototypeOf: refuse, has: refuse });
 
-test("a handler that throws something that is no error: tried again, then dead-lettered", async () => {
+test("a handler that throws something that is not an error: retried, then dead-lettered", async () => {
   const thrown: readonly unknown[] = ["text", undefined, null, 7, HOSTILE, Symbol("x")];
   await using world = await createConsumerWorld({
     pipeline: QUICK,
@@ -188,7 +188,7 @@ test("a handler that throws something that is no error: tried again, then dead-l
   expect(await depths(world)).toEqual([0, count]);
 });
 
-test("a handler that never returns: aborted at its deadline, tried again, then dead-lettered", async () => {
+test("a handler that never returns: aborted at its deadline, retried, then dead-lettered", async () => {
   await using world = await createConsumerWorld({
     pipeline: { ...QUICK, timeoutMs: 5_000 },
     handler: () => new Promise<void>(() => undefined),
@@ -199,7 +199,7 @@ test("a handler that never returns: aborted at its deadline, tried again, then d
   expect(await dossiers(world)).toMatchObject([{ error_class: "timeout" }]);
 });
 
-test("a handler that emits after its deadline: refused, and none of it happens", async () => {
+test("a handler that emits after its deadline: rejected, and nothing is applied", async () => {
   const applied: unknown[] = [];
   const late: (() => void)[] = [];
   await using world = await createConsumerWorld({
@@ -222,7 +222,7 @@ test("a handler that emits after its deadline: refused, and none of it happens",
   expect(consumer.snapshot()).toMatchObject({ committed: 0, deadLettered: 1 });
 });
 
-test("a handler that ends while it is still reading: dead-lettered at once as unawaited", async () => {
+test("a handler that returns while it is still reading: dead-lettered immediately as unawaited", async () => {
   const applied: unknown[] = [];
   const forgetful = (arrival: ObjectInput<unknown>, { emit }: HandlerContext) => {
     void (async () => {
@@ -242,7 +242,7 @@ test("a handler that ends while it is still reading: dead-lettered at once as un
   expect(await dossiers(world)).toMatchObject([{ error_class: "unawaited" }]);
 });
 
-test("a handler that fails while it is still reading: tried again, and the process lives on", async () => {
+test("a handler that fails while it is still reading: retried, and the process continues", async () => {
   const hasty = (arrival: ObjectInput<unknown>) => {
     void (async () => {
       for await (const _ of arrival.rows());
@@ -259,7 +259,7 @@ test("a handler that fails while it is still reading: tried again, and the proce
   expect(consumer.snapshot().retried).toBeGreaterThan(1);
 });
 
-test("a handler that fills one row again and again: each effect has the fields it had when asked for", async () => {
+test("a handler that reuses one row object: each effect has the fields it had when it was requested", async () => {
   const applied: unknown[] = [];
   await using world = await createConsumerWorld({
     sink: sinkOf(async (effects) => void applied.push(...effects)),
@@ -300,7 +300,7 @@ test("effects on more tables than can be listed: committed, and counted by kind"
   expect(summaries).toEqual([{ upsert: 2_000 }]);
 });
 
-test("data that its schema rejects: dead-lettered at once, masked values not quoted", async () => {
+test("data that its schema rejects: dead-lettered immediately, without masked values", async () => {
   for (const later of [false, true]) {
     const validate = (value: unknown) => {
       const quoted = (value as { name: string }).name;
@@ -322,7 +322,7 @@ test("data that its schema rejects: dead-lettered at once, masked values not quo
   }
 });
 
-test("a sink that is full: nothing counts as an attempt, receiving stops, all is done later", async () => {
+test("a sink that is full: no attempt is counted, receiving stops, and all is processed later", async () => {
   let full = true;
   const attempts: number[] = [];
   await using world = await createConsumerWorld({
@@ -346,7 +346,7 @@ test("a sink that is full: nothing counts as an attempt, receiving stops, all is
   expect(await depths(world)).toEqual([0, 0]);
 });
 
-test("a sink that never returns: given up on at its deadline, uncounted, and tried again", async () => {
+test("a sink that never returns: aborted at its deadline, uncounted, and retried", async () => {
   let hangs = true;
   const signals: AbortSignal[] = [];
   await using world = await createConsumerWorld({
@@ -367,7 +367,7 @@ test("a sink that never returns: given up on at its deadline, uncounted, and tri
   expect(await depths(world)).toEqual([0, 0]);
 });
 
-test("a sink that ignores that its time is over: given up on when the process stops, uncounted", async () => {
+test("a sink that ignores its deadline: abandoned when the process stops, uncounted", async () => {
   await using world = await createConsumerWorld({
     drainMs: 1_000,
     sink: sinkOf(() => new Promise<void>(() => undefined)),
@@ -394,7 +394,7 @@ function failing(ledger: Ledger, down: () => boolean): Ledger {
   });
 }
 
-test("a ledger that is down for a while: nothing is acknowledged, and all is done once it is back", async () => {
+test("a ledger that is down for a while: nothing is acknowledged, and all is processed when it is back", async () => {
   let down = false;
   const handled: string[] = [];
   await using world = await createConsumerWorld({
@@ -413,7 +413,7 @@ test("a ledger that is down for a while: nothing is acknowledged, and all is don
   expect(consumer.snapshot()).toMatchObject({ committed: 8, deadLettered: 0 });
 });
 
-test("a dead-letter queue that is down: the record stays in its queue until the letter is sent", async () => {
+test("a dead-letter queue that is down: the record stays in its queue until the dead letter is sent", async () => {
   let down = true;
   const wrapDeadLetters = (queue: Queue): Queue => ({
     ...queue,
@@ -441,7 +441,7 @@ test("a dead-letter queue that does not exist: the record stays in its queue", a
   expect(consumer.snapshot()).toMatchObject({ deadLettered: 0 });
 });
 
-test("a queue that is purged at work: what has begun is committed, and receiving goes on", async () => {
+test("a queue that is purged while it is read: records in progress are committed, and receiving continues", async () => {
   const finish: (() => void)[] = [];
   await using world = await createConsumerWorld({
     handler: () => new Promise<void>((resolve) => void finish.push(resolve)),
@@ -458,7 +458,7 @@ test("a queue that is purged at work: what has begun is committed, and receiving
   expect(consumer.snapshot()).toMatchObject({ committed: 2, inFlight: 0 });
 });
 
-test("a queue that is deleted at work: asked again with growing pauses, never in a hot loop", async () => {
+test("a queue that is deleted while it is read: polled again with backoff, never in a hot loop", async () => {
   let asked = 0;
   await using world = await createConsumerWorld({
     wrapQueue: (queue) => ({
@@ -478,7 +478,7 @@ test("a queue that is deleted at work: asked again with growing pauses, never in
   expect(world.logs.filter(({ message }) => /could not be asked/.test(message))).not.toEqual([]);
 });
 
-test("a message of many records of which one fails: the others are not run again", async () => {
+test("a message with many records, one of which fails: the others are not run again", async () => {
   const seen: string[] = [];
   await using world = await createConsumerWorld({
     bucket: "files",
@@ -498,7 +498,7 @@ test("a message of many records of which one fails: the others are not run again
   expect(await depths(world)).toEqual([0, 0]);
 });
 
-test("deliveries that wait for their turn: kept hidden by heartbeats until it comes", async () => {
+test("deliveries that wait for their turn: kept hidden by heartbeats", async () => {
   const handled: string[] = [];
   const finish: (() => void)[] = [];
   await using world = await createConsumerWorld({
@@ -519,7 +519,7 @@ test("deliveries that wait for their turn: kept hidden by heartbeats until it co
   expect(consumer.snapshot()).toMatchObject({ received: 3, committed: 3, lost: 0 });
 });
 
-test("a concurrency key that throws, or is no text: the record is worked on by itself, and told of", async () => {
+test("a concurrency key that throws, or is not text: the record runs without a key, and is logged", async () => {
   const keys = [refuse, () => Promise.reject(new Error("no")), () => ({})];
   for (const key of keys) {
     await using world = await createConsumerWorld({ pipeline: { concurrency: { key } } as never });
@@ -530,7 +530,7 @@ test("a concurrency key that throws, or is no text: the record is worked on by i
   }
 });
 
-test("a key with far more records than others: held to its limit, while others go on", async () => {
+test("a key with far more records than others: limited, while other keys continue", async () => {
   const finish: (() => void)[] = [];
   const handled: string[] = [];
   await using world = await createConsumerWorld({
@@ -559,7 +559,7 @@ interface Keyed {
   readonly payload: { readonly key: string };
 }
 
-test("telemetry that throws: nothing of the work notices", async () => {
+test("telemetry that throws: processing is not affected", async () => {
   await using world = await createConsumerWorld({
     telemetry: () => ({ count: refuse, record: refuse, gauge: refuse, log: refuse, span: refuse }),
     pipeline: QUICK,
@@ -574,7 +574,7 @@ test("telemetry that throws: nothing of the work notices", async () => {
   expect(await depths(world)).toEqual([0, 1]);
 });
 
-test("a second signal while draining: stops at once, and both come to an end", async () => {
+test("a second signal while draining: stops immediately, and both calls finish", async () => {
   await using world = await createConsumerWorld({ handler: () => new Promise<void>(() => {}) });
   await world.send("k");
   const consumer = await run(world, 1_000);

@@ -41,14 +41,14 @@ test("the stations survive, on the files of their generator", () => {
   expect(status).toBe(0);
 });
 
-test("the unsafe example breaks in ten steps at the most, and its mended form survives", () => {
+test("the unsafe example breaks in at most ten steps, and its fixed form passes", () => {
   const broken = prove("examples/unsafe/pipeline.ts");
   expect(broken.status).toBe(1);
   expect(broken.stdout).toMatch(/^unsafe-orders breaks with one fault: POST /);
   const steps = broken.stdout.split("\n").filter((line) => /^ {2}\d+\. /.test(line));
   expect(steps.length).toBeGreaterThan(2);
   expect(steps.length).toBeLessThanOrEqual(10);
-  expect(prove("examples/unsafe/mended.ts", "--seeds", "10").status).toBe(0);
+  expect(prove("examples/unsafe/fixed.ts", "--seeds", "10").status).toBe(0);
 });
 
 test("--json tells the same as one object", () => {
