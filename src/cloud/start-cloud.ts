@@ -274,7 +274,7 @@ async function faultsOf({ faults = [] }: CloudOptions): Promise<readonly FaultSp
   if (Array.isArray(faults) && faults.length === 0) return []; // Their code is not needed then.
   const { readFaultSpecs } = await import("../broker/wire/faults/fault-specs.ts");
   const read = readFaultSpecs(faults);
-  return read.ok ? read.specs : refuse(read.problems.join("\n"));
+  return read.ok ? read.value : refuse(read.fault.join("\n"));
 }
 
 function refuse(message: string): never {

@@ -37,7 +37,7 @@ describe("the guide to faults", () => {
   test("tells of every kind and every field, and of no other", () => {
     const problems = (value: object) => {
       const answer = readFaultSpecs(value);
-      return answer.ok ? "" : answer.problems.join(" ");
+      return answer.ok ? "" : answer.fault.join(" ");
     };
     const named = (heading: string) =>
       rowsOf(page, heading).map(([cell = ""]) => cell.replaceAll("`", ""));

@@ -1,8 +1,7 @@
 // Broker: what the wire sees of the engine.
 
-import type { Outcome } from "../model/fault.ts";
 import type { FaultPlan } from "../model/fault-plan.ts";
-import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
+import type { OperationInput, OperationName, OperationResult } from "../model/operations.ts";
 
 export interface Broker {
   /** The account and region that its ARNs carry. */
@@ -22,7 +21,7 @@ export interface Broker {
     input: OperationInput<K>,
     signal?: AbortSignal,
     part?: boolean,
-  ): Promise<Outcome<OperationOutput<K>>>;
+  ): Promise<OperationResult<K>>;
   /** Resolves when nothing is being worked on (waiting receives do not count). */
   idle(): Promise<void>;
   /** Ends waiting receives with what they have (nothing), commits, closes the store. */

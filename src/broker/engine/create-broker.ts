@@ -1,16 +1,22 @@
 // The broker: the engine behind the face that the wire and embedders see, with those who serve it
 // beside the engine: the seal that signs notifications, and the courier to http endpoints.
 
+import { succeed } from "../../core/result.ts";
 import type { HttpClient } from "../../ports/http-client.ts";
 import type { Signer } from "../../ports/signer.ts";
-import { type Outcome, refuse } from "../model/fault.ts";
+import { refuse } from "../model/fault.ts";
 import { FaultPlan } from "../model/fault-plan.ts";
-import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
+import type {
+  OperationInput,
+  OperationName,
+  OperationOutput,
+  OperationResult,
+} from "../model/operations.ts";
 import type { Broker } from "./broker.ts";
 import { Engine, type EnginePorts } from "./engine.ts";
 import { HttpDelivery } from "./http-delivery.ts";
 import { NotificationSigner } from "./notification-signer.ts";
-import type { PendingOperation } from "./pending-operation.ts";
+import type { AnyResult, PendingOperation } from "./pending-operation.ts";
 
 /** Bodies kept in memory beside the disk; more waits on disk alone. */
 const CONTENT_CACHE_BYTES_MAX = 262_144;
@@ -42,7 +48,7 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
   const run: Broker["submit"] = (name, input, signal) =>
     new Promise((resolve, reject) => {
       // The engine answers every job with the outcome of its own operation.
-      const answer = resolve as (outcome: Outcome<unknown>) => void;
+      const answer = resolve as (result: AnyResult) => void;
       engine.submit({ name, input, signal, resolve: answer, reject } satisfies PendingOperation);
     });
   const seal = ports.signer === undefined ? null : new NotificationSigner(ports.signer, run);
@@ -99,13 +105,14 @@ async function runPrepared<K extends OperationName>(
   name: K,
   input: OperationInput<K>,
   { seal, courier, run }: Servants,
-): Promise<Outcome<OperationOutput<K>>> {
+): Promise<OperationResult<K>> {
   if (name === "createTopic" && seal !== null) await seal.ensure();
   if (name === "subscribe" && courier === null) {
     const { protocol } = input as OperationInput<"subscribe">;
     if (protocol === "http" || protocol === "https") {
       const reason = `Protocol Reason: ${protocol} is switched off`;
-      return refuse("InvalidParameter", `Invalid parameter: ${reason}`);
+      const refusal = refuse("InvalidParameter", `Invalid parameter: ${reason}`);
+      return refusal as OperationResult<K>;
     }
   }
   return run(name, input);
@@ -113,18 +120,18 @@ async function runPrepared<K extends OperationName>(
 
 async function sealOutcome<K extends OperationName>(
   name: K,
-  pending: Promise<Outcome<OperationOutput<K>>>,
+  pending: Promise<OperationResult<K>>,
   seal: NotificationSigner,
-): Promise<Outcome<OperationOutput<K>>> {
+): Promise<OperationResult<K>> {
   const outcome = await pending;
   if (!outcome.ok) return outcome;
   if (name === "receive") {
     const { deliveries } = outcome.value as OperationOutput<"receive">;
     if (deliveries.every(({ unsigned }) => unsigned === undefined)) return outcome;
     const value = { deliveries: await seal.seal(deliveries) };
-    return { ok: true, value: value as OperationOutput<K> };
+    return succeed(value as OperationOutput<K>);
   }
   const { messages, ...rest } = outcome.value as OperationOutput<"peek">;
   const value = { messages: await seal.seal(messages), ...rest };
-  return { ok: true, value: value as OperationOutput<K> };
+  return succeed(value as OperationOutput<K>);
 }

@@ -24,13 +24,13 @@
 
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
+import { succeed } from "../../core/result.ts";
 import { addMs, durationMs, type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Turn } from "../../ports/turn.ts";
 import type { BrokerIdentity, BrokerState } from "../model/broker-state.ts";
-import { succeed } from "../model/fault.ts";
 import {
   hasHousekeeping,
   nextHousekeepingAt,

@@ -5,7 +5,8 @@
 //       is durable, and the caller does not hear of it.
 
 import { TidegateError } from "../../core/errors.ts";
-import { type Outcome, refuse } from "../model/fault.ts";
+import type { Result } from "../../core/result.ts";
+import { type Fault, refuse } from "../model/fault.ts";
 import type { FaultPlan, FaultService, RequestFaultKind } from "../model/fault-plan.ts";
 
 /** The request that faults may hit. */
@@ -20,8 +21,8 @@ export interface FaultTargetRequest {
 export async function injectFaults<T>(
   faults: FaultPlan,
   aim: FaultTargetRequest,
-  run: () => Promise<Outcome<T>>,
-): Promise<Outcome<T>> {
+  run: () => Promise<Result<T, Fault>>,
+): Promise<Result<T, Fault>> {
   const refused = refusalFor(faults, aim);
   if (refused !== null) return refused;
   const dropped = fires(faults, "drop-acknowledgement", aim);

@@ -23,7 +23,8 @@ export function createFaultyBroker(broker: Broker): Broker {
     const run = () => broker.submit(name, input, signal);
     if (part || !broker.faults.active) return run();
     const aim = aimAt(name, (input ?? {}) as Record<string, unknown>);
-    return aim === null ? run() : injectFaults(broker.faults, aim, run); // B1
+    if (aim === null) return run();
+    return injectFaults(broker.faults, aim, run as never) as ReturnType<typeof run>; // B1
   };
   return replaceSubmit(broker, submit);
 }

@@ -5,22 +5,21 @@
 
 import { isCorruption } from "../../core/errors.ts";
 import type { BrokerState } from "../model/broker-state.ts";
-import type { Outcome } from "../model/fault.ts";
 import type { MustWait } from "../model/sqs/receive.ts";
 import type { ModelStep } from "../model/step.ts";
 import type { Batch } from "./batch.ts";
-import type { PendingOperation } from "./pending-operation.ts";
+import type { AnyResult, PendingOperation } from "./pending-operation.ts";
 import { S3_STEPS } from "./s3-steps.ts";
 import { STEPS } from "./steps.ts";
 
-type AnyStep = (state: BrokerState, step: ModelStep, input: unknown) => Outcome<unknown> | MustWait;
+type AnyStep = (state: BrokerState, step: ModelStep, input: unknown) => AnyResult | MustWait;
 
 /** Null when the job has failed alone, and has been told so (R1). */
 export function runStep(
   state: BrokerState,
   batch: Batch,
   job: PendingOperation,
-): Outcome<unknown> | MustWait | null {
+): AnyResult | MustWait | null {
   const changesBefore = batch.changes.length;
   try {
     return (STEPS[job.name] as AnyStep)(state, batch, job.input);

@@ -9,9 +9,10 @@
 //       letters are for notifications.
 
 import { SNS_HTTP_TIMEOUT_MS } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, succeed } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import { formatDetail, type MessageDetail, parseDetail } from "../sqs/message-detail.ts";
 import type { QueueState } from "../sqs/queue.ts";
 import { emitReceipt } from "../sqs/receipt.ts";
@@ -76,7 +77,7 @@ export function takePendingHttp(
   state: BrokerState,
   step: ModelStep,
   input: { max: number },
-): Outcome<{ messages: PendingHttpMessage[] }> {
+): Result<{ messages: PendingHttpMessage[] }, Fault> {
   const messages: PendingHttpMessage[] = [];
   // One from each in turn, so that an endpoint with a backlog does not keep the others waiting.
   let idle = 0;
@@ -136,7 +137,7 @@ export function finishPendingHttp(
   state: BrokerState,
   step: ModelStep,
   input: TopicOperations["finishPendingHttp"]["input"],
-): Outcome<null> {
+): Result<null, Fault> {
   const subscription = state.topics.subscriptions.get(input.subscription);
   const queue = subscription?.outbox ?? null;
   if (subscription === undefined || queue === null) return succeed(null);

@@ -73,10 +73,10 @@ function subscriptionSettings(attributes: Readonly<Record<string, string>>): Sub
   const parsed = filter === undefined ? null : parseFilterPolicy(filter, filterScope(attributes));
   const policy = delivery === undefined ? null : parseSubscriptionDeliveryPolicy(delivery);
   return {
-    filter: parsed?.ok ? parsed.policy : null,
+    filter: parsed?.ok ? parsed.value : null,
     raw: attributes.RawMessageDelivery === "true",
     deadLetterArn: redrive === undefined ? null : deadLetterArn(redrive),
-    delivery: policy?.ok ? policy.policy : null,
+    delivery: policy?.ok ? policy.value : null,
   };
 }
 

@@ -10,9 +10,10 @@
 //       so that the next receive gets it as well, under a handle of its own.
 
 import { SQS_IN_FLIGHT_MAX } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { addMs, type DurationMs, type EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { ReceivedCopy, ReceiveInput } from "../operations.ts";
 import type { ModelStep } from "../step.ts";
 import { deadLetterTarget, moveToDeadLetters } from "./dead-letter.ts";
@@ -25,7 +26,7 @@ import { formatSequenceNumber } from "./sequence-number.ts";
 /** How many messages one receive sends to the dead letters at the most (N1). */
 export const DEAD_LETTERS_PER_RECEIVE_MAX = 1_000;
 
-export type Received = Outcome<{ deliveries: ReceivedCopy[] }>;
+export type Received = Result<{ deliveries: ReceivedCopy[] }, Fault>;
 
 /** How long the receive may wait. */
 export function waitOf(queue: QueueState, input: ReceiveInput): DurationMs {

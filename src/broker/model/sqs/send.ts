@@ -6,9 +6,10 @@
 //       the group that come later wait for it as well.
 
 import { sha256Hex } from "../../../core/encoding/hash.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { addMs, durationMs, type EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { SendEntry, SendInput, SentMessage } from "../operations.ts";
 import type { ModelStep } from "../step.ts";
 import { dedupDigest } from "./dedup-window.ts";
@@ -26,7 +27,7 @@ export function send(
   state: BrokerState,
   step: ModelStep,
   input: SendInput,
-): Outcome<{ results: Outcome<SentMessage>[] }> {
+): Result<{ results: Result<SentMessage, Fault>[] }, Fault> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   const whole = queue.fifo ? checkFifoIds(queue, input) : null;
