@@ -9,18 +9,16 @@ export interface Broker {
   readonly region: string;
   /** False while its store is failing: until that ends, every operation is refused. */
   readonly healthy: boolean;
-  /** Faults asked for, kept in memory only. */
+  /** The injected faults, in memory only. */
   readonly faults: FaultPlan;
   /**
    * Runs one operation as one atomic step. Resolves only once all that the answer tells is durable.
    * A receive that waits gives up when `signal` aborts, having taken nothing.
-   * `part` marks an operation that is part of an action: faults have been considered for that.
    */
   submit<K extends OperationName>(
     name: K,
     input: OperationInput<K>,
     signal?: AbortSignal,
-    part?: boolean,
   ): Promise<OperationResult<K>>;
   /** Resolves when nothing is being worked on (waiting receives do not count). */
   idle(): Promise<void>;

@@ -43,7 +43,7 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
   const secret = [draws.below(2 ** 32), draws.below(2 ** 32)] as const;
   const cacheBytesMax = options.contentCacheBytesMax ?? CONTENT_CACHE_BYTES_MAX;
   const faults = new FaultPlan();
-  const identity = { account, region, secret, enforcePolicies, faultPlan: faults };
+  const identity = { account, region, secret, enforcePolicies, faults };
   const engine = new Engine(ports, identity, cacheBytesMax);
   const run: Broker["submit"] = (name, input, signal) =>
     new Promise((resolve, reject) => {

@@ -31,19 +31,18 @@ export function deliverCopy(
   const body = message.bodies?.[record.protocol] ?? message.body;
   if (settings.filter !== null && !passesFilter(settings.filter, message.attributes, body)) return;
   const copy = copyFor(state, subscription, message, body);
-  if (!state.faultPlan.active) {
+  const { faults } = state;
+  if (!faults.active) {
     putForSubscriber(state, step, subscription, message, copy);
     return;
   }
   const { name } = subscription.topic.record;
-  const late = state.faultPlan.fires("delay", "topic", name);
-  const lateMs = durationMs((message.lateMs ?? 0) + (late?.delayMs ?? 0));
-  const disturbed = { ...copy, lateMs };
-  const single = record.endpoint.endsWith(".fifo");
-  const twice = !single && state.faultPlan.fires("duplicate", "topic", name) !== null;
-  for (let left = twice ? 2 : 1; left > 0; left -= 1) {
-    putForSubscriber(state, step, subscription, message, disturbed); // D3
-  }
+  const lateMs = durationMs((message.lateMs ?? 0) + faults.extraDelayMs("topic", name));
+  const delayed = { ...copy, lateMs };
+  const toFifo = record.endpoint.endsWith(".fifo");
+  const twice = !toFifo && faults.duplicates("topic", name); // D3
+  putForSubscriber(state, step, subscription, message, delayed);
+  if (twice) putForSubscriber(state, step, subscription, message, delayed);
 }
 
 function putForSubscriber(

@@ -67,7 +67,7 @@ function take(
   const room = Math.min(input.max, SQS_IN_FLIGHT_MAX - queue.inFlight);
   const cursor = queue.openReceive(step.now);
   const slots: number[] = [];
-  const faults = state.faultPlan.active && !queue.fifo ? state.faultPlan : null; // N4
+  const faults = state.faults.active && !queue.fifo ? state.faults : null; // N4
   const { name } = queue.record;
   let passedOver = false;
   let moved = 0;
@@ -85,7 +85,7 @@ function take(
     }
     if (faults !== null) {
       const mayPass: boolean = !passedOver && queue.visible > 1;
-      passedOver = mayPass && faults.fires("reorder", "queue", name) !== null;
+      passedOver = mayPass && faults.reorders(name);
       if (passedOver) queue.passOver(slot, step.now); // N4
       if (passedOver) continue;
     }
@@ -94,7 +94,7 @@ function take(
     emitReceipt(state, step, slot);
   }
   for (const slot of slots) {
-    const twice = faults !== null && faults.fires("duplicate", "queue", name) !== null; // N4
+    const twice = faults?.duplicates("queue", name) === true; // N4
     if (visibilityMs === 0 || twice) queue.release(slot, step.now); // N2
   }
   return slots;

@@ -129,7 +129,7 @@ export function keepMessage(
     seq,
     queue: queue.record.number,
     sentAt: step.now,
-    dueAt: state.faultPlan.active ? delayed(state, queue, entry, dueAt) : dueAt,
+    dueAt: state.faults.active ? delayed(state, queue, entry, dueAt) : dueAt,
     receivedAt: 0 as EpochMs,
     firstReceivedAt: 0 as EpochMs,
     receiveCount: 0,
@@ -143,8 +143,8 @@ export function keepMessage(
   return { messageId, seq };
 }
 
-/** When a message becomes visible if faults delay it, here or on its way here (S3). */
+/** When a message becomes visible if faults delay it, in this queue or before it (S3). */
 function delayed(state: BrokerState, queue: QueueState, entry: SendEntry, dueAt: EpochMs): EpochMs {
-  const struck = state.faultPlan.fires("delay", "queue", queue.record.name);
-  return addMs(dueAt, durationMs((entry.lateMs ?? 0) + (struck?.delayMs ?? 0)));
+  const extraMs = state.faults.extraDelayMs("queue", queue.record.name);
+  return addMs(dueAt, durationMs((entry.lateMs ?? 0) + extraMs));
 }

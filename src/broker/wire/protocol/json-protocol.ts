@@ -6,7 +6,7 @@
 
 import { type Result, succeed } from "../../../core/result.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import { isDropped } from "../../engine/fault-injection.ts";
+import { isDropped } from "../../engine/request-faults.ts";
 import { type Fault, refuse } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";

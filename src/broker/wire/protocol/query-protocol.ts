@@ -8,7 +8,7 @@
 //       such rule, as no page can send their header without asking first, and is never let.)
 
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import { isDropped } from "../../engine/fault-injection.ts";
+import { isDropped } from "../../engine/request-faults.ts";
 import type { Fault } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { isQueuePath } from "../sqs/queue-url.ts";
