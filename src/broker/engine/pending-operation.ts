@@ -1,4 +1,4 @@
-// Job: one operation somebody waits for.
+// PendingOperation: one submitted operation, and how to answer its caller.
 
 import type { Result } from "../../core/result.ts";
 import type { Fault } from "../model/fault.ts";
@@ -11,12 +11,12 @@ export interface PendingOperation {
   readonly name: OperationName;
   readonly input: OperationInput<OperationName>;
   readonly signal: AbortSignal | undefined;
-  readonly resolve: (outcome: AnyResult) => void;
+  readonly resolve: (result: AnyResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A job whose answer is known and waits for the commit. */
-export interface Answered {
-  readonly job: PendingOperation;
-  readonly outcome: AnyResult;
+/** An operation that has run; its result waits for the commit. */
+export interface AnsweredOperation {
+  readonly operation: PendingOperation;
+  readonly result: AnyResult;
 }

@@ -1,4 +1,4 @@
-// S3 steps: which function of the model answers which operation on buckets and objects.
+// S3 steps: the model function of each operation on buckets and objects.
 
 import type { Result } from "../../core/result.ts";
 import type { BrokerState } from "../model/broker-state.ts";
@@ -37,7 +37,7 @@ type S3StepOf<K extends S3OperationName> = (
   input: S3Operations[K]["input"],
 ) => Result<S3Operations[K]["output"], S3Fault>;
 
-/** Operations that read many rows, and so only what is committed. */
+/** Operations that list rows, and therefore read only the store (W6 of engine.ts). */
 export const LISTING_OPERATIONS: ReadonlySet<string> = new Set<S3OperationName>([
   "deleteBucket",
   "listObjects",

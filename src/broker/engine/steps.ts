@@ -1,4 +1,4 @@
-// Steps: which function of the model answers which operation.
+// Steps: the model function of each operation.
 
 import type { BrokerState } from "../model/broker-state.ts";
 import type { OperationInput, OperationName, OperationResult } from "../model/operations.ts";

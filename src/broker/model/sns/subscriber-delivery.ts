@@ -1,5 +1,5 @@
 // TopicDelivery: one copy of a published message to one subscriber, within the publish's own step.
-//   D1. A copy is in its queue or outbox, in the subscription's dead-letter queue, or counted as
+//   D1. A copy is in its queue or pendingHttp, in the subscription's dead-letter queue, or counted as
 //       dropped; it is never merely forgotten.
 //   D2. What an embedded queue does not take is its fault for good (it is gone, too small, closed
 //       to us): there is nothing to retry, and the copy goes to the dead-letter queue at once.
@@ -52,7 +52,7 @@ function putForSubscriber(
   message: TopicMessage,
   copy: Copy,
 ): void {
-  if (subscription.outbox !== null) {
+  if (subscription.pendingHttp !== null) {
     putPendingHttp(state, step, subscription, { ...copy, id: message.id, purpose: undefined });
     return;
   }

@@ -123,11 +123,11 @@ function create(
     confirmed: !viaHttp, // O2
     confirmationAuthenticated: !viaHttp,
     authenticateOnUnsubscribe: false,
-    outbox: viaHttp ? state.takeNumber(step) : 0,
+    pendingHttp: viaHttp ? state.takeNumber(step) : 0,
     replay: replayOf(state, attributes.ReplayPolicy, null),
   };
-  const outbox = viaHttp ? createOutbox(state, record) : null;
-  const subscription = state.topics.addSubscription(record, topic, outbox);
+  const pendingHttp = viaHttp ? createPendingHttp(state, record) : null;
+  const subscription = state.topics.addSubscription(record, topic, pendingHttp);
   state.topics.saveSubscription(subscription, record, step);
   return subscription;
 }
@@ -138,10 +138,10 @@ function newToken(step: ModelStep): string {
 }
 
 /** The outbox of a record, new or read from disk. */
-export function createOutbox(state: BrokerState, record: SubscriptionRecord): QueueState {
+export function createPendingHttp(state: BrokerState, record: SubscriptionRecord): QueueState {
   return state.addHiddenQueue({
-    number: record.outbox,
-    name: `outbox ${record.id}`,
+    number: record.pendingHttp,
+    name: `pendingHttp ${record.id}`,
     createdAt: record.createdAt,
     modifiedAt: record.createdAt,
     attributes: { MessageRetentionPeriod: String(SQS_RETENTION_MS_MAX / 1_000) },

@@ -86,7 +86,7 @@ export function countTopics(
       pending: all.length - confirmed,
       dropped: topic.dropped,
       archived: topic.archive.size,
-      outgoing: all.reduce((sum, { outbox }) => sum + (outbox?.total ?? 0), 0),
+      outgoing: all.reduce((sum, { pendingHttp }) => sum + (pendingHttp?.total ?? 0), 0),
     };
   });
   return succeed({ topics });
