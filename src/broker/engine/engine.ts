@@ -1,8 +1,8 @@
 // Engine: the single writer. It runs the requests that arrive in one turn of the event loop one
 // after the other against the state in memory, commits their changes together, and only then
 // answers any of them.
-//   W1. An answer goes out only after everything it depends on is durable, reads included: no caller
-//       learns of a message that a crash could still undo.
+//   W1. An answer goes out only after everything it depends on is durable, reads included: no
+//       caller learns of a message that a crash could still undo.
 //   W2. All changes of an operation are in one commit, completely or not at all.
 //   W3. When a commit fails, every request in it is rejected, and the state in memory is discarded,
 //       because it contains changes that the store does not have. The engine reloads it from the

@@ -1,7 +1,8 @@
 // HousekeepingSchedule: when the engine runs the model's housekeeping.
 //   H1. Housekeeping runs at most once per HOUSEKEEPING_MS. Running late is harmless, so the next
 //       instant is computed once and kept until it passes.
-//   H2. A broker in which nothing can expire sets no timer, until a change needs housekeeping again.
+//   H2. A broker in which nothing can expire sets no timer, until a change needs housekeeping
+//       again.
 
 import type { Change } from "../../core/broker-change.ts";
 import { addMs, durationMs, type EpochMs, epochMs } from "../../core/units.ts";

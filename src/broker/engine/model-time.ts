@@ -3,10 +3,11 @@
 //       monotonic clock, so that no timeout stands still for the time that was taken away.
 //   T2. When the system clock jumps forward, for instance after a sleep, it follows.
 //   T3. A restart does not take it back either: it continues from the latest instant in the store.
-//       Otherwise messages received before the clock was set back would stay hidden that much longer.
-//   T4. The system clock is read before the monotonic one. A pause between the two reads then leaves
-//       us behind for one step, until T2 catches up. In the other order the pause would count twice,
-//       and we would stay ahead of the system clock for good.
+//       Otherwise messages received before the clock was set back would stay hidden that much
+//       longer.
+//   T4. The system clock is read before the monotonic one. A pause between the two reads then
+//       leaves us behind for one step, until T2 catches up. In the other order the pause would
+//       count twice, and we would stay ahead of the system clock for good.
 
 import { assert } from "../../core/assert.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";

@@ -4,8 +4,8 @@
 //       discard the state again.
 //   A2. Nothing is erased. Its bytes stay on disk, and the next start tries it again, even if a
 //       consumer that had received it deleted it in the meantime.
-//   A3. Damage often hits neighbours, which share a row on disk. They are tried immediately, so that
-//       each of them does not cost a reload of its own.
+//   A3. Damage often hits neighbours, which share a row on disk. They are tried immediately, so
+//       that each of them does not cost a reload of its own.
 
 import { isCorruption, TidegateError } from "../../core/errors.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
