@@ -14,7 +14,6 @@
 import { present } from "../core/assert.ts";
 import type { HttpHandler, HttpHead } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
-import { brokerOfActions } from "./engine/faulty-broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
 import type { ServerContext } from "./wire/protocol/call.ts";
 import { answerJson } from "./wire/protocol/json-protocol.ts";
@@ -33,7 +32,7 @@ export interface BrokerHttpOptions extends AdminOptions {
 
 export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): HttpHandler {
   const site: ServerContext = {
-    broker: brokerOfActions(broker),
+    broker,
     senderId: senderIdOf(broker.account),
     get hostFallback() {
       return options.hostFallback ?? "localhost";

@@ -5,8 +5,8 @@
 //       the ones it got here.
 
 import type { Broker } from "../broker/engine/broker.ts";
-import type { OperationOutput } from "../broker/model/operations.ts";
-import type { S3Fault } from "../broker/model/s3/s3-fault.ts";
+import type { OperationResult } from "../broker/model/operations.ts";
+import type { S3Code, S3Fault } from "../broker/model/s3/s3-fault.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { StoredObject } from "../core/object-change.ts";
 import type { BlobStore } from "../ports/blob-store.ts";
@@ -15,6 +15,9 @@ import type { ByteSource } from "../ports/rows.ts";
 
 /** A chunk at the most, so that a slow reader holds no more than that. */
 const CHUNK_BYTES_MAX = 262_144;
+
+/** Faults that a retry may clear. */
+const PASSING: ReadonlySet<S3Code> = new Set<S3Code>(["ServiceUnavailable", "SlowDown"]);
 
 export function createBrokerObjects(ports: {
   readonly broker: Broker;
@@ -77,7 +80,7 @@ async function find(
   broker: Broker,
   pin: ObjectPin,
   version: string | null,
-): Promise<OperationOutput<"findObject">> {
+): Promise<OperationResult<"findObject">> {
   const { bucket, key } = pin;
   const outcome = await broker
     .submit("findObject", { bucket, key, version })
@@ -85,8 +88,10 @@ async function find(
       if (!(error instanceof TidegateError) || error.retry === "never") throw error;
       throw unavailable(pin, error.message, error);
     });
-  if (!outcome.ok) throw unavailable(pin, `${outcome.fault.name}: ${outcome.fault.message}`);
-  return outcome.value;
+  if (!outcome.ok && PASSING.has(outcome.fault.code)) {
+    throw unavailable(pin, `${outcome.fault.code}: ${outcome.fault.message}`);
+  }
+  return outcome;
 }
 
 /** What stands in the way, if it is one of the things that happen to objects. */

@@ -3,15 +3,17 @@
 //       dropped on purpose: to the caller they are what a broken connection is over HTTP.
 
 import type { Broker } from "../broker/engine/broker.ts";
-import type { Fault, FaultName, Outcome } from "../broker/model/fault.ts";
+import type { Fault, FaultName } from "../broker/model/fault.ts";
 import type {
   ReceivedCopy as BrokerDelivery,
   MessageAttribute,
   OperationInput,
   OperationName,
   OperationOutput,
+  OperationResult,
   SendEntry,
 } from "../broker/model/operations.ts";
+import type { S3OperationName } from "../broker/model/s3/s3-operations.ts";
 import { messageBytes } from "../core/encoding/message-size.ts";
 import { TidegateError } from "../core/errors.ts";
 import { traceHeaderOf } from "../core/events/trace-context.ts";
@@ -74,7 +76,9 @@ export function createBrokerQueue(broker: Broker, options: BrokerQueueOptions): 
   };
 }
 
-type Ask = <K extends OperationName>(
+type QueueOperation = Exclude<OperationName, S3OperationName>;
+
+type Ask = <K extends QueueOperation>(
   name: K,
   input: OperationInput<K>,
   signal?: AbortSignal,
@@ -107,14 +111,14 @@ function receiverOf(queue: string, ask: Ask): Receiving {
   };
 }
 
-async function submit<K extends OperationName>(
+async function submit<K extends QueueOperation>(
   broker: Broker,
   queue: string,
   name: K,
   input: OperationInput<K>,
   signal: AbortSignal | undefined,
 ): Promise<OperationOutput<K>> {
-  let outcome: Outcome<OperationOutput<K>>;
+  let outcome: OperationResult<K>;
   try {
     outcome = await broker.submit(name, input, signal);
   } catch (error) {

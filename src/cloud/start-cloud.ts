@@ -7,7 +7,7 @@
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
-import { createFaultyBroker } from "../broker/engine/faulty-broker.ts";
+import { createFaultyBroker } from "../broker/engine/request-faults.ts";
 import { createBrokerHttp, wantsStream } from "../broker/http.ts";
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
 import { guardHosts, type HostGuardOptions } from "../broker/wire/protocol/host-guard.ts";
@@ -110,12 +110,13 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const virtualClock = options.clock === "virtual" ? virtualClockFor(() => broker) : undefined;
     const clock = virtualClock ?? systemClock;
     if (options.data !== undefined) checkBlobFolder(options.data);
-    broker = createFaultyBroker(await openBroker(store, clock, options, onError));
+    const engine = await openBroker(store, clock, options, onError);
+    broker = createFaultyBroker(engine); // For callers in this process; HTTP injects per request.
     blobs = await openBlobs(options, onError);
     const s3 = s3SiteOf(blobs, clock, options);
     const { version } = options;
     const where = { endpoint: "http://localhost" }; // Until the port is known.
-    const handler = createBrokerHttp(broker, {
+    const handler = createBrokerHttp(engine, {
       onError,
       virtualClock,
       version,
@@ -284,7 +285,7 @@ async function faultsOf({ faults = [] }: CloudOptions): Promise<readonly FaultSp
   if (Array.isArray(faults) && faults.length === 0) return []; // Their code is not needed then.
   const { readFaultSpecs } = await import("../broker/wire/faults/fault-specs.ts");
   const read = readFaultSpecs(faults);
-  return read.ok ? read.specs : refuse(read.problems.join("\n"));
+  return read.ok ? read.value : refuse(read.fault.join("\n"));
 }
 
 function refuse(message: string): never {

@@ -166,14 +166,14 @@ function createLedger(
 
 /** A broker in which some messages become visible later than they were sent. */
 function lateBroker(inner: Broker, lateMsOf: (body: string) => number): Broker {
-  const submit: Broker["submit"] = (name, input, signal, part) => {
-    if (name !== "send") return inner.submit(name, input, signal, part);
+  const submit: Broker["submit"] = (name, input, signal) => {
+    if (name !== "send") return inner.submit(name, input, signal);
     const send = input as Parameters<typeof inner.submit<"send">>[1];
     const entries = send.entries.map((entry) => {
       const lateMs = lateMsOf(entry.body);
       return lateMs === 0 ? entry : { ...entry, lateMs: durationMs(lateMs) };
     });
-    return inner.submit(name, { ...send, entries } as typeof input, signal, part);
+    return inner.submit(name, { ...send, entries } as typeof input, signal);
   };
   return Object.assign(Object.create(inner) as Broker, { submit });
 }

@@ -37,7 +37,7 @@ describe("the guide to faults", () => {
   test("lists exactly the kinds and fields of a fault", () => {
     const problems = (value: object) => {
       const answer = readFaultSpecs(value);
-      return answer.ok ? "" : answer.problems.join(" ");
+      return answer.ok ? "" : answer.fault.join(" ");
     };
     const named = (heading: string) =>
       rowsOf(page, heading).map(([cell = ""]) => cell.replaceAll("`", ""));

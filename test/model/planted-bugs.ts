@@ -1,7 +1,8 @@
 // Planted bugs: each makes the reference wrong in one way that real brokers have been wrong in.
 
-import type { Outcome } from "../../src/broker/model/fault.ts";
+import type { Fault } from "../../src/broker/model/fault.ts";
 import type { OperationInput, OperationOutput } from "../../src/broker/model/operations.ts";
+import type { Result } from "../../src/core/result.ts";
 import type { PlantedBug } from "./reference/reference-broker.ts";
 import type { RefMessage, RefQueue, RefWorld } from "./reference/state.ts";
 
@@ -26,7 +27,7 @@ function looseGroups(): PlantedBug {
         message.groupId = message.groupId?.split("#")[0] ?? null;
       };
       everyMessage(world, restore);
-      const answer = outcome as Outcome<OperationOutput<"receive">>;
+      const answer = outcome as Result<OperationOutput<"receive">, Fault>;
       if (answer.ok) answer.value.deliveries.forEach(restore);
     },
   };

@@ -162,8 +162,13 @@ async function sendQuery(
   return { status: reply.status, headers: reply.headers, body: await reply.text() };
 }
 
+/** The broker that HTTP requests reach; `cloud.broker` wraps it in faults per operation. */
+export function brokerBehindHttp(cloud: VirtualCloud): VirtualCloud["broker"] {
+  return Object.getPrototypeOf(cloud.broker) as VirtualCloud["broker"];
+}
+
 async function startCall<T>(cloud: VirtualCloud, call: () => Promise<T>): Promise<UnderWay<T>> {
-  const submit = vi.spyOn(cloud.broker, "submit");
+  const submit = vi.spyOn(brokerBehindHttp(cloud), "submit");
   const answer = call();
   answer.catch(() => {}); // Whoever awaits it hears of it; until then it is nobody's.
   await vi.waitFor(() => expect(submit).toHaveBeenCalled());

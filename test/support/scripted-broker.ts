@@ -3,14 +3,14 @@
 
 import type { Broker } from "../../src/broker/engine/broker.ts";
 import { type BrokerHttpOptions, createBrokerHttp } from "../../src/broker/http.ts";
-import { type Outcome, succeed } from "../../src/broker/model/fault.ts";
 import { FaultPlan } from "../../src/broker/model/fault-plan.ts";
 import type {
   OperationInput,
   OperationName,
-  OperationOutput,
+  OperationResult,
   ReceivedCopy,
 } from "../../src/broker/model/operations.ts";
+import { succeed } from "../../src/core/result.ts";
 import { epochMs } from "../../src/core/units.ts";
 import type { HttpReply, HttpRequest } from "../../src/ports/http.ts";
 
@@ -19,7 +19,7 @@ export const REQUEST_ID = "11111111-2222-4333-8444-555555555555";
 export const MESSAGE_ID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
 
 type Answers = {
-  [K in OperationName]?: (input: OperationInput<K>) => Outcome<OperationOutput<K>>;
+  [K in OperationName]?: (input: OperationInput<K>) => OperationResult<K>;
 };
 type Script = Answers & { readonly healthy?: boolean };
 
@@ -121,7 +121,7 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
       asked.push({ name, input });
       const answer = (script[name] ?? DEFAULTS[name]) as (
         input: OperationInput<K>,
-      ) => Outcome<OperationOutput<K>>;
+      ) => OperationResult<K>;
       return answer(input);
     },
     idle: async () => {},

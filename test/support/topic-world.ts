@@ -8,6 +8,7 @@ import type {
   OperationOutput,
   ReceivedCopy,
 } from "../../src/broker/model/operations.ts";
+import { faultCode } from "../../src/broker/model/s3/s3-fault.ts";
 import type {
   PublishEntry,
   PublishedMessage,
@@ -145,7 +146,7 @@ function assemble(
 ): TopicWorld {
   const ask: TopicWorld["ask"] = async (name, input) => {
     const outcome = await broker.submit(name, input);
-    if (!outcome.ok) throw new Error(`${outcome.fault.name}: ${outcome.fault.message}`);
+    if (!outcome.ok) throw new Error(`${faultCode(outcome.fault)}: ${outcome.fault.message}`);
     return outcome.value;
   };
   const subscribe = async (input: OperationInput<"subscribe">) =>
@@ -160,7 +161,7 @@ function assemble(
     async refusal(name, input) {
       const outcome = await broker.submit(name, input);
       if (outcome.ok) throw new Error(`${name} was not refused`);
-      return `${outcome.fault.name}: ${outcome.fault.message}`;
+      return `${faultCode(outcome.fault)}: ${outcome.fault.message}`;
     },
     async queue(name, attributes = {}) {
       const fifo = name.endsWith(".fifo") ? { FifoQueue: "true" } : {};

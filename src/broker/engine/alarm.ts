@@ -1,11 +1,11 @@
-// Alarm: one sleeper for everything that is going to happen by itself. Ringing early is harmless
-// (the engine looks, finds nothing due and sets it again), so that an alarm that is set for an
-// earlier time already is left alone: long polls come and go thousands of times a second.
+// Alarm: one timer for everything that happens without a request. Ringing early is harmless: the
+// engine finds nothing due and sets it again. So an alarm that is already set for an earlier time
+// stays as it is; long polls come and go thousands of times a second.
 
 import { durationMs, type EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 
-/** The same for all: an error of its own for each would cost more than the alarm. */
+/** Shared: creating an error for each alarm would cost more than the alarm itself. */
 const CANCELLED = new Error("the alarm was cleared");
 
 export class Alarm {
@@ -28,12 +28,12 @@ export class Alarm {
     this.#setFor = at;
     this.#clock.sleep(durationMs(Math.max(0, at - now)), cancel.signal).then(
       () => {
-        if (this.#cancel !== cancel) return; // Cleared or set anew in the instant it woke up.
+        if (this.#cancel !== cancel) return; // Cleared or set again in the instant it woke up.
         this.#setFor = Number.POSITIVE_INFINITY;
         this.#cancel = null;
         this.#ring();
       },
-      () => {}, // Cancelled: nobody waits for it any more.
+      () => {}, // Cancelled.
     );
   }
 

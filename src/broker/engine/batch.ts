@@ -1,7 +1,7 @@
-// Batch: the changes of the operations that run together, and the content they speak of.
-//   B1. Content that a change of this batch brings is readable at once, whether or not the store
+// Batch: the changes of the operations that run together, and the message content they refer to.
+//   B1. Content that a change of this batch adds is readable immediately, whether or not the store
 //       has it yet and however small the cache is.
-//   B2. Which message the disk has damaged is told to whoever runs the batch (set-aside.ts).
+//   B2. The batch reports which message the disk has damaged (set-aside.ts).
 
 import { InvariantError } from "../../core/assert.ts";
 import type { Change, MessageContent } from "../../core/broker-change.ts";
@@ -72,7 +72,7 @@ export class Batch implements ModelStep {
     }
   }
 
-  /** The content that a change of this batch brings, found the slow way (B1). */
+  /** Slow path: searches the changes of this batch (B1). */
   #pending(seq: number): MessageContent | undefined {
     for (const change of this.changes) {
       if (change.kind === "put-message" && change.head.seq === seq) return change.content;

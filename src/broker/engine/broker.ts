@@ -1,30 +1,27 @@
-// Broker: what the wire sees of the engine.
+// Broker: the interface of the engine.
 
-import type { Outcome } from "../model/fault.ts";
 import type { FaultPlan } from "../model/fault-plan.ts";
-import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
+import type { OperationInput, OperationName, OperationResult } from "../model/operations.ts";
 
 export interface Broker {
-  /** The account and region that its ARNs carry. */
+  /** The account and region in its ARNs. */
   readonly account: string;
   readonly region: string;
-  /** False while its store is failing: until that ends, every operation is refused. */
+  /** False while the store fails; every operation is then rejected. */
   readonly healthy: boolean;
-  /** Faults asked for, kept in memory only. */
+  /** The injected faults, in memory only. */
   readonly faults: FaultPlan;
   /**
-   * Runs one operation as one atomic step. Resolves only once all that the answer tells is durable.
-   * A receive that waits gives up when `signal` aborts, having taken nothing.
-   * `part` marks an operation that is part of an action: faults have been considered for that.
+   * Runs one operation as one atomic step. Resolves once everything in the result is durable.
+   * When `signal` aborts, a long poll ends without messages.
    */
   submit<K extends OperationName>(
     name: K,
     input: OperationInput<K>,
     signal?: AbortSignal,
-    part?: boolean,
-  ): Promise<Outcome<OperationOutput<K>>>;
-  /** Resolves when nothing is being worked on (waiting receives do not count). */
+  ): Promise<OperationResult<K>>;
+  /** Resolves when nothing is in progress; long polls do not count. */
   idle(): Promise<void>;
-  /** Ends waiting receives with what they have (nothing), commits, closes the store. */
+  /** Ends long polls without messages, commits, and closes the store. */
   close(): Promise<void>;
 }

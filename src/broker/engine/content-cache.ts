@@ -1,25 +1,24 @@
-// ContentCache: the bodies of messages that are likely to be asked for soon. Bounded in bytes: a
-// backlog of millions stays on disk, while a consumer that keeps up never reads from it.
-//   C1. It only ever holds what the store holds or is about to hold; losing an entry costs a read.
-//   C2. The oldest goes first. Messages are mostly read once, soon after they came, so that which
-//       one was used last says little.
-//   C3. Message numbers only grow, so that a ring holds the last of them, and "the oldest" is found
-//       by counting up from the last one that went. What is further behind than the ring is long
-//       goes, too. (A Map that is added to and deleted from all
-//       the time makes new tables, each known to the one before: the collector of young objects
-//       then takes all that was ever in them for alive.)
+// ContentCache: the bodies of messages that are likely to be read soon. It is bounded in bytes: a
+// backlog of millions stays on disk, while a consumer that keeps up never reads from disk.
+//   C1. It only holds what the store holds or is about to hold; losing an entry costs one read.
+//   C2. The oldest entry is evicted first. Most messages are read once, soon after they arrive, so
+//       the time of the last use says little.
+//   C3. Message numbers only grow, so a ring holds the latest, and the oldest is found by counting
+//       up. Entries that are further behind than the ring is long are evicted, too. (A Map with
+//       constant inserts and deletes keeps creating tables that refer to each other, and the young
+//       generation's collector then treats everything that was ever in them as alive.)
 
 import { assert } from "../../core/assert.ts";
 import type { MessageContent } from "../../core/broker-change.ts";
 
-/** What a cached message costs beside its text: the objects and the id. */
+/** The cost of a cached message apart from its text: the objects and the id. */
 const OVERHEAD_BYTES = 250;
-/** Messages that were deleted leave gaps, so that even a small cache needs some room. */
+/** Deleted messages leave gaps, so even a small cache needs a ring of this length. */
 const RING_MIN = 1_024;
 
 export class ContentCache {
   readonly #bytesMax: number;
-  /** Message n is at n modulo the length; a power of two, with room for all that may be held. */
+  /** Message n is at n modulo the length, which is a power of two and fits the whole cache. */
   readonly #ring: (MessageContent | undefined)[];
   readonly #mask: number;
   /** No entry has a smaller number than this. */
@@ -57,6 +56,7 @@ export class ContentCache {
     if (content === undefined) return;
     this.#ring[seq & this.#mask] = undefined;
     this.#bytes -= costOf(content);
+    assert(this.#bytes >= 0, "the cache counts the bytes that it holds");
   }
 
   #dropOldest(): void {

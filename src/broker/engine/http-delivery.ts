@@ -1,11 +1,12 @@
-// Courier: carries messages to http endpoints. What is due, how often it is tried and what becomes
-// of it is the model's to say; the courier only posts.
-//   C1. At most SNS_HTTP_REQUESTS_MAX requests are under way.
-//   C2. A taken message is settled whatever happens to the request; if the courier or the process
-//       dies in between, the model lets it be taken again.
-//   C3. 2xx is delivered. 4xx but 429 is the endpoint's last word; everything else, no answer
-//       included, may pass and is tried again.
+// HttpDelivery: posts messages to HTTP endpoints. The model decides which message is due, how often
+// it is tried and what happens to it; this class only posts.
+//   C1. At most SNS_HTTP_REQUESTS_MAX requests are in flight.
+//   C2. Every message that was taken is finished, whatever happens to its request. If the process
+//       crashes in between, the model lets the message be taken again.
+//   C3. 2xx means delivered. 4xx except 429 is final; everything else, a missing response included,
+//       is retried.
 
+import { assert } from "../../core/assert.ts";
 import { SNS_HTTP_REQUESTS_MAX, SNS_HTTP_TIMEOUT_MS } from "../../core/limits.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -21,8 +22,8 @@ import type { NotificationSigner } from "./notification-signer.ts";
 export interface HttpDeliveryPorts {
   readonly clock: Clock;
   readonly http: HttpClient;
-  /** Null where notifications are not signed. */
-  readonly seal: NotificationSigner | null;
+  /** Null if notifications are not signed. */
+  readonly signer: NotificationSigner | null;
   readonly submit: Broker["submit"];
 }
 
@@ -31,7 +32,7 @@ export class HttpDelivery {
   readonly #alarm: Alarm;
   readonly #stop = new AbortController();
   readonly #idleWaiters: (() => void)[] = [];
-  #underWay = 0;
+  #inFlight = 0;
   #taking = false;
   #moreDue = false;
 
@@ -40,14 +41,14 @@ export class HttpDelivery {
     this.#alarm = new Alarm(ports.clock, () => this.#take());
   }
 
-  /** To be told after every commit when the next message is due, or that none is. */
+  /** Called after every commit with the instant at which the next message is due, or null. */
   expect(dueAt: EpochMs | null, now: EpochMs): void {
     if (this.#stop.signal.aborted || dueAt === null) return;
     if (dueAt > now) this.#alarm.setFor(dueAt, now);
     else this.#take();
   }
 
-  /** Resolves when no request is under way. */
+  /** Resolves when no request is in flight. */
   idle(): Promise<void> {
     if (!this.#busy) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.push(resolve));
@@ -57,7 +58,7 @@ export class HttpDelivery {
     return this.#busy;
   }
 
-  /** Abandons what is under way; it is taken up again by the next broker on the same store. */
+  /** Aborts requests in flight. The next broker on the same store sends them again. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#alarm.clear();
@@ -65,7 +66,7 @@ export class HttpDelivery {
   }
 
   get #busy(): boolean {
-    return this.#taking || this.#underWay > 0;
+    return this.#taking || this.#inFlight > 0;
   }
 
   #take(): void {
@@ -73,67 +74,68 @@ export class HttpDelivery {
       this.#moreDue = true;
       return;
     }
-    if (this.#stop.signal.aborted || this.#underWay >= SNS_HTTP_REQUESTS_MAX) return; // C1
+    if (this.#stop.signal.aborted || this.#inFlight >= SNS_HTTP_REQUESTS_MAX) return; // C1
     this.#taking = true;
     this.#moreDue = false;
     void this.#takeDue().finally(() => {
       this.#taking = false;
       if (this.#moreDue) this.#take();
-      this.#settleIdle();
+      this.#resolveIdle();
     });
   }
 
   async #takeDue(): Promise<void> {
     try {
-      const max = SNS_HTTP_REQUESTS_MAX - this.#underWay;
-      const taken = await this.#ports.submit("takePendingHttp", { max });
-      if (!taken.ok) return;
-      for (const message of taken.value.messages) {
-        this.#underWay += 1;
-        void this.#carry(message).finally(() => {
-          this.#underWay -= 1;
-          this.#take(); // A place is free again.
-          this.#settleIdle();
+      const max = SNS_HTTP_REQUESTS_MAX - this.#inFlight;
+      const due = await this.#ports.submit("takePendingHttp", { max });
+      if (!due.ok) return;
+      assert(due.value.messages.length <= max, "at most so many requests are in flight (C1)");
+      for (const message of due.value.messages) {
+        this.#inFlight += 1;
+        void this.#deliver(message).finally(() => {
+          this.#inFlight -= 1;
+          this.#take(); // Another request may start.
+          this.#resolveIdle();
         });
       }
     } catch {
-      // The store failed or the broker is closing; the next commit that works says what is due.
+      // The store failed or the broker is closing. The next successful commit calls expect() again.
     }
   }
 
-  async #carry(message: PendingHttpMessage): Promise<void> {
+  async #deliver(message: PendingHttpMessage): Promise<void> {
     const result = await this.#post(message);
     if (result === null) return;
     const { subscription, seq, attempt } = message;
     try {
       await this.#ports.submit("finishPendingHttp", { subscription, seq, attempt, result });
     } catch {
-      // Not settled: the model lets it be taken again (C2).
+      // Not finished: the model lets it be taken again (C2).
     }
   }
 
-  /** Null when the courier was stopped meanwhile: nothing is known of the request. */
+  /** Null if delivery was stopped in the meantime: the outcome of the request is unknown. */
   async #post(message: PendingHttpMessage): Promise<HttpDeliveryResult | null> {
-    const { http, seal } = this.#ports;
+    const { http, signer } = this.#ports;
     const { signal } = this.#stop;
     try {
-      const [sealed] = seal === null ? [message] : await seal.seal([message]);
-      const { endpoint: url, headers, body } = sealed ?? message;
+      const [signed] = signer === null ? [message] : await signer.sign([message]);
+      const { endpoint: url, headers, body } = signed ?? message;
       const timeoutMs = SNS_HTTP_TIMEOUT_MS;
-      return judge(await http.post({ url, headers, body, timeoutMs }, signal));
+      return resultOf(await http.post({ url, headers, body, timeoutMs }, signal));
     } catch {
       return signal.aborted ? null : "failed";
     }
   }
 
-  #settleIdle(): void {
+  #resolveIdle(): void {
     if (this.#busy) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 }
 
 /** C3. */
-function judge(status: number): HttpDeliveryResult {
+function resultOf(status: number): HttpDeliveryResult {
   if (status >= 200 && status < 300) return "delivered";
   return status >= 400 && status < 500 && status !== 429 ? "rejected" : "failed";
 }

@@ -1,80 +1,87 @@
-// Flights: batches that have run and whose commits are under way, in the order of their beginning.
-//   F1. A flight lands when its commit has ended and all flights before it have landed, so that
-//       answers go out in the order in which their operations ran.
-//   F2. After one has failed, all that began after it fail, whatever their own commits say: they
-//       ran on top of what is not there. None begins on top of one that is known to have failed, be
-//       it that this one has to wait for others before it can land.
-//   F3. At most FLIGHTS_MAX are under way: one that the disk works on, and one that the disk finds
-//       waiting when it is done. A second one begins once as many requests wait as the one before
-//       it carries: fewer, larger commits cost less, but a disk that rests is worse.
-//   F4. Nothing begins on top of a flight that changed objects. What reads objects sees the store,
-//       which does not have them yet.
+// InFlightCommits: batches that have run and whose commits are in flight, oldest first.
+//   F1. A commit completes when it has ended and all commits before it have completed, so responses
+//       go out in the order in which their operations ran.
+//   F2. After one commit has failed, all that began after it fail, whatever their own results: they
+//       ran on state that was not stored. None begins behind a commit that is known to have failed,
+//       even while that one still waits for earlier commits.
+//   F3. At most COMMITS_MAX are in flight: one that the disk writes, and one that waits for the
+//       disk. The second begins once as many requests wait as the first one contains: fewer, larger
+//       commits cost less, but an idle disk costs more.
+//   F4. Nothing begins behind a commit that changes objects. Reads of objects see the store, which
+//       does not have those changes yet.
 
+import { assert } from "../../core/assert.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { BrokerState } from "../model/broker-state.ts";
-import type { Answered, PendingOperation } from "./pending-operation.ts";
+import type { AnsweredOperation, PendingOperation } from "./pending-operation.ts";
 
-const FLIGHTS_MAX = 2;
+const COMMITS_MAX = 2;
 
 export interface InFlightCommit {
-  /** The models that it ran on; others may have taken their place since. */
+  /** The state that the batch ran on. The engine may have replaced it since. */
   readonly state: BrokerState;
   readonly now: EpochMs;
-  readonly jobs: readonly PendingOperation[];
-  readonly answered: readonly Answered[];
+  readonly operations: readonly PendingOperation[];
+  readonly answered: readonly AnsweredOperation[];
   /** Whether it changed objects (F4). */
-  readonly alone: boolean;
+  readonly changedObjects: boolean;
   /** Whether a turn of the event loop has passed since it began. */
   turned: boolean;
 }
 
-interface UnderWay {
-  readonly flight: InFlightCommit;
+interface Entry {
+  readonly commit: InFlightCommit;
   ended: boolean;
   failure: { readonly error: unknown } | null;
 }
 
 export class InFlightCommits {
-  readonly #underWay: UnderWay[] = [];
-  readonly #landed: (flight: InFlightCommit, failure: UnderWay["failure"]) => void;
+  readonly #inFlight: Entry[] = [];
+  readonly #onComplete: (commit: InFlightCommit, failure: Entry["failure"]) => void;
 
-  constructor(landed: (flight: InFlightCommit, failure: UnderWay["failure"]) => void) {
-    this.#landed = landed;
+  constructor(onComplete: (commit: InFlightCommit, failure: Entry["failure"]) => void) {
+    this.#onComplete = onComplete;
   }
 
   get count(): number {
-    return this.#underWay.length;
+    return this.#inFlight.length;
   }
 
-  /** Whether another one may begin while this many requests wait. */
+  /** Whether another commit may begin while this many requests wait. */
   takesAnother(waiting: number): boolean {
-    const last = this.#underWay.at(-1);
+    const last = this.#inFlight.at(-1);
     if (last === undefined) return true;
     if (last.failure !== null) return false; // F2
-    if (this.#underWay.length >= FLIGHTS_MAX || last.flight.alone) return false; // F4
-    return waiting >= Math.max(1, last.flight.jobs.length); // F3
+    if (this.#inFlight.length >= COMMITS_MAX || last.commit.changedObjects) return false; // F4
+    return waiting >= Math.max(1, last.commit.operations.length); // F3
   }
 
-  /** `durable` settles when the flight's commit has ended. */
-  begin(flight: InFlightCommit, durable: Promise<void>): void {
-    const failure = this.#underWay.at(-1)?.failure ?? null; // F2
-    const underWay: UnderWay = { flight, ended: false, failure };
-    this.#underWay.push(underWay);
+  /** `durable` settles when the commit has ended. */
+  begin(commit: InFlightCommit, durable: Promise<void>): void {
+    const last = this.#inFlight.at(-1);
+    assert(this.#inFlight.length < COMMITS_MAX, "at most two commits are in flight (F3)");
+    assert(last?.commit.changedObjects !== true, "no commit follows one of objects (F4)");
+    const entry: Entry = { commit, ended: false, failure: last?.failure ?? null }; // F2
+    this.#inFlight.push(entry);
     durable.then(
-      () => this.#end(underWay),
+      () => this.#end(entry),
       (error: unknown) => {
-        const at = this.#underWay.indexOf(underWay);
-        for (const each of this.#underWay.slice(at)) each.failure ??= { error }; // F2
-        this.#end(underWay);
+        const at = this.#inFlight.indexOf(entry);
+        assert(at >= 0, "a commit is in flight until it has ended (F1)");
+        for (const each of this.#inFlight.slice(at)) each.failure ??= { error }; // F2
+        this.#end(entry);
       },
     );
   }
 
-  #end(underWay: UnderWay): void {
-    underWay.ended = true;
-    while (this.#underWay[0]?.ended === true) {
-      const { flight, failure } = this.#underWay.shift() as UnderWay; // F1
-      this.#landed(flight, failure);
+  #end(entry: Entry): void {
+    assert(!entry.ended, "a commit ends once (F1)");
+    entry.ended = true;
+    for (;;) {
+      const first = this.#inFlight[0];
+      if (first === undefined || !first.ended) return;
+      this.#inFlight.shift(); // F1
+      this.#onComplete(first.commit, first.failure);
     }
   }
 }

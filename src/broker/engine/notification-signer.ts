@@ -1,14 +1,14 @@
-// Seal: fills in the signatures of notifications when somebody is about to read them.
-//   S1. Publishing never waits for a signature, and neither does a reader of anything else.
-//   S2. The key is made when the first topic is, once for a data folder, and committed before any
-//       notification can name its certificate.
+// NotificationSigner: fills in the signatures of notifications just before they are read.
+//   S1. Publishing never waits for a signature, and neither does a reader of any other message.
+//   S2. The key is created with the first topic, once per data folder, and committed before any
+//       notification can refer to its certificate.
 
 import type { Signer, SignerIdentity } from "../../ports/signer.ts";
 import { fillSignature, textToSign } from "../model/sns/notification.ts";
 import type { SignatureVersion } from "../model/sns/topic-operations-contract.ts";
 import type { Broker } from "./broker.ts";
 
-interface Sealable {
+interface Signable {
   readonly body: string;
   readonly unsigned?: SignatureVersion | null | undefined;
 }
@@ -23,38 +23,38 @@ export class NotificationSigner {
     this.#submit = submit;
   }
 
-  /** Resolves once there is a committed key (S2). */
+  /** Resolves once a key is committed (S2). */
   async ensure(): Promise<void> {
-    await this.#known();
+    await this.#loadIdentity();
   }
 
   /** The same messages, signed. */
-  async seal<M extends Sealable>(messages: readonly M[]): Promise<M[]> {
+  async sign<M extends Signable>(messages: readonly M[]): Promise<M[]> {
     return Promise.all(
       messages.map(async (message) => {
         const version = message.unsigned ?? null;
         if (version === null) return message; // S1
         const digest = version === "2" ? "sha256" : "sha1";
-        const identity = await this.#known();
+        const identity = await this.#loadIdentity();
         const signature = await this.#signer.sign(identity, digest, textToSign(message.body));
         return { ...message, body: fillSignature(message.body, signature) };
       }),
     );
   }
 
-  #known(): Promise<SignerIdentity> {
+  #loadIdentity(): Promise<SignerIdentity> {
     this.#identity ??= this.#load().catch((error: unknown) => {
-      this.#identity = null; // The next one tries again.
+      this.#identity = null; // The next call tries again.
       throw error;
     });
     return this.#identity;
   }
 
   async #load(): Promise<SignerIdentity> {
-    const found = await this.#submit("findSigningIdentity", null);
-    if (found.ok && found.value !== null) return found.value;
-    const made = await this.#signer.createIdentity();
-    const kept = await this.#submit("keepSigningIdentity", made);
-    return kept.ok ? kept.value : made;
+    const existing = await this.#submit("findSigningIdentity", null);
+    if (existing.ok && existing.value !== null) return existing.value;
+    const created = await this.#signer.createIdentity();
+    const stored = await this.#submit("keepSigningIdentity", created);
+    return stored.ok ? stored.value : created;
   }
 }

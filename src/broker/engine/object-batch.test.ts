@@ -2,6 +2,8 @@
 
 import { expect, test } from "vitest";
 import { EngineBench } from "../../../test/support/broker/engine-bench.ts";
+import type { Result } from "../../core/result.ts";
+import type { S3Fault } from "../model/s3/s3-fault.ts";
 import type { Origin, S3Value } from "../model/s3/s3-operations.ts";
 import type { Broker } from "./broker.ts";
 
@@ -38,9 +40,9 @@ function list(broker: Broker) {
 
 /** What an operation gave; fails if it was refused. */
 async function givenBy<T>(answer: Promise<unknown>): Promise<T> {
-  const outcome = (await answer) as { value: { ok: boolean; value: T } };
-  if (!outcome.value.ok) throw new Error(JSON.stringify(outcome.value));
-  return outcome.value.value;
+  const result = (await answer) as Result<T, S3Fault>;
+  if (!result.ok) throw new Error(JSON.stringify(result.fault));
+  return result.value;
 }
 
 async function open() {
@@ -66,7 +68,7 @@ test("puts of one key in one batch replace each other, and each drops the one be
 test("of puts in one batch that demand an empty place, the first alone is taken", async () => {
   const { broker } = await open();
   const outcomes = await Promise.all(["a", "b", "c"].map((blob) => put(broker, "k", blob, true)));
-  const taken = outcomes.map((outcome) => outcome.ok && outcome.value.ok);
+  const taken = outcomes.map((outcome) => outcome.ok);
   expect(taken).toEqual([true, false, false]);
   await broker.close();
 });
@@ -93,6 +95,6 @@ test("what was put and deleted in one batch is gone for those after", async () =
   });
   const found = await broker.submit("findObject", { bucket: "bucket", key: "k", version: null });
   expect((await givenBy<S3Value<"deleteObjects">>(gone)).dropped).toEqual(["1"]);
-  expect(found.ok && found.value.ok).toBe(false);
+  expect(found.ok).toBe(false);
   await broker.close();
 });

@@ -1,6 +1,6 @@
-// ObjectOverlay: objects as the steps of one batch have left them, before the store knows.
-//   V1. A look at one key, upload or part sees every change of the batch.
-//   V2. A listing sees the store alone; the engine runs one only while nothing has been touched.
+// ObjectOverlay: objects as the steps of one batch have left them, before the store has them.
+//   V1. A read of one key, upload or part sees every change of the batch.
+//   V2. A listing sees only the store; the engine runs one only while the batch changed no objects.
 
 import { assert } from "../../core/assert.ts";
 import type { Change } from "../../core/broker-change.ts";
@@ -13,7 +13,7 @@ import type {
   StoredUpload,
 } from "../../core/object-change.ts";
 
-/** What the batch did to one key. */
+/** The changes of the batch to one key. */
 interface TouchedKey {
   readonly put: Map<number, StoredObject>;
   readonly deleted: Set<number>;
@@ -63,23 +63,26 @@ export class ObjectOverlay implements ObjectReads {
 
   newest(bucket: number, key: string, before: number): StoredObject | undefined {
     const touched = this.#keys.get(objectKey(bucket, key));
-    let found = this.#store.newest(bucket, key, before);
-    if (touched === undefined) return found;
-    while (found !== undefined && (touched.deleted.has(found.seq) || touched.put.has(found.seq))) {
-      found = this.#store.newest(bucket, key, found.seq);
+    let newest = this.#store.newest(bucket, key, before);
+    if (touched === undefined) return newest;
+    while (
+      newest !== undefined &&
+      (touched.deleted.has(newest.seq) || touched.put.has(newest.seq))
+    ) {
+      newest = this.#store.newest(bucket, key, newest.seq);
     }
     for (const put of touched.put.values()) {
-      if (put.seq < before && put.seq > (found?.seq ?? 0)) found = put;
+      if (put.seq < before && put.seq > (newest?.seq ?? 0)) newest = put;
     }
-    return found; // V1
+    return newest; // V1
   }
 
   version(bucket: number, key: string, version: string): StoredObject | undefined {
     const touched = this.#keys.get(objectKey(bucket, key));
     for (const put of touched?.put.values() ?? []) if (put.version === version) return put;
-    const found = this.#store.version(bucket, key, version);
-    if (found === undefined || touched?.deleted.has(found.seq) === true) return undefined;
-    return found;
+    const stored = this.#store.version(bucket, key, version);
+    if (stored === undefined || touched?.deleted.has(stored.seq) === true) return undefined;
+    return stored;
   }
 
   entries(bucket: number, from: KeyPosition): Iterable<StoredEntry> {

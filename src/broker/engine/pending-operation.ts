@@ -1,18 +1,22 @@
-// Job: one operation somebody waits for.
+// PendingOperation: one submitted operation, and how to answer its caller.
 
-import type { Outcome } from "../model/fault.ts";
+import type { Result } from "../../core/result.ts";
+import type { Fault } from "../model/fault.ts";
 import type { OperationInput, OperationName } from "../model/operations.ts";
+import type { S3Fault } from "../model/s3/s3-fault.ts";
+
+export type AnyResult = Result<unknown, Fault | S3Fault>;
 
 export interface PendingOperation {
   readonly name: OperationName;
   readonly input: OperationInput<OperationName>;
   readonly signal: AbortSignal | undefined;
-  readonly resolve: (outcome: Outcome<unknown>) => void;
+  readonly resolve: (result: AnyResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A job whose answer is known and waits for the commit. */
-export interface Answered {
-  readonly job: PendingOperation;
-  readonly outcome: Outcome<unknown>;
+/** An operation that has run; its result waits for the commit. */
+export interface AnsweredOperation {
+  readonly operation: PendingOperation;
+  readonly result: AnyResult;
 }

@@ -1,9 +1,9 @@
-// Recovery: the broker as the store remembers it.
-//   Y1. Whatever was committed is there again: messages with their counts and deadlines, the
-//       deduplication window, numbers, attributes, tags, move tasks, receive attempts; topics with
-//       their subscriptions, windows, archives, replays, and requests to http endpoints.
-//   Y2. The same store gives the same broker, whenever and however often it is read; only what was
-//       found damaged meanwhile is left out (set-aside.ts).
+// Recovery: builds the broker's state from the store.
+//   Y1. Everything that was committed is restored: messages with their counts and deadlines, the
+//       deduplication window, numbers, attributes, tags, move tasks and receive attempts; topics
+//       with their subscriptions, windows, archives, replays and pending HTTP deliveries.
+//   Y2. The same store gives the same state, whenever and however often it is loaded. Only messages
+//       that turned out to be damaged are left out (set-aside.ts).
 
 import type { StoredDocument } from "../../core/broker-change.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
@@ -12,7 +12,7 @@ import type { BrokerStore } from "../../ports/broker-store.ts";
 import { type BrokerIdentity, BrokerState } from "../model/broker-state.ts";
 import type { BucketRecord } from "../model/s3/bucket.ts";
 import type { SubscriptionRecord } from "../model/sns/subscription.ts";
-import { createOutbox } from "../model/sns/subscription-operations.ts";
+import { createPendingHttp } from "../model/sns/subscription-operations.ts";
 import type { TopicRecord } from "../model/sns/topic.ts";
 import type { SigningIdentity } from "../model/sns/topic-operations-contract.ts";
 import type { MoveTask } from "../model/sqs/move-tasks/move-tasks.ts";
@@ -22,9 +22,9 @@ import type { SetAside } from "./set-aside.ts";
 
 export interface Recovered {
   readonly state: BrokerState;
-  /** True when the store was empty: its secret has yet to be committed. */
+  /** True if the store was empty; its secret must still be committed. */
   readonly fresh: boolean;
-  /** The latest instant at which something happened that is remembered; 0 if nothing did. */
+  /** The latest instant of anything in the store; 0 if it is empty. */
   readonly latest: EpochMs;
 }
 
@@ -83,7 +83,7 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
   }
 }
 
-/** The latest instant that anything but a message remembers: a queue purged or deleted counts. */
+/** The latest instant outside messages, such as the purge or deletion of a queue. */
 function latestIn({ queues, deletedNames, attempts, moveTasks }: BrokerState): number {
   let latest = 0;
   for (const { record } of queues.values()) {
@@ -102,8 +102,8 @@ function restoreTopics(state: BrokerState, of: (collection: string) => StoredDoc
   for (const record of records) {
     const topic = state.topics.topicByNumber(record.topic);
     if (topic === undefined) continue;
-    const outbox = record.outbox === 0 ? null : createOutbox(state, record);
-    state.topics.addSubscription(record, topic, outbox);
+    const pendingHttp = record.pendingHttp === 0 ? null : createPendingHttp(state, record);
+    state.topics.addSubscription(record, topic, pendingHttp);
   }
   for (const { value } of of("signing")) {
     state.topics.signing = JSON.parse(value) as SigningIdentity;

@@ -1,33 +1,33 @@
-// Running a step: the function of the model that a job asks for, with its answer.
-//   R1. What meets a damaged object before it has changed anything fails alone: those of its batch
-//       go on, and the models, which it has not touched, need not be read anew. Else whoever asks
-//       for that object again and again would have everything read again and again.
+// Run step: runs the model function of one operation.
+//   R1. An operation that meets a damaged object before it has changed anything is rejected alone.
+//       The rest of its batch continues, and the state, which it has not touched, need not be
+//       reloaded. Otherwise every request for that object would cause a reload.
 
 import { isCorruption } from "../../core/errors.ts";
 import type { BrokerState } from "../model/broker-state.ts";
-import type { Outcome } from "../model/fault.ts";
 import type { MustWait } from "../model/sqs/receive.ts";
 import type { ModelStep } from "../model/step.ts";
 import type { Batch } from "./batch.ts";
-import type { PendingOperation } from "./pending-operation.ts";
+import type { AnyResult, PendingOperation } from "./pending-operation.ts";
 import { S3_STEPS } from "./s3-steps.ts";
 import { STEPS } from "./steps.ts";
 
-type AnyStep = (state: BrokerState, step: ModelStep, input: unknown) => Outcome<unknown> | MustWait;
+type AnyStep = (state: BrokerState, step: ModelStep, input: unknown) => AnyResult | MustWait;
 
-/** Null when the job has failed alone, and has been told so (R1). */
+/** Null if the operation was rejected alone (R1). */
 export function runStep(
   state: BrokerState,
   batch: Batch,
-  job: PendingOperation,
-): Outcome<unknown> | MustWait | null {
+  operation: PendingOperation,
+): AnyResult | MustWait | null {
   const changesBefore = batch.changes.length;
   try {
-    return (STEPS[job.name] as AnyStep)(state, batch, job.input);
+    return (STEPS[operation.name] as AnyStep)(state, batch, operation.input);
   } catch (error) {
-    const untouched = Object.hasOwn(S3_STEPS, job.name) && batch.changes.length === changesBefore;
+    const untouched =
+      Object.hasOwn(S3_STEPS, operation.name) && batch.changes.length === changesBefore;
     if (!untouched || batch.damaged !== null || !isCorruption(error)) throw error;
-    job.reject(error); // R1
+    operation.reject(error); // R1
     return null;
   }
 }

@@ -1,7 +1,7 @@
-// S3 steps: which function of the model answers which operation on buckets and objects.
+// S3 steps: the model function of each operation on buckets and objects.
 
+import type { Result } from "../../core/result.ts";
 import type { BrokerState } from "../model/broker-state.ts";
-import { type Outcome, succeed } from "../model/fault.ts";
 import {
   findBucket,
   setBucketNotification,
@@ -18,7 +18,7 @@ import {
   stepDeleteObjects,
   stepPutObject,
 } from "../model/s3/object-operations.ts";
-import type { S3Outcome } from "../model/s3/s3-fault.ts";
+import type { S3Fault } from "../model/s3/s3-fault.ts";
 import type { S3OperationName, S3Operations } from "../model/s3/s3-operations.ts";
 import {
   abortUpload,
@@ -35,9 +35,9 @@ type S3StepOf<K extends S3OperationName> = (
   state: BrokerState,
   step: ModelStep,
   input: S3Operations[K]["input"],
-) => Outcome<S3Operations[K]["output"]>;
+) => Result<S3Operations[K]["output"], S3Fault>;
 
-/** Operations that read many rows, and so only what is committed. */
+/** Operations that list rows, and therefore read only the store (W6 of engine.ts). */
 export const LISTING_OPERATIONS: ReadonlySet<string> = new Set<S3OperationName>([
   "deleteBucket",
   "listObjects",
@@ -49,31 +49,24 @@ export const LISTING_OPERATIONS: ReadonlySet<string> = new Set<S3OperationName>(
 ]);
 
 export const S3_STEPS: { readonly [K in S3OperationName]: S3StepOf<K> } = {
-  createBucket: answered(stepCreateBucket),
-  deleteBucket: answered(stepDeleteBucket),
-  findBucket: answered(findBucket),
-  listBuckets: answered(stepListBuckets),
-  setBucketVersioning: answered(setBucketVersioning),
-  setBucketTags: answered(setBucketTags),
-  setBucketNotification: answered(setBucketNotification),
-  putObject: answered(stepPutObject),
-  findObject: answered(findObject),
-  deleteObjects: answered(stepDeleteObjects),
-  setObjectTags: answered(setObjectTags),
-  listObjects: answered(stepListObjects),
-  listObjectVersions: answered(stepListObjectVersions),
-  createUpload: answered(createUpload),
-  findUpload: answered(findUpload),
-  putPart: answered(putPart),
-  completeUpload: answered(completeUpload),
-  abortUpload: answered(abortUpload),
-  listParts: answered(stepListParts),
-  listUploads: answered(listUploads),
+  createBucket: stepCreateBucket,
+  deleteBucket: stepDeleteBucket,
+  findBucket,
+  listBuckets: stepListBuckets,
+  setBucketVersioning,
+  setBucketTags,
+  setBucketNotification,
+  putObject: stepPutObject,
+  findObject,
+  deleteObjects: stepDeleteObjects,
+  setObjectTags,
+  listObjects: stepListObjects,
+  listObjectVersions: stepListObjectVersions,
+  createUpload,
+  findUpload,
+  putPart,
+  completeUpload,
+  abortUpload,
+  listParts: stepListParts,
+  listUploads,
 };
-
-/** To the engine every answer is one; that it may be a refusal of S3 is between model and wire. */
-function answered<I, T>(
-  step: (state: BrokerState, step: ModelStep, input: I) => S3Outcome<T>,
-): (state: BrokerState, at: ModelStep, input: I) => Outcome<S3Outcome<T>> {
-  return (state, at, input) => succeed(step(state, at, input));
-}

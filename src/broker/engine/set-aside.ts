@@ -1,16 +1,16 @@
 // SetAside: messages whose content the disk has damaged.
-//   A1. Such a message is met once. The models are read anew without it, and all others go on: the
-//       first message of a queue would otherwise stand before the rest for ever, and whoever asks
-//       for it would throw the models away each time.
-//   A2. Nothing of it is erased. Its bytes stay where they are, and another start tries it again,
-//       even if somebody who had it before deleted it meanwhile, when nobody knew it.
-//   A3. Damage seldom comes alone, as neighbours share a row on disk. They are tried at once, so
-//       that not each of them costs a reading of the store.
+//   A1. Such a message fails once. The state is then reloaded without it, and all others continue.
+//       Otherwise the first message of a queue would block the rest, and each receive of it would
+//       discard the state again.
+//   A2. Nothing is erased. Its bytes stay on disk, and the next start tries it again, even if a
+//       consumer that had received it deleted it in the meantime.
+//   A3. Damage often hits neighbours, which share a row on disk. They are tried immediately, so
+//       that each of them does not cost a reload of its own.
 
 import { isCorruption, TidegateError } from "../../core/errors.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 
-/** How far from a damaged message others may lie that share its row (A3). */
+/** How many numbers away a message may be that shares the damaged row (A3). */
 const NEIGHBOURS = 64;
 
 export class SetAside {
@@ -25,7 +25,7 @@ export class SetAside {
     return this.#seqs.has(seq);
   }
 
-  /** Takes a message in, and those beside it that cannot be read either (A3). */
+  /** Adds a message, and its neighbours that cannot be read either (A3). */
   add(seq: number): void {
     this.#seqs.add(seq);
     for (let near = Math.max(1, seq - NEIGHBOURS); near <= seq + NEIGHBOURS; near += 1) {
@@ -43,7 +43,7 @@ export class SetAside {
   }
 }
 
-/** Whether the store as a whole does not work; anything else that fails is not its fault. */
+/** Whether the store as a whole fails, as opposed to one operation. */
 export function isStoreDown(error: unknown): boolean {
   return error instanceof TidegateError && !isCorruption(error);
 }

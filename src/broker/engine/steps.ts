@@ -1,8 +1,7 @@
-// Steps: which function of the model answers which operation.
+// Steps: the model function of each operation.
 
 import type { BrokerState } from "../model/broker-state.ts";
-import type { Outcome } from "../model/fault.ts";
-import type { OperationInput, OperationName, OperationOutput } from "../model/operations.ts";
+import type { OperationInput, OperationName, OperationResult } from "../model/operations.ts";
 import { finishPendingHttp, takePendingHttp } from "../model/sns/pending-http.ts";
 import { stepPublish } from "../model/sns/publish.ts";
 import { findSigningIdentity, keepSigningIdentity } from "../model/sns/signing-identity.ts";
@@ -61,7 +60,7 @@ type StepOf<K extends OperationName> = (
   state: BrokerState,
   step: ModelStep,
   input: OperationInput<K>,
-) => Outcome<OperationOutput<K>> | (K extends "receive" ? MustWait : never);
+) => OperationResult<K> | (K extends "receive" ? MustWait : never);
 
 export const STEPS: { readonly [K in OperationName]: StepOf<K> } = {
   createQueue: stepCreateQueue,

@@ -10,7 +10,7 @@ import { assert, present } from "../../core/assert.ts";
 import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DELETED_NAME_WAIT_MS } from "../../core/limits.ts";
 import { addMs, type EpochMs } from "../../core/units.ts";
-import { FaultPlan } from "./fault-plan.ts";
+import { type MessageFaults, NO_MESSAGE_FAULTS } from "./message-faults.ts";
 import type { BucketRecord } from "./s3/bucket.ts";
 import { Topics } from "./sns/topics.ts";
 import { MoveTasks } from "./sqs/move-tasks/move-tasks.ts";
@@ -28,14 +28,14 @@ export interface BrokerIdentity {
   readonly secret: readonly [number, number];
   /** Whether the policies of queues decide what topics and buckets may deliver to them. */
   readonly enforcePolicies?: boolean;
-  /** Faults asked for; they outlive a state that is read anew from the store. */
-  readonly faultPlan?: FaultPlan;
+  /** Injected faults. They outlive a state that is reloaded from the store. */
+  readonly faults?: MessageFaults;
 }
 
 export class BrokerState {
   readonly identity: BrokerIdentity;
   readonly handles: ReceiptHandles;
-  readonly faultPlan: FaultPlan;
+  readonly faults: MessageFaults;
   readonly slab = new MessageSlab();
   readonly queues = new Map<string, QueueState>();
   readonly deletedNames = new Map<string, EpochMs>();
@@ -53,7 +53,7 @@ export class BrokerState {
   constructor(identity: BrokerIdentity) {
     this.identity = identity;
     this.handles = createReceiptHandles(identity.secret);
-    this.faultPlan = identity.faultPlan ?? new FaultPlan();
+    this.faults = identity.faults ?? NO_MESSAGE_FAULTS;
   }
 
   get sequence(): number {

@@ -1,12 +1,16 @@
-// FaultPlan: the faults that somebody asked for, and the dice they are thrown with.
-//   L1. Each fault throws its own dice, forked by the name of what it hits: the same seed and the
-//       same requests in the same order give the same faults, whatever happens elsewhere.
-//   L2. A plan lives as long as the process: nothing of it is stored.
-//   L3. Without faults, all that the rest of the broker pays is a look at `active`.
-//   L4. Order and single delivery are promises of FIFO queues that no fault breaks: those who ask
-//       for dice on their behalf do not ask for these two kinds.
+// FaultPlan: the injected faults of a broker, and the random streams that decide when they fire.
+//   L1. Each fault has its own random stream, forked by the name of its target. The same seed and
+//       the same requests in the same order inject the same faults, whatever happens elsewhere.
+//   L2. A plan lives as long as the process; it is never stored.
+//   L3. Without faults, the rest of the broker only reads `active`.
+//   L4. No fault breaks the order or the single delivery of a FIFO queue: callers do not ask for
+//       these two kinds on its behalf.
 
 import { createSeededRandom, type SeededRandom } from "../../core/seeded-random.ts";
+import { type DurationMs, durationMs } from "../../core/units.ts";
+import type { FaultService, MessageFaults } from "./message-faults.ts";
+
+export type { FaultService } from "./message-faults.ts";
 
 export type FaultKind =
   | "duplicate"
@@ -16,10 +20,17 @@ export type FaultKind =
   | "unavailable"
   | "throttle";
 
-/** Kinds that hit a request rather than a message. */
-export type RequestFaultKind = "drop-acknowledgement" | "unavailable" | "throttle";
+/** Kinds that hit a request, in the order in which they are tried. */
+const REQUEST_FAULT_KINDS = ["unavailable", "throttle", "drop-acknowledgement"] as const;
+export type RequestFaultKind = (typeof REQUEST_FAULT_KINDS)[number];
 
-export type FaultService = "queue" | "topic" | "bucket";
+/** A request that faults may hit. */
+export interface FaultTargetRequest {
+  readonly service: FaultService;
+  readonly name: string;
+  /** AWS's names of the action; several if the operation does not say which of them it is. */
+  readonly actions: readonly string[];
+}
 
 /** A name, or "*" for all of its kind. */
 export type FaultTarget =
@@ -30,26 +41,26 @@ export type FaultTarget =
 export interface FaultSpec {
   readonly kind: FaultKind;
   readonly target: FaultTarget;
-  /** From 0, never, to 1, always. */
+  /** From 0 (never) to 1 (always). */
   readonly probability: number;
-  /** 1 unless given. */
+  /** Default: 1. */
   readonly seed?: number | undefined;
-  /** How much later a message becomes visible; only with "delay", and there it must be. */
+  /** How much later a message becomes visible. Required for "delay", invalid otherwise. */
   readonly delayMs?: number | undefined;
-  /** AWS's names of the actions it hits, if not all; only with faults that hit requests. */
+  /** AWS's names of the actions it hits. Default: all. Only for faults that hit requests. */
   readonly actions?: readonly string[] | undefined;
-  /** It strikes this often at the most. */
+  /** The most often it fires. Default: no limit. */
   readonly count?: number | undefined;
 }
 
 export interface FaultView extends FaultSpec {
   readonly seed: number;
-  /** How often it has struck. */
+  /** How often it has fired. */
   readonly fired: number;
 }
 
-const SEED_FALLBACK = 1;
-/** Beyond this many names, the rest share one stream: names are the callers' to invent. */
+const SEED_DEFAULT = 1;
+/** Callers choose the names, so all names beyond this many share one stream. */
 const STREAMS_MAX = 10_000;
 const EVERY = "*";
 
@@ -57,19 +68,18 @@ interface ActiveFault {
   readonly spec: FaultSpec;
   readonly service: FaultService;
   readonly name: string;
-  readonly dice: SeededRandom;
+  readonly random: SeededRandom;
   readonly streams: Map<string, SeededRandom>;
   fired: number;
 }
 
-/** What a fault is aimed at. */
 export function targetOf(target: FaultTarget): { service: FaultService; name: string } {
   if ("queue" in target) return { service: "queue", name: target.queue };
   if ("topic" in target) return { service: "topic", name: target.topic };
   return { service: "bucket", name: target.bucket };
 }
 
-export class FaultPlan {
+export class FaultPlan implements MessageFaults {
   readonly #faults = new Map<string, ActiveFault>();
   /** Whether there is any fault (L3). */
   active = false;
@@ -78,12 +88,12 @@ export class FaultPlan {
     return this.#faults.size;
   }
 
-  /** Adds a fault; one of the same kind, target and actions makes way for it and starts anew. */
+  /** Adds a fault. It replaces one of the same kind, target and actions, and starts from 0. */
   put(spec: FaultSpec): void {
     const { service, name } = targetOf(spec.target);
-    const seed = spec.seed ?? SEED_FALLBACK;
-    const dice = createSeededRandom(seed).fork(spec.kind).fork(service);
-    const fault = { spec: { ...spec, seed }, service, name, dice, streams: new Map(), fired: 0 };
+    const seed = spec.seed ?? SEED_DEFAULT;
+    const random = createSeededRandom(seed).fork(spec.kind).fork(service);
+    const fault = { spec: { ...spec, seed }, service, name, random, streams: new Map(), fired: 0 };
     this.#faults.set(keyOf(spec), fault);
     this.active = true;
   }
@@ -96,29 +106,49 @@ export class FaultPlan {
   view(): FaultView[] {
     return [...this.#faults.values()].map(({ spec, fired }) => ({
       ...spec,
-      seed: spec.seed ?? SEED_FALLBACK,
+      seed: spec.seed ?? SEED_DEFAULT,
       fired,
     }));
   }
 
-  /** Throws the dice of every such fault; the first that strikes is the one that happens. */
+  extraDelayMs(service: FaultService, name: string): DurationMs {
+    return durationMs(this.fires("delay", service, name)?.delayMs ?? 0);
+  }
+
+  duplicates(service: FaultService, name: string): boolean {
+    return this.fires("duplicate", service, name) !== null;
+  }
+
+  reorders(queue: string): boolean {
+    return this.fires("reorder", "queue", queue) !== null;
+  }
+
+  /** The fault that hits a request, or null. At most one does. */
+  requestFault({ service, name, actions }: FaultTargetRequest): RequestFaultKind | null {
+    for (const kind of REQUEST_FAULT_KINDS) {
+      if (this.fires(kind, service, name, actions) !== null) return kind;
+    }
+    return null;
+  }
+
+  /** Draws for every matching fault. The first one that fires is returned and counted. */
   fires(
     kind: FaultKind,
     service: FaultService,
     name: string,
     actions: readonly string[] = [],
   ): FaultSpec | null {
-    let struck: FaultSpec | null = null;
+    let fired: FaultSpec | null = null;
     for (const fault of this.#faults.values()) {
-      if (fault.spec.kind !== kind || !hits(fault, service, name, actions)) continue;
+      if (fault.spec.kind !== kind || !matches(fault, service, name, actions)) continue;
       if (fault.fired >= (fault.spec.count ?? Number.POSITIVE_INFINITY)) continue;
-      // Thrown even where another one has struck: no fault's dice depend on another's (L1).
-      const falls = streamFor(fault, name).fraction() < fault.spec.probability;
-      if (!falls || struck !== null) continue;
+      // Every fault draws, even after another has fired: no stream depends on another (L1).
+      const fires = streamFor(fault, name).fraction() < fault.spec.probability;
+      if (!fires || fired !== null) continue;
       fault.fired += 1;
-      struck = fault.spec;
+      fired = fault.spec;
     }
-    return struck;
+    return fired;
   }
 }
 
@@ -127,7 +157,7 @@ function keyOf({ kind, target, actions }: FaultSpec): string {
   return JSON.stringify([kind, service, name, [...(actions ?? [])].sort()]);
 }
 
-function hits(
+function matches(
   { spec, service, name }: ActiveFault,
   wantedService: FaultService,
   wantedName: string,
@@ -137,11 +167,11 @@ function hits(
   return spec.actions === undefined || spec.actions.some((action) => actions.includes(action));
 }
 
-function streamFor({ dice, streams }: ActiveFault, name: string): SeededRandom {
+function streamFor({ random, streams }: ActiveFault, name: string): SeededRandom {
   const key = streams.has(name) || streams.size < STREAMS_MAX ? name : EVERY;
   let stream = streams.get(key);
   if (stream === undefined) {
-    stream = dice.fork(key);
+    stream = random.fork(key);
     streams.set(key, stream);
   }
   return stream;

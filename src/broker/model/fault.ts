@@ -1,5 +1,7 @@
 // Faults: the expected refusals of the broker. The wire turns each into AWS's own code and status.
 
+import { type Refusal, refuseWith } from "../../core/result.ts";
+
 /** Every way the broker can refuse; broker/wire/sqs/sqs-errors.ts maps each to what AWS answers. */
 export type FaultName =
   | "AccessDenied"
@@ -41,15 +43,7 @@ export interface Fault {
   readonly message: string;
 }
 
-/** The answer to any operation: what was asked for, or why not. A refusal changes nothing. */
-export type Outcome<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly fault: Fault };
-
-export function succeed<T>(value: T): Outcome<T> {
-  return { ok: true, value };
-}
-
-export function refuse(name: FaultName, message: string): { ok: false; fault: Fault } {
-  return { ok: false, fault: { name, message } };
+/** Refuses an operation. A refused operation changes nothing. */
+export function refuse(name: FaultName, message: string): Refusal<Fault> {
+  return refuseWith({ name, message });
 }

@@ -5,9 +5,11 @@
 //   O2. Times are milliseconds. Seconds end at the wire, too, but for queue attributes, which are
 //       AWS's strings from end to end.
 
+import type { Result } from "../../core/result.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
-import type { Fault, Outcome } from "./fault.ts";
-import type { S3Operations } from "./s3/s3-operations.ts";
+import type { Fault } from "./fault.ts";
+import type { S3Fault } from "./s3/s3-fault.ts";
+import type { S3OperationName, S3Operations } from "./s3/s3-operations.ts";
 import type { SignatureVersion, TopicOperations } from "./sns/topic-operations-contract.ts";
 
 /** A message attribute as sent: `value` is text, or base64 for a Binary data type. */
@@ -153,7 +155,7 @@ export interface Operations extends S3Operations, TopicOperations {
     output: null;
   };
   removePermission: { input: { queue: string; label: string }; output: null };
-  send: { input: SendInput; output: { results: Outcome<SentMessage>[] } };
+  send: { input: SendInput; output: { results: Result<SentMessage, Fault>[] } };
   receive: { input: ReceiveInput; output: { deliveries: ReceivedCopy[] } };
   /** Results come in the order of `handles`; null is success. */
   delete: { input: { queue: string; handles: string[] }; output: { faults: (Fault | null)[] } };
@@ -185,3 +187,10 @@ export interface Operations extends S3Operations, TopicOperations {
 export type OperationName = keyof Operations;
 export type OperationInput<K extends OperationName> = Operations[K]["input"];
 export type OperationOutput<K extends OperationName> = Operations[K]["output"];
+
+type OperationFaults = { [K in OperationName]: K extends S3OperationName ? S3Fault : Fault };
+export type OperationFault<K extends OperationName> = OperationFaults[K];
+export type OperationResult<K extends OperationName> = Result<
+  OperationOutput<K>,
+  OperationFault<K>
+>;

@@ -8,9 +8,10 @@ import type {
   NotificationConfig,
   NotificationTarget,
 } from "../../broker/model/s3/notification-config.ts";
-import type { S3Outcome } from "../../broker/model/s3/s3-fault.ts";
+import type { S3Fault } from "../../broker/model/s3/s3-fault.ts";
 import type { Origin } from "../../broker/model/s3/s3-operations.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
+import type { Result } from "../../core/result.ts";
 import type { BucketSetup, NotificationSetup } from "./cloud-setup.ts";
 import {
   firstDifference,
@@ -92,18 +93,13 @@ function notificationStep(bucket: BucketSetup, path: string, site: SetupContext)
 
 async function find(broker: Broker, bucket: string): Promise<BucketRecord | null> {
   const outcome = await broker.submit("findBucket", { bucket });
-  return outcome.ok && outcome.value.ok ? outcome.value.value.bucket : null;
+  return outcome.ok ? outcome.value.bucket : null;
 }
 
-type Submitted =
-  | { readonly ok: true; readonly value: S3Outcome<unknown> }
-  | { readonly ok: false; readonly fault: { readonly message: string } };
-
-/** Why it was refused, by the engine or in S3's own words; null if it was not. */
-function reasonOf(outcome: Submitted): string | null {
-  if (!outcome.ok) return outcome.fault.message;
-  if (outcome.value.ok) return null;
-  const { message, fields = {} } = outcome.value.fault;
+/** The reason for a refusal, or null. */
+function reasonOf(result: Result<unknown, S3Fault>): string | null {
+  if (result.ok) return null;
+  const { message, fields = {} } = result.fault;
   const details = Object.values(fields).join(", ");
   return details === "" ? message : `${message} (${details})`;
 }

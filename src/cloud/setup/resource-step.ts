@@ -2,7 +2,8 @@
 // tags, and a second time without harm as long as nothing differs.
 
 import type { Broker } from "../../broker/engine/broker.ts";
-import type { Outcome } from "../../broker/model/fault.ts";
+import type { Fault } from "../../broker/model/fault.ts";
+import type { Result } from "../../core/result.ts";
 import { attributeDifference, firstDifference, type SetupStep } from "./setup-step.ts";
 
 type Texts = Readonly<Record<string, string>>;
@@ -12,9 +13,9 @@ export interface Resource {
   readonly label: string;
   readonly attributes: Texts;
   readonly tags: Texts;
-  create(broker: Broker, attributes: Texts): Promise<Outcome<unknown>>;
-  showAttributes(broker: Broker): Promise<Outcome<{ readonly attributes: Texts }>>;
-  showTags(broker: Broker): Promise<Outcome<{ readonly tags: Texts }>>;
+  create(broker: Broker, attributes: Texts): Promise<Result<unknown, Fault>>;
+  showAttributes(broker: Broker): Promise<Result<{ readonly attributes: Texts }, Fault>>;
+  showTags(broker: Broker): Promise<Result<{ readonly tags: Texts }, Fault>>;
 }
 
 export function resourceStep(resource: Resource): SetupStep {

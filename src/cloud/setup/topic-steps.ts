@@ -1,9 +1,10 @@
 // Topic steps: the topics of a set-up, and the subscriptions to them.
 
 import type { Broker } from "../../broker/engine/broker.ts";
-import type { Outcome } from "../../broker/model/fault.ts";
+import type { Fault } from "../../broker/model/fault.ts";
 import type { OperationOutput } from "../../broker/model/operations.ts";
 import type { SubscriptionView } from "../../broker/model/sns/topic-operations-contract.ts";
+import type { Result } from "../../core/result.ts";
 import type { SubscriptionSetup, TopicSetup } from "./cloud-setup.ts";
 import { isFifo } from "./references.ts";
 import { resourceStep } from "./resource-step.ts";
@@ -70,7 +71,7 @@ async function findSubscription(
 ): Promise<SubscriptionView | null> {
   let token: string | null = null;
   do {
-    const page: Outcome<OperationOutput<"listSubscriptions">> = await broker.submit(
+    const page: Result<OperationOutput<"listSubscriptions">, Fault> = await broker.submit(
       "listSubscriptions",
       { topic: wanted.topic, token },
     );

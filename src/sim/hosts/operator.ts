@@ -4,8 +4,9 @@
 //   O2. Purging a queue loses by right what is in it, so that is written down. It is spared from
 //       the store's own trouble: what a purge took that nobody answered could not be told.
 
-import type { Outcome } from "../../broker/model/fault.ts";
+import type { Fault } from "../../broker/model/fault.ts";
 import type { PeekedMessage } from "../../broker/model/operations.ts";
+import type { Result } from "../../core/result.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import { namesOfMessage } from "../dead-letter.ts";
@@ -78,7 +79,7 @@ export class Operator {
 
   async #peekPage({ name: queue }: Queue, afterSeq: number): Promise<Page | undefined> {
     const asked = this.#stage.broker.submit("peek", { queue, afterSeq, limit: PEEKED_MAX });
-    const outcome: Outcome<Page> | undefined = await asked.catch(() => undefined);
+    const outcome: Result<Page, Fault> | undefined = await asked.catch(() => undefined);
     return outcome?.ok ? outcome.value : undefined;
   }
 

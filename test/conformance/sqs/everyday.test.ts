@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 import { paginateListQueues, SQS } from "@aws-sdk/client-sqs";
 import { expect, test, vi } from "vitest";
 import { TidegateError } from "../../../src/cloud/index.ts";
-import { ACCOUNT, REGION, useEndpoint } from "../../support/endpoint.ts";
+import { ACCOUNT, brokerBehindHttp, REGION, useEndpoint } from "../../support/endpoint.ts";
 
 // What no numbered fact says and every user meets.
 
@@ -130,7 +130,9 @@ test("a store that fails for a moment is a 503, which the SDK tries again by its
   const QueueUrl = await endpoint.queue();
   const told = vi.spyOn(console, "error").mockReturnValue(); // Where the operator hears of it.
   const failure = new TidegateError("TG_STORE_UNAVAILABLE", "The disk is full.");
-  const submit = vi.spyOn(endpoint.cloud.broker, "submit").mockRejectedValueOnce(failure);
+  const submit = vi
+    .spyOn(brokerBehindHttp(endpoint.cloud), "submit")
+    .mockRejectedValueOnce(failure);
   const sent = await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "kept" });
   submit.mockRestore();
   expect(sent.$metadata.attempts).toBe(2);

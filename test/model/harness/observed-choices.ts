@@ -3,19 +3,20 @@
 //   C1. Message ids and handles are never reused; sequence numbers have 20 digits and grow.
 //   C2. A receive may take any candidate, in any order, but only candidates.
 
-import type { Outcome } from "../../../src/broker/model/fault.ts";
+import type { Fault } from "../../../src/broker/model/fault.ts";
 import type {
   PeekedMessage,
   ReceivedCopy,
   SentMessage,
 } from "../../../src/broker/model/operations.ts";
+import type { Result } from "../../../src/core/result.ts";
 import { type Choices, Illegal } from "../reference/choices.ts";
 import { isExhausted } from "../reference/receiving.ts";
 import { isFifo, type RefMessage, type RefQueue, type RefWorld } from "../reference/state.ts";
 
 /** What was seen of one step. */
 export interface Observation {
-  readonly sent?: readonly Outcome<SentMessage>[];
+  readonly sent?: readonly Result<SentMessage, Fault>[];
   readonly deliveries?: readonly ReceivedCopy[];
   /** Ids that left the queue in a receive without being delivered. */
   readonly movedIds?: ReadonlySet<string>;

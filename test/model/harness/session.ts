@@ -5,14 +5,17 @@
 //   S3. A waiting receive is answered as soon as anything is deliverable, and at its end.
 
 import type { Broker } from "../../../src/broker/engine/broker.ts";
-import type { Outcome } from "../../../src/broker/model/fault.ts";
+import type { Fault } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationName,
   OperationOutput,
+  OperationResult,
   PeekedMessage,
   ReceivedCopy,
 } from "../../../src/broker/model/operations.ts";
+import type { S3Fault } from "../../../src/broker/model/s3/s3-fault.ts";
+import type { Result } from "../../../src/core/result.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import { Illegal } from "../reference/choices.ts";
 import { isExhausted, takeNow } from "../reference/receiving.ts";
@@ -28,7 +31,7 @@ const DRAINS_MAX = 20;
 /** Beyond this many stops on one way, time jumps to its goal. */
 const STOPS_MAX = 400;
 
-type Answer<K extends OperationName> = Outcome<OperationOutput<K>>;
+type Answer<K extends OperationName> = OperationResult<K>;
 
 /** A receive that waits. */
 export interface Waiter {
@@ -261,7 +264,11 @@ export class Session {
   }
 
   /** Says it plainly when a refusal was not called for, before any choice is missed. */
-  #expectRefusal(name: OperationName, input: unknown, answer: Outcome<unknown>): void {
+  #expectRefusal(
+    name: OperationName,
+    input: unknown,
+    answer: Result<unknown, Fault | S3Fault>,
+  ): void {
     const copy = structuredClone(this.world);
     const lenient = createObservedChoices(copy, this.#seen, { timedOut: true });
     const plain = { ...lenient, sent: () => ({ messageId: "", sequenceNumber: null }) };

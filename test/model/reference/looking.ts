@@ -1,12 +1,13 @@
 // Looking in the reference: lists, counts and peeks; nothing here changes anything.
 
-import { type Outcome, succeed } from "../../../src/broker/model/fault.ts";
+import type { Fault } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationOutput,
   PeekedMessage,
   QueueCounts,
 } from "../../../src/broker/model/operations.ts";
+import { type Result, succeed } from "../../../src/core/result.ts";
 import { type EpochMs, epochMs } from "../../../src/core/units.ts";
 import { deadLetterSources, missingQueue } from "./queue-attributes.ts";
 import { isFifo, queueNamed, type RefQueue, type RefWorld, stateOf } from "./state.ts";
@@ -18,7 +19,7 @@ function sorted(names: string[]): string[] {
 export function listQueues(
   world: RefWorld,
   input: OperationInput<"listQueues">,
-): Outcome<OperationOutput<"listQueues">> {
+): Result<OperationOutput<"listQueues">, Fault> {
   const names = world.queues.map((queue) => queue.name);
   return succeed({
     names: sorted(names.filter((name) => name.startsWith(input.prefix))),
@@ -29,7 +30,7 @@ export function listQueues(
 export function listDeadLetterSources(
   world: RefWorld,
   input: OperationInput<"listDeadLetterSources">,
-): Outcome<OperationOutput<"listDeadLetterSources">> {
+): Result<OperationOutput<"listDeadLetterSources">, Fault> {
   const target = queueNamed(world, input.queue);
   if (target === undefined) return missingQueue();
   const names = deadLetterSources(world, target).map((queue) => queue.name);
@@ -54,7 +55,7 @@ export function countQueues(
   world: RefWorld,
   input: OperationInput<"countQueues">,
   now: EpochMs,
-): Outcome<OperationOutput<"countQueues">> {
+): Result<OperationOutput<"countQueues">, Fault> {
   const queues = world.queues
     .filter((queue) => queue.name.startsWith(input.prefix))
     .map((queue) => countsOf(queue, now));
@@ -65,7 +66,7 @@ export function peek(
   world: RefWorld,
   input: OperationInput<"peek">,
   now: EpochMs,
-): Outcome<OperationOutput<"peek">> {
+): Result<OperationOutput<"peek">, Fault> {
   const queue = queueNamed(world, input.queue);
   if (queue === undefined) return missingQueue();
   const rest = queue.messages.filter((message) => message.serial > input.afterSeq);

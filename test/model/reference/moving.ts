@@ -3,8 +3,9 @@
 //       Which deduplication id it carries on a FIFO queue is said nowhere.
 //   M2. Without a destination each message goes back to the queue it came from.
 
-import { type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
+import { type Fault, refuse } from "../../../src/broker/model/fault.ts";
 import type { OperationInput, OperationOutput } from "../../../src/broker/model/operations.ts";
+import { type Result, succeed } from "../../../src/core/result.ts";
 import { epochMs } from "../../../src/core/units.ts";
 import { type Choices, Illegal } from "./choices.ts";
 import { deadLetterSources } from "./queue-attributes.ts";
@@ -17,7 +18,7 @@ export function startMoveTask(
   input: OperationInput<"startMoveTask">,
   now: number,
   choices: Choices,
-): Outcome<OperationOutput<"startMoveTask">> {
+): Result<OperationOutput<"startMoveTask">, Fault> {
   const source = queueOfArn(world, input.sourceArn);
   if (source === undefined) return refuse("ResourceNotFound", NO_SOURCE);
   if (deadLetterSources(world, source).length === 0) {
@@ -73,7 +74,7 @@ export function runMoveTask(world: RefWorld, task: RefTask, choices: Choices): v
 export function listMoveTasks(
   world: RefWorld,
   input: OperationInput<"listMoveTasks">,
-): Outcome<OperationOutput<"listMoveTasks">> {
+): Result<OperationOutput<"listMoveTasks">, Fault> {
   if (queueOfArn(world, input.sourceArn) === undefined) {
     return refuse("ResourceNotFound", NO_SOURCE);
   }

@@ -1,7 +1,8 @@
 // Queue attributes of the reference: creation, conflict, change and reading.
 
-import { type FaultName, type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
+import { type Fault, type FaultName, refuse } from "../../../src/broker/model/fault.ts";
 import type { OperationInput } from "../../../src/broker/model/operations.ts";
+import { type Result, succeed } from "../../../src/core/result.ts";
 import type { EpochMs } from "../../../src/core/units.ts";
 import {
   arnOf,
@@ -87,7 +88,7 @@ export function createQueue(
   world: RefWorld,
   input: OperationInput<"createQueue">,
   now: EpochMs,
-): Outcome<{ name: string }> {
+): Result<{ name: string }, Fault> {
   const { name } = input;
   const deletedAt = world.deleted.findLast((entry) => entry.name === name)?.at;
   if (deletedAt !== undefined && now < deletedAt + NAME_WAIT_MS) {
@@ -136,7 +137,7 @@ export function setQueueAttributes(
   world: RefWorld,
   input: OperationInput<"setQueueAttributes">,
   now: EpochMs,
-): Outcome<null> {
+): Result<null, Fault> {
   const queue = queueNamed(world, input.queue);
   if (queue === undefined) return missingQueue();
   const read = readAttributes(world, queue.name, input.attributes);
@@ -178,7 +179,7 @@ export function getQueueAttributes(
   world: RefWorld,
   input: OperationInput<"getQueueAttributes">,
   now: EpochMs,
-): Outcome<{ attributes: Record<string, string> }> {
+): Result<{ attributes: Record<string, string> }, Fault> {
   const queue = queueNamed(world, input.queue);
   if (queue === undefined) return missingQueue();
   for (const name of input.names) {

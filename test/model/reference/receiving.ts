@@ -7,12 +7,13 @@
 //   V4. An attempt can be repeated while its messages are hidden by it, for five minutes at most.
 //   V3. A receive ends when it has `max` messages or no candidate is left.
 
-import { type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
+import { type Fault, refuse } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationOutput,
   ReceivedCopy,
 } from "../../../src/broker/model/operations.ts";
+import { type Result, succeed } from "../../../src/core/result.ts";
 import { type EpochMs, epochMs } from "../../../src/core/units.ts";
 import { type Choices, Illegal } from "./choices.ts";
 import { missingQueue } from "./queue-attributes.ts";
@@ -163,7 +164,7 @@ function repeat(
   attempt: RefAttempt,
   input: OperationInput<"receive">,
   now: EpochMs,
-): Outcome<OperationOutput<"receive">> {
+): Result<OperationOutput<"receive">, Fault> {
   const messages = attempt.handles.map((handle) =>
     queue.messages.find((message) => message.handle === handle),
   );
@@ -193,7 +194,7 @@ export function receive(
   input: OperationInput<"receive">,
   now: EpochMs,
   choices: Choices,
-): Outcome<OperationOutput<"receive">> {
+): Result<OperationOutput<"receive">, Fault> {
   const queue = queueNamed(world, input.queue);
   if (queue === undefined) return missingQueue();
   if (input.attemptId !== null && !isFifo(queue)) {

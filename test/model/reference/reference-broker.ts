@@ -4,13 +4,15 @@
 //       something may become visible or expire.
 
 import type { Broker } from "../../../src/broker/engine/broker.ts";
-import { type Outcome, succeed } from "../../../src/broker/model/fault.ts";
+import type { Fault } from "../../../src/broker/model/fault.ts";
 import { FaultPlan } from "../../../src/broker/model/fault-plan.ts";
 import type {
   OperationInput,
   OperationName,
   OperationOutput,
+  OperationResult,
 } from "../../../src/broker/model/operations.ts";
+import { type Result, succeed } from "../../../src/core/result.ts";
 import { durationMs } from "../../../src/core/units.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import { type Choices, createPlainChoices } from "./choices.ts";
@@ -35,7 +37,11 @@ export function createRefDisk(): RefDisk {
 export interface PlantedBug {
   readonly onStart?: (world: RefWorld) => void;
   readonly beforeStep?: (world: RefWorld, name: OperationName, input: unknown) => void;
-  readonly afterStep?: (world: RefWorld, name: OperationName, outcome: Outcome<unknown>) => void;
+  readonly afterStep?: (
+    world: RefWorld,
+    name: OperationName,
+    outcome: Result<unknown, Fault>,
+  ) => void;
   readonly choices?: (plain: Choices) => Choices;
   readonly neverWakes?: boolean;
   readonly abortTakes?: boolean;
@@ -45,7 +51,7 @@ export interface PlantedBug {
 interface Waiter {
   readonly input: OperationInput<"receive">;
   readonly until: number;
-  readonly resolve: (outcome: Outcome<OperationOutput<"receive">>) => void;
+  readonly resolve: (outcome: Result<OperationOutput<"receive">, Fault>) => void;
 }
 
 class ReferenceBroker implements Broker {
@@ -79,7 +85,7 @@ class ReferenceBroker implements Broker {
     name: K,
     input: OperationInput<K>,
     signal?: AbortSignal,
-  ): Promise<Outcome<OperationOutput<K>>> {
+  ): Promise<OperationResult<K>> {
     await Promise.resolve();
     this.#bug.beforeStep?.(this.#world, name, input);
     const outcome = step(this.#world, name, input, this.#clock.now(), this.#choices);
@@ -89,15 +95,15 @@ class ReferenceBroker implements Broker {
     if (name === "startMoveTask" && outcome.ok) queueMicrotask(() => this.#runTasks());
     if (name === "receive") {
       const waiting = input as OperationInput<"receive">;
-      const empty = outcome as Outcome<OperationOutput<"receive">>;
+      const empty = outcome as Result<OperationOutput<"receive">, Fault>;
       if (empty.ok && empty.value.deliveries.length === 0) {
         const answer = this.#wait(waiting, empty, signal);
         this.#wake();
-        return answer as Promise<Outcome<OperationOutput<K>>>;
+        return answer as Promise<OperationResult<K>>;
       }
     }
     this.#wake();
-    return outcome;
+    return outcome as OperationResult<K>;
   }
 
   async idle(): Promise<void> {}
@@ -116,9 +122,9 @@ class ReferenceBroker implements Broker {
 
   #wait(
     input: OperationInput<"receive">,
-    empty: Outcome<OperationOutput<"receive">>,
+    empty: Result<OperationOutput<"receive">, Fault>,
     signal: AbortSignal | undefined,
-  ): Promise<Outcome<OperationOutput<"receive">>> {
+  ): Promise<Result<OperationOutput<"receive">, Fault>> {
     const queue = queueNamed(this.#world, input.queue);
     const queueWaitMs =
       queue === undefined ? 0 : attributeMs(queue, "ReceiveMessageWaitTimeSeconds");

@@ -1,11 +1,12 @@
 // The reference: one function from (world, operation, instant, choices) to the answer.
 
-import { type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
+import { type Fault, refuse } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationName,
   OperationOutput,
 } from "../../../src/broker/model/operations.ts";
+import { type Result, succeed } from "../../../src/core/result.ts";
 import type { EpochMs } from "../../../src/core/units.ts";
 import type { Choices } from "./choices.ts";
 import { countQueues, listDeadLetterSources, listQueues, peek } from "./looking.ts";
@@ -26,13 +27,13 @@ type Step<K extends OperationName> = (
   input: OperationInput<K>,
   now: EpochMs,
   choices: Choices,
-) => Outcome<OperationOutput<K>>;
+) => Result<OperationOutput<K>, Fault>;
 
 function onQueue<T>(
   world: RefWorld,
   name: string,
-  work: (queue: RefQueue) => Outcome<T>,
-): Outcome<T> {
+  work: (queue: RefQueue) => Result<T, Fault>,
+): Result<T, Fault> {
   const queue = queueNamed(world, name);
   return queue === undefined ? missingQueue() : work(queue);
 }
@@ -95,7 +96,7 @@ export function step<K extends OperationName>(
   input: OperationInput<K>,
   now: EpochMs,
   choices: Choices,
-): Outcome<OperationOutput<K>> {
+): Result<OperationOutput<K>, Fault> {
   const run = STEPS[name] as Step<K> | undefined;
   if (run === undefined) throw new Error(`the reference has no ${name}`);
   expire(world, now);

@@ -1,13 +1,14 @@
 // Sending in the reference: what is refused, what is a duplicate, what becomes a message.
 
 import { createHash } from "node:crypto";
-import { type Fault, type Outcome, refuse, succeed } from "../../../src/broker/model/fault.ts";
+import { type Fault, refuse } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationOutput,
   SendEntry,
   SentMessage,
 } from "../../../src/broker/model/operations.ts";
+import { type Result, succeed } from "../../../src/core/result.ts";
 import type { EpochMs } from "../../../src/core/units.ts";
 import type { Choices } from "./choices.ts";
 import { missingQueue } from "./queue-attributes.ts";
@@ -122,14 +123,14 @@ export function send(
   input: OperationInput<"send">,
   now: EpochMs,
   choices: Choices,
-): Outcome<OperationOutput<"send">> {
+): Result<OperationOutput<"send">, Fault> {
   const queue = queueNamed(world, input.queue);
   if (queue === undefined) return missingQueue();
   for (const entry of input.entries) {
     const fault = requestFault(queue, entry, input.batch);
     if (fault !== null) return { ok: false, fault };
   }
-  const results: Outcome<SentMessage>[] = [];
+  const results: Result<SentMessage, Fault>[] = [];
   for (const [index, entry] of input.entries.entries()) {
     const fault = entryFault(queue, entry, input.batch);
     if (fault !== null && !input.batch) return { ok: false, fault };

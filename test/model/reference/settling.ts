@@ -1,11 +1,12 @@
 // Settling in the reference: deleting messages and changing their visibility, by handle.
 
-import { type Fault, type Outcome, succeed } from "../../../src/broker/model/fault.ts";
+import type { Fault } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationOutput,
   VisibilityEntry,
 } from "../../../src/broker/model/operations.ts";
+import { type Result, succeed } from "../../../src/core/result.ts";
 import type { EpochMs } from "../../../src/core/units.ts";
 import { missingQueue } from "./queue-attributes.ts";
 import {
@@ -98,7 +99,7 @@ export function deleteMessages(
   world: RefWorld,
   input: OperationInput<"delete">,
   now: EpochMs,
-): Outcome<OperationOutput<"delete">> {
+): Result<OperationOutput<"delete">, Fault> {
   const queue = queueNamed(world, input.queue);
   if (queue === undefined) return missingQueue();
   return succeed({ faults: input.handles.map((handle) => deleteOne(world, queue, handle, now)) });
@@ -108,7 +109,7 @@ export function changeVisibility(
   world: RefWorld,
   input: OperationInput<"changeVisibility">,
   now: EpochMs,
-): Outcome<OperationOutput<"changeVisibility">> {
+): Result<OperationOutput<"changeVisibility">, Fault> {
   const queue = queueNamed(world, input.queue);
   if (queue === undefined) return missingQueue();
   return succeed({ faults: input.entries.map((entry) => changeOne(world, queue, entry, now)) });

@@ -11,6 +11,7 @@ import type {
   ReceiveInput,
   SendEntry,
 } from "../../../src/broker/model/operations.ts";
+import { faultCode } from "../../../src/broker/model/s3/s3-fault.ts";
 import { assert, present } from "../../../src/core/assert.ts";
 import type { Change, MessageContent } from "../../../src/core/broker-change.ts";
 import { durationMs } from "../../../src/core/units.ts";
@@ -156,7 +157,7 @@ export class EngineBench {
     signal?: AbortSignal,
   ): Promise<OperationOutput<K>> {
     const outcome = await this.broker.submit(name, input, signal);
-    if (!outcome.ok) throw new Error(`${outcome.fault.name}: ${outcome.fault.message}`);
+    if (!outcome.ok) throw new Error(`${faultCode(outcome.fault)}: ${outcome.fault.message}`);
     return outcome.value;
   }
 

@@ -3,7 +3,7 @@
 
 import { STEPS } from "../../../src/broker/engine/steps.ts";
 import { BrokerState } from "../../../src/broker/model/broker-state.ts";
-import type { Fault, Outcome } from "../../../src/broker/model/fault.ts";
+import type { Fault } from "../../../src/broker/model/fault.ts";
 import type {
   OperationInput,
   OperationName,
@@ -20,6 +20,7 @@ import type { ModelStep } from "../../../src/broker/model/step.ts";
 import { present } from "../../../src/core/assert.ts";
 import type { Change, MessageContent } from "../../../src/core/broker-change.ts";
 import type { ObjectChange } from "../../../src/core/object-change.ts";
+import type { Result } from "../../../src/core/result.ts";
 import { type DurationMs, durationMs, epochMs } from "../../../src/core/units.ts";
 import { MemoryObjects } from "../../../src/stores/memory/object-table.ts";
 import { createSeededRandom } from "../seeded-random.ts";
@@ -53,8 +54,12 @@ export function receiveInput(queue: string, more: Partial<ReceiveInput> = {}): R
   return { queue, max: 10, waitMs: durationMs(0), visibilityMs: null, attemptId: null, ...more };
 }
 
-type AnyStep = (state: BrokerState, step: ModelStep, input: unknown) => Outcome<unknown> | MustWait;
-type Settled = Map<number, Outcome<{ deliveries: ReceivedCopy[] }>>;
+type AnyStep = (
+  state: BrokerState,
+  step: ModelStep,
+  input: unknown,
+) => Result<unknown, Fault> | MustWait;
+type Settled = Map<number, Result<{ deliveries: ReceivedCopy[] }, Fault>>;
 
 export class ModelBench {
   readonly state = new BrokerState({ account: ACCOUNT, region: REGION, secret: [17, 23] });
@@ -99,10 +104,13 @@ export class ModelBench {
   }
 
   /** Runs one operation; a receive that would wait is not an answer. */
-  run<K extends OperationName>(name: K, input: OperationInput<K>): Outcome<OperationOutput<K>> {
+  run<K extends OperationName>(
+    name: K,
+    input: OperationInput<K>,
+  ): Result<OperationOutput<K>, Fault> {
     const outcome = (STEPS[name] as AnyStep)(this.state, this.step, input);
     if ("waiting" in outcome) throw new Error("the receive waits");
-    return outcome as Outcome<OperationOutput<K>>;
+    return outcome as Result<OperationOutput<K>, Fault>;
   }
 
   ok<K extends OperationName>(name: K, input: OperationInput<K>): OperationOutput<K> {
@@ -185,7 +193,7 @@ export class ModelBench {
 
 /** The bodies a long poll was answered with, or null if it was not answered with any. */
 export function bodiesOf(
-  outcome: Outcome<{ deliveries: ReceivedCopy[] }> | undefined,
+  outcome: Result<{ deliveries: ReceivedCopy[] }, Fault> | undefined,
 ): string[] | null {
   return outcome?.ok ? outcome.value.deliveries.map(({ body }) => body) : null;
 }

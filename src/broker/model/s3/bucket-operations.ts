@@ -2,13 +2,14 @@
 //   K1. A bucket goes only when nothing is in it: no version, no marker. Uploads under way go
 //       along.
 
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
-import { type BucketRecord, bucketOf, isRefusal, saveBucket } from "./bucket.ts";
+import { type BucketRecord, bucketOf, saveBucket } from "./bucket.ts";
 import { isBucketName } from "./bucket-name.ts";
 import { checkConfig, NO_NOTIFICATION } from "./notification-config.ts";
 import { sendTestEvents } from "./notify.ts";
-import { type S3Outcome, s3Done, s3Refuse } from "./s3-fault.ts";
+import { type S3Fault, s3Refuse } from "./s3-fault.ts";
 import type { S3Input, S3Value } from "./s3-operations.ts";
 import { dropUpload } from "./upload-operations.ts";
 
@@ -19,7 +20,7 @@ export function stepCreateBucket(
   state: BrokerState,
   step: ModelStep,
   input: S3Input<"createBucket">,
-): S3Outcome<null> {
+): Result<null, S3Fault> {
   const { bucket: name, region, tags } = input;
   if (!isBucketName(name)) {
     return s3Refuse("InvalidBucketName", "The specified bucket is not valid.", {
@@ -28,7 +29,7 @@ export function stepCreateBucket(
   }
   const existing = state.buckets.get(name);
   if (existing !== undefined) {
-    if (existing.region === FIRST_REGION && region === FIRST_REGION) return s3Done(null);
+    if (existing.region === FIRST_REGION && region === FIRST_REGION) return succeed(null);
     return s3Refuse(
       "BucketAlreadyOwnedByYou",
       "Your previous request to create the named bucket succeeded and you already own it.",
@@ -44,16 +45,17 @@ export function stepCreateBucket(
     tags,
     notification: NO_NOTIFICATION,
   });
-  return s3Done(null);
+  return succeed(null);
 }
 
 export function stepDeleteBucket(
   state: BrokerState,
   step: ModelStep,
   input: S3Input<"deleteBucket">,
-): S3Outcome<S3Value<"deleteBucket">> {
-  const bucket = bucketOf(state, input.bucket);
-  if (isRefusal(bucket)) return bucket;
+): Result<S3Value<"deleteBucket">, S3Fault> {
+  const bucketResult = bucketOf(state, input.bucket);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
   const beginning = { key: "", after: false };
   for (const _entry of step.objects.entries(bucket.number, beginning)) {
     const message = "The bucket you tried to delete is not empty";
@@ -64,36 +66,36 @@ export function stepDeleteBucket(
   const dropped = uploads.flatMap((upload, index) => dropUpload(step, upload, parts[index] ?? []));
   state.buckets.delete(bucket.name);
   step.emit({ kind: "delete-document", collection: "bucket", key: bucket.name });
-  return s3Done({ dropped });
+  return succeed({ dropped });
 }
 
 export function findBucket(
   state: BrokerState,
   _step: ModelStep,
   input: S3Input<"findBucket">,
-): S3Outcome<S3Value<"findBucket">> {
+): Result<S3Value<"findBucket">, S3Fault> {
   const bucket = bucketOf(state, input.bucket);
-  return isRefusal(bucket) ? bucket : s3Done({ bucket });
+  return bucket.ok ? succeed({ bucket: bucket.value }) : bucket;
 }
 
 export function stepListBuckets(
   state: BrokerState,
   _step: ModelStep,
   { prefix, after, limit }: S3Input<"listBuckets">,
-): S3Outcome<S3Value<"listBuckets">> {
+): Result<S3Value<"listBuckets">, S3Fault> {
   const names = [...state.buckets.keys()]
     .filter((name) => name.startsWith(prefix) && name > after)
     .sort();
   const page = names.slice(0, limit);
   const next = names.length > limit ? (page.at(-1) ?? null) : null;
-  return s3Done({ buckets: page.map((name) => state.buckets.get(name) as BucketRecord), next });
+  return succeed({ buckets: page.map((name) => state.buckets.get(name) as BucketRecord), next });
 }
 
 export function setBucketVersioning(
   state: BrokerState,
   step: ModelStep,
   { bucket: name, versioning }: S3Input<"setBucketVersioning">,
-): S3Outcome<null> {
+): Result<null, S3Fault> {
   return change(state, step, name, (bucket) => ({ ...bucket, versioning }));
 }
 
@@ -101,7 +103,7 @@ export function setBucketTags(
   state: BrokerState,
   step: ModelStep,
   { bucket: name, tags }: S3Input<"setBucketTags">,
-): S3Outcome<null> {
+): Result<null, S3Fault> {
   return change(state, step, name, (bucket) => ({ ...bucket, tags }));
 }
 
@@ -109,9 +111,10 @@ export function setBucketNotification(
   state: BrokerState,
   step: ModelStep,
   input: S3Input<"setBucketNotification">,
-): S3Outcome<null> {
-  const bucket = bucketOf(state, input.bucket);
-  if (isRefusal(bucket)) return bucket;
+): Result<null, S3Fault> {
+  const bucketResult = bucketOf(state, input.bucket);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
   const { config, validate, origin } = input;
   const refused = checkConfig(state, bucket.name, config, validate);
   if (refused !== null) return refused;
@@ -120,7 +123,7 @@ export function setBucketNotification(
   const known = new Set(bucket.notification.targets.map(({ arn }) => arn));
   const fresh = new Map(named.targets.filter(({ arn }) => !known.has(arn)).map((t) => [t.arn, t]));
   if (validate) sendTestEvents(state, step, bucket, origin, [...fresh.values()]);
-  return s3Done(null);
+  return succeed(null);
 }
 
 function withId<T extends { readonly id: string }>(step: ModelStep, target: T): T {
@@ -132,9 +135,10 @@ function change(
   step: ModelStep,
   name: string,
   changed: (bucket: BucketRecord) => BucketRecord,
-): S3Outcome<null> {
-  const bucket = bucketOf(state, name);
-  if (isRefusal(bucket)) return bucket;
+): Result<null, S3Fault> {
+  const bucketResult = bucketOf(state, name);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
   saveBucket(state, step, changed(bucket));
-  return s3Done(null);
+  return succeed(null);
 }

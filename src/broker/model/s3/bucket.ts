@@ -2,11 +2,12 @@
 //   B1. A bucket's number is never given to another, so that what a deleted bucket left behind can
 //       not turn up in a new one of the same name.
 
+import { type Result, succeed } from "../../../core/result.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
 import type { NotificationConfig } from "./notification-config.ts";
-import { noSuchBucket, type S3Refusal } from "./s3-fault.ts";
+import { noSuchBucket, type S3Fault } from "./s3-fault.ts";
 
 export type Versioning = "Enabled" | "Suspended" | null;
 
@@ -20,12 +21,9 @@ export interface BucketRecord {
   readonly notification: NotificationConfig;
 }
 
-export function bucketOf(state: BrokerState, name: string): BucketRecord | S3Refusal {
-  return state.buckets.get(name) ?? noSuchBucket(name);
-}
-
-export function isRefusal(found: object): found is S3Refusal {
-  return "ok" in found && found.ok === false;
+export function bucketOf(state: BrokerState, name: string): Result<BucketRecord, S3Fault> {
+  const bucket = state.buckets.get(name);
+  return bucket === undefined ? noSuchBucket(name) : succeed(bucket);
 }
 
 export function saveBucket(state: BrokerState, step: ModelStep, bucket: BucketRecord): void {

@@ -7,7 +7,7 @@
 //       that it goes to come on top.
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
-import { type DurationMs, durationMs } from "../../../core/units.ts";
+import type { DurationMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import { send } from "../sqs/send.ts";
 import type { ModelStep } from "../step.ts";
@@ -29,32 +29,29 @@ export function notify(
     if (!target.events.some((pattern) => fitsEvent(pattern, `s3:${event.name}`))) continue;
     if (!fitsKey(target, event.key)) continue;
     const message = s3Message(bucket, origin, event, target.id, step.now);
-    const { copies, lateMs } = fateOf(state, bucket);
-    for (let left = copies; left > 0; left -= 1) {
-      deliver(state, step, bucket, origin, target, message, lateMs); // Y1
-    }
+    const { twice, lateMs } = injectedInto(state, bucket);
+    deliver(state, step, bucket, origin, target, message, lateMs); // Y1
+    if (twice) deliver(state, step, bucket, origin, target, message, lateMs); // Y3
   }
   if (!eventBridge || origin.eventBridgeQueue === null) return;
   const message = eventBridgeMessage(state, bucket, origin, event, step.newId(), step.now);
-  const { copies, lateMs } = fateOf(state, bucket);
-  for (let left = copies; left > 0; left -= 1) {
-    sendToQueue(state, step, origin, origin.eventBridgeQueue, message, lateMs);
-  }
+  const { twice, lateMs } = injectedInto(state, bucket);
+  sendToQueue(state, step, origin, origin.eventBridgeQueue, message, lateMs);
+  if (twice) sendToQueue(state, step, origin, origin.eventBridgeQueue, message, lateMs);
 }
 
-interface Fate {
-  readonly copies: number;
-  readonly lateMs?: DurationMs;
+interface InjectedFaults {
+  readonly twice: boolean;
+  readonly lateMs: DurationMs | undefined;
 }
 
-const ORDINARY: Fate = { copies: 1 };
+const NONE_INJECTED: InjectedFaults = { twice: false, lateMs: undefined };
 
-/** What becomes of an event on its way out (Y3). */
-function fateOf({ faultPlan }: BrokerState, { name }: BucketRecord): Fate {
-  if (!faultPlan.active) return ORDINARY;
-  const copies = faultPlan.fires("duplicate", "bucket", name) === null ? 1 : 2;
-  const late = faultPlan.fires("delay", "bucket", name);
-  return late === null ? { copies } : { copies, lateMs: durationMs(late.delayMs ?? 0) };
+/** The faults of one event of a bucket (Y3). */
+function injectedInto({ faults }: BrokerState, { name }: BucketRecord): InjectedFaults {
+  if (!faults.active) return NONE_INJECTED;
+  const twice = faults.duplicates("bucket", name);
+  return { twice, lateMs: faults.extraDelayMs("bucket", name) };
 }
 
 /** Tells destinations that they have been chosen. */

@@ -8,11 +8,12 @@
 
 import { compareUtf8 } from "../../../core/encoding/utf8-order.ts";
 import type { KeyPosition } from "../../../core/object-change.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
-import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
+import { type BucketRecord, bucketOf } from "./bucket.ts";
 import { checkVersionId, seqOfVersionId } from "./object-versions.ts";
-import { type S3Outcome, s3Done } from "./s3-fault.ts";
+import type { S3Fault } from "./s3-fault.ts";
 import type { Listed, ListedVersion, ListInput, S3Input, S3Value } from "./s3-operations.ts";
 
 /** Behind every key that begins with a prefix, but for keys that hold this very character. */
@@ -101,9 +102,10 @@ export function stepListObjects(
   state: BrokerState,
   step: ModelStep,
   input: ListInput,
-): S3Outcome<S3Value<"listObjects">> {
-  const bucket = bucketOf(state, input.bucket);
-  if (isRefusal(bucket)) return bucket;
+): Result<S3Value<"listObjects">, S3Fault> {
+  const bucketResult = bucketOf(state, input.bucket);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
   let seen: string | null = null;
   let older = 0;
   const found = walk(
@@ -121,7 +123,7 @@ export function stepListObjects(
     },
     input.after,
   );
-  return s3Done(pageOf(found));
+  return succeed(pageOf(found));
 }
 
 function pageOf<T>({ entries, prefixes, more, last }: Walked<T>): Listed<T> {
@@ -132,9 +134,10 @@ export function stepListObjectVersions(
   state: BrokerState,
   step: ModelStep,
   input: S3Input<"listObjectVersions">,
-): S3Outcome<S3Value<"listObjectVersions">> {
-  const bucket = bucketOf(state, input.bucket);
-  if (isRefusal(bucket)) return bucket;
+): Result<S3Value<"listObjectVersions">, S3Fault> {
+  const bucketResult = bucketOf(state, input.bucket);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
   const { prefix, after, afterVersion } = input;
   const bad = afterVersion === null ? null : checkVersionId(afterVersion, "version-id-marker");
   if (bad !== null) return bad;
@@ -160,7 +163,7 @@ export function stepListObjectVersions(
   }));
   const lastEntry = entries.at(-1);
   const nextVersion = found.more && lastEntry?.key === found.last ? lastEntry.version : null;
-  return s3Done({ ...pageOf({ ...found, entries }), nextVersion });
+  return succeed({ ...pageOf({ ...found, entries }), nextVersion });
 }
 
 /**

@@ -4,9 +4,10 @@
 //   O2. Of several deletions each stands alone: a damaged object is told of its entry.
 
 import { isCorruption } from "../../../core/errors.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
-import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
+import { type BucketRecord, bucketOf } from "./bucket.ts";
 import type { EventName } from "./event-message.ts";
 import { notify } from "./notify.ts";
 import { readDetail } from "./object-detail.ts";
@@ -19,7 +20,7 @@ import {
   findVersion,
   publicVersionId,
 } from "./object-versions.ts";
-import { type S3Fault, type S3Outcome, s3Done } from "./s3-fault.ts";
+import type { S3Fault } from "./s3-fault.ts";
 import type {
   DeletedObject,
   DeleteEntry,
@@ -35,37 +36,41 @@ export function stepPutObject(
   state: BrokerState,
   step: ModelStep,
   input: PutObjectInput,
-): S3Outcome<WrittenObject> {
-  const bucket = bucketOf(state, input.bucket);
-  if (isRefusal(bucket)) return bucket;
+): Result<WrittenObject, S3Fault> {
+  const bucketResult = bucketOf(state, input.bucket);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
   const { key, event, origin } = input;
   const refused = checkConditions(step, bucket, key, input.conditions);
   if (refused !== null) return refused;
   const { object, dropped } = addVersion(state, step, bucket, { ...input, marker: false });
   notify(state, step, bucket, origin, { ...object, name: `ObjectCreated:${event}` });
   const { etag, modifiedAt } = object;
-  return s3Done({ version: publicVersionId(bucket, object.version), etag, modifiedAt, dropped });
+  return succeed({ version: publicVersionId(bucket, object.version), etag, modifiedAt, dropped });
 }
 
 export function findObject(
   state: BrokerState,
   step: ModelStep,
   { bucket: name, key, version }: S3Input<"findObject">,
-): S3Outcome<ObjectView> {
-  const bucket = bucketOf(state, name);
-  if (isRefusal(bucket)) return bucket;
-  const object = findVersion(step, bucket, key, version);
-  if (isRefusal(object)) return object;
-  return s3Done({ object, version: publicVersionId(bucket, object.version) });
+): Result<ObjectView, S3Fault> {
+  const bucketResult = bucketOf(state, name);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
+  const objectResult = findVersion(step, bucket, key, version);
+  if (!objectResult.ok) return objectResult;
+  const object = objectResult.value;
+  return succeed({ object, version: publicVersionId(bucket, object.version) });
 }
 
 export function stepDeleteObjects(
   state: BrokerState,
   step: ModelStep,
   { bucket: name, entries, origin }: S3Input<"deleteObjects">,
-): S3Outcome<S3Value<"deleteObjects">> {
-  const bucket = bucketOf(state, name);
-  if (isRefusal(bucket)) return bucket;
+): Result<S3Value<"deleteObjects">, S3Fault> {
+  const bucketResult = bucketOf(state, name);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
   const dropped: string[] = [];
   const damage: unknown[] = [];
   const results = entries.map((entry) => {
@@ -80,7 +85,7 @@ export function stepDeleteObjects(
       return failed(entry, UNREADABLE); // O1, O2
     }
   });
-  return s3Done({ results, dropped, damage });
+  return succeed({ results, dropped, damage });
 }
 
 const UNREADABLE: S3Fault = {
@@ -155,14 +160,16 @@ export function setObjectTags(
   state: BrokerState,
   step: ModelStep,
   input: S3Input<"setObjectTags">,
-): S3Outcome<S3Value<"setObjectTags">> {
-  const bucket = bucketOf(state, input.bucket);
-  if (isRefusal(bucket)) return bucket;
-  const object = findVersion(step, bucket, input.key, input.version);
-  if (isRefusal(object)) return object;
+): Result<S3Value<"setObjectTags">, S3Fault> {
+  const bucketResult = bucketOf(state, input.bucket);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
+  const objectResult = findVersion(step, bucket, input.key, input.version);
+  if (!objectResult.ok) return objectResult;
+  const object = objectResult.value;
   const detail = JSON.stringify({ ...readDetail(object.detail), tags: input.tags ?? {} });
   step.emit({ kind: "put-object", object: { ...object, detail } });
   const name = input.tags === null ? "ObjectTagging:Delete" : "ObjectTagging:Put";
   notify(state, step, bucket, input.origin, { ...object, name });
-  return s3Done({ version: publicVersionId(bucket, object.version) });
+  return succeed({ version: publicVersionId(bucket, object.version) });
 }

@@ -6,10 +6,11 @@
 //       has been deleted since: whoever empties a bucket deletes a page before asking for the next.
 
 import type { Piece, StoredObject } from "../../../core/object-change.ts";
+import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
 import type { BucketRecord } from "./bucket.ts";
-import { noSuchKey, noSuchVersion, type S3Refusal, s3Refuse } from "./s3-fault.ts";
+import { noSuchKey, noSuchVersion, type S3Fault, type S3Refusal, s3Refuse } from "./s3-fault.ts";
 import type { WriteConditions } from "./s3-operations.ts";
 
 export const NULL_VERSION = "null";
@@ -33,25 +34,25 @@ export function findVersion(
   bucket: BucketRecord,
   key: string,
   version: string | null,
-): StoredObject | S3Refusal {
+): Result<StoredObject, S3Fault> {
   if (version === null) {
     const current = currentOf(step, bucket, key);
     if (current === undefined) return noSuchKey(key);
-    if (!current.marker) return current;
+    if (!current.marker) return succeed(current);
     const refused = noSuchKey(key);
-    return { ok: false, fault: { ...refused.fault, marker: { version: current.version } } };
+    return refuseWith({ ...refused.fault, marker: { version: current.version } });
   }
   const bad = checkVersionId(version);
   if (bad !== null) return bad;
   const found = step.objects.version(bucket.number, key, version);
   if (found === undefined) return noSuchVersion(key, version);
-  if (!found.marker) return found;
+  if (!found.marker) return succeed(found);
   const refused = s3Refuse(
     "MethodNotAllowed",
     "The specified method is not allowed against this resource.",
     { Method: "GET", ResourceType: "DeleteMarker" },
   );
-  return { ok: false, fault: { ...refused.fault, marker: { version } } };
+  return refuseWith({ ...refused.fault, marker: { version } });
 }
 
 export function checkVersionId(version: string, parameter = "versionId"): S3Refusal | null {

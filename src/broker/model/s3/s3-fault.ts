@@ -1,6 +1,9 @@
 // S3 faults: the refusals of buckets and objects. They have codes of their own, as S3 has an error
 // format of its own; the wire gives each its status.
 
+import { type Refusal, refuseWith } from "../../../core/result.ts";
+import type { Fault } from "../fault.ts";
+
 export type S3Code =
   | "AccessDenied"
   | "AuthorizationQueryParametersError"
@@ -60,22 +63,18 @@ export interface S3Fault {
   readonly marker?: { readonly version: string };
 }
 
-export type S3Outcome<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly fault: S3Fault };
-
-export type S3Refusal = { readonly ok: false; readonly fault: S3Fault };
-
-export function s3Done<T>(value: T): { readonly ok: true; readonly value: T } {
-  return { ok: true, value };
+export function faultCode(fault: Fault | S3Fault): string {
+  return "code" in fault ? fault.code : fault.name;
 }
+
+export type S3Refusal = Refusal<S3Fault>;
 
 export function s3Refuse(
   code: S3Code,
   message: string,
   fields?: Readonly<Record<string, string>>,
 ): S3Refusal {
-  return { ok: false, fault: fields === undefined ? { code, message } : { code, message, fields } };
+  return refuseWith(fields === undefined ? { code, message } : { code, message, fields });
 }
 
 export function noSuchBucket(name: string): S3Refusal {

@@ -1,5 +1,5 @@
 // S3 operations: everything that can be asked of buckets and objects, by name.
-//   O1. An answer may be a refusal in S3's own words: the output of each is an S3Outcome.
+//   O1. An operation on a bucket is refused with an S3Fault, which has S3's own error codes.
 //   O2. Bytes never pass through here. The wire stages them first, and an operation names the
 //       blobs; `dropped` names those that nobody needs any more once the answer is out.
 
@@ -14,7 +14,7 @@ import type {
 import type { EpochMs } from "../../../core/units.ts";
 import type { BucketRecord, Versioning } from "./bucket.ts";
 import type { NotificationConfig } from "./notification-config.ts";
-import type { S3Fault, S3Outcome } from "./s3-fault.ts";
+import type { S3Fault } from "./s3-fault.ts";
 
 /** Whose request it is: events tell, and so does the reply. */
 export interface Origin {
@@ -120,7 +120,7 @@ interface InUpload extends InBucket {
   readonly upload: string;
 }
 
-type Made<I, O> = { input: I; output: S3Outcome<O> };
+type Made<I, O> = { input: I; output: O };
 
 export interface S3Operations {
   createBucket: Made<InBucket & { region: string; tags: Record<string, string> | null }, null>;
@@ -188,5 +188,4 @@ export interface S3Operations {
 
 export type S3OperationName = keyof S3Operations;
 export type S3Input<K extends S3OperationName> = S3Operations[K]["input"];
-export type S3Value<K extends S3OperationName> =
-  S3Operations[K]["output"] extends S3Outcome<infer V> ? V : never;
+export type S3Value<K extends S3OperationName> = S3Operations[K]["output"];

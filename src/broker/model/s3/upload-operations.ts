@@ -9,27 +9,29 @@ import { checksumOfParts } from "../../../core/encoding/checksum.ts";
 import { md5HexOfParts } from "../../../core/encoding/hash.ts";
 import { S3_PART_BYTES_MIN } from "../../../core/limits.ts";
 import type { StoredObject, StoredPart, StoredUpload } from "../../../core/object-change.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
-import { type BucketRecord, bucketOf, isRefusal } from "./bucket.ts";
+import { type BucketRecord, bucketOf } from "./bucket.ts";
 import { notify } from "./notify.ts";
 import { type ObjectDetail, readDetail, readUploadDetail } from "./object-detail.ts";
 import { startOf, walk } from "./object-listing.ts";
 import { addVersion, checkConditions, currentOf, publicVersionId } from "./object-versions.ts";
-import { noSuchUpload, type S3Outcome, type S3Refusal, s3Done, s3Refuse } from "./s3-fault.ts";
+import { noSuchUpload, type S3Fault, type S3Refusal, s3Refuse } from "./s3-fault.ts";
 import type { CompletePart, S3Input, S3Value } from "./s3-operations.ts";
 
 export function createUpload(
   state: BrokerState,
   step: ModelStep,
   { bucket: name, key, storageClass, detail }: S3Input<"createUpload">,
-): S3Outcome<{ id: string }> {
-  const bucket = bucketOf(state, name);
-  if (isRefusal(bucket)) return bucket;
+): Result<{ id: string }, S3Fault> {
+  const bucketResult = bucketOf(state, name);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
   const id = `${step.newId()}${step.newId()}`.replaceAll("-", "");
   const upload = { bucket: bucket.number, key, id, startedAt: step.now, storageClass, detail };
   step.emit({ kind: "put-upload", upload });
-  return s3Done({ id });
+  return succeed({ id });
 }
 
 interface InUpload {
@@ -38,53 +40,64 @@ interface InUpload {
   readonly upload: string;
 }
 
-function uploadOf(state: BrokerState, step: ModelStep, at: InUpload): StoredUpload | S3Refusal {
-  const bucket = bucketOf(state, at.bucket);
-  if (isRefusal(bucket)) return bucket;
-  return step.objects.upload(bucket.number, at.key, at.upload) ?? noSuchUpload(at.upload);
+function uploadOf(
+  state: BrokerState,
+  step: ModelStep,
+  at: InUpload,
+): Result<StoredUpload, S3Fault> {
+  const bucketResult = bucketOf(state, at.bucket);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
+  const upload = step.objects.upload(bucket.number, at.key, at.upload);
+  return upload === undefined ? noSuchUpload(at.upload) : succeed(upload);
 }
 
 export function findUpload(
   state: BrokerState,
   step: ModelStep,
   input: InUpload,
-): S3Outcome<S3Value<"findUpload">> {
+): Result<S3Value<"findUpload">, S3Fault> {
   const upload = uploadOf(state, step, input);
-  return isRefusal(upload) ? upload : s3Done({ upload });
+  return upload.ok ? succeed({ upload: upload.value }) : upload;
 }
 
 export function putPart(
   state: BrokerState,
   step: ModelStep,
   input: S3Input<"putPart">,
-): S3Outcome<S3Value<"putPart">> {
-  const upload = uploadOf(state, step, input);
-  if (isRefusal(upload)) return upload;
+): Result<S3Value<"putPart">, S3Fault> {
+  const uploadResult = uploadOf(state, step, input);
+  if (!uploadResult.ok) return uploadResult;
+  const upload = uploadResult.value;
   const { number, piece, etag, checksum } = input;
   const former = step.objects.part(upload.id, number);
   if (former !== undefined) step.emit({ kind: "delete-blob", blob: former.blob });
   step.emit({ kind: "put-blob", blob: piece.blob });
   const part = { upload: upload.id, number, ...piece, etag, checksum, modifiedAt: step.now };
   step.emit({ kind: "put-part", part });
-  return s3Done({ dropped: former === undefined ? [] : [former.blob] });
+  return succeed({ dropped: former === undefined ? [] : [former.blob] });
 }
 
 export function completeUpload(
   state: BrokerState,
   step: ModelStep,
   input: S3Input<"completeUpload">,
-): S3Outcome<S3Value<"completeUpload">> {
-  const bucket = bucketOf(state, input.bucket);
-  if (isRefusal(bucket)) return bucket;
-  const upload = uploadOf(state, step, input);
-  if (isRefusal(upload)) return completedBefore(step, bucket, input) ?? upload;
+): Result<S3Value<"completeUpload">, S3Fault> {
+  const bucketResult = bucketOf(state, input.bucket);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
+  const uploadResult = uploadOf(state, step, input);
+  if (!uploadResult.ok) return completedBefore(step, bucket, input) ?? uploadResult;
+  const upload = uploadResult.value;
   const held = new Map([...step.objects.parts(upload.id, 0)].map((part) => [part.number, part]));
-  const parts = chooseParts(input, held);
-  if (isRefusal(parts)) return parts;
+  const partsResult = chooseParts(input, held);
+  if (!partsResult.ok) return partsResult;
+  const parts = partsResult.value;
   const refused = checkConditions(step, bucket, input.key, input.conditions);
   if (refused !== null) return refused;
-  const detail = detailOf(upload, parts, input.checksum);
-  if (isRefusal(detail)) return detail;
+  const detailResult = detailOf(upload, parts, input.checksum);
+  if (!detailResult.ok) return detailResult;
+  const detail = detailResult.value;
 
   const { object, dropped } = addVersion(state, step, bucket, {
     key: upload.key,
@@ -101,7 +114,7 @@ export function completeUpload(
   for (const blob of unused) step.emit({ kind: "delete-blob", blob });
   const name = "ObjectCreated:CompleteMultipartUpload";
   notify(state, step, bucket, input.origin, { ...object, name });
-  return s3Done({ ...toldOf(bucket, object, detail), dropped: [...dropped, ...unused] });
+  return succeed({ ...toldOf(bucket, object, detail), dropped: [...dropped, ...unused] });
 }
 
 function toldOf(bucket: BucketRecord, object: StoredObject, { checksum }: ObjectDetail) {
@@ -118,12 +131,12 @@ function completedBefore(
   step: ModelStep,
   bucket: BucketRecord,
   { key, upload, parts }: S3Input<"completeUpload">,
-): S3Outcome<S3Value<"completeUpload">> | null {
+): Result<S3Value<"completeUpload">, S3Fault> | null {
   const object = currentOf(step, bucket, key);
   if (object === undefined || object.marker || object.etag !== etagOfParts(parts)) return null;
   const detail = readDetail(object.detail);
   return detail.upload === upload
-    ? s3Done({ ...toldOf(bucket, object, detail), dropped: [] })
+    ? succeed({ ...toldOf(bucket, object, detail), dropped: [] })
     : null;
 }
 
@@ -131,7 +144,7 @@ function completedBefore(
 function chooseParts(
   { upload, parts: listed, sizeBytes }: S3Input<"completeUpload">,
   held: ReadonlyMap<number, StoredPart>,
-): StoredPart[] | S3Refusal {
+): Result<StoredPart[], S3Fault> {
   const chosen: StoredPart[] = [];
   let before = 0;
   for (const part of listed) {
@@ -161,7 +174,7 @@ function chooseParts(
     );
   }
   const total = chosen.reduce((sum, part) => sum + part.sizeBytes, 0);
-  if (sizeBytes === null || sizeBytes === total) return chosen;
+  if (sizeBytes === null || sizeBytes === total) return succeed(chosen);
   return s3Refuse(
     "InvalidRequest",
     "The provided 'x-amz-mp-object-size' header does not match the size of the uploaded parts.",
@@ -186,7 +199,7 @@ function detailOf(
   upload: StoredUpload,
   parts: readonly StoredPart[],
   claimed: string | null,
-): ObjectDetail | S3Refusal {
+): Result<ObjectDetail, S3Fault> {
   const { checksumAlgorithm, checksumType, headers, metadata, tags } = readUploadDetail(
     upload.detail,
   );
@@ -198,17 +211,18 @@ function detailOf(
       `The ${checksumAlgorithm} you specified did not match the calculated checksum.`,
     );
   }
-  return { headers, metadata, tags, checksum, upload: upload.id };
+  return succeed({ headers, metadata, tags, checksum, upload: upload.id });
 }
 
 export function abortUpload(
   state: BrokerState,
   step: ModelStep,
   input: InUpload,
-): S3Outcome<S3Value<"abortUpload">> {
-  const upload = uploadOf(state, step, input);
-  if (isRefusal(upload)) return upload;
-  return s3Done({ dropped: dropUpload(step, upload, [...step.objects.parts(upload.id, 0)]) });
+): Result<S3Value<"abortUpload">, S3Fault> {
+  const uploadResult = uploadOf(state, step, input);
+  if (!uploadResult.ok) return uploadResult;
+  const upload = uploadResult.value;
+  return succeed({ dropped: dropUpload(step, upload, [...step.objects.parts(upload.id, 0)]) });
 }
 
 /** Forgets an upload and says which blobs are needed no more. */
@@ -226,22 +240,24 @@ export function stepListParts(
   state: BrokerState,
   step: ModelStep,
   input: S3Input<"listParts">,
-): S3Outcome<S3Value<"listParts">> {
-  const upload = uploadOf(state, step, input);
-  if (isRefusal(upload)) return upload;
+): Result<S3Value<"listParts">, S3Fault> {
+  const uploadResult = uploadOf(state, step, input);
+  if (!uploadResult.ok) return uploadResult;
+  const upload = uploadResult.value;
   const rest = [...step.objects.parts(upload.id, input.after)];
   const parts = rest.slice(0, input.limit);
   const next = rest.length > input.limit ? (parts.at(-1)?.number ?? input.after) : null;
-  return s3Done({ upload, parts, next });
+  return succeed({ upload, parts, next });
 }
 
 export function listUploads(
   state: BrokerState,
   step: ModelStep,
   input: S3Input<"listUploads">,
-): S3Outcome<S3Value<"listUploads">> {
-  const bucket = bucketOf(state, input.bucket);
-  if (isRefusal(bucket)) return bucket;
+): Result<S3Value<"listUploads">, S3Fault> {
+  const bucketResult = bucketOf(state, input.bucket);
+  if (!bucketResult.ok) return bucketResult;
+  const bucket = bucketResult.value;
   const { prefix, after, afterUpload } = input;
   const within = afterUpload !== "" && after !== "" && after.startsWith(prefix);
   const start = within ? { key: after, after: false } : startOf(prefix, after);
@@ -254,5 +270,5 @@ export function listUploads(
   );
   const lastEntry = entries.at(-1);
   const nextUpload = more && lastEntry?.key === last ? lastEntry.id : null;
-  return s3Done({ entries, prefixes, next: more ? last : null, nextUpload });
+  return succeed({ entries, prefixes, next: more ? last : null, nextUpload });
 }

@@ -15,8 +15,8 @@ function subscription(policy: unknown) {
 
 function retryOf(healthyRetryPolicy: object): RetryPolicy {
   const parsed = subscription({ healthyRetryPolicy });
-  if (!parsed.ok || parsed.policy.retry === null) throw new Error("no policy");
-  return parsed.policy.retry;
+  if (!parsed.ok || parsed.value.retry === null) throw new Error("no policy");
+  return parsed.value.retry;
 }
 
 function delaysOf(policy: RetryPolicy): (number | null)[] {
@@ -72,7 +72,7 @@ describe("delays", () => {
       fc.property(policies, (healthyRetryPolicy) => {
         const parsed = subscription({ healthyRetryPolicy });
         if (!parsed.ok) return;
-        const policy = parsed.policy.retry as RetryPolicy;
+        const policy = parsed.value.retry as RetryPolicy;
         const delays = delaysOf(policy).slice(0, -1) as number[];
         expect(delays).toEqual(delays.toSorted((a, b) => a - b));
         expect(delays.reduce((sum, delay) => sum + delay, 0)).toBeLessThanOrEqual(3_600_000);
@@ -112,7 +112,7 @@ describe("what is refused", () => {
   ])("%j", (policy, reason) => {
     expect(subscription({ [at]: policy })).toEqual({
       ok: false,
-      reason: `DeliveryPolicy: ${reason}`,
+      fault: `DeliveryPolicy: ${reason}`,
     });
   });
 
@@ -132,7 +132,7 @@ describe("what is refused", () => {
     };
     expect(parseTopicDeliveryPolicy(JSON.stringify(policy))).toEqual({
       ok: false,
-      reason:
+      fault:
         "DeliveryPolicy: http.defaultHealthyRetryPolicy: " +
         "Total policy retry time cannot be greater than 3600 seconds",
     });
@@ -154,10 +154,10 @@ test("a subscription's policy holds over the topic's, unless the topic forbids i
   const free = topic(false);
   const strict = topic(true);
   if (!own.ok || !free.ok || !strict.ok) throw new Error("a policy was refused");
-  expect(effectivePolicy(free.policy, own.policy).retry.numRetries).toBe(1);
-  expect(effectivePolicy(strict.policy, own.policy).retry.numRetries).toBe(7);
-  expect(effectivePolicy(free.policy, own.policy).perSecondMax).toBe(2);
-  expect(JSON.parse(formatTopicPolicy(strict.policy))).toMatchObject({
+  expect(effectivePolicy(free.value, own.value).retry.numRetries).toBe(1);
+  expect(effectivePolicy(strict.value, own.value).retry.numRetries).toBe(7);
+  expect(effectivePolicy(free.value, own.value).perSecondMax).toBe(2);
+  expect(JSON.parse(formatTopicPolicy(strict.value))).toMatchObject({
     http: {
       defaultHealthyRetryPolicy: { numRetries: 7, minDelayTarget: 20 },
       disableSubscriptionOverrides: true,

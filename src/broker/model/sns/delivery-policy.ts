@@ -12,6 +12,7 @@ import {
   SNS_RETRY_DELAY_MS_MAX,
   SNS_RETRY_TOTAL_MS_MAX,
 } from "../../../core/limits.ts";
+import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import { type DurationMs, durationMs, seconds } from "../../../core/units.ts";
 
 export type Backoff = "linear" | "arithmetic" | "geometric" | "exponential";
@@ -42,9 +43,7 @@ export interface PartialDeliveryPolicy {
   readonly overrides: boolean;
 }
 
-export type ParsedDeliveryPolicy =
-  | { readonly ok: true; readonly policy: PartialDeliveryPolicy }
-  | { readonly ok: false; readonly reason: string };
+export type ParsedDeliveryPolicy = Result<PartialDeliveryPolicy, string>;
 
 const DEFAULT_RETRY: RetryPolicy = {
   minDelayTarget: 20,
@@ -61,7 +60,7 @@ const SECOND_MS = 1_000;
 type Json = Readonly<Record<string, unknown>>;
 
 /** Unwinds the reading of a policy; never leaves this file. */
-class Refusal extends Error {}
+class InvalidPolicy extends Error {}
 
 export function parseTopicDeliveryPolicy(text: string): ParsedDeliveryPolicy {
   return parse(text, (root) => {
@@ -90,21 +89,21 @@ function parse(text: string, read: (root: Json) => PartialDeliveryPolicy): Parse
   try {
     root = JSON.parse(text);
   } catch {
-    return { ok: false, reason: "DeliveryPolicy: failed to parse JSON." };
+    return refuseWith("DeliveryPolicy: failed to parse JSON.");
   }
-  if (!isObject(root)) return { ok: false, reason: "DeliveryPolicy: failed to parse JSON." };
+  if (!isObject(root)) return refuseWith("DeliveryPolicy: failed to parse JSON.");
   try {
-    return { ok: true, policy: read(root) };
+    return succeed(read(root));
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return { ok: false, reason: `DeliveryPolicy: ${error.message}` };
+    if (!(error instanceof InvalidPolicy)) throw error;
+    return refuseWith(`DeliveryPolicy: ${error.message}`);
   }
 }
 
 function readObject(root: Json, name: string, at: string): Json | null {
   const value = root[name];
   if (value === undefined || value === null) return null;
-  if (!isObject(value)) throw new Refusal(`${at} must be an object`);
+  if (!isObject(value)) throw new InvalidPolicy(`${at} must be an object`);
   return value;
 }
 
@@ -115,7 +114,7 @@ function readRetry(value: unknown, at: string): RetryPolicy | null {
     const number = given[name] ?? DEFAULT_RETRY[name];
     const fits = typeof number === "number" && Number.isInteger(number);
     if (fits && number >= min && number <= max) return number;
-    throw new Refusal(`${at}.${name} must be a whole number from ${min} to ${max}`);
+    throw new InvalidPolicy(`${at}.${name} must be a whole number from ${min} to ${max}`);
   };
   const delayMax = SNS_RETRY_DELAY_MS_MAX / SECOND_MS;
   const policy: RetryPolicy = {
@@ -128,15 +127,19 @@ function readRetry(value: unknown, at: string): RetryPolicy | null {
     backoffFunction: readBackoff(given.backoffFunction, at),
   };
   if (policy.maxDelayTarget < policy.minDelayTarget) {
-    throw new Refusal(`${at}.maxDelayTarget must be greater than or equal to minDelayTarget`);
+    throw new InvalidPolicy(`${at}.maxDelayTarget must be greater than or equal to minDelayTarget`);
   }
   const { numNoDelayRetries, numMinDelayRetries, numMaxDelayRetries } = policy;
   if (numNoDelayRetries + numMinDelayRetries + numMaxDelayRetries > policy.numRetries) {
-    throw new Refusal(`${at}.numRetries must be greater than or equal to the sum of all phases`);
+    throw new InvalidPolicy(
+      `${at}.numRetries must be greater than or equal to the sum of all phases`,
+    );
   }
   if (totalDelayMs(policy) > SNS_RETRY_TOTAL_MS_MAX) {
     const limit = SNS_RETRY_TOTAL_MS_MAX / SECOND_MS;
-    throw new Refusal(`${at}: Total policy retry time cannot be greater than ${limit} seconds`); // D3
+    throw new InvalidPolicy(
+      `${at}: Total policy retry time cannot be greater than ${limit} seconds`,
+    ); // D3
   }
   return policy;
 }
@@ -145,7 +148,7 @@ function readBackoff(value: unknown, at: string): Backoff {
   const known = ["linear", "arithmetic", "geometric", "exponential"];
   const name = typeof value === "string" ? value.toLowerCase() : (value ?? "linear");
   if (typeof name === "string" && known.includes(name)) return name as Backoff;
-  throw new Refusal(`${at}.backoffFunction must be one of ${known.join(", ")}`);
+  throw new InvalidPolicy(`${at}.backoffFunction must be one of ${known.join(", ")}`);
 }
 
 function readThrottle(value: unknown, at: string): number | null {
@@ -153,7 +156,7 @@ function readThrottle(value: unknown, at: string): number | null {
   const most = given?.maxReceivesPerSecond ?? null;
   if (most === null) return null;
   if (typeof most === "number" && Number.isInteger(most) && most >= 1) return most;
-  throw new Refusal(`${at}.maxReceivesPerSecond must be a whole number greater than 0`);
+  throw new InvalidPolicy(`${at}.maxReceivesPerSecond must be a whole number greater than 0`);
 }
 
 function readContentType(value: unknown, at: string): string | null {
@@ -163,7 +166,7 @@ function readContentType(value: unknown, at: string): string | null {
   if (typeof type === "string" && /^[\w.+-]+\/[\w.+-]+(?:; ?charset=[\w-]+)?$/i.test(type)) {
     return type;
   }
-  throw new Refusal(`${at}.headerContentType is not a content type`);
+  throw new InvalidPolicy(`${at}.headerContentType is not a content type`);
 }
 
 /** The policy that holds for a subscription (D1). */

@@ -7,6 +7,7 @@
 //   AWS adds the line and column to many of these sentences; we do not.
 
 import { SNS_FILTER_COMBINATIONS_MAX, SNS_FILTER_KEYS_MAX } from "../../../core/limits.ts";
+import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import { parseIpAddress } from "../ip-network.ts";
 import {
   type FilterPolicy,
@@ -19,42 +20,40 @@ import {
   type ValueTest,
 } from "./filter-policy.ts";
 
-export type ParsedFilter =
-  | { readonly ok: true; readonly policy: FilterPolicy }
-  | { readonly ok: false; readonly reason: string };
+export type ParsedFilter = Result<FilterPolicy, string>;
 
 /** How deep a policy may nest; AWS's own limits never let one come near it. */
 const DEPTH_MAX = 50;
 
 /** Unwinds the walk through a policy; never leaves this file. */
-class Refusal extends Error {}
+class InvalidFilter extends Error {}
 
 export function parseFilterPolicy(text: string, scope: FilterScope): ParsedFilter {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { ok: false, reason: "FilterPolicy: failed to parse JSON." };
+    return refuseWith("FilterPolicy: failed to parse JSON.");
   }
-  if (!isObject(value)) return { ok: false, reason: "FilterPolicy: Filter is not an object" };
+  if (!isObject(value)) return refuseWith("FilterPolicy: Filter is not an object");
   try {
     const walk = { keys: 0, deepest: 1 };
     const { alternatives, combinations } = compile(value, "", 1, START, walk);
     if (walk.keys > SNS_FILTER_KEYS_MAX) {
       const text = `Filter policy can not have more than ${SNS_FILTER_KEYS_MAX} keys`;
-      return { ok: false, reason: `FilterPolicy: ${text}` }; // V1
+      return refuseWith(`FilterPolicy: ${text}`); // V1
     }
     if (scope === "MessageAttributes" && walk.deepest > 1) {
       const text = `Filter policy scope ${scope} does not support nested filter policy`;
-      return { ok: false, reason: text }; // V2
+      return refuseWith(text); // V2
     }
     if (combinations > SNS_FILTER_COMBINATIONS_MAX) {
-      return { ok: false, reason: "FilterPolicy: Filter policy is too complex" }; // V1
+      return refuseWith("FilterPolicy: Filter policy is too complex"); // V1
     }
-    return { ok: true, policy: { scope, alternatives, named: namedPaths(alternatives) } };
+    return succeed({ scope, alternatives, named: namedPaths(alternatives) });
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return { ok: false, reason: `FilterPolicy: ${error.message}` };
+    if (!(error instanceof InvalidFilter)) throw error;
+    return refuseWith(`FilterPolicy: ${error.message}`);
   }
 }
 
@@ -77,7 +76,7 @@ function compile(
   before: Compiled,
   walk: Walk,
 ): Compiled {
-  if (depth > DEPTH_MAX) throw new Refusal("Filter policy is too complex");
+  if (depth > DEPTH_MAX) throw new InvalidFilter("Filter policy is too complex");
   walk.deepest = Math.max(walk.deepest, depth);
   let compiled = before;
   for (const [key, value] of Object.entries(policy)) {
@@ -90,7 +89,7 @@ function compile(
       compiled = addRule(compiled, { path, tests: compileTests(value) }, depth);
       walk.keys += 1;
     } else {
-      throw new Refusal(`"${key}" must be an object or an array`);
+      throw new InvalidFilter(`"${key}" must be an object or an array`);
     }
   }
   return compiled;
@@ -106,7 +105,8 @@ function compileChoice(
   const compiled = branches.map((branch) => compile(branch, prefix, depth, before, walk));
   const combinations = compiled.reduce((sum, branch) => sum + branch.combinations, 0);
   // Checked here as well, since the alternatives grow with every choice.
-  if (combinations > SNS_FILTER_COMBINATIONS_MAX) throw new Refusal("Filter policy is too complex");
+  if (combinations > SNS_FILTER_COMBINATIONS_MAX)
+    throw new InvalidFilter("Filter policy is too complex");
   return { alternatives: compiled.flatMap((branch) => branch.alternatives), combinations };
 }
 
@@ -122,11 +122,11 @@ function isChoice(key: string, value: unknown): value is Record<string, unknown>
 }
 
 function compileTests(values: readonly unknown[]): ValueTest[] {
-  if (values.length === 0) throw new Refusal("Empty arrays are not allowed");
+  if (values.length === 0) throw new InvalidFilter("Empty arrays are not allowed");
   return values.map((value) => {
     if (isScalar(value)) return { kind: "equals", value };
     if (!isObject(value)) {
-      throw new Refusal("Match value must be String, number, true, false, or null");
+      throw new InvalidFilter("Match value must be String, number, true, false, or null");
     }
     return compileOperator(value);
   });
@@ -134,7 +134,7 @@ function compileTests(values: readonly unknown[]): ValueTest[] {
 
 function compileOperator(expression: Record<string, unknown>): ValueTest {
   const entries = Object.entries(expression);
-  if (entries.length !== 1) throw new Refusal("Only one key allowed in match expression");
+  if (entries.length !== 1) throw new InvalidFilter("Only one key allowed in match expression");
   const [operator, value] = entries[0] as [string, unknown];
   switch (operator) {
     case "prefix":
@@ -143,7 +143,7 @@ function compileOperator(expression: Record<string, unknown>): ValueTest {
       return { kind: operator, text: requireText(operator, value) };
     case "exists":
       if (typeof value === "boolean") return { kind: "exists", wanted: value };
-      throw new Refusal("exists match pattern must be either true or false.");
+      throw new InvalidFilter("exists match pattern must be either true or false.");
     case "anything-but":
       return compileAnythingBut(value);
     case "numeric":
@@ -151,25 +151,27 @@ function compileOperator(expression: Record<string, unknown>): ValueTest {
     case "cidr":
       return compileCidr(value);
     default:
-      throw new Refusal(`Unrecognized match type ${operator}`);
+      throw new InvalidFilter(`Unrecognized match type ${operator}`);
   }
 }
 
 function requireText(operator: string, value: unknown): string {
-  if (typeof value !== "string") throw new Refusal(`${operator} match pattern must be a string`);
+  if (typeof value !== "string")
+    throw new InvalidFilter(`${operator} match pattern must be a string`);
   return value;
 }
 
 function compileAnythingBut(value: unknown): ValueTest {
   if (isObject(value)) {
     const operator = Object.keys(value).find((name) => name !== "prefix");
-    if (operator !== undefined) throw new Refusal(`Unsupported anything-but pattern: ${operator}`);
+    if (operator !== undefined)
+      throw new InvalidFilter(`Unsupported anything-but pattern: ${operator}`);
     return { kind: "anything-but-prefix", text: requireText("prefix", value.prefix) };
   }
   const values: unknown[] = Array.isArray(value) ? value : [value];
-  if (values.length === 0) throw new Refusal("Empty arrays are not allowed");
+  if (values.length === 0) throw new InvalidFilter("Empty arrays are not allowed");
   if (!values.every(isScalar)) {
-    throw new Refusal("Inside anything but list, start|null|boolean is not supported.");
+    throw new InvalidFilter("Inside anything but list, start|null|boolean is not supported.");
   }
   return { kind: "anything-but", values };
 }
@@ -179,31 +181,31 @@ const OPERATORS: readonly string[] = ["=", "<", "<=", ">", ">="];
 function compileNumeric(value: unknown): NumericBound[] {
   const terms: unknown[] = Array.isArray(value) ? [...value] : [value];
   const operator = terms.shift();
-  if (operator === undefined) throw new Refusal("Invalid member in numeric match: ]");
+  if (operator === undefined) throw new InvalidFilter("Invalid member in numeric match: ]");
   if (typeof operator !== "string") {
-    throw new Refusal(`Invalid member in numeric match: ${JSON.stringify(operator)}`);
+    throw new InvalidFilter(`Invalid member in numeric match: ${JSON.stringify(operator)}`);
   }
   if (!OPERATORS.includes(operator)) {
-    throw new Refusal(`Unrecognized numeric range operator: ${operator}`);
+    throw new InvalidFilter(`Unrecognized numeric range operator: ${operator}`);
   }
   const low = { operator: operator as NumericOperator, value: requireNumber(operator, terms) };
   if (terms.length === 0) return [low];
   if (operator !== ">" && operator !== ">=") {
-    throw new Refusal("Too many elements in numeric expression");
+    throw new InvalidFilter("Too many elements in numeric expression");
   }
   const high = compileUpperBound(terms);
-  if (high.value <= low.value) throw new Refusal("Bottom must be less than top");
-  if (terms.length > 0) throw new Refusal("Too many terms in numeric range expression");
+  if (high.value <= low.value) throw new InvalidFilter("Bottom must be less than top");
+  if (terms.length > 0) throw new InvalidFilter("Too many terms in numeric range expression");
   return [low, high];
 }
 
 function compileUpperBound(terms: unknown[]): NumericBound {
   const operator = terms.shift();
   if (typeof operator !== "string") {
-    throw new Refusal(`Bad value in numeric range: ${JSON.stringify(operator)}`);
+    throw new InvalidFilter(`Bad value in numeric range: ${JSON.stringify(operator)}`);
   }
   if (operator !== "<" && operator !== "<=") {
-    throw new Refusal(`Bad numeric range operator: ${operator}`);
+    throw new InvalidFilter(`Bad numeric range operator: ${operator}`);
   }
   return { operator, value: requireNumber(operator, terms) };
 }
@@ -211,19 +213,21 @@ function compileUpperBound(terms: unknown[]): NumericBound {
 function requireNumber(operator: string, terms: unknown[]): number {
   const value = terms.shift();
   if (typeof value === "number") return value;
-  throw new Refusal(`Value of ${operator === "=" ? "equals" : operator} must be numeric`);
+  throw new InvalidFilter(`Value of ${operator === "=" ? "equals" : operator} must be numeric`);
 }
 
 function compileCidr(value: unknown): ValueTest {
   const [base = "", mask, ...more] = requireText("prefix", value).split("/");
-  if (mask === undefined || more.length > 0) throw new Refusal("Malformed CIDR, one '/' required");
+  if (mask === undefined || more.length > 0)
+    throw new InvalidFilter("Malformed CIDR, one '/' required");
   if (!/^\d{1,3}$/.test(mask)) {
-    throw new Refusal("Malformed CIDR, mask bits must be an integer");
+    throw new InvalidFilter("Malformed CIDR, mask bits must be an integer");
   }
   const address = parseIpAddress(base);
-  if (address === null) throw new Refusal(`Nonstandard IP address: ${base}`);
+  if (address === null) throw new InvalidFilter(`Nonstandard IP address: ${base}`);
   const maskBits = Number(mask);
-  if (maskBits > address.bits) throw new Refusal("Malformed CIDR, mask bits must not exceed size");
+  if (maskBits > address.bits)
+    throw new InvalidFilter("Malformed CIDR, mask bits must not exceed size");
   return { kind: "cidr", network: { address, maskBits } };
 }
 

@@ -15,20 +15,20 @@ const array = (value: unknown): MessageAttribute => ({
 
 function onAttributes(policy: object, attributes: Attributes | null): boolean {
   const parsed = parseFilterPolicy(JSON.stringify(policy), "MessageAttributes");
-  if (!parsed.ok) throw new Error(parsed.reason);
-  return passesFilter(parsed.policy, attributes, "ignored");
+  if (!parsed.ok) throw new Error(parsed.fault);
+  return passesFilter(parsed.value, attributes, "ignored");
 }
 
 function onBody(policy: object, body: unknown): boolean {
   const parsed = parseFilterPolicy(JSON.stringify(policy), "MessageBody");
-  if (!parsed.ok) throw new Error(parsed.reason);
-  return passesFilter(parsed.policy, null, typeof body === "string" ? body : JSON.stringify(body));
+  if (!parsed.ok) throw new Error(parsed.fault);
+  return passesFilter(parsed.value, null, typeof body === "string" ? body : JSON.stringify(body));
 }
 
 function reasonOf(policy: unknown, scope: "MessageAttributes" | "MessageBody" = "MessageBody") {
   const text = typeof policy === "string" ? policy : JSON.stringify(policy);
   const parsed = parseFilterPolicy(text, scope);
-  return parsed.ok ? null : parsed.reason;
+  return parsed.ok ? null : parsed.fault;
 }
 
 describe("operators on attributes", () => {
@@ -289,8 +289,8 @@ test("whatever JSON comes as a policy or a body is answered, never thrown at", (
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (policy, body) => {
       const parsed = parseFilterPolicy(JSON.stringify(policy), "MessageBody");
-      if (!parsed.ok) return typeof parsed.reason === "string";
-      return typeof passesFilter(parsed.policy, null, JSON.stringify(body)) === "boolean";
+      if (!parsed.ok) return typeof parsed.fault === "string";
+      return typeof passesFilter(parsed.value, null, JSON.stringify(body)) === "boolean";
     }),
   );
 });

@@ -1,6 +1,6 @@
 // Outgoing: messages on their way to http endpoints. The courier takes them, posts them and says
 // what came of it; everything that must survive a crash is decided here.
-//   G1. A message leaves its outbox only when the endpoint has taken it, when its retries are used
+//   G1. A message leaves its pendingHttp only when the endpoint has taken it, when its retries are used
 //       up, or when the endpoint has refused it for good.
 //   G2. Taking counts as an attempt and is committed before the request goes out: a crash can cause
 //       a request to be repeated, never one more retry than the policy has.
@@ -9,9 +9,10 @@
 //       letters are for notifications.
 
 import { SNS_HTTP_TIMEOUT_MS } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, succeed } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import { formatDetail, type MessageDetail, parseDetail } from "../sqs/message-detail.ts";
 import type { QueueState } from "../sqs/queue.ts";
 import { emitReceipt } from "../sqs/receipt.ts";
@@ -38,7 +39,7 @@ export function putPendingHttp(
   subscription: Subscription,
   message: Outgoing,
 ): void {
-  const queue = subscription.outbox as QueueState;
+  const queue = subscription.pendingHttp as QueueState;
   const { id, body, attributes, unsigned, purpose } = message;
   const head = {
     seq: state.nextSeq(),
@@ -64,9 +65,9 @@ function policyOf({ topic, settings }: Subscription): DeliveryPolicy {
 /** When the courier has something to do next, or null. */
 export function nextPendingHttpAt(state: BrokerState, now: EpochMs): EpochMs | null {
   let earliest = Number.POSITIVE_INFINITY;
-  for (const { outbox, nextTakeAt } of state.topics.couriered) {
-    if (outbox === null || outbox.total === 0) continue;
-    const due = outbox.visible > 0 ? now : (outbox.nextDueAt ?? now);
+  for (const { pendingHttp, nextTakeAt } of state.topics.withHttp) {
+    if (pendingHttp === null || pendingHttp.total === 0) continue;
+    const due = pendingHttp.visible > 0 ? now : (pendingHttp.nextDueAt ?? now);
     earliest = Math.min(earliest, Math.max(due, nextTakeAt));
   }
   return earliest === Number.POSITIVE_INFINITY ? null : epochMs(Math.ceil(earliest));
@@ -76,12 +77,12 @@ export function takePendingHttp(
   state: BrokerState,
   step: ModelStep,
   input: { max: number },
-): Outcome<{ messages: PendingHttpMessage[] }> {
+): Result<{ messages: PendingHttpMessage[] }, Fault> {
   const messages: PendingHttpMessage[] = [];
   // One from each in turn, so that an endpoint with a backlog does not keep the others waiting.
   let idle = 0;
-  const open = [...state.topics.couriered];
-  for (const { outbox } of open) if (outbox !== null) state.advance(outbox, step);
+  const open = [...state.topics.withHttp];
+  for (const { pendingHttp } of open) if (pendingHttp !== null) state.advance(pendingHttp, step);
   for (let at = 0; open.length > 0 && messages.length < input.max && idle < open.length; at += 1) {
     const subscription = open[at % open.length] as Subscription;
     const message = takeOne(state, step, subscription);
@@ -96,7 +97,7 @@ function takeOne(
   step: ModelStep,
   subscription: Subscription,
 ): PendingHttpMessage | null {
-  const queue = subscription.outbox as QueueState;
+  const queue = subscription.pendingHttp as QueueState;
   if (queue.visible === 0 || subscription.nextTakeAt > step.now) return null;
   const slot = queue.openReceive(step.now).next();
   if (slot === 0) return null;
@@ -136,9 +137,9 @@ export function finishPendingHttp(
   state: BrokerState,
   step: ModelStep,
   input: TopicOperations["finishPendingHttp"]["input"],
-): Outcome<null> {
+): Result<null, Fault> {
   const subscription = state.topics.subscriptions.get(input.subscription);
-  const queue = subscription?.outbox ?? null;
+  const queue = subscription?.pendingHttp ?? null;
   if (subscription === undefined || queue === null) return succeed(null);
   const slot = queue.find(input.seq);
   if (slot === 0 || state.slab.receiveCount.get(slot) !== input.attempt) return succeed(null); // G3

@@ -7,9 +7,10 @@
 //       a duplicate is answered as the original was and sent to nobody.
 
 import { sha256Hex } from "../../../core/encoding/hash.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import { dedupDigest } from "../sqs/dedup-window.ts";
 import { formatDetail, parseDetail } from "../sqs/message-detail.ts";
 import { formatSequenceNumber } from "../sqs/sequence-number.ts";
@@ -25,7 +26,7 @@ export function stepPublish(
   state: BrokerState,
   step: ModelStep,
   input: PublishInput,
-): Outcome<{ results: Outcome<PublishedMessage>[] }> {
+): Result<{ results: Result<PublishedMessage, Fault>[] }, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   const refused = checkIds(topic, input) ?? checkSizes(topic, input);

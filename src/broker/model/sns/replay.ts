@@ -7,6 +7,7 @@
 //   R3. It ends when it has seen the whole archive; from then on publishes are sent directly.
 
 import { parseInstant } from "../../../core/encoding/rfc3339.ts";
+import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
@@ -32,25 +33,29 @@ export interface ReplayPolicy {
   readonly endAt: EpochMs | null;
 }
 
-/** Reads a ReplayPolicy; text says what is wrong with it. */
-export function parseReplayPolicy(text: string): ReplayPolicy | string {
+export function parseReplayPolicy(text: string): Result<ReplayPolicy, string> {
   let policy: Record<string, unknown>;
   try {
     const parsed: unknown = JSON.parse(text);
-    if (typeof parsed !== "object" || parsed === null) return "ReplayPolicy: failed to parse JSON.";
+    if (typeof parsed !== "object" || parsed === null)
+      return refuseWith("ReplayPolicy: failed to parse JSON.");
     policy = parsed as Record<string, unknown>;
   } catch {
-    return "ReplayPolicy: failed to parse JSON.";
+    return refuseWith("ReplayPolicy: failed to parse JSON.");
   }
-  if (policy.PointType !== "Timestamp") return "ReplayPolicy: PointType must be Timestamp";
+  if (policy.PointType !== "Timestamp")
+    return refuseWith("ReplayPolicy: PointType must be Timestamp");
   const startAt = readInstant(policy.StartingPoint);
-  if (startAt === null) return "ReplayPolicy: StartingPoint must be a timestamp";
+  if (startAt === null) return refuseWith("ReplayPolicy: StartingPoint must be a timestamp");
   const { EndingPoint: ending } = policy;
-  if (ending === undefined || ending === null || ending === "") return { startAt, endAt: null };
+  if (ending === undefined || ending === null || ending === "") {
+    return succeed({ startAt, endAt: null });
+  }
   const endAt = readInstant(ending);
-  if (endAt === null) return "ReplayPolicy: EndingPoint must be a timestamp";
-  if (endAt < startAt) return "ReplayPolicy: EndingPoint must not be before StartingPoint";
-  return { startAt, endAt };
+  if (endAt === null) return refuseWith("ReplayPolicy: EndingPoint must be a timestamp");
+  if (endAt < startAt)
+    return refuseWith("ReplayPolicy: EndingPoint must not be before StartingPoint");
+  return succeed({ startAt, endAt });
 }
 
 function readInstant(value: unknown): EpochMs | null {

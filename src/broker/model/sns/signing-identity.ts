@@ -1,7 +1,8 @@
 // SigningIdentity: the key of this data folder, made once and kept for ever.
 
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, succeed } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import type { ModelStep } from "../step.ts";
 import type { SigningIdentity } from "./topic-operations-contract.ts";
 
@@ -9,7 +10,7 @@ export function keepSigningIdentity(
   state: BrokerState,
   step: ModelStep,
   input: SigningIdentity,
-): Outcome<SigningIdentity> {
+): Result<SigningIdentity, Fault> {
   if (state.topics.signing !== null) return succeed(state.topics.signing);
   state.topics.signing = input;
   const document = { collection: "signing", key: "identity", value: JSON.stringify(input) };
@@ -17,6 +18,6 @@ export function keepSigningIdentity(
   return succeed(input);
 }
 
-export function findSigningIdentity(state: BrokerState): Outcome<SigningIdentity | null> {
+export function findSigningIdentity(state: BrokerState): Result<SigningIdentity | null, Fault> {
   return succeed(state.topics.signing);
 }

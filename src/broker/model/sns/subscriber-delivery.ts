@@ -1,5 +1,5 @@
 // TopicDelivery: one copy of a published message to one subscriber, within the publish's own step.
-//   D1. A copy is in its queue or outbox, in the subscription's dead-letter queue, or counted as
+//   D1. A copy is in its queue or pendingHttp, in the subscription's dead-letter queue, or counted as
 //       dropped; it is never merely forgotten.
 //   D2. What an embedded queue does not take is its fault for good (it is gone, too small, closed
 //       to us): there is nothing to retry, and the copy goes to the dead-letter queue at once.
@@ -31,19 +31,18 @@ export function deliverCopy(
   const body = message.bodies?.[record.protocol] ?? message.body;
   if (settings.filter !== null && !passesFilter(settings.filter, message.attributes, body)) return;
   const copy = copyFor(state, subscription, message, body);
-  if (!state.faultPlan.active) {
+  const { faults } = state;
+  if (!faults.active) {
     putForSubscriber(state, step, subscription, message, copy);
     return;
   }
   const { name } = subscription.topic.record;
-  const late = state.faultPlan.fires("delay", "topic", name);
-  const lateMs = durationMs((message.lateMs ?? 0) + (late?.delayMs ?? 0));
-  const disturbed = { ...copy, lateMs };
-  const single = record.endpoint.endsWith(".fifo");
-  const twice = !single && state.faultPlan.fires("duplicate", "topic", name) !== null;
-  for (let left = twice ? 2 : 1; left > 0; left -= 1) {
-    putForSubscriber(state, step, subscription, message, disturbed); // D3
-  }
+  const lateMs = durationMs((message.lateMs ?? 0) + faults.extraDelayMs("topic", name));
+  const delayed = { ...copy, lateMs };
+  const toFifo = record.endpoint.endsWith(".fifo");
+  const twice = !toFifo && faults.duplicates("topic", name); // D3
+  putForSubscriber(state, step, subscription, message, delayed);
+  if (twice) putForSubscriber(state, step, subscription, message, delayed);
 }
 
 function putForSubscriber(
@@ -53,7 +52,7 @@ function putForSubscriber(
   message: TopicMessage,
   copy: Copy,
 ): void {
-  if (subscription.outbox !== null) {
+  if (subscription.pendingHttp !== null) {
     putPendingHttp(state, step, subscription, { ...copy, id: message.id, purpose: undefined });
     return;
   }

@@ -3,6 +3,7 @@
 //   A2. Nothing is set unless everything given is valid, and valid together: a filter policy is
 //       judged by the scope that will hold.
 
+import { refuseWith, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
 import {
   effectivePolicy,
@@ -54,7 +55,7 @@ function checkRaw(value: string): string | null {
 function checkDeliveryPolicy(value: string, { protocol }: SubscriptionTarget): string | null {
   if (protocol === "sqs") return "DeliveryPolicy: Only http and https endpoints have one";
   const parsed = parseSubscriptionDeliveryPolicy(value);
-  return parsed.ok ? null : parsed.reason;
+  return parsed.ok ? null : parsed.fault;
 }
 
 function checkRedrivePolicy(value: string, target: SubscriptionTarget): string | null {
@@ -79,7 +80,7 @@ function checkReplayPolicy(value: string, { topic }: SubscriptionTarget): string
     return "ReplayPolicy: The topic must have an ArchivePolicy";
   }
   const parsed = parseReplayPolicy(value);
-  return typeof parsed === "string" ? parsed : null;
+  return parsed.ok ? null : parsed.fault;
 }
 
 /** The attributes a subscription has once `given` is set, or why it can not be set (A2). */
@@ -90,13 +91,13 @@ export function mergeSubscriptionAttributes(
   const attributes: Record<string, string> = { ...target.current };
   for (const [name, value] of Object.entries(given)) {
     const check = CHECKS.get(name);
-    if (check === undefined) return { ok: false, reason: "AttributeName" };
+    if (check === undefined) return refuseWith("AttributeName");
     if (value === "" && REMOVABLE.has(name)) {
       delete attributes[name];
       continue;
     }
     const reason = check(value, target);
-    if (reason !== null) return { ok: false, reason };
+    if (reason !== null) return refuseWith(reason);
     attributes[name] = value;
   }
   const filter = attributes.FilterPolicy;
@@ -104,7 +105,7 @@ export function mergeSubscriptionAttributes(
     const parsed = parseFilterPolicy(filter, filterScope(attributes));
     if (!parsed.ok) return parsed;
   }
-  return { ok: true, attributes };
+  return succeed(attributes);
 }
 
 /** What GetSubscriptionAttributes tells. */

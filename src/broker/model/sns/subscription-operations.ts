@@ -11,9 +11,10 @@ import {
   SNS_MESSAGE_BYTES_DEFAULT,
   SQS_RETENTION_MS_MAX,
 } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { QueueState } from "../sqs/queue.ts";
 import type { ModelStep } from "../step.ts";
 import { writeConfirmation } from "./notification.ts";
@@ -41,7 +42,7 @@ export function stepSubscribe(
   state: BrokerState,
   step: ModelStep,
   input: SubscribeInput,
-): Outcome<SubscriptionView> {
+): Result<SubscriptionView, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   const refused = checkEndpoint(topic, input);
@@ -50,7 +51,7 @@ export function stepSubscribe(
   const { endpoint } = input;
   const target = { topic, protocol, endpoint, current: {} };
   const merged = mergeSubscriptionAttributes(target, input.attributes);
-  if (!merged.ok) return invalidTopicParameter(`Attributes Reason: ${merged.reason}`);
+  if (!merged.ok) return invalidTopicParameter(`Attributes Reason: ${merged.fault}`);
   const existing = [...topic.subscriptions.values()].find(
     ({ record }) => record.protocol === protocol && record.endpoint === endpoint,
   );
@@ -62,7 +63,7 @@ export function stepSubscribe(
         `has at most ${SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX} subscriptions`,
     );
   }
-  const subscription = create(state, step, topic, protocol, endpoint, merged.attributes);
+  const subscription = create(state, step, topic, protocol, endpoint, merged.value);
   if (!subscription.record.confirmed) askToConfirm(state, step, subscription, input.origin);
   return succeed(viewSubscription(state, subscription));
 }
@@ -122,11 +123,11 @@ function create(
     confirmed: !viaHttp, // O2
     confirmationAuthenticated: !viaHttp,
     authenticateOnUnsubscribe: false,
-    outbox: viaHttp ? state.takeNumber(step) : 0,
+    pendingHttp: viaHttp ? state.takeNumber(step) : 0,
     replay: replayOf(state, attributes.ReplayPolicy, null),
   };
-  const outbox = viaHttp ? createOutbox(state, record) : null;
-  const subscription = state.topics.addSubscription(record, topic, outbox);
+  const pendingHttp = viaHttp ? createPendingHttp(state, record) : null;
+  const subscription = state.topics.addSubscription(record, topic, pendingHttp);
   state.topics.saveSubscription(subscription, record, step);
   return subscription;
 }
@@ -137,10 +138,10 @@ function newToken(step: ModelStep): string {
 }
 
 /** The outbox of a record, new or read from disk. */
-export function createOutbox(state: BrokerState, record: SubscriptionRecord): QueueState {
+export function createPendingHttp(state: BrokerState, record: SubscriptionRecord): QueueState {
   return state.addHiddenQueue({
-    number: record.outbox,
-    name: `outbox ${record.id}`,
+    number: record.pendingHttp,
+    name: `pendingHttp ${record.id}`,
     createdAt: record.createdAt,
     modifiedAt: record.createdAt,
     attributes: { MessageRetentionPeriod: String(SQS_RETENTION_MS_MAX / 1_000) },
@@ -157,7 +158,7 @@ function resubscribe(
   step: ModelStep,
   subscription: Subscription,
   input: SubscribeInput,
-): Outcome<SubscriptionView> {
+): Result<SubscriptionView, Fault> {
   const view = viewAttributes(state, subscription);
   if (Object.entries(input.attributes).some(([name, value]) => view[name] !== value)) {
     return invalidTopicParameter(
@@ -200,7 +201,7 @@ export function stepConfirmSubscription(
   state: BrokerState,
   step: ModelStep,
   input: Input<"confirmSubscription">,
-): Outcome<{ arn: string }> {
+): Result<{ arn: string }, Fault> {
   if (!/^[0-9a-f]{64,512}$/.test(input.token)) return refuse("InvalidParameter", "Invalid token");
   const subscription = state.topics.byToken.get(input.token);
   if (subscription === undefined || isStale(subscription.record, step.now, SNS_CONFIRMATION_MS)) {
@@ -222,7 +223,7 @@ export function stepUnsubscribe(
   state: BrokerState,
   step: ModelStep,
   input: Input<"unsubscribe">,
-): Outcome<null> {
+): Result<null, Fault> {
   const subscription = state.topics.subscriptions.get(input.subscription);
   if (subscription === undefined) return succeed(null); // O3
   const { topic, record } = subscription;
@@ -239,7 +240,7 @@ export function stepGetSubscriptionAttributes(
   state: BrokerState,
   _step: ModelStep,
   input: Input<"getSubscriptionAttributes">,
-): Outcome<{ attributes: Record<string, string> }> {
+): Result<{ attributes: Record<string, string> }, Fault> {
   const subscription = state.topics.subscriptions.get(input.subscription);
   if (subscription === undefined) return missingSubscription();
   return succeed({ attributes: viewAttributes(state, subscription) });
@@ -249,15 +250,15 @@ export function setSubscriptionAttribute(
   state: BrokerState,
   step: ModelStep,
   input: Input<"setSubscriptionAttribute">,
-): Outcome<null> {
+): Result<null, Fault> {
   const subscription = state.topics.subscriptions.get(input.subscription);
   if (subscription === undefined) return missingSubscription();
   const { topic, record } = subscription;
   const { protocol, endpoint, attributes: current } = record;
   const target = { topic, protocol, endpoint, current };
   const merged = mergeSubscriptionAttributes(target, { [input.name]: input.value });
-  if (!merged.ok) return invalidTopicParameter(merged.reason);
-  const { attributes } = merged;
+  if (!merged.ok) return invalidTopicParameter(merged.fault);
+  const attributes = merged.value;
   const replay =
     input.name === "ReplayPolicy"
       ? replayOf(state, attributes.ReplayPolicy, record.replay)
@@ -278,6 +279,6 @@ function replayOf(
   const active = before !== null && before.status !== "Completed";
   if (text === undefined) return active ? startReplay(state, NOTHING, before) : null;
   const policy = parseReplayPolicy(text);
-  if (typeof policy === "string") return before;
-  return startReplay(state, policy, active ? before : null);
+  if (!policy.ok) return before;
+  return startReplay(state, policy.value, active ? before : null);
 }

@@ -29,8 +29,8 @@ export interface SubscriptionRecord {
   readonly confirmed: boolean;
   readonly confirmationAuthenticated: boolean;
   readonly authenticateOnUnsubscribe: boolean;
-  /** Number of its outbox, or 0 (S2). */
-  readonly outbox: number;
+  /** Number of its pendingHttp, or 0 (S2). */
+  readonly pendingHttp: number;
   readonly replay: Replay | null;
 }
 
@@ -45,15 +45,15 @@ export class Subscription {
   record: SubscriptionRecord;
   settings: SubscriptionSettings;
   readonly topic: Topic;
-  readonly outbox: QueueState | null;
+  readonly pendingHttp: QueueState | null;
   /** The courier may take the next message from here on, where a rate is set. */
   nextTakeAt = 0;
 
-  constructor(record: SubscriptionRecord, topic: Topic, outbox: QueueState | null) {
+  constructor(record: SubscriptionRecord, topic: Topic, pendingHttp: QueueState | null) {
     this.record = record;
     this.settings = subscriptionSettings(record.attributes);
     this.topic = topic;
-    this.outbox = outbox;
+    this.pendingHttp = pendingHttp;
   }
 
   /** Takes a changed record; the settings follow it. */
@@ -73,10 +73,10 @@ function subscriptionSettings(attributes: Readonly<Record<string, string>>): Sub
   const parsed = filter === undefined ? null : parseFilterPolicy(filter, filterScope(attributes));
   const policy = delivery === undefined ? null : parseSubscriptionDeliveryPolicy(delivery);
   return {
-    filter: parsed?.ok ? parsed.policy : null,
+    filter: parsed?.ok ? parsed.value : null,
     raw: attributes.RawMessageDelivery === "true",
     deadLetterArn: redrive === undefined ? null : deadLetterArn(redrive),
-    delivery: policy?.ok ? policy.policy : null,
+    delivery: policy?.ok ? policy.value : null,
   };
 }
 

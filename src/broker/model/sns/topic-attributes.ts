@@ -9,6 +9,7 @@ import {
   SNS_MESSAGE_BYTES_MAX,
   SQS_MESSAGE_BYTES_SETTING_MIN,
 } from "../../../core/limits.ts";
+import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import { type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import { formatTopicPolicy, parseTopicDeliveryPolicy } from "./delivery-policy.ts";
@@ -75,7 +76,7 @@ function checkMessageSize(value: string): string | null {
 
 function checkDeliveryPolicy(value: string): string | null {
   const parsed = parseTopicDeliveryPolicy(value);
-  return parsed.ok ? null : parsed.reason;
+  return parsed.ok ? null : parsed.fault;
 }
 
 function checkArchivePolicy(value: string): string | null {
@@ -89,9 +90,7 @@ function isEmptyPolicy(value: string): boolean {
   return /^\s*\{\s*\}\s*$/.test(value);
 }
 
-export type MergedAttributes =
-  | { readonly ok: true; readonly attributes: Record<string, string> }
-  | { readonly ok: false; readonly reason: string };
+export type MergedAttributes = Result<Record<string, string>, string>;
 
 /** The attributes a topic has once `given` is set, or why it can not be set (A2). */
 export function mergeTopicAttributes(
@@ -102,19 +101,19 @@ export function mergeTopicAttributes(
   const attributes: Record<string, string> = { ...current };
   for (const [name, value] of Object.entries(given)) {
     const check = CHECKS.get(name);
-    if (check === undefined) return { ok: false, reason: "AttributeName" };
+    if (check === undefined) return refuseWith("AttributeName");
     if (!fifo && FIFO_ONLY.has(name)) {
-      return { ok: false, reason: `${name} is only supported on FIFO topics` };
+      return refuseWith(`${name} is only supported on FIFO topics`);
     }
     if (REMOVABLE.has(name) && (value === "" || isEmptyPolicy(value))) {
       delete attributes[name];
       continue;
     }
     const reason = check(value);
-    if (reason !== null) return { ok: false, reason };
+    if (reason !== null) return refuseWith(reason);
     attributes[name] = value;
   }
-  return { ok: true, attributes };
+  return succeed(attributes);
 }
 
 const DEFAULT_ACTIONS = [

@@ -3,8 +3,9 @@
 //       pages neither repeats nor hides anything else.
 
 import { SNS_LIST_PAGE } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, succeed } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import type { ModelStep } from "../step.ts";
 import type { Subscription } from "./subscription.ts";
 import { invalidTopicParameter, missingTopic } from "./topic-faults.ts";
@@ -28,7 +29,7 @@ export function stepListTopics(
   state: BrokerState,
   _step: ModelStep,
   input: { token: string | null },
-): Outcome<{ names: string[]; nextToken: string | null }> {
+): Result<{ names: string[]; nextToken: string | null }, Fault> {
   const last = input.token === null ? "" : readToken(input.token);
   if (last === null) return invalidTopicParameter("NextToken");
   const names = [...state.topics.byName.keys()].filter((name) => name > last).sort();
@@ -41,7 +42,7 @@ export function stepListSubscriptions(
   state: BrokerState,
   _step: ModelStep,
   input: TopicOperations["listSubscriptions"]["input"],
-): Outcome<TopicOperations["listSubscriptions"]["output"]> {
+): Result<TopicOperations["listSubscriptions"]["output"], Fault> {
   const topic = input.topic === null ? null : state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   const last = input.token === null ? "0" : readToken(input.token);
@@ -71,7 +72,7 @@ export function countTopics(
   state: BrokerState,
   _step: ModelStep,
   input: { prefix: string },
-): Outcome<{ topics: TopicCounts[] }> {
+): Result<{ topics: TopicCounts[] }, Fault> {
   const chosen = [...state.topics.byName.values()].filter(({ record }) =>
     record.name.startsWith(input.prefix),
   );
@@ -85,7 +86,7 @@ export function countTopics(
       pending: all.length - confirmed,
       dropped: topic.dropped,
       archived: topic.archive.size,
-      outgoing: all.reduce((sum, { outbox }) => sum + (outbox?.total ?? 0), 0),
+      outgoing: all.reduce((sum, { pendingHttp }) => sum + (pendingHttp?.total ?? 0), 0),
     };
   });
   return succeed({ topics });

@@ -3,8 +3,9 @@
 //   O1. Topics are named by their bare name and subscriptions by their id; the ARNs of callers end
 //       at the wire. Attribute values stay AWS's strings from end to end.
 
+import type { Result } from "../../../core/result.ts";
 import type { DurationMs } from "../../../core/units.ts";
-import type { Outcome } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import type { MessageAttribute } from "../operations.ts";
 
 /** 1 signs with SHA-1, 2 with SHA-256. */
@@ -126,7 +127,7 @@ export interface TopicOperations {
     input: { subscription: string; name: string; value: string };
     output: null;
   };
-  publish: { input: PublishInput; output: { results: Outcome<PublishedMessage>[] } };
+  publish: { input: PublishInput; output: { results: Result<PublishedMessage, Fault>[] } };
   tagTopic: { input: { topic: string; tags: Record<string, string> }; output: null };
   untagTopic: { input: { topic: string; keys: string[] }; output: null };
   listTopicTags: { input: { topic: string }; output: { tags: Record<string, string> } };

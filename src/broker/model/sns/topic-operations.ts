@@ -9,9 +9,10 @@ import {
   SNS_TOPIC_NAME_CHARACTERS_MAX,
   SNS_TOPIC_TAGS_MAX,
 } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { ModelStep } from "../step.ts";
 import type { Topic } from "./topic.ts";
 import { mergeTopicAttributes, viewTopic } from "./topic-attributes.ts";
@@ -41,17 +42,17 @@ export function stepCreateTopic(
   state: BrokerState,
   step: ModelStep,
   input: Input<"createTopic">,
-): Outcome<{ name: string }> {
+): Result<{ name: string }, Fault> {
   const { name, tags } = input;
   const { FifoTopic: fifoText, ...given } = input.attributes;
   const fifo = fifoText?.toLowerCase() === "true";
   const misnamed = checkName(name, fifo) ?? checkTags(tags);
   if (misnamed !== null) return misnamed;
   const merged = mergeTopicAttributes({}, fifo, given);
-  if (!merged.ok) return invalidTopicParameter(`Attributes Reason: ${merged.reason}`);
+  if (!merged.ok) return invalidTopicParameter(`Attributes Reason: ${merged.fault}`);
   const existing = state.topics.byName.get(name);
-  if (existing !== undefined) return compare(state, step, existing, merged.attributes, tags); // O1
-  const attributes: Record<string, string> = merged.attributes;
+  if (existing !== undefined) return compare(state, step, existing, merged.value, tags); // O1
+  const attributes: Record<string, string> = merged.value;
   if (fifo) attributes.FifoTopic = "true";
   const record = {
     number: state.takeNumber(step),
@@ -72,7 +73,7 @@ function compare(
   topic: Topic,
   given: Readonly<Record<string, string>>,
   tags: Readonly<Record<string, string>>,
-): Outcome<{ name: string }> {
+): Result<{ name: string }, Fault> {
   const view = viewTopic(state, topic, step.now);
   if (Object.entries(given).some(([name, value]) => view[name] !== value)) {
     return invalidTopicParameter(
@@ -89,7 +90,7 @@ export function stepDeleteTopic(
   state: BrokerState,
   step: ModelStep,
   input: Input<"deleteTopic">,
-): Outcome<null> {
+): Result<null, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return succeed(null); // O2
   if (topic.settings.archiveMs !== null) {
@@ -109,7 +110,7 @@ export function stepGetTopicAttributes(
   state: BrokerState,
   step: ModelStep,
   input: Input<"getTopicAttributes">,
-): Outcome<{ attributes: Record<string, string> }> {
+): Result<{ attributes: Record<string, string> }, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   return succeed({ attributes: viewTopic(state, topic, step.now) });
@@ -119,13 +120,13 @@ export function setTopicAttribute(
   state: BrokerState,
   step: ModelStep,
   input: Input<"setTopicAttribute">,
-): Outcome<null> {
+): Result<null, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   const given = { [input.name]: input.value };
   const merged = mergeTopicAttributes(topic.record.attributes, topic.fifo, given);
-  if (!merged.ok) return invalidTopicParameter(merged.reason);
-  const { attributes } = merged;
+  if (!merged.ok) return invalidTopicParameter(merged.fault);
+  const attributes = merged.value;
   const replayed = [...topic.subscriptions.values()].some((s) => state.topics.replaying.has(s));
   if (replayed && attributes.ArchivePolicy === undefined) {
     return invalidTopicParameter("ArchivePolicy: A replay is in progress");
@@ -170,7 +171,7 @@ export function tagTopic(
   state: BrokerState,
   step: ModelStep,
   input: Input<"tagTopic">,
-): Outcome<null> {
+): Result<null, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingResource();
   const tags = { ...topic.record.tags, ...input.tags };
@@ -184,7 +185,7 @@ export function untagTopic(
   state: BrokerState,
   step: ModelStep,
   input: Input<"untagTopic">,
-): Outcome<null> {
+): Result<null, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingResource();
   const kept = Object.entries(topic.record.tags).filter(([key]) => !input.keys.includes(key));
@@ -196,7 +197,7 @@ export function listTopicTags(
   state: BrokerState,
   _step: ModelStep,
   input: Input<"listTopicTags">,
-): Outcome<{ tags: Record<string, string> }> {
+): Result<{ tags: Record<string, string> }, Fault> {
   const topic = state.topics.byName.get(input.topic);
   return topic === undefined ? missingResource() : succeed({ tags: { ...topic.record.tags } });
 }

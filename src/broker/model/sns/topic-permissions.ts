@@ -1,8 +1,9 @@
 // TopicPermissions: AddPermission and RemovePermission write statements into the topic's policy.
 // What its owner has written there besides is kept, whatever it is.
 
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, succeed } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import type { ModelStep } from "../step.ts";
 import type { Topic } from "./topic.ts";
 import { defaultTopicPolicy } from "./topic-attributes.ts";
@@ -53,7 +54,7 @@ export function stepAddTopicPermission(
   state: BrokerState,
   step: ModelStep,
   input: TopicOperations["addTopicPermission"]["input"],
-): Outcome<null> {
+): Result<null, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   const { label, accounts, actions } = input;
@@ -84,7 +85,7 @@ export function stepRemoveTopicPermission(
   state: BrokerState,
   step: ModelStep,
   input: TopicOperations["removeTopicPermission"]["input"],
-): Outcome<null> {
+): Result<null, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingTopic();
   const policy = policyOf(state, topic);

@@ -66,7 +66,7 @@ function topicSettings(attributes: Readonly<Record<string, string>>): TopicSetti
     dedupPerGroup: attributes.FifoThroughputScope === "MessageGroup",
     messageBytesMax: Number(attributes.MaximumMessageSize ?? SNS_MESSAGE_BYTES_DEFAULT),
     signatureVersion: attributes.SignatureVersion === "2" ? "2" : "1",
-    delivery: parsed?.ok ? parsed.policy : null,
+    delivery: parsed?.ok ? parsed.value : null,
     archiveMs: archive === undefined ? null : days(archiveDays(archive) ?? 0),
   };
 }

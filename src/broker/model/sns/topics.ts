@@ -16,8 +16,8 @@ export class Topics {
   readonly byName = new Map<string, Topic>();
   readonly subscriptions = new Map<string, Subscription>();
   readonly byToken = new Map<string, Subscription>();
-  /** Subscriptions with an outbox. */
-  readonly couriered = new Set<Subscription>();
+  /** Subscriptions with an pendingHttp. */
+  readonly withHttp = new Set<Subscription>();
   /** Subscriptions that an archive is being replayed to. */
   readonly replaying = new Set<Subscription>();
   signing: SigningIdentity | null = null;
@@ -55,13 +55,13 @@ export class Topics {
   addSubscription(
     record: SubscriptionRecord,
     topic: Topic,
-    outbox: QueueState | null,
+    pendingHttp: QueueState | null,
   ): Subscription {
-    const subscription = new Subscription(record, topic, outbox);
+    const subscription = new Subscription(record, topic, pendingHttp);
     this.#order = Math.max(this.#order, record.order);
     topic.subscriptions.set(record.id, subscription);
     this.subscriptions.set(record.id, subscription);
-    if (outbox !== null) this.couriered.add(subscription);
+    if (pendingHttp !== null) this.withHttp.add(subscription);
     this.#index(subscription);
     return subscription;
   }
@@ -74,15 +74,15 @@ export class Topics {
     step.emit({ kind: "put-document", document }); // T1
   }
 
-  /** Forgets a subscription and all that waits in its outbox. */
+  /** Forgets a subscription and all that waits in its pendingHttp. */
   removeSubscription(state: BrokerState, subscription: Subscription, step: ModelStep): void {
     const { id, token } = subscription.record;
     subscription.topic.subscriptions.delete(id);
     this.subscriptions.delete(id);
-    this.couriered.delete(subscription);
+    this.withHttp.delete(subscription);
     this.replaying.delete(subscription);
     if (token !== null) this.byToken.delete(token);
-    if (subscription.outbox !== null) state.removeQueue(subscription.outbox, step.now);
+    if (subscription.pendingHttp !== null) state.removeQueue(subscription.pendingHttp, step.now);
     step.emit({ kind: "delete-document", collection: "subscription", key: id });
   }
 

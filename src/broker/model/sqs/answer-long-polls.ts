@@ -3,8 +3,8 @@
 //       already: the rounds end when nothing changes any more.
 //   S2. Who waits is served before a receive that comes later, even within one batch.
 
+import { succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { succeed } from "../fault.ts";
 import type { ModelStep } from "../step.ts";
 import type { QueueState } from "./queue.ts";
 import { missingQueue } from "./queue-faults.ts";

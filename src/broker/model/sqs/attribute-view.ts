@@ -7,8 +7,9 @@ import {
   SQS_RETENTION_MS_DEFAULT,
   SQS_VISIBILITY_MS_DEFAULT,
 } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { ModelStep } from "../step.ts";
 import type { QueueState } from "./queue.ts";
 import { missingQueue } from "./queue-faults.ts";
@@ -71,7 +72,7 @@ export function stepGetQueueAttributes(
   state: BrokerState,
   step: ModelStep,
   input: { queue: string; names: readonly string[] },
-): Outcome<{ attributes: Record<string, string> }> {
+): Result<{ attributes: Record<string, string> }, Fault> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   const view = fullView(state, queue);

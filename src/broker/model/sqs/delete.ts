@@ -5,8 +5,9 @@
 //       now has not finished with it.
 //   D3. FIFO: a handle whose visibility timeout is over is refused.
 
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Fault, type Outcome, succeed } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import type { ModelStep } from "../step.ts";
 import type { QueueState } from "./queue.ts";
 import { expiredHandle, invalidHandle, missingQueue } from "./queue-faults.ts";
@@ -15,7 +16,7 @@ export function deleteMessages(
   state: BrokerState,
   step: ModelStep,
   input: { queue: string; handles: readonly string[] },
-): Outcome<{ faults: (Fault | null)[] }> {
+): Result<{ faults: (Fault | null)[] }, Fault> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   return succeed({ faults: input.handles.map((handle) => deleteOne(state, step, queue, handle)) });

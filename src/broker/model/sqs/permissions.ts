@@ -3,8 +3,9 @@
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { SQS_PERMISSION_ACTIONS_MAX, SQS_POLICY_BYTES_MAX } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { OperationInput } from "../operations.ts";
 import type { ModelStep } from "../step.ts";
 import type { QueueState } from "./queue.ts";
@@ -58,7 +59,7 @@ export function stepAddPermission(
   state: BrokerState,
   step: ModelStep,
   input: OperationInput<"addPermission">,
-): Outcome<null> {
+): Result<null, Fault> {
   const queue = state.queues.get(input.queue);
   if (queue === undefined) return missingQueue();
   const { label, accounts, actions } = input;
@@ -100,7 +101,7 @@ export function stepRemovePermission(
   state: BrokerState,
   step: ModelStep,
   input: { queue: string; label: string },
-): Outcome<null> {
+): Result<null, Fault> {
   const queue = state.queues.get(input.queue);
   if (queue === undefined) return missingQueue();
   const policy = policyOf(queue, state.arnOf(input.queue));

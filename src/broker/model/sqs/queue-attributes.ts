@@ -17,8 +17,9 @@ import {
   SQS_RETENTION_MS_MIN,
   SQS_VISIBILITY_MS_MAX,
 } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import { invalidValue } from "./queue-faults.ts";
 import {
   allowsSource,
@@ -37,7 +38,7 @@ export interface AttributeTarget {
   readonly current: Readonly<Record<string, string>> | null;
 }
 
-type Check = (value: string, target: AttributeTarget, state: BrokerState) => Outcome<string>;
+type Check = (value: string, target: AttributeTarget, state: BrokerState) => Result<string, Fault>;
 
 function badValue(name: string) {
   return refuse("InvalidAttributeValue", `Invalid value for the parameter ${name}.`);
@@ -101,7 +102,7 @@ const TWO_ENCRYPTIONS =
   "You can use one type of server-side encryption (SSE) at one time. You can either enable KMS " +
   "SSE or SQS SSE.";
 
-function checkFifoQueue(value: string, target: AttributeTarget): Outcome<string> {
+function checkFifoQueue(value: string, target: AttributeTarget): Result<string, Fault> {
   if (target.current !== null && value !== "true") {
     return refuse(
       "InvalidAttributeValue",
@@ -111,7 +112,7 @@ function checkFifoQueue(value: string, target: AttributeTarget): Outcome<string>
   return value === "true" ? succeed(value) : badValue("FifoQueue");
 }
 
-function checkPolicy(value: string): Outcome<string> {
+function checkPolicy(value: string): Result<string, Fault> {
   const fits = utf8ByteLength(value) <= SQS_POLICY_BYTES_MAX;
   return fits && parseObject(value) !== null ? succeed(value) : badValue("Policy");
 }
@@ -120,7 +121,7 @@ function checkRedrivePolicy(
   value: string,
   target: AttributeTarget,
   state: BrokerState,
-): Outcome<string> {
+): Result<string, Fault> {
   const policy = parseRedrivePolicy(value);
   if (!policy.ok) return policy;
   const bad = (reason: string) => invalidValue(value, "RedrivePolicy", reason);
@@ -144,7 +145,7 @@ export function readAttribute(
   target: AttributeTarget,
   name: string,
   value: string,
-): Outcome<string> {
+): Result<string, Fault> {
   const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
   if (check === undefined || (!target.fifo && UNKNOWN_ON_STANDARD.has(name))) {
     return refuse("InvalidAttributeName", `Unknown Attribute ${name}.`);
@@ -163,7 +164,7 @@ export function mergeAttributes(
   state: BrokerState,
   target: AttributeTarget,
   given: Readonly<Record<string, string>>,
-): Outcome<Record<string, string>> {
+): Result<Record<string, string>, Fault> {
   const merged: Record<string, string> = { ...target.current };
   for (const [name, value] of Object.entries(given)) {
     const read = readAttribute(state, target, name, value);
@@ -178,7 +179,7 @@ export function mergeAttributes(
 function checkTogether(
   given: Readonly<Record<string, string>>,
   merged: Record<string, string>,
-): Outcome<Record<string, string>> {
+): Result<Record<string, string>, Fault> {
   const scope = merged.DeduplicationScope ?? "queue";
   if (merged.FifoThroughputLimit === "perMessageGroupId" && scope !== "messageGroup") {
     return refuse(

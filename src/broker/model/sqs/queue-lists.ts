@@ -1,9 +1,10 @@
 // QueueLists: looks over many queues, or into one, without taking anything.
 
 import { SQS_LIST_PAGE_MAX } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { OperationInput, OperationOutput, PageInput, PeekedMessage } from "../operations.ts";
 import type { ModelStep } from "../step.ts";
 import { parseDetail } from "./message-detail.ts";
@@ -17,7 +18,7 @@ interface NamePage {
 }
 
 /** A page of sorted names; the token is the last name of the page before. */
-function pageOf(names: readonly string[], page: PageInput | null): Outcome<NamePage> {
+function pageOf(names: readonly string[], page: PageInput | null): Result<NamePage, Fault> {
   const sorted = [...names].sort();
   if (page === null) return succeed({ names: sorted.slice(0, SQS_LIST_PAGE_MAX), nextToken: null });
   let start = 0;
@@ -39,7 +40,7 @@ export function stepListQueues(
   state: BrokerState,
   _step: ModelStep,
   input: OperationInput<"listQueues">,
-): Outcome<NamePage> {
+): Result<NamePage, Fault> {
   const names = [...state.queues.keys()].filter((name) => name.startsWith(input.prefix));
   return pageOf(names, input.page);
 }
@@ -48,7 +49,7 @@ export function listDeadLetterSources(
   state: BrokerState,
   _step: ModelStep,
   input: OperationInput<"listDeadLetterSources">,
-): Outcome<NamePage> {
+): Result<NamePage, Fault> {
   if (!state.queues.has(input.queue)) return missingQueue();
   const arn = state.arnOf(input.queue);
   const sources = [...state.queues.values()].filter(
@@ -64,7 +65,7 @@ export function countQueues(
   state: BrokerState,
   step: ModelStep,
   input: OperationInput<"countQueues">,
-): Outcome<OperationOutput<"countQueues">> {
+): Result<OperationOutput<"countQueues">, Fault> {
   const chosen = [...state.queues.values()].filter((queue) =>
     queue.record.name.startsWith(input.prefix),
   );
@@ -87,7 +88,7 @@ export function peek(
   state: BrokerState,
   step: ModelStep,
   input: OperationInput<"peek">,
-): Outcome<OperationOutput<"peek">> {
+): Result<OperationOutput<"peek">, Fault> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   const { slab } = state;

@@ -8,9 +8,10 @@ import {
   SQS_QUEUE_NAME_CHARACTERS_MAX,
   SQS_QUEUE_TAGS_MAX,
 } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { OperationInput } from "../operations.ts";
 import type { ModelStep } from "../step.ts";
 import { settingsView } from "./attribute-view.ts";
@@ -46,7 +47,7 @@ export function stepCreateQueue(
   state: BrokerState,
   step: ModelStep,
   input: OperationInput<"createQueue">,
-): Outcome<{ name: string }> {
+): Result<{ name: string }, Fault> {
   const { name, attributes, tags } = input;
   const fifo = attributes.FifoQueue === "true";
   const misnamed = checkName(name, fifo);
@@ -89,7 +90,7 @@ function compare(
   state: BrokerState,
   queue: QueueState,
   given: Readonly<Record<string, string>>,
-): Outcome<{ name: string }> {
+): Result<{ name: string }, Fault> {
   const { record, fifo } = queue;
   const target = { name: record.name, fifo, current: record.attributes };
   const current = settingsView(queue);
@@ -113,7 +114,7 @@ export function stepDeleteQueue(
   state: BrokerState,
   step: ModelStep,
   input: { queue: string },
-): Outcome<null> {
+): Result<null, Fault> {
   const queue = state.queues.get(input.queue);
   if (queue === undefined) return missingQueue();
   const { number, name } = queue.record;
@@ -131,7 +132,7 @@ export function findQueue(
   state: BrokerState,
   _step: ModelStep,
   input: { queue: string },
-): Outcome<{ name: string }> {
+): Result<{ name: string }, Fault> {
   return state.queues.has(input.queue) ? succeed({ name: input.queue }) : missingQueue();
 }
 
@@ -139,7 +140,7 @@ export function stepSetQueueAttributes(
   state: BrokerState,
   step: ModelStep,
   input: OperationInput<"setQueueAttributes">,
-): Outcome<null> {
+): Result<null, Fault> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   const { record, fifo } = queue;
@@ -174,7 +175,7 @@ export function stepPurgeQueue(
   state: BrokerState,
   step: ModelStep,
   input: { queue: string },
-): Outcome<null> {
+): Result<null, Fault> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   const { record } = queue;
@@ -200,7 +201,7 @@ export function stepTagQueue(
   state: BrokerState,
   step: ModelStep,
   input: OperationInput<"tagQueue">,
-): Outcome<null> {
+): Result<null, Fault> {
   const queue = state.queues.get(input.queue);
   if (queue === undefined) return missingQueue();
   const tags = { ...queue.record.tags, ...input.tags };
@@ -214,7 +215,7 @@ export function stepUntagQueue(
   state: BrokerState,
   step: ModelStep,
   input: OperationInput<"untagQueue">,
-): Outcome<null> {
+): Result<null, Fault> {
   const queue = state.queues.get(input.queue);
   if (queue === undefined) return missingQueue();
   const kept = Object.entries(queue.record.tags).filter(([key]) => !input.keys.includes(key));
@@ -226,7 +227,7 @@ export function stepListQueueTags(
   state: BrokerState,
   _step: ModelStep,
   input: { queue: string },
-): Outcome<{ tags: Record<string, string> }> {
+): Result<{ tags: Record<string, string> }, Fault> {
   const queue = state.queues.get(input.queue);
   return queue === undefined ? missingQueue() : succeed({ tags: { ...queue.record.tags } });
 }

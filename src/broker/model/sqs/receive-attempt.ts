@@ -6,9 +6,10 @@
 //       receive like any other.
 
 import { SQS_RECEIVE_ATTEMPT_MS } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, succeed } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import type { ReceiveInput } from "../operations.ts";
 import type { ModelStep } from "../step.ts";
 import type { QueueState } from "./queue.ts";
@@ -35,7 +36,7 @@ export function recallAttempt(
   step: ModelStep,
   queue: QueueState,
   input: ReceiveInput,
-): Outcome<number[]> | null {
+): Result<number[], Fault> | null {
   const attemptId = input.attemptId ?? "";
   const known = state.attempts.get(keyOf(queue.record.number, attemptId));
   if (known === undefined) return null;

@@ -10,9 +10,10 @@
 //       so that the next receive gets it as well, under a handle of its own.
 
 import { SQS_IN_FLIGHT_MAX } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { addMs, type DurationMs, type EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { ReceivedCopy, ReceiveInput } from "../operations.ts";
 import type { ModelStep } from "../step.ts";
 import { deadLetterTarget, moveToDeadLetters } from "./dead-letter.ts";
@@ -25,7 +26,7 @@ import { formatSequenceNumber } from "./sequence-number.ts";
 /** How many messages one receive sends to the dead letters at the most (N1). */
 export const DEAD_LETTERS_PER_RECEIVE_MAX = 1_000;
 
-export type Received = Outcome<{ deliveries: ReceivedCopy[] }>;
+export type Received = Result<{ deliveries: ReceivedCopy[] }, Fault>;
 
 /** How long the receive may wait. */
 export function waitOf(queue: QueueState, input: ReceiveInput): DurationMs {
@@ -66,7 +67,7 @@ function take(
   const room = Math.min(input.max, SQS_IN_FLIGHT_MAX - queue.inFlight);
   const cursor = queue.openReceive(step.now);
   const slots: number[] = [];
-  const faults = state.faultPlan.active && !queue.fifo ? state.faultPlan : null; // N4
+  const faults = state.faults.active && !queue.fifo ? state.faults : null; // N4
   const { name } = queue.record;
   let passedOver = false;
   let moved = 0;
@@ -84,7 +85,7 @@ function take(
     }
     if (faults !== null) {
       const mayPass: boolean = !passedOver && queue.visible > 1;
-      passedOver = mayPass && faults.fires("reorder", "queue", name) !== null;
+      passedOver = mayPass && faults.reorders(name);
       if (passedOver) queue.passOver(slot, step.now); // N4
       if (passedOver) continue;
     }
@@ -93,7 +94,7 @@ function take(
     emitReceipt(state, step, slot);
   }
   for (const slot of slots) {
-    const twice = faults !== null && faults.fires("duplicate", "queue", name) !== null; // N4
+    const twice = faults?.duplicates("queue", name) === true; // N4
     if (visibilityMs === 0 || twice) queue.release(slot, step.now); // N2
   }
   return slots;

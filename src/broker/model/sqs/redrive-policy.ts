@@ -5,7 +5,8 @@ import {
   SQS_RECEIVE_COUNT_SETTING_MIN,
   SQS_REDRIVE_ALLOW_SOURCES_MAX,
 } from "../../../core/limits.ts";
-import { type Outcome, succeed } from "../fault.ts";
+import { type Result, succeed } from "../../../core/result.ts";
+import type { Fault } from "../fault.ts";
 import { invalidValue } from "./queue-faults.ts";
 
 export interface RedrivePolicy {
@@ -29,7 +30,7 @@ export function parseObject(text: string): Record<string, unknown> | null {
   }
 }
 
-export function parseRedrivePolicy(text: string): Outcome<RedrivePolicy> {
+export function parseRedrivePolicy(text: string): Result<RedrivePolicy, Fault> {
   const bad = (reason: string) => invalidValue(text, "RedrivePolicy", reason);
   const policy = parseObject(text);
   if (policy === null) return bad("Redrive policy is not a valid JSON map.");
@@ -69,7 +70,7 @@ export function repeatsRedrivePolicy(given: string, kept: string | undefined): b
   return policy.ok && formatRedrivePolicy(policy.value) === kept;
 }
 
-export function parseRedriveAllow(text: string): Outcome<RedriveAllow> {
+export function parseRedriveAllow(text: string): Result<RedriveAllow, Fault> {
   const bad = (reason: string) => invalidValue(text, "RedriveAllowPolicy", reason);
   const policy = parseObject(text);
   if (policy === null) return bad("Redrive allow policy is not a valid JSON map.");

@@ -6,9 +6,10 @@
 //       the group that come later wait for it as well.
 
 import { sha256Hex } from "../../../core/encoding/hash.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { addMs, durationMs, type EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../fault.ts";
+import { type Fault, refuse } from "../fault.ts";
 import type { SendEntry, SendInput, SentMessage } from "../operations.ts";
 import type { ModelStep } from "../step.ts";
 import { dedupDigest } from "./dedup-window.ts";
@@ -26,7 +27,7 @@ export function send(
   state: BrokerState,
   step: ModelStep,
   input: SendInput,
-): Outcome<{ results: Outcome<SentMessage>[] }> {
+): Result<{ results: Result<SentMessage, Fault>[] }, Fault> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   const whole = queue.fifo ? checkFifoIds(queue, input) : null;
@@ -128,7 +129,7 @@ export function keepMessage(
     seq,
     queue: queue.record.number,
     sentAt: step.now,
-    dueAt: state.faultPlan.active ? delayed(state, queue, entry, dueAt) : dueAt,
+    dueAt: state.faults.active ? delayed(state, queue, entry, dueAt) : dueAt,
     receivedAt: 0 as EpochMs,
     firstReceivedAt: 0 as EpochMs,
     receiveCount: 0,
@@ -142,8 +143,8 @@ export function keepMessage(
   return { messageId, seq };
 }
 
-/** When a message becomes visible if faults delay it, here or on its way here (S3). */
+/** When a message becomes visible if faults delay it, in this queue or before it (S3). */
 function delayed(state: BrokerState, queue: QueueState, entry: SendEntry, dueAt: EpochMs): EpochMs {
-  const struck = state.faultPlan.fires("delay", "queue", queue.record.name);
-  return addMs(dueAt, durationMs((entry.lateMs ?? 0) + (struck?.delayMs ?? 0)));
+  const extraMs = state.faults.extraDelayMs("queue", queue.record.name);
+  return addMs(dueAt, durationMs((entry.lateMs ?? 0) + extraMs));
 }

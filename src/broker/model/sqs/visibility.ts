@@ -4,9 +4,10 @@
 //   V3. No message is hidden for more than twelve hours after its receive.
 
 import { SQS_VISIBILITY_MS_MAX } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { addMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
-import { type Fault, type Outcome, succeed } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import type { VisibilityEntry } from "../operations.ts";
 import type { ModelStep } from "../step.ts";
 import type { QueueState } from "./queue.ts";
@@ -23,7 +24,7 @@ export function changeVisibility(
   state: BrokerState,
   step: ModelStep,
   input: { queue: string; entries: readonly VisibilityEntry[] },
-): Outcome<{ faults: (Fault | null)[] }> {
+): Result<{ faults: (Fault | null)[] }, Fault> {
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   return succeed({ faults: input.entries.map((entry) => changeOne(state, step, queue, entry)) });

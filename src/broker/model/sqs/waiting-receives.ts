@@ -5,8 +5,9 @@
 //   W3. Thousands may wait, mostly for nothing: a step pays for the queues that changed and the
 //       receives that end, never for all. A queue that somebody waits for tells of every change.
 
+import type { Result } from "../../../core/result.ts";
 import { type EpochMs, epochMs } from "../../../core/units.ts";
-import type { Outcome } from "../fault.ts";
+import type { Fault } from "../fault.ts";
 import type { ReceivedCopy, ReceiveInput } from "../operations.ts";
 import { type HeapEntry, IndexedHeap } from "../placed-heap.ts";
 import type { QueueState, QueueWatcher } from "./queue.ts";
@@ -21,7 +22,7 @@ export interface WaitingReceive extends HeapEntry {
 /** What came of a receive that waited. */
 export interface WaitAnswer {
   readonly id: number;
-  readonly outcome: Outcome<{ deliveries: ReceivedCopy[] }>;
+  readonly outcome: Result<{ deliveries: ReceivedCopy[] }, Fault>;
 }
 
 /** Those who wait for one queue. */

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ACCOUNT, createWire } from "../../../../test/support/scripted-broker.ts";
 import { TidegateError } from "../../../core/errors.ts";
+import { succeed } from "../../../core/result.ts";
 import { addMs, type DurationMs, epochMs } from "../../../core/units.ts";
-import { refuse, succeed } from "../../model/fault.ts";
+import { refuse } from "../../model/fault.ts";
 import { ADMIN_ROUTES, type AdminClock } from "./admin.ts";
 
 function fakeClock(): AdminClock {

@@ -27,16 +27,16 @@ async function addFaults({ site, request }: AdminCall) {
   // Knows the names of all actions there are, S3's included, which are not loaded before need.
   const { FAULTS_MAX, readFaultSpecs } = await import("../faults/fault-specs.ts");
   const read = readFaultSpecs(parse(decodeUtf8(request.body)));
-  if (!read.ok) return refused(read.problems);
+  if (!read.ok) return refused(read.fault);
   const plan = site.broker.faults;
-  if (plan.size + read.specs.length > FAULTS_MAX) {
+  if (plan.size + read.value.length > FAULTS_MAX) {
     return refused([`There would be more than ${FAULTS_MAX} faults; DELETE clears them.`]);
   }
-  const missing = (await Promise.all(read.specs.map((spec) => missingTarget(site, spec)))).filter(
+  const missing = (await Promise.all(read.value.map((spec) => missingTarget(site, spec)))).filter(
     (problem) => problem !== null,
   );
   if (missing.length > 0) return refused(missing); // F2
-  for (const spec of read.specs) plan.put(spec); // F1
+  for (const spec of read.value) plan.put(spec); // F1
   return showFaults(site);
 }
 
@@ -70,6 +70,5 @@ async function missingTarget(
 async function exists(broker: Broker, target: FaultSpec["target"], name: string): Promise<boolean> {
   if ("queue" in target) return (await broker.submit("findQueue", { queue: name })).ok;
   if ("topic" in target) return (await broker.submit("getTopicAttributes", { topic: name })).ok;
-  const outcome = await broker.submit("findBucket", { bucket: name });
-  return outcome.ok && outcome.value.ok;
+  return (await broker.submit("findBucket", { bucket: name })).ok;
 }

@@ -49,12 +49,12 @@ describe("a fault that is asked for", () => {
     [Array.from({ length: 101 }, () => GOOD), "There are more than 100 faults."],
   ])("is refused: %j", (value, told) => {
     const read = readFaultSpecs(value);
-    expect(read.ok ? [] : read.problems.join(" ")).toContain(told);
+    expect(read.ok ? [] : read.fault.join(" ")).toContain(told);
   });
 
   test("has all that is wrong with it told at once (F1)", () => {
     const read = readFaultSpecs([{ kind: "x", target: null, probability: 9 }, 4]);
-    expect(read.ok ? [] : read.problems.map((problem) => problem.split(":")[0])).toEqual([
+    expect(read.ok ? [] : read.fault.map((problem) => problem.split(":")[0])).toEqual([
       "faults[0].kind",
       "faults[0].probability",
       "faults[0].target",

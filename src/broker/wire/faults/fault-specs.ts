@@ -3,6 +3,7 @@
 //   F2. A fault that could never strike, or that AWS's service could never show, is wrong: reorder
 //       is for standard queues, delayMs for "delay", actions for faults that hit requests.
 
+import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import type { FaultKind, FaultService, FaultSpec } from "../../model/fault-plan.ts";
 import { S3_ACTIONS } from "../s3/s3-routes.ts";
 import { SNS_ACTIONS } from "../sns/sns-actions.ts";
@@ -37,23 +38,21 @@ const ACTION_NAMES: Readonly<Record<FaultService, readonly string[]>> = {
   bucket: S3_ACTIONS.map(({ name }) => name),
 };
 
-export type ReadFaults =
-  | { readonly ok: true; readonly specs: readonly FaultSpec[] }
-  | { readonly ok: false; readonly problems: readonly string[] };
+export type ReadFaults = Result<readonly FaultSpec[], readonly string[]>;
 
 /** Reads one fault or a list of them. */
 export function readFaultSpecs(value: unknown): ReadFaults {
   const list = Array.isArray(value) ? (value as unknown[]) : [value];
   const problems: string[] = [];
   if (list.length > FAULTS_MAX) {
-    return { ok: false, problems: [`There are more than ${FAULTS_MAX} faults.`] };
+    return refuseWith([`There are more than ${FAULTS_MAX} faults.`]);
   }
   for (const [index, each] of list.entries()) {
     const place = Array.isArray(value) ? `faults[${index}]` : "fault";
     checkFault(each, (path, message) => problems.push(`${place}${path}: ${message}`)); // F1
   }
-  if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, specs: list as FaultSpec[] };
+  if (problems.length > 0) return refuseWith(problems);
+  return succeed(list as FaultSpec[]);
 }
 
 function checkFault(value: unknown, tell: Tell): void {

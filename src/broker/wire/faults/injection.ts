@@ -1,8 +1,10 @@
 // Injection: an action of SQS or SNS under the faults that were asked for.
 //   I1. A request that names no queue and no topic (ListQueues) is never hit.
 
+import type { Result } from "../../../core/result.ts";
 import type { HttpReply } from "../../../ports/http.ts";
-import { injectFaults } from "../../engine/fault-injection.ts";
+import { dropResponse, injectedRefusal, runUnderFaults } from "../../engine/request-faults.ts";
+import type { Fault } from "../../model/fault.ts";
 import type { Action, ActionAnswer, RequestCall } from "../protocol/call.ts";
 
 /** What the listener is given where the client shall hear nothing. */
@@ -21,8 +23,13 @@ export function runAction(
   if (!faults.active) return action.run(call, input);
   const name = service === "queue" ? queueNamed(input as Input) : topicNamed(input as Input);
   if (name === null) return action.run(call, input); // I1
-  const aim = { service, name, actions: [action.name] };
-  return injectFaults(faults, aim, async () => action.run(call, input));
+  const target = { service, name, actions: [action.name] };
+  return runUnderFaults<Result<object | null, Fault>>(
+    faults,
+    target,
+    () => action.run(call, input),
+    { refused: injectedRefusal, dropped: dropResponse },
+  );
 }
 
 function queueNamed(input: Input): string | null {

@@ -3,7 +3,7 @@
 //   I2. What is refused is refused before a byte of the body is read.
 
 import type { HttpReply } from "../../../ports/http.ts";
-import { fires, refusalFor } from "../../engine/fault-injection.ts";
+import { injectedS3Refusal, runUnderFaults } from "../../engine/request-faults.ts";
 import type { S3Action, S3Call } from "../s3/s3-call.ts";
 import { denied } from "../s3/s3-errors.ts";
 
@@ -11,17 +11,9 @@ import { denied } from "../s3/s3-errors.ts";
 export function runS3Action(call: S3Call, action: S3Action): Promise<HttpReply> | HttpReply {
   const { faults } = call.site.broker;
   if (!faults.active || call.bucket === "") return action.run(call); // I1
-  const aim = { service: "bucket", name: call.bucket, actions: [action.name] } as const;
-  const refused = refusalFor(faults, aim);
-  if (refused === null) {
-    const dropped = fires(faults, "drop-acknowledgement", aim);
-    return dropped ? runUnheard(call, action) : action.run(call);
-  }
-  const { name, message } = refused.fault; // I2
-  if (name !== "Throttled") return denied(call, { code: "ServiceUnavailable", message });
-  return denied(call, { code: "SlowDown", message: "Please reduce your request rate." });
-}
-
-async function runUnheard(call: S3Call, action: S3Action): Promise<HttpReply> {
-  return { ...(await action.run(call)), dropped: true };
+  const target = { service: "bucket", name: call.bucket, actions: [action.name] } as const;
+  return runUnderFaults<HttpReply>(faults, target, () => action.run(call), {
+    refused: (kind) => denied(call, injectedS3Refusal(kind).fault), // I2
+    dropped: (reply) => ({ ...reply, dropped: true }),
+  });
 }

@@ -1,8 +1,9 @@
 // Call: what an action sees of the request it answers, and what an action is.
 
+import type { Refusal, Result } from "../../../core/result.ts";
 import type { HttpRequest } from "../../../ports/http.ts";
 import type { Broker } from "../../engine/broker.ts";
-import type { Fault, Outcome } from "../../model/fault.ts";
+import type { Fault } from "../../model/fault.ts";
 import type { StructureShape } from "./shape.ts";
 import { compileCheck, type ShapeCheck } from "./shape-check.ts";
 
@@ -23,9 +24,9 @@ export interface RequestCall {
   readonly protocol: "json" | "query";
 }
 
-export type RefusedAction = { readonly ok: false; readonly fault: Fault };
+export type RefusedAction = Refusal<Fault>;
 
-export type ActionAnswer<O> = Outcome<O> | Promise<Outcome<O>>;
+export type ActionAnswer<O> = Result<O, Fault> | Promise<Result<O, Fault>>;
 
 /** One action of a service, as both protocols run it. */
 export interface Action {

@@ -5,7 +5,7 @@ import {
   MESSAGE_ID,
   REQUEST_ID,
 } from "../../../../test/support/scripted-broker.ts";
-import { succeed } from "../../model/fault.ts";
+import { succeed } from "../../../core/result.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 
 const SERIALIZATION = "com.amazon.coral.service#SerializationException";

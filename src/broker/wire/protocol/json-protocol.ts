@@ -4,13 +4,14 @@
 //       which the JavaScript SDK does not get as far as its own exceptions.
 //   J3. This is the hot path: one lookup, one parse, one check, one write.
 
+import { type Result, succeed } from "../../../core/result.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import { isDropped } from "../../engine/fault-injection.ts";
+import { isDropped } from "../../engine/request-faults.ts";
 import { type Fault, refuse } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 import { FAULT_FACES } from "../sqs/sqs-errors.ts";
-import type { Action, RefusedAction, RequestCall, ServerContext } from "./call.ts";
+import type { Action, RequestCall, ServerContext } from "./call.ts";
 import { reportFailure } from "./failure.ts";
 import { unknownOperation } from "./unknown-operation.ts";
 import { decodeUtf8 } from "./utf8.ts";
@@ -31,7 +32,7 @@ export async function answerJson(
   const action = TARGETS.get(target);
   if (action === undefined) return faultReply(request, unknownTarget(target));
   const input = parseInput(action, request.body);
-  if ("ok" in input) return faultReply(request, input.fault);
+  if (!input.ok) return faultReply(request, input.fault);
   const call: RequestCall = { server: site, request, protocol: "json" };
   try {
     const outcome = await runAction("queue", call, action, input.value);
@@ -62,7 +63,7 @@ function isJson(contentType: string | undefined): boolean {
   );
 }
 
-function parseInput(action: Action, body: Uint8Array): { readonly value: object } | RefusedAction {
+function parseInput(action: Action, body: Uint8Array): Result<object, Fault> {
   const text = decodeUtf8(body);
   if (text === null) return refuse("MalformedInput", "The request body is not UTF-8.");
   let value: unknown;
@@ -72,7 +73,7 @@ function parseInput(action: Action, body: Uint8Array): { readonly value: object 
     return refuse("MalformedInput", "The request body is not JSON.");
   }
   const wrong = action.check(value);
-  return wrong === null ? { value: value as object } : refuse("MalformedInput", wrong);
+  return wrong === null ? succeed(value as object) : refuse("MalformedInput", wrong);
 }
 
 function faultReply(request: HttpRequest, fault: Fault): HttpReply {

@@ -7,8 +7,9 @@
 //   I4. Both the number of parameters and their depth are limited.
 
 import { unreachable } from "../../../core/assert.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { HttpRequest } from "../../../ports/http.ts";
-import { refuse } from "../../model/fault.ts";
+import { type Fault, refuse } from "../../model/fault.ts";
 import type { RefusedAction } from "./call.ts";
 import { invalidParameterValue } from "./parameters.ts";
 import type { ListShape, MapShape, Shape, StructureShape } from "./shape.ts";
@@ -25,7 +26,7 @@ export interface ParameterNode {
 }
 
 /** Reads all parameters of a request into one tree (I1), or says why that is not possible. */
-export function readParameters(request: HttpRequest): ParameterNode | RefusedAction {
+export function readParameters(request: HttpRequest): Result<ParameterNode, Fault> {
   const root = createNode();
   const form = isForm(request) ? decodeUtf8(request.body) : "";
   if (form === null) return malformed("The request body is not UTF-8.");
@@ -40,14 +41,14 @@ export function readParameters(request: HttpRequest): ParameterNode | RefusedAct
       if (refused !== null) return refused;
     }
   }
-  return root;
+  return succeed(root);
 }
 
 /** Builds the input of an action from the parameters its shape names. */
-export function decodeInput(shape: StructureShape, root: ParameterNode): object | RefusedAction {
+export function decodeInput(shape: StructureShape, root: ParameterNode): Result<object, Fault> {
   const problem: Problem = { refusal: null };
   const input = decodeStructure(shape, root, problem);
-  return problem.refusal ?? input;
+  return problem.refusal ?? succeed(input);
 }
 
 /** Holds the first thing that was wrong; the decoding around it goes on and is dropped. */

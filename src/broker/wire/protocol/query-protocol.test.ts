@@ -6,7 +6,8 @@ import {
   MESSAGE_ID,
   REQUEST_ID,
 } from "../../../../test/support/scripted-broker.ts";
-import { refuse, succeed } from "../../model/fault.ts";
+import { succeed } from "../../../core/result.ts";
+import { refuse } from "../../model/fault.ts";
 import { PARAMETERS_MAX } from "./query-input.ts";
 
 const NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/";

@@ -8,7 +8,7 @@
 //       such rule, as no page can send their header without asking first, and is never let.)
 
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import { isDropped } from "../../engine/fault-injection.ts";
+import { isDropped } from "../../engine/request-faults.ts";
 import type { Fault } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { isQueuePath } from "../sqs/queue-url.ts";
@@ -39,8 +39,9 @@ const FOREIGN_PAGE: Fault = {
 export async function answerQuery(site: ServerContext, request: HttpRequest): Promise<HttpReply> {
   if (request.method !== "GET" && request.method !== "POST") return unknownOperation(request);
   if (request.bodyTooLarge) return faultReply(SQS_QUERY, request, TOO_LARGE);
-  const root = readParameters(request);
-  if ("ok" in root) return faultReply(SQS_QUERY, request, root.fault);
+  const parameters = readParameters(request);
+  if (!parameters.ok) return faultReply(SQS_QUERY, request, parameters.fault);
+  const root = parameters.value;
   const name = root.children.get("Action")?.value;
   if (!name) return unknownOperation(request); // Y2
   const service = serviceOf(request, root, name);
@@ -62,8 +63,8 @@ async function run(
 ): Promise<HttpReply> {
   const { server: site, request } = call;
   const decoded = decodeInput(action.input, root);
-  if ("ok" in decoded) return faultReply(service, request, (decoded as { fault: Fault }).fault);
-  const input = onQueue ? { QueueUrl: request.path, ...decoded } : decoded; // Y1
+  if (!decoded.ok) return faultReply(service, request, decoded.fault);
+  const input = onQueue ? { QueueUrl: request.path, ...decoded.value } : decoded.value; // Y1
   try {
     const outcome = await runAction(service.target, call, action, input);
     if (!outcome.ok) return faultReply(service, request, outcome.fault);

@@ -9,8 +9,9 @@ import {
   createChecksum,
 } from "../../../core/encoding/checksum.ts";
 import { createDigest } from "../../../core/encoding/hash.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { ByteRange, StagedBlob } from "../../../ports/blob-store.ts";
-import type { S3Outcome } from "../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import type { ObjectView } from "../../model/s3/s3-operations.ts";
 import { checkReadConditions } from "./read-conditions.ts";
 import { ask, type S3Call } from "./s3-call.ts";
@@ -21,7 +22,7 @@ export interface CopySource extends ObjectView {
   readonly key: string;
 }
 
-export async function findCopySource(call: S3Call): Promise<S3Outcome<CopySource>> {
+export async function findCopySource(call: S3Call): Promise<Result<CopySource, S3Fault>> {
   const header = call.request.headers["x-amz-copy-source"] ?? "";
   const address = parseSource(header);
   if (address === null) {
@@ -36,7 +37,7 @@ export async function findCopySource(call: S3Call): Promise<S3Outcome<CopySource
     "x-amz-copy-source-",
   );
   if (refused !== null) return refused;
-  return { ok: true, value: { ...found.value, bucket: address.bucket, key: address.key } };
+  return succeed({ ...found.value, bucket: address.bucket, key: address.key });
 }
 
 function parseSource(header: string) {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import type { Result } from "../../../core/result.ts";
 import type { StagedBlob } from "../../../ports/blob-store.ts";
-import type { S3Outcome } from "../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { keepBlob } from "./keep-blob.ts";
 import type { S3Call } from "./s3-call.ts";
 
@@ -23,8 +24,8 @@ function createRecorder() {
   return { events, blob, call };
 }
 
-const KEPT: S3Outcome<{ dropped: string[] }> = { ok: true, value: { dropped: ["old"] } };
-const REFUSED: S3Outcome<{ dropped: string[] }> = {
+const KEPT: Result<{ dropped: string[] }, S3Fault> = { ok: true, value: { dropped: ["old"] } };
+const REFUSED: Result<{ dropped: string[] }, S3Fault> = {
   ok: false,
   fault: { code: "NoSuchBucket", message: "none" },
 };

@@ -5,15 +5,16 @@
 //       sweep of the next start decides.
 //   K3. What the commit has made needless goes after it.
 
+import type { Result } from "../../../core/result.ts";
 import type { StagedBlob } from "../../../ports/blob-store.ts";
-import type { S3Outcome } from "../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import type { S3Call } from "./s3-call.ts";
 
 export async function keepBlob<T extends { readonly dropped: readonly string[] }>(
   call: S3Call,
   blob: StagedBlob,
-  commit: () => Promise<S3Outcome<T>>,
-): Promise<S3Outcome<T>> {
+  commit: () => Promise<Result<T, S3Fault>>,
+): Promise<Result<T, S3Fault>> {
   try {
     await blob.publish(); // K1
   } catch (error) {

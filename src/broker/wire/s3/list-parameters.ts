@@ -1,13 +1,14 @@
 // List parameters: what all listings have in common.
 
-import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import { type Result, succeed } from "../../../core/result.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import type { S3Call } from "./s3-call.ts";
 import { invalidArgument } from "./s3-errors.ts";
 
 /** The number of items wanted, at most `max`; a larger one is not refused. */
-export function readLimit(call: S3Call, name: string, max: number): number | S3Refusal {
+export function readLimit(call: S3Call, name: string, max: number): Result<number, S3Fault> {
   const given = call.query.get(name);
-  if (given === null || given === "") return max;
+  if (given === null || given === "") return succeed(max);
   const limit = Number(given);
   if (!/^-?\d+$/.test(given)) {
     return invalidArgument(name, given, "Provided max-keys not an integer or within integer range");
@@ -19,14 +20,14 @@ export function readLimit(call: S3Call, name: string, max: number): number | S3R
       "Argument maxKeys must be an integer between 0 and 2147483647",
     );
   }
-  return Math.min(limit, max);
+  return succeed(Math.min(limit, max));
 }
 
 /** How names are told: as they are, or percent-encoded for those who asked. */
-export function readEncoding(call: S3Call): ((name: string) => string) | S3Refusal {
+export function readEncoding(call: S3Call): Result<(name: string) => string, S3Fault> {
   const encoding = call.query.get("encoding-type");
-  if (encoding === null) return (name) => name;
-  if (encoding === "url") return encodeName;
+  if (encoding === null) return succeed((name) => name);
+  if (encoding === "url") return succeed(encodeName);
   return invalidArgument("encoding-type", encoding, "Invalid Encoding Method specified in Request");
 }
 

@@ -1,12 +1,13 @@
 // The notification document: from XML to what the model understands.
 
+import { type Result, succeed } from "../../../core/result.ts";
 import type {
   KeyFilterRule,
   NotificationConfig,
   NotificationTarget,
   TargetKind,
 } from "../../model/s3/notification-config.ts";
-import type { S3Outcome, S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { malformedXml } from "./request-body.ts";
 import { invalidArgument } from "./s3-errors.ts";
 import { childrenOf, childText, parseXml, type XmlNode } from "./xml-input.ts";
@@ -23,22 +24,22 @@ const RULE_NAMES: Readonly<Record<string, KeyFilterRule["name"]>> = {
   suffix: "Suffix",
 };
 
-export function parseNotification(body: string): S3Outcome<NotificationConfig> {
+export function parseNotification(body: string): Result<NotificationConfig, S3Fault> {
   const root = parseXml(body, "NotificationConfiguration");
   if (root === null) return malformedXml();
   const targets: NotificationTarget[] = [];
   for (const kind of ["topic", "queue", "function"] as const) {
     for (const node of childrenOf(root, NOTIFICATION_ELEMENTS[kind].configuration)) {
       const target = parseTarget(kind, node);
-      if ("ok" in target) return target;
-      targets.push(target);
+      if (!target.ok) return target;
+      targets.push(target.value);
     }
   }
   const eventBridge = root.children.has("EventBridgeConfiguration");
-  return { ok: true, value: { targets, eventBridge } };
+  return succeed({ targets, eventBridge });
 }
 
-function parseTarget(kind: TargetKind, node: XmlNode): NotificationTarget | S3Refusal {
+function parseTarget(kind: TargetKind, node: XmlNode): Result<NotificationTarget, S3Fault> {
   const arn = childText(node, NOTIFICATION_ELEMENTS[kind].arn);
   const events = childrenOf(node, "Event").map(({ text }) => text);
   if (arn === null || events.length === 0) return malformedXml();
@@ -56,5 +57,5 @@ function parseTarget(kind: TargetKind, node: XmlNode): NotificationTarget | S3Re
       rules.push({ name: known, value });
     }
   }
-  return { kind, id: childText(node, "Id") ?? "", arn, events, rules };
+  return succeed({ kind, id: childText(node, "Id") ?? "", arn, events, rules });
 }

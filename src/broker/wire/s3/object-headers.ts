@@ -5,8 +5,9 @@
 import type { Checksum } from "../../../core/encoding/checksum.ts";
 import { formatHttpDate } from "../../../core/encoding/http-date.ts";
 import type { StoredObject } from "../../../core/object-change.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
-import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { headerOf } from "./request-body.ts";
 import type { S3Call } from "./s3-call.ts";
 import { notImplemented, refusal } from "./s3-errors.ts";
@@ -52,7 +53,7 @@ export interface SentProperties {
   readonly storageClass: string;
 }
 
-export function readProperties(call: S3Call): SentProperties | S3Refusal {
+export function readProperties(call: S3Call): Result<SentProperties, S3Fault> {
   const sent = call.request.headers;
   const unbuilt = UNBUILT_HEADERS.find((name) => sent[name] !== undefined);
   if (unbuilt !== undefined) return notImplemented(unbuilt);
@@ -63,10 +64,15 @@ export function readProperties(call: S3Call): SentProperties | S3Refusal {
     });
   }
   const tags = parseTagHeader(sent["x-amz-tagging"] ?? "");
-  if ("ok" in tags) return tags;
-  const read = readMetadata(sent);
-  if ("ok" in read) return read;
-  return { headers: readKept(sent), metadata: read.metadata, tags: tags.tags, storageClass };
+  if (!tags.ok) return tags;
+  const metadata = readMetadata(sent);
+  if (!metadata.ok) return metadata;
+  return succeed({
+    headers: readKept(sent),
+    metadata: metadata.value,
+    tags: tags.value,
+    storageClass,
+  });
 }
 
 type Headers = Readonly<Record<string, string | undefined>>;
@@ -86,7 +92,7 @@ function encodingOf(value: string | undefined): string | undefined {
   return encodings.filter((each) => each !== "aws-chunked").join(","); // H2
 }
 
-function readMetadata(sent: Headers): { readonly metadata: Record<string, string> } | S3Refusal {
+function readMetadata(sent: Headers): Result<Record<string, string>, S3Fault> {
   const metadata: Record<string, string> = {};
   let bytes = 0;
   for (const [name, value] of Object.entries(sent)) {
@@ -95,7 +101,7 @@ function readMetadata(sent: Headers): { readonly metadata: Record<string, string
     bytes += key.length + value.length;
     metadata[key] = value;
   }
-  if (bytes <= METADATA_BYTES_MAX) return { metadata };
+  if (bytes <= METADATA_BYTES_MAX) return succeed(metadata);
   return refusal(
     "MetadataTooLarge",
     "Your metadata headers exceed the maximum allowed metadata size",

@@ -2,8 +2,9 @@
 
 import { S3_LIST_KEYS_MAX } from "../../../core/limits.ts";
 import type { StoredEntry } from "../../../core/object-change.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
-import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import type { ListInput } from "../../model/s3/s3-operations.ts";
 import { readEncoding, readLimit } from "./list-parameters.ts";
 import type { S3Call } from "./s3-call.ts";
@@ -17,14 +18,15 @@ export interface ListParameters {
 export function readListParameters(
   call: S3Call,
   limitName = "max-keys",
-): ListParameters | S3Refusal {
+): Result<ListParameters, S3Fault> {
   const limit = readLimit(call, limitName, S3_LIST_KEYS_MAX);
-  if (typeof limit !== "number") return limit;
+  if (!limit.ok) return limit;
   const encode = readEncoding(call);
-  if (typeof encode !== "function") return encode;
+  if (!encode.ok) return encode;
   const prefix = call.query.get("prefix") ?? "";
   const delimiter = call.query.get("delimiter") ?? "";
-  return { input: { bucket: call.bucket, prefix, delimiter, limit }, encode };
+  const input = { bucket: call.bucket, prefix, delimiter, limit: limit.value };
+  return succeed({ input, encode: encode.value });
 }
 
 /** What every listing repeats of what it was asked. */

@@ -3,9 +3,10 @@
 //       cannot break them.
 
 import type { StoredObject } from "../../../core/object-change.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { ByteRange } from "../../../ports/blob-store.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
-import type { S3Outcome } from "../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { checksumHeaders, objectHeaders } from "./object-headers.ts";
 import { checkReadConditions, readRange } from "./read-conditions.ts";
 import { ask, type S3Call, versionOf } from "./s3-call.ts";
@@ -31,7 +32,7 @@ const OVERRIDES: Readonly<Record<string, string>> = {
   "response-expires": "expires",
 };
 
-export async function findRead(call: S3Call): Promise<S3Outcome<ObjectRead>> {
+export async function findRead(call: S3Call): Promise<Result<ObjectRead, S3Fault>> {
   const { bucket, key, request } = call;
   const found = await ask(call, "findObject", { bucket, key, version: versionOf(call) });
   if (!found.ok) return found;
@@ -45,16 +46,16 @@ export async function findRead(call: S3Call): Promise<S3Outcome<ObjectRead>> {
   const range = readRange(request.headers.range, object.sizeBytes);
   if (range === null) {
     const whole = { from: 0, through: object.sizeBytes - 1 };
-    return { ok: true, value: { ...base, range: whole, status: 200 } };
+    return succeed({ ...base, range: whole, status: 200 });
   }
-  return "ok" in range ? range : { ok: true, value: { ...base, range, status: 206 } };
+  return range.ok ? succeed({ ...base, range: range.value, status: 206 }) : range;
 }
 
 function readPart(
   call: S3Call,
   base: Omit<ObjectRead, "range" | "status">,
   part: string,
-): S3Outcome<ObjectRead> {
+): Result<ObjectRead, S3Fault> {
   const { pieces, etag } = base.object;
   if (call.request.headers.range !== undefined) {
     return refusal(
@@ -81,7 +82,7 @@ function readPart(
   const from = pieces.slice(0, number - 1).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const range = { from, through: from + (piece?.sizeBytes ?? 0) - 1 };
   const partsCount = inParts ? pieces.length : null;
-  return { ok: true, value: { ...base, range, status: 206, partsCount } };
+  return succeed({ ...base, range, status: 206, partsCount });
 }
 
 export function readHeaders(call: S3Call, read: ObjectRead): string[] {

@@ -5,8 +5,9 @@
 
 import { parseHttpDate } from "../../../core/encoding/http-date.ts";
 import type { StoredObject } from "../../../core/object-change.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { ByteRange } from "../../../ports/blob-store.ts";
-import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import type { WriteConditions } from "../../model/s3/s3-operations.ts";
 import type { S3Call } from "./s3-call.ts";
 import { notImplemented, refusal } from "./s3-errors.ts";
@@ -59,22 +60,22 @@ function notModified(): S3Refusal {
 }
 
 /** The conditions of a write: "only if there is none", "only if it is still this one". */
-export function readWriteConditions(call: S3Call): WriteConditions | S3Refusal {
+export function readWriteConditions(call: S3Call): Result<WriteConditions, S3Fault> {
   const ifMatch = call.request.headers["if-match"];
   const ifNone = call.request.headers["if-none-match"];
   if (ifNone !== undefined && ifNone.trim() !== "*") return notImplemented("If-None-Match");
   if (ifNone !== undefined && ifMatch !== undefined) return notImplemented("If-Match");
-  return {
+  return succeed({
     ifMatch: ifMatch === undefined ? null : bareEtag(ifMatch),
     ifAbsent: ifNone !== undefined,
-  };
+  });
 }
 
 /** The bytes that a Range header means, null for all of them (C2). */
 export function readRange(
   header: string | undefined,
   sizeBytes: number,
-): ByteRange | S3Refusal | null {
+): Result<ByteRange, S3Fault> | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.replaceAll(" ", "") ?? "");
   if (match === null) return null;
   const [first, last] = [match[1] as string, match[2] as string];
@@ -88,5 +89,5 @@ export function readRange(
       ActualObjectSize: String(sizeBytes),
     });
   }
-  return { from, through: Math.min(through, sizeBytes - 1) };
+  return succeed({ from, through: Math.min(through, sizeBytes - 1) });
 }

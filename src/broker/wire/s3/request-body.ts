@@ -11,8 +11,9 @@ import {
   isChecksumAlgorithm,
 } from "../../../core/encoding/checksum.ts";
 import { createDigest, type Digest } from "../../../core/encoding/hash.ts";
+import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import type { StagedBlob } from "../../../ports/blob-store.ts";
-import type { S3Outcome, S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import { decodeUtf8 } from "../protocol/utf8.ts";
 import { decodeAwsChunked, malformedTrailer } from "./aws-chunked.ts";
 import { BodyFault } from "./body-fault.ts";
@@ -48,9 +49,10 @@ export interface ReceivedBody {
 export async function takeBody(
   call: S3Call,
   wanted: (chosen: ChecksumAlgorithm | null) => ChecksumAlgorithm,
-): Promise<S3Outcome<ReceivedBody>> {
-  const claims = readClaims(call);
-  if ("ok" in claims) return claims;
+): Promise<Result<ReceivedBody, S3Fault>> {
+  const claimed = readClaims(call);
+  if (!claimed.ok) return claimed;
+  const claims = claimed.value;
   if (claims.sizeBytes === null) {
     return refusal("MissingContentLength", "You must provide the Content-Length HTTP header.");
   }
@@ -60,28 +62,29 @@ export async function takeBody(
   try {
     const blob = await call.s3.blobs.stage(checked.bytes());
     const { algorithm: chosen } = claims;
-    return { ok: true, value: { blob, md5: checked.md5, chosen, checksums: checked.checksums } };
+    return succeed({ blob, md5: checked.md5, chosen, checksums: checked.checksums });
   } catch (error) {
-    if (error instanceof BodyFault) return { ok: false, fault: error.fault };
+    if (error instanceof BodyFault) return refuseWith(error.fault);
     throw error;
   }
 }
 
 /** The text of a document, with every claim about it held (B2). */
-export async function readDocument(call: S3Call): Promise<S3Outcome<string>> {
-  const claims = readClaims(call);
-  if ("ok" in claims) return claims;
+export async function readDocument(call: S3Call): Promise<Result<string, S3Fault>> {
+  const claimed = readClaims(call);
+  if (!claimed.ok) return claimed;
+  const claims = claimed.value;
   const algorithms = claims.algorithm === null ? [] : [claims.algorithm];
   const checked = new CheckedBody(call, claims, algorithms, DOCUMENT_BYTES_MAX);
   const chunks: Uint8Array[] = [];
   try {
     for await (const chunk of checked.bytes()) chunks.push(chunk);
   } catch (error) {
-    if (error instanceof BodyFault) return { ok: false, fault: error.fault };
+    if (error instanceof BodyFault) return refuseWith(error.fault);
     throw error;
   }
   const text = decodeUtf8(Buffer.concat(chunks));
-  return text === null ? malformedXml() : { ok: true, value: text };
+  return text === null ? malformedXml() : succeed(text);
 }
 
 export function malformedXml(): S3Refusal {
@@ -91,7 +94,7 @@ export function malformedXml(): S3Refusal {
   );
 }
 
-function readClaims(call: S3Call): Claims | S3Refusal {
+function readClaims(call: S3Call): Result<Claims, S3Fault> {
   const { headers } = call.request;
   const sha256 = headers["x-amz-content-sha256"] ?? null;
   const chunked =
@@ -105,7 +108,7 @@ function readClaims(call: S3Call): Claims | S3Refusal {
     });
   }
   const checksum = claimedChecksum(call);
-  if ("ok" in checksum) return checksum;
+  if (!checksum.ok) return checksum;
   const sizeBytes = length === undefined ? null : Number(length);
   if (sizeBytes !== null && !(Number.isSafeInteger(sizeBytes) && sizeBytes >= 0)) {
     return invalidArgument("Content-Length", length ?? "", "The length you specified is invalid.");
@@ -115,12 +118,12 @@ function readClaims(call: S3Call): Claims | S3Refusal {
     return invalidArgument("x-amz-content-sha256", sha256, `${message}, or a valid sha256 value.`);
   }
   const hex = sha256?.length === 64 ? sha256.toLowerCase() : null;
-  return { chunked, sizeBytes, md5, sha256: hex, ...checksum };
+  return succeed({ chunked, sizeBytes, md5, sha256: hex, ...checksum.value });
 }
 
 type ClaimedChecksum = Pick<Claims, "algorithm" | "checksum" | "trailer">;
 
-function claimedChecksum(call: S3Call): ClaimedChecksum | S3Refusal {
+function claimedChecksum(call: S3Call): Result<ClaimedChecksum, S3Fault> {
   const { headers } = call.request;
   const sent = CHECKSUM_ALGORITHMS.filter((name) => headers[headerOf(name)] !== undefined);
   const trailed = (headers["x-amz-trailer"] ?? "")
@@ -136,7 +139,7 @@ function claimedChecksum(call: S3Call): ClaimedChecksum | S3Refusal {
     );
   }
   const named = (sent[0] ?? trailed[0] ?? headers["x-amz-sdk-checksum-algorithm"])?.toUpperCase();
-  if (named === undefined) return { algorithm: null, checksum: null, trailer: null };
+  if (named === undefined) return succeed({ algorithm: null, checksum: null, trailer: null });
   if (!isChecksumAlgorithm(named)) {
     return refusal(
       "InvalidRequest",
@@ -150,7 +153,8 @@ function claimedChecksum(call: S3Call): ClaimedChecksum | S3Refusal {
       `Value for x-amz-checksum-${named.toLowerCase()} header is invalid.`,
     );
   }
-  return { algorithm: named, checksum, trailer: trailed.length > 0 ? headerOf(named) : null };
+  const trailer = trailed.length > 0 ? headerOf(named) : null;
+  return succeed({ algorithm: named, checksum, trailer });
 }
 
 export function headerOf(algorithm: ChecksumAlgorithm): string {

@@ -5,8 +5,9 @@
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { S3_KEY_BYTES_MAX } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { HttpRequest } from "../../../ports/http.ts";
-import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import { refusal } from "./s3-errors.ts";
 
 export interface S3Address {
@@ -14,7 +15,7 @@ export interface S3Address {
   readonly key: string;
 }
 
-export function readAddress(request: HttpRequest): S3Address | S3Refusal {
+export function readAddress(request: HttpRequest): Result<S3Address, S3Fault> {
   const fromHost = bucketOfHost(request.headers.host ?? "");
   const path = request.path.slice(1);
   const slash = fromHost === null ? path.indexOf("/") : -1;
@@ -32,7 +33,7 @@ export function readAddress(request: HttpRequest): S3Address | S3Refusal {
   if (bucket === "" && key !== "") {
     return refusal("InvalidBucketName", "The specified bucket is not valid.", { BucketName: "" });
   }
-  return checkKeyLength(key) ?? { bucket, key };
+  return checkKeyLength(key) ?? succeed({ bucket, key });
 }
 
 export function checkKeyLength(key: string): S3Refusal | null {

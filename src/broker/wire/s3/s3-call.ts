@@ -3,14 +3,8 @@
 import type { EpochMs } from "../../../core/units.ts";
 import type { BlobStore } from "../../../ports/blob-store.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
-import type { S3Outcome } from "../../model/s3/s3-fault.ts";
-import type {
-  Origin,
-  S3Input,
-  S3OperationName,
-  S3Operations,
-  S3Value,
-} from "../../model/s3/s3-operations.ts";
+import type { OperationResult } from "../../model/operations.ts";
+import type { Origin, S3Input, S3OperationName } from "../../model/s3/s3-operations.ts";
 import type { ServerContext } from "../protocol/call.ts";
 
 /** What stays the same from request to request. */
@@ -44,15 +38,13 @@ export interface S3Action {
   run(call: S3Call): Promise<HttpReply> | HttpReply;
 }
 
-/** Asks the broker; a failure of the broker itself is thrown. */
-export async function ask<K extends S3OperationName>(
+/** Runs one operation of the broker. */
+export function ask<K extends S3OperationName>(
   call: S3Call,
   name: K,
   input: S3Input<K>,
-): Promise<S3Outcome<S3Value<K>>> {
-  const outcome = await call.site.broker.submit(name, input as S3Operations[K]["input"]);
-  if (!outcome.ok) throw new Error(`${name} was refused: ${outcome.fault.message}`);
-  return outcome.value as S3Outcome<S3Value<K>>;
+): Promise<OperationResult<K>> {
+  return call.site.broker.submit(name, input);
 }
 
 /** The version that a request names, or null for the current one. */

@@ -2,6 +2,7 @@
 //   R1. The table is total: a new code does not compile until it has a status.
 //   R2. The answer to a HEAD has no body, and neither has "not modified".
 
+import { refuseWith } from "../../../core/result.ts";
 import type { HttpReply } from "../../../ports/http.ts";
 import type { S3Code, S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import type { S3Call } from "./s3-call.ts";
@@ -92,7 +93,7 @@ export function refusal(
   message: string,
   fields?: Readonly<Record<string, string>>,
 ): S3Refusal {
-  return { ok: false, fault: fields === undefined ? { code, message } : { code, message, fields } };
+  return refuseWith(fields === undefined ? { code, message } : { code, message, fields });
 }
 
 export function invalidArgument(name: string, value: string, message: string): S3Refusal {

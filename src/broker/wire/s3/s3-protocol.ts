@@ -33,8 +33,9 @@ export async function answerS3(
   const address = readAddress(request);
   const nowhere: S3Call = { site, s3, request, bucket: "", key: "", query, origin: asker };
   const ids = ["x-amz-request-id", asker.requestId, "x-amz-id-2", asker.hostId]; // T1
-  const reply =
-    "ok" in address ? denied(nowhere, address.fault) : await answer({ ...nowhere, ...address });
+  const reply = address.ok
+    ? await answer({ ...nowhere, ...address.value })
+    : denied(nowhere, address.fault);
   return { ...reply, headers: [...ids, ...reply.headers] };
 }
 
@@ -46,9 +47,9 @@ async function answer(call: S3Call): Promise<HttpReply> {
   const expired = checkPresigned(call.query, call.s3.now());
   if (expired !== null) return denied(call, expired.fault);
   const action = findAction(call);
-  if ("ok" in action) return denied(call, action.fault);
+  if (!action.ok) return denied(call, action.fault);
   try {
-    return await runS3Action(call, action);
+    return await runS3Action(call, action.value);
   } catch (error) {
     if (call.request.signal.aborted) return UNHEARD;
     const { name, message } = reportFailure(call.site, call.request, error);

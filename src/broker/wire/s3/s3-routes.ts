@@ -4,7 +4,8 @@
 //   R2. A parameter that names a part of S3 that is not built is never passed over: what it asks
 //       for would otherwise be done to the object itself.
 
-import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import { type Result, succeed } from "../../../core/result.ts";
+import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import { abortMultipartUpload } from "./actions/abort-multipart-upload.ts";
 import { completeMultipartUpload } from "./actions/complete-multipart-upload.ts";
 import { copyObject } from "./actions/copy-object.ts";
@@ -91,7 +92,7 @@ const PARTS = new Set(
   ).split(" "),
 );
 
-export function findAction(call: S3Call): S3Action | S3Refusal {
+export function findAction(call: S3Call): Result<S3Action, S3Fault> {
   const at = call.bucket === "" ? "service" : call.key === "" ? "bucket" : "object";
   const { method, headers } = call.request;
   const fitting = S3_ACTIONS.find(
@@ -105,7 +106,7 @@ export function findAction(call: S3Call): S3Action | S3Refusal {
     (name) => PARTS.has(name) && fitting?.query?.includes(name) !== true,
   );
   if (unbuilt !== undefined) return notBuilt(); // R2
-  if (fitting !== undefined) return fitting;
+  if (fitting !== undefined) return succeed(fitting);
   if (method === "OPTIONS")
     return refusal("AccessDenied", "CORSResponse: CORS is not enabled for this bucket.");
   return refusal("MethodNotAllowed", "The specified method is not allowed against this resource.", {

@@ -5,7 +5,8 @@ import {
   SQS_TAG_KEY_CHARACTERS_MAX,
   SQS_TAG_VALUE_CHARACTERS_MAX,
 } from "../../../core/limits.ts";
-import type { S3Outcome, S3Refusal } from "../../model/s3/s3-fault.ts";
+import { type Result, succeed } from "../../../core/result.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { malformedXml, readDocument } from "./request-body.ts";
 import type { S3Call } from "./s3-call.ts";
 import { invalidArgument, refusal } from "./s3-errors.ts";
@@ -15,12 +16,8 @@ import { element, textElement } from "./xml-output.ts";
 const BUCKET_TAGS_MAX = 50;
 const ALLOWED = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 
-export interface TagSet {
-  readonly tags: Record<string, string>;
-}
-
-export function parseTagHeader(header: string): TagSet | S3Refusal {
-  if (header === "") return { tags: {} };
+export function parseTagHeader(header: string): Result<Record<string, string>, S3Fault> {
+  if (header === "") return succeed({});
   const pairs = [...new URLSearchParams(header)];
   const keys = new Set(pairs.map(([key]) => key));
   if (keys.size < pairs.length || keys.has("")) {
@@ -36,7 +33,7 @@ export function parseTagHeader(header: string): TagSet | S3Refusal {
 export async function readTagging(
   call: S3Call,
   resource: "bucket" | "object",
-): Promise<S3Outcome<Record<string, string>>> {
+): Promise<Result<Record<string, string>, S3Fault>> {
   const body = await readDocument(call);
   if (!body.ok) return body;
   const root = parseXml(body.value, "Tagging");
@@ -52,18 +49,16 @@ export async function readTagging(
   if (new Set(pairs.map(([key]) => key)).size < pairs.length) {
     return refusal("InvalidTag", "Cannot provide multiple Tags with the same key");
   }
-  const checked =
-    resource === "object"
-      ? checkTags(pairs, S3_OBJECT_TAGS_MAX, "Object tags cannot be greater than 10")
-      : checkTags(pairs, BUCKET_TAGS_MAX, "Bucket tag count cannot be greater than 50");
-  return "ok" in checked ? checked : { ok: true, value: checked.tags };
+  return resource === "object"
+    ? checkTags(pairs, S3_OBJECT_TAGS_MAX, "Object tags cannot be greater than 10")
+    : checkTags(pairs, BUCKET_TAGS_MAX, "Bucket tag count cannot be greater than 50");
 }
 
 function checkTags(
   pairs: readonly (readonly [string, string])[],
   countMax: number,
   tooMany: string,
-): TagSet | S3Refusal {
+): Result<Record<string, string>, S3Fault> {
   if (pairs.length > countMax) return refusal("InvalidTag", tooMany);
   for (const [key, value] of pairs) {
     if (key === "" || key.length > SQS_TAG_KEY_CHARACTERS_MAX || !ALLOWED.test(key)) {
@@ -78,7 +73,7 @@ function checkTags(
       return refusal("InvalidTag", "System tags cannot be added/updated by requester");
     }
   }
-  return { tags: Object.fromEntries(pairs) };
+  return succeed(Object.fromEntries(pairs));
 }
 
 export function writeTagSet(tags: Readonly<Record<string, string>>): string {

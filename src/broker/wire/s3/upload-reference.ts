@@ -1,7 +1,8 @@
 // Upload references: which upload, and which part of it, a request means.
 
 import { S3_UPLOAD_PARTS_MAX } from "../../../core/limits.ts";
-import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import { type Result, succeed } from "../../../core/result.ts";
+import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import type { S3Call } from "./s3-call.ts";
 import { invalidArgument } from "./s3-errors.ts";
 
@@ -9,10 +10,10 @@ export function uploadIn(call: S3Call) {
   return { bucket: call.bucket, key: call.key, upload: call.query.get("uploadId") ?? "" };
 }
 
-export function readPartNumber(call: S3Call): number | S3Refusal {
+export function readPartNumber(call: S3Call): Result<number, S3Fault> {
   const given = call.query.get("partNumber") ?? "";
   const number = Number(given);
-  if (/^\d+$/.test(given) && number >= 1 && number <= S3_UPLOAD_PARTS_MAX) return number;
+  if (/^\d+$/.test(given) && number >= 1 && number <= S3_UPLOAD_PARTS_MAX) return succeed(number);
   const message = `Part number must be an integer between 1 and ${S3_UPLOAD_PARTS_MAX}, inclusive`;
   return invalidArgument("partNumber", given, message);
 }

@@ -3,7 +3,8 @@
 //   A2. Records have no prototype: `__proto__` is a lawful attribute name.
 
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
-import { refuse } from "../../model/fault.ts";
+import { type Result, succeed } from "../../../core/result.ts";
+import { type Fault, refuse } from "../../model/fault.ts";
 import type { MessageAttribute } from "../../model/operations.ts";
 import type { RefusedAction } from "../protocol/call.ts";
 import { blob, entries, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
@@ -26,7 +27,6 @@ export const publishAttributes = entries("Name", attributeValue);
 type AttributeInput = ValueOf<typeof attributeValue>;
 
 export interface SizedPublishAttributes {
-  readonly ok: true;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly sizeBytes: number;
 }
@@ -35,9 +35,9 @@ export interface SizedPublishAttributes {
 export function readPublishAttributes(
   input: Readonly<Record<string, AttributeInput>> | null | undefined,
   path: string,
-): SizedPublishAttributes | RefusedAction {
+): Result<SizedPublishAttributes, Fault> {
   const names = Object.keys(input ?? {});
-  if (names.length === 0) return { ok: true, attributes: null, sizeBytes: 0 };
+  if (names.length === 0) return succeed({ attributes: null, sizeBytes: 0 });
   const attributes: Record<string, MessageAttribute> = Object.create(null); // A2
   let sizeBytes = 0;
   for (const name of names) {
@@ -48,7 +48,7 @@ export function readPublishAttributes(
     attributes[name] = attribute;
     sizeBytes += weigh(name, attribute);
   }
-  return { ok: true, attributes, sizeBytes };
+  return succeed({ attributes, sizeBytes });
 }
 
 function checkName(name: string): RefusedAction | null {

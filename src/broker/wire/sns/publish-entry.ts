@@ -2,6 +2,8 @@
 
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import { SNS_SUBJECT_CHARACTERS_MAX } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
+import type { Fault } from "../../model/fault.ts";
 import type { PublishEntry } from "../../model/sns/topic-operations-contract.ts";
 import type { RefusedAction } from "../protocol/call.ts";
 import { type FieldsOf, textShape } from "../protocol/shape.ts";
@@ -23,13 +25,8 @@ export const publishFields = {
 
 type PublishFields = FieldsOf<typeof publishFields>;
 
-export interface ReadPublish {
-  readonly ok: true;
-  readonly entry: PublishEntry;
-}
-
 /** `path` is where the entry lies in the request, as AWS names it in its refusals. */
-export function readPublishEntry(input: PublishFields, path: string): ReadPublish | RefusedAction {
+export function readPublishEntry(input: PublishFields, path: string): Result<PublishEntry, Fault> {
   const { Message: message, Subject: subject } = input;
   if (message === undefined || message === null) return absent(`${path}message`);
   const refused = checkTexts(message, subject) ?? checkIds(input);
@@ -38,18 +35,15 @@ export function readPublishEntry(input: PublishFields, path: string): ReadPublis
   if (!read.ok) return read;
   const texts = readStructure(message, input.MessageStructure);
   if (!texts.ok) return texts;
-  return {
-    ok: true,
-    entry: {
-      body: texts.body,
-      bodies: texts.bodies,
-      subject: subject ?? null,
-      attributes: read.attributes,
-      sizeBytes: Buffer.byteLength(message) + read.sizeBytes,
-      groupId: input.MessageGroupId ?? null,
-      dedupId: input.MessageDeduplicationId ?? null,
-    },
-  };
+  return succeed({
+    body: texts.value.body,
+    bodies: texts.value.bodies,
+    subject: subject ?? null,
+    attributes: read.value.attributes,
+    sizeBytes: Buffer.byteLength(message) + read.value.sizeBytes,
+    groupId: input.MessageGroupId ?? null,
+    dedupId: input.MessageDeduplicationId ?? null,
+  });
 }
 
 function checkTexts(message: string, subject: string | null | undefined): RefusedAction | null {
@@ -77,7 +71,6 @@ function checkIds(input: PublishFields): RefusedAction | null {
 }
 
 interface Texts {
-  readonly ok: true;
   readonly body: string;
   /** What single protocols get instead; null where all get the same. */
   readonly bodies: Readonly<Record<string, string>> | null;
@@ -86,9 +79,9 @@ interface Texts {
 function readStructure(
   message: string,
   structure: string | null | undefined,
-): Texts | RefusedAction {
+): Result<Texts, Fault> {
   if (structure === undefined || structure === null) {
-    return { ok: true, body: message, bodies: null };
+    return succeed({ body: message, bodies: null });
   }
   if (structure !== "json") return invalidSnsParameter("MessageStructure");
   let parsed: unknown;
@@ -103,5 +96,5 @@ function readStructure(
   if (body === undefined) {
     return invalidSnsParameter("Message Structure - No default entry in JSON message body");
   }
-  return { ok: true, body, bodies };
+  return succeed({ body, bodies });
 }

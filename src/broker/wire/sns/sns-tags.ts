@@ -1,8 +1,8 @@
 // SNS tags: a list of keys and values on the wire, a record behind it.
 
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
-import { refuse } from "../../model/fault.ts";
-import type { RefusedAction } from "../protocol/call.ts";
+import { type Result, succeed } from "../../../core/result.ts";
+import { type Fault, refuse } from "../../model/fault.ts";
 import { members, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
 import { invalidSnsParameter } from "./sns-request.ts";
 
@@ -15,7 +15,7 @@ export const tagList = members(structureShape({ Key: textShape, Value: textShape
 /** The tags as a record, or why they are refused. */
 export function readTags(
   tags: ValueOf<typeof tagList> | null | undefined,
-): { readonly tags: Record<string, string> } | RefusedAction {
+): Result<Record<string, string>, Fault> {
   const read: Record<string, string> = Object.create(null);
   for (const { Key: key, Value: value } of tags ?? []) {
     if (!key || key.length > KEY_CHARS_MAX || hasInvalidXmlCharacter(key)) {
@@ -36,5 +36,5 @@ export function readTags(
       "Could not complete request: tag quota of per resource exceeded",
     );
   }
-  return { tags: read };
+  return succeed(read);
 }

@@ -1,6 +1,7 @@
 // Subscription pages: what both listings of subscriptions tell.
 
-import { type Outcome, succeed } from "../../model/fault.ts";
+import { type Result, succeed } from "../../../core/result.ts";
+import type { Fault } from "../../model/fault.ts";
 import type { RequestCall } from "../protocol/call.ts";
 import { members, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
 
@@ -25,7 +26,7 @@ export async function listPage(
   call: RequestCall,
   topic: string | null,
   token: string | null | undefined,
-): Promise<Outcome<ValueOf<typeof subscriptionPage>>> {
+): Promise<Result<ValueOf<typeof subscriptionPage>, Fault>> {
   const { broker } = call.server;
   const list = { topic, token: token || null };
   const outcome = await broker.submit("listSubscriptions", list, call.request.signal);

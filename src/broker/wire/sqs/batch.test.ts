@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createWire, MESSAGE_ID } from "../../../../test/support/scripted-broker.ts";
 import { SQS_BATCH_BYTES_MAX } from "../../../core/limits.ts";
-import { refuse, succeed } from "../../model/fault.ts";
+import { succeed } from "../../../core/result.ts";
+import { refuse } from "../../model/fault.ts";
 
 const NO_ENTRY_ID =
   "A batch entry id can only contain alphanumeric characters, hyphens and underscores. " +

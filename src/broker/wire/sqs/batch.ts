@@ -4,12 +4,12 @@
 //   B2. What failed is told under short codes; a list with nothing in it is left out.
 
 import { SQS_BATCH_BYTES_MAX, SQS_BATCH_ENTRIES_MAX } from "../../../core/limits.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import type { Fault } from "../../model/fault.ts";
 import { refuse } from "../../model/fault.ts";
-import type { RefusedAction, RequestCall } from "../protocol/call.ts";
+import type { RefusedAction } from "../protocol/call.ts";
 import { missing } from "../protocol/parameters.ts";
 import { booleanShape, list, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
-import { queueOf } from "./queue-url.ts";
 import { FAULT_FACES, shortCode } from "./sqs-errors.ts";
 
 const ENTRY_ID = /^[A-Za-z0-9_-]{1,80}$/;
@@ -25,18 +25,13 @@ type Failure = ValueOf<typeof failure>;
 
 export const failures = list("BatchResultErrorEntry", failure);
 
-type Given<T> = T | null | undefined;
-
 interface Identified {
   readonly Id?: string | null | undefined;
 }
 
 /** Refuses a batch as a whole (B1). `element` is what AWS calls one entry of it. */
-function checkBatch(
-  entries: readonly Identified[] | null | undefined,
-  element: string,
-): RefusedAction | null {
-  if (entries === undefined || entries === null || entries.length === 0) {
+function checkBatch(entries: readonly Identified[], element: string): RefusedAction | null {
+  if (entries.length === 0) {
     return refuse("EmptyBatchRequest", `There should be at least one ${element} in the request.`);
   }
   if (entries.length > SQS_BATCH_ENTRIES_MAX) {
@@ -60,27 +55,14 @@ function checkBatch(
   return checkDistinct(entries);
 }
 
-/** A batch that may be worked on. */
-export interface OpenBatch<E> {
-  readonly ok: true;
-  readonly queue: string;
-  readonly entries: readonly E[];
-  /** By place in the request. */
-  readonly ids: readonly string[];
-}
-
-/** The queue and the entries, each with an id and `field`; or why the batch is refused (B1). */
-export function openBatch<E extends Identified>(
-  call: RequestCall,
-  input: { readonly QueueUrl?: Given<string>; readonly Entries?: Given<readonly E[]> },
+/** The ids of the entries; each entry also has `field`. Refuses the whole batch otherwise (B1). */
+export function readBatchIds<E extends Identified>(
+  entries: readonly E[],
   element: string,
   field: keyof E & string,
-): OpenBatch<E> | RefusedAction {
-  const queue = queueOf(call, input.QueueUrl);
-  if (typeof queue !== "string") return queue;
-  const entries = input.Entries ?? [];
+): Result<string[], Fault> {
   const refused = checkBatch(entries, element) ?? checkEntries(entries, element, field);
-  return refused ?? { ok: true, queue, entries, ids: entries.map((entry) => entry.Id!) };
+  return refused ?? succeed(entries.map((entry) => entry.Id!));
 }
 
 /** Refuses a batch in which an entry lacks what each of them must have. */

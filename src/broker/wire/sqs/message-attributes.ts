@@ -9,7 +9,8 @@ import {
   SQS_ATTRIBUTE_TYPE_CHARACTERS_MAX,
   SQS_MESSAGE_ATTRIBUTES_MAX,
 } from "../../../core/limits.ts";
-import { refuse } from "../../model/fault.ts";
+import { type Result, type Success, succeed } from "../../../core/result.ts";
+import { type Fault, refuse } from "../../model/fault.ts";
 import type { MessageAttribute } from "../../model/operations.ts";
 import type { RefusedAction } from "../protocol/call.ts";
 import { missing } from "../protocol/parameters.ts";
@@ -23,20 +24,21 @@ const TYPE = /^(?:String|Number|Binary)(?:\..+)?$/s;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 export interface SizedAttributes {
-  readonly ok: true;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly sizeBytes: number;
 }
 
-const NONE: SizedAttributes = { ok: true, attributes: null, sizeBytes: 0 };
+// Shared, so that a message without attributes costs no allocation.
+const NO_ATTRIBUTES: Success<SizedAttributes> = succeed({ attributes: null, sizeBytes: 0 });
+const NO_TRACE_HEADER: Success<null> = succeed(null);
 
 /** The attributes as the broker keeps them and their weight, or why they are refused. */
 export function readAttributes(
   input: Readonly<Record<string, MessageAttributeInput>> | null | undefined,
-): SizedAttributes | RefusedAction {
-  if (input === undefined || input === null) return NONE;
+): Result<SizedAttributes, Fault> {
+  if (input === undefined || input === null) return NO_ATTRIBUTES;
   const names = Object.keys(input);
-  if (names.length === 0) return NONE;
+  if (names.length === 0) return NO_ATTRIBUTES;
   if (names.length > SQS_MESSAGE_ATTRIBUTES_MAX) {
     return invalid(
       `Number of message attributes [${names.length}] exceeds the allowed maximum ` +
@@ -52,14 +54,14 @@ export function readAttributes(
     attributes[name] = attribute;
     sizeBytes += weigh(name, attribute);
   }
-  return { ok: true, attributes, sizeBytes };
+  return succeed({ attributes, sizeBytes });
 }
 
 /** The trace header among the system attributes a sender set, or null (A2). */
 export function readTraceHeader(
   input: Readonly<Record<string, MessageAttributeInput>> | null | undefined,
-): string | null | RefusedAction {
-  if (input === undefined || input === null) return null;
+): Result<string | null, Fault> {
+  if (input === undefined || input === null) return NO_TRACE_HEADER;
   let traceHeader: string | null = null;
   for (const name of Object.keys(input)) {
     if (name !== "AWSTraceHeader") {
@@ -77,7 +79,7 @@ export function readTraceHeader(
     }
     traceHeader = StringValue;
   }
-  return traceHeader;
+  return succeed(traceHeader);
 }
 
 function checkName(name: string): RefusedAction | null {

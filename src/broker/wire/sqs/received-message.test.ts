@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createWire, delivery } from "../../../../test/support/scripted-broker.ts";
+import { succeed } from "../../../core/result.ts";
 import { epochMs } from "../../../core/units.ts";
-import { succeed } from "../../model/fault.ts";
 import type { ReceivedCopy } from "../../model/operations.ts";
 
 const string = (value: string) => ({ type: "String", value });

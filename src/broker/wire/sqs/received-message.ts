@@ -4,9 +4,9 @@
 //   R3. Names nobody used are no error; names of system attributes AWS does not know are.
 
 import { md5Hex } from "../../../core/encoding/hash.ts";
-import { refuse } from "../../model/fault.ts";
+import { type Result, type Success, succeed } from "../../../core/result.ts";
+import { type Fault, refuse } from "../../model/fault.ts";
 import type { MessageAttribute, ReceivedCopy } from "../../model/operations.ts";
-import type { RefusedAction } from "../protocol/call.ts";
 import {
   messageAttributes,
   queueAttributes,
@@ -87,13 +87,14 @@ const QUEUE_ATTRIBUTE_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 const ALL_SYSTEM_ATTRIBUTES: readonly string[] = [...SYSTEM_ATTRIBUTES.keys()];
+const NO_NAMES: Success<readonly string[]> = succeed([]);
 
 /** The system attributes that two lists of names ask for together, or why not (R3). */
 export function systemAttributeNames(
   first: Names,
   second: Names,
-): readonly string[] | RefusedAction {
-  if (!first?.length && !second?.length) return [];
+): Result<readonly string[], Fault> {
+  if (!first?.length && !second?.length) return NO_NAMES;
   const names = new Set<string>();
   for (const name of [...(first ?? []), ...(second ?? [])]) {
     if (name === "All") for (const known of ALL_SYSTEM_ATTRIBUTES) names.add(known);
@@ -102,7 +103,7 @@ export function systemAttributeNames(
       return refuse("InvalidAttributeName", `Unknown Attribute ${name.slice(0, 256)}.`);
     }
   }
-  return [...names];
+  return succeed([...names]);
 }
 
 export function showDelivery(

@@ -2,10 +2,11 @@
 
 import { md5Hex } from "../../../core/encoding/hash.ts";
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
+import { type Result, succeed } from "../../../core/result.ts";
 import { seconds } from "../../../core/units.ts";
-import { refuse } from "../../model/fault.ts";
+import { type Fault, refuse } from "../../model/fault.ts";
 import type { MessageAttribute, SendEntry } from "../../model/operations.ts";
-import type { RefusedAction, RequestCall } from "../protocol/call.ts";
+import type { RequestCall } from "../protocol/call.ts";
 import { checkDelay, checkOrderingId } from "../protocol/parameters.ts";
 import {
   type FieldsOf,
@@ -38,13 +39,6 @@ export const sentFields = {
 
 export type SendFields = FieldsOf<typeof sendFields>;
 
-export interface ReadEntry {
-  readonly ok: true;
-  readonly entry: SendEntry;
-  /** The trace header this very message asked for, which alone is told back as a checksum. */
-  readonly ownTraceHeader: string | null;
-}
-
 /** The trace header of the HTTP request, which messages without their own inherit. */
 export function inheritedTraceHeader(call: Pick<RequestCall, "request">): string | null {
   const header = call.request.headers["x-amzn-trace-id"];
@@ -56,7 +50,7 @@ export function inheritedTraceHeader(call: Pick<RequestCall, "request">): string
 export function readSendEntry(
   input: SendFields,
   inherited: string | null,
-): ReadEntry | RefusedAction {
+): Result<SendEntry, Fault> {
   const body = input.MessageBody!;
   if (hasInvalidXmlCharacter(body)) {
     return refuse(
@@ -73,35 +67,39 @@ export function readSendEntry(
   const read = readAttributes(input.MessageAttributes);
   if (!read.ok) return read;
   const own = readTraceHeader(input.MessageSystemAttributes);
-  if (own !== null && typeof own !== "string") return own;
+  if (!own.ok) return own;
   const delay = input.DelaySeconds;
-  return {
-    ok: true,
-    ownTraceHeader: own,
-    entry: {
-      body,
-      sizeBytes: Buffer.byteLength(body) + read.sizeBytes,
-      attributes: read.attributes,
-      traceHeader: own ?? inherited,
-      groupId: input.MessageGroupId ?? null,
-      dedupId: input.MessageDeduplicationId ?? null,
-      delayMs: delay === undefined || delay === null ? null : seconds(delay),
-    },
-  };
+  return succeed({
+    body,
+    sizeBytes: Buffer.byteLength(body) + read.value.sizeBytes,
+    attributes: read.value.attributes,
+    traceHeader: own.value ?? inherited,
+    groupId: input.MessageGroupId ?? null,
+    dedupId: input.MessageDeduplicationId ?? null,
+    delayMs: delay === undefined || delay === null ? null : seconds(delay),
+  });
 }
 
-/** The checksums of one message, as far as it has what they cover. */
-export function sentChecksums({ entry, ownTraceHeader }: ReadEntry): {
+/**
+ * The checksums of one message. Only a trace header that the message itself set has one; an
+ * inherited header has none.
+ */
+export function sentChecksums(
+  entry: SendEntry,
+  input: Pick<SendFields, "MessageSystemAttributes">,
+): {
   MD5OfMessageBody: string;
   MD5OfMessageAttributes: string | undefined;
   MD5OfMessageSystemAttributes: string | undefined;
 } {
+  const ownTraceHeader = input.MessageSystemAttributes?.AWSTraceHeader?.StringValue;
   return {
     MD5OfMessageBody: md5Hex(entry.body),
     MD5OfMessageAttributes:
       entry.attributes === null ? undefined : md5OfAttributes(entry.attributes),
-    MD5OfMessageSystemAttributes:
-      ownTraceHeader === null ? undefined : md5OfAttributes(systemAttributes(ownTraceHeader)),
+    MD5OfMessageSystemAttributes: ownTraceHeader
+      ? md5OfAttributes(systemAttributes(ownTraceHeader))
+      : undefined,
   };
 }
 

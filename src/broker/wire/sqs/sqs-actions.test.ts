@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { ACCOUNT, createWire } from "../../../../test/support/scripted-broker.ts";
+import { succeed } from "../../../core/result.ts";
 import { epochMs } from "../../../core/units.ts";
-import { refuse, succeed } from "../../model/fault.ts";
+import { refuse } from "../../model/fault.ts";
 import type { MoveTaskView } from "../../model/operations.ts";
 import { SQS_ACTIONS } from "./sqs-actions.ts";
 

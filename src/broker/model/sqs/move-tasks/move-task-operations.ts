@@ -1,8 +1,9 @@
 // MoveTaskOperations: start, list and cancel, as AWS words their refusals.
 
 import { SQS_MOVE_MESSAGES_PER_SECOND_MAX } from "../../../../core/limits.ts";
+import { type Result, succeed } from "../../../../core/result.ts";
 import type { BrokerState } from "../../broker-state.ts";
-import { type Outcome, refuse, succeed } from "../../fault.ts";
+import { type Fault, refuse } from "../../fault.ts";
 import type { MoveTaskView, OperationInput } from "../../operations.ts";
 import type { ModelStep } from "../../step.ts";
 import { forgetTask, saveTask } from "./move-task.ts";
@@ -24,7 +25,7 @@ export function startMoveTask(
   state: BrokerState,
   step: ModelStep,
   input: OperationInput<"startMoveTask">,
-): Outcome<{ handle: string }> {
+): Result<{ handle: string }, Fault> {
   const { sourceArn, destinationArn, perSecondMax } = input;
   const source = state.queueByArn(sourceArn);
   if (source === undefined) return missingResource("SourceArn");
@@ -74,7 +75,7 @@ export function listMoveTasks(
   state: BrokerState,
   _step: ModelStep,
   input: OperationInput<"listMoveTasks">,
-): Outcome<{ tasks: MoveTaskView[] }> {
+): Result<{ tasks: MoveTaskView[] }, Fault> {
   if (state.queueByArn(input.sourceArn) === undefined) return missingResource("SourceArn");
   const tasks = state.moveTasks.ofSource(input.sourceArn).slice(0, input.limit);
   return succeed({
@@ -89,7 +90,7 @@ export function cancelMoveTask(
   state: BrokerState,
   step: ModelStep,
   input: { handle: string },
-): Outcome<{ moved: number }> {
+): Result<{ moved: number }, Fault> {
   const named = parseHandle(input.handle);
   if (named === null) return invalid("Value for parameter TaskHandle is invalid.");
   if (state.queueByArn(named.sourceArn) === undefined) return missingResource("SourceArn");

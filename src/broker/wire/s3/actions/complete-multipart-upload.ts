@@ -17,7 +17,7 @@ export const completeMultipartUpload: S3Action = {
   query: ["uploadId"],
   async run(call) {
     const conditions = readWriteConditions(call);
-    if ("ok" in conditions) return denied(call, conditions.fault);
+    if (!conditions.ok) return denied(call, conditions.fault);
     const body = await readObjectDocument(call);
     if (!body.ok) return denied(call, body.fault);
     const parts = parseParts(body.value);
@@ -28,7 +28,7 @@ export const completeMultipartUpload: S3Action = {
       parts,
       checksum: claimedChecksum(call),
       sizeBytes: size === undefined ? null : Number(size),
-      conditions,
+      conditions: conditions.value,
       origin: call.origin,
     });
     if (!made.ok) return denied(call, made.fault);

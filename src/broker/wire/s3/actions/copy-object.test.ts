@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { keep, textOf } from "../../../../../test/contracts/blob-store.ts";
+import { succeed } from "../../../../core/result.ts";
 import { epochMs } from "../../../../core/units.ts";
 import type { BlobStore } from "../../../../ports/blob-store.ts";
 import { createMemoryBlobStore } from "../../../../stores/memory/blob-store.ts";
@@ -54,7 +55,7 @@ async function createRace(stageFails = false) {
   }
   const submit = async (name: string, input: unknown) => {
     await turn();
-    return { ok: true, value: { ok: true, value: answers[name]?.(input) } };
+    return succeed(answers[name]?.(input));
   };
   const call = {
     site: { broker: { submit } },

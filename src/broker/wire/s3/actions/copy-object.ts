@@ -1,8 +1,9 @@
 // CopyObject: another object with the same bytes; its properties are the source's or new ones.
 
 import { isChecksumAlgorithm } from "../../../../core/encoding/checksum.ts";
+import { type Result, succeed } from "../../../../core/result.ts";
 import type { ObjectDetail } from "../../../model/s3/object-detail.ts";
-import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../../model/s3/s3-fault.ts";
 import { type CopySource, copyBytes, findCopySource } from "../copy-source.ts";
 import { keepBlob } from "../keep-blob.ts";
 import { readProperties, type SentProperties } from "../object-headers.ts";
@@ -18,15 +19,16 @@ export const copyObject: S3Action = {
   header: "x-amz-copy-source",
   async run(call) {
     const sent = readProperties(call);
-    if ("ok" in sent) return denied(call, sent.fault);
+    if (!sent.ok) return denied(call, sent.fault);
     const conditions = readWriteConditions(call);
-    if ("ok" in conditions) return denied(call, conditions.fault);
+    if (!conditions.ok) return denied(call, conditions.fault);
     const target = await ask(call, "findBucket", { bucket: call.bucket });
     if (!target.ok) return denied(call, target.fault);
     const source = await findCopySource(call);
     if (!source.ok) return denied(call, source.fault);
-    const detail = copiedDetail(call, source.value, sent);
-    if ("ok" in detail) return denied(call, detail.fault);
+    const copied = copiedDetail(call, source.value, sent.value);
+    if (!copied.ok) return denied(call, copied.fault);
+    const detail = copied.value;
 
     const { object } = source.value;
     const range = { from: 0, through: object.sizeBytes - 1 };
@@ -44,7 +46,7 @@ export const copyObject: S3Action = {
         etag: copy.md5,
         storageClass,
         detail: JSON.stringify({ ...detail, checksum: copy.checksum }),
-        conditions,
+        conditions: conditions.value,
         origin: call.origin,
       }),
     );
@@ -69,15 +71,15 @@ function copiedDetail(
   call: S3Call,
   source: CopySource,
   sent: SentProperties,
-): ObjectDetail | S3Refusal {
+): Result<ObjectDetail, S3Fault> {
   const old = JSON.parse(source.object.detail) as ObjectDetail;
   const metadata = readDirective(call, "x-amz-metadata-directive", "metadata");
   const tagging = readDirective(call, "x-amz-tagging-directive", "tagging");
-  if (typeof metadata !== "string") return metadata;
-  if (typeof tagging !== "string") return tagging;
+  if (!metadata.ok) return metadata;
+  if (!tagging.ok) return tagging;
   const same = source.bucket === call.bucket && source.key === call.key;
   const renewed =
-    metadata === "REPLACE" || call.request.headers["x-amz-storage-class"] !== undefined;
+    metadata.value === "REPLACE" || call.request.headers["x-amz-storage-class"] !== undefined;
   if (same && source.version === null && !renewed) {
     return refusal(
       "InvalidRequest",
@@ -86,17 +88,17 @@ function copiedDetail(
         "attributes.",
     );
   }
-  const { headers, metadata: named } = metadata === "REPLACE" ? sent : old;
-  return {
+  const { headers, metadata: named } = metadata.value === "REPLACE" ? sent : old;
+  return succeed({
     headers,
     metadata: named,
-    tags: tagging === "REPLACE" ? sent.tags : old.tags,
+    tags: tagging.value === "REPLACE" ? sent.tags : old.tags,
     checksum: old.checksum,
-  };
+  });
 }
 
-function readDirective(call: S3Call, header: string, what: string): string | S3Refusal {
+function readDirective(call: S3Call, header: string, what: string): Result<string, S3Fault> {
   const directive = call.request.headers[header] ?? "COPY";
-  if (directive === "COPY" || directive === "REPLACE") return directive;
+  if (directive === "COPY" || directive === "REPLACE") return succeed(directive);
   return invalidArgument(header, directive, `Unknown ${what} directive.`);
 }

@@ -1,6 +1,7 @@
 // CreateBucket: in the region that the document names, or else in the broker's own.
 
-import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
+import { type Result, succeed } from "../../../../core/result.ts";
+import type { S3Fault } from "../../../model/s3/s3-fault.ts";
 import { malformedXml, readDocument } from "../request-body.ts";
 import { ask, type S3Action, type S3Call } from "../s3-call.ts";
 import { denied, refusal } from "../s3-errors.ts";
@@ -17,21 +18,25 @@ export const createBucket: S3Action = {
     const body = await readDocument(call);
     if (!body.ok) return denied(call, body.fault);
     const region = regionOf(call, body.value);
-    if (typeof region !== "string") return denied(call, region.fault);
-    const made = await ask(call, "createBucket", { bucket: call.bucket, region, tags: null });
+    if (!region.ok) return denied(call, region.fault);
+    const made = await ask(call, "createBucket", {
+      bucket: call.bucket,
+      region: region.value,
+      tags: null,
+    });
     if (!made.ok) return denied(call, made.fault);
     return emptyReply(200, ["Location", `/${call.bucket}`]);
   },
 };
 
-function regionOf(call: S3Call, body: string): string | S3Refusal {
+function regionOf(call: S3Call, body: string): Result<string, S3Fault> {
   const { region } = call.site.broker;
-  if (body.trim() === "") return region;
+  if (body.trim() === "") return succeed(region);
   const root = parseXml(body, "CreateBucketConfiguration");
   if (root === null) return malformedXml();
   const named = childText(root, "LocationConstraint") ?? "";
-  if (named === "") return region;
-  if (named !== "us-east-1" && REGION.test(named)) return named;
+  if (named === "") return succeed(region);
+  if (named !== "us-east-1" && REGION.test(named)) return succeed(named);
   const message = "The specified location-constraint is not valid";
   return refusal("InvalidLocationConstraint", message, { LocationConstraint: named });
 }

@@ -7,8 +7,9 @@ import {
   hasFullObject,
   isChecksumAlgorithm,
 } from "../../../../core/encoding/checksum.ts";
+import { type Result, succeed } from "../../../../core/result.ts";
 import type { UploadDetail } from "../../../model/s3/object-detail.ts";
-import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../../model/s3/s3-fault.ts";
 import { readProperties } from "../object-headers.ts";
 import { ask, type S3Action, type S3Call } from "../s3-call.ts";
 import { denied, invalidArgument, refusal } from "../s3-errors.ts";
@@ -21,10 +22,11 @@ export const createMultipartUpload: S3Action = {
   query: ["uploads"],
   async run(call) {
     const properties = readProperties(call);
-    if ("ok" in properties) return denied(call, properties.fault);
-    const choice = readChecksum(call);
-    if ("ok" in choice) return denied(call, choice.fault);
-    const { storageClass, headers, metadata, tags } = properties;
+    if (!properties.ok) return denied(call, properties.fault);
+    const chosen = readChecksum(call);
+    if (!chosen.ok) return denied(call, chosen.fault);
+    const choice = chosen.value;
+    const { storageClass, headers, metadata, tags } = properties.value;
     const detail: UploadDetail = { headers, metadata, tags, checksum: null, ...choice };
     const { bucket, key } = call;
     const input = { bucket, key, storageClass, detail: JSON.stringify(detail) };
@@ -45,7 +47,13 @@ export const createMultipartUpload: S3Action = {
 
 type ChecksumChoice = Pick<UploadDetail, "checksumAlgorithm" | "checksumType" | "checksumChosen">;
 
-function readChecksum(call: S3Call): ChecksumChoice | S3Refusal {
+const DEFAULT_CHOICE: ChecksumChoice = {
+  checksumAlgorithm: "CRC64NVME",
+  checksumType: "FULL_OBJECT",
+  checksumChosen: false,
+};
+
+function readChecksum(call: S3Call): Result<ChecksumChoice, S3Fault> {
   const { headers } = call.request;
   const named = headers["x-amz-checksum-algorithm"]?.toUpperCase();
   const type = headers["x-amz-checksum-type"]?.toUpperCase();
@@ -62,7 +70,7 @@ function readChecksum(call: S3Call): ChecksumChoice | S3Refusal {
     );
   }
   if (named === undefined) {
-    return { checksumAlgorithm: "CRC64NVME", checksumType: "FULL_OBJECT", checksumChosen: false };
+    return succeed(DEFAULT_CHOICE);
   }
   const chosen = type ?? defaultChecksumType(named);
   if (!fits(named, chosen)) {
@@ -71,7 +79,7 @@ function readChecksum(call: S3Call): ChecksumChoice | S3Refusal {
       `The ${chosen} checksum type cannot be used with the ${named.toLowerCase()} checksum algorithm.`,
     );
   }
-  return { checksumAlgorithm: named, checksumType: chosen, checksumChosen: true };
+  return succeed({ checksumAlgorithm: named, checksumType: chosen, checksumChosen: true });
 }
 
 function fits(algorithm: ChecksumAlgorithm, type: ChecksumType): boolean {

@@ -14,7 +14,7 @@ export const listBuckets: S3Action = {
   at: "service",
   async run(call) {
     const limit = readLimit(call, "max-buckets", BUCKETS_MAX);
-    if (typeof limit !== "number") return denied(call, limit.fault);
+    if (!limit.ok) return denied(call, limit.fault);
     const token = call.query.get("continuation-token");
     const after = token === null ? "" : decodeToken(token);
     if (after === null) {
@@ -22,7 +22,7 @@ export const listBuckets: S3Action = {
       return denied(call, invalidArgument("continuation-token", token ?? "", message).fault);
     }
     const prefix = call.query.get("prefix") ?? "";
-    const found = await ask(call, "listBuckets", { prefix, after, limit });
+    const found = await ask(call, "listBuckets", { prefix, after, limit: limit.value });
     if (!found.ok) return denied(call, found.fault);
     const { buckets, next } = found.value;
     const written = buckets.map((bucket) =>

@@ -14,8 +14,8 @@ export const listMultipartUploads: S3Action = {
   query: ["uploads"],
   async run(call) {
     const parameters = readListParameters(call, "max-uploads");
-    if ("ok" in parameters) return denied(call, parameters.fault);
-    const { input, encode } = parameters;
+    if (!parameters.ok) return denied(call, parameters.fault);
+    const { input, encode } = parameters.value;
     const after = call.query.get("key-marker") ?? "";
     const afterUpload = call.query.get("upload-id-marker") ?? "";
     const found = await ask(call, "listUploads", { ...input, after, afterUpload });

@@ -14,8 +14,8 @@ export const listObjectVersions: S3Action = {
   query: ["versions"],
   async run(call) {
     const parameters = readListParameters(call);
-    if ("ok" in parameters) return denied(call, parameters.fault);
-    const { input, encode } = parameters;
+    if (!parameters.ok) return denied(call, parameters.fault);
+    const { input, encode } = parameters.value;
     const after = call.query.get("key-marker") ?? "";
     const afterVersion = call.query.get("version-id-marker");
     if (afterVersion !== null && after === "") {
@@ -28,7 +28,7 @@ export const listObjectVersions: S3Action = {
     const owner = ownerElement(call);
     const truncated = next !== null && input.limit > 0;
     const content =
-      writeListHead(call, parameters) +
+      writeListHead(call, parameters.value) +
       textElement("KeyMarker", encode(after)) +
       textElement("VersionIdMarker", afterVersion ?? "") +
       (truncated ? textElement("NextKeyMarker", encode(next)) : "") +

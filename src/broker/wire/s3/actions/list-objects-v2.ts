@@ -14,8 +14,8 @@ export const listObjectsV2: S3Action = {
   query: ["list-type"],
   async run(call) {
     const parameters = readListParameters(call);
-    if ("ok" in parameters) return denied(call, parameters.fault);
-    const { input, encode } = parameters;
+    if (!parameters.ok) return denied(call, parameters.fault);
+    const { input, encode } = parameters.value;
     const token = call.query.get("continuation-token");
     const startAfter = call.query.get("start-after");
     const after = token === null ? (startAfter ?? "") : decodeToken(token);
@@ -31,7 +31,7 @@ export const listObjectsV2: S3Action = {
     // A page of nothing has no last item to go on from, and says that it is the last.
     const truncated = next !== null && input.limit > 0;
     const content =
-      writeListHead(call, parameters) +
+      writeListHead(call, parameters.value) +
       optionalText("StartAfter", startAfter === null ? null : encode(startAfter)) +
       optionalText("ContinuationToken", token) +
       (truncated ? textElement("NextContinuationToken", encodeToken(next)) : "") +

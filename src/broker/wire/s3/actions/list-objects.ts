@@ -12,8 +12,8 @@ export const listObjects: S3Action = {
   at: "bucket",
   async run(call) {
     const parameters = readListParameters(call);
-    if ("ok" in parameters) return denied(call, parameters.fault);
-    const { input, encode } = parameters;
+    if (!parameters.ok) return denied(call, parameters.fault);
+    const { input, encode } = parameters.value;
     const after = call.query.get("marker") ?? "";
     const found = await ask(call, "listObjects", { ...input, after });
     if (!found.ok) return denied(call, found.fault);
@@ -24,7 +24,7 @@ export const listObjects: S3Action = {
     // Without a delimiter the last key is the next marker, and S3 does not say it.
     const told = truncated && input.delimiter !== "" ? textElement("NextMarker", encode(next)) : "";
     const content =
-      writeListHead(call, parameters) +
+      writeListHead(call, parameters.value) +
       textElement("Marker", encode(after)) +
       told +
       textElement("MaxKeys", input.limit) +

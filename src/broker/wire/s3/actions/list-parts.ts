@@ -16,14 +16,18 @@ export const listParts: S3Action = {
   query: ["uploadId"],
   async run(call) {
     const limit = readLimit(call, "max-parts", S3_LIST_KEYS_MAX);
-    if (typeof limit !== "number") return denied(call, limit.fault);
+    if (!limit.ok) return denied(call, limit.fault);
     const marker = call.query.get("part-number-marker") ?? "0";
     if (!/^\d{1,9}$/.test(marker)) {
       const message = "Argument part-number-marker must be an integer between 0 and 2147483647";
       return denied(call, invalidArgument("part-number-marker", marker, message).fault);
     }
     const where = uploadIn(call);
-    const found = await ask(call, "listParts", { ...where, after: Number(marker), limit });
+    const found = await ask(call, "listParts", {
+      ...where,
+      after: Number(marker),
+      limit: limit.value,
+    });
     if (!found.ok) return denied(call, found.fault);
     const { parts, next, upload } = found.value;
     const detail = JSON.parse(upload.detail) as UploadDetail;
@@ -47,7 +51,7 @@ export const listParts: S3Action = {
       textElement("StorageClass", upload.storageClass) +
       textElement("PartNumberMarker", marker) +
       textElement("NextPartNumberMarker", parts.at(-1)?.number ?? 0) +
-      textElement("MaxParts", limit) +
+      textElement("MaxParts", limit.value) +
       textElement("IsTruncated", next !== null) +
       (checksumChosen
         ? textElement("ChecksumAlgorithm", algorithm) +

@@ -19,9 +19,9 @@ export const putObject: S3Action = {
   at: "object",
   async run(call) {
     const properties = readProperties(call);
-    if ("ok" in properties) return denied(call, properties.fault);
+    if (!properties.ok) return denied(call, properties.fault);
     const conditions = readWriteConditions(call);
-    if ("ok" in conditions) return denied(call, conditions.fault);
+    if (!conditions.ok) return denied(call, conditions.fault);
     const early = await checkEarly(call);
     if (early !== null) return early;
     const taken = await takeBody(call, (chosen) => chosen ?? "CRC64NVME");
@@ -31,7 +31,7 @@ export const putObject: S3Action = {
     const algorithm = chosen ?? "CRC64NVME";
     const value = checksums[algorithm] ?? "";
     const checksum = { algorithm, value, type: "FULL_OBJECT" } as const;
-    const { headers, metadata, tags, storageClass } = properties;
+    const { headers, metadata, tags, storageClass } = properties.value;
     const detail: ObjectDetail = { headers, metadata, tags, checksum };
     const written = await keepBlob(call, blob, () =>
       ask(call, "putObject", {
@@ -42,7 +42,7 @@ export const putObject: S3Action = {
         etag: md5,
         storageClass,
         detail: JSON.stringify(detail),
-        conditions,
+        conditions: conditions.value,
         origin: call.origin,
       }),
     );

@@ -1,8 +1,9 @@
 // UploadPartCopy: a part whose bytes are those of another object, or a range of them.
 
+import { type Result, succeed } from "../../../../core/result.ts";
 import type { ByteRange } from "../../../../ports/blob-store.ts";
 import type { UploadDetail } from "../../../model/s3/object-detail.ts";
-import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
+import type { S3Fault } from "../../../model/s3/s3-fault.ts";
 import { copyBytes, findCopySource } from "../copy-source.ts";
 import { keepBlob } from "../keep-blob.ts";
 import { readRange } from "../read-conditions.ts";
@@ -19,20 +20,20 @@ export const uploadPartCopy: S3Action = {
   header: "x-amz-copy-source",
   async run(call) {
     const number = readPartNumber(call);
-    if (typeof number !== "number") return denied(call, number.fault);
+    if (!number.ok) return denied(call, number.fault);
     const found = await ask(call, "findUpload", uploadIn(call));
     if (!found.ok) return denied(call, found.fault);
     const source = await findCopySource(call);
     if (!source.ok) return denied(call, source.fault);
     const { sizeBytes } = source.value.object;
     const range = sourceRange(call.request.headers["x-amz-copy-source-range"], sizeBytes);
-    if ("ok" in range) return denied(call, range.fault);
+    if (!range.ok) return denied(call, range.fault);
     const { checksumAlgorithm } = JSON.parse(found.value.upload.detail) as UploadDetail;
-    const copy = await copyBytes(call, source.value, range, checksumAlgorithm);
+    const copy = await copyBytes(call, source.value, range.value, checksumAlgorithm);
     const kept = await keepBlob(call, copy.blob, () =>
       ask(call, "putPart", {
         ...uploadIn(call),
-        number,
+        number: number.value,
         piece: { blob: copy.blob.id, sizeBytes: copy.blob.sizeBytes },
         etag: copy.md5,
         checksum: copy.checksum.value,
@@ -50,10 +51,10 @@ export const uploadPartCopy: S3Action = {
   },
 };
 
-function sourceRange(header: string | undefined, sizeBytes: number): ByteRange | S3Refusal {
-  if (header === undefined) return { from: 0, through: sizeBytes - 1 };
+function sourceRange(header: string | undefined, sizeBytes: number): Result<ByteRange, S3Fault> {
+  if (header === undefined) return succeed({ from: 0, through: sizeBytes - 1 });
   const range = /^bytes=\d+-\d+$/.test(header) ? readRange(header, sizeBytes) : null;
-  if (range !== null && ("ok" in range || range.through === Number(header.split("-")[1]))) {
+  if (range !== null && (!range.ok || range.value.through === Number(header.split("-")[1]))) {
     return range;
   }
   return invalidArgument(

@@ -15,7 +15,7 @@ export const uploadPart: S3Action = {
   query: ["partNumber", "uploadId"],
   async run(call) {
     const number = readPartNumber(call);
-    if (typeof number !== "number") return denied(call, number.fault);
+    if (!number.ok) return denied(call, number.fault);
     const found = await ask(call, "findUpload", uploadIn(call));
     if (!found.ok) return denied(call, found.fault);
     const detail = JSON.parse(found.value.upload.detail) as UploadDetail;
@@ -33,7 +33,7 @@ export const uploadPart: S3Action = {
     const kept = await keepBlob(call, blob, () =>
       ask(call, "putPart", {
         ...uploadIn(call),
-        number,
+        number: number.value,
         piece: { blob: blob.id, sizeBytes: blob.sizeBytes },
         etag: md5,
         checksum: checksums[checksumAlgorithm] ?? "",

@@ -1,6 +1,6 @@
 // ConfirmSubscription: an endpoint shows the token it was sent, and is sent messages from then on.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";
 import { absent, invalidSnsParameter, isSigned } from "../sns-request.ts";

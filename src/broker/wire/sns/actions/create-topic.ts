@@ -1,6 +1,6 @@
 // CreateTopic: a new topic, or the one there is if nothing asked for differs.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { entries, structureShape, textShape } from "../../protocol/shape.ts";
 import { absent, topicArnOf } from "../sns-request.ts";
@@ -14,8 +14,8 @@ export const createTopic = action({
     const name = input.Name;
     if (name === undefined || name === null) return absent("name");
     const read = readTags(input.Tags);
-    if (!("tags" in read)) return read;
-    const create = { name, attributes: { ...input.Attributes }, tags: { ...read.tags } };
+    if (!read.ok) return read;
+    const create = { name, attributes: { ...input.Attributes }, tags: { ...read.value } };
     const outcome = await call.server.broker.submit("createTopic", create, call.request.signal);
     return outcome.ok ? succeed({ TopicArn: topicArnOf(call, outcome.value.name) }) : outcome;
   },

@@ -1,6 +1,6 @@
 // GetSubscriptionAttributes: the settings and state of a subscription.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { entries, structureShape, textShape } from "../../protocol/shape.ts";
 import { subscriptionOf } from "../sns-request.ts";

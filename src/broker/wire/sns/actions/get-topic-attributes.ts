@@ -1,6 +1,6 @@
 // GetTopicAttributes: the settings and counts of a topic.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { entries, structureShape, textShape } from "../../protocol/shape.ts";
 import { topicOf } from "../sns-request.ts";

@@ -1,6 +1,6 @@
 // ListTagsForResource: the tags of a topic.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";
 import { topicOf } from "../sns-request.ts";

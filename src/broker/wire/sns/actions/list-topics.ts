@@ -1,6 +1,6 @@
 // ListTopics: the topics there are, a hundred at a time.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { members, structureShape, textShape } from "../../protocol/shape.ts";
 import { topicArnOf } from "../sns-request.ts";

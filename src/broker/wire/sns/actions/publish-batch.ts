@@ -2,7 +2,8 @@
 //   One entry that is wrong in itself fails the whole batch, as AWS was seen to do.
 
 import { SNS_BATCH_ENTRIES_MAX } from "../../../../core/limits.ts";
-import { refuse, succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
+import { refuse } from "../../../model/fault.ts";
 import type { PublishEntry } from "../../../model/sns/topic-operations-contract.ts";
 import { action, type RefusedAction } from "../../protocol/call.ts";
 import { booleanShape, members, structureShape, textShape } from "../../protocol/shape.ts";
@@ -44,7 +45,7 @@ export const publishBatch = action({
     for (const [index, entry] of given.entries()) {
       const read = readPublishEntry(entry, `publishBatchRequestEntries.${index + 1}.member.`);
       if (!read.ok) return read;
-      entries.push(read.entry);
+      entries.push(read.value);
     }
     const outcome = await call.server.broker.submit("publish", {
       topic,

@@ -1,6 +1,6 @@
 // Publish: one message to everybody who has subscribed to a topic.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";
 import { origin } from "../../sqs/queue-url.ts";
@@ -33,7 +33,7 @@ export const publish = action({
     if (typeof topic !== "string") return topic;
     const outcome = await call.server.broker.submit("publish", {
       topic,
-      entries: [read.entry],
+      entries: [read.value],
       batch: false,
       origin: origin(call),
       traceHeader: inheritedTraceHeader(call),

@@ -1,6 +1,6 @@
 // Subscribe: sends what a topic is told to one more endpoint.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { booleanShape, entries, structureShape, textShape } from "../../protocol/shape.ts";
 import { origin } from "../../sqs/queue-url.ts";

@@ -1,6 +1,6 @@
 // TagResource: adds tags to a topic, or changes them.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";
 import { topicOf } from "../sns-request.ts";
@@ -14,8 +14,8 @@ export const tagResource = action({
     const topic = topicOf(call, input.ResourceArn, "ResourceArn");
     if (typeof topic !== "string") return topic;
     const read = readTags(input.Tags);
-    if (!("tags" in read)) return read;
-    const outcome = await call.server.broker.submit("tagTopic", { topic, tags: { ...read.tags } });
+    if (!read.ok) return read;
+    const outcome = await call.server.broker.submit("tagTopic", { topic, tags: { ...read.value } });
     return outcome.ok ? succeed({}) : outcome;
   },
 });

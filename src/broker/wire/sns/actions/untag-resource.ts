@@ -1,6 +1,6 @@
 // UntagResource: takes tags off a topic.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { members, structureShape, textShape } from "../../protocol/shape.ts";
 import { topicOf } from "../sns-request.ts";

@@ -1,6 +1,6 @@
 // CancelMessageMoveTask: stops a move; what it moved stays moved.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { missing } from "../../protocol/parameters.ts";
 import { integerShape, structureShape, textShape } from "../../protocol/shape.ts";

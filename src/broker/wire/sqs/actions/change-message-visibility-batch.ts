@@ -1,12 +1,14 @@
 // ChangeMessageVisibilityBatch: how much longer up to ten received messages stay hidden.
 
+import { type Result, succeed } from "../../../../core/result.ts";
 import { seconds } from "../../../../core/units.ts";
-import { type Fault, succeed } from "../../../model/fault.ts";
+import type { Fault } from "../../../model/fault.ts";
 import type { VisibilityEntry } from "../../../model/operations.ts";
-import { action, type RefusedAction, type RequestCall } from "../../protocol/call.ts";
+import { action, type RequestCall } from "../../protocol/call.ts";
 import { checkNewVisibility, missing } from "../../protocol/parameters.ts";
 import { integerShape, list, structureShape, textShape } from "../../protocol/shape.ts";
-import { failures, openBatch, reportBatch } from "../batch.ts";
+import { failures, readBatchIds, reportBatch } from "../batch.ts";
+import { queueOf } from "../queue-url.ts";
 
 const ELEMENT = "ChangeMessageVisibilityBatchRequestEntry";
 
@@ -24,34 +26,37 @@ export const changeMessageVisibilityBatch = action({
     Failed: failures,
   }),
   async run(call, input) {
-    const batch = openBatch(call, input, ELEMENT, "ReceiptHandle");
-    if (!batch.ok) return batch;
-    const { queue, entries, ids } = batch;
+    const queue = queueOf(call, input.QueueUrl);
+    if (typeof queue !== "string") return queue;
+    const entries = input.Entries ?? [];
+    const checked = readBatchIds(entries, ELEMENT, "ReceiptHandle");
+    if (!checked.ok) return checked;
+    const ids = checked.value;
     const reads = entries.map((entry) => readChange(entry.ReceiptHandle!, entry.VisibilityTimeout));
     const faults = await change(call, queue, reads);
-    if ("ok" in faults) return faults;
-    return succeed(reportBatch(ids, faults, (i) => ({ Id: ids[i] })));
+    if (!faults.ok) return faults;
+    return succeed(reportBatch(ids, faults.value, (i) => ({ Id: ids[i] })));
   },
 });
 
 function readChange(
   handle: string,
   timeout: number | null | undefined,
-): VisibilityEntry | RefusedAction {
+): Result<VisibilityEntry, Fault> {
   if (timeout === undefined || timeout === null) return missing("VisibilityTimeout");
-  return checkNewVisibility(timeout) ?? { handle, visibilityMs: seconds(timeout) };
+  return checkNewVisibility(timeout) ?? succeed({ handle, visibilityMs: seconds(timeout) });
 }
 
 /** What came of each change, in the order of the request. */
 async function change(
   call: RequestCall,
   queue: string,
-  reads: readonly (VisibilityEntry | RefusedAction)[],
-): Promise<(Fault | null)[] | RefusedAction> {
-  const entries = reads.filter((read) => "handle" in read);
+  reads: readonly Result<VisibilityEntry, Fault>[],
+): Promise<Result<(Fault | null)[], Fault>> {
+  const entries = reads.filter((read) => read.ok).map((read) => read.value);
   const { broker } = call.server;
   const outcome = await broker.submit("changeVisibility", { queue, entries });
   if (!outcome.ok) return outcome;
   let next = 0;
-  return reads.map((read) => ("handle" in read ? outcome.value.faults[next++]! : read.fault));
+  return succeed(reads.map((read) => (read.ok ? outcome.value.faults[next++]! : read.fault)));
 }

@@ -1,7 +1,7 @@
 // ChangeMessageVisibility: how much longer a received message stays hidden.
 
+import { refuseWith, succeed } from "../../../../core/result.ts";
 import { seconds } from "../../../../core/units.ts";
-import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
 import { checkNewVisibility, missing } from "../../protocol/parameters.ts";
 import { integerShape, structureShape, textShape } from "../../protocol/shape.ts";
@@ -28,6 +28,6 @@ export const changeMessageVisibility = action({
     const outcome = await broker.submit("changeVisibility", change);
     if (!outcome.ok) return outcome;
     const fault = outcome.value.faults[0]!;
-    return fault === null ? succeed(null) : { ok: false, fault };
+    return fault === null ? succeed(null) : refuseWith(fault);
   },
 });

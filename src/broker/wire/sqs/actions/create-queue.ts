@@ -1,6 +1,6 @@
 // CreateQueue: a new queue, or the one there is if nothing asked for differs.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { checkTags, missing } from "../../protocol/parameters.ts";
 import { queueAttributes, structureShape, tags, textShape } from "../../protocol/shape.ts";

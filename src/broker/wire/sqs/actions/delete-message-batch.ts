@@ -1,9 +1,11 @@
 // DeleteMessageBatch: the receiver is done with up to ten messages.
 
-import { type Fault, succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
+import type { Fault } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
 import { list, structureShape, textShape } from "../../protocol/shape.ts";
-import { failures, openBatch, reportBatch } from "../batch.ts";
+import { failures, readBatchIds, reportBatch } from "../batch.ts";
+import { queueOf } from "../queue-url.ts";
 
 const ELEMENT = "DeleteMessageBatchRequestEntry";
 
@@ -18,9 +20,12 @@ export const deleteMessageBatch = action({
     Failed: failures,
   }),
   async run(call, input) {
-    const batch = openBatch(call, input, ELEMENT, "ReceiptHandle");
-    if (!batch.ok) return batch;
-    const { queue, entries, ids } = batch;
+    const queue = queueOf(call, input.QueueUrl);
+    if (typeof queue !== "string") return queue;
+    const entries = input.Entries ?? [];
+    const checked = readBatchIds(entries, ELEMENT, "ReceiptHandle");
+    if (!checked.ok) return checked;
+    const ids = checked.value;
     const handles = entries.map((entry) => entry.ReceiptHandle!);
     const { broker } = call.server;
     const outcome = await broker.submit("delete", { queue, handles });

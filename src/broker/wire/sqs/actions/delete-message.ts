@@ -1,6 +1,6 @@
 // DeleteMessage: the receiver is done with a message.
 
-import { succeed } from "../../../model/fault.ts";
+import { refuseWith, succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { missing } from "../../protocol/parameters.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";
@@ -19,6 +19,6 @@ export const deleteMessage = action({
     const outcome = await broker.submit("delete", { queue, handles: [handle] });
     if (!outcome.ok) return outcome;
     const fault = outcome.value.faults[0]!;
-    return fault === null ? succeed(null) : { ok: false, fault };
+    return fault === null ? succeed(null) : refuseWith(fault);
   },
 });

@@ -1,6 +1,6 @@
 // GetQueueAttributes: the settings and counts of a queue that were asked for.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { list, queueAttributes, structureShape, textShape } from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";

@@ -1,6 +1,7 @@
 // GetQueueUrl: from a queue's name to its URL.
 
-import { refuse, succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
+import { refuse } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";
 import { checkOwner, queueUrl } from "../queue-url.ts";

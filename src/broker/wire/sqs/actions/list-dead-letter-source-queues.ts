@@ -1,6 +1,6 @@
 // ListDeadLetterSourceQueues: the URLs of the queues that send their dead letters to this one.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { checkPage, page } from "../../protocol/page.ts";
 import { integerShape, list, structureShape, textShape } from "../../protocol/shape.ts";

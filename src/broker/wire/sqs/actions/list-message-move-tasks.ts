@@ -1,7 +1,7 @@
 // ListMessageMoveTasks: the latest moves out of a dead-letter queue, newest first.
 
 import { SQS_MOVE_TASKS_LISTED_MAX } from "../../../../core/limits.ts";
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import type { MoveTaskView } from "../../../model/operations.ts";
 import { action } from "../../protocol/call.ts";
 import { checkRange, missing } from "../../protocol/parameters.ts";

@@ -1,6 +1,6 @@
 // ListQueueTags: the tags of a queue.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { structureShape, tags, textShape } from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";

@@ -1,6 +1,6 @@
 // ListQueues: the URLs of all queues whose name begins in a certain way, in pages if asked for.
 
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { checkPage, page } from "../../protocol/page.ts";
 import { integerShape, list, structureShape, textShape } from "../../protocol/shape.ts";

@@ -1,8 +1,9 @@
 // ReceiveMessage: takes messages from a queue, waiting for them if asked to.
 
 import { SQS_RECEIVE_MESSAGES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../../../../core/limits.ts";
+import { type Result, succeed } from "../../../../core/result.ts";
 import { seconds } from "../../../../core/units.ts";
-import { succeed } from "../../../model/fault.ts";
+import type { Fault } from "../../../model/fault.ts";
 import { action, type RefusedAction, type RequestCall } from "../../protocol/call.ts";
 import { checkOrderingId, checkRange, VISIBILITY_SECONDS_MAX } from "../../protocol/parameters.ts";
 import {
@@ -47,7 +48,7 @@ export const receiveMessage = action({
     const refused = checkNumbers(input);
     if (refused !== null) return refused;
     const names = wantedNames(call, input);
-    if ("ok" in names) return names;
+    if (!names.ok) return names;
     const { VisibilityTimeout: visibility, WaitTimeSeconds: wait } = input;
     const receive = {
       queue,
@@ -65,7 +66,7 @@ export const receiveMessage = action({
     const filter = attributeFilter(input.MessageAttributeNames);
     const { senderId } = call.server;
     return succeed({
-      Messages: deliveries.map((delivery) => showDelivery(delivery, names, filter, senderId)),
+      Messages: deliveries.map((delivery) => showDelivery(delivery, names.value, filter, senderId)),
     });
   },
   writeJson: writeReceived,
@@ -88,7 +89,7 @@ function writeMessage(message: ReturnType<typeof showDelivery>): string {
 }
 
 /** JSON joins both lists of names; in the query protocol the older one wins. */
-function wantedNames(call: RequestCall, input: Input): readonly string[] | RefusedAction {
+function wantedNames(call: RequestCall, input: Input): Result<readonly string[], Fault> {
   const { AttributeNames: older, MessageSystemAttributeNames: newer } = input;
   const both = call.protocol === "json" || !older?.length;
   return systemAttributeNames(older, both ? newer : null);

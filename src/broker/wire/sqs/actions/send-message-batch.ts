@@ -2,14 +2,16 @@
 //   The entries that the wire refuses never reach the broker; its results for the others are put
 //   back between them, so that the report keeps the order of the request.
 
-import { type Fault, succeed } from "../../../model/fault.ts";
-import type { SentMessage } from "../../../model/operations.ts";
-import { action, type RefusedAction, type RequestCall } from "../../protocol/call.ts";
-import { list, structureShape, textShape } from "../../protocol/shape.ts";
-import { checkBatchSize, failures, openBatch, reportBatch } from "../batch.ts";
+import { assert } from "../../../../core/assert.ts";
+import { type Result, succeed } from "../../../../core/result.ts";
+import type { Fault } from "../../../model/fault.ts";
+import type { SendEntry, SentMessage } from "../../../model/operations.ts";
+import { action, type RequestCall } from "../../protocol/call.ts";
+import { list, structureShape, textShape, type ValueOf } from "../../protocol/shape.ts";
+import { checkBatchSize, failures, readBatchIds, reportBatch } from "../batch.ts";
+import { queueOf } from "../queue-url.ts";
 import {
   inheritedTraceHeader,
-  type ReadEntry,
   readSendEntry,
   type SendFields,
   sendFields,
@@ -19,6 +21,10 @@ import {
 
 const ELEMENT = "SendMessageBatchRequestEntry";
 
+const sentEntry = structureShape({ Id: textShape, ...sentFields });
+
+type ReadEntry = Result<SendEntry, Fault>;
+
 export const sendMessageBatch = action({
   name: "SendMessageBatch",
   input: structureShape({
@@ -26,76 +32,77 @@ export const sendMessageBatch = action({
     Entries: list(ELEMENT, structureShape({ Id: textShape, ...sendFields })),
   }),
   output: structureShape({
-    Successful: list(
-      "SendMessageBatchResultEntry",
-      structureShape({ Id: textShape, ...sentFields }),
-    ),
+    Successful: list("SendMessageBatchResultEntry", sentEntry),
     Failed: failures,
   }),
   async run(call, input) {
-    const batch = openBatch(call, input, ELEMENT, "MessageBody");
-    if (!batch.ok) return batch;
-    const { queue, entries, ids } = batch;
+    const queue = queueOf(call, input.QueueUrl);
+    if (typeof queue !== "string") return queue;
+    const entries = input.Entries ?? [];
+    const checked = readBatchIds(entries, ELEMENT, "MessageBody");
+    if (!checked.ok) return checked;
+    const ids = checked.value;
     const inherited = inheritedTraceHeader(call);
     const reads = entries.map((entry) => readSendEntry(entry, inherited));
     const oversized = checkBatchSize(totalBytes(entries, reads));
     if (oversized !== null) return oversized;
     const sent = await sendReadable(call, queue, reads);
     if (!sent.ok) return sent;
+    const results = sent.value;
+    const faults = results.map((result) => (result.ok ? null : result.fault));
     return succeed(
-      reportBatch(ids, sent.faults, (i) => ({
-        Id: ids[i],
-        ...sentChecksums(reads[i] as ReadEntry),
-        MessageId: sent.messages[i]!.messageId,
-        SequenceNumber: sent.messages[i]!.sequenceNumber ?? undefined,
-      })),
+      reportBatch(ids, faults, (i) => showEntry(ids[i], results[i]!, reads[i]!, entries[i]!)),
     );
   },
 });
 
-interface SentBatch {
-  readonly ok: true;
-  /** By place in the request. */
-  readonly faults: (Fault | null)[];
-  readonly messages: (SentMessage | null)[];
+type SentEntry = Result<SentMessage, Fault>;
+
+function showEntry(
+  id: string | undefined,
+  sent: SentEntry,
+  read: ReadEntry,
+  input: SendFields,
+): ValueOf<typeof sentEntry> {
+  assert(sent.ok && read.ok, "only an accepted entry is reported as sent");
+  const { messageId, sequenceNumber } = sent.value;
+  return {
+    Id: id,
+    ...sentChecksums(read.value, input),
+    MessageId: messageId,
+    SequenceNumber: sequenceNumber ?? undefined,
+  };
 }
 
+/** The results of all entries in the order of the request. */
 async function sendReadable(
   call: RequestCall,
   queue: string,
-  reads: readonly (ReadEntry | RefusedAction)[],
-): Promise<SentBatch | RefusedAction> {
-  const faults: (Fault | null)[] = reads.map((read) => (read.ok ? null : read.fault));
-  const messages: (SentMessage | null)[] = reads.map(() => null);
+  reads: readonly ReadEntry[],
+): Promise<Result<SentEntry[], Fault>> {
   const readable = reads.filter((read) => read.ok);
   const { broker } = call.server;
   if (readable.length === 0) {
-    // Nothing to send, but a queue that does not exist is still the first thing to say.
-    const found = await broker.submit("findQueue", { queue });
-    return found.ok ? { ok: true, faults, messages } : found;
+    // Nothing to send, but a missing queue still refuses the whole request.
+    const queueFound = await broker.submit("findQueue", { queue });
+    return queueFound.ok ? succeed(reads.filter((read) => !read.ok)) : queueFound;
   }
-  const send = { queue, entries: readable.map((read) => read.entry), batch: true };
+  const send = { queue, entries: readable.map((read) => read.value), batch: true };
   const outcome = await broker.submit("send", send);
   if (!outcome.ok) return outcome;
   let next = 0;
-  for (let i = 0; i < reads.length; i++) {
-    if (!reads[i]!.ok) continue;
-    const result = outcome.value.results[next++]!;
-    if (result.ok) messages[i] = result.value;
-    else faults[i] = result.fault;
-  }
-  return { ok: true, faults, messages };
+  return succeed(reads.map((read) => (read.ok ? outcome.value.results[next++]! : read)));
 }
 
 /** Entries that are refused count as well, by their bodies: the limit is the request's. */
 function totalBytes(
   entries: readonly Pick<SendFields, "MessageBody">[],
-  reads: readonly (ReadEntry | RefusedAction)[],
+  reads: readonly ReadEntry[],
 ): number {
   let total = 0;
   for (let i = 0; i < reads.length; i++) {
     const read = reads[i]!;
-    total += read.ok ? read.entry.sizeBytes : Buffer.byteLength(entries[i]!.MessageBody!);
+    total += read.ok ? read.value.sizeBytes : Buffer.byteLength(entries[i]!.MessageBody!);
   }
   return total;
 }

@@ -1,15 +1,16 @@
 // SendMessage: one message into a queue.
 
-import { type Outcome, succeed } from "../../../model/fault.ts";
-import type { OperationOutput } from "../../../model/operations.ts";
+import { type Result, succeed } from "../../../../core/result.ts";
+import type { Fault } from "../../../model/fault.ts";
+import type { OperationResult, SendEntry } from "../../../model/operations.ts";
 import { action } from "../../protocol/call.ts";
 import { missing } from "../../protocol/parameters.ts";
 import { structureShape, textShape, type ValueOf } from "../../protocol/shape.ts";
 import { queueOf } from "../queue-url.ts";
 import {
   inheritedTraceHeader,
-  type ReadEntry,
   readSendEntry,
+  type SendFields,
   sendFields,
   sentChecksums,
   sentFields,
@@ -29,19 +30,26 @@ export const sendMessage = action({
     if (!input.MessageBody) return missing("MessageBody");
     const read = readSendEntry(input, inheritedTraceHeader(call));
     if (!read.ok) return read;
-    const send = { queue, entries: [read.entry], batch: false };
-    return call.server.broker.submit("send", send).then((outcome) => showSent(outcome, read));
+    const entry = read.value;
+    const send = { queue, entries: [entry], batch: false };
+    return call.server.broker
+      .submit("send", send)
+      .then((outcome) => showSent(outcome, entry, input));
   },
   writeJson: writeSent,
 });
 
-function showSent(outcome: Outcome<OperationOutput<"send">>, read: ReadEntry): Outcome<Sent> {
+function showSent(
+  outcome: OperationResult<"send">,
+  entry: SendEntry,
+  input: SendFields,
+): Result<Sent, Fault> {
   if (!outcome.ok) return outcome;
   const result = outcome.value.results[0]!;
   if (!result.ok) return result;
   const { messageId, sequenceNumber } = result.value;
   return succeed({
-    ...sentChecksums(read),
+    ...sentChecksums(entry, input),
     MessageId: messageId,
     SequenceNumber: sequenceNumber ?? undefined,
   });

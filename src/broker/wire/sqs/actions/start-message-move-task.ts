@@ -1,7 +1,7 @@
 // StartMessageMoveTask: sends dead letters back, or on to another queue.
 
 import { SQS_MOVE_MESSAGES_PER_SECOND_MAX } from "../../../../core/limits.ts";
-import { succeed } from "../../../model/fault.ts";
+import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { checkRange, missing } from "../../protocol/parameters.ts";
 import { integerShape, structureShape, textShape } from "../../protocol/shape.ts";

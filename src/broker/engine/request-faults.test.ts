@@ -5,7 +5,7 @@ import { systemTurn } from "../../platform/system-turn.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 import type { FaultSpec } from "../model/fault-plan.ts";
 import { createBroker } from "./create-broker.ts";
-import { createFaultyBroker } from "./faulty-broker.ts";
+import { createFaultyBroker } from "./request-faults.ts";
 
 async function createWorld(...faults: Partial<FaultSpec>[]) {
   const store = createMemoryBrokerStore();
@@ -15,7 +15,7 @@ async function createWorld(...faults: Partial<FaultSpec>[]) {
   for (const fault of faults) {
     broker.faults.put({ kind: "throttle", target: { queue: "q" }, probability: 1, ...fault });
   }
-  const disturbed = createFaultyBroker(broker);
+  const faulty = createFaultyBroker(broker);
   const entry = {
     body: "x",
     sizeBytes: 1,
@@ -29,9 +29,8 @@ async function createWorld(...faults: Partial<FaultSpec>[]) {
     const outcome = await broker.submit("countQueues", { prefix: "" });
     return outcome.ok ? outcome.value.queues[0]?.visible : null;
   };
-  const send = (batch: boolean) =>
-    disturbed.submit("send", { queue: "q", entries: [entry], batch });
-  return { broker, disturbed, counts, send };
+  const send = (batch: boolean) => faulty.submit("send", { queue: "q", entries: [entry], batch });
+  return { broker, faulty, counts, send };
 }
 
 test.each([
@@ -43,25 +42,25 @@ test.each([
   expect(await counts()).toBe(0);
 });
 
-test("a dropped acknowledgement rejects, and what was asked for has happened (B1)", async () => {
+test("a dropped acknowledgement rejects, and what was asked for has happened (I5)", async () => {
   const { counts, send } = await createWorld({ kind: "drop-acknowledgement" });
   await expect(send(false)).rejects.toMatchObject({ code: "TG_RESPONSE_DROPPED", retry: "later" });
   expect(await counts()).toBe(1);
 });
 
 test("actions are told apart by AWS's names, batches too", async () => {
-  const { send, disturbed } = await createWorld({ actions: ["SendMessageBatch", "PurgeQueue"] });
+  const { send, faulty } = await createWorld({ actions: ["SendMessageBatch", "PurgeQueue"] });
   expect(await send(false)).toMatchObject({ ok: true });
   expect(await send(true)).toMatchObject({ ok: false });
-  expect(await disturbed.submit("purgeQueue", { queue: "q" })).toMatchObject({ ok: false });
-  expect(await disturbed.submit("deleteQueue", { queue: "q" })).toMatchObject({ ok: true });
+  expect(await faulty.submit("purgeQueue", { queue: "q" })).toMatchObject({ ok: false });
+  expect(await faulty.submit("deleteQueue", { queue: "q" })).toMatchObject({ ok: true });
 });
 
-test("what names no queue is never hit, and the broker itself is as it was (B2)", async () => {
-  const { broker, disturbed } = await createWorld({ target: { queue: "*" } });
+test("what names no queue is never hit, and the broker itself is as it was (I4)", async () => {
+  const { broker, faulty } = await createWorld({ target: { queue: "*" } });
   const all = { prefix: "", page: null };
-  expect(await disturbed.submit("listQueues", all)).toMatchObject({ ok: true });
-  expect(await disturbed.submit("findSigningIdentity", null)).toMatchObject({ ok: true });
+  expect(await faulty.submit("listQueues", all)).toMatchObject({ ok: true });
+  expect(await faulty.submit("findSigningIdentity", null)).toMatchObject({ ok: true });
   expect(await broker.submit("purgeQueue", { queue: "q" })).toMatchObject({ ok: true });
-  expect([disturbed.healthy, disturbed.account]).toEqual([true, "000000000000"]);
+  expect([faulty.healthy, faulty.account]).toEqual([true, "000000000000"]);
 });
