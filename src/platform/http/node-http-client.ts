@@ -1,7 +1,7 @@
-// NodeHttpClient: posts by node:http and node:https.
-//   N1. The whole exchange has one deadline, however slowly bytes drip in.
-//   N2. Of the answer's body only so much is read as lets the connection be used again; a longer
-//       one ends the connection, and the status stands.
+// NodeHttpClient: sends POST requests with node:http and node:https.
+//   N1. The whole exchange has one deadline, however slowly bytes arrive.
+//   N2. It reads the response body only up to a limit, so that the connection can be reused. A
+//       longer body closes the connection, and the status still counts.
 
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -29,7 +29,7 @@ function open(post: HttpPost, signal: AbortSignal): ClientRequest {
   return send(url, { method: "POST", headers, signal, auth: credentialsOf(url) });
 }
 
-/** AWS takes a name and a password in the URL of an endpoint, for basic authentication. */
+/** AWS accepts credentials in the URL of an endpoint, for basic authentication. */
 function credentialsOf({ username, password }: URL): string | undefined {
   if (username === "") return undefined;
   return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;

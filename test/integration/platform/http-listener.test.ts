@@ -290,7 +290,7 @@ test("a port that is taken is said to be so, and a wrong address, too", async ()
   const other = createHttpListener(createKeeper().handler, { onError: () => {} });
   await expect(other.listen(port, HOST)).rejects.toMatchObject({
     code: "TG_PORT_IN_USE",
-    message: `Port ${port} on ${HOST} is in use by another program.`,
+    message: `port ${port} on ${HOST} is in use by another program`,
   });
   await expect(other.listen(0, "203.0.113.1")).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
   await other.close();

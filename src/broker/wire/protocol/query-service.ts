@@ -1,8 +1,7 @@
-// Query services: what tells one service from another in the query protocol, and which of them a
-// request is meant for.
-//   V1. The version decides, as every SDK sends it. A request without one is judged by the service
-//       that its signature names, then by the action; both services have AddPermission, and there
-//       SQS, which people call by hand more often, wins.
+// Query services: how SQS and SNS differ in the query protocol, and which of them a request means.
+//   V1. The version decides; every SDK sends it. Without a version, the service in the signature
+//       decides, then the action. Both services have AddPermission; there SQS wins, because people
+//       call it by hand more often.
 
 import type { HttpRequest } from "../../../ports/http.ts";
 import type { Fault, FaultName } from "../../model/fault.ts";
@@ -15,15 +14,15 @@ import type { ParameterNode } from "./query-input.ts";
 import type { QueryStyle } from "./query-output.ts";
 
 export interface QueryService extends QueryStyle {
-  /** As the scope of a signature names it. */
+  /** The service name in the scope of a signature. */
   readonly scope: string;
   readonly version: string;
-  /** What its actions are about, where faults are asked for. */
+  /** The resource of its actions, as fault injection names it. */
   readonly target: "queue" | "topic";
   readonly actions: ReadonlyMap<string, Action>;
   readonly faces: Readonly<Record<FaultName, FaultFace>>;
   messageOf(fault: Fault): string;
-  /** Whether paths name queues; else they mean nothing. */
+  /** Whether paths name queues; otherwise they are ignored. */
   readonly hasQueueUrls: boolean;
   isForQueueUrl(action: Action): boolean;
 }
@@ -60,7 +59,7 @@ export const SNS_QUERY: QueryService = {
 
 const SERVICES: readonly QueryService[] = [SQS_QUERY, SNS_QUERY];
 
-/** The service that a request is meant for (V1). */
+/** The service that a request addresses (V1). */
 export function serviceOf(request: HttpRequest, root: ParameterNode, action: string): QueryService {
   const version = root.children.get("Version")?.value;
   const credential = root.children.get("X-Amz-Credential")?.value ?? "";

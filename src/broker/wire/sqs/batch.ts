@@ -1,7 +1,7 @@
 // Batches: the rules that refuse a whole batch, and the report on its entries.
-//   B1. The whole-request rules are checked before any entry, in AWS's order: empty, too many, an
-//       id that is not one, an id twice.
-//   B2. What failed is told under short codes; a list with nothing in it is left out.
+//   B1. Rules for the whole request are checked before any entry, in AWS's order: empty, too many,
+//       invalid id, duplicate id.
+//   B2. Failed entries are reported with short codes; an empty list is omitted.
 
 import { SQS_BATCH_BYTES_MAX, SQS_BATCH_ENTRIES_MAX } from "../../../core/limits.ts";
 import type { Fault } from "../../model/fault.ts";
@@ -31,7 +31,7 @@ interface Identified {
   readonly Id?: string | null | undefined;
 }
 
-/** Refuses a batch as a whole (B1). `element` is what AWS calls one entry of it. */
+/** Refuses a batch as a whole (B1). `element` is AWS's name for one entry. */
 function checkBatch(
   entries: readonly Identified[] | null | undefined,
   element: string,
@@ -60,16 +60,16 @@ function checkBatch(
   return checkDistinct(entries);
 }
 
-/** A batch that may be worked on. */
+/** A batch that passed the checks of the whole request. */
 export interface OpenBatch<E> {
   readonly ok: true;
   readonly queue: string;
   readonly entries: readonly E[];
-  /** By place in the request. */
+  /** By position in the request. */
   readonly ids: readonly string[];
 }
 
-/** The queue and the entries, each with an id and `field`; or why the batch is refused (B1). */
+/** Returns the queue and the entries, each with an id and `field`; or refuses the batch (B1). */
 export function openBatch<E extends Identified>(
   call: RequestCall,
   input: { readonly QueueUrl?: Given<string>; readonly Entries?: Given<readonly E[]> },
@@ -83,7 +83,7 @@ export function openBatch<E extends Identified>(
   return refused ?? { ok: true, queue, entries, ids: entries.map((entry) => entry.Id!) };
 }
 
-/** Refuses a batch in which an entry lacks what each of them must have. */
+/** Refuses a batch in which an entry lacks a required field. */
 function checkEntries<E>(
   entries: readonly E[],
   element: string,
@@ -102,7 +102,7 @@ export function checkBatchSize(sizeBytes: number): RefusedAction | null {
   );
 }
 
-/** The answer to a batch, from what came of each entry (B2). */
+/** The response to a batch, from the result of each entry (B2). */
 export function reportBatch<S>(
   ids: readonly string[],
   results: readonly (Fault | null)[],
@@ -131,10 +131,10 @@ function reportFailure(id: string, fault: Fault): Failure {
 }
 
 function checkDistinct(entries: readonly Identified[]): RefusedAction | null {
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   for (const { Id: id } of entries) {
-    if (seen.has(id!)) return refuse("BatchEntryIdsNotDistinct", `Id ${id} repeated.`);
-    seen.add(id!);
+    if (ids.has(id!)) return refuse("BatchEntryIdsNotDistinct", `Id ${id} repeated.`);
+    ids.add(id!);
   }
   return null;
 }

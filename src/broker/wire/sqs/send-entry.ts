@@ -1,4 +1,4 @@
-// Send entries: from what a client sends, alone or in a batch, to what the broker takes.
+// Send entries: convert a sent message, single or in a batch, to the broker's input.
 
 import { md5Hex } from "../../../core/encoding/hash.ts";
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
@@ -17,7 +17,7 @@ import {
 import { md5OfAttributes } from "./md5-attributes.ts";
 import { readAttributes, readTraceHeader } from "./message-attributes.ts";
 
-/** The fields of one message, shared by SendMessage and the entries of its batch. */
+/** The fields of one message, shared by SendMessage and the entries of SendMessageBatch. */
 export const sendFields = {
   MessageBody: textShape,
   DelaySeconds: integerShape,
@@ -27,7 +27,7 @@ export const sendFields = {
   MessageGroupId: textShape,
 } as const;
 
-/** What SendMessage tells, and each successful entry of its batch. */
+/** The output of SendMessage, and of each successful entry of SendMessageBatch. */
 export const sentFields = {
   MD5OfMessageBody: textShape,
   MD5OfMessageAttributes: textShape,
@@ -41,18 +41,18 @@ export type SendFields = FieldsOf<typeof sendFields>;
 export interface ReadEntry {
   readonly ok: true;
   readonly entry: SendEntry;
-  /** The trace header this very message asked for, which alone is told back as a checksum. */
+  /** The message's own trace header; only this one gets a checksum in the response. */
   readonly ownTraceHeader: string | null;
 }
 
-/** The trace header of the HTTP request, which messages without their own inherit. */
+/** The trace header of the HTTP request; messages without their own inherit it. */
 export function inheritedTraceHeader(call: Pick<RequestCall, "request">): string | null {
   const header = call.request.headers["x-amzn-trace-id"];
   if (header === undefined || header === "" || hasInvalidXmlCharacter(header)) return null;
   return header;
 }
 
-/** Reads one message whose body is known to be there; `inherited` is the request's trace header. */
+/** Reads one message, whose body must be present. `inherited` is the request's trace header. */
 export function readSendEntry(
   input: SendFields,
   inherited: string | null,
@@ -90,7 +90,7 @@ export function readSendEntry(
   };
 }
 
-/** The checksums of one message, as far as it has what they cover. */
+/** The checksums of one message; a part that it does not have gets no checksum. */
 export function sentChecksums({ entry, ownTraceHeader }: ReadEntry): {
   MD5OfMessageBody: string;
   MD5OfMessageAttributes: string | undefined;

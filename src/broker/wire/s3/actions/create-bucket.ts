@@ -1,4 +1,4 @@
-// CreateBucket: in the region that the document names, or else in the broker's own.
+// CreateBucket: creates a bucket in the region of the document; default: the broker's region.
 
 import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
 import { malformedXml, readDocument } from "../request-body.ts";
@@ -25,7 +25,7 @@ export const createBucket: S3Action = {
 };
 
 function regionOf(call: S3Call, body: string): string | S3Refusal {
-  const { region } = call.site.broker;
+  const { region } = call.server.broker;
   if (body.trim() === "") return region;
   const root = parseXml(body, "CreateBucketConfiguration");
   if (root === null) return malformedXml();

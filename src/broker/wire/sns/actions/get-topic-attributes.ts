@@ -1,4 +1,4 @@
-// GetTopicAttributes: the settings and counts of a topic.
+// GetTopicAttributes: returns the settings and the counts of a topic.
 
 import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,4 +1,4 @@
-// ListTagsForResource: the tags of a topic.
+// ListTagsForResource: returns the tags of a topic.
 
 import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,4 +1,4 @@
-// TagResource: adds tags to a topic, or changes them.
+// TagResource: adds tags to a topic, or overwrites them.
 
 import { succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,4 +1,4 @@
-// GetQueueUrl: from a queue's name to its URL.
+// GetQueueUrl: returns the URL of a queue by its name.
 
 import { refuse, succeed } from "../../../model/fault.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,6 +1,6 @@
-// SendMessageBatch: up to ten messages into a queue.
-//   The entries that the wire refuses never reach the broker; its results for the others are put
-//   back between them, so that the report keeps the order of the request.
+// SendMessageBatch: sends up to ten messages to a queue.
+//   Entries that the wire refuses never reach the broker. The broker's results for the others are
+//   merged with the refusals, so that the response keeps the order of the request.
 
 import { type Fault, succeed } from "../../../model/fault.ts";
 import type { SentMessage } from "../../../model/operations.ts";
@@ -55,7 +55,7 @@ export const sendMessageBatch = action({
 
 interface SentBatch {
   readonly ok: true;
-  /** By place in the request. */
+  /** By position in the request. */
   readonly faults: (Fault | null)[];
   readonly messages: (SentMessage | null)[];
 }
@@ -70,9 +70,9 @@ async function sendReadable(
   const readable = reads.filter((read) => read.ok);
   const { broker } = call.server;
   if (readable.length === 0) {
-    // Nothing to send, but a queue that does not exist is still the first thing to say.
-    const found = await broker.submit("findQueue", { queue });
-    return found.ok ? { ok: true, faults, messages } : found;
+    // Nothing to send, but a missing queue takes precedence over refused entries.
+    const queueCheck = await broker.submit("findQueue", { queue });
+    return queueCheck.ok ? { ok: true, faults, messages } : queueCheck;
   }
   const send = { queue, entries: readable.map((read) => read.entry), batch: true };
   const outcome = await broker.submit("send", send);
@@ -87,7 +87,7 @@ async function sendReadable(
   return { ok: true, faults, messages };
 }
 
-/** Entries that are refused count as well, by their bodies: the limit is the request's. */
+/** Refused entries count too, by their bodies: the limit applies to the request. */
 function totalBytes(
   entries: readonly Pick<SendFields, "MessageBody">[],
   reads: readonly (ReadEntry | RefusedAction)[],

@@ -1,4 +1,4 @@
-// SendMessage: one message into a queue.
+// SendMessage: sends one message to a queue.
 
 import { type Outcome, succeed } from "../../../model/fault.ts";
 import type { OperationOutput } from "../../../model/operations.ts";
@@ -47,7 +47,7 @@ function showSent(outcome: Outcome<OperationOutput<"send">>, read: ReadEntry): O
   });
 }
 
-/** By hand, since no value of it ever needs escaping: digests, a UUID and digits. */
+/** Hand-written, because its values never need escaping: digests, a UUID and digits. */
 function writeSent(sent: Sent): string {
   let json = `{"MD5OfMessageBody":"${sent.MD5OfMessageBody}","MessageId":"${sent.MessageId}"`;
   if (sent.MD5OfMessageAttributes) {
