@@ -1,11 +1,11 @@
 // Fast connection: one client's socket while it only sends simple requests (fast path).
 //   C1. One request at a time, in order of arrival. Bytes that arrive meanwhile are buffered, up to
 //       AHEAD_BYTES_MAX; then reading pauses, and a disconnect goes unnoticed.
-//   C2. At the first bytes that are not a simple request, the bytes are unshifted, and node:http
-//       takes over the socket permanently (slow path): no listener of ours and no pending reply.
+//   C2. The first bytes that are not a simple request are unshifted, and node:http takes over the
+//       socket permanently (slow path), without our listeners and without a pending reply.
 //   C3. `deadline` limits how long the server waits for the client: for a request, for the rest of
 //       one, or for reading the next piece of a reply. A client that misses it is cut off. While
-//       the client waits for the server there is no deadline.
+//       the client waits for the server, no deadline applies.
 //   C4. A client that ends its side has disconnected, as in node:http: its request's signal aborts.
 
 import { randomUUID } from "node:crypto";

@@ -2,7 +2,7 @@
 // handlers use (the signal) are created on first use.
 //   E1. `waitingSince` is set exactly while the server waits for the client, to send more of the
 //       request or to read more of the reply. A client that takes too long is cut off.
-//   E2. A client that sent Expect: 100-continue is told to continue when the handler reads the
+//   E2. A client that sent Expect: 100-continue gets "100 Continue" when the handler reads the
 //       body, and not before.
 //   E3. A client that is still sending when it gets its reply has LINGER_MS_MAX to read the reply
 //       and stop. Closing a socket with unread bytes resets it, and the reset can overtake the

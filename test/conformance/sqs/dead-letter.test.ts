@@ -139,7 +139,7 @@ test("[80] a long poll on the dead letters ends with the message that is moved t
   await endpoint.sqs.sendMessage({ QueueUrl: source, MessageBody: "x" });
   await take(source);
   const request = { QueueUrl: target, WaitTimeSeconds: 20 };
-  const poll = await endpoint.underWay(() => endpoint.sqs.receiveMessage(request));
+  const poll = await endpoint.inFlight(() => endpoint.sqs.receiveMessage(request));
   await take(source);
   expect((await poll.answer).Messages).toMatchObject([{ Body: "x" }]);
 });

@@ -44,7 +44,7 @@ test("[61] a standard queue refuses more than may be in flight, but not to wait 
   expect(await inFlight(QueueUrl)).toBe(String(IN_FLIGHT_MAX));
   const failure = await failureOf(endpoint.sqs.receiveMessage({ QueueUrl }));
   expect(failure).toMatchObject({ shape: "OverLimit", code: "OverLimit", status: 403 });
-  const poll = await endpoint.underWay(() =>
+  const poll = await endpoint.inFlight(() =>
     endpoint.sqs.receiveMessage({ QueueUrl, WaitTimeSeconds: 20 }),
   );
   await endpoint.sqs.deleteMessage({ QueueUrl, ReceiptHandle });

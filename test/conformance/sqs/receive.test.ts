@@ -43,7 +43,7 @@ test("[52] a long poll does not wait to fill its batch", async () => {
 
 test("[52] a long poll ends with the message that is sent while it waits", async () => {
   const QueueUrl = await endpoint.queue();
-  const poll = await endpoint.underWay(() => bodiesOf(QueueUrl, { WaitTimeSeconds: 20 }));
+  const poll = await endpoint.inFlight(() => bodiesOf(QueueUrl, { WaitTimeSeconds: 20 }));
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "sent meanwhile" });
   expect(await poll.answer).toEqual(["sent meanwhile"]);
 });
@@ -51,7 +51,7 @@ test("[52] a long poll ends with the message that is sent while it waits", async
 test("[52] a long poll ends when a message's visibility timeout does", async () => {
   const queueUrl = await queueWith(["again"]);
   await receive(queueUrl, { VisibilityTimeout: 5 });
-  const poll = await endpoint.underWay(() => bodiesOf(queueUrl, { WaitTimeSeconds: 20 }));
+  const poll = await endpoint.inFlight(() => bodiesOf(queueUrl, { WaitTimeSeconds: 20 }));
   await endpoint.pass(5);
   expect(await poll.answer).toEqual(["again"]);
 });
@@ -59,14 +59,14 @@ test("[52] a long poll ends when a message's visibility timeout does", async () 
 test("[52] a long poll ends when a message's delay does", async () => {
   const QueueUrl = await endpoint.queue();
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "late", DelaySeconds: 7 });
-  const poll = await endpoint.underWay(() => bodiesOf(QueueUrl, { WaitTimeSeconds: 20 }));
+  const poll = await endpoint.inFlight(() => bodiesOf(QueueUrl, { WaitTimeSeconds: 20 }));
   await endpoint.pass(7);
   expect(await poll.answer).toEqual(["late"]);
 });
 
 test("[52] a long poll ends empty when its time is over, by the queue's setting, too", async () => {
   const queueUrl = await endpoint.queue({ ReceiveMessageWaitTimeSeconds: "3" });
-  const poll = await endpoint.underWay(() => bodiesOf(queueUrl));
+  const poll = await endpoint.inFlight(() => bodiesOf(queueUrl));
   let over = false;
   poll.answer.then(() => {
     over = true;
@@ -82,7 +82,7 @@ test("[52] a long poll ends empty when its time is over, by the queue's setting,
 test("[52] a long poll that the client gave up takes no message", async () => {
   const QueueUrl = await endpoint.queue();
   const abort = new AbortController();
-  const poll = await endpoint.underWay(() =>
+  const poll = await endpoint.inFlight(() =>
     endpoint.sqs.receiveMessage({ QueueUrl, WaitTimeSeconds: 20 }, { abortSignal: abort.signal }),
   );
   abort.abort();

@@ -138,7 +138,7 @@ test("[60] a changed timeout is not remembered for later receives", async () => 
 test("zero makes a message visible at once, and a long poll takes it", async () => {
   const QueueUrl = await queueWithMessage();
   const handle = await take(QueueUrl, 600);
-  const poll = await endpoint.underWay(() =>
+  const poll = await endpoint.inFlight(() =>
     endpoint.sqs.receiveMessage({ QueueUrl, WaitTimeSeconds: 20 }),
   );
   await change(QueueUrl, handle, 0);

@@ -4,8 +4,8 @@ import { decodeAwsChunked } from "./aws-chunked.ts";
 import { BodyFault } from "./body-fault.ts";
 
 async function* cut(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
-  const places = [...new Set(cuts.map((place) => place % (bytes.length + 1)))];
-  const edges = [0, ...places.sort((a, b) => a - b), bytes.length];
+  const positions = [...new Set(cuts.map((position) => position % (bytes.length + 1)))];
+  const edges = [0, ...positions.sort((a, b) => a - b), bytes.length];
   for (const [index, edge] of edges.slice(1).entries()) {
     yield new Uint8Array(bytes.subarray(edges[index], edge));
   }
@@ -13,9 +13,9 @@ async function* cut(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint
 
 async function decode(bytes: Buffer, cuts: readonly number[] = []) {
   const trailers = new Map<string, string>();
-  const taken: Uint8Array[] = [];
-  for await (const chunk of decodeAwsChunked(cut(bytes, cuts), trailers)) taken.push(chunk);
-  return { data: Buffer.concat(taken), trailers: Object.fromEntries(trailers) };
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of decodeAwsChunked(cut(bytes, cuts), trailers)) chunks.push(chunk);
+  return { data: Buffer.concat(chunks), trailers: Object.fromEntries(trailers) };
 }
 
 function encode(chunks: readonly Uint8Array[], signed: boolean, trailer: string): Buffer {

@@ -15,7 +15,7 @@ export interface ObjectRead {
   readonly object: StoredObject;
   readonly detail: ObjectDetail;
   readonly version: string | null;
-  /** `through` is less than `from` if there are no bytes to read. */
+  /** `through` is less than `from` if the range is empty. */
   readonly range: ByteRange;
   readonly status: 200 | 206;
   /** The number of parts, if the request asks for one part. */

@@ -215,7 +215,7 @@ describe("if the broker fails", () => {
   }
 
   test("an unavailable store is 503, and its error is reported to the operator", async () => {
-    const error = new TidegateError("TG_STORE_UNAVAILABLE", "no room on /secret/disk");
+    const error = new TidegateError("TG_STORE_UNAVAILABLE", "no space on /secret/disk");
     const wire = failing(error);
     const reply = await wire.json("PurgeQueue", { QueueUrl: "q" });
     expect(reply.status).toBe(503);
