@@ -44,7 +44,7 @@ export async function applySetup(
   const missing: SetupStep[] = [];
   const conflicts: string[] = [];
   for (const step of stepsOf(setup, context)) {
-    if (!(await step.isThere(broker))) {
+    if (!(await step.exists(broker))) {
       missing.push(step);
       continue;
     }

@@ -40,7 +40,7 @@ function bucketStep(
   return {
     path,
     label: `the bucket "${name}"`,
-    isThere: async (broker) => (await find(broker, name)) !== null,
+    exists: async (broker) => (await find(broker, name)) !== null,
     async differs(broker) {
       const current = await find(broker, name);
       return current === null
@@ -58,7 +58,7 @@ function versioningStep({ name, versioning = "Enabled" }: BucketSetup, path: str
   return {
     path: `${path}/versioning`,
     label: `the versioning of the bucket "${name}"`,
-    isThere: async (broker) => ((await find(broker, name))?.versioning ?? null) !== null,
+    exists: async (broker) => ((await find(broker, name))?.versioning ?? null) !== null,
     async differs(broker) {
       const current = (await find(broker, name))?.versioning;
       return current === versioning ? null : `it is ${current}, not ${versioning}`;
@@ -75,7 +75,7 @@ function notificationStep(bucket: BucketSetup, path: string, context: SetupConte
   return {
     path: `${path}/notifications`,
     label: `the notifications of the bucket "${name}"`,
-    async isThere(broker) {
+    async exists(broker) {
       const current = await read(broker);
       return current !== null && (current.targets.length > 0 || current.eventBridge);
     },

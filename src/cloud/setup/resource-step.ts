@@ -22,7 +22,7 @@ export function resourceStep(resource: Resource): SetupStep {
   return {
     path,
     label,
-    isThere: async (broker) => (await showAttributes(broker)).ok,
+    exists: async (broker) => (await showAttributes(broker)).ok,
     async differs(broker) {
       const shown = await showAttributes(broker);
       if (!shown.ok) return shown.fault.message;

@@ -10,7 +10,7 @@ export interface SetupStep {
   readonly path: string;
   /** Names the resource in messages: `the queue "orders"`. */
   readonly label: string;
-  isThere(broker: Broker): Promise<boolean>;
+  exists(broker: Broker): Promise<boolean>;
   /** How the existing resource differs from the setup, or null. */
   differs(broker: Broker): Promise<string | null>;
   /** Why the resource could not be created, or null. */

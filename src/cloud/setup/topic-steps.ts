@@ -46,7 +46,7 @@ export function subscriptionSteps(
     return {
       path: `/subscriptions/${index}`,
       label: `the subscription of "${queue ?? endpoint}" to "${topic}"`,
-      isThere: async (broker) => (await findSubscription(broker, target)) !== null,
+      exists: async (broker) => (await findSubscription(broker, target)) !== null,
       async differs(broker) {
         const current = await findSubscription(broker, target);
         if (current === null) return "it was deleted";

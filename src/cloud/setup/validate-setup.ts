@@ -39,7 +39,7 @@ const tagValue: SetupShape = (value, path, report) => {
 };
 
 /** Attributes, except those that have their own field (V2). */
-function attributesBut(fields: Readonly<Record<string, string>>): SetupShape {
+function attributesExcept(fields: Readonly<Record<string, string>>): SetupShape {
   const values = recordOf(attribute);
   return (value, path, report) => {
     values(value, path, report);
@@ -57,7 +57,7 @@ const tags = recordOf(tagValue);
 const queue = structureField({
   name: requiredField(textField),
   fifo: optionalField(booleanField),
-  attributes: optionalField(attributesBut({ FifoQueue: "fifo", RedrivePolicy: "deadLetter" })),
+  attributes: optionalField(attributesExcept({ FifoQueue: "fifo", RedrivePolicy: "deadLetter" })),
   tags: optionalField(tags),
   deadLetter: optionalField(
     structureField({
@@ -70,7 +70,7 @@ const queue = structureField({
 const topic = structureField({
   name: requiredField(textField),
   fifo: optionalField(booleanField),
-  attributes: optionalField(attributesBut({ FifoTopic: "fifo" })),
+  attributes: optionalField(attributesExcept({ FifoTopic: "fifo" })),
   tags: optionalField(tags),
 });
 
@@ -83,7 +83,7 @@ const subscription = structureField({
   filterPolicyScope: optionalField(oneOfField("MessageAttributes", "MessageBody")),
   deadLetter: optionalField(structureField({ queue: requiredField(textField) })),
   attributes: optionalField(
-    attributesBut({
+    attributesExcept({
       RawMessageDelivery: "raw",
       FilterPolicy: "filterPolicy",
       FilterPolicyScope: "filterPolicyScope",

@@ -9,7 +9,7 @@ const CORAL = "com.amazon.coral.service#";
 const LEGACY = "AWS.SimpleQueueService.";
 
 /** Type, legacy code and status of a JSON fault. */
-async function faceOf(action: string, input: object | string) {
+async function errorOf(action: string, input: object | string) {
   const { status, headers, body } = await endpoint.json(action, input);
   const { __type: type } = JSON.parse(body);
   return { type, queryError: headers.get("x-amzn-query-error"), status };
@@ -93,7 +93,7 @@ test.each<[string, string, object | string, string, string, number]>([
     404,
   ],
 ])("[6] %s has its type, code and status", async (_what, action, input, type, code, status) => {
-  expect(await faceOf(action, input)).toEqual({ type, queryError: `${code};Sender`, status });
+  expect(await errorOf(action, input)).toEqual({ type, queryError: `${code};Sender`, status });
 });
 
 test.each<[string, object, string, string, number]>([
@@ -162,8 +162,8 @@ test.each<[string, object, string, string, number]>([
   "[6] %s can be refused as $2, with its code and status",
   async (action, input, shape, code, status) => {
     const QueueUrl = await endpoint.queue();
-    const face = await faceOf(action, { QueueUrl, ...input });
-    expect(face).toEqual({ type: SQS + shape, queryError: `${code};Sender`, status });
+    const error = await errorOf(action, { QueueUrl, ...input });
+    expect(error).toEqual({ type: SQS + shape, queryError: `${code};Sender`, status });
   },
 );
 
@@ -171,19 +171,19 @@ test("[6] operations repeated too soon have their own types: creating, deleting,
   const QueueUrl = await endpoint.queue();
   const QueueName = QueueUrl.split("/").at(-1)!;
   const Attributes = { DelaySeconds: "9" };
-  expect(await faceOf("CreateQueue", { QueueName, Attributes })).toEqual({
+  expect(await errorOf("CreateQueue", { QueueName, Attributes })).toEqual({
     type: `${SQS}QueueNameExists`,
     queryError: "QueueAlreadyExists;Sender",
     status: 400,
   });
   await endpoint.sqs.purgeQueue({ QueueUrl });
-  expect(await faceOf("PurgeQueue", { QueueUrl })).toEqual({
+  expect(await errorOf("PurgeQueue", { QueueUrl })).toEqual({
     type: `${SQS}PurgeQueueInProgress`,
     queryError: `${LEGACY}PurgeQueueInProgress;Sender`,
     status: 403,
   });
   await endpoint.sqs.deleteQueue({ QueueUrl });
-  expect(await faceOf("CreateQueue", { QueueName })).toEqual({
+  expect(await errorOf("CreateQueue", { QueueName })).toEqual({
     type: `${SQS}QueueDeletedRecently`,
     queryError: `${LEGACY}QueueDeletedRecently;Sender`,
     status: 400,
@@ -201,10 +201,10 @@ test("[7] the SDK throws its own exception classes with the legacy code", async 
 
 test("[9] a missing or empty QueueUrl means a queue that does not exist", async () => {
   for (const input of [{}, { QueueUrl: "" }]) {
-    const face = await faceOf("SendMessage", { ...input, MessageBody: "x" });
-    expect(face.type).toBe(`${SQS}QueueDoesNotExist`);
+    const error = await errorOf("SendMessage", { ...input, MessageBody: "x" });
+    expect(error.type).toBe(`${SQS}QueueDoesNotExist`);
   }
-  expect((await faceOf("GetQueueUrl", {})).queryError).toBe("InvalidParameterValue;Sender");
+  expect((await errorOf("GetQueueUrl", {})).queryError).toBe("InvalidParameterValue;Sender");
 });
 
 test("[10] a fault of the query protocol is XML with type, code, message and detail", async () => {
@@ -250,9 +250,9 @@ test("a deleted queue does not exist for any action", async () => {
     ["RemovePermission", { Label: "l" }],
   ];
   for (const [action, input] of calls) {
-    const { type } = await faceOf(action, { QueueUrl, ...input });
+    const { type } = await errorOf(action, { QueueUrl, ...input });
     expect([action, type]).toEqual([action, `${SQS}QueueDoesNotExist`]);
   }
-  const task = await faceOf("StartMessageMoveTask", { SourceArn: arnOf(QueueUrl) });
+  const task = await errorOf("StartMessageMoveTask", { SourceArn: arnOf(QueueUrl) });
   expect(task.type).toBe(`${SQS}ResourceNotFoundException`);
 });

@@ -2,7 +2,7 @@
 
 import type { HttpReply } from "../../../ports/http.ts";
 import type { Fault } from "../../model/fault.ts";
-import { FAULT_FACES } from "../sqs/sqs-errors.ts";
+import { SQS_ERRORS } from "../sqs/sqs-errors.ts";
 
 const HEADERS: readonly string[] = [
   "Content-Type",
@@ -23,6 +23,6 @@ export function adminError(status: number, code: string, message: string): HttpR
 
 /** Maps a broker fault to a reply; a missing queue is a 404 here, although SQS answers 400. */
 export function adminFault(fault: Fault): HttpReply {
-  const status = fault.name === "QueueDoesNotExist" ? 404 : FAULT_FACES[fault.name].status;
+  const status = fault.name === "QueueDoesNotExist" ? 404 : SQS_ERRORS[fault.name].status;
   return adminError(status, fault.name, fault.message);
 }

@@ -9,7 +9,7 @@ import { isDropped } from "../../engine/fault-injection.ts";
 import { type Fault, refuse } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
-import { FAULT_FACES } from "../sqs/sqs-errors.ts";
+import { SQS_ERRORS } from "../sqs/sqs-errors.ts";
 import type { Action, RefusedAction, RequestCall, ServerContext } from "./call.ts";
 import { reportFailure } from "./failure.ts";
 import { unknownOperation } from "./unknown-operation.ts";
@@ -76,11 +76,11 @@ function parseInput(action: Action, body: Uint8Array): { readonly value: object 
 }
 
 function faultReply(request: HttpRequest, fault: Fault): HttpReply {
-  const face = FAULT_FACES[fault.name];
+  const error = SQS_ERRORS[fault.name];
   const headers = responseHeaders(request);
-  headers.push("x-amzn-query-error", `${face.code};${face.side}`); // J2
-  const body = JSON.stringify({ __type: face.type, message: fault.message });
-  return { status: face.status, headers, body };
+  headers.push("x-amzn-query-error", `${error.code};${error.side}`); // J2
+  const body = JSON.stringify({ __type: error.type, message: fault.message });
+  return { status: error.status, headers, body };
 }
 
 function responseHeaders(request: HttpRequest): string[] {

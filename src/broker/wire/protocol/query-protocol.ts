@@ -81,7 +81,7 @@ function invalidAction(name: string): Fault {
 }
 
 function faultReply(service: QueryService, request: HttpRequest, fault: Fault): HttpReply {
-  const { side, code, status } = service.faces[fault.name];
+  const { side, code, status } = service.errors[fault.name];
   const error: QueryError = { side, code, message: service.messageOf(fault) };
   const write = wantsJson(request) ? writeJsonError : writeXmlError;
   return {

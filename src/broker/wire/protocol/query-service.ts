@@ -6,9 +6,9 @@
 import type { HttpRequest } from "../../../ports/http.ts";
 import type { Fault, FaultName } from "../../model/fault.ts";
 import { SNS_ACTIONS } from "../sns/sns-actions.ts";
-import { SNS_FAULT_FACES } from "../sns/sns-errors.ts";
+import { SNS_ERRORS } from "../sns/sns-errors.ts";
 import { isForQueueUrl, SQS_ACTIONS } from "../sqs/sqs-actions.ts";
-import { FAULT_FACES, type FaultFace, queryMessage } from "../sqs/sqs-errors.ts";
+import { type AwsError, queryMessage, SQS_ERRORS } from "../sqs/sqs-errors.ts";
 import type { Action } from "./call.ts";
 import type { ParameterNode } from "./query-input.ts";
 import type { QueryStyle } from "./query-output.ts";
@@ -20,7 +20,7 @@ export interface QueryService extends QueryStyle {
   /** The resource of its actions, as fault injection names it. */
   readonly target: "queue" | "topic";
   readonly actions: ReadonlyMap<string, Action>;
-  readonly faces: Readonly<Record<FaultName, FaultFace>>;
+  readonly errors: Readonly<Record<FaultName, AwsError>>;
   messageOf(fault: Fault): string;
   /** Whether paths name queues; otherwise they are ignored. */
   readonly hasQueueUrls: boolean;
@@ -38,7 +38,7 @@ export const SQS_QUERY: QueryService = {
   namespace: "http://queue.amazonaws.com/doc/2012-11-05/",
   errorDetail: true,
   actions: byName(SQS_ACTIONS),
-  faces: FAULT_FACES,
+  errors: SQS_ERRORS,
   messageOf: queryMessage,
   hasQueueUrls: true,
   isForQueueUrl,
@@ -51,7 +51,7 @@ export const SNS_QUERY: QueryService = {
   namespace: "http://sns.amazonaws.com/doc/2010-03-31/",
   errorDetail: false,
   actions: byName(SNS_ACTIONS),
-  faces: SNS_FAULT_FACES,
+  errors: SNS_ERRORS,
   messageOf: (fault) => fault.message,
   hasQueueUrls: false,
   isForQueueUrl: () => false,

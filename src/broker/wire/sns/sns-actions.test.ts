@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createWire, MESSAGE_ID, REQUEST_ID } from "../../../../test/support/scripted-broker.ts";
 import { type FaultName, refuse } from "../../model/fault.ts";
-import { SNS_FAULT_FACES } from "./sns-errors.ts";
+import { SNS_ERRORS } from "./sns-errors.ts";
 
 const ARN = "arn:aws:sns:us-east-1:000000000000:t";
 const Version = "2010-03-31";
@@ -158,6 +158,6 @@ test.each(Object.entries(EXPECTED))("%s is reported as %j", async (name, [code, 
 
 test("a fault of queues only is reported as an internal error", () => {
   for (const name of ["QueueDoesNotExist", "ReceiptHandleIsInvalid", "OverLimit"] as const) {
-    expect(SNS_FAULT_FACES[name]).toMatchObject({ code: "InternalError", status: 500 });
+    expect(SNS_ERRORS[name]).toMatchObject({ code: "InternalError", status: 500 });
   }
 });

@@ -2,20 +2,20 @@
 // table in sqs-errors.ts: a new FaultName does not compile until it has an entry here.
 
 import type { FaultName } from "../../model/fault.ts";
-import type { FaultFace } from "../sqs/sqs-errors.ts";
+import type { AwsError } from "../sqs/sqs-errors.ts";
 
-function sender(code: string, status = 400): FaultFace {
+function sender(code: string, status = 400): AwsError {
   return { type: code, code, status, side: "Sender" };
 }
 
-function receiver(code: string, status: number): FaultFace {
+function receiver(code: string, status: number): AwsError {
   return { type: code, code, status, side: "Receiver" };
 }
 
 /** Faults of queues only; a topic that reports one has a bug. */
 const OF_QUEUES = receiver("InternalError", 500);
 
-export const SNS_FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
+export const SNS_ERRORS: Readonly<Record<FaultName, AwsError>> = {
   AccessDenied: sender("AccessDenied", 403),
   AuthorizationError: sender("AuthorizationError", 403),
   BatchEntryIdsNotDistinct: sender("BatchEntryIdsNotDistinct"),

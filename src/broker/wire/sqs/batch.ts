@@ -10,7 +10,7 @@ import type { RefusedAction, RequestCall } from "../protocol/call.ts";
 import { missing } from "../protocol/parameters.ts";
 import { booleanShape, list, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
 import { queueOf } from "./queue-url.ts";
-import { FAULT_FACES, shortCode } from "./sqs-errors.ts";
+import { SQS_ERRORS, shortCode } from "./sqs-errors.ts";
 
 const ENTRY_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
@@ -124,7 +124,7 @@ export function reportBatch<S>(
 function reportFailure(id: string, fault: Fault): Failure {
   return {
     Id: id,
-    SenderFault: FAULT_FACES[fault.name].side === "Sender",
+    SenderFault: SQS_ERRORS[fault.name].side === "Sender",
     Code: shortCode(fault.name),
     Message: fault.message,
   };

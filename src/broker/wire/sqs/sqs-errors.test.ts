@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createWire } from "../../../../test/support/scripted-broker.ts";
 import { TidegateError } from "../../../core/errors.ts";
 import { type FaultName, refuse } from "../../model/fault.ts";
-import { FAULT_FACES, shortCode } from "./sqs-errors.ts";
+import { SQS_ERRORS, shortCode } from "./sqs-errors.ts";
 
 /** Duplicated on purpose: clients depend on these values, so a change must be deliberate. */
 const EXPECTED: readonly (readonly [FaultName, string, string, number])[] = [
@@ -172,7 +172,7 @@ const EXPECTED: readonly (readonly [FaultName, string, string, number])[] = [
 ];
 
 test("every fault of the broker has an expected error", () => {
-  expect(EXPECTED.map(([name]) => name)).toEqual(Object.keys(FAULT_FACES).sort());
+  expect(EXPECTED.map(([name]) => name)).toEqual(Object.keys(SQS_ERRORS).sort());
 });
 
 describe.each(EXPECTED)("%s", (name, type, header, status) => {

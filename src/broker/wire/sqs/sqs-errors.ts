@@ -9,7 +9,7 @@ import { TidegateError } from "../../../core/errors.ts";
 import type { Fault, FaultName } from "../../model/fault.ts";
 
 /** How AWS represents one fault. */
-export interface FaultFace {
+export interface AwsError {
   /** `__type` of a JSON response. */
   readonly type: string;
   /** `<Code>` of a query response, and the code in the header `x-amzn-query-error`. */
@@ -23,12 +23,12 @@ const CORAL = "com.amazon.coral.service#";
 const LEGACY = "AWS.SimpleQueueService.";
 
 /** Same name in both protocols. */
-function modern(name: string, status = 400): FaultFace {
+function modern(name: string, status = 400): AwsError {
   return { type: `${SQS}${name}`, code: name, status, side: "Sender" };
 }
 
 /** Has a legacy code with a prefix. */
-function legacy(name: string, status = 400, code = name): FaultFace {
+function legacy(name: string, status = 400, code = name): AwsError {
   return { type: `${SQS}${name}`, code: `${LEGACY}${code}`, status, side: "Sender" };
 }
 
@@ -37,12 +37,12 @@ function generic(
   type: string,
   code: string,
   status = 400,
-  side: FaultFace["side"] = "Sender",
-): FaultFace {
+  side: AwsError["side"] = "Sender",
+): AwsError {
   return { type: `${CORAL}${type}`, code, status, side };
 }
 
-export const FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
+export const SQS_ERRORS: Readonly<Record<FaultName, AwsError>> = {
   AccessDenied: generic("AccessDeniedException", "AccessDenied", 403),
   AuthorizationError: generic("AuthorizationErrorException", "AuthorizationError", 403),
   BatchEntryIdsNotDistinct: legacy("BatchEntryIdsNotDistinct"),
@@ -80,7 +80,7 @@ export const FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
 
 /** The code of a failed batch entry, where AWS omits the legacy prefix. */
 export function shortCode(name: FaultName): string {
-  const { code } = FAULT_FACES[name];
+  const { code } = SQS_ERRORS[name];
   return code.startsWith(LEGACY) ? code.slice(LEGACY.length) : code;
 }
 
