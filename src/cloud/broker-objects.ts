@@ -1,8 +1,7 @@
-// Broker objects: the objects of the embedded cloud, read without HTTP in between.
-//   J1. Every read looks the object up again and compares it with the one that was opened: its
-//       blobs are kept only for those who read them, not for those who might.
-//   J2. Chunks are copies. The store's own are good for a moment only, and the reader's to keep are
-//       the ones it got here.
+// Broker objects: reads the objects of the embedded cloud without HTTP.
+//   J1. Every read looks the object up again and compares it with the opened one: the store keeps
+//       blobs only while a read is in progress.
+//   J2. Chunks are copies. The store reuses its own chunks; the reader may keep the copies.
 
 import type { Broker } from "../broker/engine/broker.ts";
 import type { OperationResult } from "../broker/model/operations.ts";
@@ -13,7 +12,7 @@ import type { BlobStore } from "../ports/blob-store.ts";
 import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/object-source.ts";
 import type { ByteSource } from "../ports/rows.ts";
 
-/** A chunk at the most, so that a slow reader holds no more than that. */
+/** Bounds what a slow reader holds in memory. */
 const CHUNK_BYTES_MAX = 262_144;
 
 /** Faults that a retry may clear. */
@@ -26,9 +25,9 @@ export function createBrokerObjects(ports: {
   const { broker, blobs } = ports;
   return {
     async open(pin, signal) {
-      const found = await find(broker, pin, pin.versionId);
-      if (!found.ok) return notOpened(pin, found.fault);
-      const { object } = found.value;
+      const lookup = await find(broker, pin, pin.versionId);
+      if (!lookup.ok) return notOpened(pin, lookup.fault);
+      const { object } = lookup.value;
       if (pin.etag !== null && pin.etag !== object.etag) return { kind: "replaced" };
       const { etag, modifiedAt: lastModified } = object;
       const bytes = bytesOf(broker, blobs, pin, object, signal);
@@ -47,16 +46,16 @@ function bytesOf(
   const { sizeBytes } = opened;
   async function* read(from: number, through: number): AsyncGenerator<Uint8Array> {
     signal.throwIfAborted();
-    const found = await find(broker, pin, opened.version);
-    if (!found.ok || found.value.object.etag !== opened.etag) {
+    const lookup = await find(broker, pin, opened.version);
+    if (!lookup.ok || lookup.value.object.etag !== opened.etag) {
       throw unavailable(pin, "the object was replaced or deleted after it was opened"); // J1
     }
     if (through < from) return;
-    // The same bytes may lie in other blobs by now, if they were put once more.
-    for await (const chunk of blobs.read(found.value.object.pieces, { from, through })) {
+    // If the same bytes were put again, they are in other blobs now.
+    for await (const chunk of blobs.read(lookup.value.object.pieces, { from, through })) {
       for (let at = 0; at < chunk.length; at += CHUNK_BYTES_MAX) {
         signal.throwIfAborted();
-        // Not slice, which copies nothing where a chunk is a Buffer (J2).
+        // Not slice(), which does not copy if the chunk is a Buffer (J2).
         yield new Uint8Array(chunk.subarray(at, at + CHUNK_BYTES_MAX));
       }
     }
@@ -94,13 +93,13 @@ async function find(
   return outcome;
 }
 
-/** What stands in the way, if it is one of the things that happen to objects. */
+/** Maps the faults that belong to the object to a result; throws for all others. */
 function notOpened(pin: ObjectPin, { code, message }: S3Fault): OpenedObject {
   switch (code) {
     case "NoSuchKey":
     case "NoSuchVersion":
-    case "MethodNotAllowed": // A delete marker, named by its version.
-    case "InvalidArgument": // No version can have such an id.
+    case "MethodNotAllowed": // The version is a delete marker.
+    case "InvalidArgument": // Not a valid version id.
       return { kind: "missing" };
     case "AccessDenied":
       return { kind: "forbidden", reason: message };
@@ -109,6 +108,6 @@ function notOpened(pin: ObjectPin, { code, message }: S3Fault): OpenedObject {
   }
 }
 
-function unavailable({ bucket, key }: ObjectPin, why: string, cause?: unknown): TidegateError {
-  return new TidegateError("TG_OBJECTS_UNAVAILABLE", `s3://${bucket}/${key}: ${why}`, { cause });
+function unavailable({ bucket, key }: ObjectPin, reason: string, cause?: unknown): TidegateError {
+  return new TidegateError("TG_OBJECTS_UNAVAILABLE", `s3://${bucket}/${key}: ${reason}`, { cause });
 }

@@ -1,6 +1,6 @@
-// Broker queue: both ends of a queue of the embedded cloud, without HTTP in between.
-//   B1. A fault of the moment fails with TG_QUEUE_UNAVAILABLE, and so does an answer that was
-//       dropped on purpose: to the caller they are what a broken connection is over HTTP.
+// Broker queue: sends to and receives from a queue of the embedded cloud without HTTP.
+//   B1. A transient fault fails with TG_QUEUE_UNAVAILABLE, and so does an injected lost response:
+//       the caller sees both as a broken connection.
 
 import type { Broker } from "../broker/engine/broker.ts";
 import type { Fault, FaultName } from "../broker/model/fault.ts";
@@ -37,8 +37,8 @@ import type {
   SettlementResult,
 } from "../ports/queue-receiver.ts";
 
-/** Faults of the moment; every other is the caller's. */
-const PASSING: ReadonlySet<FaultName> = new Set<FaultName>([
+/** Transient faults; all others are the caller's. */
+const TRANSIENT: ReadonlySet<FaultName> = new Set<FaultName>([
   "InternalFailure",
   "ServiceUnavailable",
   "OverLimit",
@@ -48,12 +48,12 @@ const PASSING: ReadonlySet<FaultName> = new Set<FaultName>([
 const DONE: SettlementResult = { kind: "done" };
 
 export interface BrokerQueueOptions {
-  /** Its name, or its ARN. */
+  /** Name or ARN. */
   readonly queue: string;
   readonly messageBytesMax?: number;
 }
 
-/** The queue of that name, which must exist by the time it is used. */
+/** The queue must exist when it is first used. */
 export function createBrokerQueue(broker: Broker, options: BrokerQueueOptions): Queue {
   const { messageBytesMax = SQS_MESSAGE_BYTES_MAX } = options;
   const queue = parseQueueArn(options.queue)?.name ?? options.queue;
@@ -128,7 +128,7 @@ async function submit<K extends QueueOperation>(
   }
   if (outcome.ok) return outcome.value;
   const { fault } = outcome;
-  const code = PASSING.has(fault.name) ? "TG_QUEUE_UNAVAILABLE" : "TG_QUEUE_REFUSED";
+  const code = TRANSIENT.has(fault.name) ? "TG_QUEUE_UNAVAILABLE" : "TG_QUEUE_REFUSED";
   throw new TidegateError(code, `${queue}: ${fault.name}: ${fault.message}`);
 }
 
@@ -151,7 +151,7 @@ function entryOf({ body, attributes, groupId, dedupId }: OutgoingMessage): SendE
 function sendOutcomeOf(result: OperationOutput<"send">["results"][number]): SendOutcome {
   if (result.ok) return { kind: "sent", ...result.value };
   const { name, message } = result.fault;
-  return { kind: "refused", code: name, message, retry: PASSING.has(name) ? "later" : "never" };
+  return { kind: "refused", code: name, message, retry: TRANSIENT.has(name) ? "later" : "never" };
 }
 
 function receiveInput(queue: string, request: ReceiveRequest): OperationInput<"receive"> {

@@ -1,4 +1,4 @@
-// What `tidegate/cloud` exports: names only.
+// The exports of `tidegate/cloud`: names only.
 
 export type { FaultSpec } from "../broker/model/fault-plan.ts";
 export { TidegateError } from "../core/errors.ts";

@@ -5,17 +5,17 @@ import { createGate } from "./request-gate.ts";
 const REQUEST = { path: "/" } as HttpRequest;
 const REPLY: HttpReply = { status: 200, headers: [], body: "" };
 
-test("a request that comes too early waits until the gate is open, and is answered then", async () => {
-  const seen: HttpRequest[] = [];
+test("a request waits until the gate is open and is then answered", async () => {
+  const requests: HttpRequest[] = [];
   const gate = createGate(async (request) => {
-    seen.push(request);
+    requests.push(request);
     return REPLY;
   });
   const early = gate.handler(REQUEST);
   await Promise.resolve();
-  expect(seen).toEqual([]);
+  expect(requests).toEqual([]);
   gate.open();
   expect(await early).toBe(REPLY);
   expect(await gate.handler(REQUEST)).toBe(REPLY);
-  expect(seen).toEqual([REQUEST, REQUEST]);
+  expect(requests).toEqual([REQUEST, REQUEST]);
 });

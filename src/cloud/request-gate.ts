@@ -1,4 +1,4 @@
-// Request gate: holds requests back until it is opened, and is not in their way any more then.
+// Request gate: holds requests until it is opened; then it passes them straight through.
 
 import type { HttpHandler } from "../ports/http.ts";
 
@@ -8,7 +8,7 @@ export interface RequestGate {
 }
 
 export function createGate(handler: HttpHandler): RequestGate {
-  const { promise: opened, resolve: letIn } = Promise.withResolvers<void>();
+  const { promise: opened, resolve: release } = Promise.withResolvers<void>();
   let current: HttpHandler = async (request) => {
     await opened;
     return handler(request);
@@ -17,7 +17,7 @@ export function createGate(handler: HttpHandler): RequestGate {
     handler: (request) => current(request),
     open() {
       current = handler;
-      letIn();
+      release();
     },
   };
 }

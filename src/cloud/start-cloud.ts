@@ -1,9 +1,9 @@
 // The embedded cloud, put together: store, engine, HTTP function, listener. `tidegate up` and the
-// library start this one, so that a test proves what runs.
-//   G1. When starting fails, everything that had been started is stopped: no lock, no port is kept.
-//   G2. close() answers what is under way, then closes the store; it may be called more than once.
-//   G3. A set-up is done before the first request is answered: whoever gets an answer finds all of
-//       it. Links in notifications need the port, so that requests wait at the gate meanwhile.
+// library both start it, so that tests run the production code.
+//   G1. If starting fails, everything that was started is stopped: no lock and no port stays taken.
+//   G2. close() answers requests in flight, then closes the store. It is idempotent.
+//   G3. A setup is applied before the first response, so every client finds all of its resources.
+//       Links in notifications need the port, so requests wait at the gate until then.
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
@@ -33,56 +33,56 @@ import type { CloudSetup } from "./setup/cloud-setup.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
 const PORT_MAX = 65_535;
-/** What S3 writes now; consumers are to take any minor version of major 2. */
+/** The current version of S3; consumers should accept any minor version of 2. */
 const EVENT_VERSION = "2.6";
 
 export interface CloudOptions {
-  /** Keep everything in memory. This is so, too, when no `data` folder is given. */
+  /** Keeps everything in memory. Default: true if there is no `data` folder. */
   readonly memory?: boolean;
-  /** Folder for everything that must outlive the process. */
+  /** Folder for the durable data. */
   readonly data?: string;
-  /** 0, which is the default, takes a free port. */
+  /** Default: 0, which chooses a free port. */
   readonly port?: number;
   readonly host?: string;
-  /** "virtual": time stands still but for `clock.advance`. */
+  /** "virtual": time only moves with `clock.advance`. Default: "system". */
   readonly clock?: "system" | "virtual";
   readonly region?: string;
   readonly account?: string;
-  /** The eventVersion of S3 events, for those who must see an older one. */
+  /** The eventVersion of S3 events, to test consumers with older versions. */
   readonly s3EventVersion?: string;
-  /** Queue that gets what S3 sends to EventBridge, of buckets that have that turned on. */
+  /** Queue that receives the EventBridge events of buckets that have EventBridge enabled. */
   readonly eventBridgeQueue?: string;
   /**
-   * Queue policies decide what topics and buckets may deliver to queues. Off unless asked for:
-   * policies are then kept and told, and everything may deliver to every queue.
+   * Whether queue policies restrict deliveries from topics and buckets. Default: false. Policies
+   * are then stored and returned, but every topic and bucket may deliver to every queue.
    */
   readonly enforcePolicies?: boolean;
   /**
-   * Queues, topics, subscriptions and buckets to begin with. Checked as a whole, done before the
-   * first request is answered, and left alone where it is there already.
+   * Queues, topics, subscriptions and buckets to create before the first response. The setup is
+   * validated as a whole, and existing resources are not changed.
    */
   readonly setup?: CloudSetup;
   /** Names other than loopback names and IP addresses that clients may call it by (Host header). */
   readonly allowedHosts?: readonly string[];
   /** Lets topics deliver to http endpoints on link-local addresses. Default: false. */
   readonly allowLinkLocalEndpoints?: boolean;
-  /** Faults to begin with; `/_tidegate/faults` changes them. Names need not exist yet. */
+  /** Initial faults; `/_tidegate/faults` changes them. Their targets need not exist yet. */
   readonly faults?: readonly FaultSpec[];
-  /** What `/_tidegate/health` tells. */
+  /** The version that `/_tidegate/health` reports. */
   readonly version?: string;
-  /** Hears of every failure that is not a client's fault; without it, they go to the console. */
+  /** Called for every failure that a client did not cause. Default: console.error. */
   readonly onError?: (error: unknown) => void;
-  /** Only for tests of a full disk: how many pages the data file may have. */
+  /** Maximum number of pages of the data file; only for tests of a full disk. */
   readonly dataPagesMax?: number;
 }
 
 export interface Cloud extends AsyncDisposable {
-  /** Where clients find it: `http://host:port`. */
+  /** The URL for clients: `http://host:port`. */
   readonly endpoint: string;
   readonly port: number;
   readonly clock: Clock;
   readonly broker: Broker;
-  /** Its objects, pinned to what events tell of them, without HTTP in between. */
+  /** Reads the cloud's objects, pinned to the versions in events, without HTTP. */
   readonly objects: ObjectSource;
   close(): Promise<void>;
 }
@@ -113,16 +113,16 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const engine = await openBroker(store, clock, options, onError);
     broker = createFaultyBroker(engine); // For callers in this process; HTTP injects per request.
     blobs = await openBlobs(options, onError);
-    const s3 = s3SiteOf(blobs, clock, options);
+    const s3 = s3ContextOf(blobs, clock, options);
     const { version } = options;
-    const where = { endpoint: "http://localhost" }; // Until the port is known.
+    const address = { endpoint: "http://localhost" }; // Until the port is bound.
     const handler = createBrokerHttp(engine, {
       onError,
       virtualClock,
       version,
       s3,
       get hostFallback() {
-        return new URL(where.endpoint).host;
+        return new URL(address.endpoint).host;
       },
     });
     const gate = createGate(guardHosts(handler, hostGuardOf(options)));
@@ -130,12 +130,12 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const listener = createHttpListener(gate.handler, {
       onError,
       wantsStream: streams,
-      answersText: (head) => !streams(head), // All but S3 does.
+      answersText: (head) => !streams(head), // Everything except S3 does.
     });
     closeListener = listener.close;
     const chosenPort = await listener.listen(port, host);
     const endpoint = endpointOf(host, chosenPort);
-    where.endpoint = endpoint;
+    address.endpoint = endpoint;
     await applyPrepared?.(endpoint, broker); // G3
     for (const spec of faults) broker.faults.put(spec);
     gate.open();
@@ -149,11 +149,11 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   }
 }
 
-/** Checks a set-up and gives what does it. Its code is loaded only where there is one. */
-async function scheduleSetup(given: CloudSetup, options: CloudOptions) {
+/** Validates a setup and returns a function that applies it. Loads the code only if needed. */
+async function scheduleSetup(value: CloudSetup, options: CloudOptions) {
   const { setupContext, prepareSetup } = await import("./setup/prepare-setup.ts");
   const { applySetup } = await import("./setup/apply-setup.ts");
-  const setup = await prepareSetup(given, settingsOf(options));
+  const setup = await prepareSetup(value, settingsOf(options));
   return (endpoint: string, broker: Broker) =>
     applySetup(setup, setupContext(settingsOf(options), endpoint), broker);
 }
@@ -166,7 +166,7 @@ function openBlobs(
   return createFileBlobStore({ folder: options.data, onError });
 }
 
-function s3SiteOf(blobs: BlobStore, clock: Clock, options: CloudOptions) {
+function s3ContextOf(blobs: BlobStore, clock: Clock, options: CloudOptions) {
   return {
     blobs,
     now: () => clock.now(),
@@ -211,7 +211,7 @@ function settingsOf(options: CloudOptions) {
 }
 
 function virtualClockFor(broker: () => Broker | null): VirtualClock {
-  // Two turns, as what a sleeper sets off needs one to reach the engine.
+  // Two turns: work that a sleeper starts needs one turn to reach the engine.
   const turn = () => new Promise<void>((resolve) => systemTurn.afterTurn(resolve));
   const settled = async () => {
     await turn();
@@ -251,7 +251,7 @@ function hostGuardOf({ host = "127.0.0.1", allowedHosts = [] }: CloudOptions): H
   return { loopback: isLoopback(host), allowedHosts: [host, ...allowedHosts] };
 }
 
-/** A wildcard is no address to call; loopback always is. */
+/** Clients cannot call a wildcard address, but they can call loopback. */
 function endpointOf(host: string, port: number): string {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
@@ -260,29 +260,33 @@ function endpointOf(host: string, port: number): string {
 function checkOptions(options: CloudOptions): void {
   const { memory, data, port = 0, clock = "system", account, region } = options;
   if (memory === true && data !== undefined) {
-    refuse("Choose memory or a data folder: with memory, nothing is kept in a folder.");
+    refuse("memory and data exclude each other; choose one of them");
   }
-  if (memory === false && data === undefined) refuse("Without memory, name a data folder.");
-  if (data === "") refuse("The name of the data folder is empty.");
+  if (memory === false && data === undefined) refuse("memory: false needs a data folder; set data");
+  if (data === "") refuse("data is empty; set the path of a folder");
   if (!Number.isInteger(port) || port < 0 || port > PORT_MAX) {
-    refuse(`A port is a whole number from 0 to ${PORT_MAX}, not ${port}.`);
+    refuse(`invalid port ${port}; expected an integer from 0 to ${PORT_MAX}`);
   }
   if (clock !== "system" && clock !== "virtual") {
-    refuse(`The clock is "system" or "virtual", not ${JSON.stringify(clock)}.`);
+    refuse(`unknown clock ${JSON.stringify(clock)}; expected "system" or "virtual"`);
   }
-  if (account !== undefined && !/^\d{12}$/.test(account)) refuse("An account has 12 digits.");
+  if (account !== undefined && !/^\d{12}$/.test(account)) {
+    refuse(`invalid account "${account}"; expected 12 digits`);
+  }
   const { s3EventVersion, eventBridgeQueue } = options;
   if (s3EventVersion !== undefined && !/^\d+\.\d+$/.test(s3EventVersion)) {
-    refuse("An event version is two numbers with a dot between them.");
+    refuse(`invalid s3EventVersion "${s3EventVersion}"; expected two numbers such as "2.6"`);
   }
-  if (eventBridgeQueue?.endsWith(".fifo")) refuse("The queue for EventBridge cannot be FIFO.");
+  if (eventBridgeQueue?.endsWith(".fifo")) {
+    refuse(`the EventBridge queue "${eventBridgeQueue}" cannot be FIFO; name a standard queue`);
+  }
   if (region !== undefined && !/^[a-z\d-]{1,32}$/.test(region)) {
-    refuse("A region is made of small letters, digits and hyphens.");
+    refuse(`invalid region "${region}"; expected lower-case letters, digits and hyphens`);
   }
 }
 
 async function faultsOf({ faults = [] }: CloudOptions): Promise<readonly FaultSpec[]> {
-  if (Array.isArray(faults) && faults.length === 0) return []; // Their code is not needed then.
+  if (Array.isArray(faults) && faults.length === 0) return []; // Avoids loading their code.
   const { readFaultSpecs } = await import("../broker/wire/faults/fault-specs.ts");
   const read = readFaultSpecs(faults);
   return read.ok ? read.value : refuse(read.fault.join("\n"));

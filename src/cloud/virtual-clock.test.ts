@@ -15,7 +15,7 @@ function createTracedClock() {
   return { clock, log, nap };
 }
 
-test("time stands still until it is moved, and stops exactly where it was told to", async () => {
+test("time only moves when it is advanced, by exactly the given span", async () => {
   const { clock, log, nap } = createTracedClock();
   void nap("late", 101);
   await clock.advance(100);
@@ -24,7 +24,7 @@ test("time stands still until it is moved, and stops exactly where it was told t
   expect(log).toEqual(["late@101"]);
 });
 
-test("sleepers wake in order, each at its own instant, first come first woken (C1)", async () => {
+test("sleepers wake in order, each at its due time, first come first served (C1)", async () => {
   const { clock, log, nap } = createTracedClock();
   void nap("c", 30);
   void nap("a", 10);
@@ -33,7 +33,7 @@ test("sleepers wake in order, each at its own instant, first come first woken (C
   expect(log).toEqual(["a@10", "b@10", "c@30"]);
 });
 
-test("what lies down during a move wakes in the same move, at its own instant (C2)", async () => {
+test("a sleeper added during a move wakes in the same move, at its due time (C2)", async () => {
   const { clock, log, nap } = createTracedClock();
   void nap("first", 10)
     .then(() => nap("second", 10))
@@ -54,7 +54,7 @@ test("an aborted sleep rejects with the reason and never wakes", async () => {
   expect(log).toEqual([]);
 });
 
-test("moves that overlap happen one after the other (C3)", async () => {
+test("concurrent moves run one after another (C3)", async () => {
   const { clock, log, nap } = createTracedClock();
   void nap("a", 5);
   void nap("b", 15);
@@ -63,7 +63,7 @@ test("moves that overlap happen one after the other (C3)", async () => {
 });
 
 test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])(
-  "time does not move by %d",
+  "time cannot be advanced by %d",
   async (ms) => {
     const { clock } = createTracedClock();
     await expect(clock.advance(ms)).rejects.toMatchObject({ code: "TG_VALUE_INVALID" });
@@ -71,11 +71,11 @@ test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 60])(
   },
 );
 
-test("time ends with the year 9999, and goes on up to there (C4)", async () => {
+test("time can be advanced up to the end of the year 9999 (C4)", async () => {
   const { clock } = createTracedClock();
-  const left = Date.parse("9999-12-31T23:59:59.999Z") - clock.now();
-  const moves = [clock.advance(left - 1), clock.advance(2), clock.advance(1)];
+  const span = Date.parse("9999-12-31T23:59:59.999Z") - clock.now();
+  const moves = [clock.advance(span - 1), clock.advance(2), clock.advance(1)];
   const came = (await Promise.allSettled(moves)).map(({ status }) => status);
   expect(came).toEqual(["fulfilled", "rejected", "fulfilled"]);
-  expect(clock.now() - START).toBe(left);
+  expect(clock.now() - START).toBe(span);
 });

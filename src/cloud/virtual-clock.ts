@@ -1,9 +1,10 @@
-// Virtual clock: time that stands still until it is told to move.
-//   C1. Time moves from one sleeper's instant to the next, in order; nobody wakes late or early.
-//   C2. Before each move, and after it, everything that is at work has settled: what a sleeper
-//       does at its instant it does at that instant.
-//   C3. Moves do not overlap; they happen one after the other.
-//   C4. Time ends with the year 9999: what comes later has no timestamp that others could read.
+// Virtual clock: time only moves when a caller advances it.
+//   C1. Time moves from one sleeper's due time to the next, in order; every sleeper wakes exactly
+//       on time.
+//   C2. Before and after each move, the clock waits until all work has settled, so that the work of
+//       a sleeper happens at its due time.
+//   C3. Moves run one after another and do not overlap.
+//   C4. Time ends with the year 9999, because later timestamps cannot be written in common formats.
 
 import { TidegateError } from "../core/errors.ts";
 import { durationMs, type EpochMs, epochMs } from "../core/units.ts";
@@ -12,13 +13,13 @@ import type { Clock } from "../ports/clock.ts";
 const INSTANT_MS_MAX = Date.UTC(9_999, 11, 31, 23, 59, 59, 999);
 
 export interface VirtualClock extends Clock {
-  /** Moves time on by `ms`; resolves once all that became due has been done. */
+  /** Advances time by `ms`; resolves after all work that became due has finished. */
   advance(ms: number): Promise<void>;
 }
 
 export interface VirtualClockOptions {
   readonly startAt: EpochMs;
-  /** Resolves when nothing is at work any more. */
+  /** Resolves when no work is in progress. */
   readonly settled: () => Promise<void>;
 }
 
@@ -35,7 +36,7 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
   const move = async (ms: number) => {
     await options.settled(); // C2
     const target = now + ms;
-    if (target > INSTANT_MS_MAX) refuse("Time ends with the year 9999."); // C4
+    if (target > INSTANT_MS_MAX) refuse("cannot advance past the year 9999"); // C4
     for (;;) {
       const next = earliest(sleepers);
       if (next === null || next.dueAt > target) break;
@@ -54,11 +55,11 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
     sleep: (span, signal) => sleepUntil(sleepers, now + Math.max(0, span), signal),
     async advance(ms) {
       if (!Number.isSafeInteger(ms) || ms < 0) {
-        refuse(`Time moves by a whole number of milliseconds, not by ${ms}.`);
+        refuse(`cannot advance by ${ms}; expected a non-negative integer of milliseconds`);
       }
-      const mine = moves.then(() => move(ms)); // C3
-      moves = mine.catch(() => {}); // The caller hears of it; the next move goes on.
-      await mine;
+      const current = moves.then(() => move(ms)); // C3
+      moves = current.catch(() => {}); // The caller gets the error; the next move runs.
+      await current;
     },
   };
 }
@@ -67,7 +68,7 @@ function refuse(message: string): never {
   throw new TidegateError("TG_VALUE_INVALID", message);
 }
 
-/** Of sleepers due together, the one that lay down first: sets keep that order. */
+/** Among sleepers due at the same time, the first one added: sets keep insertion order. */
 function earliest(sleepers: ReadonlySet<Sleeper>): Sleeper | null {
   let first: Sleeper | null = null;
   for (const sleeper of sleepers) {

@@ -34,13 +34,13 @@ async function watching<T>(world: HandlerWorld, work: () => T): Promise<Awaited<
   }
 }
 
-test("a watched handler reads the time and draws chance from its world, after awaits, too", async () => {
+test("a watched handler gets time and random values from its world, also after an await", async () => {
   const { world, used } = createHandlerWorld();
-  const seen = await watching(world, async () => {
+  const values = await watching(world, async () => {
     await Promise.resolve();
     return [Date.now(), new Date().toISOString(), Math.random(), crypto.randomUUID()];
   });
-  expect(seen).toEqual([
+  expect(values).toEqual([
     1_000,
     "1970-01-01T00:00:01.000Z",
     0.25,
@@ -49,23 +49,23 @@ test("a watched handler reads the time and draws chance from its world, after aw
   expect(used).toEqual([
     "time: Date.now()",
     "time: new Date()",
-    "chance: Math.random()",
-    "chance: randomUUID()",
+    "random: Math.random()",
+    "random: randomUUID()",
   ]);
 });
 
-test("the steady clock and random bytes are the world's, too", async () => {
+test("the monotonic clock and random bytes come from the world", async () => {
   const { world, used } = createHandlerWorld();
-  const seen = await watching(world, () => [
+  const values = await watching(world, () => [
     performance.now(),
     [...crypto.getRandomValues(new Uint8Array(2))],
     [...randomBytes(2)],
   ]);
-  expect(seen).toEqual([1_000, [64, 64], [64, 64]]);
+  expect(values).toEqual([1_000, [64, 64], [64, 64]]);
   expect(used).toEqual([
     "time: performance.now()",
-    "chance: getRandomValues()",
-    "chance: randomBytes()",
+    "random: getRandomValues()",
+    "random: randomBytes()",
   ]);
   expect(performance.now()).not.toBe(1_000);
 });
@@ -90,7 +90,7 @@ test("an interval ticks in the world's time until it is cleared", async () => {
   expect(used).toEqual(["timer: setInterval()"]);
 });
 
-test("dates that are given are dates as ever, and are no use of the time", async () => {
+test("a date built from a given value is real and does not count as use of the time", async () => {
   const { world, used } = createHandlerWorld();
   const given = await watching(world, () => [new Date(5), new Date("2026-01-01"), Date.UTC(2026)]);
   expect(given).toEqual([new Date(5), new Date("2026-01-01"), Date.UTC(2026)]);
@@ -98,7 +98,7 @@ test("dates that are given are dates as ever, and are no use of the time", async
   expect(used).toEqual([]);
 });
 
-test("code that nobody watches sees the globals as they are, while another is watched (W1)", async () => {
+test("unwatched code uses the real globals while a handler is watched (W1)", async () => {
   const { world, used } = createHandlerWorld();
   const uninstall = installHandlerWatch();
   const outside = Date.now();
@@ -108,7 +108,7 @@ test("code that nobody watches sees the globals as they are, while another is wa
   expect(used).toHaveLength(1);
 });
 
-test("outside calls go to the world, with method, headers and body", async () => {
+test("fetch calls go to the world, with method, headers and body", async () => {
   const { world, requests } = createHandlerWorld();
   const answer = await watching(world, async () => {
     const init = { method: "POST", headers: { "X-Key": "k" }, body: "hello" };
@@ -121,7 +121,7 @@ test("outside calls go to the world, with method, headers and body", async () =>
   expect(requests[0]?.headers["x-key"]).toBe("k");
 });
 
-test("an outside call that was called off is not made", async () => {
+test("an aborted fetch is not sent to the world", async () => {
   const { world, requests } = createHandlerWorld();
   const signal = AbortSignal.abort(new Error("the lease is lost"));
   const calling = watching(world, () => fetch("https://shop.example/orders", { signal }));
@@ -136,19 +136,19 @@ test("sockets are refused (W2)", async () => {
   expect(used).toEqual(["socket: a socket"]);
 });
 
-test("timers that are called off do not run", async () => {
+test("cleared timers do not fire", async () => {
   const { world } = createHandlerWorld();
   const ran: string[] = [];
   await watching(world, async () => {
     setTimeout(() => ran.push("kept"), 60_000);
-    clearTimeout(setTimeout(() => ran.push("called off"), 60_000));
+    clearTimeout(setTimeout(() => ran.push("cleared"), 60_000));
     await Promise.resolve();
     await Promise.resolve();
   });
   expect(ran).toEqual(["kept"]);
 });
 
-test("when the last watcher is gone, every global is what it was (W3)", () => {
+test("removing the last watch restores every global (W3)", () => {
   const globals = () => [Date, Math.random, fetch, setTimeout, clearTimeout, console.log];
   const before = globals();
   const [first, second] = [installHandlerWatch(), installHandlerWatch()];

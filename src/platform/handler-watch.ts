@@ -1,19 +1,18 @@
-// Handler watch: what a handler reaches for besides what it was given: the time, chance, timers and
-// the network. While one is watched, those answer from a world of the watcher's, and each use is
-// told with its place in the user's code.
-//   W1. Only code that a watched handler calls, directly or after an await, is affected; everything
-//       else in the process sees the globals as they are.
-//   W2. Sockets are refused: there is no world in which they could be answered from.
-//   W3. When the last watcher is gone, every global is what it was.
-//   W4. A watched handler is run a thousand times: what it prints by `console` is not shown.
-
+// Handler watch: intercepts what a handler uses apart from its input: time, randomness, timers and
+// the network. While a handler is watched, these are answered by a simulated world, and each use is
+// reported with its location in the user's code.
+//   W1. Only code that a watched handler calls, directly or after an await, is affected; all other
+//       code in the process uses the real globals.
+//   W2. Sockets are refused, because the world cannot simulate them.
+//   W3. When the last watch is removed, every global is restored.
+//   W4. A watched handler runs a thousand times, so its `console` output is suppressed.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import type net from "node:net";
 
-export type HandlerUse = "time" | "chance" | "timer" | "socket";
+export type HandlerUse = "time" | "random" | "timer" | "socket";
 
-/** A request that a handler makes by `fetch`. */
+/** A request that a handler makes with `fetch`. */
 export interface OutsideRequest {
   readonly method: string;
   readonly url: string;
@@ -21,18 +20,18 @@ export interface OutsideRequest {
   readonly body: string;
 }
 
-/** The world that a watched handler lives in. */
+/** The simulated world of a watched handler. */
 export interface HandlerWorld {
   now(): number;
   /** A fraction in [0, 1). */
   fraction(): number;
   sleep(ms: number): Promise<void>;
   fetch(request: OutsideRequest): Promise<Response>;
-  /** `call` is what was called, `site` is file:line in the user's code, if it can be had. */
-  used(use: HandlerUse, call: string, site: string | null): void;
+  /** `call` is the called function; `location` is file:line in the user's code, if available. */
+  used(use: HandlerUse, call: string, location: string | null): void;
 }
 
-/** A handler opened a socket, which the world has none of. */
+/** A watched handler opened a socket (W2). */
 export class SocketRefused extends Error {
   override readonly name = "SocketRefused";
 }
@@ -41,7 +40,7 @@ const worlds = new AsyncLocalStorage<HandlerWorld>();
 const OWN_FILES = new URL("../", import.meta.url).href;
 const FRAMES_MAX = 50;
 
-/** Runs `work` with the globals answering from `world`; needs an installed watch (W1). */
+/** Runs `work` with globals answered by `world`; needs an installed watch (W1). */
 export function watchHandler<T>(world: HandlerWorld, work: () => T): T {
   return worlds.run(world, work);
 }
@@ -49,7 +48,7 @@ export function watchHandler<T>(world: HandlerWorld, work: () => T): T {
 let watchers = 0;
 let restore: () => void = () => {};
 
-/** Makes the globals watchable until the answer is called (W3). */
+/** Makes the globals watchable until the returned function is called (W3). */
 export function installHandlerWatch(): () => void {
   watchers += 1;
   if (watchers === 1) restore = patchGlobals();
@@ -66,10 +65,10 @@ function patchGlobals(): () => void {
   const require = createRequire(import.meta.url);
   const undo: (() => void)[] = [];
   const patch = <T extends object, K extends keyof T>(on: T, name: K, value: T[K]) => {
-    const former = on[name];
+    const original = on[name];
     on[name] = value;
     undo.push(() => {
-      on[name] = former;
+      on[name] = original;
     });
   };
   const builtin = (name: string) => require(name) as Record<string, unknown>;
@@ -77,11 +76,11 @@ function patchGlobals(): () => void {
   patch(
     Math,
     "random",
-    watched(Math.random, "chance", "Math.random()", (w) => w.fraction()),
+    watched(Math.random, "random", "Math.random()", (w) => w.fraction()),
   );
   for (const on of [globalThis.crypto, builtin("node:crypto")] as { randomUUID: unknown }[]) {
-    const former = on.randomUUID as () => string;
-    patch(on, "randomUUID", watched(former.bind(on), "chance", "randomUUID()", uuidOf));
+    const original = on.randomUUID as () => string;
+    patch(on, "randomUUID", watched(original.bind(on), "random", "randomUUID()", uuidOf));
   }
   patchSteadyTime(patch);
   patchRandomBytes(patch, builtin("node:crypto"));
@@ -124,18 +123,18 @@ function patchSteadyTime(patch: Patch): void {
 
 type Fill = <T extends ArrayBufferView>(bytes: T) => T;
 
-/** Bytes by chance: of both faces of crypto, and of node's own. */
+/** Random bytes, from Web Crypto and from node:crypto. */
 function patchRandomBytes(patch: Patch, node: Record<string, unknown>): void {
   const fill = (world: HandlerWorld, view: ArrayBufferView) => {
     const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
     for (const at of bytes.keys()) bytes[at] = Math.floor(world.fraction() * 256);
   };
   const { crypto } = globalThis as { crypto: { getRandomValues: Fill } };
-  const former = crypto.getRandomValues.bind(crypto) as Fill;
+  const original = crypto.getRandomValues.bind(crypto) as Fill;
   patch(crypto, "getRandomValues", (view) => {
     const world = worlds.getStore();
-    if (world === undefined) return former(view);
-    world.used("chance", "getRandomValues()", callSite());
+    if (world === undefined) return original(view);
+    world.used("random", "getRandomValues()", userLocation());
     fill(world, view);
     return view;
   });
@@ -143,7 +142,7 @@ function patchRandomBytes(patch: Patch, node: Record<string, unknown>): void {
   patch(node, "randomBytes", (size: number, then?: (error: null, bytes: Buffer) => void) => {
     const world = worlds.getStore();
     if (world === undefined) return randomBytes(size, then);
-    world.used("chance", "randomBytes()", callSite());
+    world.used("random", "randomBytes()", userLocation());
     const bytes = Buffer.alloc(size);
     fill(world, bytes);
     if (then === undefined) return bytes;
@@ -151,7 +150,7 @@ function patchRandomBytes(patch: Patch, node: Record<string, unknown>): void {
   });
 }
 
-/** A function that answers from the world of whoever is watched, and else as ever (W1). */
+/** A function that a watched handler gets from its world; other code gets the original (W1). */
 function watched<T>(
   inner: () => T,
   use: HandlerUse,
@@ -161,7 +160,7 @@ function watched<T>(
   return (...all: unknown[]) => {
     const world = worlds.getStore();
     if (world === undefined) return (inner as (...all: unknown[]) => T)(...all);
-    world.used(use, call, callSite());
+    world.used(use, call, userLocation());
     return answer(world);
   };
 }
@@ -179,7 +178,7 @@ function watchedDate(inner: DateConstructor): DateConstructor {
   const now = (call: string) => {
     const world = worlds.getStore();
     if (world === undefined) return inner.now();
-    world.used("time", call, callSite());
+    world.used("time", call, userLocation());
     return world.now();
   };
   const dateNow = () => now("Date.now()");
@@ -196,12 +195,12 @@ function watchedTimer(inner: typeof setTimeout, call: string, fixedMs?: number):
   const timer = (work: (...all: unknown[]) => void, ...rest: unknown[]) => {
     const world = worlds.getStore();
     if (world === undefined) return (inner as (...all: unknown[]) => unknown)(work, ...rest);
-    world.used("timer", call, callSite());
+    world.used("timer", call, userLocation());
     const [ms, ...given] = fixedMs === undefined ? rest : [fixedMs, ...rest];
     let cleared = false;
     void world.sleep(Number(ms ?? 0)).then(() => cleared || work(...given));
     const handle = inner(() => {}, 0);
-    calledOff.set(handle, () => {
+    cancellations.set(handle, () => {
       cleared = true;
     });
     return handle;
@@ -215,7 +214,7 @@ function watchedInterval(inner: typeof setInterval, once: typeof setTimeout): ty
     if (world === undefined) {
       return (inner as (...all: unknown[]) => unknown)(work, ms, ...given);
     }
-    world.used("timer", "setInterval()", callSite());
+    world.used("timer", "setInterval()", userLocation());
     let cleared = false;
     const tick = async () => {
       for (;;) {
@@ -226,7 +225,7 @@ function watchedInterval(inner: typeof setInterval, once: typeof setTimeout): ty
     };
     void tick();
     const handle = once(() => {}, 0);
-    calledOff.set(handle, () => {
+    cancellations.set(handle, () => {
       cleared = true;
     });
     return handle;
@@ -234,12 +233,12 @@ function watchedInterval(inner: typeof setInterval, once: typeof setTimeout): ty
   return Object.assign(interval, inner) as never;
 }
 
-/** How to call off the timers of watched handlers. */
-const calledOff = new WeakMap<object, () => void>();
+/** Cancels the timers of watched handlers. */
+const cancellations = new WeakMap<object, () => void>();
 
 function watchedClear(inner: typeof clearTimeout): typeof clearTimeout {
   return (handle) => {
-    if (typeof handle === "object" && handle !== null) calledOff.get(handle)?.();
+    if (typeof handle === "object" && handle !== null) cancellations.get(handle)?.();
     inner(handle);
   };
 }
@@ -248,7 +247,7 @@ function watchedPause(inner: (...all: never[]) => unknown): (...all: never[]) =>
   return (...all) => {
     const world = worlds.getStore();
     if (world === undefined) return inner(...all);
-    world.used("timer", "setTimeout()", callSite());
+    world.used("timer", "setTimeout()", userLocation());
     const [ms, value] = all as unknown[];
     return world.sleep(Number(ms ?? 0)).then(() => value);
   };
@@ -271,26 +270,28 @@ function watchedConnect(inner: (...all: unknown[]) => unknown) {
   return function connect(this: unknown, ...all: unknown[]): unknown {
     const world = worlds.getStore();
     if (world === undefined) return inner.apply(this, all);
-    const site = callSite();
-    world.used("socket", "a socket", site);
-    throw new SocketRefused(`a handler that is being proved opened a socket${at(site)}`); // W2
+    const location = userLocation();
+    world.used("socket", "a socket", location);
+    throw new SocketRefused(
+      `the handler opened a socket${at(location)}; sockets are not available in a proof`,
+    ); // W2
   };
 }
 
-function at(site: string | null): string {
-  return site === null ? "" : ` at ${site}`;
+function at(location: string | null): string {
+  return location === null ? "" : ` at ${location}`;
 }
 
-/** The innermost place of the user's own code on the stack. */
-function callSite(): string | null {
+/** The innermost location in the user's code on the stack. */
+function userLocation(): string | null {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = FRAMES_MAX;
   const { stack = "" } = new Error("here");
   Error.stackTraceLimit = limit;
   for (const line of stack.split("\n").slice(1)) {
-    const [, place = "", row = ""] = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/.exec(line) ?? [];
-    if (place === "" || place.includes("/node_modules/")) continue;
-    const url = place.startsWith("file:") ? place : `file://${place}`;
+    const [, file = "", row = ""] = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/.exec(line) ?? [];
+    if (file === "" || file.includes("/node_modules/")) continue;
+    const url = file.startsWith("file:") ? file : `file://${file}`;
     if (!url.startsWith(OWN_FILES))
       return `${url.replace(/\?.*$/, "").slice("file://".length)}:${row}`;
   }

@@ -1,8 +1,8 @@
-// What `tidegate/platform` exports: the machine's own clock, chance and turn, for ports.
+// The exports of `tidegate/platform`: the system's clock, random source and turns, as ports.
 
 import { systemClock } from "./system-clock.ts";
 import { systemRandom } from "./system-random.ts";
 import { systemTurn } from "./system-turn.ts";
 
-/** Time, chance and turns as this machine has them. */
+/** The operating system's clock, random source and turns. */
 export const systemPorts = { clock: systemClock, random: systemRandom, turn: systemTurn };

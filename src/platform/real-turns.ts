@@ -1,14 +1,14 @@
-// Real turns: lets everything that is under way in this process come to rest, for worlds whose own
-// time is virtual.
+// Real turns: waits until all work in progress in this process has settled, for simulated worlds
+// with virtual time.
 
 import { systemTurn } from "./system-turn.ts";
 
-/** Work outside the world, such as unpacking an object, may take so long in real time. */
+/** How long work outside the simulated world, such as decompression, may take in real time. */
 const WAIT_MS_MAX = 5_000;
 
 /**
- * Resolves once all promise jobs have run, and as long as `busy` says so, whatever else they wait
- * for, within bounds. Answers false if the bound was reached.
+ * Resolves after all promise jobs have run, and then after `busy` returns false. Returns false if
+ * that takes longer than WAIT_MS_MAX.
  */
 export async function afterRealTurns(busy: () => boolean): Promise<boolean> {
   await turn();

@@ -1,9 +1,9 @@
-// The machine's clock.
+// The operating system's clock.
 
 import { type DurationMs, durationMs, epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 
-/** The longest that one timer can wait; longer sleeps are several. */
+/** The maximum of one timer; longer sleeps use several. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -13,9 +13,9 @@ export const systemClock: Clock = {
 };
 
 async function sleep(span: DurationMs, signal?: AbortSignal): Promise<void> {
-  for (let left: number = span; ; left -= TIMER_MS_MAX) {
-    await wait(Math.min(left, TIMER_MS_MAX), signal);
-    if (left <= TIMER_MS_MAX) return;
+  for (let remaining: number = span; ; remaining -= TIMER_MS_MAX) {
+    await wait(Math.min(remaining, TIMER_MS_MAX), signal);
+    if (remaining <= TIMER_MS_MAX) return;
   }
 }
 

@@ -1,9 +1,9 @@
-// The machine's chance. Forks are the same source: nothing about it can be told again anyway.
+// The operating system's random source. Forks share it, because it is not reproducible anyway.
 
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import type { Random } from "../ports/random.ts";
 
-/** The widest draw that the platform gives in one piece. */
+/** The largest range of one randomInt() call. */
 const DRAW_BELOW_MAX = 2 ** 48 - 1;
 
 export const systemRandom: Random = {

@@ -1,4 +1,4 @@
-// Turns of Node's event loop: immediates run once all input of the turn has been read.
+// Turns of Node's event loop: immediates run after all input of the turn has been read.
 
 import type { Turn } from "../ports/turn.ts";
 
@@ -7,9 +7,8 @@ export const systemTurn: Turn = {
 };
 
 /**
- * Resolves once all promise jobs under way have run: ticks asked for by a promise job come after
- * the last of them. It costs next to nothing, unlike a turn of the event loop, and lets nothing
- * else in.
+ * Resolves after all pending promise jobs have run: a tick that a promise job requests runs after
+ * the last of them. It is far cheaper than a turn of the event loop, and lets no other work in.
  */
 export function afterPromiseJobs(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));

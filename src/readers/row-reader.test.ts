@@ -208,7 +208,7 @@ describe("failures and ends", () => {
   test("breaking off does not wait for a read that hangs, even behind a decoder", async () => {
     const numbers = Array.from({ length: 20_000 }, (_, index) => `${index * 7_919}\n`).join("");
     const packed = gzipSync(`x\n${numbers}`);
-    const { source, seen } = hangingSource(packed.subarray(0, packed.length / 2), () => {});
+    const { source, state } = hangingSource(packed.subarray(0, packed.length / 2), () => {});
     for await (const _ of createRowReader().read(source, {
       format: "csv",
       name: "a",
@@ -216,7 +216,7 @@ describe("failures and ends", () => {
     })) {
       break;
     }
-    expect(seen).toMatchObject({ returned: true, signal: { aborted: true } });
+    expect(state).toMatchObject({ returned: true, signal: { aborted: true } });
   });
 
   test("reading to the end, and failing, close the source too", async () => {
@@ -255,12 +255,12 @@ describe("failures and ends", () => {
   ])("an abort ends a read that hangs: %s", async (_, first, format) => {
     const controller = new AbortController();
     const reason = new Error("shutting down");
-    const { source, seen } = hangingSource(first, () => controller.abort(reason));
+    const { source, state } = hangingSource(first, () => controller.abort(reason));
     const { signal } = controller;
     const reading = collect(createRowReader().read(source, { format, name: "a", signal }));
     await expect(reading).rejects.toBe(reason);
-    expect(seen.returned).toBe(true);
-    expect(seen.signal?.aborted).toBe(true);
+    expect(state.returned).toBe(true);
+    expect(state.signal?.aborted).toBe(true);
   });
 
   test("an abort ends a range that hangs", async () => {

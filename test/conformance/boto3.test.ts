@@ -13,22 +13,22 @@ const scripts = ["python/sqs-checks.py", "python/sns-checks.py", "python/s3-chec
   (name) => join(import.meta.dirname, name),
 );
 
-/** The titles of a script's checks, in their order. */
+/** The titles of a script's checks, in order. */
 function titlesOf(script: string): string[] {
   const checks = readFileSync(script, "utf8").matchAll(/^@check\("(.+)"\)$/gm);
   return [...checks].map(([, title]) => title!);
 }
 
-/** Each version of boto3 on this machine once: old ones speak query, new ones JSON. */
+/** Each version of boto3 on this machine once: old ones use the query protocol, new ones JSON. */
 function installedVersions(): Map<string, string> {
   const { commands, args } = probes(process.env).boto3;
-  const found = new Map<string, string>();
+  const byVersion = new Map<string, string>();
   for (const command of commands) {
     const run = spawnSync(command, args, { encoding: "utf8" });
     const version = run.status === 0 ? run.stdout.trim() : null;
-    if (version !== null && !found.has(version)) found.set(version, command);
+    if (version !== null && !byVersion.has(version)) byVersion.set(version, command);
   }
-  return found.size === 0 ? new Map([["boto3", boto3]]) : found;
+  return byVersion.size === 0 ? new Map([["boto3", boto3]]) : byVersion;
 }
 
 interface Report {
@@ -52,7 +52,7 @@ describe.each(runs)("%s", (_name, command, script) => {
   };
 
   test.each(titlesOf(script))("%s", async (title) => {
-    reports ??= run(); // Once for all checks, in the first test, so that none runs when skipped.
+    reports ??= run(); // Runs once, in the first test, so that nothing runs if all are skipped.
     const report = (await reports).find((candidate) => candidate.title === title);
     expect(report).toEqual({ title, error: null });
   });

@@ -7,19 +7,19 @@ const { call, refusal: refused } = useAwsCli(endpoint);
 const aws = (action: string, options: Options) => call("sqs", action, options);
 const refusal = (action: string, options: Options) => refused("sqs", action, options);
 
-test("[14] a queue is created with attributes and tags, and tells them", async () => {
+test("[14] a queue is created with attributes and tags, and returns them", async () => {
   const name = endpoint.freshName();
   const attributes = { DelaySeconds: "1", VisibilityTimeout: "60" };
   const tags = { team: "ingest", empty: "" };
   const created = await aws("create-queue", { "queue-name": name, attributes, tags });
   expect(created).toEqual({ QueueUrl: `${endpoint.url}/${ACCOUNT}/${name}` });
   const queue = { "queue-url": created.QueueUrl };
-  const told = await aws("get-queue-attributes", { ...queue, "attribute-names": "All" });
-  expect(told.Attributes).toMatchObject(attributes);
+  const shown = await aws("get-queue-attributes", { ...queue, "attribute-names": "All" });
+  expect(shown.Attributes).toMatchObject(attributes);
   expect(await aws("list-queue-tags", queue)).toEqual({ Tags: tags });
 });
 
-test("[7] a refusal tells the older code and the message", async () => {
+test("[7] a refusal has the legacy code and the message", async () => {
   expect(await refusal("get-queue-url", { "queue-name": "nowhere" })).toBe(
     "An error occurred (AWS.SimpleQueueService.NonExistentQueue) when calling the GetQueueUrl " +
       "operation: The specified queue does not exist for this wsdl version.",
@@ -31,7 +31,7 @@ test("[7] a refusal tells the older code and the message", async () => {
   );
 });
 
-test("[19] a message goes out and comes back with its attributes and sums", async () => {
+test("[19] a message is received with its attributes and checksums", async () => {
   const url = await endpoint.queue();
   const queue = { "queue-url": url };
   const attributes = {
@@ -67,7 +67,7 @@ test("[19] a message goes out and comes back with its attributes and sums", asyn
   expect(await endpoint.attribute(url, "ApproximateNumberOfMessagesNotVisible")).toBe("0");
 });
 
-test("[15] text comes back as it was sent: returns, markup, other scripts", async () => {
+test("[15] text is preserved: carriage returns, markup, other scripts", async () => {
   const queue = { "queue-url": await endpoint.queue() };
   const body = "a\rb\r\nc\n\td <&>\"' äöü 日本 🌊";
   await aws("send-message", { ...queue, "message-body": body });
@@ -75,7 +75,7 @@ test("[15] text comes back as it was sent: returns, markup, other scripts", asyn
   expect(await aws("receive-message", queue)).toBeNull();
 });
 
-test("[48] a batch tells what came of each entry", async () => {
+test("[48] a batch reports the result of each entry", async () => {
   const queue = { "queue-url": await endpoint.queue({ MaximumMessageSize: "1024" }) };
   const entries = [
     { Id: "good", MessageBody: "x" },
@@ -88,7 +88,7 @@ test("[48] a batch tells what came of each entry", async () => {
   });
 });
 
-test("[68][73] FIFO: order within a group, and a duplicate is taken once", async () => {
+test("[68][73] FIFO: order within a group, and a duplicate is accepted once", async () => {
   const attributes = { FifoQueue: "true", ContentBasedDeduplication: "true" };
   const name = `${endpoint.freshName()}.fifo`;
   const { QueueUrl } = await aws("create-queue", { "queue-name": name, attributes });
@@ -108,7 +108,7 @@ test("[68][73] FIFO: order within a group, and a duplicate is taken once", async
   expect(bodies).toEqual(["one", "two", "three"]);
 });
 
-test("[80] dead letters move on the receive too many", async () => {
+test("[80] a message moves to the dead-letter queue on the receive that exceeds the count", async () => {
   const [source, target] = [await endpoint.queue(), await endpoint.queue()];
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: arnOf(target), maxReceiveCount: 1 });
   await aws("set-queue-attributes", { "queue-url": source, attributes: { RedrivePolicy } });

@@ -23,26 +23,26 @@ test("the facts are numbered without a gap", () => {
   expect(FACTS.map(({ number }) => number)).toEqual(FACTS.map((_, index) => index + 1));
 });
 
-test("every fact that can be seen from outside is shown by a test that names it", () => {
-  const unseen = FACTS.filter(({ number, seen }) => seen === "outside" && !shown.has(number));
-  expect(unseen).toEqual([]);
+test("every fact that clients can observe has a test that names it", () => {
+  const untested = FACTS.filter(({ number, scope }) => scope === "outside" && !shown.has(number));
+  expect(untested).toEqual([]);
 });
 
-test("no test names a fact that there is not", () => {
-  const known = new Set(FACTS.map(({ number }) => number));
-  expect([...shown].filter(([number]) => !known.has(number))).toEqual([]);
+test("every fact that a test names exists", () => {
+  const numbers = new Set(FACTS.map(({ number }) => number));
+  expect([...shown].filter(([number]) => !numbers.has(number))).toEqual([]);
 });
 
-test("every difference has its line on the page of differences", () => {
+test("every difference has its row on the page of differences", () => {
   const lines = differences.split("\n");
-  const missing = FACTS.filter(({ seen, difference }) => {
-    if (difference === undefined) return seen === "differs";
+  const missing = FACTS.filter(({ scope, difference }) => {
+    if (difference === undefined) return scope === "differs";
     return !lines.some((line) => line.startsWith(`| ${difference} |`));
   });
   expect(missing).toEqual([]);
 });
 
-test("titles are read with all the facts that stand at their head", () => {
+test("a title is parsed with all the facts at its start", () => {
   const code = [
     'test("[1] one", () => {});',
     'test("[2][31] two of them", async () => {});',

@@ -1,8 +1,8 @@
-// Fuzz campaign: throws mutated requests at the broker's HTTP function and judges every answer.
-//   Z1. Each request has a stream of its own, drawn from seed and number.
-//   Z2. A refused request changes nothing: for every tenth one, all that can be seen of the canary
-//       and of the list of queues is the same before and after.
-//   Z3. Every request is answered, waiting ones once time has passed.
+// Fuzz campaign: sends mutated requests to the broker's HTTP function and checks every response.
+//   Z1. Each request has its own random stream, derived from the seed and its number.
+//   Z2. A refused request changes nothing: for every tenth request, the observable state of the
+//       canary queue and the list of queues is compared before and after.
+//   Z3. Every request is answered; waiting ones are answered once time has passed.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Broker } from "../../src/broker/engine/broker.ts";
@@ -27,7 +27,7 @@ export interface Rig {
   readonly time: ManualTime;
 }
 
-/** How many answers of which status there were: a campaign of refusals only proves little. */
+/** Responses by status; a campaign with only refusals proves little. */
 export type Tally = Map<number, number>;
 
 function readReply(reply: HttpReply): Reply {
@@ -35,14 +35,15 @@ function readReply(reply: HttpReply): Reply {
   for (let i = 0; i < reply.headers.length; i += 2) {
     headers[String(reply.headers[i]).toLowerCase()] = String(reply.headers[i + 1]);
   }
-  const told = reply.body;
-  if (typeof told !== "string" && !(told instanceof Uint8Array)) throw new Error("a streamed body");
-  const body = typeof told === "string" ? told : Buffer.from(told).toString();
+  const content = reply.body;
+  if (typeof content !== "string" && !(content instanceof Uint8Array))
+    throw new Error("a streamed body");
+  const body = typeof content === "string" ? content : Buffer.from(content).toString();
   return { status: reply.status, headers, body };
 }
 
-/** Waits for the promise, letting time pass where nothing else moves. */
-async function patiently<T>(rig: Rig, work: Promise<T>): Promise<T> {
+/** Waits for the promise and advances time if nothing else happens. */
+async function waitFor<T>(rig: Rig, work: Promise<T>): Promise<T> {
   let settled = false;
   work.then(
     () => {
@@ -61,7 +62,7 @@ async function patiently<T>(rig: Rig, work: Promise<T>): Promise<T> {
 }
 
 async function ask<K extends OperationName>(rig: Rig, name: K, input: OperationInput<K>) {
-  return patiently(rig, rig.broker.submit(name, input));
+  return waitFor(rig, rig.broker.submit(name, input));
 }
 
 function dump(draft: Draft, seed: number, index: number): string {
@@ -89,15 +90,15 @@ async function judge(rig: Rig, draft: Draft, seed: number, index: number): Promi
   return status;
 }
 
-/** The query protocol is loaded by its first request; how long that takes is not the broker's. */
+/** The first query request loads the query protocol; its loading time does not count. */
 async function loadProtocols({ http }: Rig): Promise<void> {
   const { signal } = new AbortController();
   const ask = { method: "GET", path: "/", query: "", headers: {}, body: new Uint8Array() };
   await http({ ...ask, signal, requestId: createSeededRandom(0).uuid(), bodyTooLarge: false });
 }
 
-/** Queues to aim at, and handles to hold. */
-async function furnish(rig: Rig): Promise<string[]> {
+/** Creates the target queues and receives a message to have receipt handles. */
+async function prepareTargets(rig: Rig): Promise<string[]> {
   for (const name of TARGETS) {
     const attributes: Record<string, string> = name.endsWith(".fifo") ? { FifoQueue: "true" } : {};
     const made = await ask(rig, "createQueue", { name, attributes, tags: {} });
@@ -142,8 +143,8 @@ async function placeCanary(rig: Rig): Promise<string[]> {
   return received.ok ? received.value.deliveries.map((each) => each.receiptHandle) : [];
 }
 
-/** All that can be seen of the canary, and which queues there are. */
-async function lookAtCanary(rig: Rig): Promise<unknown[]> {
+/** The observable state of the canary, and the list of queues. */
+async function readCanary(rig: Rig): Promise<unknown[]> {
   return [
     await ask(rig, "listQueues", { prefix: "", page: null }),
     await ask(rig, "countQueues", { prefix: CANARY }),
@@ -153,29 +154,29 @@ async function lookAtCanary(rig: Rig): Promise<unknown[]> {
   ];
 }
 
-/** One request at the canary; if it is refused, nothing may have happened (Z2). */
-async function teaseCanary(rig: Rig, handles: string[], seed: number, index: number) {
+/** Sends one request to the canary; a refused one must change nothing (Z2). */
+async function tryCanary(rig: Rig, handles: string[], seed: number, index: number) {
   const random = createSeededRandom(seed ^ Math.imul(index + 1, 0x9e3779b1)); // Z1
   const action = pick(random, Object.keys(ACTIONS));
   const draft = createMutant(random, action, { queues: [CANARY], handles });
-  const before = await lookAtCanary(rig);
+  const before = await readCanary(rig);
   const startedAt = rig.time.now();
-  const status = await patiently(rig, judge(rig, draft, seed, index));
-  const after = await lookAtCanary(rig);
+  const status = await waitFor(rig, judge(rig, draft, seed, index));
+  const after = await readCanary(rig);
   if (status >= 400 && rig.time.now() === startedAt && !isDeepStrictEqual(after, before)) {
     throw new Error(`a refused request changed something\n${dump(draft, seed, index)}`);
   }
   return status;
 }
 
-/** Throws at the first answer that is not well-formed. */
+/** Throws at the first response that is not well-formed. */
 export async function fuzzWire(rig: Rig, seed: number, count: number): Promise<Tally> {
   const tally: Tally = new Map();
   const note = (status: number) => tally.set(status, (tally.get(status) ?? 0) + 1);
   await loadProtocols(rig);
   let canaryHandles = await placeCanary(rig);
   for (let index = 0; index < count; ) {
-    const handles = await furnish(rig);
+    const handles = await prepareTargets(rig);
     const batch: Promise<number>[] = [];
     const canaryTurns: number[] = [];
     for (; batch.length < BATCH && index < count; index += 1) {
@@ -189,20 +190,20 @@ export async function fuzzWire(rig: Rig, seed: number, count: number): Promise<T
         judge(rig, createMutant(random, action, { queues: TARGETS, handles }), seed, index),
       );
     }
-    for (const status of await patiently(rig, Promise.all(batch))) note(status);
-    for (const turn of canaryTurns) note(await teaseCanary(rig, canaryHandles, seed, turn));
+    for (const status of await waitFor(rig, Promise.all(batch))) note(status);
+    for (const turn of canaryTurns) note(await tryCanary(rig, canaryHandles, seed, turn));
     const canary = await ask(rig, "findQueue", { queue: CANARY });
     if (!canary.ok) {
       rig.time.stepTo(rig.time.now() + 60_000);
       canaryHandles = await placeCanary(rig);
     }
-    if (index % 1_000 < BATCH) await clearOut(rig);
+    if (index % 1_000 < BATCH) await purgeTargets(rig);
   }
   return tally;
 }
 
-/** Empties the targets now and then, so that a long campaign stays small. */
-async function clearOut(rig: Rig): Promise<void> {
+/** Purges the targets from time to time, to keep a long campaign small. */
+async function purgeTargets(rig: Rig): Promise<void> {
   rig.time.stepTo(rig.time.now() + 60_000);
   for (const queue of TARGETS) await ask(rig, "purgeQueue", { queue });
 }

@@ -1,5 +1,5 @@
-// Mutations: ways to spoil a valid request, from one wrong field to raw noise.
-//   F1. Everything is drawn from the given stream, so that a seed is a request.
+// Mutations: ways to damage a valid request, from one wrong field to random bytes.
+//   F1. Everything is drawn from the given random stream, so a seed determines the request.
 
 import type { Random } from "../../src/ports/random.ts";
 import {
@@ -15,7 +15,7 @@ import {
 
 const DEPTH_MAX = 20_000;
 
-/** Values that parsers and checks have stumbled over. */
+/** Values that often break parsers and checks. */
 const NASTY: readonly Json[] = [
   null,
   true,
@@ -59,7 +59,7 @@ const NASTY: readonly Json[] = [
   { __proto__: null, toString: 1 } as unknown as Json,
 ];
 
-/** A copy of the value with one place in it changed. */
+/** A copy of the value with one change in it. */
 function mutateValue(random: Random, value: Json): Json {
   const isBranch = typeof value === "object" && value !== null;
   if (!isBranch || random.below(4) === 0) return mutateLeaf(random, value);
@@ -132,7 +132,7 @@ function mutateText(random: Random, text: string): string {
   }
 }
 
-/** Raw damage: flipped, lost, doubled and inserted bytes, and cut ends. */
+/** Damages bytes: flips, drops, repeats and inserts them, or truncates the end. */
 export function mutateBytes(random: Random, bytes: Buffer): Buffer {
   const at = random.below(bytes.length + 1);
   const length = random.below(8);
@@ -155,7 +155,7 @@ export function mutateBytes(random: Random, bytes: Buffer): Buffer {
   }
 }
 
-/** Texts that are JSON, or nearly, but not what anybody sends. */
+/** Text that is JSON, or nearly, but unlike any real request. */
 function strangeJson(random: Random, text: string): string {
   const depth = 1 + random.below(DEPTH_MAX);
   switch (random.below(8)) {
@@ -223,7 +223,7 @@ const PATHS = [
   "/queue/target",
 ];
 
-/** The frame of a request: method, path, query string and headers. */
+/** Changes the method, path, query string or headers of a request. */
 export function mutateFrame(random: Random, draft: Draft): Draft {
   const name = pick(random, HEADER_NAMES);
   switch (random.below(5)) {
@@ -271,7 +271,7 @@ function mutateQuery(random: Random, action: string, fields: Json): Draft {
   return queryDraft(action, pairs);
 }
 
-/** One mutated request; now and then a valid one. */
+/** One mutated request; sometimes a valid one. */
 export function createMutant(random: Random, action: string, subjects: Subjects): Draft {
   const fields = createFields(random, action, subjects);
   const json = random.below(2) === 0;

@@ -1,4 +1,5 @@
-// Raw exchange: bytes to a socket and back, without any HTTP client to mend them.
+// Raw exchange: sends bytes to a socket and reads bytes back, without an HTTP client that would
+// correct them.
 
 import { connect } from "node:net";
 import type { Random } from "../../src/ports/random.ts";
@@ -6,14 +7,14 @@ import { mutateBytes } from "./mutations.ts";
 import type { Draft } from "./sqs-requests.ts";
 import type { Reply } from "./well-formed.ts";
 
-/** A socket that is silent for this long is given up; nothing is concluded from it alone. */
-const PATIENCE_MS = 5_000;
+/** A socket that is silent for this long is closed; that alone is not a failure. */
+const SILENCE_MS_MAX = 5_000;
 const HEAD_END = "\r\n\r\n";
 
-/** The request as bytes. One that ends its connection does not take the listener's short way. */
+/** The request as bytes. With "close", it takes the listener's slow path. */
 export function frame(draft: Draft, connection: "close" | "keep-alive"): Buffer {
   const target = draft.query === "" ? draft.path : `${draft.path}?${draft.query}`;
-  // What cannot stand in a request line would be a broken request, which is tried elsewhere.
+  // Other characters would break the request line, which another test covers.
   const line = `${draft.method} ${target.replace(/[^\x21-\x7e]/g, "%20")} HTTP/1.1`;
   const headers = Object.entries(draft.headers).map(([name, value]) => `${name}: ${value}`);
   const framing = [`content-length: ${draft.body.length}`, `connection: ${connection}`];
@@ -35,45 +36,45 @@ const GARBAGE = [
   "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003",
 ];
 
-/** Bytes that are no whole request: noise, cut requests, damaged heads. */
-export function breakBytes(random: Random, whole: Buffer): Buffer {
+/** Bytes that are not a complete request: noise, truncated requests, damaged heads. */
+export function breakBytes(random: Random, complete: Buffer): Buffer {
   switch (random.below(4)) {
     case 0:
       return Buffer.from(GARBAGE[random.below(GARBAGE.length)] as string, "latin1");
     case 1:
       return Buffer.from(random.bytes(1 + random.below(2_000)));
     case 2:
-      return whole.subarray(0, 1 + random.below(whole.length - 1));
+      return complete.subarray(0, 1 + random.below(complete.length - 1));
     default:
-      return mutateBytes(random, mutateBytes(random, whole));
+      return mutateBytes(random, mutateBytes(random, complete));
   }
 }
 
-/** Sends the bytes and gives back what came until the first reply was whole or all was over. */
+/** Sends the bytes and returns the response bytes up to the first complete reply or the close. */
 export function exchange(port: number, bytes: Buffer, hangUp: boolean): Promise<Buffer> {
   return new Promise((resolve) => {
-    let heard: Buffer = Buffer.alloc(0);
+    let received: Buffer = Buffer.alloc(0);
     const socket = connect({ port, host: "127.0.0.1" });
-    socket.setTimeout(PATIENCE_MS, () => socket.destroy());
+    socket.setTimeout(SILENCE_MS_MAX, () => socket.destroy());
     socket.on("data", (chunk) => {
-      heard = Buffer.concat([heard, chunk]);
-      if (isWhole(readReply(heard))) socket.destroy();
+      received = Buffer.concat([received, chunk]);
+      if (isComplete(readReply(received))) socket.destroy();
     });
-    // A reset by the server is an answer, too; whether it lives is asked separately.
+    // A reset by the server is acceptable; a separate check covers whether the server is alive.
     socket.on("error", () => {});
-    socket.on("close", () => resolve(heard));
+    socket.on("close", () => resolve(received));
     if (hangUp) socket.end(bytes);
     else socket.write(bytes);
   });
 }
 
-function isWhole(reply: Reply | null): boolean {
+function isComplete(reply: Reply | null): boolean {
   return (
     reply !== null && Buffer.byteLength(reply.body) === Number(reply.headers["content-length"])
   );
 }
 
-/** Reads the first reply, or says null when the bytes are none. */
+/** Parses the first reply; null if the bytes are not a reply. */
 export function readReply(bytes: Buffer): Reply | null {
   const end = bytes.indexOf(HEAD_END);
   const [line = "", ...lines] = bytes

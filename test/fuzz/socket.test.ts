@@ -1,5 +1,5 @@
-// The server under fire: mutated requests and raw noise over real sockets leave it alive, its
-// answers whole, and a queue nobody spoke to as it was.
+// The server under fuzzing: mutated requests and random bytes over real sockets do not crash it,
+// its replies stay well-formed, and an unrelated queue does not change.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { replyFault } from "./well-formed.ts";
 const COUNT = Number(process.env.TIDEGATE_FUZZ_SOCKETS ?? 2_000);
 const SEED = Number(process.env.TIDEGATE_FUZZ_SEED ?? 1);
 const AT_ONCE = 16;
-/** Statuses with which a listener may refuse a request before anybody has read it. */
+/** Statuses with which the listener may refuse a request before a protocol reads it. */
 const LISTENER_STATUSES = [400, 408, 413, 414, 417, 431, 501, 505];
 
 let server: ChildProcess;
@@ -49,20 +49,20 @@ async function call(action: string, fields: object): Promise<string> {
   return reply.body;
 }
 
-async function look(path: string): Promise<string> {
+async function get(path: string): Promise<string> {
   const head = `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n`;
   const reply = readReply(await exchange(port, Buffer.from(head), false));
   if (reply?.status !== 200) throw new Error(`${path}: ${reply?.status} ${reply?.body}`);
   return reply.body;
 }
 
-/** Nobody here waits for messages: the time on this server is real. */
-function impatient(draft: Draft): Draft {
+/** Disables long polling, because this server runs on real time. */
+function withoutWaiting(draft: Draft): Draft {
   const text = draft.body.toString("latin1").replaceAll("WaitTimeSeconds", "WaitTimeSecondz");
   return { ...draft, body: Buffer.from(text, "latin1") };
 }
 
-/** Fresh queues for each round: a name that was deleted stays taken for a minute. */
+/** New queues for each round: the name of a deleted queue is blocked for a minute. */
 async function createTargets(round: number): Promise<string[]> {
   const [standard, fifo] = [`target-${round}`, `target-${round}.fifo`];
   await call("CreateQueue", { QueueName: standard });
@@ -70,14 +70,14 @@ async function createTargets(round: number): Promise<string[]> {
   return [standard, fifo];
 }
 
-/** Sends request number `index`, whole or broken, and says what was wrong with the answer. */
-async function tryOne(index: number, queues: readonly string[]): Promise<string | null> {
+/** Sends request number `index`, complete or broken; returns what is wrong with the reply. */
+async function tryRequest(index: number, queues: readonly string[]): Promise<string | null> {
   const random = createSeededRandom(SEED ^ Math.imul(index + 1, 0x9e3779b1));
   const subjects = { queues, handles: ["none"] };
-  const draft = impatient(createMutant(random, pick(random, Object.keys(ACTIONS)), subjects));
-  const whole = frame(draft, random.below(4) === 0 ? "close" : "keep-alive");
+  const draft = withoutWaiting(createMutant(random, pick(random, Object.keys(ACTIONS)), subjects));
+  const complete = frame(draft, random.below(4) === 0 ? "close" : "keep-alive");
   const broken = random.below(2) === 0;
-  const bytes = broken ? breakBytes(random, whole) : whole;
+  const bytes = broken ? breakBytes(random, complete) : complete;
   const answer = await exchange(port, bytes, broken);
   if (answer.length === 0 && broken) return null;
   const reply = readReply(answer);
@@ -90,21 +90,21 @@ async function tryOne(index: number, queues: readonly string[]): Promise<string 
   return fault === null ? null : `${fault}: ${reply.body.slice(0, 300)} to ${sent}`;
 }
 
-test(`${COUNT} mutated or broken requests (seed ${SEED}) leave the server alive`, async () => {
+test(`${COUNT} mutated or broken requests (seed ${SEED}) do not crash the server`, async () => {
   await call("CreateQueue", { QueueName: "canary", tags: { song: "yes" } });
   for (const MessageBody of ["one", "two"]) {
     await call("SendMessage", { QueueUrl: "canary", MessageBody });
   }
-  const before = await look("/_tidegate/queues/canary/messages");
+  const before = await get("/_tidegate/queues/canary/messages");
   for (let index = 0; index < COUNT; index += AT_ONCE) {
     const numbers = Array.from({ length: AT_ONCE }, (_, offset) => index + offset);
     const queues = await createTargets(index);
-    const faults = await Promise.all(numbers.map((number) => tryOne(number, queues)));
+    const faults = await Promise.all(numbers.map((number) => tryRequest(number, queues)));
     expect(faults.filter((fault) => fault !== null)).toEqual([]);
-    await look("/_tidegate/health");
+    await get("/_tidegate/health");
   }
-  expect(await look("/_tidegate/queues/canary/messages")).toBe(before);
-  console.log(`sockets: seed ${SEED}, answers by status`, Object.fromEntries(tally));
+  expect(await get("/_tidegate/queues/canary/messages")).toBe(before);
+  console.log(`sockets: seed ${SEED}, replies by status`, Object.fromEntries(tally));
   expect(tally.get(200) ?? 0).toBeGreaterThan(COUNT / 20);
   expect(server.exitCode).toBeNull();
   expect(errors).not.toMatch(/unhandled|uncaught|invariant/i);

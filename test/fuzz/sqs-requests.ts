@@ -1,10 +1,10 @@
-// Valid requests: one for each of the 23 SQS actions, in both protocols; the stuff to mutate.
+// Valid requests: one for each of the 23 SQS actions, in both protocols; the input of mutations.
 
 import type { Random } from "../../src/ports/random.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** A request before it is put on the wire. */
+/** A request before it is sent. */
 export interface Draft {
   readonly protocol: "json" | "query";
   readonly action: string;
@@ -15,7 +15,7 @@ export interface Draft {
   readonly body: Buffer;
 }
 
-/** What requests may refer to. */
+/** The queues and receipt handles that requests refer to. */
 export interface Subjects {
   /** Names of queues, standard and FIFO. */
   readonly queues: readonly string[];

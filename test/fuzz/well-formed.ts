@@ -1,7 +1,7 @@
-// Well-formed: what every answer must be, whatever the question was.
-//   N1. A status that AWS uses, and never one of our own failures: the store is healthy here.
-//   N2. JSON that parses or XML that nests, as the content type says.
-//   N3. A refusal says which and why; the JSON protocol tells the legacy code in a header, too.
+// Well-formed: checks that every reply must pass, whatever the request.
+//   N1. The status is one that AWS uses and never a server error: the store is healthy here.
+//   N2. The body is valid JSON or well-nested XML, according to the content type.
+//   N3. A refusal has a code and a message; the JSON protocol also has the legacy code in a header.
 
 export interface Reply {
   readonly status: number;
@@ -11,7 +11,7 @@ export interface Reply {
 
 const STATUSES = [200, 400, 403, 404, 405, 413, 415];
 
-/** Says what is wrong with an XML text, or null. Knows what the broker writes, and no more. */
+/** Returns what is wrong with XML, or null. It only supports the syntax that the broker writes. */
 export function xmlFault(text: string): string | null {
   const source = text.replace(/^<\?xml [^?]*\?>\s*/, "");
   const open: string[] = [];
@@ -30,9 +30,9 @@ export function xmlFault(text: string): string | null {
       }
       rest = rest.slice(whole.length);
     } else if (chars !== null) {
-      if (open.length === 0 && chars[0].trim() !== "") return "text outside of the root";
+      if (open.length === 0 && chars[0].trim() !== "") return "text outside the root element";
       const illegal = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(chars[0]);
-      if (illegal !== null) return `character ${illegal[0].codePointAt(0)} is not for XML`;
+      if (illegal !== null) return `character ${illegal[0].codePointAt(0)} is not allowed in XML`;
       rest = rest.slice(chars[0].length);
     } else {
       return `unexpected ${JSON.stringify(rest.slice(0, 40))}`;
@@ -47,23 +47,23 @@ function jsonFault(reply: Reply): string | null {
   try {
     value = JSON.parse(reply.body);
   } catch {
-    return "the body is no JSON";
+    return "the body is not JSON";
   }
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? null
-    : "the body is no JSON object";
+    : "the body is not a JSON object";
 }
 
 /** N3 for the JSON protocol. */
 function jsonRefusalFault(reply: Reply): string | null {
   const { __type, message } = JSON.parse(reply.body) as Record<string, unknown>;
   if (typeof __type !== "string" || !__type.includes("#")) return "no __type";
-  if (message !== undefined && typeof message !== "string") return "the message is no text";
+  if (message !== undefined && typeof message !== "string") return "the message is not a string";
   const code = reply.headers["x-amzn-query-error"] ?? "";
   return /^[\w.]+;(Sender|Receiver)$/.test(code) ? null : `x-amzn-query-error is "${code}"`;
 }
 
-/** What is wrong with the answer, or null. */
+/** Returns what is wrong with the reply, or null. */
 export function replyFault(reply: Reply, method: string): string | null {
   if (!STATUSES.includes(reply.status)) return `status ${reply.status}`; // N1
   const type = reply.headers["content-type"] ?? "";

@@ -1,4 +1,4 @@
-// The wire under fire: whatever arrives, the answer is well-formed and the broker lives on.
+// The wire under fuzzing: for any request, the reply is well-formed and the broker keeps running.
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createBroker } from "../../src/broker/engine/create-broker.ts";
@@ -39,12 +39,12 @@ async function createRig(errors: unknown[]): Promise<Rig> {
 }
 
 test(
-  `${COUNT} mutated requests (seed ${SEED}) get well-formed answers; refusals change nothing`,
+  `${COUNT} mutated requests (seed ${SEED}) get well-formed replies, and refused ones change nothing`,
   async () => {
     const errors: unknown[] = [];
     const rig = await createRig(errors);
     const tally = await fuzzWire(rig, SEED, COUNT);
-    console.log(`fuzz: seed ${SEED}, answers by status`, Object.fromEntries(tally));
+    console.log(`fuzz: seed ${SEED}, replies by status`, Object.fromEntries(tally));
     expect(errors).toEqual([]);
     expect(rejections).toEqual([]);
     expect([...tally.values()].reduce((sum, n) => sum + n, 0)).toBe(COUNT);

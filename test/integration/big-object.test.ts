@@ -1,5 +1,5 @@
-// Big objects: what streams through the server does not stay in it. The heap is kept small by a
-// flag, and buffers lie outside of it, so the resident size of the whole process is what counts.
+// Big objects: bytes that stream through the server do not stay in memory. A flag limits the heap,
+// and buffers are outside of it, so the test measures the resident size of the process.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { fetchBig, sendBig } from "../../bench/broker/objects.ts";
 
 const MIB = 1_024 ** 2;
 const BIG_BYTES = 300 * MIB;
-/** Far below the object, and far above what buffers and the young generation take. */
+/** Far below the object's size, and far above what buffers and the young generation need. */
 const GROWTH_BYTES_MAX = 60 * MIB;
 const SERVER = join(import.meta.dirname, "../../bench/broker/server.ts");
 
@@ -26,7 +26,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("an object far bigger than the heap goes up, is copied and comes down in little memory", {
+test("an object far bigger than the heap is uploaded, copied and downloaded in little memory", {
   timeout: 120_000,
 }, async () => {
   const url = `http://127.0.0.1:${server.port}/big`;

@@ -165,7 +165,7 @@ describe("tidegate up", () => {
     const { code, err } = await end("up", "--memory", "--port", `${ready.port}`);
     expect(code).toBe(1);
     expect(err).toBe(
-      `Port ${ready.port} on 127.0.0.1 is in use by another program.\n` +
+      `port ${ready.port} on 127.0.0.1 is in use by another program\n` +
         "Choose another --port, or --port 0 for a free one. (TG_PORT_IN_USE)\n",
     );
   });

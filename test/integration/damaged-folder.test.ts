@@ -1,4 +1,4 @@
-// A damaged data folder: refused by name, and left byte for byte as it was.
+// A damaged data folder: the store refuses it, names the damaged file and does not change a byte.
 
 import { createHash } from "node:crypto";
 import {
@@ -28,13 +28,13 @@ const LOG = "broker.sqlite-wal";
 const PAGE_BYTES = 4_096;
 const FRAME_BYTES = PAGE_BYTES + 24;
 const COMMITS = 6;
-/** A prime, so that flips fall on every part of a page; each file header byte is tried closer. */
+/** A prime, so that flips hit every part of a page; file headers are tested more densely. */
 const FLIP_STRIDE = 509;
 
 let root: string;
-/** A folder as kill -9 leaves it: file and log, everything committed still in the log. */
+/** A folder after kill -9: file and log, with all commits still in the log. */
 let killed: string;
-/** A folder as a clean stop leaves it: everything in the file, no log. */
+/** A folder after a clean stop: everything in the file, no log. */
 let stopped: string;
 
 beforeAll(async () => {
@@ -110,8 +110,8 @@ async function expectRefused(folder: string, code: string, file: string): Promis
   expect(hashes(folder)).toEqual(before);
 }
 
-describe("a sound folder", () => {
-  test("is taken as it is, whether its process stopped or was killed", async () => {
+describe("an undamaged folder", () => {
+  test("opens with all its data, whether its process stopped or was killed", async () => {
     for (const folder of [killed, stopped]) {
       const store = createSqliteBrokerStore({ folder: copyOf(folder) });
       const loaded = loadAll(store);
@@ -122,7 +122,7 @@ describe("a sound folder", () => {
     }
   });
 
-  test("loses at most the last commit of its log when the tail of that was torn", async () => {
+  test("loses at most the last commit if the tail of its log is torn", async () => {
     const folder = copyOf(killed);
     truncateSync(join(folder, LOG), readFileSync(join(folder, LOG)).length - FRAME_BYTES);
     const store = createSqliteBrokerStore({ folder });
@@ -139,7 +139,7 @@ describe("a file behind a link", () => {
     return { folder: linked, real };
   }
 
-  test("is taken with the log that lies beside it, damaged or not", async () => {
+  test("is opened with the log next to its target, damaged or not", async () => {
     const sound = linkedCopyOf(killed);
     const store = createSqliteBrokerStore({ folder: sound.folder });
     expect(loadAll(store).messages).toHaveLength(COMMITS * 40);
@@ -151,7 +151,7 @@ describe("a file behind a link", () => {
     expect(hashes(damaged.real)).toEqual(before);
   });
 
-  test("that is not there now is not replaced by an empty one", async () => {
+  test("whose target is missing is not replaced by an empty one", async () => {
     const { folder, real } = linkedCopyOf(stopped);
     rmSync(real, { recursive: true });
     const failure = await failureOf(folder);
@@ -163,26 +163,26 @@ describe("a file behind a link", () => {
   });
 });
 
-describe("a damaged folder is refused and left untouched", () => {
-  test("when the file is no database", async () => {
+describe("a damaged folder is refused and not changed", () => {
+  test("if the file is not a database", async () => {
     const folder = copyOf(stopped);
     writeFileSync(join(folder, FILE), "these are not the bytes you are looking for".repeat(100));
     await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
   });
 
-  test("when the lock's file holds something", async () => {
+  test("if the lock file is not empty", async () => {
     const folder = copyOf(stopped);
     writeFileSync(join(folder, "broker.lock"), "this file was to be empty".repeat(100));
     await expectRefused(folder, "TG_STORE_CORRUPT", "broker.lock");
   });
 
-  test("when the file is empty", async () => {
+  test("if the file is empty", async () => {
     const folder = copyOf(stopped);
     truncateSync(join(folder, FILE), 0);
     await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
   });
 
-  test("when the file was cut short, with a log beside it or without", async () => {
+  test("if the file is truncated, with or without a log", async () => {
     for (const source of [stopped, killed]) {
       const folder = copyOf(source);
       truncateSync(join(folder, FILE), PAGE_BYTES * (source === stopped ? 20 : 1));
@@ -190,13 +190,13 @@ describe("a damaged folder is refused and left untouched", () => {
     }
   });
 
-  test("when the file is gone and only the log is left", async () => {
+  test("if the file is missing and only the log exists", async () => {
     const folder = copyOf(killed);
     rmSync(join(folder, FILE));
     await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
   });
 
-  test("when the file belongs to another application", async () => {
+  test("if the file belongs to another application", async () => {
     const folder = mkdtempSync(join(root, "foreign-"));
     const foreign = new DatabaseSync(join(folder, FILE));
     foreign.exec("CREATE TABLE t (a); INSERT INTO t VALUES (1)");
@@ -204,7 +204,7 @@ describe("a damaged folder is refused and left untouched", () => {
     await expectRefused(folder, "TG_STORE_CORRUPT", FILE);
   });
 
-  test("when the file was written by a newer version", async () => {
+  test("if a newer version wrote the file", async () => {
     const folder = copyOf(stopped);
     const newer = new DatabaseSync(join(folder, FILE));
     newer.exec("PRAGMA user_version = 99");
@@ -212,13 +212,13 @@ describe("a damaged folder is refused and left untouched", () => {
     await expectRefused(folder, "TG_STORE_NEWER", FILE);
   });
 
-  test("when the header of the log is broken", async () => {
+  test("if the header of the log is damaged", async () => {
     const folder = copyOf(killed);
     flip(folder, LOG, 20);
     await expectRefused(folder, "TG_STORE_CORRUPT", LOG);
   });
 
-  test("when a commit in the log is broken and others follow it", async () => {
+  test("if a commit in the log is damaged and others follow it", async () => {
     const folder = copyOf(killed);
     flip(folder, LOG, 32 + FRAME_BYTES + 500);
     await expectRefused(folder, "TG_STORE_CORRUPT", LOG);
@@ -226,22 +226,22 @@ describe("a damaged folder is refused and left untouched", () => {
 });
 
 describe("a flipped bit", () => {
-  test("anywhere in the file is either refused, met when the message is read, or harmless", async () => {
-    const whole = createSqliteBrokerStore({ folder: copyOf(stopped) });
-    const truth = loadAll(whole);
-    const bodies = truth.messages.map(({ seq }) => whole.read(seq));
-    await whole.close();
+  test("anywhere in the file is refused at load, detected when the message is read, or harmless", async () => {
+    const intact = createSqliteBrokerStore({ folder: copyOf(stopped) });
+    const expected = loadAll(intact);
+    const bodies = expected.messages.map(({ seq }) => intact.read(seq));
+    await intact.close();
     const sizeBytes = readFileSync(join(stopped, FILE)).length;
-    const met = { refused: 0, atRead: 0, harmless: 0 };
+    const counts = { refused: 0, atRead: 0, harmless: 0 };
     for (let at = 0; at < sizeBytes; at += at < 120 ? 3 : FLIP_STRIDE) {
       const folder = copyOf(stopped);
       flip(folder, FILE, at);
       const before = hashes(folder);
       const store = createSqliteBrokerStore({ folder });
-      let verdict: keyof typeof met = "harmless";
+      let verdict: keyof typeof counts = "harmless";
       try {
-        expect(loadAll(store), `bit at ${at}`).toEqual(truth);
-        for (const [index, { seq }] of truth.messages.entries()) {
+        expect(loadAll(store), `bit at ${at}`).toEqual(expected);
+        for (const [index, { seq }] of expected.messages.entries()) {
           const content = readOrDamage(() => store.read(seq));
           if (content === "damaged") verdict = "atRead";
           else expect(content, `bit at ${at}`).toEqual(bodies[index]);
@@ -253,19 +253,19 @@ describe("a flipped bit", () => {
         verdict = "refused";
       }
       await store.close();
-      met[verdict] += 1;
+      counts[verdict] += 1;
       rmSync(folder, { recursive: true });
     }
-    expect(met.refused).toBeGreaterThan(0);
-    expect(met.atRead).toBeGreaterThan(0);
+    expect(counts.refused).toBeGreaterThan(0);
+    expect(counts.atRead).toBeGreaterThan(0);
   });
 });
 
 describe("a flipped bit in the log", () => {
-  test("is refused, or costs at most the last commit, which a crash could have torn", async () => {
+  test("is refused, or loses at most the last commit, which a crash could also tear", async () => {
     const sizeBytes = readFileSync(join(killed, LOG)).length;
     const lastCommitAt = (COMMITS - 1) / COMMITS;
-    const met = { refused: 0, torn: 0 };
+    const counts = { refused: 0, torn: 0 };
     for (let at = 0; at < sizeBytes; at += at % FRAME_BYTES < 64 ? 7 : FLIP_STRIDE) {
       const folder = copyOf(killed);
       flip(folder, LOG, at);
@@ -278,17 +278,17 @@ describe("a flipped bit in the log", () => {
           [(COMMITS - 1) * 40, (COMMITS - 1) * 40],
         ]);
         expect(at / sizeBytes, `bit at ${at}`).toBeGreaterThan(lastCommitAt - 0.1);
-        met.torn += 1;
+        counts.torn += 1;
       } catch (error) {
         if (!(error instanceof TidegateError)) throw error;
         expect(error.code, `bit at ${at}`).toBe("TG_STORE_CORRUPT");
         expect(hashes(folder), `bit at ${at}`).toEqual(before);
-        met.refused += 1;
+        counts.refused += 1;
       }
       await store.close();
       rmSync(folder, { recursive: true });
     }
-    expect(met.refused).toBeGreaterThan(met.torn);
+    expect(counts.refused).toBeGreaterThan(counts.torn);
   });
 });
 
@@ -301,7 +301,7 @@ function readOrDamage<T>(read: () => T): T | "damaged" {
   }
 }
 
-test("a cloud whose disk has damaged a message goes on with all others", async () => {
+test("a cloud with one damaged message delivers all others", async () => {
   const folder = mkdtempSync(join(root, "cloud-"));
   const send = (cloud: Cloud, body: string) =>
     cloud.broker.submit("send", { queue: "q", entries: [entry(body)], batch: true });
@@ -319,7 +319,7 @@ test("a cloud whose disk has damaged a message goes on with all others", async (
   }
 });
 
-test("a log that has come round is no damage: what it held before lies behind what it holds now", async () => {
+test("a log that wrapped around is not damage, although old commits follow the new ones in it", async () => {
   const folder = mkdtempSync(join(root, "round-"));
   const store = createSqliteBrokerStore({ folder });
   loadAll(store);

@@ -1,4 +1,4 @@
-// A disk that fails: no false success, no half commit, and the store recovers when the disk does.
+// A failing disk: no false success, no partial commit, and the store recovers when the disk does.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -19,16 +19,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Commits pairs of messages until one commit fails; tells the seqs whose commit resolved. */
-async function fill(store: BrokerStore): Promise<{ kept: number[]; failure: unknown }> {
-  const kept: number[] = [];
+/** Commits pairs of messages until a commit fails; returns the seqs of the successful commits. */
+async function fill(store: BrokerStore): Promise<{ committed: number[]; failure: unknown }> {
+  const committed: number[] = [];
   for (let seq = 1; seq < FILL_COMMITS_MAX * 2; seq += 2) {
     try {
       const body = "x".repeat(9_000);
       await store.commit([message(seq, { body }), message(seq + 1, { body })]);
-      kept.push(seq, seq + 1);
+      committed.push(seq, seq + 1);
     } catch (failure) {
-      return { kept, failure };
+      return { committed, failure };
     }
   }
   throw new Error("the disk never became full");
@@ -50,24 +50,24 @@ async function rejectionOf(work: () => unknown): Promise<unknown> {
 }
 
 describe("a full disk", () => {
-  test("refuses the commit and all that follows, until load() finds everything kept", async () => {
+  test("fails the commit and all later ones, until load() returns everything committed", async () => {
     const store = createSqliteBrokerStore({ folder, pageCountMax: 80 });
     loadAll(store);
-    const { kept, failure } = await fill(store);
+    const { committed, failure } = await fill(store);
     expectUnavailable(failure);
     expectUnavailable(await rejectionOf(() => store.commit([])));
     expectUnavailable(await rejectionOf(() => store.read(1)));
-    expect(loadAll(store).messages.map((head) => head.seq)).toEqual(kept);
-    expect(store.read(kept[0] ?? 0)?.body).toHaveLength(9_000);
-    await store.commit(kept.slice(0, 4).map((seq) => ({ kind: "delete-message", seq })));
+    expect(loadAll(store).messages.map((head) => head.seq)).toEqual(committed);
+    expect(store.read(committed[0] ?? 0)?.body).toHaveLength(9_000);
+    await store.commit(committed.slice(0, 4).map((seq) => ({ kind: "delete-message", seq })));
     await store.commit([message(5_000, { body: "fits again" })]);
     await store.close();
   });
 
-  test("fails the commit that waited behind the one that failed, and keeps neither", async () => {
+  test("fails the commit that waited behind the failed one, and stores neither", async () => {
     const store = createSqliteBrokerStore({ folder, pageCountMax: 80 });
     loadAll(store);
-    await store.commit([message(1, { body: "kept" })]);
+    await store.commit([message(1, { body: "committed" })]);
     const tooMuch = store.commit([message(2, { body: "x".repeat(900_000) })]);
     const behind = store.commit([
       message(3, { body: "small" }),
@@ -76,15 +76,15 @@ describe("a full disk", () => {
     const failures = await Promise.all([tooMuch, behind].map((each) => rejectionOf(() => each)));
     for (const failure of failures) expectUnavailable(failure);
     expect(loadAll(store).messages.map((head) => head.seq)).toEqual([1]);
-    expect(store.read(1)?.body).toBe("kept");
-    await store.commit([message(4, { body: "goes on" })]);
+    expect(store.read(1)?.body).toBe("committed");
+    await store.commit([message(4, { body: "continues" })]);
     await store.close();
     const again = createSqliteBrokerStore({ folder });
     expect(loadAll(again).messages.map((head) => head.seq)).toEqual([1, 4]);
     await again.close();
   });
 
-  test("gives freed pages to new messages without growing", async () => {
+  test("reuses freed pages for new messages without growing", async () => {
     const store = createSqliteBrokerStore({ folder, pageCountMax: 80 });
     loadAll(store);
     for (let seq = 1; seq < 400; seq += 1) {
@@ -95,22 +95,22 @@ describe("a full disk", () => {
     await store.close();
   });
 
-  test("of a real, small file system does the same", async (context) => {
+  test("of a real, small file system behaves the same", async (context) => {
     const mount = join(folder, "small");
     mkdirSync(mount);
     if (!tryMount(["-t", "tmpfs", "-o", "size=1m", "tmpfs", mount])) {
-      context.skip("mounting a small file system needs root and the right to mount");
+      context.skip("mounting a small file system needs root and permission to mount");
     }
     try {
       const store = createSqliteBrokerStore({ folder: mount });
       loadAll(store);
-      const { kept, failure } = await fill(store);
+      const { committed, failure } = await fill(store);
       expectUnavailable(failure);
       expectUnavailable(await rejectionOf(() => store.load()));
       execFileSync("mount", ["-o", "remount,size=8m", mount]);
       const seqs = loadAll(store).messages.map((head) => head.seq);
-      expect(seqs.slice(0, kept.length)).toEqual(kept);
-      expect(seqs.length - kept.length).toBeOneOf([0, 2]); // The refused one: whole or not at all.
+      expect(seqs.slice(0, committed.length)).toEqual(committed);
+      expect(seqs.length - committed.length).toBeOneOf([0, 2]); // The failed one: all or none.
       await store.commit([message(5_000)]);
       await store.close();
     } finally {
@@ -119,7 +119,7 @@ describe("a full disk", () => {
   });
 });
 
-describe("a folder that may not be written to", () => {
+describe("a folder that is not writable", () => {
   test("is refused as unavailable, by mode", async (context) => {
     if (isRoot) {
       context.skip("file modes do not bind root");
@@ -133,7 +133,7 @@ describe("a folder that may not be written to", () => {
     const mount = join(folder, "fixed");
     mkdirSync(mount);
     if (!tryMount(["-t", "tmpfs", "-o", "size=4m", "tmpfs", mount])) {
-      context.skip("mounting a read-only file system needs root and the right to mount");
+      context.skip("mounting a read-only file system needs root and permission to mount");
     }
     try {
       const store = createSqliteBrokerStore({ folder: mount });
@@ -151,14 +151,14 @@ describe("a folder that may not be written to", () => {
     }
   });
 
-  test("is refused as unavailable where no folder can be made, at any depth", async (context) => {
+  test("is refused as unavailable where no folder can be created, at any depth", async (context) => {
     if (process.platform !== "linux") context.skip("needs Linux's /proc");
     for (const path of ["/proc/none", "/proc/none/of/these"]) {
       expectUnavailable(await rejectionOf(() => createSqliteBrokerStore({ folder: path })));
     }
   });
 
-  test("is refused as unavailable when it is a file", async () => {
+  test("is refused as unavailable if it is a file", async () => {
     const path = join(folder, "file");
     writeFileSync(path, "");
     expectUnavailable(await rejectionOf(() => createSqliteBrokerStore({ folder: path })));
@@ -166,7 +166,7 @@ describe("a folder that may not be written to", () => {
 });
 
 describe("a folder in use", () => {
-  test("is refused with the number of the process that has it, and free after close", async () => {
+  test("is refused with the pid of the process that uses it, and is free after close()", async () => {
     const first = createSqliteBrokerStore({ folder });
     loadAll(first);
     const refused = await rejectionOf(() => createSqliteBrokerStore({ folder }));

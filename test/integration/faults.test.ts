@@ -1,4 +1,4 @@
-// Faults on demand, as AWS's own SDK meets them: whole clouds, real sockets, virtual time.
+// Injected faults, as seen by the AWS SDK: complete clouds, real sockets, virtual time.
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -44,7 +44,7 @@ async function start(options: CloudOptions = {}) {
   return {
     cloud,
     sqs,
-    /** Tells what the server answered, where the SDK would try again by itself. */
+    /** Returns the server's first response, without the SDK's retries. */
     plain: new SQS({ ...client, maxAttempts: 1 }),
     sns: new SNS(client),
     plainSns: new SNS({ ...client, maxAttempts: 1 }),
@@ -71,7 +71,7 @@ async function fill(sqs: SQS, QueueUrl: string, bodies: readonly string[]) {
 const LETTERS = ["a", "b", "c", "d", "e", "f"];
 const always = { probability: 1 } as const;
 
-test("duplicate: a delivered message goes out again, under another handle", async () => {
+test("duplicate: a delivered message is delivered again, with another handle", async () => {
   const { sqs, queue, receive, faults, fired } = await start();
   const QueueUrl = await queue("q");
   await fill(sqs, QueueUrl, ["x"]);
@@ -81,11 +81,11 @@ test("duplicate: a delivered message goes out again, under another handle", asyn
   expect([first?.Body, second?.Body]).toEqual(["x", "x"]);
   expect(second?.MessageId).toBe(first?.MessageId);
   expect(second?.ReceiptHandle).not.toBe(first?.ReceiptHandle);
-  expect(await receive(QueueUrl)).toEqual([]); // Its count is used up.
+  expect(await receive(QueueUrl)).toEqual([]); // The fault's count is used up.
   expect(await fired()).toEqual([1]);
 });
 
-test("duplicate on a FIFO queue is refused, and * passes FIFO queues by", async () => {
+test("duplicate on a FIFO queue is refused, and * skips FIFO queues", async () => {
   const { sqs, queue, receive, faults, fired } = await start();
   const QueueUrl = await queue("q.fifo");
   const refused = await faults({ kind: "duplicate", target: { queue: "q.fifo" }, ...always });
@@ -102,7 +102,7 @@ test("duplicate on a FIFO queue is refused, and * passes FIFO queues by", async 
   expect(await fired()).toEqual([0, 0]);
 });
 
-test("reorder: a later message goes first, and none is left behind", async () => {
+test("reorder: a later message is delivered first, and none is lost", async () => {
   const { sqs, queue, receive, faults } = await start();
   const QueueUrl = await queue("q");
   await fill(sqs, QueueUrl, LETTERS);
@@ -113,7 +113,7 @@ test("reorder: a later message goes first, and none is left behind", async () =>
   expect([...bodies].sort()).toEqual(LETTERS);
 });
 
-test("delay: a message becomes visible that much later, on FIFO queues its group too", async () => {
+test("delay: a message becomes visible later, and so does its group on a FIFO queue", async () => {
   const { cloud, sqs, queue, receive, faults } = await start();
   const [plain, fifo] = [await queue("q"), await queue("q.fifo")];
   await faults([
@@ -130,7 +130,7 @@ test("delay: a message becomes visible that much later, on FIFO queues its group
   expect((await receive(fifo)).map(({ Body }) => Body)).toEqual(["1", "2"]);
 });
 
-test("drop-acknowledgement: the SDK hears nothing, sends again, and the queue has both", async () => {
+test("drop-acknowledgement: the SDK gets no response, retries, and the queue has both messages", async () => {
   const { sqs, plain, queue, receive, faults, fired } = await start();
   const QueueUrl = await queue("q");
   const fault = { kind: "drop-acknowledgement", target: { queue: "q" } } as const;
@@ -143,7 +143,7 @@ test("drop-acknowledgement: the SDK hears nothing, sends again, and the queue ha
   expect(bodies).toEqual(["lost", "again", "again"]);
 });
 
-test("drop-acknowledgement in the own process is a rejection with a code", async () => {
+test("drop-acknowledgement in the same process is a rejection with a code", async () => {
   const { cloud, queue, receive, faults } = await start();
   const QueueUrl = await queue("q");
   await faults({ kind: "drop-acknowledgement", target: { queue: "q" }, ...always, count: 1 });
@@ -161,7 +161,7 @@ test("drop-acknowledgement in the own process is a rejection with a code", async
   expect((await receive(QueueUrl)).map(({ Body }) => Body)).toEqual(["x"]);
 });
 
-test("unavailable and throttle: refused before any effect, and the SDK tries again", async () => {
+test("unavailable and throttle: refused before any effect, and the SDK retries", async () => {
   const { sqs, plain, queue, receive, faults, fired } = await start();
   const QueueUrl = await queue("q");
   const target = { queue: "q" };
@@ -182,7 +182,7 @@ test("unavailable and throttle: refused before any effect, and the SDK tries aga
   expect(bodies).toEqual(["yes", "yes too"]);
 });
 
-test("the query protocol meets the same faults, on the endpoint and on a queue's own URL", async () => {
+test("the query protocol gets the same faults, on the endpoint and on a queue's URL", async () => {
   const { cloud, queue, receive, faults } = await start();
   const QueueUrl = await queue("q");
   const target = { queue: "q" };
@@ -210,7 +210,7 @@ test("the query protocol meets the same faults, on the endpoint and on a queue's
   expect(await receive(QueueUrl)).toHaveLength(1);
 });
 
-test("a fault of one queue leaves the others alone, and lists as well", async () => {
+test("a fault of one queue does not affect other queues or lists", async () => {
   const { plain, queue, faults } = await start();
   await queue("q");
   const other = await queue("other");
@@ -240,7 +240,7 @@ test("duplicate (topic): one publish, two messages with the same SNS MessageId",
   expect(ids).toEqual([MessageId, MessageId]);
 });
 
-test("duplicate (topic): of a FIFO topic, only a standard queue gets a copy twice", async () => {
+test("duplicate (topic): a FIFO topic sends the second copy only to standard queues", async () => {
   const { sns, queue, receive, faults } = await start();
   const [plain, fifo] = [await queue("q"), await queue("q.fifo")];
   const Attributes = { FifoTopic: "true", ContentBasedDeduplication: "true" };
@@ -254,7 +254,7 @@ test("duplicate (topic): of a FIFO topic, only a standard queue gets a copy twic
   expect(await receive(fifo)).toHaveLength(1);
 });
 
-test("faults of a topic reach http endpoints: a notification comes twice, and late", async () => {
+test("faults of a topic apply to http endpoints: a notification arrives twice, and late", async () => {
   const posted: string[] = [];
   const server = createServer((request, response) => {
     let body = "";
@@ -326,7 +326,7 @@ test("delay (topic): copies become visible later", async () => {
   expect(await receive(QueueUrl)).toHaveLength(1);
 });
 
-test("requests (topic): SNS's own errors, and a publish whose answer is lost has happened", async () => {
+test("requests (topic): SNS's own errors, and a publish whose response is lost has taken effect", async () => {
   const { sns, plainSns, TopicArn, QueueUrl, receive, faults } = await startTopic();
   const publish = { TopicArn, Message: "m" };
   await faults({ kind: "throttle", target: { topic: "t" }, ...always, count: 1 });
@@ -340,7 +340,7 @@ test("requests (topic): SNS's own errors, and a publish whose answer is lost has
   });
   expect(await receive(QueueUrl)).toEqual([]);
   await faults({ kind: "drop-acknowledgement", target: { topic: "t" }, ...always, count: 1 });
-  await sns.publish(publish); // The SDK has tried twice.
+  await sns.publish(publish); // The SDK has sent it twice.
   expect(await receive(QueueUrl)).toHaveLength(2);
 });
 
@@ -358,7 +358,7 @@ async function startBucket() {
   return { ...world, QueueUrl };
 }
 
-test("duplicate and delay (bucket): the event comes twice, and late", async () => {
+test("duplicate and delay (bucket): the event arrives twice, and late", async () => {
   const { s3, cloud, QueueUrl, receive, faults } = await startBucket();
   await faults([
     { kind: "duplicate", target: { bucket: "uploads" }, ...always },
@@ -372,7 +372,7 @@ test("duplicate and delay (bucket): the event comes twice, and late", async () =
   expect(bodies[1]).toBe(bodies[0]);
 });
 
-test("requests (bucket): SlowDown and 503 leave nothing; a lost answer leaves the object", async () => {
+test("requests (bucket): SlowDown and 503 have no effect; a lost response has", async () => {
   const { s3, QueueUrl, receive, faults, fired } = await startBucket();
   const put = { Bucket: "uploads", Key: "k", Body: "x" };
   const target = { bucket: "uploads" };
@@ -405,18 +405,18 @@ test("the same seed and the same requests give the same faults", async () => {
     });
     const QueueUrl = await queue("q");
     await fill(sqs, QueueUrl, LETTERS);
-    const seen: string[] = [];
+    const rounds: string[] = [];
     for (let round = 0; round < 8; round += 1) {
-      seen.push((await receive(QueueUrl, 3)).map(({ Body }) => Body).join(""));
+      rounds.push((await receive(QueueUrl, 3)).map(({ Body }) => Body).join(""));
     }
-    return seen;
+    return rounds;
   };
   const first = await run(3);
   expect(await run(3)).toEqual(first);
   expect(await run(4)).not.toEqual(first);
 });
 
-test("faults are off unless asked for, and gone after a restart", async () => {
+test("faults are off by default and removed by a restart", async () => {
   const data = mkdtempSync(join(tmpdir(), "tidegate-faults-"));
   try {
     const first = await start({ data });
@@ -431,7 +431,7 @@ test("faults are off unless asked for, and gone after a restart", async () => {
   }
 });
 
-test("startCloud refuses a fault that is none", async () => {
+test("startCloud refuses an invalid fault", async () => {
   const faults = [{ kind: "boom", target: { queue: "q" }, probability: 2 }];
   await expect(startCloud({ faults: faults as unknown as FaultSpec[] })).rejects.toMatchObject({
     code: "TG_CONFIG_INVALID",
@@ -440,7 +440,7 @@ test("startCloud refuses a fault that is none", async () => {
 });
 
 test.each([1, 2, 3])(
-  "with every fault at 0.3, whoever deletes what it got misses nothing (seed %d)",
+  "with every fault at 0.3, a consumer that deletes what it received misses nothing (seed %d)",
   async (seed) => {
     const kinds = ["duplicate", "reorder", "delay", "drop-acknowledgement", "unavailable"] as const;
     const faults = [...kinds, "throttle" as const].map((kind) => ({
@@ -469,14 +469,14 @@ test.each([1, 2, 3])(
         got.add(Body);
         await untilDone(() => sqs.deleteMessage({ QueueUrl, ReceiptHandle }));
       }
-      await advance(cloud, 10_000); // Delays end, and what a lost answer took becomes visible.
+      await advance(cloud, 10_000); // Delays end, and messages of lost responses become visible.
     }
     expect([...got].sort()).toEqual([...sent].sort());
     expect(await isEmpty(sqs, QueueUrl)).toBe(true);
   },
 );
 
-/** Asks until an answer comes; which it does, as no fault of these strikes always. */
+/** Retries until a call succeeds; no fault here fires every time. */
 async function untilDone<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     try {
@@ -485,7 +485,7 @@ async function untilDone<T>(ask: () => Promise<T>): Promise<T> {
       if (attempt === 99) throw error;
     }
   }
-  throw new Error("A hundred attempts have failed.");
+  throw new Error("100 attempts failed");
 }
 
 async function isEmpty(sqs: SQS, QueueUrl: string): Promise<boolean> {

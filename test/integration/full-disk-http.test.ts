@@ -1,6 +1,5 @@
-// A disk that becomes full under a running server, seen from outside: whatever was answered with
-// success is there, whatever was not is there as a whole or not at all, and the server goes on when
-// there is room again.
+// A disk that fills up under a running server, seen from outside. Acknowledged messages are stored,
+// others are stored completely or not at all, and the server continues once there is space again.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -12,7 +11,7 @@ import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
 const SENDS_MAX = 2_000;
 const TOGETHER = 4;
 const BODY_CHARACTERS = 9_000;
-/** Longer than the engine lets a failed store rest; the clock is virtual. */
+/** Longer than the engine's pause after a failed store; the clock is virtual. */
 const REST_MS = 60_000;
 
 let folder: string;
@@ -41,21 +40,21 @@ async function call(cloud: VirtualCloud, action: string, input: object): Promise
 
 const bodyOf = (number: number) => `${number} `.padEnd(BODY_CHARACTERS, "x");
 
-/** Sends, several at a time, until one is refused; tells what was acknowledged and what was not. */
+/** Sends several at a time until one is refused; returns acknowledged bodies and refusals. */
 async function fill(cloud: VirtualCloud, QueueUrl: string) {
-  const kept: string[] = [];
+  const acknowledged: string[] = [];
   const refused: Answer[] = [];
   for (let number = 0; number < SENDS_MAX && refused.length === 0; number += TOGETHER) {
     const bodies = Array.from({ length: TOGETHER }, (_, index) => bodyOf(number + index));
     const send = (MessageBody: string) => call(cloud, "SendMessage", { QueueUrl, MessageBody });
     for (const [index, answer] of (await Promise.all(bodies.map(send))).entries()) {
-      if (answer.status === 200) kept.push(bodies[index] as string);
+      if (answer.status === 200) acknowledged.push(bodies[index] as string);
       else refused.push(answer);
     }
   }
   expect(refused.length).toBeGreaterThan(0);
-  expect(kept.length).toBeGreaterThan(0);
-  return { kept, refused };
+  expect(acknowledged.length).toBeGreaterThan(0);
+  return { acknowledged, refused };
 }
 
 function expectUnavailable(answer: Answer): void {
@@ -63,7 +62,7 @@ function expectUnavailable(answer: Answer): void {
   expect(answer.body.__type).toBe("com.amazon.coral.service#ServiceUnavailable");
 }
 
-/** The bodies a queue holds, by peeking. */
+/** The bodies in a queue, by peeking. */
 async function bodiesIn(cloud: VirtualCloud): Promise<string[]> {
   const bodies: string[] = [];
   for (let after: number | null = 0; after !== null; ) {
@@ -85,67 +84,67 @@ async function startFull(data: string, errors: unknown[], dataPagesMax?: number)
   return { cloud, QueueUrl: String(body.QueueUrl) };
 }
 
-/** All that was acknowledged, each once; of the rest at most what the failed commit carried. */
-function expectHeld(held: readonly string[], kept: readonly string[]): void {
-  expect(new Set(held).size).toBe(held.length);
-  expect(held.filter((body) => kept.includes(body))).toEqual(kept);
-  expect(held.length - kept.length).toBeLessThanOrEqual(TOGETHER);
+/** Every acknowledged body exists once, plus at most the messages of the failed commit. */
+function expectStored(stored: readonly string[], acknowledged: readonly string[]): void {
+  expect(new Set(stored).size).toBe(stored.length);
+  expect(stored.filter((body) => acknowledged.includes(body))).toEqual(acknowledged);
+  expect(stored.length - acknowledged.length).toBeLessThanOrEqual(TOGETHER);
 }
 
-describe("a data file that may not grow", () => {
-  test("answers 503, keeps what it acknowledged, and takes more once messages are gone", async () => {
+describe("a data file that cannot grow", () => {
+  test("returns 503, keeps acknowledged messages, and accepts more once messages are deleted", async () => {
     const errors: unknown[] = [];
     const { cloud, QueueUrl } = await startFull(folder, errors, 120);
-    const { kept, refused } = await fill(cloud, QueueUrl);
+    const { acknowledged, refused } = await fill(cloud, QueueUrl);
     for (const answer of refused) expectUnavailable(answer);
-    expect(errors.length).toBeGreaterThan(0); // Whoever runs it is told why.
+    expect(errors.length).toBeGreaterThan(0); // The operator gets the reason.
     expectUnavailable(await call(cloud, "SendMessage", { QueueUrl, MessageBody: "at once" }));
 
     await cloud.clock.advance(REST_MS);
-    expectHeld(await bodiesIn(cloud), kept);
+    expectStored(await bodiesIn(cloud), acknowledged);
     const input = { QueueUrl, MaxNumberOfMessages: 10 };
     const { body, status } = await call(cloud, "ReceiveMessage", input);
     expect(status).toBe(200);
-    const taken = body.Messages as { ReceiptHandle: string; Body: string }[];
-    for (const { ReceiptHandle } of taken) {
+    const received = body.Messages as { ReceiptHandle: string; Body: string }[];
+    for (const { ReceiptHandle } of received) {
       expect((await call(cloud, "DeleteMessage", { QueueUrl, ReceiptHandle })).status).toBe(200);
     }
     const sent = await call(cloud, "SendMessage", { QueueUrl, MessageBody: "fits again" });
     expect(sent.status).toBe(200);
-    const gone = new Set(taken.map((message) => message.Body));
-    const left = [...kept.filter((each) => !gone.has(each)), "fits again"];
+    const gone = new Set(received.map((message) => message.Body));
+    const remaining = [...acknowledged.filter((each) => !gone.has(each)), "fits again"];
     await cloud.close();
 
     await using again = await startCloud({ data: folder, clock: "virtual" });
-    expectHeld(await bodiesIn(again), left);
+    expectStored(await bodiesIn(again), remaining);
   });
 });
 
 describe("a small file system", () => {
-  test("answers 503 while it is full, and success once it has grown", async (context) => {
+  test("returns 503 while it is full, and succeeds once it has grown", async (context) => {
     const mount = join(folder, "small");
     mkdirSync(mount);
     if (!tryMount(mount)) {
-      context.skip("mounting a small file system needs root and the right to mount");
+      context.skip("mounting a small file system needs root and permission to mount");
     }
     try {
       const errors: unknown[] = [];
       const { cloud, QueueUrl } = await startFull(mount, errors);
-      const { kept, refused } = await fill(cloud, QueueUrl);
+      const { acknowledged, refused } = await fill(cloud, QueueUrl);
       for (const answer of refused) expectUnavailable(answer);
       await cloud.clock.advance(REST_MS);
-      // Still full: neither a send nor a look is answered with what may not be true.
+      // Still full: neither a send nor a read returns something that may not be durable.
       expectUnavailable(await call(cloud, "SendMessage", { QueueUrl, MessageBody: "too early" }));
       expect((await fetch(`${cloud.endpoint}/_tidegate/queues`)).status).not.toBe(200);
 
       execFileSync("mount", ["-o", "remount,size=16m", mount]);
       await cloud.clock.advance(REST_MS);
-      expectHeld(await bodiesIn(cloud), kept);
+      expectStored(await bodiesIn(cloud), acknowledged);
       const sent = await call(cloud, "SendMessage", { QueueUrl, MessageBody: "fits again" });
       expect(sent.status).toBe(200);
       await cloud.close();
       const again = await startCloud({ data: mount, clock: "virtual" });
-      expectHeld(await bodiesIn(again), [...kept, "fits again"]);
+      expectStored(await bodiesIn(again), [...acknowledged, "fits again"]);
       await again.close();
     } finally {
       execFileSync("umount", [mount]);

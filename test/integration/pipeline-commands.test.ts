@@ -169,7 +169,7 @@ describe("tidegate dev", () => {
     const { port } = new URL(ready.endpoint);
     const taken = await end(["dev", "pipeline.ts", "--port", port, "--data", "other"]);
     expect(taken).toMatchObject({ code: 1, out: "" });
-    expect(taken.err).toContain(`Port ${port} on 127.0.0.1 is in use by another program.`);
+    expect(taken.err).toContain(`port ${port} on 127.0.0.1 is in use by another program`);
     const locked = await end(["dev", "pipeline.ts", "--port", "0", "--data", "d"]);
     expect(locked.code).toBe(1);
     expect(locked.err).toContain("TG_STORE_LOCKED");

@@ -44,7 +44,7 @@ async function start(options: CloudOptions = {}) {
   return { cloud, endpoint, s3: createS3Client(endpoint), sqs };
 }
 
-/** The files of the blobs, without the folders that are always there. */
+/** The blob files, without the folders that always exist. */
 function blobFiles(): string[] {
   const blobs = join(data, "blobs");
   if (!existsSync(blobs)) return [];
@@ -55,7 +55,7 @@ function blobFiles(): string[] {
 
 test("objects, versions, settings, uploads and sequencers survive a restart", async () => {
   const first = await start();
-  const Bucket = "kept";
+  const Bucket = "durable";
   await first.s3.createBucket({ Bucket });
   const { QueueUrl } = await first.sqs.createQueue({ QueueName: "events" });
   const QueueArn = "arn:aws:sqs:us-east-1:000000000000:events";
@@ -92,7 +92,7 @@ test("objects, versions, settings, uploads and sequencers survive a restart", as
   expect(ofKey.map((record) => record.eventVersion)).toEqual(["2.6", "2.1"]);
 });
 
-test("a folder of the first format opens, keeps what it has, and takes objects", async () => {
+test("a folder of the first format opens, keeps its data, and accepts objects", async () => {
   const first = await start();
   const { QueueUrl } = await first.sqs.createQueue({ QueueName: "old" });
   await first.sqs.sendMessage({ QueueUrl, MessageBody: "from before" });
@@ -132,7 +132,7 @@ test("overwritten, deleted and aborted bytes leave no file behind", async () => 
   await vi.waitFor(() => expect(blobFiles()).toHaveLength(1));
 });
 
-test("an upload whose client goes away leaves neither a file nor an object", async () => {
+test("an upload whose client disconnects leaves neither a file nor an object", async () => {
   const { s3, endpoint } = await start();
   const Bucket = "cut";
   await s3.createBucket({ Bucket });
@@ -146,18 +146,18 @@ test("an upload whose client goes away leaves neither a file nor an object", asy
   expect((await s3.listObjectsV2({ Bucket })).KeyCount).toBe(0);
 });
 
-test("what a crash left is swept at the start, and what is needed is not", async () => {
+test("the sweep at the start removes leftovers of a crash and keeps referenced blobs", async () => {
   const first = await start();
   const Bucket = "swept";
   await first.s3.createBucket({ Bucket });
   await first.s3.putObject({ Bucket, Key: "k", Body: "keep" });
   await first.cloud.close();
-  const [kept] = blobFiles();
+  const [referenced] = blobFiles();
   mkdirSync(join(data, "blobs", "new"), { recursive: true });
   writeFileSync(join(data, "blobs", "new", "a".repeat(32)), "never published");
   writeFileSync(join(data, "blobs", "ab", `ab${"c".repeat(30)}`), "never committed");
   const again = await start();
-  await vi.waitFor(() => expect(blobFiles()).toEqual([kept]));
+  await vi.waitFor(() => expect(blobFiles()).toEqual([referenced]));
   expect(await textOf(again.s3.getObject({ Bucket, Key: "k" }))).toBe("keep");
 });
 
@@ -196,7 +196,7 @@ function hashesOutside(): string[] {
     });
 }
 
-test("no key reads or writes anything outside the data folder, or anything else inside", async () => {
+test("no key reads or writes anything outside its own object", async () => {
   writeFileSync(join(root, "outside.txt"), "mine");
   const before = hashesOutside();
   const { s3, endpoint } = await start();
@@ -228,7 +228,7 @@ test("no key reads or writes anything outside the data folder, or anything else 
   expect(hashesOutside()).toEqual(before);
 });
 
-test("a copy of the folder of a running cloud holds every object that was answered", async () => {
+test("a copy of a running cloud's folder contains every acknowledged object", async () => {
   const { s3 } = await start();
   const Bucket = "copied";
   await s3.createBucket({ Bucket });

@@ -1,5 +1,5 @@
-// Trace propagation: whichever way a message took through the embedded cloud, the consumer's end
-// finds the trace that the producer's end put in.
+// Trace propagation: on every path through the embedded cloud, the consumer gets the trace that the
+// producer set.
 
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { SNSClient } from "@aws-sdk/client-sns";
@@ -28,7 +28,7 @@ const credentials = { accessKeyId: "any", secretAccessKey: "any" };
 
 let cloud: Cloud;
 const clients: { destroy(): void }[] = [];
-const keep = <T extends { destroy(): void }>(client: T): T => {
+const track = <T extends { destroy(): void }>(client: T): T => {
   clients.push(client);
   return client;
 };
@@ -62,7 +62,7 @@ afterAll(async () => {
   await cloud.close();
 });
 
-/** Takes all that is there; test events of S3, which nobody traces, are left out. */
+/** Receives and deletes all messages; skips test events of S3, which have no trace. */
 async function extractAll(queue: QueueReceiver) {
   const ask = { max: 10, waitMs: seconds(0), visibilityMs: seconds(30) };
   const deliveries = await queue.receive(ask, new AbortController().signal);
@@ -77,32 +77,32 @@ async function extractAll(queue: QueueReceiver) {
   });
 }
 
-const ways: [string, (queue: string) => QueueReceiver][] = [
+const transports: [string, (queue: string) => QueueReceiver][] = [
   ["in process", (queue) => createBrokerQueue(cloud.broker, { queue })],
   [
     "through the AWS SDK",
     (queue) => {
       const queueUrl = `${cloud.endpoint}/${account}/${queue}`;
-      return createSqsQueue({ client: keep(new SQSClient(options())), queueUrl });
+      return createSqsQueue({ client: track(new SQSClient(options())), queueUrl });
     },
   ],
 ];
 
-describe.each(ways)("%s", (way, open) => {
-  const key = (name: string) => event(`${name} ${way}`);
+describe.each(transports)("%s", (transport, open) => {
+  const key = (name: string) => event(`${name} ${transport}`);
   const outbox = createMemoryOutbox({ clock });
 
-  test("a message to a topic has its trace, raw and wrapped, with all its state", async () => {
+  test("a message to a topic keeps its trace and trace state, raw and wrapped", async () => {
     const topicArn = `arn:aws:sns:${region}:${account}:events`;
-    const target = createSnsTopic({ client: keep(new SNSClient(options())), topicArn });
+    const target = createSnsTopic({ client: track(new SNSClient(options())), topicArn });
     const producer = createProducer({ target, outbox, clock, random, turn });
     await producer.send({ ...key("topic"), trace });
-    const found = { kind: "envelope", context: trace, traceId: ID };
-    expect(await extractAll(open("raw"))).toEqual([{ ...found, wrapped: false }]);
-    expect(await extractAll(open("wrapped"))).toEqual([{ ...found, wrapped: true }]);
+    const expected = { kind: "envelope", context: trace, traceId: ID };
+    expect(await extractAll(open("raw"))).toEqual([{ ...expected, wrapped: false }]);
+    expect(await extractAll(open("wrapped"))).toEqual([{ ...expected, wrapped: true }]);
   });
 
-  test("a message to a queue has its trace, for us and for AWS's own services", async () => {
+  test("a message to a queue keeps its trace, for Tidegate and for AWS's own services", async () => {
     const target = open("direct") as ReturnType<typeof createSqsQueue>;
     await extractAll(target);
     const producer = createProducer({ target, outbox, clock, random, turn });
@@ -113,8 +113,8 @@ describe.each(ways)("%s", (way, open) => {
     expect(await extractAll(target)).toMatchObject([{ context: trace, traceId: ID }]);
   });
 
-  test("an object put within a trace is followed through S3, SNS and SQS", async () => {
-    const client = keep(new S3Client({ ...options(), forcePathStyle: true }));
+  test("the trace of a PutObject is propagated through S3, SNS and SQS", async () => {
+    const client = track(new S3Client({ ...options(), forcePathStyle: true }));
     client.middlewareStack.add(
       (next) => (args) => {
         (args.request as { headers: Record<string, string> }).headers["X-Amzn-Trace-Id"] = XRAY;
@@ -127,9 +127,9 @@ describe.each(ways)("%s", (way, open) => {
       await client.send(new PutObjectCommand({ Bucket: "landing", Key, Body: "1" }));
     }
     const context = { traceparent: trace.traceparent, tracestate: null };
-    const found = { kind: "records", context, traceId: ID };
-    expect(await extractAll(open("direct"))).toEqual([{ ...found, wrapped: false }]);
-    expect(await extractAll(open("raw"))).toEqual([{ ...found, wrapped: false }]);
-    expect(await extractAll(open("wrapped"))).toEqual([{ ...found, wrapped: true }]);
+    const expected = { kind: "records", context, traceId: ID };
+    expect(await extractAll(open("direct"))).toEqual([{ ...expected, wrapped: false }]);
+    expect(await extractAll(open("raw"))).toEqual([{ ...expected, wrapped: false }]);
+    expect(await extractAll(open("wrapped"))).toEqual([{ ...expected, wrapped: true }]);
   });
 });

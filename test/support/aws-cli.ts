@@ -1,5 +1,5 @@
-// AWS CLI: Amazon's own command, pointed at a server of this process and at nothing else of the
-// machine's: no settings, no credentials, no pager.
+// AWS CLI: runs Amazon's command against a server of this process, without the machine's settings,
+// credentials or pager.
 
 import { expect } from "vitest";
 import { type ChildResult, runChild } from "./child-process.ts";
@@ -16,22 +16,22 @@ const ENVIRONMENT = {
   AWS_PAGER: "",
 };
 
-/** What the command ends with if the service refused. */
+/** Exit code if the service refused the request. */
 const EXIT_REFUSED = 254;
 
 export type Options = Readonly<Record<string, string | object>>;
 
 export interface AwsCli {
-  /** What the words of a command printed; fails if it failed. */
+  /** Returns the output of a command; throws if it fails. */
   print(...words: string[]): Promise<string>;
-  /** What an action answered, null if nothing; fails if it failed. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever JSON was printed.
+  /** Returns the JSON output of an action, null if there is none; throws if it fails. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary JSON.
   call(service: string, action: string, options: Options): Promise<any>;
-  /** What an action said when it was refused. */
+  /** Returns the error output of a refused action. */
   refusal(service: string, action: string, options: Options): Promise<string>;
 }
 
-/** Skips the tests of the enclosing file or `describe` where there is no AWS CLI. */
+/** Skips the tests of the enclosing file or `describe` if the AWS CLI is missing. */
 export function useAwsCli(server: { readonly url: string }): AwsCli {
   const commands = requirePart("aws-cli");
   const run = (words: readonly string[]): Promise<ChildResult> =>

@@ -1,23 +1,23 @@
-// Byte sources: objects in memory that come in any pieces, and tell how they were treated.
+// Byte sources: in-memory objects that are read in any pieces and record how they were read.
 
 import type { ByteSource, NumberedRow, Row, RowFormat } from "../../src/ports/rows.ts";
 import type { RowLimits } from "../../src/readers/row-limits.ts";
 import { createRowReader } from "../../src/readers/row-reader.ts";
 
 export interface WatchedSource extends ByteSource {
-  /** Streams that were opened, and those of them that were closed again. */
+  /** The number of streams that were opened, and of those that were closed again. */
   readonly opened: () => number;
   readonly closed: () => number;
   readonly rangeBytes: () => number;
   readonly rangesAtOnce: () => number;
 }
 
-/** Pieces of the given lengths, used in turn; 0 makes an empty chunk. */
+/** Yields chunks of the given lengths, in turn; 0 yields an empty chunk. */
 export function sourceOf(bytes: Uint8Array, lengths: readonly number[] = [65_536]): WatchedSource {
   let opened = 0;
   let closed = 0;
   let rangeBytes = 0;
-  let underWay = 0;
+  let inFlight = 0;
   let atOnce = 0;
   async function* stream(): AsyncGenerator<Uint8Array> {
     opened++;
@@ -35,10 +35,10 @@ export function sourceOf(bytes: Uint8Array, lengths: readonly number[] = [65_536
     size: bytes.length,
     stream,
     async range(start, end) {
-      atOnce = Math.max(atOnce, ++underWay);
+      atOnce = Math.max(atOnce, ++inFlight);
       rangeBytes += end - start;
       await Promise.resolve();
-      underWay--;
+      inFlight--;
       return bytes.subarray(start, end);
     },
     opened: () => opened,
@@ -48,7 +48,7 @@ export function sourceOf(bytes: Uint8Array, lengths: readonly number[] = [65_536
   };
 }
 
-/** A source that gives `chunks` and then fails. */
+/** A source that yields `chunks` and then fails. */
 export function failingSource(chunks: readonly Uint8Array[], error: unknown): ByteSource {
   return {
     size: null,
@@ -60,9 +60,9 @@ export function failingSource(chunks: readonly Uint8Array[], error: unknown): By
   };
 }
 
-/** A source whose second read never ends, as of a connection gone silent; `onHang` hears of it. */
+/** A source whose second read never ends, like a stalled connection; it then calls `onHang`. */
 export function hangingSource(first: Uint8Array, onHang: () => void) {
-  const seen = { signal: undefined as AbortSignal | undefined, returned: false };
+  const state = { signal: undefined as AbortSignal | undefined, returned: false };
   let reads = 0;
   const iterator: AsyncIterator<Uint8Array> = {
     next() {
@@ -71,19 +71,19 @@ export function hangingSource(first: Uint8Array, onHang: () => void) {
       return new Promise(() => {});
     },
     async return() {
-      seen.returned = true;
+      state.returned = true;
       return { done: true, value: undefined };
     },
   };
   const source: ByteSource = {
     size: null,
     stream(signal) {
-      seen.signal = signal;
+      state.signal = signal;
       return { [Symbol.asyncIterator]: () => iterator };
     },
     range: () => new Promise(() => {}),
   };
-  return { source, seen };
+  return { source, state };
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -117,7 +117,7 @@ export async function readValues(
   return (await readAll(content, options)).map(({ value }) => value);
 }
 
-/** The message of TG_OBJECT_UNREADABLE; anything else is thrown on. */
+/** Returns the message of TG_OBJECT_UNREADABLE; rethrows any other error. */
 export async function refusalOf(
   content: Uint8Array | string,
   options: ReadOptions = {},
@@ -130,5 +130,5 @@ export async function refusalOf(
     }
     throw error;
   }
-  throw new Error("it was read");
+  throw new Error("the content was readable");
 }

@@ -1,7 +1,7 @@
-// Chain events: what AWS sends for one put through the whole chain, field by field, and the same
-// set-up for every client that runs it.
-//   C1. The key has everything that is spelled differently on its way: spaces, plus signs, letters
-//       beyond ASCII, and a slash that stays as it is.
+// Chain events: what AWS sends for one PutObject through S3, SNS and SQS, field by field, and the
+// same setup for every client that runs it.
+//   C1. The key has all characters that are encoded differently on the way: spaces, plus signs,
+//       letters beyond ASCII, and a slash that is not encoded.
 
 import { expect } from "vitest";
 import { REGION } from "./s3-buckets.ts";
@@ -13,27 +13,27 @@ export const CHAIN_RULE = "chain";
 export const REQUEST_ID = /^[0-9A-Z]{16}$/;
 export const HOST_ID = /^[A-Za-z0-9+/=]{40,}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-/** Takes keys below in/, as they are spelled in events. */
+/** Matches keys below in/, as they are encoded in events. */
 export const CHAIN_FILTER = JSON.stringify({
   Records: { s3: { object: { key: [{ prefix: "in/" }] } } },
 });
 
-/** What a client was told, and what it got out of both queues. */
+/** The responses that a client got, and the messages it received from both queues. */
 export interface ChainRun {
   readonly bucket: string;
   readonly topicArn: string;
-  /** Of the answer to the put, or what they look like, for clients that do not tell them. */
+  /** From the response to the put, or their format for clients that do not expose them. */
   readonly requestId: string | RegExp;
   readonly hostId: string | RegExp;
-  /** Bodies of the queue with raw delivery, and of the one with a filter. */
+  /** Bodies from the queue with raw delivery, and from the one with a filter. */
   readonly raw: readonly string[];
   readonly filtered: readonly string[];
 }
 
-/** Holds all of a run against what AWS sends: a test event, then one event for each object. */
+/** Compares a run with what AWS sends: a test event, then one event for each object. */
 export function checkChain(run: ChainRun): void {
-  const [tested, told, other, ...more] = run.raw.map((body) => JSON.parse(body));
-  expect(tested).toEqual({
+  const [testEvent, event, other, ...more] = run.raw.map((body) => JSON.parse(body));
+  expect(testEvent).toEqual({
     Service: "Amazon S3",
     Event: "s3:TestEvent",
     Time: expect.stringMatching(TIME),
@@ -41,15 +41,15 @@ export function checkChain(run: ChainRun): void {
     RequestId: expect.stringMatching(REQUEST_ID),
     HostId: expect.stringMatching(HOST_ID),
   });
-  expect(told).toEqual(expectedEvent(run));
+  expect(event).toEqual(expectedEvent(run));
   expect(other.Records[0].s3.object.key).toBe("elsewhere");
   expect(more).toEqual([]);
   expect(run.filtered).toHaveLength(1);
   checkNotification(run);
 }
 
-const exactly = (wanted: string | RegExp): unknown =>
-  typeof wanted === "string" ? wanted : expect.stringMatching(wanted);
+const exactly = (pattern: string | RegExp): unknown =>
+  typeof pattern === "string" ? pattern : expect.stringMatching(pattern);
 
 function expectedEvent(put: ChainRun): unknown {
   return {
@@ -86,7 +86,7 @@ function expectedEvent(put: ChainRun): unknown {
   };
 }
 
-/** The keys of the one notification, in their order, and what each has. */
+/** Checks the keys of the notification, in order, and their values. */
 function checkNotification(run: ChainRun): void {
   const notification = JSON.parse(run.filtered[0] ?? "null");
   expect(Object.keys(notification)).toEqual([

@@ -1,5 +1,5 @@
-// Child: runs another program's client against a server that lives in this process, which must go
-// on answering meanwhile; so never spawnSync.
+// Child process: runs an external client against a server in this process. The server must be able
+// to answer meanwhile, so spawnSync cannot be used.
 
 import { spawn } from "node:child_process";
 
@@ -9,7 +9,7 @@ export interface ChildResult {
   readonly stderr: string;
 }
 
-/** Runs a command to its end. `environment` is added to a few variables of our own. */
+/** Runs a command until it exits. `environment` extends a few inherited variables. */
 export function runChild(
   command: string,
   args: readonly string[],

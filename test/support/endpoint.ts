@@ -1,9 +1,9 @@
-// Endpoint: one embedded cloud for a file of conformance tests, and the three ways to call it: the
-// AWS SDK as it comes from npm, JSON by hand, and the query protocol by hand.
-//   E1. The SDK gets an endpoint, a region and credentials, and nothing else: no test may need a
-//       client that was told to be lenient.
-//   E2. Time stands still unless a test moves it, so nothing here waits for time to pass.
-//   E3. Every test makes queues of its own; names never repeat within a file.
+// Endpoint: one embedded cloud for a file of conformance tests, and three ways to call it: the AWS
+// SDK from npm, hand-written JSON, and hand-written query requests.
+//   E1. The SDK gets an endpoint, a region and credentials, and nothing else: no test may depend on
+//       a client that is configured to be lenient.
+//   E2. Time only moves when a test advances it, so no test waits for time to pass.
+//   E3. Every test creates its own queues; names never repeat within a file.
 
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, vi } from "vitest";
@@ -14,7 +14,7 @@ export const REGION = "us-east-1";
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** An answer as it came over the wire. */
+/** A response as received. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -27,9 +27,9 @@ export interface QueryOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface UnderWay<T> {
+export interface InFlightCall<T> {
   readonly answer: Promise<T>;
-  /** Aborts when the server has heard that the client is gone. */
+  /** Aborts when the server has noticed that the client disconnected. */
   readonly signal: AbortSignal;
 }
 
@@ -37,23 +37,23 @@ export interface Endpoint {
   readonly cloud: VirtualCloud;
   readonly sqs: SQS;
   readonly url: string;
-  /** Moves the clock on. */
+  /** Advances the clock. */
   pass(seconds: number): Promise<void>;
-  /** A new queue of its own; FIFO if an attribute says so. Gives its URL. */
+  /** Creates a queue, FIFO if an attribute says so, and returns its URL. */
   queue(attributes?: Attributes, tags?: Readonly<Record<string, string>>): Promise<string>;
   fifo(attributes?: Attributes): Promise<string>;
-  /** A name that no queue has had. */
+  /** A queue name that was never used before. */
   freshName(): string;
   attribute(queueUrl: string, name: string): Promise<string | undefined>;
-  /** The JSON protocol by hand; `input` may be text that is no JSON. */
+  /** A hand-written JSON request; `input` may be text that is not JSON. */
   json(action: string, input: object | string, options?: QueryOptions): Promise<RawAnswer>;
-  /** The query protocol by hand. */
+  /** A hand-written query request. */
   query(parameters: Readonly<Record<string, string>>, options?: QueryOptions): Promise<RawAnswer>;
-  /** Starts a call that will wait, and comes back once the server has it. */
-  underWay<T>(call: () => Promise<T>): Promise<UnderWay<T>>;
+  /** Starts a call that will wait, and resolves once the server has received it. */
+  inFlight<T>(call: () => Promise<T>): Promise<InFlightCall<T>>;
 }
 
-/** Starts a cloud before the file's tests and closes it behind them. */
+/** Starts a cloud before the tests of a file and closes it after them. */
 export function useEndpoint(): Endpoint {
   let started: { cloud: VirtualCloud; sqs: SQS } | null = null;
   let count = 0;
@@ -66,7 +66,7 @@ export function useEndpoint(): Endpoint {
     await started?.cloud.close();
   });
   const running = () => {
-    if (started === null) throw new Error("the endpoint is only there while tests run");
+    if (started === null) throw new Error("the endpoint only exists while tests run");
     return started;
   };
   const endpoint: Endpoint = {
@@ -95,12 +95,12 @@ export function useEndpoint(): Endpoint {
     },
     json: (action, input, options) => sendJson(running().cloud.endpoint, action, input, options),
     query: (parameters, options) => sendQuery(running().cloud.endpoint, parameters, options),
-    underWay: (call) => startCall(running().cloud, call),
+    inFlight: (call) => startCall(running().cloud, call),
   };
   return endpoint;
 }
 
-/** The SDK's client, told where to call and nothing more (E1). */
+/** An SDK client with an endpoint and no other configuration (E1). */
 export function createSdkClient(endpoint: string): SQS {
   const credentials = { accessKeyId: "test", secretAccessKey: "test" };
   return new SQS({ endpoint, region: REGION, credentials });
@@ -111,15 +111,15 @@ export function arnOf(queueUrl: string): string {
 }
 
 export interface Failure {
-  /** The shape that the SDK chooses its exception class by. */
+  /** The shape by which the SDK chooses its exception class. */
   readonly shape: string;
-  /** The code of the query protocol, which the JSON protocol tells in a header. */
+  /** The code of the query protocol; the JSON protocol has it in a header. */
   readonly code: string;
   readonly status: number;
   readonly message: string;
 }
 
-/** What the SDK makes of a refused call; fails when the call was not refused. */
+/** The SDK's error for a refused call; throws if the call was not refused. */
 export async function failureOf(call: Promise<unknown>): Promise<Failure> {
   const [outcome] = await Promise.allSettled([call]);
   if (outcome.status === "fulfilled") {
@@ -167,10 +167,10 @@ export function brokerBehindHttp(cloud: VirtualCloud): VirtualCloud["broker"] {
   return Object.getPrototypeOf(cloud.broker) as VirtualCloud["broker"];
 }
 
-async function startCall<T>(cloud: VirtualCloud, call: () => Promise<T>): Promise<UnderWay<T>> {
+async function startCall<T>(cloud: VirtualCloud, call: () => Promise<T>): Promise<InFlightCall<T>> {
   const submit = vi.spyOn(brokerBehindHttp(cloud), "submit");
   const answer = call();
-  answer.catch(() => {}); // Whoever awaits it hears of it; until then it is nobody's.
+  answer.catch(() => {}); // The caller awaits it later; until then, avoid an unhandled rejection.
   await vi.waitFor(() => expect(submit).toHaveBeenCalled());
   const signal = submit.mock.calls[0]![2]!;
   submit.mockRestore();

@@ -1,4 +1,4 @@
-// Listening: HTTP listeners of a test on loopback, and sockets to them, all closed after each test.
+// Listening: HTTP listeners on loopback and sockets to them, all closed after each test.
 
 import { connect, type Socket } from "node:net";
 import { afterEach } from "vitest";
@@ -11,7 +11,7 @@ import type { HttpHandler } from "../../src/ports/http.ts";
 
 export const HOST = "127.0.0.1";
 
-/** Gives what starts listeners with these options, and what connects to them. */
+/** Returns functions that start listeners with these options and connect to them. */
 export function createListening(defaults: Partial<HttpListenerOptions>) {
   const opened: HttpListener[] = [];
   const sockets: Socket[] = [];
@@ -28,7 +28,7 @@ export function createListening(defaults: Partial<HttpListenerOptions>) {
       const port = await listener.listen(0, HOST);
       return { listener, errors, port, url: `http://${HOST}:${port}` };
     },
-    /** A socket that may fail without ending the test. */
+    /** A socket whose errors do not fail the test. */
     dial(port: number): Socket {
       const socket = connect({ port, host: HOST, noDelay: true });
       sockets.push(socket);

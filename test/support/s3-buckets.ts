@@ -1,7 +1,7 @@
-// Buckets: one embedded cloud for a file of S3 tests, the SDK's clients, and requests by hand.
+// Buckets: one embedded cloud for a file of S3 tests, SDK clients, and hand-written requests.
 //   B1. The SDK gets an endpoint, a region, credentials and path style, and nothing else.
-//   B2. Time stands still unless a test moves it.
-//   B3. Every test makes buckets of its own.
+//   B2. Time only moves when a test advances it.
+//   B3. Every test creates its own buckets.
 
 import { request as httpRequest } from "node:http";
 import { S3 } from "@aws-sdk/client-s3";
@@ -38,12 +38,12 @@ export interface Buckets {
   readonly sqs: SQS;
   readonly url: string;
   freshName(): string;
-  /** A new bucket; gives its name. */
+  /** Creates a bucket and returns its name. */
   bucket(): Promise<string>;
   versioned(): Promise<string>;
   queue(): Promise<EventQueue>;
-  /** Everything that waits in a queue, as JSON, taken out of it. */
-  // biome-ignore lint/suspicious/noExplicitAny: messages are looked at field by field.
+  /** Receives and deletes all messages of a queue, and returns their JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field.
   drain(queue: EventQueue): Promise<any[]>;
   raw(method: string, path: string, request?: RawRequest): Promise<RawAnswer>;
 }
@@ -67,7 +67,7 @@ export function useBuckets(options: Omit<CloudOptions, "clock"> = {}): Buckets {
     await started?.cloud.close();
   });
   const running = () => {
-    if (started === null) throw new Error("buckets are only there while tests run");
+    if (started === null) throw new Error("buckets only exist while tests run");
     return started;
   };
   const buckets: Buckets = {
@@ -118,7 +118,7 @@ async function drain(sqs: SQS, QueueUrl: string): Promise<unknown[]> {
   }
 }
 
-/** By hand, and not by fetch, which would resolve the dots of a path before it sends it. */
+/** Does not use fetch, which would resolve the dots of a path. */
 export function sendRaw(
   endpoint: string,
   method: string,
@@ -136,8 +136,8 @@ export function sendRaw(
       response.on("end", () => {
         const text = Buffer.concat(chunks).toString();
         const code = /<Code>(\w+)<\/Code>/.exec(text)?.[1] ?? null;
-        const told = new Headers(response.headers as Record<string, string>);
-        resolve({ status: response.statusCode ?? 0, headers: told, body: text, code });
+        const replyHeaders = new Headers(response.headers as Record<string, string>);
+        resolve({ status: response.statusCode ?? 0, headers: replyHeaders, body: text, code });
       });
     });
     request.on("error", reject);
@@ -149,11 +149,11 @@ export interface S3Failure {
   readonly code: string;
   readonly status: number;
   readonly message: string;
-  /** Everything else that the error document says. */
+  /** The other fields of the error document. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What the SDK makes of a refused call; fails when the call was not refused. */
+/** The SDK's error for a refused call; throws if the call was not refused. */
 export async function failureOf(call: Promise<unknown>): Promise<S3Failure> {
   const [outcome] = await Promise.allSettled([call]);
   if (outcome.status === "fulfilled") throw new Error("the call was not refused");

@@ -1,5 +1,5 @@
-// A broker that does what the test says: it records what it is asked and answers from a script.
-// The wire is tested against it, so that what fails there is the wire.
+// Scripted broker: records its operations and answers from a script. The wire is tested against it,
+// so that a failure is a failure of the wire.
 
 import type { Broker } from "../../src/broker/engine/broker.ts";
 import { type BrokerHttpOptions, createBrokerHttp } from "../../src/broker/http.ts";
@@ -59,7 +59,7 @@ const TOPIC_DEFAULTS = {
   countTopics: () => succeed({ topics: [] }),
 } satisfies Script;
 
-/** What each operation answers when the test does not say otherwise. */
+/** The default result of each operation. */
 const DEFAULTS: Answers = {
   createQueue: ({ name }) => succeed({ name }),
   deleteQueue: () => succeed(null),
@@ -90,13 +90,13 @@ const DEFAULTS: Answers = {
 };
 
 export interface Wire {
-  /** Every operation asked of the broker, in order. */
+  /** Every operation that the broker received, in order. */
   readonly asked: { readonly name: OperationName; readonly input: unknown }[];
   readonly errors: unknown[];
   send(request: Partial<HttpRequest>): Promise<WireReply>;
-  /** A JSON request; a string body is sent as it is. */
+  /** Sends a JSON request; a string body is sent unchanged. */
   json(action: string, body: unknown, headers?: Record<string, string>): Promise<WireReply>;
-  /** A query request as a form in a POST. */
+  /** Sends a query request as a form in a POST. */
   form(parameters: Record<string, string>, request?: Partial<HttpRequest>): Promise<WireReply>;
   get(path: string, headers?: Record<string, string>): Promise<WireReply>;
 }

@@ -1,4 +1,4 @@
-// A started cloud with the AWS SDK's clients for SNS and SQS, and an http endpoint that listens.
+// SNS server: a cloud with the AWS SDK's clients for SNS and SQS, and an http endpoint to notify.
 
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,17 +25,17 @@ export interface SnsServer extends AsyncDisposable {
   readonly cloud: VirtualCloud;
   readonly sns: SNSClient;
   readonly sqs: SQSClient;
-  /** ARN of a new topic; a name that ends in .fifo makes a FIFO topic. */
+  /** Creates a topic, FIFO if its name ends in .fifo, and returns its ARN. */
   topic(name: string, attributes?: Record<string, string>): Promise<string>;
-  /** ARN of a new queue. */
+  /** Creates a queue and returns its ARN. */
   queue(name: string, attributes?: Record<string, string>): Promise<string>;
   subscribe(topic: string, queue: string, attributes?: Record<string, string>): Promise<string>;
   publish(topic: string, input?: Partial<PublishCommandInput>): Promise<string>;
-  /** Takes all messages out of a queue. */
+  /** Receives and deletes all messages of a queue. */
   drain(queueArn: string): Promise<Message[]>;
-  /** Code, status and words of a refusal. */
+  /** The code, status and message of a refused call. */
   refusal(call: Promise<unknown>): Promise<Refusal>;
-  /** A form, as a client without an SDK would post it. */
+  /** Posts a form, as a client without an SDK would. */
   form(parameters: Record<string, string>, headers?: Record<string, string>): Promise<Response>;
 }
 
@@ -131,11 +131,11 @@ async function readRefusal(call: Promise<unknown>): Promise<Refusal> {
 export interface Endpoint extends AsyncDisposable {
   readonly url: string;
   readonly requests: { readonly headers: IncomingHttpHeaders; readonly body: string }[];
-  /** What it answers from now on. */
+  /** The status of the next responses. */
   status: number;
 }
 
-/** An http endpoint on this machine that keeps what it is sent. */
+/** An http endpoint on this machine that records its requests. */
 export async function openEndpoint(): Promise<Endpoint> {
   const requests: Endpoint["requests"] = [];
   const server = createServer((request, response) => {

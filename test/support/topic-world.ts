@@ -1,4 +1,5 @@
-// A broker with topics on virtual time, whose store, endpoints and signatures a test can watch.
+// Topic world: a broker with topics on virtual time, with an observable store, endpoints and
+// signer.
 
 import type { Broker } from "../../src/broker/engine/broker.ts";
 import { createBroker } from "../../src/broker/engine/create-broker.ts";
@@ -28,8 +29,8 @@ export const TOPIC_PREFIX = "arn:aws:sns:us-east-1:000000000000:";
 export const QUEUE_PREFIX = "arn:aws:sqs:us-east-1:000000000000:";
 const START = epochMs(1_800_000_000_000);
 
-/** A signature that says what was signed, and by which digest. */
-export const plainSigner: Signer = {
+/** A signature that contains the signed text and the digest. */
+export const readableSigner: Signer = {
   createIdentity: async () => ({ id: "c0ffee", certificatePem: "PEM", privateKeyPem: "KEY" }),
   sign: async (identity, digest, text) =>
     Buffer.from(`${identity.id} ${digest} ${text}`).toString("base64"),
@@ -40,7 +41,7 @@ export interface WorldOptions {
   readonly clock?: VirtualClock;
   readonly enforcePolicies?: boolean;
   readonly signer?: Signer | null;
-  /** What an endpoint answers: a status, or an error for no answer. */
+  /** The response of an endpoint: a status, or an error for no response. */
   readonly endpoint?: (post: HttpPost, signal: AbortSignal) => number | Error | Promise<number>;
 }
 
@@ -50,20 +51,20 @@ export interface TopicWorld extends AsyncDisposable {
   readonly posts: HttpPost[];
   /** The changes of each commit so far. */
   readonly commits: (readonly Change[])[];
-  /** The next commit fails, as a full disk would make it. */
+  /** Makes the next commit fail, as a full disk would. */
   failNextCommit(): void;
   ask<K extends OperationName>(name: K, input: OperationInput<K>): Promise<OperationOutput<K>>;
-  /** The words of the refusal of an operation that is expected to be refused. */
+  /** Returns the fault of an operation that must be refused. */
   refusal<K extends OperationName>(name: K, input: OperationInput<K>): Promise<string>;
   queue(name: string, attributes?: Record<string, string>): Promise<void>;
   topic(name: string, attributes?: Record<string, string>): Promise<void>;
-  /** The id of the new subscription. */
+  /** Returns the id of the new subscription. */
   subscribe(topic: string, queue: string, attributes?: Record<string, string>): Promise<string>;
   subscribeUrl(topic: string, url: string, attributes?: Record<string, string>): Promise<string>;
   publish(topic: string, entry: Partial<PublishEntry>): Promise<PublishedMessage>;
-  /** Receives and deletes all that is visible. */
+  /** Receives and deletes all visible messages. */
   drain(queue: string): Promise<ReceivedCopy[]>;
-  /** Another broker on the same store, as after a restart. */
+  /** Opens another broker on the same store, as after a restart. */
   reopen(options?: WorldOptions): Promise<TopicWorld>;
 }
 
@@ -79,7 +80,7 @@ export async function createTopicWorld(options: WorldOptions = {}): Promise<Topi
   };
   const clock = createVirtualClock({ startAt: options.clock?.now() ?? START, settled });
   const posts: HttpPost[] = [];
-  const { endpoint = () => 200, signer = plainSigner } = options;
+  const { endpoint = () => 200, signer = readableSigner } = options;
   broker = await createBroker(
     {
       store: watched.store,
@@ -131,7 +132,7 @@ function watchStore(inner: BrokerStore): Watched {
         await inner.commit(changes);
         commits.push([...changes]);
       },
-      close: async () => {}, // The next broker on it goes on.
+      close: async () => {}, // The next broker uses it.
     },
   };
 }
@@ -180,8 +181,8 @@ function assemble(
       return subscribe({ topic, protocol, endpoint, attributes, origin: ORIGIN });
     },
     async publish(topic, entry) {
-      const whole = publishEntry(entry);
-      const input = { topic, entries: [whole], batch: false, origin: ORIGIN, traceHeader: null };
+      const complete = publishEntry(entry);
+      const input = { topic, entries: [complete], batch: false, origin: ORIGIN, traceHeader: null };
       const { results } = await ask("publish", input);
       const only = results[0];
       if (only?.ok !== true) throw new Error("the message was refused");

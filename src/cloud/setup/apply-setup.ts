@@ -1,9 +1,8 @@
-// Applying a set-up: checked as a whole, rehearsed, compared with what is there, only then done.
-//   A1. Nothing is done unless everything in it can be: the rehearsal makes all of it on an empty
-//       broker in memory, whose refusals are the ones that the real one would give.
-//   A2. What is there already is left as it is. If it is not what the set-up says, nothing else is
-//       done either.
-//   A3. Applied again, it changes nothing; cut short, it goes on where it was.
+// Applying a setup: validate it, rehearse it, compare it with existing resources, then create.
+//   A1. Nothing is created unless everything can be: the rehearsal creates all of it on an empty
+//       in-memory broker, which refuses what the real broker would refuse.
+//   A2. Existing resources are not changed. If one differs from the setup, nothing is created.
+//   A3. Applying a setup again changes nothing; after an interruption it continues.
 
 import type { Broker } from "../../broker/engine/broker.ts";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
@@ -16,41 +15,41 @@ import type { SetupContext, SetupStep } from "./setup-step.ts";
 import { subscriptionSteps, topicSteps } from "./topic-steps.ts";
 import { validateCloudSetup } from "./validate-setup.ts";
 
-/** The set-up in a value from outside, or a failure that tells all that is wrong with it. */
+/** Validates a value as a setup; throws an error that lists all problems. */
 export function readSetup(value: unknown): CloudSetup {
   const checked = validateCloudSetup(value as JsonValue);
   if (checked.kind === "valid") return checked.value;
-  throw invalidInit(checked.problems);
+  throw invalidSetup(checked.problems);
 }
 
-/** Finds out what the broker would refuse, on one that nobody uses (A1). */
+/** Throws if a broker would refuse part of the setup; `scratch` is a broker to try it on (A1). */
 export async function rehearseSetup(
   setup: CloudSetup,
-  site: SetupContext,
+  context: SetupContext,
   scratch: Broker,
 ): Promise<void> {
   const problems: Problem[] = [];
-  for (const step of stepsOf(setup, site)) {
+  for (const step of stepsOf(setup, context)) {
     const reason = await step.make(scratch);
     if (reason !== null) problems.push({ path: step.path, reason: `is refused: ${reason}` });
   }
-  if (problems.length > 0) throw invalidInit(problems);
+  if (problems.length > 0) throw invalidSetup(problems);
 }
 
 export async function applySetup(
   setup: CloudSetup,
-  site: SetupContext,
+  context: SetupContext,
   broker: Broker,
 ): Promise<void> {
   const missing: SetupStep[] = [];
   const conflicts: string[] = [];
-  for (const step of stepsOf(setup, site)) {
-    if (!(await step.isThere(broker))) {
+  for (const step of stepsOf(setup, context)) {
+    if (!(await step.exists(broker))) {
       missing.push(step);
       continue;
     }
     const difference = await step.differs(broker);
-    if (difference !== null) conflicts.push(`${step.path}: ${step.label} differs: ${difference}.`);
+    if (difference !== null) conflicts.push(`${step.path}: ${step.label} differs: ${difference}`);
   }
   if (conflicts.length > 0) throw conflict(conflicts); // A2
   for (const step of missing) {
@@ -59,23 +58,23 @@ export async function applySetup(
   }
 }
 
-function stepsOf(setup: CloudSetup, site: SetupContext): SetupStep[] {
+function stepsOf(setup: CloudSetup, context: SetupContext): SetupStep[] {
   return [
-    ...queueSteps(setup.queues ?? [], site),
+    ...queueSteps(setup.queues ?? [], context),
     ...topicSteps(setup.topics ?? []),
-    ...subscriptionSteps(setup.subscriptions ?? [], site),
-    ...bucketSteps(setup.buckets ?? [], site),
+    ...subscriptionSteps(setup.subscriptions ?? [], context),
+    ...bucketSteps(setup.buckets ?? [], context),
   ];
 }
 
-function invalidInit(problems: readonly Problem[]): TidegateError {
+function invalidSetup(problems: readonly Problem[]): TidegateError {
   const lines = problems.map(({ path, reason }) => `  ${path === "" ? "/" : path} ${reason}`);
-  const message = `The set-up cannot be applied, and nothing of it was:\n${lines.join("\n")}`;
+  const message = `the setup is invalid and was not applied:\n${lines.join("\n")}`;
   return new TidegateError("TG_CONFIG_INVALID", message);
 }
 
 function conflict(lines: readonly string[]): TidegateError {
-  const message = "The set-up and what is there do not agree:";
+  const message = "the setup conflicts with existing resources:";
   return new TidegateError(
     "TG_SETUP_CONFLICT",
     `${message}\n${lines.map((l) => `  ${l}`).join("\n")}`,

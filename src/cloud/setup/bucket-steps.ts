@@ -1,6 +1,6 @@
-// Bucket steps: the buckets of a set-up; versioning and notifications are steps of their own, so
-// that a set-up that was cut short goes on where it was.
-//   K1. Ids of notifications that nobody chose are made up by the broker, and so never compared.
+// Bucket steps: the buckets of a setup. Versioning and notifications are separate steps, so that an
+// interrupted setup can continue.
+//   K1. The broker generates missing notification ids, so those are not compared.
 
 import type { Broker } from "../../broker/engine/broker.ts";
 import type { BucketRecord } from "../../broker/model/s3/bucket.ts";
@@ -21,13 +21,13 @@ import {
   setupTopicArn,
 } from "./setup-step.ts";
 
-export function bucketSteps(buckets: readonly BucketSetup[], site: SetupContext): SetupStep[] {
+export function bucketSteps(buckets: readonly BucketSetup[], context: SetupContext): SetupStep[] {
   return buckets.flatMap((bucket, index) => {
     const path = `/buckets/${index}`;
-    const steps = [bucketStep(bucket, path, site)];
+    const steps = [bucketStep(bucket, path, context)];
     if (bucket.versioning !== undefined) steps.push(versioningStep(bucket, path));
     if (bucket.notifications !== undefined || bucket.eventBridge !== undefined) {
-      steps.push(notificationStep(bucket, path, site));
+      steps.push(notificationStep(bucket, path, context));
     }
     return steps;
   });
@@ -41,10 +41,12 @@ function bucketStep(
   return {
     path,
     label: `the bucket "${name}"`,
-    isThere: async (broker) => (await find(broker, name)) !== null,
+    exists: async (broker) => (await find(broker, name)) !== null,
     async differs(broker) {
-      const found = await find(broker, name);
-      return found === null ? "it is gone" : firstDifference("tag", tags ?? {}, found.tags ?? {});
+      const current = await find(broker, name);
+      return current === null
+        ? "it was deleted"
+        : firstDifference("tag", tags ?? {}, current.tags ?? {});
     },
     async make(broker) {
       const input = { bucket: name, region, tags: tags === undefined ? null : { ...tags } };
@@ -57,35 +59,36 @@ function versioningStep({ name, versioning = "Enabled" }: BucketSetup, path: str
   return {
     path: `${path}/versioning`,
     label: `the versioning of the bucket "${name}"`,
-    isThere: async (broker) => ((await find(broker, name))?.versioning ?? null) !== null,
+    exists: async (broker) => ((await find(broker, name))?.versioning ?? null) !== null,
     async differs(broker) {
-      const found = (await find(broker, name))?.versioning;
-      return found === versioning ? null : `it is ${found}, not ${versioning}`;
+      const current = (await find(broker, name))?.versioning;
+      return current === versioning ? null : `it is ${current}, not ${versioning}`;
     },
     make: async (broker) =>
       reasonOf(await broker.submit("setBucketVersioning", { bucket: name, versioning })),
   };
 }
 
-function notificationStep(bucket: BucketSetup, path: string, site: SetupContext): SetupStep {
+function notificationStep(bucket: BucketSetup, path: string, context: SetupContext): SetupStep {
   const { name, notifications = [], eventBridge = false } = bucket;
-  const config = { targets: notifications.map((each) => targetOf(each, site)), eventBridge };
+  const config = { targets: notifications.map((each) => targetOf(each, context)), eventBridge };
   const read = async (broker: Broker) => (await find(broker, name))?.notification ?? null;
   return {
     path: `${path}/notifications`,
     label: `the notifications of the bucket "${name}"`,
-    async isThere(broker) {
-      const found = await read(broker);
-      return found !== null && (found.targets.length > 0 || found.eventBridge);
+    async exists(broker) {
+      const current = await read(broker);
+      return current !== null && (current.targets.length > 0 || current.eventBridge);
     },
     async differs(broker) {
-      const found = await read(broker);
-      if (found !== null && fingerprint(found, config) === fingerprint(config, config)) return null;
+      const current = await read(broker);
+      if (current !== null && fingerprint(current, config) === fingerprint(config, config))
+        return null;
       return "the bucket has other notifications";
     },
     async make(broker) {
       if (config.targets.length === 0 && !eventBridge) return null;
-      const input = { bucket: name, config, validate: true, origin: originOf(site) };
+      const input = { bucket: name, config, validate: true, origin: originOf(context) };
       return reasonOf(await broker.submit("setBucketNotification", input));
     },
   };
@@ -96,7 +99,7 @@ async function find(broker: Broker, bucket: string): Promise<BucketRecord | null
   return outcome.ok ? outcome.value.bucket : null;
 }
 
-/** The reason for a refusal, or null. */
+/** Why the operation was refused; null if it succeeded. */
 function reasonOf(result: Result<unknown, S3Fault>): string | null {
   if (result.ok) return null;
   const { message, fields = {} } = result.fault;
@@ -104,18 +107,18 @@ function reasonOf(result: Result<unknown, S3Fault>): string | null {
   return details === "" ? message : `${message} (${details})`;
 }
 
-function targetOf(notification: NotificationSetup, site: SetupContext): NotificationTarget {
+function targetOf(notification: NotificationSetup, context: SetupContext): NotificationTarget {
   const { id = "", queue, topic = "", events, prefix, suffix } = notification;
   const rules = [
     ...(prefix === undefined ? [] : [{ name: "Prefix", value: prefix } as const]),
     ...(suffix === undefined ? [] : [{ name: "Suffix", value: suffix } as const]),
   ];
   return queue === undefined
-    ? { kind: "topic", id, arn: setupTopicArn(site, topic), events, rules }
-    : { kind: "queue", id, arn: setupQueueArn(site, queue), events, rules };
+    ? { kind: "topic", id, arn: setupTopicArn(context, topic), events, rules }
+    : { kind: "queue", id, arn: setupQueueArn(context, queue), events, rules };
 }
 
-/** Two configurations with the same fingerprint do the same; order does not matter (K1). */
+/** Configurations with the same fingerprint are equivalent; order does not matter (K1). */
 function fingerprint(config: NotificationConfig, chosen: NotificationConfig): string {
   const ids = new Set(chosen.targets.map(({ id }) => id));
   const targets = config.targets.map(({ kind, id, arn, events, rules }) =>
@@ -132,17 +135,17 @@ function fingerprint(config: NotificationConfig, chosen: NotificationConfig): st
 
 const REQUEST_ID_DIGITS = 16;
 
-/** Whom events tell of that no client has caused. */
-function originOf(site: SetupContext): Origin {
-  const requestId = site.newId().replaceAll("-", "").slice(0, REQUEST_ID_DIGITS).toUpperCase();
+/** The origin in events that no client caused. */
+function originOf(context: SetupContext): Origin {
+  const requestId = context.newId().replaceAll("-", "").slice(0, REQUEST_ID_DIGITS).toUpperCase();
   return {
     requestId,
-    hostId: site.newId(),
+    hostId: context.newId(),
     sourceIp: "127.0.0.1",
-    url: site.origin,
+    url: context.origin,
     principalId: "AWS:tidegate",
     ownerId: "tidegate",
-    eventVersion: site.s3EventVersion,
-    eventBridgeQueue: site.eventBridgeQueue,
+    eventVersion: context.s3EventVersion,
+    eventBridgeQueue: context.eventBridgeQueue,
   };
 }

@@ -1,16 +1,16 @@
-// CloudInit: a whole set-up as one value, from a file or from code. Names stand for ARNs, and what
-// AWS wants as text within text (policies, filters) may be written as plain JSON.
+// CloudSetup: a complete setup as one value, from a file or from code. Names replace ARNs, and JSON
+// that AWS expects as text (policies, filters) may be written as JSON.
 
 import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 
-/** AWS's values are texts; numbers, booleans and objects are written as such and sent as text. */
+/** AWS's values are strings; numbers, booleans and objects are converted. */
 export type AttributeValue = string | number | boolean | JsonObject;
 export type AttributeValues = Readonly<Record<string, AttributeValue>>;
 export type Tags = Readonly<Record<string, string>>;
 
 export interface QueueSetup {
   readonly name: string;
-  /** Follows from the name; given, it must agree with it. */
+  /** Default: derived from the name, with which it must agree. */
   readonly fifo?: boolean;
   readonly attributes?: AttributeValues;
   readonly tags?: Tags;
@@ -19,13 +19,13 @@ export interface QueueSetup {
 
 export interface TopicSetup {
   readonly name: string;
-  /** Follows from the name; given, it must agree with it. */
+  /** Default: derived from the name, with which it must agree. */
   readonly fifo?: boolean;
   readonly attributes?: AttributeValues;
   readonly tags?: Tags;
 }
 
-/** To a queue of the set-up or to an http(s) endpoint. */
+/** Subscribes a queue of the setup or an http(s) endpoint. */
 export interface SubscriptionSetup {
   readonly topic: string;
   readonly queue?: string;
@@ -37,7 +37,7 @@ export interface SubscriptionSetup {
   readonly attributes?: AttributeValues;
 }
 
-/** To a queue or a topic of the set-up. */
+/** Notifies a queue or a topic of the setup. */
 export interface NotificationSetup {
   readonly id?: string;
   readonly queue?: string;

@@ -1,4 +1,4 @@
-// Preparing a set-up: read and rehearsed before a store is opened or a port taken.
+// Preparing a setup: validates and rehearses it before a store is opened or a port is bound.
 
 import { createBroker } from "../../broker/engine/create-broker.ts";
 import { systemClock } from "../../platform/system-clock.ts";
@@ -13,10 +13,10 @@ export interface SetupSettings extends Omit<SetupContext, "origin" | "newId"> {
   readonly enforcePolicies: boolean;
 }
 
-/** The set-up, known to be one that a broker takes; else a failure that tells why not. */
+/** Returns a setup that a broker accepts; throws an error that lists the problems otherwise. */
 export async function prepareSetup(value: unknown, settings: SetupSettings): Promise<CloudSetup> {
   const setup = readSetup(value);
-  const post = () => Promise.reject(new Error("A rehearsal calls nobody."));
+  const post = () => Promise.reject(new Error("a rehearsal does not call HTTP endpoints"));
   const scratch = await createBroker(
     {
       store: createMemoryBrokerStore(),

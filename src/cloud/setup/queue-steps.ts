@@ -1,16 +1,16 @@
-// Queue steps: the queues of a set-up, dead-letter queues before those that name them.
+// Queue steps: the queues of a setup; dead-letter queues come before the queues that use them.
 
 import type { QueueSetup } from "./cloud-setup.ts";
 import { isFifo } from "./references.ts";
 import { resourceStep } from "./resource-step.ts";
 import { attributeTexts, type SetupContext, type SetupStep, setupQueueArn } from "./setup-step.ts";
 
-export function queueSteps(queues: readonly QueueSetup[], site: SetupContext): SetupStep[] {
-  const steps = new Map(queues.map((queue, index) => [queue.name, stepFor(queue, index, site)]));
+export function queueSteps(queues: readonly QueueSetup[], context: SetupContext): SetupStep[] {
+  const steps = new Map(queues.map((queue, index) => [queue.name, stepFor(queue, index, context)]));
   const byName = new Map(queues.map((queue) => [queue.name, queue]));
   const ordered = new Set<SetupStep>();
   for (const { name } of queues) {
-    // A set-up was found to have no circles, so that every chain ends.
+    // Validation ensures that the setup has no cycles, so every chain ends.
     const chain: string[] = [];
     for (
       let at: string | undefined = name;
@@ -24,15 +24,15 @@ export function queueSteps(queues: readonly QueueSetup[], site: SetupContext): S
   return [...ordered];
 }
 
-function stepFor(queue: QueueSetup, index: number, site: SetupContext): SetupStep {
+function stepFor(queue: QueueSetup, index: number, context: SetupContext): SetupStep {
   const { name, tags = {} } = queue;
   return resourceStep({
     path: `/queues/${index}`,
     label: `the queue "${name}"`,
-    attributes: attributesOf(queue, site),
+    attributes: attributesOf(queue, context),
     tags,
-    create: (broker, given) => {
-      const attributes = isFifo(name) ? { ...given, FifoQueue: "true" } : { ...given };
+    create: (broker, requested) => {
+      const attributes = isFifo(name) ? { ...requested, FifoQueue: "true" } : { ...requested };
       return broker.submit("createQueue", { name, attributes, tags: { ...tags } });
     },
     showAttributes: (broker) =>
@@ -41,11 +41,11 @@ function stepFor(queue: QueueSetup, index: number, site: SetupContext): SetupSte
   });
 }
 
-function attributesOf(queue: QueueSetup, site: SetupContext): Record<string, string> {
+function attributesOf(queue: QueueSetup, context: SetupContext): Record<string, string> {
   const attributes = attributeTexts(queue.attributes);
   if (queue.deadLetter !== undefined) {
     const { queue: target, maxReceiveCount } = queue.deadLetter;
-    const deadLetterTargetArn = setupQueueArn(site, target);
+    const deadLetterTargetArn = setupQueueArn(context, target);
     attributes.RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
   }
   return attributes;

@@ -1,4 +1,4 @@
-// References of a set-up: that names lead somewhere, are given once, and fit together.
+// References of a setup: checks that names exist, are unique, and fit together.
 
 import type { BucketSetup, CloudSetup, QueueSetup, SubscriptionSetup } from "./cloud-setup.ts";
 import type { ReportProblem } from "./shape.ts";
@@ -14,7 +14,7 @@ interface Names {
   readonly topics: ReadonlySet<string>;
 }
 
-export function checkReferences(setup: CloudSetup, tell: ReportProblem): void {
+export function checkReferences(setup: CloudSetup, report: ReportProblem): void {
   const { queues = [], topics = [], subscriptions = [], buckets = [] } = setup;
   const names: Names = {
     queues: new Set(queues.map(({ name }) => name)),
@@ -25,36 +25,39 @@ export function checkReferences(setup: CloudSetup, tell: ReportProblem): void {
     [topics, "/topics"],
     [buckets, "/buckets"],
   ] as const) {
-    checkNames(list, path, tell);
+    checkNames(list, path, report);
   }
   for (const [index, queue] of queues.entries()) {
-    checkDeadLetter(queue, names, `/queues/${index}/deadLetter/queue`, tell);
+    checkDeadLetter(queue, names, `/queues/${index}/deadLetter/queue`, report);
   }
-  checkCircles(queues, tell);
-  const seen = new Set<string>();
+  checkCycles(queues, report);
+  const keys = new Set<string>();
   for (const [index, subscription] of subscriptions.entries()) {
-    checkSubscription(subscription, names, `/subscriptions/${index}`, tell);
+    checkSubscription(subscription, names, `/subscriptions/${index}`, report);
     const { topic, queue = "", endpoint = "" } = subscription;
     const key = JSON.stringify([topic, queue, endpoint]);
-    if (seen.has(key)) tell(`/subscriptions/${index}`, "is there twice");
-    seen.add(key);
+    if (keys.has(key)) report(`/subscriptions/${index}`, "is a duplicate");
+    keys.add(key);
   }
   for (const [index, bucket] of buckets.entries()) {
-    checkNotifications(bucket, names, `/buckets/${index}/notifications`, tell);
+    checkNotifications(bucket, names, `/buckets/${index}/notifications`, report);
   }
 }
 
 function checkNames(
   list: readonly { readonly name: string; readonly fifo?: boolean }[],
   path: string,
-  tell: ReportProblem,
+  report: ReportProblem,
 ): void {
-  const seen = new Set<string>();
+  const keys = new Set<string>();
   for (const [index, { name, fifo }] of list.entries()) {
-    if (seen.has(name)) tell(`${path}/${index}/name`, "is there twice");
-    seen.add(name);
+    if (keys.has(name)) report(`${path}/${index}/name`, "is a duplicate");
+    keys.add(name);
     if (fifo === undefined || fifo === isFifo(name)) continue;
-    tell(`${path}/${index}/fifo`, `does not fit the name: only FIFO ones end with ${FIFO_SUFFIX}`);
+    report(
+      `${path}/${index}/fifo`,
+      `does not match the name: FIFO names end with ${FIFO_SUFFIX}, others do not`,
+    );
   }
 }
 
@@ -62,25 +65,26 @@ function checkDeadLetter(
   queue: QueueSetup,
   { queues }: Names,
   path: string,
-  tell: ReportProblem,
+  report: ReportProblem,
 ): void {
   if (queue.deadLetter === undefined) return;
   const { queue: target } = queue.deadLetter;
-  if (!queues.has(target)) tell(path, "names no queue of this set-up");
+  if (!queues.has(target)) report(path, "names a queue that this setup does not define");
   else if (isFifo(target) !== isFifo(queue.name)) {
-    tell(path, "must be a FIFO queue exactly if the queue itself is one");
+    report(path, "must be FIFO if the queue is FIFO, and standard otherwise");
   }
 }
 
-/** No queue can be created before its dead-letter queue, so that there must be a first one. */
-function checkCircles(queues: readonly QueueSetup[], tell: ReportProblem): void {
+/** A queue is created after its dead-letter queue, so cycles are impossible to create. */
+function checkCycles(queues: readonly QueueSetup[], report: ReportProblem): void {
   const next = new Map(queues.map(({ name, deadLetter }) => [name, deadLetter?.queue]));
   for (const [index, { name }] of queues.entries()) {
     let at = next.get(name);
     for (let steps = 0; at !== undefined && at !== name && steps < queues.length; steps += 1) {
       at = next.get(at);
     }
-    if (at === name) tell(`/queues/${index}/deadLetter/queue`, "leads back to the queue itself");
+    if (at === name)
+      report(`/queues/${index}/deadLetter/queue`, "leads back to the same queue; remove the cycle");
   }
 }
 
@@ -88,22 +92,22 @@ function checkSubscription(
   { topic, queue, endpoint, deadLetter }: SubscriptionSetup,
   { queues, topics }: Names,
   path: string,
-  tell: ReportProblem,
+  report: ReportProblem,
 ): void {
-  if (!topics.has(topic)) tell(`${path}/topic`, "names no topic of this set-up");
+  if (!topics.has(topic)) report(`${path}/topic`, "names a topic that this setup does not define");
   if ((queue === undefined) === (endpoint === undefined)) {
-    tell(path, "must have a queue or an endpoint, and not both");
+    report(path, "must have a queue or an endpoint, and not both");
   }
   if (queue !== undefined && !queues.has(queue)) {
-    tell(`${path}/queue`, "names no queue of this set-up");
+    report(`${path}/queue`, "names a queue that this setup does not define");
   } else if (queue !== undefined && isFifo(queue) && !isFifo(topic)) {
-    tell(`${path}/queue`, "is a FIFO queue, which a standard topic does not deliver to");
+    report(`${path}/queue`, "is a FIFO queue; a standard topic cannot deliver to it");
   }
   if (endpoint !== undefined && !/^https?:\/\//.test(endpoint)) {
-    tell(`${path}/endpoint`, "does not begin with http:// or https://");
+    report(`${path}/endpoint`, "must begin with http:// or https://");
   }
   if (deadLetter !== undefined && !queues.has(deadLetter.queue)) {
-    tell(`${path}/deadLetter/queue`, "names no queue of this set-up");
+    report(`${path}/deadLetter/queue`, "names a queue that this setup does not define");
   }
 }
 
@@ -111,19 +115,20 @@ function checkNotifications(
   bucket: BucketSetup,
   names: Names,
   path: string,
-  tell: ReportProblem,
+  report: ReportProblem,
 ): void {
   for (const [index, { queue, topic }] of (bucket.notifications ?? []).entries()) {
     const at = `${path}/${index}`;
     if ((queue === undefined) === (topic === undefined)) {
-      tell(at, "must have a queue or a topic, and not both");
+      report(at, "must have a queue or a topic, and not both");
       continue;
     }
-    const [field, name, known] =
+    const [field, name, defined] =
       queue === undefined
         ? (["topic", topic as string, names.topics] as const)
         : (["queue", queue, names.queues] as const);
-    if (!known.has(name)) tell(`${at}/${field}`, `names no ${field} of this set-up`);
-    else if (isFifo(name)) tell(`${at}/${field}`, `is a FIFO ${field}, which S3 does not notify`);
+    if (!defined.has(name))
+      report(`${at}/${field}`, `names a ${field} that this setup does not define`);
+    else if (isFifo(name)) report(`${at}/${field}`, `is a FIFO ${field}; S3 cannot notify it`);
   }
 }

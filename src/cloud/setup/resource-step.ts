@@ -1,5 +1,5 @@
-// Resource step: a queue or a topic of a set-up, which are made alike: by name, with attributes and
-// tags, and a second time without harm as long as nothing differs.
+// Resource step: a queue or a topic of a setup. Both are created by name, with attributes and tags,
+// and creating one again succeeds if nothing differs.
 
 import type { Broker } from "../../broker/engine/broker.ts";
 import type { Fault } from "../../broker/model/fault.ts";
@@ -23,16 +23,16 @@ export function resourceStep(resource: Resource): SetupStep {
   return {
     path,
     label,
-    isThere: async (broker) => (await showAttributes(broker)).ok,
+    exists: async (broker) => (await showAttributes(broker)).ok,
     async differs(broker) {
       const shown = await showAttributes(broker);
       if (!shown.ok) return shown.fault.message;
-      const kept = await showTags(broker);
-      if (!kept.ok) return kept.fault.message;
-      const repeats = async (one: Texts) => (await create(broker, one)).ok;
+      const shownTags = await showTags(broker);
+      if (!shownTags.ok) return shownTags.fault.message;
+      const repeats = async (attribute: Texts) => (await create(broker, attribute)).ok;
       return (
-        // Tags come first: to a topic with other tags, no attribute would be a repetition.
-        firstDifference("tag", tags, kept.value.tags) ??
+        // Compare tags first: creating a topic with other tags fails for any attribute.
+        firstDifference("tag", tags, shownTags.value.tags) ??
         (await attributeDifference(attributes, shown.value.attributes, repeats))
       );
     },

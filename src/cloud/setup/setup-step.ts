@@ -1,27 +1,27 @@
-// InitStep: one resource of a set-up, to be found as it should be, or made.
-//   T1. `differs` changes nothing; `make` runs only where nothing is there yet.
+// SetupStep: one resource of a setup, which is compared if it exists and created if not.
+//   T1. `differs` changes nothing; `make` runs only if the resource does not exist.
 
 import type { Broker } from "../../broker/engine/broker.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import type { AttributeValue, AttributeValues } from "./cloud-setup.ts";
 
 export interface SetupStep {
-  /** JSON pointer into the set-up. */
+  /** JSON pointer into the setup. */
   readonly path: string;
-  /** What it is, for messages: `the queue "orders"`. */
+  /** Names the resource in messages: `the queue "orders"`. */
   readonly label: string;
-  isThere(broker: Broker): Promise<boolean>;
-  /** Why what is there is not what the set-up says, or null. */
+  exists(broker: Broker): Promise<boolean>;
+  /** How the existing resource differs from the setup, or null. */
   differs(broker: Broker): Promise<string | null>;
-  /** Why it could not be made, or null. */
+  /** Why the resource could not be created, or null. */
   make(broker: Broker): Promise<string | null>;
 }
 
-/** Where a set-up is applied: what ARNs and links are made of. */
+/** The values that a setup needs to build ARNs and links. */
 export interface SetupContext {
   readonly account: string;
   readonly region: string;
-  /** Scheme, host and port, for links in what topics send. */
+  /** Scheme, host and port, for links in notifications. */
   readonly origin: string;
   readonly s3EventVersion: string;
   readonly eventBridgeQueue: string | null;
@@ -46,7 +46,7 @@ export function attributeTexts(values: AttributeValues = {}): Record<string, str
   );
 }
 
-/** Whether two attributes say the same: as texts, or as JSON however it is spaced and ordered. */
+/** Whether two attribute values are equal as text, or as JSON regardless of order and spacing. */
 export function sameText(a: string | undefined, b: string): boolean {
   if (a === b) return true;
   if (a === undefined) return false;
@@ -57,32 +57,32 @@ export function sameText(a: string | undefined, b: string): boolean {
   }
 }
 
-/** What stands in the way of `wanted`, where only the names in it are looked at. */
+/** The first name in `wanted` whose value differs in `current`, as a message; null if none does. */
 export function firstDifference(
   what: string,
   wanted: Readonly<Record<string, string>>,
-  found: Readonly<Record<string, string | undefined>>,
+  current: Readonly<Record<string, string | undefined>>,
 ): string | null {
   for (const [name, value] of Object.entries(wanted)) {
-    if (sameText(found[name], value)) continue;
-    const shown = found[name] === undefined ? "not set" : JSON.stringify(found[name]);
+    if (sameText(current[name], value)) continue;
+    const shown = current[name] === undefined ? "not set" : JSON.stringify(current[name]);
     return `its ${what} ${name} is ${shown}, not ${JSON.stringify(value)}`;
   }
   return null;
 }
 
 /**
- * What stands in the way of `wanted`, one attribute after the other. `repeats` asks the broker, to
- * which creating what is there with an attribute that it has is nothing new: it knows which numbers
- * are the same, and how policies are completed.
+ * The first attribute of `wanted` that differs, as a message. `repeats` asks the broker whether
+ * creating the resource with one attribute succeeds: the broker knows which values are equivalent,
+ * for example numbers and completed policies.
  */
 export async function attributeDifference(
   wanted: Readonly<Record<string, string>>,
-  found: Readonly<Record<string, string | undefined>>,
+  current: Readonly<Record<string, string | undefined>>,
   repeats: (attribute: Record<string, string>) => Promise<boolean>,
 ): Promise<string | null> {
   for (const [name, value] of Object.entries(wanted)) {
-    const difference = firstDifference("attribute", { [name]: value }, found);
+    const difference = firstDifference("attribute", { [name]: value }, current);
     if (difference !== null && !(await repeats({ [name]: value }))) return difference;
   }
   return null;

@@ -1,11 +1,11 @@
-// Shape: says of a JSON value, field by field, where it is not what it should be.
-//   S1. Every problem is told, each with the JSON pointer of its place.
+// Shape: validates a JSON value field by field.
+//   S1. Every problem is reported with its JSON pointer.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import { asObject, type Problem } from "../../core/events/problem.ts";
 
 export type ReportProblem = (path: string, reason: string) => void;
-export type SetupShape = (value: JsonValue, path: string, tell: ReportProblem) => void;
+export type SetupShape = (value: JsonValue, path: string, report: ReportProblem) => void;
 
 interface Field {
   readonly shape: SetupShape;
@@ -15,10 +15,10 @@ interface Field {
 /** Collects problems (S1). */
 export function createProblemReporter(): {
   readonly problems: Problem[];
-  readonly tell: ReportProblem;
+  readonly report: ReportProblem;
 } {
   const problems: Problem[] = [];
-  return { problems, tell: (path, reason) => problems.push({ path, reason }) };
+  return { problems, report: (path, reason) => problems.push({ path, reason }) };
 }
 
 export function requiredField(shape: SetupShape): Field {
@@ -29,72 +29,72 @@ export function optionalField(shape: SetupShape): Field {
   return { shape, required: false };
 }
 
-export const textField: SetupShape = (value, path, tell) => {
-  if (typeof value !== "string" || value === "") tell(path, "is no text, or an empty one");
+export const textField: SetupShape = (value, path, report) => {
+  if (typeof value !== "string" || value === "") report(path, "must be a non-empty string");
 };
 
-export const booleanField: SetupShape = (value, path, tell) => {
-  if (typeof value !== "boolean") tell(path, "is neither true nor false");
+export const booleanField: SetupShape = (value, path, report) => {
+  if (typeof value !== "boolean") report(path, "must be true or false");
 };
 
-export const anyObject: SetupShape = (value, path, tell) => {
-  if (asObject(value) === undefined) tell(path, "is no object");
+export const anyObject: SetupShape = (value, path, report) => {
+  if (asObject(value) === undefined) report(path, "must be an object");
 };
 
 export function oneOfField(...choices: readonly string[]): SetupShape {
-  return (value, path, tell) => {
+  return (value, path, report) => {
     if (typeof value !== "string" || !choices.includes(value)) {
-      tell(path, `is not one of ${choices.join(", ")}`);
+      report(path, `must be one of ${choices.join(", ")}`);
     }
   };
 }
 
 export function integerField(min: number, max: number): SetupShape {
-  return (value, path, tell) => {
-    const whole = Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
-    if (!whole) tell(path, `is no whole number from ${min} to ${max}`);
+  return (value, path, report) => {
+    const valid = Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+    if (!valid) report(path, `must be an integer from ${min} to ${max}`);
   };
 }
 
 export function listOf(shape: SetupShape, { min, max }: { min: number; max: number }): SetupShape {
-  return (value, path, tell) => {
+  return (value, path, report) => {
     if (!Array.isArray(value)) {
-      tell(path, "is no list");
+      report(path, "must be a list");
       return;
     }
-    if (value.length < min) tell(path, `has fewer than ${min} entries`);
-    if (value.length > max) tell(path, `has more than ${max} entries`);
-    else for (const [index, each] of value.entries()) shape(each, `${path}/${index}`, tell);
+    if (value.length < min) report(path, `has fewer than ${min} entries`);
+    if (value.length > max) report(path, `has more than ${max} entries`);
+    else for (const [index, each] of value.entries()) shape(each, `${path}/${index}`, report);
   };
 }
 
-/** An object whose names are free. */
+/** An object with arbitrary field names. */
 export function recordOf(shape: SetupShape): SetupShape {
-  return (value, path, tell) => {
+  return (value, path, report) => {
     const object = asObject(value);
-    if (object === undefined) tell(path, "is no object");
+    if (object === undefined) report(path, "must be an object");
     for (const [name, each] of Object.entries(object ?? {})) {
-      shape(each as JsonValue, `${path}/${pointer(name)}`, tell);
+      shape(each as JsonValue, `${path}/${pointer(name)}`, report);
     }
   };
 }
 
 export function structureField(fields: Readonly<Record<string, Field>>): SetupShape {
-  return (value, path, tell) => {
+  return (value, path, report) => {
     const object: JsonObject | undefined = asObject(value);
     if (object === undefined) {
-      tell(path, "is no object");
+      report(path, "must be an object");
       return;
     }
     for (const name of Object.keys(object)) {
       if (Object.hasOwn(fields, name)) continue;
-      const known = Object.keys(fields).join(", ");
-      tell(`${path}/${pointer(name)}`, `is no field that is known here (${known} are)`);
+      const allowed = Object.keys(fields).join(", ");
+      report(`${path}/${pointer(name)}`, `is an unknown field; the fields are ${allowed}`);
     }
     for (const [name, field] of Object.entries(fields)) {
       const member = Object.hasOwn(object, name) ? object[name] : undefined;
-      if (member !== undefined) field.shape(member as JsonValue, `${path}/${name}`, tell);
-      else if (field.required) tell(`${path}/${name}`, "is missing");
+      if (member !== undefined) field.shape(member as JsonValue, `${path}/${name}`, report);
+      else if (field.required) report(`${path}/${name}`, "is missing");
     }
   };
 }

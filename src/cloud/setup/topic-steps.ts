@@ -1,4 +1,4 @@
-// Topic steps: the topics of a set-up, and the subscriptions to them.
+// Topic steps: the topics of a setup and their subscriptions.
 
 import type { Broker } from "../../broker/engine/broker.ts";
 import type { Fault } from "../../broker/model/fault.ts";
@@ -17,11 +17,11 @@ import {
 } from "./setup-step.ts";
 
 export function topicSteps(topics: readonly TopicSetup[]): SetupStep[] {
-  return topics.map(({ name, attributes: given, tags = {} }, index) =>
+  return topics.map(({ name, attributes: requested, tags = {} }, index) =>
     resourceStep({
       path: `/topics/${index}`,
       label: `the topic "${name}"`,
-      attributes: attributeTexts(given),
+      attributes: attributeTexts(requested),
       tags,
       create: (broker, some) => {
         const attributes = isFifo(name) ? { ...some, FifoTopic: "true" } : { ...some };
@@ -35,29 +35,29 @@ export function topicSteps(topics: readonly TopicSetup[]): SetupStep[] {
 
 export function subscriptionSteps(
   subscriptions: readonly SubscriptionSetup[],
-  site: SetupContext,
+  context: SetupContext,
 ): SetupStep[] {
   return subscriptions.map((subscription, index) => {
     const { topic, queue } = subscription;
     const endpoint =
-      queue === undefined ? (subscription.endpoint ?? "") : setupQueueArn(site, queue);
+      queue === undefined ? (subscription.endpoint ?? "") : setupQueueArn(context, queue);
     const protocol = queue === undefined ? endpoint.slice(0, endpoint.indexOf(":")) : "sqs";
-    const attributes = attributesOf(subscription, site);
+    const attributes = attributesOf(subscription, context);
     const target = { topic, protocol, endpoint };
     return {
       path: `/subscriptions/${index}`,
       label: `the subscription of "${queue ?? endpoint}" to "${topic}"`,
-      isThere: async (broker) => (await findSubscription(broker, target)) !== null,
+      exists: async (broker) => (await findSubscription(broker, target)) !== null,
       async differs(broker) {
-        const found = await findSubscription(broker, target);
-        if (found === null) return "it is gone";
-        const id = { subscription: found.arn.slice(found.arn.lastIndexOf(":") + 1) };
+        const current = await findSubscription(broker, target);
+        if (current === null) return "it was deleted";
+        const id = { subscription: current.arn.slice(current.arn.lastIndexOf(":") + 1) };
         const shown = await broker.submit("getSubscriptionAttributes", id);
         if (!shown.ok) return shown.fault.message;
         return firstDifference("attribute", attributes, shown.value.attributes);
       },
       async make(broker) {
-        const { origin } = site;
+        const { origin } = context;
         const outcome = await broker.submit("subscribe", { ...target, attributes, origin });
         return outcome.ok ? null : outcome.fault.message;
       },
@@ -76,23 +76,26 @@ async function findSubscription(
       { topic: wanted.topic, token },
     );
     if (!page.ok) return null;
-    const found = page.value.subscriptions.find(
+    const current = page.value.subscriptions.find(
       ({ protocol, endpoint }) => protocol === wanted.protocol && endpoint === wanted.endpoint,
     );
-    if (found !== undefined) return found;
+    if (current !== undefined) return current;
     token = page.value.nextToken;
   } while (token !== null);
   return null;
 }
 
-function attributesOf(subscription: SubscriptionSetup, site: SetupContext): Record<string, string> {
+function attributesOf(
+  subscription: SubscriptionSetup,
+  context: SetupContext,
+): Record<string, string> {
   const { raw, filterPolicy, filterPolicyScope, deadLetter } = subscription;
   const attributes = attributeTexts(subscription.attributes);
   if (raw !== undefined) attributes.RawMessageDelivery = String(raw);
   if (filterPolicyScope !== undefined) attributes.FilterPolicyScope = filterPolicyScope;
   if (filterPolicy !== undefined) attributes.FilterPolicy = JSON.stringify(filterPolicy);
   if (deadLetter !== undefined) {
-    const deadLetterTargetArn = setupQueueArn(site, deadLetter.queue);
+    const deadLetterTargetArn = setupQueueArn(context, deadLetter.queue);
     attributes.RedrivePolicy = JSON.stringify({ deadLetterTargetArn });
   }
   return attributes;

@@ -1,8 +1,8 @@
-// Validation of a set-up, before anything of it is done. First its form, which the published JSON
-// Schema says as well; then what no schema can say: that names lead somewhere and fit together.
-// What values AWS takes is the broker's to judge, at the rehearsal.
-//   V1. A set-up speaks of its own resources only, so that it means the same everywhere.
-//   V2. What has a field of its own is not said a second way among the attributes.
+// Validation of a setup, before any of it is applied. It checks the structure, which the published
+// JSON Schema also describes, and then the references between names, which no schema can check. The
+// broker checks the values at the rehearsal.
+//   V1. A setup references only its own resources, so that it means the same everywhere.
+//   V2. An attribute that has its own field cannot also be set among the attributes.
 
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { Checked } from "../../core/events/problem.ts";
@@ -23,29 +23,29 @@ import {
   textField,
 } from "./shape.ts";
 
-/** How many of a kind one set-up may have. */
+/** Maximum number of resources of one kind. */
 const RESOURCES_MAX = 10_000;
 const NOTIFICATIONS_MAX = 100;
 const EVENTS_MAX = 100;
 const RECEIVES_MAX = 1_000;
 
-const attribute: SetupShape = (value, path, tell) => {
-  const plain = ["string", "number", "boolean"].includes(typeof value);
-  if (!plain) anyObject(value, path, tell);
+const attribute: SetupShape = (value, path, report) => {
+  const scalar = ["string", "number", "boolean"].includes(typeof value);
+  if (!scalar) anyObject(value, path, report);
 };
 
-const tagValue: SetupShape = (value, path, tell) => {
-  if (typeof value !== "string") tell(path, "is no text");
+const tagValue: SetupShape = (value, path, report) => {
+  if (typeof value !== "string") report(path, "must be a string");
 };
 
-/** Attributes, but for those that have fields of their own (V2). */
-function attributesBut(fields: Readonly<Record<string, string>>): SetupShape {
+/** Attributes, except those that have their own field (V2). */
+function attributesExcept(fields: Readonly<Record<string, string>>): SetupShape {
   const values = recordOf(attribute);
-  return (value, path, tell) => {
-    values(value, path, tell);
+  return (value, path, report) => {
+    values(value, path, report);
     for (const [name, field] of Object.entries(fields)) {
       if (typeof value === "object" && value !== null && Object.hasOwn(value, name)) {
-        tell(`${path}/${name}`, `has a field of its own, ${field}`);
+        report(`${path}/${name}`, `must be set with the field "${field}"`);
       }
     }
   };
@@ -57,7 +57,7 @@ const tags = recordOf(tagValue);
 const queue = structureField({
   name: requiredField(textField),
   fifo: optionalField(booleanField),
-  attributes: optionalField(attributesBut({ FifoQueue: "fifo", RedrivePolicy: "deadLetter" })),
+  attributes: optionalField(attributesExcept({ FifoQueue: "fifo", RedrivePolicy: "deadLetter" })),
   tags: optionalField(tags),
   deadLetter: optionalField(
     structureField({
@@ -70,7 +70,7 @@ const queue = structureField({
 const topic = structureField({
   name: requiredField(textField),
   fifo: optionalField(booleanField),
-  attributes: optionalField(attributesBut({ FifoTopic: "fifo" })),
+  attributes: optionalField(attributesExcept({ FifoTopic: "fifo" })),
   tags: optionalField(tags),
 });
 
@@ -83,7 +83,7 @@ const subscription = structureField({
   filterPolicyScope: optionalField(oneOfField("MessageAttributes", "MessageBody")),
   deadLetter: optionalField(structureField({ queue: requiredField(textField) })),
   attributes: optionalField(
-    attributesBut({
+    attributesExcept({
       RawMessageDelivery: "raw",
       FilterPolicy: "filterPolicy",
       FilterPolicyScope: "filterPolicyScope",
@@ -109,7 +109,7 @@ const bucket = structureField({
   eventBridge: optionalField(booleanField),
 });
 
-const setUp = structureField({
+const setup = structureField({
   $schema: optionalField(textField),
   queues: optionalField(listOf(queue, many)),
   topics: optionalField(listOf(topic, many)),
@@ -118,10 +118,10 @@ const setUp = structureField({
 });
 
 export function validateCloudSetup(value: JsonValue): Checked<CloudSetup> {
-  const { problems, tell } = createProblemReporter();
-  setUp(value, "", tell);
-  // References are looked for only where everything is what it should be.
-  if (problems.length === 0) checkReferences(value as unknown as CloudSetup, tell);
+  const { problems, report } = createProblemReporter();
+  setup(value, "", report);
+  // References are checked only if the structure is valid.
+  if (problems.length === 0) checkReferences(value as unknown as CloudSetup, report);
   if (problems.length > 0) return { kind: "invalid", problems };
   return { kind: "valid", value: value as unknown as CloudSetup };
 }

@@ -9,7 +9,7 @@ test("lengths take as many bytes as they need", () => {
   expect(hex(value(4, new Uint8Array(65_536)).subarray(0, 5))).toBe("0483010000");
 });
 
-test("integers are as short as can be and stay positive", () => {
+test("integers are as short as possible and stay positive", () => {
   expect(hex(derInteger(Uint8Array.of(0, 0, 1)))).toBe("020101");
   expect(hex(derInteger(Uint8Array.of(0x80)))).toBe("02020080");
   expect(hex(derInteger(Uint8Array.of(0)))).toBe("020100");
@@ -24,7 +24,7 @@ test("times have two digits for the year until 2050 and four from then on", () =
   expect(time(new Date("2050-01-01T00:00:00Z")).subarray(2).toString()).toBe("20500101000000Z");
 });
 
-test("a sequence holds its parts in order", () => {
+test("a sequence contains its parts in order", () => {
   expect(hex(sequence(derInteger(Uint8Array.of(1)), derInteger(Uint8Array.of(2))))).toBe(
     "3006020101020102",
   );

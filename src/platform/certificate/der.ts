@@ -1,4 +1,4 @@
-// DER: the few kinds of ASN.1 values that a certificate is made of, as bytes.
+// DER: encodes the ASN.1 values that a certificate needs.
 
 const SEQUENCE = 0x30;
 const SET = 0x31;
@@ -11,7 +11,7 @@ const UTF8_STRING = 0x0c;
 const UTC_TIME = 0x17;
 const GENERALIZED_TIME = 0x18;
 const BOOLEAN = 0x01;
-/** Years from here on do not fit into two digits. */
+/** From this year on, UTCTime's two digits do not suffice. */
 const UTC_TIME_YEARS_END = 2050;
 
 export function value(tag: number, content: Uint8Array): Buffer {
@@ -30,7 +30,7 @@ export function set(...parts: Uint8Array[]): Buffer {
   return value(SET, Buffer.concat(parts));
 }
 
-/** A positive number, given as its bytes; a leading zero keeps it positive. */
+/** A positive number, given as bytes; a leading zero keeps it positive. */
 export function derInteger(bytes: Uint8Array): Buffer {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start += 1;
@@ -73,7 +73,7 @@ export function objectIdentifier(dotted: string): Buffer {
   return value(OBJECT_IDENTIFIER, Uint8Array.from(bytes));
 }
 
-/** X.509 wants two digits for years before 2050 and four for those after. */
+/** X.509 writes years before 2050 with two digits and later ones with four. */
 export function time(at: Date): Buffer {
   const digits = `${at.toISOString().replaceAll(/[-:T]|\.\d+Z$/g, "")}Z`;
   const short = at.getUTCFullYear() < UTC_TIME_YEARS_END;
@@ -81,7 +81,7 @@ export function time(at: Date): Buffer {
   return value(short ? UTC_TIME : GENERALIZED_TIME, Buffer.from(text, "latin1"));
 }
 
-/** A field marked by its number instead of its kind, around what it holds. */
+/** A field with an explicit tag number around its content. */
 export function explicit(number: number, content: Uint8Array): Buffer {
   return value(0xa0 | number, content);
 }

@@ -2,7 +2,7 @@ import { createPublicKey, verify, X509Certificate } from "node:crypto";
 import { expect, test } from "vitest";
 import { createRsaSigner } from "./rsa-signer.ts";
 
-test("the certificate of a new identity is one that Node reads, trusts by itself and finds valid", async () => {
+test("Node parses the certificate of a new identity and accepts it as self-signed and valid", async () => {
   const identity = await createRsaSigner().createIdentity();
   const certificate = new X509Certificate(identity.certificatePem);
   expect(certificate.subject).toBe("CN=sns.tidegate.invalid");
@@ -17,7 +17,7 @@ test("the certificate of a new identity is one that Node reads, trusts by itself
   expect(identity.id).toMatch(/^[0-9a-f]{32}$/);
 });
 
-test("a signature verifies under its own digest, is the same every time, and fits its text alone", async () => {
+test("a signature verifies with its digest, is deterministic, and matches only its text", async () => {
   const signer = createRsaSigner();
   const identity = await signer.createIdentity();
   const { publicKey } = new X509Certificate(identity.certificatePem);

@@ -1,5 +1,5 @@
-// RsaSigner: keys of 2,048 bits, certificates and signatures by Node's own library. Both making a
-// key and signing run beside the event loop, not on it.
+// RsaSigner: 2,048-bit keys, certificates and signatures from Node's crypto. Key generation and
+// signing run off the event loop.
 
 import {
   createPrivateKey,
@@ -15,7 +15,7 @@ import { createSelfSignedCertificate } from "./self-signed-certificate.ts";
 const KEY_BITS = 2_048;
 const SERIAL_BYTES = 16;
 const ID_DIGITS = 32;
-/** A data folder may be old, and clocks may be set back. */
+/** Allows for old data folders and for clocks that are set back. */
 const VALID_BEFORE_DAYS = 1;
 const VALID_AFTER_DAYS = 3_650;
 const DAY_MS = 86_400_000;
@@ -45,10 +45,10 @@ export function createRsaSigner(): Signer {
   };
 }
 
-/** Reading a key costs as much as a signature does, so it is read once. */
+/** Parsing a key costs as much as a signature, so keys are cached. */
 function keyOf(keys: Map<string, KeyObject>, identity: SignerIdentity): KeyObject {
-  const known = keys.get(identity.id);
-  if (known !== undefined) return known;
+  const cached = keys.get(identity.id);
+  if (cached !== undefined) return cached;
   const key = createPrivateKey(identity.privateKeyPem);
   keys.set(identity.id, key);
   return key;

@@ -1,5 +1,5 @@
-// SelfSignedCertificate: an X.509 version 3 certificate for a key of ours (RFC 5280), which Node
-// can read but not make.
+// SelfSignedCertificate: an X.509 version 3 certificate (RFC 5280) for our own key. Node can parse
+// certificates but not create them.
 
 import { type KeyObject, sign } from "node:crypto";
 import {
@@ -28,7 +28,7 @@ const VERSION_3 = Uint8Array.of(2);
 
 export interface CertificateOptions {
   readonly commonName: string;
-  /** A number that no other certificate of this name has. */
+  /** Unique among the certificates with this name. */
   readonly serial: Uint8Array;
   readonly notBefore: Date;
   readonly notAfter: Date;
@@ -59,7 +59,7 @@ export function createSelfSignedCertificate(options: CertificateOptions): string
 function extensions(): Buffer {
   const usage = bitString(DIGITAL_SIGNATURE, DIGITAL_SIGNATURE_UNUSED_BITS);
   return sequence(
-    extension(BASIC_CONSTRAINTS, sequence()), // No authority: it vouches for nobody else.
+    extension(BASIC_CONSTRAINTS, sequence()), // Not a certificate authority.
     extension(KEY_USAGE, usage),
   );
 }

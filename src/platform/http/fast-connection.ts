@@ -1,12 +1,12 @@
-// Plain connection: one client's socket for as long as it sends plain requests and nothing else.
-//   C1. One request at a time, in the order in which they came: what arrives meanwhile is kept, up
-//       to AHEAD_BYTES_MAX, and then no more is read, not even that the client has left.
-//   C2. The first bytes that are no plain request are put back, and the socket goes to node:http
-//       for good, with nothing of ours attached and no answer outstanding.
-//   C3. `deadline` is when the client is waited for no longer, be it for a request, for the rest of
-//       one, or for taking the next piece of its reply; whoever lets it pass is cut off. While the
-//       client waits for us there is none.
-//   C4. A client that ends its side has gone, as with node:http: its request's signal aborts.
+// Fast connection: one client's socket while it only sends simple requests (fast path).
+//   C1. One request at a time, in order of arrival. Bytes that arrive meanwhile are buffered, up to
+//       AHEAD_BYTES_MAX; then reading pauses, and a disconnect goes unnoticed.
+//   C2. The first bytes that are not a simple request are unshifted, and node:http takes over the
+//       socket permanently (slow path), without our listeners and without a pending reply.
+//   C3. `deadline` limits how long the server waits for the client: for a request, for the rest of
+//       one, or for reading the next piece of a reply. A client that misses it is cut off. While
+//       the client waits for the server, no deadline applies.
+//   C4. A client that ends its side has disconnected, as in node:http: its request's signal aborts.
 
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
@@ -14,54 +14,54 @@ import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../../ports/
 import { INTERNAL_ERROR, writeFastReply } from "./fast-reply.ts";
 import { type FastHead, readFastHead } from "./fast-request.ts";
 
-/** What a client may send before the former request is answered. */
+/** How much a client may send before the previous request is answered. */
 const AHEAD_BYTES_MAX = 64 * 1_024;
 /** Longer replies are written in pieces. */
 const PIECE_BYTES = 64 * 1_024;
 
 export interface FastService {
   readonly handler: HttpHandler;
-  /** Whether a plain request is one of those that are answered by text. */
+  /** Whether the reply to a simple request is text. */
   readonly answersText: (head: HttpHead) => boolean;
   readonly bodyBytesMax: number;
-  /** For the first bytes of a connection. */
+  /** Until the first bytes of a connection. */
   readonly headersMsMax: number;
-  /** For the rest of a request. */
+  /** Until the request is complete. */
   readonly requestMsMax: number;
-  /** For taking a piece of a reply. */
+  /** Until the client reads a piece of the reply. */
   readonly stallMsMax: number;
-  /** For the next request. */
+  /** Until the next request. */
   readonly keepAliveMs: number;
-  /** No more requests are taken on connections that have been answered. */
+  /** Whether the server is closing: connections accept no further requests. */
   readonly closing: () => boolean;
   readonly onError: (error: unknown) => void;
-  /** Sent to a client that was too slow with a request. */
+  /** Sent to a client that did not complete its request in time. */
   readonly tooSlow: string;
   /** Sent to a client that ended its side within a request. */
   readonly broken: string;
-  /** Takes a socket whose next bytes are not plain (C2). */
+  /** Takes over a socket whose next bytes are not a simple request (C2). */
   readonly handOver: (socket: Socket) => void;
-  /** The connection is over, or not ours any more. */
+  /** The connection has closed or was handed over. */
   readonly forget: (connection: FastConnection) => void;
 }
 
-/** Before the first request, between two, within one, at work on it, until its reply is taken. */
+/** Before the first request, between requests, receiving one, handling it, writing its reply. */
 type Phase = "new" | "idle" | "reading" | "answering" | "replying";
 
 export class FastConnection {
-  place = -1;
-  /** A reading of performance.now(), or Infinity (C3). */
+  index = -1;
+  /** In the time of performance.now(), or Infinity (C3). */
   deadline: number;
   readonly #socket: Socket;
   readonly #service: FastService;
   #phase: Phase = "new";
-  /** The request that is not yet whole, while "reading". */
+  /** The incomplete request, while "reading". */
   #head: FastHead | null = null;
-  /** The request that is not yet answered, while "answering". */
-  #exchange: PlainExchange | null = null;
-  /** What has arrived of the next request. */
-  #kept: Buffer[] = [];
-  #keptBytes = 0;
+  /** The request being handled, while "answering". */
+  #exchange: FastExchange | null = null;
+  /** The bytes received of the next request. */
+  #buffered: Buffer[] = [];
+  #bufferedBytes = 0;
 
   constructor(socket: Socket, service: FastService) {
     this.#socket = socket;
@@ -73,7 +73,7 @@ export class FastConnection {
     socket.on("close", this.#closed);
   }
 
-  /** Lets the request under way come to its end, and a connection without one end at once. */
+  /** Lets a request in flight finish; closes a connection without one immediately. */
   close(): void {
     this.#exchange?.abort();
     if (this.#phase === "new" || this.#phase === "idle") this.destroy();
@@ -94,11 +94,11 @@ export class FastConnection {
       this.#begin(chunk);
       return;
     }
-    this.#kept.push(chunk);
-    this.#keptBytes += chunk.length;
+    this.#buffered.push(chunk);
+    this.#bufferedBytes += chunk.length;
     if (this.#head !== null) {
-      if (this.#keptBytes >= this.#head.bodyEnd) this.#start(this.#head, this.#takeKept());
-    } else if (this.#keptBytes > AHEAD_BYTES_MAX) {
+      if (this.#bufferedBytes >= this.#head.bodyEnd) this.#start(this.#head, this.#takeBuffered());
+    } else if (this.#bufferedBytes > AHEAD_BYTES_MAX) {
       this.#socket.pause(); // C1
     }
   };
@@ -124,8 +124,8 @@ export class FastConnection {
     } else {
       this.#phase = "reading";
       this.#head = head;
-      this.#kept.push(bytes);
-      this.#keptBytes = bytes.length;
+      this.#buffered.push(bytes);
+      this.#bufferedBytes = bytes.length;
       this.deadline = performance.now() + service.requestMsMax;
     }
   }
@@ -134,12 +134,12 @@ export class FastConnection {
     this.#phase = "answering";
     this.#head = null;
     if (bytes.length > head.bodyEnd) {
-      this.#kept.push(bytes.subarray(head.bodyEnd));
-      this.#keptBytes = bytes.length - head.bodyEnd;
+      this.#buffered.push(bytes.subarray(head.bodyEnd));
+      this.#bufferedBytes = bytes.length - head.bodyEnd;
     }
     this.deadline = Number.POSITIVE_INFINITY;
     const body = bytes.subarray(head.bodyStart, head.bodyEnd);
-    const exchange = new PlainExchange(head, body, this.#socket);
+    const exchange = new FastExchange(head, body, this.#socket);
     this.#exchange = exchange;
     if (this.#service.closing()) exchange.abort();
     try {
@@ -178,12 +178,12 @@ export class FastConnection {
     }
   }
 
-  /** Piece by piece, so that whoever takes a long reply slowly is seen to take it (C3). */
+  /** Sends in pieces, so that a slow reader of a long reply makes visible progress (C3). */
   #sendPieces(bytes: Buffer, from: number): void {
     const to = from + PIECE_BYTES;
     this.deadline = performance.now() + this.#service.stallMsMax;
     this.#socket.write(bytes.subarray(from, to), (error) => {
-      if (error) return; // The client has gone.
+      if (error) return; // The client has disconnected.
       if (to < bytes.length) this.#sendPieces(bytes, to);
       else this.#next();
     });
@@ -204,17 +204,17 @@ export class FastConnection {
     }
     this.#phase = "idle";
     this.deadline = performance.now() + this.#service.keepAliveMs;
-    if (this.#keptBytes === 0) return;
-    const bytes = this.#takeKept();
+    if (this.#bufferedBytes === 0) return;
+    const bytes = this.#takeBuffered();
     this.#socket.resume();
     this.#begin(bytes);
   }
 
-  #takeKept(): Buffer {
-    const [first] = this.#kept;
-    const bytes = this.#kept.length === 1 ? (first as Buffer) : Buffer.concat(this.#kept);
-    this.#kept = [];
-    this.#keptBytes = 0;
+  #takeBuffered(): Buffer {
+    const [first] = this.#buffered;
+    const bytes = this.#buffered.length === 1 ? (first as Buffer) : Buffer.concat(this.#buffered);
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
     return bytes;
   }
 
@@ -233,10 +233,10 @@ export class FastConnection {
 }
 
 function ignore(): void {
-  // Its end follows, and that is all there is to say of a client that has gone.
+  // "close" follows; a disconnected client is not an error.
 }
 
-class PlainExchange implements HttpRequest {
+class FastExchange implements HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -257,7 +257,7 @@ class PlainExchange implements HttpRequest {
     this.#socket = socket;
   }
 
-  /** Made when it is first looked at, which few handlers do. */
+  /** Created on first use, because few handlers use it. */
   get signal(): AbortSignal {
     if (this.#abort === null) {
       this.#abort = new AbortController();

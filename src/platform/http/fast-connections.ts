@@ -1,6 +1,6 @@
-// Plain connections: all sockets that have sent nothing but plain requests so far, of one server.
-//   L1. A new connection comes here first, and reaches the server's own listeners when it hands
-//       itself over; from then on it is the server's alone, with all its limits.
+// Fast connections: all sockets of one server that have only sent simple requests so far.
+//   L1. A new connection starts here and reaches the server's own listeners when it is handed over;
+//       from then on it belongs to the server alone, with all its limits.
 
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
@@ -8,17 +8,17 @@ import { FastConnection, type FastService } from "./fast-connection.ts";
 import { OpenExchanges } from "./open-exchanges.ts";
 
 export interface FastConnections {
-  /** Cuts off whoever is waited for too long. */
+  /** Cuts off clients that missed their deadline. */
   cutSlow(now: number): void;
-  /** Ends those that are idle, and tells requests under way to come to an end. */
+  /** Closes idle connections, and aborts requests in flight. */
   close(): void;
-  /** Ends them all, whatever they are at. */
+  /** Closes all connections in any state. */
   destroy(): void;
 }
 
 export type FastServiceOptions = Omit<FastService, "handOver" | "forget">;
 
-/** Takes the connections of a server before the server does (L1). */
+/** Receives the connections of a server before the server does (L1). */
 export function createFastConnections(
   server: Server,
   options: FastServiceOptions,

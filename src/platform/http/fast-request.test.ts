@@ -8,7 +8,7 @@ function read(...lines: readonly string[]) {
   return readFastHead(Buffer.from(`${lines.join("\r\n")}\r\n\r\nbody`, "latin1"), BODY_BYTES_MAX);
 }
 
-test("a plain request is read: target, headers by their small names, place of the body", () => {
+test("a simple request is parsed: target, headers by lower-case name, offsets of the body", () => {
   const lines = [LINE, "Host: a", "X-Amz-Target:AmazonSQS.X", "Content-Length: \t4 ", "X-None:"];
   const bytes = Buffer.from(`${lines.join("\r\n")}\r\n\r\nbody and more`);
   const head = readFastHead(bytes, BODY_BYTES_MAX);
@@ -22,7 +22,7 @@ test("a plain request is read: target, headers by their small names, place of th
   expect(bytes.toString("latin1", head?.bodyStart, head?.bodyEnd)).toBe("body");
 });
 
-test("a header called __proto__ is a header like any other", () => {
+test("a header named __proto__ is an ordinary header", () => {
   const head = read(LINE, "Host: a", "Content-Length: 0", "__proto__: x");
   expect(Object.getPrototypeOf(head?.headers)).toBe(null);
   expect(head?.headers).toHaveProperty(["__proto__"], "x");
@@ -37,19 +37,19 @@ test.each([
   ["a byte beyond ASCII in the target", "POST /\xe9 HTTP/1.1", "Host: a", "Content-Length: 0"],
   ["no host", LINE, "Content-Length: 0"],
   ["no length", LINE, "Host: a"],
-  ["a length that is no number", LINE, "Host: a", "Content-Length: 0x1"],
+  ["a length that is not a number", LINE, "Host: a", "Content-Length: 0x1"],
   ["a signed length", LINE, "Host: a", "Content-Length: +1"],
   ["two lengths", LINE, "Host: a", "Content-Length: 1", "content-length: 1"],
   ["two values in a length", LINE, "Host: a", "Content-Length: 1, 1"],
   ["two hosts", LINE, "Host: a", "Host: b", "Content-Length: 0"],
-  ["any header twice", LINE, "Host: a", "X-A: 1", "x-a: 1", "Content-Length: 0"],
-  ["an empty header twice", LINE, "Host: a", "X-A:", "x-a:", "Content-Length: 0"],
+  ["a repeated header", LINE, "Host: a", "X-A: 1", "x-a: 1", "Content-Length: 0"],
+  ["a repeated empty header", LINE, "Host: a", "X-A:", "x-a:", "Content-Length: 0"],
   ["a body beyond the limit", LINE, "Host: a", `Content-Length: ${BODY_BYTES_MAX + 1}`],
   ["chunks", LINE, "Host: a", "Content-Length: 0", "Transfer-Encoding: chunked"],
   ["an expectation", LINE, "Host: a", "Content-Length: 0", "Expect: 100-continue"],
   ["an upgrade", LINE, "Host: a", "Content-Length: 0", "Upgrade: h2c"],
-  ["an end of the connection", LINE, "Host: a", "Content-Length: 0", "Connection: close"],
-  ["more than keeping alive", LINE, "Host: a", "Content-Length: 0", "Connection: keep-alive, te"],
+  ["a connection to close", LINE, "Host: a", "Content-Length: 0", "Connection: close"],
+  ["more than keep-alive", LINE, "Host: a", "Content-Length: 0", "Connection: keep-alive, te"],
   ["a proxy's connection", LINE, "Host: a", "Content-Length: 0", "Proxy-Connection: close"],
   ["a folded line", LINE, "Host: a", "X-A: 1", " 2", "Content-Length: 0"],
   ["a space before the colon", LINE, "Host: a", "Content-Length : 0"],
@@ -60,11 +60,11 @@ test.each([
   ["a control character", LINE, "Host: a\x00", "Content-Length: 0"],
   ["a byte beyond ASCII in a value", LINE, "Host: a", "X-A: \xa0", "Content-Length: 0"],
   ["a head that is too long", LINE, "Host: a", `X: ${"x".repeat(9_000)}`, "Content-Length: 0"],
-])("%s is not plain (P1)", (_, ...lines) => {
+])("%s is not simple (P1)", (_, ...lines) => {
   expect(read(...lines)).toBe(null);
 });
 
-test("a head that is not whole is not plain, wherever it ends (P1)", () => {
+test("an incomplete head is not simple, wherever it ends (P1)", () => {
   const bytes = Buffer.from(`${LINE}\r\nHost: a\r\nContent-Length: 4\r\n\r\n`);
   for (let end = 0; end < bytes.length; end += 1) {
     expect(readFastHead(bytes.subarray(0, end), BODY_BYTES_MAX)).toBe(null);

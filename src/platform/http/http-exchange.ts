@@ -1,20 +1,20 @@
-// HTTP exchange: one request as the handler sees it, made as cheaply as can be: what few handlers
-// look at (the signal) comes into being when it is looked at.
-//   E1. `waitingSince` is set exactly while the exchange waits for its client, be it for bytes of
-//       the request or for room for those of the reply; whoever is waited for too long is cut off.
-//   E2. A client that asked before sending (Expect: 100-continue) is told to go on when somebody
-//       wants its body, and not before.
-//   E3. A client that is still sending when it is answered gets LINGER_MS_MAX to read the answer
-//       and stop. A socket closed over bytes that nobody read is reset, and a reset can overtake
-//       the answer, which the client then never sees.
+// HTTP exchange: one request as the handler sees it. It is cheap to create: properties that few
+// handlers use (the signal) are created on first use.
+//   E1. `waitingSince` is set exactly while the server waits for the client, to send more of the
+//       request or to read more of the reply. A client that takes too long is cut off.
+//   E2. A client that sent Expect: 100-continue gets "100 Continue" when the handler reads the
+//       body, and not before.
+//   E3. A client that is still sending when it gets its reply has LINGER_MS_MAX to read the reply
+//       and stop. Closing a socket with unread bytes resets it, and the reset can overtake the
+//       reply.
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRequest } from "../../ports/http.ts";
 
-/** How much of a body that is too long is read and dropped, so that the client reads the answer. */
+/** How much of an oversized body is read and dropped, so that the client reads the reply. */
 const DROPPED_BYTES_MAX = 16 * 1_024 * 1_024;
-/** For how long a client that has its answer may go on sending. */
+/** How long a client that has its reply may continue to send. */
 const LINGER_MS_MAX = 2_000;
 const EMPTY = new Uint8Array(0);
 
@@ -27,27 +27,27 @@ export class HttpExchange implements HttpRequest {
   body: Uint8Array = EMPTY;
   bodyTooLarge = false;
   bodyStream?: AsyncIterable<Uint8Array>;
-  /** A reading of performance.now(), or null while nobody waits (E1). */
+  /** In the time of performance.now(); null while the server does not wait (E1). */
   waitingSince: number | null = null;
-  place = -1;
+  index = -1;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  /** The client waits to be told to go on (E2). */
-  #asks: boolean;
+  /** The client waits for "100 Continue" (E2). */
+  #expectsContinue: boolean;
   #abort: AbortController | null = null;
   #aborted = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, asks: boolean) {
+  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
     const target = originForm(request.url ?? "/");
     const mark = target.indexOf("?");
     this.method = request.method ?? "GET";
     this.path = mark === -1 ? target : target.slice(0, mark);
     this.query = mark === -1 ? "" : target.slice(mark + 1);
-    // Only set-cookie is ever a list, and it is no request's header.
+    // Only set-cookie is ever a list, and requests do not have it.
     this.headers = request.headers as HttpRequest["headers"];
     this.#request = request;
     this.#response = response;
-    this.#asks = asks;
+    this.#expectsContinue = expectsContinue;
   }
 
   get signal(): AbortSignal {
@@ -55,7 +55,7 @@ export class HttpExchange implements HttpRequest {
     const abort = new AbortController();
     this.#abort = abort;
     if (this.#aborted || this.#response.destroyed) abort.abort();
-    else this.#response.once("close", () => this.#clientLeft());
+    else this.#response.once("close", () => this.#clientGone());
     return abort.signal;
   }
 
@@ -68,13 +68,13 @@ export class HttpExchange implements HttpRequest {
     this.#abort?.abort();
   }
 
-  /** Calls `done` once the body has arrived whole or is known to be too long; else never. */
+  /** Calls `done` once the body is complete or too long; never if the client disconnects first. */
   readBody(bytesMax: number, done: () => void): void {
     const request = this.#request;
     let chunks: Buffer[] = [];
     let arrivedBytes = 0;
-    let handedOn = false;
-    this.#goOn();
+    let finished = false;
+    this.#sendContinue();
     this.waitingSince = performance.now();
     request.on("data", (chunk: Buffer) => {
       arrivedBytes += chunk.length;
@@ -84,16 +84,16 @@ export class HttpExchange implements HttpRequest {
       }
       chunks = [];
       this.bodyTooLarge = true;
-      if (arrivedBytes > DROPPED_BYTES_MAX && !handedOn) {
-        handedOn = true;
+      if (arrivedBytes > DROPPED_BYTES_MAX && !finished) {
+        finished = true;
         this.waitingSince = null;
         request.pause();
         done();
       }
     });
     request.once("end", () => {
-      if (handedOn) return;
-      handedOn = true;
+      if (finished) return;
+      finished = true;
       this.waitingSince = null;
       if (!this.bodyTooLarge && chunks.length > 0) {
         this.body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
@@ -102,14 +102,14 @@ export class HttpExchange implements HttpRequest {
     });
   }
 
-  /** Hands the body on as it arrives. */
+  /** Passes the body on as it arrives. */
   streamBody(): void {
     this.bodyStream = this.#chunks();
   }
 
-  /** Reads on where the handler stopped, so that a client that is still sending reads the reply. */
+  /** Reads the rest of the body, so that a client that is still sending reads the reply. */
   async dropRest(): Promise<void> {
-    if (this.#asks || this.#request.readableEnded) return;
+    if (this.#expectsContinue || this.#request.readableEnded) return;
     let dropped = 0;
     try {
       for await (const chunk of this.#chunks()) {
@@ -117,34 +117,34 @@ export class HttpExchange implements HttpRequest {
         if (dropped > DROPPED_BYTES_MAX) return;
       }
     } catch {
-      // The client has gone; there is nobody to answer.
+      // The client has disconnected, so there is no one to answer.
     }
   }
 
-  /** Resolves once the system has taken a chunk of the reply, or the client has gone. */
+  /** Resolves once the system has accepted a chunk of the reply, or the client has disconnected. */
   async send(chunk: Uint8Array): Promise<void> {
     const response = this.#response;
     if (response.destroyed) return;
     this.waitingSince = performance.now();
     await new Promise<void>((resolve) => {
-      const settle = () => {
-        response.off("close", settle);
+      const done = () => {
+        response.off("close", done);
         resolve();
       };
-      response.on("close", settle);
-      response.write(chunk, settle);
+      response.on("close", done);
+      response.write(chunk, done);
     });
     this.waitingSince = null;
   }
 
   /**
-   * Sends the last of the reply; the connection is closed after it if the request is not over. Null
-   * when there is nothing to wait for.
+   * Sends the end of the reply; closes the connection if the request is incomplete. Returns null if
+   * there is nothing to wait for.
    */
   end(last: string | Uint8Array): Promise<void> | null {
     const request = this.#request;
     const response = this.#response;
-    if (request.complete || this.#asks || response.destroyed) {
+    if (request.complete || this.#expectsContinue || response.destroyed) {
       response.end(last);
       return null;
     }
@@ -159,25 +159,25 @@ export class HttpExchange implements HttpRequest {
     response.end();
   }
 
-  /** Reads and drops what a client sends after its answer, for a while (E3). */
+  /** Reads and drops what a client sends after its reply, for a limited time (E3). */
   async #linger(): Promise<void> {
     const request = this.#request;
     const response = this.#response;
     await new Promise<void>((resolve) => {
-      const settle = () => {
+      const done = () => {
         clearTimeout(timer);
-        request.off("end", settle);
-        response.off("close", settle);
+        request.off("end", done);
+        response.off("close", done);
         resolve();
       };
-      const timer = setTimeout(settle, LINGER_MS_MAX);
-      request.on("end", settle);
-      response.on("close", settle);
+      const timer = setTimeout(done, LINGER_MS_MAX);
+      request.on("end", done);
+      response.on("close", done);
       request.resume();
     });
   }
 
-  /** Cuts a client off that was waited for too long (E1). */
+  /** Cuts off a client that took too long (E1). */
   cut(refusal: string): void {
     const { socket } = this.#request;
     this.waitingSince = null;
@@ -186,7 +186,7 @@ export class HttpExchange implements HttpRequest {
   }
 
   async *#chunks(): AsyncGenerator<Uint8Array> {
-    this.#goOn();
+    this.#sendContinue();
     const chunks = this.#request.iterator({ destroyOnReturn: false });
     try {
       for (;;) {
@@ -205,17 +205,17 @@ export class HttpExchange implements HttpRequest {
     }
   }
 
-  #goOn(): void {
-    if (this.#asks) this.#response.writeContinue(); // E2
-    this.#asks = false;
+  #sendContinue(): void {
+    if (this.#expectsContinue) this.#response.writeContinue(); // E2
+    this.#expectsContinue = false;
   }
 
-  #clientLeft(): void {
+  #clientGone(): void {
     if (!this.#response.writableFinished) this.abort();
   }
 }
 
-/** A proxy's client may send a whole URL; all else that does not begin with a slash is the root. */
+/** A proxy's client may send a full URL; any other target without a slash is the root. */
 function originForm(url: string): string {
   if (url.startsWith("/")) return url;
   const path = /^https?:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1] ?? "/";

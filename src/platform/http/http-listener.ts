@@ -1,14 +1,14 @@
-// HTTP listener: sockets on one side, one function from request to reply on the other.
-//   N1. Only a whole request is handed on. One that ends early is dropped, one whose body is too
-//       long is handed on without it, marked as such. The one exception is a body that the handler
-//       wants to have as it arrives.
-//   N2. Every resource a client can take has a limit below. Waiting for a reply has none: a long
-//       poll may take as long as the handler likes. A stream may be as long as it likes, too, but
-//       whoever sends or takes no byte of it for STALL_MS_MAX is cut off.
-//   N3. A client that has gone away is never an error; its request's signal tells the handler.
-//   N4. close() ends within CLOSE_GRACE_MS and a little, whatever clients do.
-//   N5. A connection begins on a short way, for plain requests whose answers are text, and goes to
-//       node:http with its first request of any other kind. Answers are the same on both.
+// HTTP listener: connects sockets to one function from request to reply.
+//   N1. The handler only gets complete requests. A truncated request is dropped; a request with an
+//       oversized body is passed on without the body and marked. The exception is a body that the
+//       handler wants as a stream.
+//   N2. Every resource that a client can use has a limit below, except waiting for a reply: a long
+//       poll may take as long as the handler needs. A stream may have any length, but a client that
+//       sends or reads no byte of it for STALL_MS_MAX is cut off.
+//   N3. A client that disconnects is never an error; its request's signal informs the handler.
+//   N4. close() resolves shortly after CLOSE_GRACE_MS at the latest, whatever clients do.
+//   N5. A connection starts on the fast path, for simple requests with text replies. Its first
+//       other request moves it to node:http, the slow path. Replies are the same on both.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -21,25 +21,25 @@ import { OpenExchanges } from "./open-exchanges.ts";
 
 const HEADER_BYTES_MAX = 16 * 1_024;
 /**
- * A message of a MiB can be six on the wire: some clients write a character of JSON as \u003c, and
- * a form writes each byte as %C3. Nothing that AWS takes may be too long here.
+ * A message of 1 MiB can take 6 MiB on the wire: some clients escape JSON characters as \u003c, and
+ * forms write each byte as %C3. Every request that AWS accepts must fit.
  */
 const BODY_BYTES_MAX = 8 * 1_024 * 1_024;
 const CONNECTIONS_MAX = 2_000;
-/** From the first byte of a request to the last of its headers. */
+/** From the first byte of a request to the end of its headers. */
 const HEADERS_MS_MAX = 10_000;
-/** From the first byte of a request to the last of its body. */
+/** From the first byte of a request to the end of its body. */
 const REQUEST_MS_MAX = 60_000;
 /** Without a byte of a stream in either direction. */
 const STALL_MS_MAX = 60_000;
-/** How often slow requests are looked for. */
+/** Interval of the check for slow clients. */
 const SLOW_CHECK_MS = 2_000;
 const KEEP_ALIVE_MS = 65_000;
-/** What requests under way get at close() before their sockets are cut. */
+/** How long close() waits for requests in flight before it cuts their sockets. */
 const CLOSE_GRACE_MS = 1_000;
 
 export interface HttpListenerOptions {
-  /** Hears of a handler that threw, which no handler should. */
+  /** Called if a handler throws, which is a bug. */
   readonly onError: (error: unknown) => void;
   readonly bodyBytesMax?: number;
   readonly connectionsMax?: number;
@@ -48,16 +48,16 @@ export interface HttpListenerOptions {
   readonly slowCheckMs?: number;
   readonly stallMsMax?: number;
   readonly keepAliveMs?: number;
-  /** Which bodies are handed on as they arrive; without it, none. */
+  /** Which requests get their body as a stream. Default: none. */
   readonly wantsStream?: (head: HttpHead) => boolean;
-  /** Which POST requests are always answered by text; without it, none is known to be (N5). */
+  /** Which POST requests always have a text reply. Default: none (N5). */
   readonly answersText?: ((head: HttpHead) => boolean) | undefined;
 }
 
 export interface HttpListener {
-  /** Resolves to the port, which the system chooses when `port` is 0. */
+  /** Resolves to the port; the operating system chooses one if `port` is 0. */
   listen(port: number, host: string): Promise<number>;
-  /** Takes no more requests, tells those under way to end, and waits for them a moment. */
+  /** Accepts no more requests, aborts those in flight, and waits for them briefly. */
   close(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export function createHttpListener(
     try {
       const reply = await handler(exchange);
       if (exchange.bodyStream !== undefined) await exchange.dropRest();
-      // Most replies are whole, and need nobody to wait for them.
+      // Most replies are sent in one piece, with nothing to wait for.
       const sending = sendReply(exchange, response, reply, closing);
       if (sending !== null) await sending;
     } catch (error) {
@@ -85,8 +85,8 @@ export function createHttpListener(
     exchanges.delete(exchange);
   };
 
-  const receive = (request: IncomingMessage, response: ServerResponse, asks: boolean) => {
-    const exchange = new HttpExchange(request, response, asks);
+  const receive = (request: IncomingMessage, response: ServerResponse, expects: boolean) => {
+    const exchange = new HttpExchange(request, response, expects);
     exchanges.add(exchange);
     response.once("close", () => exchanges.delete(exchange));
     if (options.wantsStream?.(exchange) === true) {
@@ -100,21 +100,21 @@ export function createHttpListener(
   const server = createLimitedServer(options);
   server.on("request", (request, response) => receive(request, response, false));
   server.on("checkContinue", (request, response) => receive(request, response, true));
-  const plain = takePlain(server, handler, options, () => closing);
-  const watch = watchSlow(exchanges, plain, options);
+  const fast = openFastPath(server, handler, options, () => closing);
+  const watch = watchSlow(exchanges, fast, options);
 
   return {
     async listen(port, host) {
       const chosen = await listen(server, port, host);
-      server.on("error", options.onError); // A connection that could not be taken ends nothing else.
+      server.on("error", options.onError); // A failed accept does not stop the server.
       return chosen;
     },
     close() {
       closing = true;
       clearInterval(watch);
       for (const exchange of exchanges) exchange.abort();
-      plain?.close();
-      return closeServer(server, plain);
+      fast?.close();
+      return closeServer(server, fast);
     },
   };
 }
@@ -123,7 +123,7 @@ function createLimitedServer(options: HttpListenerOptions): Server {
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: options.headersMsMax ?? HEADERS_MS_MAX,
-    requestTimeout: 0, // Ours to watch, as it has no meaning for a stream.
+    requestTimeout: 0, // watchSlow() checks it, because it must not apply to streams.
     connectionsCheckingInterval: options.slowCheckMs ?? SLOW_CHECK_MS,
     keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
     noDelay: true,
@@ -133,8 +133,8 @@ function createLimitedServer(options: HttpListenerOptions): Server {
   return server;
 }
 
-/** Null when no request is known to be answered by text (N5). */
-function takePlain(
+/** Null if no request is known to have a text reply (N5). */
+function openFastPath(
   server: Server,
   handler: HttpHandler,
   options: HttpListenerOptions,
@@ -157,10 +157,10 @@ function takePlain(
   });
 }
 
-/** Cuts off whoever keeps us waiting beyond the limits (N2). */
+/** Cuts off clients that exceed the limits (N2). */
 function watchSlow(
   exchanges: Iterable<HttpExchange>,
-  plain: FastConnections | null,
+  fast: FastConnections | null,
   options: HttpListenerOptions,
 ) {
   const wholeMsMax = options.requestMsMax ?? REQUEST_MS_MAX;
@@ -173,12 +173,12 @@ function watchSlow(
         exchange.cut(TOO_SLOW);
       }
     }
-    plain?.cutSlow(now);
+    fast?.cutSlow(now);
   };
   return setInterval(check, options.slowCheckMs ?? SLOW_CHECK_MS).unref();
 }
 
-/** Null when all has been handed to the system. */
+/** Null if the operating system has accepted the whole reply. */
 function sendReply(
   exchange: HttpExchange,
   response: ServerResponse,
@@ -188,7 +188,7 @@ function sendReply(
   const { status, headers, body } = reply;
   const streamed = typeof body !== "string" && !(body instanceof Uint8Array);
   if (reply.dropped) response.destroy();
-  if (response.destroyed) return streamed ? giveUp(body) : null; // N3
+  if (response.destroyed) return streamed ? discard(body) : null; // N3
   const sent = [...headers];
   const length = reply.bodyBytes ?? (streamed ? null : byteLength(body));
   if (length !== null && !BODILESS.has(status)) sent.push("content-length", String(length));
@@ -199,7 +199,7 @@ function sendReply(
   return exchange.end(body);
 }
 
-/** The head waits for the first chunk: a stream that fails at once can still be answered so. */
+/** The head waits for the first chunk, so that a stream that fails immediately gets an error. */
 async function sendStream(
   exchange: HttpExchange,
   response: ServerResponse,
@@ -208,7 +208,7 @@ async function sendStream(
 ): Promise<void> {
   for await (const chunk of body) {
     if (!response.headersSent) begin();
-    await exchange.send(chunk); // Whoever gives chunks may use one's memory again after it.
+    await exchange.send(chunk); // The source may reuse the chunk's memory afterwards.
     if (response.destroyed) return; // N3
   }
   if (!response.headersSent) begin();
@@ -219,12 +219,12 @@ function byteLength(body: string | Uint8Array): number {
   return typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
 }
 
-/** Lets go of a stream that nobody is going to read. */
-async function giveUp(body: AsyncIterable<Uint8Array>): Promise<void> {
+/** Releases a stream that will not be read. */
+async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
   await body[Symbol.asyncIterator]().return?.();
 }
 
-/** Answers what is not HTTP, too long or too slow, as far as the socket still takes an answer. */
+/** Answers requests that are not HTTP, too long or too slow, if the socket is still writable. */
 function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
@@ -260,19 +260,19 @@ function listen(server: Server, port: number, host: string): Promise<number> {
 
 function listenError(cause: NodeJS.ErrnoException, port: number, host: string): TidegateError {
   if (cause.code === "EADDRINUSE") {
-    const message = `Port ${port} on ${host} is in use by another program.`;
+    const message = `port ${port} on ${host} is in use by another program`;
     return new TidegateError("TG_PORT_IN_USE", message, { cause });
   }
-  const message = `Cannot listen on ${host}, port ${port}: ${cause.message}.`;
+  const message = `cannot listen on ${host}, port ${port}: ${cause.message}`;
   return new TidegateError("TG_CONFIG_INVALID", message, { cause });
 }
 
-function closeServer(server: Server, plain: FastConnections | null): Promise<void> {
+function closeServer(server: Server, fast: FastConnections | null): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
     const cut = setTimeout(() => {
       server.closeAllConnections();
-      plain?.destroy();
+      fast?.destroy();
     }, CLOSE_GRACE_MS); // N4
     server.close(() => {
       clearTimeout(cut);

@@ -1,8 +1,7 @@
-// NodeHttpClient: posts by node:http and node:https.
-//   N1. The whole exchange has one deadline, however slowly bytes drip in.
-//   N2. Of the answer's body only so much is read as lets the connection be used again; a longer
-//       one ends the connection, and the status stands.
-//   N3. Link-local addresses are refused by default, also behind a name: cloud machines serve their
+// NodeHttpClient: sends POST requests with node:http and node:https.
+//   N1. The whole exchange has one deadline, however slowly bytes arrive.
+//   N2. It reads the response body only up to a limit, so that the connection can be reused. A
+//       longer body closes the connection, and the status still counts.
 //       credentials there. The check is on the address that is connected to.
 
 import { lookup } from "node:dns";
@@ -78,7 +77,7 @@ function open(
   return send(url, { method: "POST", headers, auth: credentialsOf(url), ...options });
 }
 
-/** AWS takes a name and a password in the URL of an endpoint, for basic authentication. */
+/** AWS accepts credentials in the URL of an endpoint, for basic authentication. */
 function credentialsOf({ username, password }: URL): string | undefined {
   if (username === "") return undefined;
   return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;

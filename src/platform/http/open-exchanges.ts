@@ -1,34 +1,34 @@
-// Open exchanges: those that are not over yet, for whoever has to look at all of them.
-//   O1. An array whose holes are filled by its last, and not a Set: a Set that is added to and
-//       deleted from all the time makes a new table every few dozen requests, and each old table
-//       points to its successor. Once one of them is promoted, the collector of young objects takes
-//       all that follow, with the exchanges in them, for alive, and copies them around.
+// Open exchanges: the exchanges in progress, for checks that visit all of them.
+//   O1. It is an array in which the last entry fills a hole, and not a Set. A Set with many
+//       additions and deletions allocates a new table every few dozen requests, and each old table
+//       references its successor. Once one table is promoted, the young-generation collector treats
+//       all later tables, with their exchanges, as alive, and copies them.
 
-/** Where an exchange stands in the array; -1 while it does not. */
+/** `index` is the position in the array; -1 if the exchange is not in it. */
 export interface Indexed {
-  place: number;
+  index: number;
 }
 
 export class OpenExchanges<T extends Indexed> implements Iterable<T> {
   readonly #all: T[] = [];
 
   add(exchange: T): void {
-    exchange.place = this.#all.length;
+    exchange.index = this.#all.length;
     this.#all.push(exchange);
   }
 
-  /** Does nothing if it is not among them. */
+  /** Does nothing if the exchange is not in the collection. */
   delete(exchange: T): void {
-    const { place } = exchange;
-    if (this.#all[place] !== exchange) return;
-    exchange.place = -1;
+    const { index } = exchange;
+    if (this.#all[index] !== exchange) return;
+    exchange.index = -1;
     const last = this.#all.pop() as T;
     if (last === exchange) return;
-    this.#all[place] = last; // O1
-    last.place = place;
+    this.#all[index] = last; // O1
+    last.index = index;
   }
 
-  /** As they were at this moment, whoever comes or goes meanwhile. */
+  /** Iterates over a snapshot. */
   [Symbol.iterator](): Iterator<T> {
     return [...this.#all][Symbol.iterator]();
   }

@@ -278,7 +278,7 @@ class Proof {
 
 const USES: Readonly<Record<OutsideUse["use"], string>> = {
   time: "reads the real time, so that another attempt may see another",
-  chance: "draws by chance, so that another attempt draws something else",
+  random: "draws by chance, so that another attempt draws something else",
   timer: "waits by a timer",
   socket: "opens a socket",
 };

@@ -1,6 +1,6 @@
-"""The whole chain by boto3: prints what came out of both queues, as one document of JSON.
+"""Runs the whole chain with boto3 and prints the messages of both queues as one JSON document.
 
-Arguments: the endpoint, a name for all that is made, the key, the body, and the filter policy.
+Arguments: the endpoint, a name for all resources, the key, the body, and the filter policy.
 """
 
 import json
@@ -25,8 +25,8 @@ topic = sns.create_topic(Name=NAME)["TopicArn"]
 
 def subscribed(name, **attributes):
     url = sqs.create_queue(QueueName=name)["QueueUrl"]
-    told = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
-    endpoint = told["Attributes"]["QueueArn"]
+    reply = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    endpoint = reply["Attributes"]["QueueArn"]
     sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=endpoint, Attributes=attributes)
     return url
 

@@ -1,6 +1,6 @@
-"""What the checks stand on: boto3's client as it comes, and a list of checks to run.
+"""Shared by all checks: an unmodified boto3 client, and a list of checks to run.
 
-Prints one line of JSON per check: {"title": ..., "error": null or what went wrong}.
+Prints one line of JSON per check: {"title": ..., "error": null or a traceback}.
 """
 
 import json
@@ -13,7 +13,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 ENDPOINT = sys.argv[1]
-# All scripts share one server: names are a script's own, and a version's own.
+# All scripts share one server, so resource names contain the script and the boto3 version.
 SCRIPT = os.path.basename(sys.argv[0]).partition("-")[0].partition(".")[0]
 PREFIX = SCRIPT + "-" + boto3.__version__.replace(".", "-") + "-"
 SETTINGS = {
@@ -77,21 +77,21 @@ def same(actual, expected):
 
 
 def refused(call, shape, code, status=400, **request):
-    """The call raises the class of `shape`, and tells the older code beside it."""
+    """Asserts that the call raises the class of `shape` with `code`; returns its message."""
     try:
         call(**request)
     except ClientError as error:
-        told = error.response["Error"]
-        same(told["Code"], code)
+        fault = error.response["Error"]
+        same(fault["Code"], code)
         same(error.response["ResponseMetadata"]["HTTPStatusCode"], status)
         assert error.response["ResponseMetadata"]["RequestId"], "no request id"
         if SPEAKS_JSON:
-            same(told["QueryErrorCode"], shape)
-            same(told["Type"], "Sender")
+            same(fault["QueryErrorCode"], shape)
+            same(fault["Type"], "Sender")
         if shape in dir(sqs.exceptions):
             expected = getattr(sqs.exceptions, shape)
-            assert isinstance(error, expected), f"{type(error)} is no {shape}"
-        return told["Message"]
+            assert isinstance(error, expected), f"{type(error)} is not {shape}"
+        return fault["Message"]
     raise AssertionError(f"not refused: {request!r}")
 
 

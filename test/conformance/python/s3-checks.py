@@ -1,4 +1,4 @@
-"""What boto3 makes of our buckets, in the words of the facts."""
+"""Checks of the embedded S3 with boto3; titles start with the numbers of the facts they show."""
 
 import io
 import json
@@ -31,7 +31,7 @@ def code_of(call, **request):
     raise AssertionError(f"not refused: {request!r}")
 
 
-@check("[120] an object goes up and comes down with its metadata")
+@check("[120] an object is uploaded and downloaded with its metadata")
 def object_round_trip():
     name = bucket()
     put = s3.put_object(Bucket=name, Key="å +", Body=b"hello", Metadata={"a": "b"})
@@ -42,7 +42,7 @@ def object_round_trip():
     same(s3.get_object(Bucket=name, Key="å +", Range="bytes=1-2")["Body"].read(), b"el")
 
 
-@check("[120] a file object goes up in parts")
+@check("[120] a file object is uploaded in parts")
 def multipart():
     name = bucket()
     body = bytes(range(256)) * (9 * MIB // 256)
@@ -55,7 +55,7 @@ def multipart():
     same(back.getvalue() == body, True)
 
 
-@check("[109][113] the event of a put tells the encoded key and the ids of the answer")
+@check("[109][113] the event of a put has the encoded key and the ids of the response")
 def event():
     name = bucket()
     url = create()
@@ -83,7 +83,7 @@ def listing():
     same([p["Prefix"] for p in rolled["CommonPrefixes"]], ["a/", "c/"])
 
 
-@check("versions, markers and their deletion")
+@check("versions and delete markers can be read and deleted")
 def versions():
     name = bucket()
     s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
@@ -95,7 +95,7 @@ def versions():
     s3.delete_bucket(Bucket=name)
 
 
-@check("refusals have the codes that boto3 knows")
+@check("refusals have the codes that boto3 expects")
 def refusals():
     name = bucket()
     same(code_of(s3.get_object, Bucket=name, Key="k"), "NoSuchKey")

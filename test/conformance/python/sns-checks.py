@@ -1,4 +1,4 @@
-"""What boto3 makes of our topics, in the words of the facts."""
+"""Checks of the embedded SNS with boto3; titles start with the numbers of the facts they show."""
 
 import json
 
@@ -44,15 +44,15 @@ def envelope():
     request = {"Message": "hej på dig", "Subject": "S", "MessageAttributes": attributes}
     sent = sns.publish(TopicArn=to, **request)["MessageId"]
     (message,) = receive(url)
-    told = json.loads(message["Body"])
-    same(told["MessageId"], sent)
-    same((told["Type"], told["TopicArn"], told["Subject"]), ("Notification", to, "S"))
-    same(told["Message"], "hej på dig")
-    same(told["MessageAttributes"]["color"], {"Type": "String", "Value": "blå"})
-    same(told["MessageAttributes"]["blob"], {"Type": "Binary", "Value": "AQID"})
+    reply = json.loads(message["Body"])
+    same(reply["MessageId"], sent)
+    same((reply["Type"], reply["TopicArn"], reply["Subject"]), ("Notification", to, "S"))
+    same(reply["Message"], "hej på dig")
+    same(reply["MessageAttributes"]["color"], {"Type": "String", "Value": "blå"})
+    same(reply["MessageAttributes"]["blob"], {"Type": "Binary", "Value": "AQID"})
 
 
-@check("[93] raw delivery sends the message bare, and its attributes along")
+@check("[93] raw delivery sends only the message, and passes its attributes on")
 def raw():
     to, url = topic(), create()
     subscribe(to, url, RawMessageDelivery="true")
@@ -63,7 +63,7 @@ def raw():
     same(message["MessageAttributes"]["n"], {"DataType": "Number", "StringValue": "3"})
 
 
-@check("[100][101] a filter policy lets through what it matches, and a wrong one is refused")
+@check("[100][101] a filter policy selects messages, and an invalid one is refused")
 def filters():
     to, url = topic(), create()
     made = subscribe(to, url, FilterPolicy=json.dumps({"kind": ["a", {"prefix": "b"}]}))
@@ -71,14 +71,14 @@ def filters():
         attributes = {"kind": {"DataType": "String", "StringValue": kind}}
         sns.publish(TopicArn=to, Message=kind, MessageAttributes=attributes)
     same(sorted(json.loads(m["Body"])["Message"] for m in receive(url)), ["a", "bc"])
-    told = sns.get_subscription_attributes(SubscriptionArn=made)["Attributes"]
-    same(told["FilterPolicyScope"], "MessageAttributes")
+    reply = sns.get_subscription_attributes(SubscriptionArn=made)["Attributes"]
+    same(reply["FilterPolicyScope"], "MessageAttributes")
     wrong = {"AttributeName": "FilterPolicy", "AttributeValue": '{"kind": "a"}'}
     request = {"SubscriptionArn": made, **wrong}
     refusal(sns.set_subscription_attributes, "InvalidParameter", 400, **request)
 
 
-@check("[94][96] a FIFO topic passes group and id on, and forgets a duplicate after five minutes")
+@check("[94][96] a FIFO topic passes group and id on, and deduplicates for 5 minutes")
 def fifo():
     to, url = topic(".fifo", FifoTopic="true"), create_fifo()
     subscribe(to, url, RawMessageDelivery="true")
@@ -94,7 +94,7 @@ def fifo():
     same({m["Body"] for m in receive(url)} >= {"3"}, True)
 
 
-@check("[90] a batch tells of each of its entries")
+@check("[90] a batch reports the result of each entry")
 def batch():
     to, url = topic(), create()
     subscribe(to, url, RawMessageDelivery="true")
@@ -107,7 +107,7 @@ def batch():
     refusal(sns.publish, "InvalidParameter", 400, **long)
 
 
-@check("[98] what does not exist is refused, and deleting may be repeated")
+@check("[98] publishing to a missing topic is refused, and deleting is idempotent")
 def missing():
     to = topic()
     sns.delete_topic(TopicArn=to)
@@ -117,7 +117,7 @@ def missing():
     refusal(sns.get_topic_attributes, "NotFound", 404, TopicArn=to)
 
 
-@check("[97] topics, subscriptions and tags are listed, and pages follow each other")
+@check("[97] topics, subscriptions and tags are listed in pages")
 def lists():
     to = topic()
     made = [subscribe(to, create()) for _ in range(3)]

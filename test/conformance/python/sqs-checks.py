@@ -1,8 +1,8 @@
 """Checks of the embedded SQS with boto3, unmodified.
 
 Usage: python3 sqs-checks.py ENDPOINT
-Older versions of botocore speak the query protocol, newer ones JSON; both must pass.
-The endpoint's clock must be a virtual one: nothing here sleeps.
+Older versions of botocore use the query protocol, newer ones JSON; both must pass.
+The endpoint needs a virtual clock: no check sleeps.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ from harness import (
 )
 
 
-@check("[7] an absent queue raises QueueDoesNotExist, with its older code")
+@check("[7] a missing queue raises QueueDoesNotExist, with its legacy code")
 def absent_queue():
     code = LEGACY + "NonExistentQueue"
-    said = refused(sqs.get_queue_url, "QueueDoesNotExist", code, QueueName="nowhere")
+    message = refused(sqs.get_queue_url, "QueueDoesNotExist", code, QueueName="nowhere")
     wsdl = "" if SPEAKS_JSON else " for this wsdl version"
-    same(said, f"The specified queue does not exist{wsdl}.")
+    same(message, f"The specified queue does not exist{wsdl}.")
 
 
 @check("[6] every refusal raises its own class, code and status")
@@ -67,7 +67,7 @@ def refusals():
     refused(sqs.send_message, shape, code, QueueUrl=url, MessageBody="")
 
 
-@check("[27] a queue is created with attributes and tags, again, and not otherwise")
+@check("[27] a queue is created with attributes and tags, again with the same, not with others")
 def create_again():
     name = fresh()
     tags = {"team": "ingest", "empty": ""}
@@ -82,7 +82,7 @@ def create_again():
     refused(sqs.create_queue, "QueueNameExists", "QueueAlreadyExists", **request)
 
 
-@check("[28] a deleted queue's name rests for sixty seconds")
+@check("[28] the name of a deleted queue is blocked for 60 seconds")
 def delete_and_create():
     url = create()
     name = url.split("/")[-1]
@@ -93,7 +93,7 @@ def delete_and_create():
     same(sqs.create_queue(QueueName=name)["QueueUrl"], url)
 
 
-@check("[30] all attributes of a queue are told, as strings")
+@check("[30] all attributes of a queue are returned as strings")
 def all_attributes():
     standard = attributes_of(create())
     same(standard["VisibilityTimeout"], "30")
@@ -115,7 +115,7 @@ def set_attributes():
     same(attributes_of(url, "Policy"), {})
 
 
-@check("[19] bodies and attributes of every kind come back under the right sums")
+@check("[19] bodies and attributes of every kind are returned with the right checksums")
 def sums():
     url = create()
     attributes = {
@@ -136,7 +136,7 @@ def sums():
     same(attributes_of(url)["ApproximateNumberOfMessagesNotVisible"], "0")
 
 
-@check("[15] text comes back as it was sent: returns, markup, other scripts")
+@check("[15] text is preserved: carriage returns, markup, other scripts")
 def text():
     url = create()
     body = "a\rb\r\nc\n\td <&>\"' 1+1=2 100%20;& äöü 日本 🌊 \u0085\ud7ff\ue000\ufffd"
@@ -148,7 +148,7 @@ def text():
     same(message["MD5OfBody"], hashlib.md5(body.encode()).hexdigest())
 
 
-@check("[48] a batch tells what came of each entry")
+@check("[48] a batch reports the result of each entry")
 def batches():
     url = create()
     entries = [{"Id": str(n), "MessageBody": f"body {n}"} for n in range(9)]
@@ -157,8 +157,8 @@ def batches():
     )
     same([entry["Id"] for entry in sent["Successful"]], [entry["Id"] for entry in entries])
     (failed,) = sent["Failed"]
-    told = (failed["Id"], failed["Code"], failed["SenderFault"])
-    same(told, ("bad", "InvalidMessageContents", True))
+    failure = (failed["Id"], failed["Code"], failed["SenderFault"])
+    same(failure, ("bad", "InvalidMessageContents", True))
     messages = receive(url)
     same([message["Body"] for message in messages], [e["MessageBody"] for e in entries])
     handles = [
@@ -172,7 +172,7 @@ def batches():
     same((len(deleted["Successful"]), deleted.get("Failed")), (9, None))
 
 
-@check("[62] a message tells its system attributes, by either list of names")
+@check("[62] a message has its system attributes, requested by either list of names")
 def system_attributes():
     url = create()
     trace = {"DataType": "String", "StringValue": "Root=1-5759e988"}
@@ -186,18 +186,18 @@ def system_attributes():
         same(message["Attributes"], {"ApproximateReceiveCount": "2"})
 
 
-@check("[52] a long poll ends with the message that is sent while it waits")
+@check("[52] a long poll ends with a message that is sent while it waits")
 def long_poll():
     url = create()
-    found = []
-    poll = threading.Thread(target=lambda: found.extend(bodies(url, WaitTimeSeconds=20)))
+    listed = []
+    poll = threading.Thread(target=lambda: listed.extend(bodies(url, WaitTimeSeconds=20)))
     poll.start()
     boto3.client("sqs", **SETTINGS).send_message(QueueUrl=url, MessageBody="sent meanwhile")
     poll.join(30)
-    same(found, ["sent meanwhile"])
+    same(listed, ["sent meanwhile"])
 
 
-@check("[53] visibility: hidden for its time, given back by zero, extended by a change")
+@check("[53] visibility: hidden until the timeout, returned by zero, extended by a change")
 def visibility():
     url = create(VisibilityTimeout="10")
     sqs.send_message(QueueUrl=url, MessageBody="x")
@@ -214,7 +214,7 @@ def visibility():
     same(bodies(url), ["x"])
 
 
-@check("[73] FIFO: order within groups, and a group waits for what is in flight")
+@check("[73] FIFO: order within groups, and a group is blocked by its messages in flight")
 def fifo_order():
     url = create_fifo(ContentBasedDeduplication="true")
     numbers = []
@@ -222,15 +222,15 @@ def fifo_order():
         sent = sqs.send_message(QueueUrl=url, MessageBody=body, MessageGroupId=group)
         numbers.append(sent["SequenceNumber"])
     same(numbers, sorted(set(numbers)))
-    taken = receive(url, MaxNumberOfMessages=2)
-    same([message["Body"] for message in taken], ["a1", "a2"])
+    received = receive(url, MaxNumberOfMessages=2)
+    same([message["Body"] for message in received], ["a1", "a2"])
     same(bodies(url), ["b1"])
-    for message in taken:
+    for message in received:
         sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     same(bodies(url), ["a3"])
 
 
-@check("[68] FIFO: a duplicate is answered as the original was, for five minutes")
+@check("[68] FIFO: a duplicate gets the response of the original for 5 minutes")
 def fifo_duplicates():
     url = create_fifo()
     message = {"QueueUrl": url, "MessageGroupId": "g", "MessageDeduplicationId": "id"}
@@ -244,7 +244,7 @@ def fifo_duplicates():
     same(bodies(url), ["one", "three"])
 
 
-@check("[81] dead letters move on the receive too many, and tell their source")
+@check("[81] a dead letter moves on the receive that exceeds the count, with its source ARN")
 def dead_letters():
     target = create()
     arn = attributes_of(target)["QueueArn"]
@@ -263,7 +263,7 @@ def dead_letters():
     same([url for page in pages for url in page["queueUrls"]], [source])
 
 
-@check("[85] a move task brings dead letters back, where the client knows of such tasks")
+@check("[85] a move task returns dead letters to their source, if the client supports such tasks")
 def move_tasks():
     if not hasattr(sqs, "start_message_move_task"):
         return
@@ -294,7 +294,7 @@ def purge():
     refused(sqs.purge_queue, shape, LEGACY + shape, 403, QueueUrl=url)
 
 
-@check("[37] permissions come and go")
+@check("[37] permissions are added and removed")
 def permissions():
     url = create()
     account = "111122223333"
@@ -308,7 +308,7 @@ def permissions():
     same(attributes_of(url, "Policy"), {})
 
 
-@check("[38] tags are set and taken off")
+@check("[38] tags are set and removed")
 def tags():
     url = create()
     same(sqs.list_queue_tags(QueueUrl=url).get("Tags"), None)
@@ -322,14 +322,14 @@ def pages():
     prefix = fresh("-page-")
     urls = [sqs.create_queue(QueueName=f"{prefix}{n}")["QueueUrl"] for n in range(5)]
     paginator = sqs.get_paginator("list_queues")
-    found = list(paginator.paginate(QueueNamePrefix=prefix, PaginationConfig={"PageSize": 2}))
-    sizes = [len(page["QueueUrls"]) for page in found]
+    listed = list(paginator.paginate(QueueNamePrefix=prefix, PaginationConfig={"PageSize": 2}))
+    sizes = [len(page["QueueUrls"]) for page in listed]
     same(sizes, [2, 2, 1])
-    same(sorted(url for page in found for url in page["QueueUrls"]), urls)
+    same(sorted(url for page in listed for url in page["QueueUrls"]), urls)
     same(sqs.list_queues(QueueNamePrefix=prefix + "no").get("QueueUrls"), None)
 
 
-@check("the resources of boto3 work as they are")
+@check("boto3's resource API works")
 def resources():
     queue = boto3.resource("sqs", **SETTINGS).create_queue(QueueName=fresh())
     queue.send_message(MessageBody="x", MessageAttributes={})

@@ -1,5 +1,5 @@
-// The whole chain by each client: a bucket tells a topic, the topic a raw and a filtered queue, and
-// all that comes out is held against AWS, field by field. One run per client, as each is slow.
+// The whole chain with each client: a bucket notifies a topic, which delivers to a raw and a
+// filtered queue, and every field is compared with AWS. One run per client, because each is slow.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -117,7 +117,7 @@ describe("aws-cli", () => {
     checkChain({
       bucket,
       topicArn: TopicArn,
-      requestId: REQUEST_ID, // The client does not tell what the answer told.
+      requestId: REQUEST_ID, // The client does not expose it.
       hostId: HOST_ID,
       raw: await bodies(raw),
       filtered: await bodies(filtered),

@@ -61,12 +61,12 @@ test("[109][113][116] one put reaches every queue of the topic, raw, wrapped and
     Subject: "Amazon S3 Notification",
     Signature: expect.stringMatching(/^[A-Za-z0-9+/]{300,}=*$/),
   });
-  const told = JSON.parse(notifications[0].Message);
-  expect(told).toEqual(events[0]);
-  expect(told.Records[0].responseElements["x-amz-request-id"]).toBe(put.$metadata.requestId);
+  const message = JSON.parse(notifications[0].Message);
+  expect(message).toEqual(events[0]);
+  expect(message.Records[0].responseElements["x-amz-request-id"]).toBe(put.$metadata.requestId);
 });
 
-test("[117] a FIFO topic is refused, and a topic that went away stops no put", async () => {
+test("[117] a FIFO topic is refused, and a put succeeds although its topic was deleted", async () => {
   const Attributes = { FifoTopic: "true" };
   const fifo = await sns.createTopic({ Name: "ordered.fifo", Attributes });
   const refused = await failureOf(notifying(fifo.TopicArn ?? ""));
@@ -94,7 +94,7 @@ function policyFor(queue: EventQueue, bucket: string): string {
   return JSON.stringify({ Version: "2012-10-17", Statement });
 }
 
-test("[117] where policies are enforced, a queue must let the bucket in", async () => {
+test("[117] if policies are enforced, the queue's policy must allow the bucket", async () => {
   const Bucket = await guarded.bucket();
   const queue = await guarded.queue();
   const QueueConfigurations = [{ QueueArn: queue.arn, Events: ["s3:ObjectCreated:*" as const] }];

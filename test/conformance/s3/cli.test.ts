@@ -15,7 +15,7 @@ function listed(output: string): string[] {
   return lines.map((line) => line.replace(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +/, ""));
 }
 
-test("[120] a file goes up and comes down, small or in parts", async () => {
+test("[120] a file is uploaded and downloaded, small or in parts", async () => {
   const bucket = await buckets.bucket();
   const small = join(folder, "små +.txt");
   const big = join(folder, "big.bin");
@@ -34,13 +34,13 @@ test("[120] a file goes up and comes down, small or in parts", async () => {
   expect(await aws("s3", "cp", `s3://${bucket}/in/små +.txt`, "-")).toBe("hej");
 });
 
-test("a folder is synced, and only what changed goes again", async () => {
+test("a folder is synced, and only changed files are uploaded again", async () => {
   const bucket = await buckets.bucket();
   const tree = join(folder, "tree");
   mkdirSync(join(tree, "sub"), { recursive: true });
   for (const path of [join(tree, "a"), join(tree, "sub", "b")]) {
     writeFileSync(path, "1");
-    utimesSync(path, 1, 1); // Older than any object: the server's clock stands still.
+    utimesSync(path, 1, 1); // Older than any object: the server's clock is virtual.
   }
   await aws("s3", "sync", tree, `s3://${bucket}/t`);
   expect(await aws("s3", "sync", tree, `s3://${bucket}/t`)).toBe("");
@@ -52,7 +52,7 @@ test("a folder is synced, and only what changed goes again", async () => {
   expect((await buckets.s3.listBuckets({ Prefix: bucket })).Buckets).toEqual([]);
 });
 
-test("a presigned URL is good for anybody", async () => {
+test("a presigned URL works without credentials", async () => {
   const bucket = await buckets.bucket();
   await buckets.s3.putObject({ Bucket: bucket, Key: "a b", Body: "hello" });
   const url = (await aws("s3", "presign", `s3://${bucket}/a b`)).trim();
@@ -73,8 +73,8 @@ test("[114][116] a notification is configured, and the event has the key as S3 e
     "--notification-configuration",
     JSON.stringify(configuration),
   );
-  const told = await aws("s3api", "get-bucket-notification-configuration", "--bucket", bucket);
-  expect(JSON.parse(told)).toMatchObject(configuration);
+  const shown = await aws("s3api", "get-bucket-notification-configuration", "--bucket", bucket);
+  expect(JSON.parse(shown)).toMatchObject(configuration);
   await aws("s3api", "put-object", "--bucket", bucket, "--key", "a b/ü+");
   const [first, second] = await buckets.drain(queue);
   expect(first.Event).toBe("s3:TestEvent");

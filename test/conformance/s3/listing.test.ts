@@ -17,7 +17,7 @@ interface Listing {
   readonly StartAfter?: string;
 }
 
-/** All pages: keys and common prefixes as they came. */
+/** All pages: keys and common prefixes, in order. */
 async function listAll(Bucket: string, listing: Listing): Promise<string[]> {
   const items: string[] = [];
   let ContinuationToken: string | undefined;
@@ -38,7 +38,7 @@ function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** The plainest way to say what a listing holds. */
+/** The simplest model of a listing. */
 function naive(keys: readonly string[], listing: Listing): string[] {
   const { Prefix = "", Delimiter = "", StartAfter = "" } = listing;
   const items = new Set<string>();
@@ -50,7 +50,7 @@ function naive(keys: readonly string[], listing: Listing): string[] {
   return [...items].filter((item) => byBytes(item, StartAfter) > 0).sort(byBytes);
 }
 
-test("any listing holds what the plainest model says, page by page", async () => {
+test("any listing equals that of a simple model, page by page", async () => {
   const unit = fc.constantFrom("a", "b", "/", "é", "\u{ffff}", "\u{1f30a}", " ", "+", "%");
   const key = fc.string({ unit, minLength: 1, maxLength: 5 });
   const listing = fc.record(
@@ -89,16 +89,16 @@ test("keys that differ only in case, dots or slashes are different objects, in b
   }
 });
 
-test("names are told percent-encoded to those who ask for it", async () => {
+test("names are percent-encoded if requested", async () => {
   const Bucket = await fill(["a b/ü+", "\u0001"]);
   const { body } = await buckets.raw("GET", `/${Bucket}?list-type=2&encoding-type=url`);
   expect(body).toContain("<Key>a+b/%C3%BC%2B</Key>");
   expect(body).toContain("<Key>%01</Key>");
-  const plain = await buckets.raw("GET", `/${Bucket}?list-type=2`);
-  expect(plain.body).toContain("<Key>&#x1;</Key>");
+  const raw = await buckets.raw("GET", `/${Bucket}?list-type=2`);
+  expect(raw.body).toContain("<Key>&#x1;</Key>");
 });
 
-test("the first version of the action pages by keys, and names the next only at a delimiter", async () => {
+test("ListObjects pages by keys, and returns NextMarker only with a delimiter", async () => {
   const Bucket = await fill(["a/1", "a/2", "b/1", "c"]);
   const first = await buckets.s3.listObjects({ Bucket, Delimiter: "/", MaxKeys: 2 });
   expect(first.CommonPrefixes).toEqual([{ Prefix: "a/" }, { Prefix: "b/" }]);
@@ -107,8 +107,8 @@ test("the first version of the action pages by keys, and names the next only at 
   const second = await buckets.s3.listObjects({ Bucket, Delimiter: "/", Marker });
   expect(second.Contents?.map(({ Key }) => Key)).toEqual(["c"]);
   expect(second.IsTruncated).toBe(false);
-  const plain = await buckets.s3.listObjects({ Bucket, MaxKeys: 1 });
-  expect([plain.IsTruncated, plain.NextMarker]).toEqual([true, undefined]);
+  const raw = await buckets.s3.listObjects({ Bucket, MaxKeys: 1 });
+  expect([raw.IsTruncated, raw.NextMarker]).toEqual([true, undefined]);
 });
 
 test.each(["max-keys=-1", "max-keys=x", "continuation-token=!", "encoding-type=base64"])(

@@ -34,7 +34,7 @@ function md5(bytes: Buffer): Buffer {
   return createHash("md5").update(bytes).digest();
 }
 
-test("parts become one object whose ETag is that of their digests", async () => {
+test("parts become one object whose ETag is computed from their digests", async () => {
   const upload = await begin({ ContentType: "a/b", Metadata: { m: "1" }, Tagging: "t=1" });
   const bodies = [pattern(PART, 1), pattern(PART, 2), pattern(10, 3)];
   const parts = [];
@@ -64,7 +64,7 @@ test.each([
   ["CRC32", "FULL_OBJECT", /^.{8}$/],
   ["CRC64NVME", "FULL_OBJECT", /^.{12}$/],
 ] as [ChecksumAlgorithm, ChecksumType, RegExp][])(
-  "the checksum of parts is made with %s as %s, as the whole object's would be",
+  "the checksum of a multipart object with %s is %s",
   async (ChecksumAlgorithm, ChecksumType, shape) => {
     const upload = await begin({ ChecksumAlgorithm, ChecksumType });
     const bodies = [pattern(PART, 1), pattern(77, 2)];
@@ -83,7 +83,7 @@ test.each([
   },
 );
 
-test("a stream of unknown length goes up in parts, as the SDK's helper sends it", async () => {
+test("the SDK's upload helper sends a stream of unknown length in parts", async () => {
   const Bucket = await buckets.bucket();
   const body = Buffer.concat([pattern(PART, 1), pattern(PART, 2), pattern(MIB, 3)]);
   const chunks = Array.from({ length: 11 }, (_, index) =>
@@ -122,7 +122,7 @@ test("a list of parts out of order, with a wrong ETag, or with small parts is re
   expect((await buckets.s3.headObject(upload)).ContentLength).toBe(PART + 10);
 });
 
-test("a part sent again replaces the one before, and what is left out is gone", async () => {
+test("a part sent again replaces the previous one, and parts not listed are deleted", async () => {
   const upload = await begin();
   await send(upload, 1, pattern(20, 1));
   const again = await send(upload, 1, pattern(30, 2));
@@ -209,7 +209,7 @@ test("completing is subject to the same conditions as a put, and emits one event
   });
 });
 
-test("completing again with the same parts is answered again, and nothing happens again", async () => {
+test("completing again with the same parts succeeds without effect", async () => {
   const upload = await begin();
   const { Bucket, Key } = upload;
   const queue = await buckets.queue();

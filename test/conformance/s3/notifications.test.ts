@@ -16,7 +16,7 @@ function configure(Bucket: string, NotificationConfiguration: NotificationConfig
   return buckets.s3.putBucketNotificationConfiguration({ Bucket, NotificationConfiguration });
 }
 
-/** Sends everything of a bucket to a new queue, whose test event is taken out already. */
+/** Sends all events of a bucket to a new queue and removes its test event. */
 async function observe(Bucket: string, events = EVERYTHING): Promise<EventQueue> {
   const queue = await buckets.queue();
   const QueueConfigurations = [{ Id: "all", QueueArn: queue.arn, Events: events }];
@@ -25,7 +25,7 @@ async function observe(Bucket: string, events = EVERYTHING): Promise<EventQueue>
   return queue;
 }
 
-test("[108][109] a record tells everything that AWS's does, field by field", async () => {
+test("[108][109] a record equals AWS's, field by field", async () => {
   const Bucket = await buckets.bucket();
   const queue = await observe(Bucket);
   const put = await buckets.s3.putObject({ Bucket, Key: "a b/ü+.txt", Body: "hello" });
@@ -64,7 +64,7 @@ test("[108][109] a record tells everything that AWS's does, field by field", asy
   });
 });
 
-test("[110] a copy says so, and that it has no annotation", async () => {
+test("[110] the event of a copy is ObjectCreated:Copy with hasObjectAnnotation false", async () => {
   const Bucket = await buckets.bucket();
   await buckets.s3.putObject({ Bucket, Key: "from", Body: "hello" });
   const queue = await observe(Bucket);
@@ -76,7 +76,7 @@ test("[110] a copy says so, and that it has no annotation", async () => {
   });
 });
 
-test("[111] deletes, markers and tags tell what AWS tells of them, and no more", async () => {
+test("[111] events of deletes, markers and tags have exactly the fields of AWS", async () => {
   const Bucket = await buckets.versioned();
   const queue = await observe(Bucket);
   const { VersionId } = await buckets.s3.putObject({ Bucket, Key: "k", Body: "x" });
@@ -85,13 +85,13 @@ test("[111] deletes, markers and tags tell what AWS tells of them, and no more",
   await buckets.s3.deleteObjectTagging({ Bucket, Key: "k" });
   const marker = await buckets.s3.deleteObject({ Bucket, Key: "k" });
   await buckets.s3.deleteObject({ Bucket, Key: "k", VersionId });
-  const told = (await buckets.drain(queue)).map(({ Records: [record] }) => [
+  const shown = (await buckets.drain(queue)).map(({ Records: [record] }) => [
     record.eventName,
     record.s3.object,
   ]);
   const sequencer = expect.any(String);
   const eTag = "9dd4e461268c8034f5c8564e155c67a6";
-  expect(told).toEqual([
+  expect(shown).toEqual([
     ["ObjectCreated:Put", { key: "k", size: 1, eTag, versionId: VersionId, sequencer }],
     ["ObjectTagging:Put", { key: "k", eTag, versionId: VersionId }],
     ["ObjectTagging:Delete", { key: "k", eTag, versionId: VersionId }],
@@ -121,19 +121,22 @@ test.each([
   ["100%", "100%25"],
   ["(a)*!'~", "%28a%29*%21%27%7E"],
   ["日本/🌊", "%E6%97%A5%E6%9C%AC/%F0%9F%8C%8A"],
-])("[113] the key %j is %j in its event, and raw in EventBridge's", async (Key, encoded) => {
-  const Bucket = await buckets.bucket();
-  const queue = await buckets.queue();
-  const bridge = await bridgeQueue();
-  const QueueConfigurations = [{ QueueArn: queue.arn, Events: EVERYTHING }];
-  await configure(Bucket, { QueueConfigurations, EventBridgeConfiguration: {} });
-  await buckets.drain(queue);
-  await buckets.s3.putObject({ Bucket, Key, Body: "x" });
-  const [message] = await buckets.drain(queue);
-  expect(message.Records[0].s3.object.key).toBe(encoded);
-  const [bridged] = await buckets.drain(bridge);
-  expect(bridged.detail.object.key).toBe(Key);
-});
+])(
+  "[113] the key %j is %j in its S3 event and raw in its EventBridge event",
+  async (Key, encoded) => {
+    const Bucket = await buckets.bucket();
+    const queue = await buckets.queue();
+    const bridge = await bridgeQueue();
+    const QueueConfigurations = [{ QueueArn: queue.arn, Events: EVERYTHING }];
+    await configure(Bucket, { QueueConfigurations, EventBridgeConfiguration: {} });
+    await buckets.drain(queue);
+    await buckets.s3.putObject({ Bucket, Key, Body: "x" });
+    const [message] = await buckets.drain(queue);
+    expect(message.Records[0].s3.object.key).toBe(encoded);
+    const [bridged] = await buckets.drain(bridge);
+    expect(bridged.detail.object.key).toBe(Key);
+  },
+);
 
 async function bridgeQueue(): Promise<EventQueue> {
   const { QueueUrl = "" } = await buckets.sqs.createQueue({ QueueName: "bridge" });
@@ -142,7 +145,7 @@ async function bridgeQueue(): Promise<EventQueue> {
   return queue;
 }
 
-test("[114] filters match the raw key, and their names come back with a capital", async () => {
+test("[114] filters match the raw key, and their names are returned capitalized", async () => {
   const Bucket = await buckets.bucket();
   const queue = await buckets.queue();
   const FilterRules = [
@@ -157,14 +160,14 @@ test("[114] filters match the raw key, and their names come back with a capital"
   }
   const keys = (await buckets.drain(queue)).map(({ Records: [r] }) => r.s3.object.key);
   expect(keys).toEqual(["in+put/a.csv"]);
-  const told = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
-  expect(told.QueueConfigurations?.[0]?.Filter?.Key?.FilterRules).toEqual([
+  const shown = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
+  expect(shown.QueueConfigurations?.[0]?.Filter?.Key?.FilterRules).toEqual([
     { Name: "Prefix", Value: "in put/" },
     { Name: "Suffix", Value: ".csv" },
   ]);
 });
 
-test("[114] a rule with an empty value fits every key, one without a value is malformed", async () => {
+test("[114] a rule with an empty value matches every key; one without a value is malformed", async () => {
   const Bucket = await buckets.bucket();
   const queue = await buckets.queue();
   const document = (rule: string) =>
@@ -181,7 +184,7 @@ test("[114] a rule with an empty value fits every key, one without a value is ma
   expect(await buckets.drain(queue)).toHaveLength(1);
 });
 
-test("[115] sequencers of a key grow, through puts and deletes", async () => {
+test("[115] sequencers of a key increase with each put and delete", async () => {
   const Bucket = await buckets.bucket();
   const queue = await observe(Bucket);
   for (let round = 0; round < 10; round += 1) {
@@ -189,12 +192,12 @@ test("[115] sequencers of a key grow, through puts and deletes", async () => {
     await buckets.s3.deleteObject({ Bucket, Key: "k" });
   }
   const records = (await buckets.drain(queue)).map(({ Records: [record] }) => record);
-  const told = records.map((record) => record.s3.object.sequencer);
-  expect(new Set(told).size).toBe(20);
-  expect(told).toEqual(told.toSorted());
+  const shown = records.map((record) => record.s3.object.sequencer);
+  expect(new Set(shown).size).toBe(20);
+  expect(shown).toEqual(shown.toSorted());
 });
 
-test("[116] a new destination gets a test event, one that stays does not get another", async () => {
+test("[116] a new destination gets a test event; an existing one does not get another", async () => {
   const Bucket = await buckets.bucket();
   const [first, second] = [await buckets.queue(), await buckets.queue()];
   const to = (queue: EventQueue, Event: Event) => ({ QueueArn: queue.arn, Events: [Event] });
@@ -220,7 +223,7 @@ test("[116] a new destination gets a test event, one that stays does not get ano
   expect(await buckets.drain(second)).toHaveLength(1);
 });
 
-test("[117] an ARN that is none, and a queue that is not there, are refused", async () => {
+test("[117] an invalid ARN and a missing queue are refused", async () => {
   const Bucket = await buckets.bucket();
   const refused = (QueueArn: string) =>
     failureOf(configure(Bucket, { QueueConfigurations: [{ QueueArn, Events: EVERYTHING }] }));
@@ -247,11 +250,11 @@ test("[117] an ARN that is none, and a queue that is not there, are refused", as
     NotificationConfiguration,
     SkipDestinationValidation: true,
   });
-  const told = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
-  expect(told.QueueConfigurations).toHaveLength(1);
+  const shown = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
+  expect(shown.QueueConfigurations).toHaveLength(1);
 });
 
-test("[117] FIFO queues, topics that are not there and unknown events are refused", async () => {
+test("[117] FIFO queues, missing topics and unknown events are refused", async () => {
   const Bucket = await buckets.bucket();
   const Attributes = { FifoQueue: "true" };
   await buckets.sqs.createQueue({ QueueName: "target.fifo", Attributes });
@@ -273,11 +276,11 @@ test("[117] FIFO queues, topics that are not there and unknown events are refuse
     ArgumentName1: TopicArn,
     ArgumentValue1: "The destination topic does not exist",
   });
-  const told = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
-  expect(told.QueueConfigurations).toBeUndefined();
+  const shown = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
+  expect(shown.QueueConfigurations).toBeUndefined();
 });
 
-test("[117] rules that could fit the same key for the same event are refused", async () => {
+test("[117] rules that could match the same key for the same event are refused", async () => {
   const Bucket = await buckets.bucket();
   const { arn: QueueArn } = await buckets.queue();
   const rule = (Event: Event, prefix?: string, suffix?: string) => {
@@ -289,9 +292,9 @@ test("[117] rules that could fit the same key for the same event are refused", a
   };
   const put = (...QueueConfigurations: ReturnType<typeof rule>[]) =>
     configure(Bucket, { QueueConfigurations });
-  const plain = await failureOf(put(rule("s3:ObjectCreated:*"), rule("s3:ObjectCreated:Put")));
-  expect(plain).toMatchObject({ code: "InvalidArgument", status: 400 });
-  expect(plain.message).toContain("cannot share a common event type");
+  const overlap = await failureOf(put(rule("s3:ObjectCreated:*"), rule("s3:ObjectCreated:Put")));
+  expect(overlap).toMatchObject({ code: "InvalidArgument", status: 400 });
+  expect(overlap.message).toContain("cannot share a common event type");
   const nested = put(rule("s3:ObjectCreated:*", "a/"), rule("s3:ObjectCreated:Put", "a/b"));
   expect((await failureOf(nested)).message).toContain("ambiguously defined");
   const suffixes = put(
@@ -307,20 +310,20 @@ test("[117] rules that could fit the same key for the same event are refused", a
   );
 });
 
-test("[118] none is an empty document, ids are made up, and an empty one clears", async () => {
+test("[118] no configuration is an empty document, ids are generated, and an empty one clears", async () => {
   const Bucket = await buckets.bucket();
   const raw = await buckets.raw("GET", `/${Bucket}?notification`);
   expect(raw.body).toMatch(/<NotificationConfiguration xmlns="[^"]+"><\/Notification/);
   const { arn: QueueArn } = await buckets.queue();
   await configure(Bucket, { QueueConfigurations: [{ QueueArn, Events: EVERYTHING }] });
-  const told = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
-  expect(told.QueueConfigurations?.[0]?.Id).toMatch(/^[0-9a-f-]{36}$/);
+  const shown = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
+  expect(shown.QueueConfigurations?.[0]?.Id).toMatch(/^[0-9a-f-]{36}$/);
   await configure(Bucket, {});
   const cleared = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
   expect(cleared.QueueConfigurations).toBeUndefined();
 });
 
-test("[119] deleting many emits one event per key, and none for what was not there", async () => {
+test("[119] DeleteObjects emits one event per key, and none for keys that did not exist", async () => {
   const Bucket = await buckets.bucket();
   for (const Key of ["a", "b"]) await buckets.s3.putObject({ Bucket, Key, Body: "x" });
   const queue = await observe(Bucket, ["s3:ObjectRemoved:*"]);
@@ -332,13 +335,13 @@ test("[119] deleting many emits one event per key, and none for what was not the
   expect(messages.map(({ Records: [r] }) => r.s3.object.key)).toEqual(["a", "b"]);
 });
 
-test("[121] EventBridge gets puts and deletes of a bucket that has it turned on", async () => {
+test("[121] EventBridge gets the puts and deletes of a bucket that has it enabled", async () => {
   const Bucket = await buckets.versioned();
   const bridge = await bridgeQueue();
   await buckets.s3.putObject({ Bucket, Key: "before", Body: "x" });
   await configure(Bucket, { EventBridgeConfiguration: {} });
-  const told = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
-  expect(told.EventBridgeConfiguration).toEqual({});
+  const shown = await buckets.s3.getBucketNotificationConfiguration({ Bucket });
+  expect(shown.EventBridgeConfiguration).toEqual({});
   const put = await buckets.s3.putObject({ Bucket, Key: "k", Body: "hello" });
   const marker = await buckets.s3.deleteObject({ Bucket, Key: "k" });
   await buckets.s3.deleteObject({ Bucket, Key: "k", VersionId: put.VersionId });

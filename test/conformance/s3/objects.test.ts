@@ -7,7 +7,7 @@ import { failureOf, textOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 
-test("[120] a put answers with ETag, ids, checksum, its type and encryption", async () => {
+test("[120] a put returns ETag, ids, checksum, its type and encryption", async () => {
   const Bucket = await buckets.bucket();
   const { status, headers } = await buckets.raw("PUT", `/${Bucket}/k`, { body: "hello" });
   expect(status).toBe(200);
@@ -22,7 +22,7 @@ test("[120] a put answers with ETag, ids, checksum, its type and encryption", as
 const BYTES = Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 7) % 251));
 
 test.each(["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"] as ChecksumAlgorithm[])(
-  "[120] the SDK's %s trailer is decoded, held to, kept and told",
+  "[120] the SDK's %s trailer is decoded, verified, stored and returned",
   async (ChecksumAlgorithm) => {
     const Bucket = await buckets.bucket();
     const at = { Bucket, Key: "k" };
@@ -70,22 +70,25 @@ test.each([
 test.each([
   ["a wrong trailer", "x-amz-checksum-crc32:AAAAAA==\r\n", "5", "BadDigest"],
   ["a wrong length", "", "6", "IncompleteBody"],
-  ["another trailer than promised", "x-amz-checksum-sha1:AAAA\r\n", "5", "MalformedTrailerError"],
-  ["none where one was promised", "x-other:1\r\n", "5", "MalformedTrailerError"],
-  ["a trailer that is none", "what\r\n", "5", "MalformedTrailerError"],
-])("an aws-chunked body with %s is refused and keeps nothing", async (_, trailer, length, code) => {
-  const Bucket = await buckets.bucket();
-  const answer = await buckets.raw("PUT", `/${Bucket}/k`, {
-    body: chunked(trailer, "hello"),
-    headers: {
-      "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
-      "x-amz-decoded-content-length": length,
-      ...(trailer !== "" && { "x-amz-trailer": "x-amz-checksum-crc32" }),
-    },
-  });
-  expect([answer.status, answer.code]).toEqual([400, code]);
-  expect((await buckets.s3.listObjectsV2({ Bucket })).KeyCount).toBe(0);
-});
+  ["another trailer than declared", "x-amz-checksum-sha1:AAAA\r\n", "5", "MalformedTrailerError"],
+  ["a missing trailer", "x-other:1\r\n", "5", "MalformedTrailerError"],
+  ["a malformed trailer", "what\r\n", "5", "MalformedTrailerError"],
+])(
+  "an aws-chunked body with %s is refused and stores nothing",
+  async (_, trailer, length, code) => {
+    const Bucket = await buckets.bucket();
+    const answer = await buckets.raw("PUT", `/${Bucket}/k`, {
+      body: chunked(trailer, "hello"),
+      headers: {
+        "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+        "x-amz-decoded-content-length": length,
+        ...(trailer !== "" && { "x-amz-trailer": "x-amz-checksum-crc32" }),
+      },
+    });
+    expect([answer.status, answer.code]).toEqual([400, code]);
+    expect((await buckets.s3.listObjectsV2({ Bucket })).KeyCount).toBe(0);
+  },
+);
 
 test.each([
   [{ "content-md5": createHash("md5").update("other").digest("base64") }, "BadDigest"],
@@ -95,14 +98,14 @@ test.each([
   [{ "x-amz-checksum-crc32": CRC32_OF_HELLO, "x-amz-checksum-crc32c": "x" }, "InvalidRequest"],
   [{ "x-amz-content-sha256": "0".repeat(64) }, "XAmzContentSHA256Mismatch"],
   [{ "x-amz-content-sha256": "no digest" }, "InvalidArgument"],
-])("a body that is not what %j says is refused with %s", async (headers, code) => {
+])("a body that contradicts %j is refused with %s", async (headers, code) => {
   const Bucket = await buckets.bucket();
   const answer = await buckets.raw("PUT", `/${Bucket}/k`, { body: "hello", headers });
   expect([answer.status, answer.code]).toEqual([400, code]);
   expect((await buckets.raw("HEAD", `/${Bucket}/k`)).status).toBe(404);
 });
 
-test("metadata and content headers come back as they were sent", async () => {
+test("metadata and content headers are returned as sent", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   const sent = {
     ContentType: "text/csv; charset=utf-8",
@@ -128,7 +131,7 @@ test.each([
   ["bytes=-2", "lo", "bytes 3-4/5"],
   ["bytes=-9", "hello", "bytes 0-4/5"],
   ["bytes=1-99", "ello", "bytes 1-4/5"],
-])("the range %s gives %j", async (Range, text, ContentRange) => {
+])("the range %s returns %j", async (Range, text, ContentRange) => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   await buckets.s3.putObject({ ...at, Body: "hello" });
   const got = await buckets.s3.getObject({ ...at, Range });
@@ -137,7 +140,7 @@ test.each([
   expect(await got.Body?.transformToString()).toBe(text);
 });
 
-test("a range beyond the end is 416, and one that makes no sense is all of it", async () => {
+test("a range beyond the end is 416, and a malformed one returns the whole object", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   await buckets.s3.putObject({ ...at, Body: "hello" });
   const beyond = await failureOf(buckets.s3.getObject({ ...at, Range: "bytes=5-" }));
@@ -148,7 +151,7 @@ test("a range beyond the end is 416, and one that makes no sense is all of it", 
   expect((await buckets.s3.getObject(at)).ContentLength).toBe(0);
 });
 
-test("reads depend on ETag and time: 304, 412, or the object", async () => {
+test("conditional reads return 304, 412, or the object", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   const { ETag } = await buckets.s3.putObject({ ...at, Body: "x" });
   const { LastModified } = await buckets.s3.headObject(at);
@@ -170,7 +173,7 @@ test("reads depend on ETag and time: 304, 412, or the object", async () => {
   expect(await status({ IfMatch: ETag, IfUnmodifiedSince: before })).toBe(200);
 });
 
-test("writes can demand that there is no object, or still the same one", async () => {
+test("conditional writes require that the object does not exist or is unchanged", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   const missing = failureOf(buckets.s3.putObject({ ...at, Body: "1", IfMatch: '"e"' }));
   expect(await missing).toMatchObject({ code: "NoSuchKey", status: 404 });
@@ -185,7 +188,7 @@ test("writes can demand that there is no object, or still the same one", async (
   expect(await never).toMatchObject({ code: "NotImplemented", status: 501 });
 });
 
-test("of many writers who demand an empty place, exactly one succeeds", async () => {
+test("of many concurrent writes with If-None-Match, exactly one succeeds", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   const writes = Array.from({ length: 20 }, (_, index) =>
     buckets.s3.putObject({ ...at, Body: `${index}`, IfNoneMatch: "*" }),
@@ -194,15 +197,15 @@ test("of many writers who demand an empty place, exactly one succeeds", async ()
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
 });
 
-test("a copy keeps or replaces metadata and tags, and must change something in place", async () => {
+test("a copy keeps or replaces metadata and tags; a copy onto itself must change something", async () => {
   const Bucket = await buckets.bucket();
   const from = { Bucket, Key: "från +" };
   const CopySource = `${Bucket}/${encodeURIComponent(from.Key)}`;
   const put = { ...from, Body: "x", Metadata: { a: "1" }, Tagging: "t=1", ContentType: "a/b" };
   await buckets.s3.putObject(put);
-  await buckets.s3.copyObject({ Bucket, Key: "kept", CopySource });
-  const kept = await buckets.s3.getObject({ Bucket, Key: "kept" });
-  expect(kept).toMatchObject({ Metadata: { a: "1" }, ContentType: "a/b", TagCount: 1 });
+  await buckets.s3.copyObject({ Bucket, Key: "copy", CopySource });
+  const copy = await buckets.s3.getObject({ Bucket, Key: "copy" });
+  expect(copy).toMatchObject({ Metadata: { a: "1" }, ContentType: "a/b", TagCount: 1 });
   await buckets.s3.copyObject({
     Bucket,
     Key: "new",
@@ -222,7 +225,7 @@ test("a copy keeps or replaces metadata and tags, and must change something in p
   expect(await gone).toMatchObject({ code: "NoSuchKey", status: 404 });
 });
 
-test("tags are kept, replaced and removed; too many and doubled ones are refused", async () => {
+test("tags are stored, replaced and removed; too many and duplicate ones are refused", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   await buckets.s3.putObject({ ...at, Body: "x" });
   const tags = (count: number) =>
@@ -252,7 +255,7 @@ test("a presigned URL puts and gets until it has expired", async () => {
   expect(await late.text()).toContain("<Message>Request has expired</Message>");
 });
 
-test("a bucket is found by its host as well as by its path", async () => {
+test("a bucket is addressed by its host or by its path", async () => {
   const Bucket = await buckets.bucket();
   await buckets.s3.putObject({ Bucket, Key: "a/b", Body: "hello" });
   const hosts = [
@@ -282,7 +285,7 @@ function exchange(bytes: string): Promise<string> {
   });
 }
 
-test("a client that asks before it sends is told to go on only if its bucket is there", async () => {
+test("a client that sends Expect: 100-continue may send only if its bucket exists", async () => {
   const Bucket = await buckets.bucket();
   const head = (bucket: string, length: number) =>
     `PUT /${bucket}/k HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\n` +
@@ -290,11 +293,11 @@ test("a client that asks before it sends is told to go on only if its bucket is 
   const refused = await exchange(head("not-there", 10_000_000));
   expect(refused).toMatch(/^HTTP\/1\.1 404/);
   expect(refused).toContain("<Code>NoSuchBucket</Code>");
-  const taken = await exchange(`${head(Bucket, 5)}hello`);
-  expect(taken).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200/);
+  const accepted = await exchange(`${head(Bucket, 5)}hello`);
+  expect(accepted).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200/);
 });
 
-test("a URL signed the old way is good until its moment, which must be one", async () => {
+test("a URL with a version 2 signature works until it expires, and its expiry must be valid", async () => {
   const Bucket = await buckets.bucket();
   await buckets.s3.putObject({ Bucket, Key: "k", Body: "x" });
   const at = (Expires: string | number) =>

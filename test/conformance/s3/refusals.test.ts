@@ -22,7 +22,7 @@ test.each([
   expect([refused.status, refused.code]).toEqual([400, "InvalidBucketName"]);
 });
 
-test("creating a bucket again is taken in the first region and refused in any other", async () => {
+test("creating a bucket again succeeds in us-east-1 and is refused in any other region", async () => {
   const Bucket = await buckets.bucket();
   await buckets.s3.createBucket({ Bucket });
   const other = buckets.freshName();
@@ -61,24 +61,27 @@ const BOMB =
 
 test.each([
   ["nothing", ""],
-  ["no XML", "hello"],
+  ["text that is not XML", "hello"],
   ["an element that is not closed", "<Delete><Object><Key>a</Key></Object>"],
   ["another document", "<Tagging><TagSet/></Tagging>"],
   ["two documents", "<Delete></Delete><Delete></Delete>"],
   ["a document type", BOMB],
   ["an unknown entity", "<Delete><Object><Key>&what;</Key></Object></Delete>"],
-  ["half a character", "<Delete><Object><Key>&#xd800;</Key></Object></Delete>"],
-  ["two halves of a character", "<Delete><Object><Key>&#xd83d;&#xde00;</Key></Object></Delete>"],
+  ["a lone surrogate", "<Delete><Object><Key>&#xd800;</Key></Object></Delete>"],
+  [
+    "a surrogate pair as two references",
+    "<Delete><Object><Key>&#xd83d;&#xde00;</Key></Object></Delete>",
+  ],
   ["an external entity", '<!DOCTYPE d SYSTEM "file:///etc/passwd"><Delete/>'],
   ["no object", "<Delete><Quiet>true</Quiet></Delete>"],
   ["an object without a key", "<Delete><Object><VersionId>null</VersionId></Object></Delete>"],
-  ["depth without end", "<Delete>".repeat(5_000)],
+  ["deep nesting", "<Delete>".repeat(5_000)],
   [
     "more keys than are allowed",
     `<Delete>${"<Object><Key>k</Key></Object>".repeat(1_001)}</Delete>`,
   ],
-  ["bytes that are no text", Buffer.from([0x3c, 0xff, 0xfe])],
-])("a document with %s is malformed, and deletes nothing", async (_, body) => {
+  ["bytes that are not UTF-8", Buffer.from([0x3c, 0xff, 0xfe])],
+])("a document with %s is malformed and deletes nothing", async (_, body) => {
   const Bucket = await buckets.bucket();
   await buckets.s3.putObject({ Bucket, Key: "k", Body: "x" });
   const refused = await buckets.raw("POST", `/${Bucket}?delete`, { body });
@@ -86,7 +89,7 @@ test.each([
   expect((await buckets.s3.listObjectsV2({ Bucket })).KeyCount).toBe(1);
 });
 
-test("keys in documents are taken as they stand: entities, spaces, numbers, markup", async () => {
+test("keys in documents are preserved: entities, spaces, numbers, markup", async () => {
   const Bucket = await buckets.bucket();
   const keys = ["a&b<c>\"'", " spaced ", "007", "\r", "<![CDATA[x]]>", "ü🌊"];
   for (const Key of keys) await buckets.s3.putObject({ Bucket, Key, Body: "x" });
@@ -96,7 +99,7 @@ test("keys in documents are taken as they stand: entities, spaces, numbers, mark
   expect((await buckets.s3.listObjectsV2({ Bucket })).KeyCount).toBe(0);
 });
 
-test("a key of 1,024 bytes is taken, one byte more is refused", async () => {
+test("a key of 1,024 bytes is accepted, one byte more is refused", async () => {
   const Bucket = await buckets.bucket();
   await buckets.s3.putObject({ Bucket, Key: "é".repeat(512), Body: "x" });
   const refused = failureOf(
@@ -124,7 +127,7 @@ test.each([
   expect([refused.code, refused.status]).toEqual([code, status]);
 });
 
-test("a page of another site may not call", async () => {
+test("a page of another site cannot call", async () => {
   const Bucket = await buckets.bucket();
   await buckets.s3.putObject({ Bucket, Key: "k", Body: "x" });
   const headers = { "sec-fetch-site": "cross-site", "content-type": "text/plain" };
@@ -134,7 +137,7 @@ test("a page of another site may not call", async () => {
   expect((await buckets.s3.listObjectsV2({ Bucket })).KeyCount).toBe(1);
 });
 
-test("a body without a length is refused, and one of more than 5 GiB at once", async () => {
+test("a body without a length is refused, and one over 5 GiB before it is sent", async () => {
   const Bucket = await buckets.bucket();
   const unknown = await buckets.raw("PUT", `/${Bucket}/k`, {
     headers: { "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER" },
@@ -149,7 +152,7 @@ test("a body without a length is refused, and one of more than 5 GiB at once", a
   expect([huge.status, huge.code]).toEqual([400, "EntityTooLarge"]);
 });
 
-test("settings of a new bucket are told, for tools that ask for all of them", async () => {
+test("default settings of a bucket are returned, for tools that read all of them", async () => {
   const Bucket = await buckets.bucket();
   const { s3 } = buckets;
   const encryption = await s3.getBucketEncryption({ Bucket });

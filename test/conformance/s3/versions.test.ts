@@ -8,7 +8,7 @@ async function suspend(Bucket: string) {
   await buckets.s3.putBucketVersioning({ Bucket, VersioningConfiguration });
 }
 
-test("a bucket without versioning tells no versions and keeps one object per key", async () => {
+test("a bucket without versioning returns no versions and keeps one object per key", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   expect((await buckets.s3.getBucketVersioning(at)).Status).toBeUndefined();
   expect((await buckets.s3.putObject({ ...at, Body: "1" })).VersionId).toBeUndefined();
@@ -31,7 +31,7 @@ test("every put is a version, each can be read, and the newest is the current on
   expect(await textOf(buckets.s3.getObject(at))).toBe("1");
 });
 
-test("deleting puts a marker on top; deleting the marker brings the object back", async () => {
+test("deleting adds a marker; deleting the marker restores the object", async () => {
   const at = { Bucket: await buckets.versioned(), Key: "k" };
   await buckets.s3.putObject({ ...at, Body: "1" });
   const marker = await buckets.s3.deleteObject(at);
@@ -52,9 +52,9 @@ test("deleting puts a marker on top; deleting the marker brings the object back"
   expect(await textOf(buckets.s3.getObject(at))).toBe("1");
 });
 
-test("while suspended, the null version is replaced and all others stay", async () => {
+test("while suspended, only the null version is replaced", async () => {
   const at = { Bucket: await buckets.versioned(), Key: "k" };
-  const kept = await buckets.s3.putObject({ ...at, Body: "versioned" });
+  const versioned = await buckets.s3.putObject({ ...at, Body: "versioned" });
   await suspend(at.Bucket);
   expect((await buckets.s3.putObject({ ...at, Body: "null 1" })).VersionId).toBe("null");
   await buckets.s3.putObject({ ...at, Body: "null 2" });
@@ -62,14 +62,14 @@ test("while suspended, the null version is replaced and all others stay", async 
     const { Versions = [], DeleteMarkers = [] } = await buckets.s3.listObjectVersions(at);
     return [Versions.map((v) => v.VersionId), DeleteMarkers.map((v) => v.VersionId)];
   };
-  expect(await ids()).toEqual([["null", kept.VersionId], []]);
+  expect(await ids()).toEqual([["null", versioned.VersionId], []]);
   expect(await buckets.s3.deleteObject(at)).toMatchObject({ VersionId: "null" });
-  expect(await ids()).toEqual([[kept.VersionId], ["null"]]);
-  const nulled = { ...at, VersionId: kept.VersionId };
+  expect(await ids()).toEqual([[versioned.VersionId], ["null"]]);
+  const nulled = { ...at, VersionId: versioned.VersionId };
   expect(await textOf(buckets.s3.getObject(nulled))).toBe("versioned");
 });
 
-test("what was there before versioning is the null version", async () => {
+test("an object from before versioning is the null version", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   await buckets.s3.putObject({ ...at, Body: "old" });
   const VersioningConfiguration = { Status: "Enabled" as const };
@@ -78,7 +78,7 @@ test("what was there before versioning is the null version", async () => {
   expect(await textOf(buckets.s3.getObject({ ...at, VersionId: "null" }))).toBe("old");
 });
 
-test("versions that are none, or never were, are refused in different ways", async () => {
+test("malformed and unknown version ids are refused with different errors", async () => {
   const at = { Bucket: await buckets.versioned(), Key: "k" };
   await buckets.s3.putObject({ ...at, Body: "1" });
   const bad = failureOf(buckets.s3.getObject({ ...at, VersionId: "what" }));
@@ -105,7 +105,7 @@ test("versions are listed newest first within a key, page by page", async () => 
   expect(listed).toEqual(expected);
 });
 
-test("a bucket with nothing but a marker in it is not empty", async () => {
+test("a bucket that contains only a delete marker is not empty", async () => {
   const at = { Bucket: await buckets.versioned(), Key: "k" };
   const { VersionId } = await buckets.s3.deleteObject(at);
   const refused = failureOf(buckets.s3.deleteBucket(at));
@@ -115,28 +115,28 @@ test("a bucket with nothing but a marker in it is not empty", async () => {
   expect(await failureOf(buckets.s3.listObjectsV2(at))).toMatchObject({ code: "NoSuchBucket" });
 });
 
-test("a bucket is emptied page by page, though the version that a page ended at is gone", async () => {
+test("a bucket can be emptied page by page, although the last version of a page is deleted", async () => {
   const Bucket = await buckets.versioned();
   for (const Key of ["a", "a", "a", "a", "a", "b", "b"]) {
     await buckets.s3.putObject({ Bucket, Key, Body: "x" });
   }
   await buckets.s3.deleteObject({ Bucket, Key: "b" });
-  const told: string[] = [];
+  const listed: string[] = [];
   let at: { KeyMarker?: string | undefined; VersionIdMarker?: string | undefined } = {};
   for (let more = true; more; ) {
     const page = await buckets.s3.listObjectVersions({ Bucket, MaxKeys: 2, ...at });
     for (const each of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])]) {
-      told.push(`${each.Key} ${each.IsLatest}`);
+      listed.push(`${each.Key} ${each.IsLatest}`);
       await buckets.s3.deleteObject({ Bucket, Key: each.Key, VersionId: each.VersionId });
     }
     more = page.IsTruncated === true;
     at = { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker };
   }
-  expect(told).toHaveLength(8);
+  expect(listed).toHaveLength(8);
   await buckets.s3.deleteBucket({ Bucket });
 });
 
-test("markers before the prefix of a listing do not end it", async () => {
+test("a marker before the prefix does not end the listing", async () => {
   const Bucket = await buckets.versioned();
   const a = await buckets.s3.putObject({ Bucket, Key: "a", Body: "x" });
   await buckets.s3.putObject({ Bucket, Key: "b", Body: "x" });

@@ -6,7 +6,7 @@ const endpoint = useEndpoint();
 const { call, refusal } = useAwsCli(endpoint);
 const aws = (action: string, options: Options) => call("sns", action, options);
 
-test("[91][98] a topic is made, subscribed to and published to, and tells what it has", async () => {
+test("[91][98] a topic is created, subscribed to and published to, and returns its attributes", async () => {
   const attributes = { DisplayName: "all that comes in" };
   const { TopicArn } = await aws("create-topic", { name: "cli", attributes });
   expect(TopicArn).toBe(`arn:aws:sns:${REGION}:${ACCOUNT}:cli`);
@@ -31,8 +31,8 @@ test("[91][98] a topic is made, subscribed to and published to, and tells what i
     Message: "hej på dig",
     MessageAttributes: { kind: { Type: "String", Value: "wanted" } },
   });
-  const told = await aws("get-topic-attributes", topic);
-  expect(told.Attributes).toMatchObject({ ...attributes, SubscriptionsConfirmed: "1" });
+  const shown = await aws("get-topic-attributes", topic);
+  expect(shown.Attributes).toMatchObject({ ...attributes, SubscriptionsConfirmed: "1" });
   const listed = await aws("list-subscriptions-by-topic", topic);
   expect(listed.Subscriptions).toMatchObject([{ Endpoint: arnOf(url), Protocol: "sqs" }]);
   await aws("delete-topic", topic);

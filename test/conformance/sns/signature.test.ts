@@ -21,25 +21,25 @@ const MessageValidator = require("sns-validator") as new (
 
 type Body = Record<string, string>;
 
-let site: SnsServer;
+let server: SnsServer;
 beforeAll(async () => {
-  site = await openSnsServer();
+  server = await openSnsServer();
 });
-afterAll(() => site[Symbol.asyncDispose]());
+afterAll(() => server[Symbol.asyncDispose]());
 
 /**
- * The validator fetches certificates by https only, as AWS serves them; so an https server on this
- * machine stands in front of the cloud, and notifications are asked for under its name.
+ * The validator only fetches certificates by https, as AWS serves them. So an https server on this
+ * machine forwards to the cloud, and notifications are published under its name.
  */
 async function openFront() {
   const identity = await createRsaSigner().createIdentity();
   const { certificatePem: cert, privateKeyPem: key } = identity;
-  const server = https.createServer({ cert, key }, async (request, response) => {
-    const reply = await fetch(site.cloud.endpoint + request.url);
+  const httpsServer = https.createServer({ cert, key }, async (request, response) => {
+    const reply = await fetch(server.cloud.endpoint + request.url);
     response.writeHead(reply.status).end(await reply.text());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => httpsServer.listen(0, "127.0.0.1", resolve));
+  const { port } = httpsServer.address() as AddressInfo;
   const { options } = https.globalAgent;
   const before = { ...options };
   Object.assign(options, { ca: [cert], checkServerIdentity: () => undefined });
@@ -47,8 +47,8 @@ async function openFront() {
     host: `localhost:${port}`,
     async [Symbol.asyncDispose]() {
       Object.assign(options, { ca: before.ca, checkServerIdentity: before.checkServerIdentity });
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      httpsServer.closeAllConnections();
+      await new Promise((resolve) => httpsServer.close(resolve));
     },
   };
 }
@@ -60,8 +60,8 @@ function validate(message: object): Promise<Error | null> {
 
 async function publishVia(host: string, topic: string, parameters: Body): Promise<void> {
   const form = { Action: "Publish", Version: "2010-03-31", TopicArn: topic, ...parameters };
-  const url = new URL(site.cloud.endpoint);
-  // The host that links begin with is the one that the caller used.
+  const url = new URL(server.cloud.endpoint);
+  // Links begin with the host that the caller used.
   const reply = await new Promise<number>((resolve, reject) => {
     const headers = {
       host,
@@ -80,17 +80,17 @@ async function publishVia(host: string, topic: string, parameters: Body): Promis
 }
 
 async function receive(queue: string): Promise<Body> {
-  const [message] = await site.drain(queue);
+  const [message] = await server.drain(queue);
   return JSON.parse(message?.Body as string) as Body;
 }
 
 test.each(["1", "2"])(
-  "[106] sns-validator accepts signatures of version %s, and nothing that was changed",
+  "[106] sns-validator accepts signatures of version %s and rejects changed messages",
   async (SignatureVersion) => {
     await using front = await openFront();
-    const topic = await site.topic(`signed${SignatureVersion}`, { SignatureVersion });
-    const queue = await site.queue(`signed${SignatureVersion}`);
-    await site.subscribe(topic, queue);
+    const topic = await server.topic(`signed${SignatureVersion}`, { SignatureVersion });
+    const queue = await server.queue(`signed${SignatureVersion}`);
+    await server.subscribe(topic, queue);
     await publishVia(front.host, topic, { Message: 'zwölf "Boxkämpfer"\r\n', Subject: "S" });
     const notification = await receive(queue);
     expect(notification).toMatchObject({ SignatureVersion });
@@ -104,11 +104,11 @@ test.each(["1", "2"])(
   },
 );
 
-test("[106] a certificate is served that verifies the signatures by itself, too", async () => {
-  const topic = await site.topic("plain");
-  const queue = await site.queue("plain");
-  await site.subscribe(topic, queue);
-  const id = await site.publish(topic, { Message: "hello" });
+test("[106] the served certificate verifies the signatures", async () => {
+  const topic = await server.topic("plain");
+  const queue = await server.queue("plain");
+  await server.subscribe(topic, queue);
+  const id = await server.publish(topic, { Message: "hello" });
   const body = await receive(queue);
   const reply = await fetch(body.SigningCertURL as string);
   expect(reply.headers.get("content-type")).toBe("application/x-pem-file");
@@ -122,12 +122,12 @@ test("[106] a certificate is served that verifies the signatures by itself, too"
   expect((await fetch(other)).status).toBe(404);
 });
 
-test("[106] the request to confirm is signed over its own fields", async () => {
+test("[106] the confirmation request is signed over its own fields", async () => {
   await using endpoint = await openEndpoint();
-  const TopicArn = await site.topic("confirming");
+  const TopicArn = await server.topic("confirming");
   const http = { Protocol: "http", Endpoint: endpoint.url };
-  await site.sns.send(new SubscribeCommand({ TopicArn, ...http }));
-  await site.cloud.clock.advance(0);
+  await server.sns.send(new SubscribeCommand({ TopicArn, ...http }));
+  await server.cloud.clock.advance(0);
   const body = JSON.parse(endpoint.requests[0]?.body as string) as Body;
   const keys = ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"];
   const text = keys.map((key) => `${key}\n${body[key]}\n`).join("");
@@ -137,7 +137,7 @@ test("[106] the request to confirm is signed over its own fields", async () => {
   const signature = Buffer.from(body.Signature as string, "base64");
   expect(verify("sha1", Buffer.from(text), certificate.publicKey, signature)).toBe(true);
   const { Token } = body;
-  await site.sns.send(
+  await server.sns.send(
     new ConfirmSubscriptionCommand({ TopicArn: `${TOPIC_PREFIX}confirming`, Token }),
   );
 });

@@ -26,17 +26,17 @@ import {
   TOPIC_PREFIX,
 } from "../../support/sns-server.ts";
 
-let site: SnsServer;
+let server: SnsServer;
 beforeAll(async () => {
-  site = await openSnsServer();
+  server = await openSnsServer();
 });
-afterAll(() => site[Symbol.asyncDispose]());
+afterAll(() => server[Symbol.asyncDispose]());
 
 const SHORT_ARN = "An ARN must have at least 6 elements, not";
 
 describe("the protocol", () => {
-  test("[89] answers are text/xml and tell the request's id", async () => {
-    const reply = await site.form({ Action: "ListTopics", Version: "2010-03-31" });
+  test("[89] responses are text/xml and have the request id", async () => {
+    const reply = await server.form({ Action: "ListTopics", Version: "2010-03-31" });
     expect(reply.status).toBe(200);
     expect(reply.headers.get("content-type")).toBe("text/xml");
     expect(reply.headers.get("x-amzn-requestid")).toMatch(/^[0-9a-f-]{36}$/);
@@ -46,9 +46,9 @@ describe("the protocol", () => {
   });
 
   test("[89] some actions have a result, others have none", async () => {
-    const TopicArn = await site.topic("shapes");
+    const TopicArn = await server.topic("shapes");
     const Version = "2010-03-31";
-    const created = await site.form({ Action: "CreateTopic", Name: "shapes", Version });
+    const created = await server.form({ Action: "CreateTopic", Name: "shapes", Version });
     expect(await created.text()).toContain("<CreateTopicResult><TopicArn>");
     const set = { AttributeName: "DisplayName", AttributeValue: "x", TopicArn };
     const without: Record<string, string>[] = [
@@ -57,7 +57,7 @@ describe("the protocol", () => {
       { Action: "DeleteTopic", TopicArn },
     ];
     for (const parameters of without) {
-      const text = await (await site.form({ Version, ...parameters })).text();
+      const text = await (await server.form({ Version, ...parameters })).text();
       expect(text).not.toContain("Result");
       expect(text).toContain("<ResponseMetadata><RequestId>");
     }
@@ -65,7 +65,7 @@ describe("the protocol", () => {
 
   test("[89] errors have their code and status, and no Detail", async () => {
     const missing = { Action: "GetTopicAttributes", TopicArn: `${TOPIC_PREFIX}none` };
-    const reply = await site.form(missing);
+    const reply = await server.form(missing);
     expect(reply.status).toBe(404);
     const text = await reply.text();
     expect(text).toContain(
@@ -74,14 +74,14 @@ describe("the protocol", () => {
     );
   });
 
-  test("AddPermission is SNS's or SQS's by its version, its signature or its parameters", async () => {
+  test("AddPermission is routed to SNS or SQS by its version, its signature or its parameters", async () => {
     const add = { Action: "AddPermission", Label: "l", TopicArn: `${TOPIC_PREFIX}none` };
     const scope = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/sns/aws4_request, Signature=x";
     const replies = await Promise.all([
-      site.form({ ...add, Version: "2010-03-31" }),
-      site.form(add, { authorization: scope }),
-      site.form({ ...add, Version: "2012-11-05" }),
-      site.form(add),
+      server.form({ ...add, Version: "2010-03-31" }),
+      server.form(add, { authorization: scope }),
+      server.form({ ...add, Version: "2012-11-05" }),
+      server.form(add),
     ]);
     const texts = await Promise.all(replies.map((reply) => reply.text()));
     expect(texts.map((text) => text.includes("sns.amazonaws.com"))).toEqual([
@@ -94,21 +94,21 @@ describe("the protocol", () => {
 });
 
 describe("topics", () => {
-  test("[98] creating again gives the same topic; other attributes or tags are refused", async () => {
+  test("[98] creating again returns the same topic; other attributes or tags are refused", async () => {
     const Tags = [{ Key: "k", Value: "v" }];
     const Attributes = { DisplayName: "One" };
     const create = (input: object) =>
-      site.sns.send(new CreateTopicCommand({ Name: "same", ...input }));
+      server.sns.send(new CreateTopicCommand({ Name: "same", ...input }));
     const first = await create({ Tags, Attributes });
     expect(await create({})).toMatchObject({ TopicArn: first.TopicArn });
     expect(await create({ Tags, Attributes })).toMatchObject({ TopicArn: first.TopicArn });
-    const refused = await site.refusal(create({ Tags: [{ Key: "other", Value: "v" }] }));
+    const refused = await server.refusal(create({ Tags: [{ Key: "other", Value: "v" }] }));
     expect(refused).toEqual({
       code: "InvalidParameter",
       status: 400,
       message: "Invalid parameter: Tags Reason: Topic already exists with different tags",
     });
-    const different = await site.refusal(create({ Attributes: { DisplayName: "Two" } }));
+    const different = await server.refusal(create({ Attributes: { DisplayName: "Two" } }));
     expect(different.message).toContain("Topic already exists with different attributes");
   });
 
@@ -119,25 +119,25 @@ describe("topics", () => {
     ["dotted.fifo", {}],
     ["plain", { FifoTopic: "true" }],
   ])("the name %j with %j is refused", async (Name, Attributes) => {
-    const call = site.sns.send(new CreateTopicCommand({ Name, Attributes }));
-    expect(await site.refusal(call)).toMatchObject({ code: "InvalidParameter", status: 400 });
+    const call = server.sns.send(new CreateTopicCommand({ Name, Attributes }));
+    expect(await server.refusal(call)).toMatchObject({ code: "InvalidParameter", status: 400 });
   });
 
-  test("[98] deleting is done already when there is nothing to delete", async () => {
-    const TopicArn = await site.topic("short-lived");
-    await site.sns.send(new DeleteTopicCommand({ TopicArn }));
-    await site.sns.send(new DeleteTopicCommand({ TopicArn }));
-    const gone = site.sns.send(new GetTopicAttributesCommand({ TopicArn }));
-    expect(await site.refusal(gone)).toEqual({
+  test("[98] deleting a topic that does not exist succeeds", async () => {
+    const TopicArn = await server.topic("short-lived");
+    await server.sns.send(new DeleteTopicCommand({ TopicArn }));
+    await server.sns.send(new DeleteTopicCommand({ TopicArn }));
+    const gone = server.sns.send(new GetTopicAttributesCommand({ TopicArn }));
+    expect(await server.refusal(gone)).toEqual({
       code: "NotFound",
       status: 404,
       message: "Topic does not exist",
     });
   });
 
-  test("[98] publishing to an unknown topic, a broken ARN or another region", async () => {
+  test("[98] publishing to an unknown topic, a malformed ARN or another region is refused", async () => {
     const publish = (TopicArn: string) =>
-      site.refusal(site.sns.send(new PublishCommand({ TopicArn, Message: "x" })));
+      server.refusal(server.sns.send(new PublishCommand({ TopicArn, Message: "x" })));
     expect(await publish(`${TOPIC_PREFIX}none`)).toEqual({
       code: "NotFound",
       status: 404,
@@ -154,10 +154,10 @@ describe("topics", () => {
     });
   });
 
-  test("attributes read back with their defaults, and as they were set", async () => {
-    const TopicArn = await site.topic("attributes.fifo");
+  test("attributes are returned with their defaults and as set", async () => {
+    const TopicArn = await server.topic("attributes.fifo");
     const read = async () =>
-      (await site.sns.send(new GetTopicAttributesCommand({ TopicArn }))).Attributes;
+      (await server.sns.send(new GetTopicAttributesCommand({ TopicArn }))).Attributes;
     expect(await read()).toMatchObject({
       TopicArn,
       Owner: "000000000000",
@@ -186,7 +186,7 @@ describe("topics", () => {
     };
     for (const [AttributeName, AttributeValue] of Object.entries(values)) {
       const input = { TopicArn, AttributeName, AttributeValue };
-      await site.sns.send(new SetTopicAttributesCommand(input));
+      await server.sns.send(new SetTopicAttributesCommand(input));
     }
     expect(await read()).toMatchObject(values);
     expect((await read())?.BeginningArchiveTime).toMatch(/Z$/);
@@ -200,46 +200,43 @@ describe("topics", () => {
     ["MaximumMessageSize", "1048577"],
     ["Policy", "no JSON"],
     ["TracingConfig", "On"],
-  ])(
-    "the attribute %s of a standard topic can not be %j",
-    async (AttributeName, AttributeValue) => {
-      const TopicArn = await site.topic("refusing");
-      const input = { TopicArn, AttributeName, AttributeValue };
-      const call = site.sns.send(new SetTopicAttributesCommand(input));
-      expect(await site.refusal(call)).toMatchObject({ code: "InvalidParameter", status: 400 });
-    },
-  );
+  ])("the attribute %s of a standard topic cannot be %j", async (AttributeName, AttributeValue) => {
+    const TopicArn = await server.topic("refusing");
+    const input = { TopicArn, AttributeName, AttributeValue };
+    const call = server.sns.send(new SetTopicAttributesCommand(input));
+    expect(await server.refusal(call)).toMatchObject({ code: "InvalidParameter", status: 400 });
+  });
 
-  test("tags are added, changed, taken away, and not given twice", async () => {
-    const ResourceArn = await site.topic("tagged");
+  test("tags are added, changed and removed, and duplicate keys are refused", async () => {
+    const ResourceArn = await server.topic("tagged");
     const tag = (...Tags: { Key: string; Value: string }[]) =>
-      site.sns.send(new TagResourceCommand({ ResourceArn, Tags }));
+      server.sns.send(new TagResourceCommand({ ResourceArn, Tags }));
     const list = async () =>
-      (await site.sns.send(new ListTagsForResourceCommand({ ResourceArn }))).Tags;
+      (await server.sns.send(new ListTagsForResourceCommand({ ResourceArn }))).Tags;
     await tag({ Key: "k1", Value: "v1" }, { Key: "k2", Value: "v2" });
     await tag({ Key: "k2", Value: "v2b" });
-    await site.sns.send(new UntagResourceCommand({ ResourceArn, TagKeys: ["k1"] }));
+    await server.sns.send(new UntagResourceCommand({ ResourceArn, TagKeys: ["k1"] }));
     expect(await list()).toEqual([{ Key: "k2", Value: "v2b" }]);
     const twice = tag({ Key: "k", Value: "1" }, { Key: "k", Value: "2" });
-    expect((await site.refusal(twice)).message).toBe(
+    expect((await server.refusal(twice)).message).toBe(
       "Invalid parameter: Duplicated keys are not allowed.",
     );
     const many = Array.from({ length: 51 }, (_, n) => ({ Key: `t${n}`, Value: "" }));
-    expect(await site.refusal(tag(...many))).toMatchObject({ code: "TagLimitExceeded" });
+    expect(await server.refusal(tag(...many))).toMatchObject({ code: "TagLimitExceeded" });
     const missing = { ResourceArn: `${TOPIC_PREFIX}none` };
-    const call = site.sns.send(new ListTagsForResourceCommand(missing));
-    expect(await site.refusal(call)).toMatchObject({ code: "ResourceNotFound", status: 404 });
+    const call = server.sns.send(new ListTagsForResourceCommand(missing));
+    expect(await server.refusal(call)).toMatchObject({ code: "ResourceNotFound", status: 404 });
   });
 
   test("permissions are statements of the policy", async () => {
-    const TopicArn = await site.topic("permitted");
+    const TopicArn = await server.topic("permitted");
     const add = (Label: string, ...ActionName: string[]) =>
-      site.sns.send(
+      server.sns.send(
         new AddPermissionCommand({ TopicArn, Label, AWSAccountId: ["111111111111"], ActionName }),
       );
     await add("mine", "Publish");
     const statements = async () => {
-      const read = await site.sns.send(new GetTopicAttributesCommand({ TopicArn }));
+      const read = await server.sns.send(new GetTopicAttributesCommand({ TopicArn }));
       return JSON.parse(read.Attributes?.Policy as string).Statement as object[];
     };
     expect((await statements())[1]).toEqual({
@@ -249,17 +246,17 @@ describe("topics", () => {
       Action: "SNS:Publish",
       Resource: TopicArn,
     });
-    expect((await site.refusal(add("mine", "Publish"))).message).toBe(
+    expect((await server.refusal(add("mine", "Publish"))).message).toBe(
       "Invalid parameter: Statement already exists",
     );
-    expect((await site.refusal(add("other", "Fly"))).message).toBe(
+    expect((await server.refusal(add("other", "Fly"))).message).toBe(
       "Invalid parameter: Policy statement action out of service scope!",
     );
-    await site.sns.send(new RemovePermissionCommand({ TopicArn, Label: "mine" }));
+    await server.sns.send(new RemovePermissionCommand({ TopicArn, Label: "mine" }));
     expect(await statements()).toHaveLength(1);
   });
 
-  test("lists come a hundred a page", async () => {
+  test("lists have 100 entries per page", async () => {
     await using own = await openSnsServer();
     for (let n = 0; n < 101; n += 1) await own.topic(`t${n}`);
     const first = await own.sns.send(new ListTopicsCommand({}));
@@ -277,18 +274,18 @@ describe("topics", () => {
 
 describe("subscriptions", () => {
   const subscribe = (TopicArn: string, Endpoint: string, input: object = {}) =>
-    site.sns.send(new SubscribeCommand({ TopicArn, Endpoint, Protocol: "sqs", ...input }));
+    server.sns.send(new SubscribeCommand({ TopicArn, Endpoint, Protocol: "sqs", ...input }));
 
-  test("[95] a FIFO queue can not be subscribed to a standard topic", async () => {
-    const topic = await site.topic("plain-topic");
-    expect((await site.refusal(subscribe(topic, `${QUEUE_PREFIX}q.fifo`))).message).toBe(
+  test("[95] a FIFO queue cannot be subscribed to a standard topic", async () => {
+    const topic = await server.topic("plain-topic");
+    expect((await server.refusal(subscribe(topic, `${QUEUE_PREFIX}q.fifo`))).message).toBe(
       "Invalid parameter: Invalid parameter: Endpoint Reason: FIFO SQS Queues can not be " +
         "subscribed to standard SNS topics",
     );
   });
 
-  test("[97] subscribing again is the same subscription unless attributes differ", async () => {
-    const topic = await site.topic("again");
+  test("[97] subscribing again returns the same subscription unless attributes differ", async () => {
+    const topic = await server.topic("again");
     const queue = `${QUEUE_PREFIX}need-not-exist`;
     const Attributes = { RawMessageDelivery: "true", FilterPolicy: '{"a":["b"]}' };
     const first = await subscribe(topic, queue, { Attributes });
@@ -297,14 +294,14 @@ describe("subscriptions", () => {
       expect(again.SubscriptionArn).toBe(first.SubscriptionArn);
     }
     const other = subscribe(topic, queue, { Attributes: { RawMessageDelivery: "false" } });
-    expect((await site.refusal(other)).message).toBe(
+    expect((await server.refusal(other)).message).toBe(
       "Invalid parameter: Attributes Reason: Subscription already exists with different attributes",
     );
   });
 
-  test("[97] an endpoint must be what its protocol says", async () => {
-    const topic = await site.topic("endpoints");
-    const message = async (call: Promise<unknown>) => (await site.refusal(call)).message;
+  test("[97] an endpoint must match its protocol", async () => {
+    const topic = await server.topic("endpoints");
+    const message = async (call: Promise<unknown>) => (await server.refusal(call)).message;
     expect(await message(subscribe(topic, "http://localhost/000000000000/q"))).toBe(
       "Invalid parameter: SQS endpoint ARN",
     );
@@ -320,30 +317,30 @@ describe("subscriptions", () => {
     );
   });
 
-  test("[98] unsubscribing what is not there is done already; a broken ARN is not", async () => {
-    const topic = await site.topic("unsubscribed");
+  test("[98] unsubscribing an unknown subscription succeeds; a malformed ARN is refused", async () => {
+    const topic = await server.topic("unsubscribed");
     const unsubscribe = (SubscriptionArn: string) =>
-      site.sns.send(new UnsubscribeCommand({ SubscriptionArn }));
+      server.sns.send(new UnsubscribeCommand({ SubscriptionArn }));
     await unsubscribe(`${topic}:${crypto.randomUUID()}`);
-    expect((await site.refusal(unsubscribe("broken"))).message).toBe(
+    expect((await server.refusal(unsubscribe("broken"))).message).toBe(
       `Invalid parameter: SubscriptionArn Reason: ${SHORT_ARN} 1`,
     );
-    const arn = await site.subscribe(topic, `${QUEUE_PREFIX}q`);
+    const arn = await server.subscribe(topic, `${QUEUE_PREFIX}q`);
     await unsubscribe(arn);
-    const read = await site.sns.send(new GetTopicAttributesCommand({ TopicArn: topic }));
+    const read = await server.sns.send(new GetTopicAttributesCommand({ TopicArn: topic }));
     expect(read.Attributes).toMatchObject({
       SubscriptionsConfirmed: "0",
       SubscriptionsDeleted: "1",
     });
   });
 
-  test("[100] attributes of a subscription, with the scope only where there is a filter", async () => {
-    const topic = await site.topic("read-back");
-    const SubscriptionArn = await site.subscribe(topic, `${QUEUE_PREFIX}q`);
+  test("[100] attributes of a subscription are returned, with the scope only if it has a filter", async () => {
+    const topic = await server.topic("read-back");
+    const SubscriptionArn = await server.subscribe(topic, `${QUEUE_PREFIX}q`);
     const read = async () =>
-      (await site.sns.send(new GetSubscriptionAttributesCommand({ SubscriptionArn }))).Attributes;
+      (await server.sns.send(new GetSubscriptionAttributesCommand({ SubscriptionArn }))).Attributes;
     const set = (AttributeName: string, AttributeValue: string) =>
-      site.sns.send(
+      server.sns.send(
         new SetSubscriptionAttributesCommand({ SubscriptionArn, AttributeName, AttributeValue }),
       );
     expect(await read()).toEqual({
@@ -364,7 +361,7 @@ describe("subscriptions", () => {
       FilterPolicy: '{"object":{"key":[{"prefix":"auto-"}]}}',
       FilterPolicyScope: "MessageBody",
     });
-    const nested = await site.refusal(set("FilterPolicyScope", "MessageAttributes"));
+    const nested = await server.refusal(set("FilterPolicyScope", "MessageAttributes"));
     expect(nested.message).toBe(
       "Invalid parameter: Filter policy scope MessageAttributes does not support nested filter " +
         "policy",
@@ -394,11 +391,13 @@ describe("subscriptions", () => {
     ],
     ["RedrivePolicy", "{invalid}", "RedrivePolicy: failed to parse JSON."],
     ["FilterPolicy", "{invalid}", "FilterPolicy: failed to parse JSON."],
-  ])("[100][101] %s can not be %j", async (AttributeName, AttributeValue, reason) => {
-    const topic = await site.topic("validating");
-    const SubscriptionArn = await site.subscribe(topic, `${QUEUE_PREFIX}q`);
+  ])("[100][101] %s cannot be %j", async (AttributeName, AttributeValue, reason) => {
+    const topic = await server.topic("validating");
+    const SubscriptionArn = await server.subscribe(topic, `${QUEUE_PREFIX}q`);
     const input = { SubscriptionArn, AttributeName, AttributeValue };
-    const refused = await site.refusal(site.sns.send(new SetSubscriptionAttributesCommand(input)));
+    const refused = await server.refusal(
+      server.sns.send(new SetSubscriptionAttributesCommand(input)),
+    );
     expect(refused).toEqual({
       code: "InvalidParameter",
       status: 400,
@@ -406,36 +405,36 @@ describe("subscriptions", () => {
     });
     if (AttributeName === "Fake") return;
     const Attributes = { [AttributeName]: AttributeValue };
-    const atOnce = await site.refusal(subscribe(topic, `${QUEUE_PREFIX}other`, { Attributes }));
+    const atOnce = await server.refusal(subscribe(topic, `${QUEUE_PREFIX}other`, { Attributes }));
     expect(atOnce.message).toBe(`Invalid parameter: Attributes Reason: ${reason}`);
   });
 
   test("[103] a FIFO subscription needs a FIFO dead-letter queue", async () => {
-    const topic = await site.topic("fifo-dead.fifo");
+    const topic = await server.topic("fifo-dead.fifo");
     const Attributes = {
       RedrivePolicy: JSON.stringify({ deadLetterTargetArn: `${QUEUE_PREFIX}dead` }),
     };
     const call = subscribe(topic, `${QUEUE_PREFIX}q.fifo`, { Attributes });
-    expect((await site.refusal(call)).message).toBe(
+    expect((await server.refusal(call)).message).toBe(
       "Invalid parameter: Attributes Reason: RedrivePolicy: must use a FIFO queue as DLQ for a " +
         "FIFO Subscription to a FIFO Topic.",
     );
   });
 
-  test("what does not exist is not found", async () => {
+  test("unknown subscriptions and tokens are refused", async () => {
     const SubscriptionArn = `${TOPIC_PREFIX}t:${crypto.randomUUID()}`;
-    const get = site.sns.send(new GetSubscriptionAttributesCommand({ SubscriptionArn }));
+    const get = server.sns.send(new GetSubscriptionAttributesCommand({ SubscriptionArn }));
     const missing = { code: "NotFound", status: 404, message: "Subscription does not exist" };
-    expect(await site.refusal(get)).toEqual(missing);
+    expect(await server.refusal(get)).toEqual(missing);
     const confirm = (Token: string) =>
-      site.sns.send(new ConfirmSubscriptionCommand({ TopicArn: `${TOPIC_PREFIX}t`, Token }));
-    expect((await site.refusal(confirm("x"))).message).toBe("Invalid token");
-    expect((await site.refusal(confirm("ab".repeat(144)))).message).toBe(
+      server.sns.send(new ConfirmSubscriptionCommand({ TopicArn: `${TOPIC_PREFIX}t`, Token }));
+    expect((await server.refusal(confirm("x"))).message).toBe("Invalid token");
+    expect((await server.refusal(confirm("ab".repeat(144)))).message).toBe(
       "Invalid parameter: Token",
     );
   });
 
-  test("lists come a hundred a page, of one topic or of all", async () => {
+  test("lists have 100 entries per page, for one topic or for all", async () => {
     await using own = await openSnsServer();
     const one = await own.topic("one");
     const two = await own.topic("two");

@@ -4,12 +4,12 @@ import { ACCOUNT, failureOf, useEndpoint } from "../../support/endpoint.ts";
 const endpoint = useEndpoint();
 const OTHER = "111122223333";
 
-test("[18] the path of a queue's URL carries twelve digits of account, and its name", async () => {
+test("[18] the path of a queue's URL has the 12-digit account and the queue's name", async () => {
   const url = await endpoint.queue();
   expect(new URL(url).pathname).toMatch(/^\/\d{12}\/queue-\d+$/);
 });
 
-test("[18] a queue of another account is refused, whatever is asked of it", async () => {
+test("[18] a queue of another account is refused by every action", async () => {
   const QueueUrl = (await endpoint.queue()).replace(ACCOUNT, OTHER);
   const calls = [
     endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "x" }),
@@ -32,7 +32,7 @@ test("[18] a queue of another account is refused, whatever is asked of it", asyn
   }
 });
 
-test("[18] GetQueueUrl finds one's own queue with its owner named, and no other's", async () => {
+test("[18] GetQueueUrl accepts the own account as owner and refuses any other", async () => {
   const url = await endpoint.queue();
   const QueueName = url.split("/").at(-1)!;
   const ask = (QueueOwnerAWSAccountId: string) =>
@@ -41,7 +41,7 @@ test("[18] GetQueueUrl finds one's own queue with its owner named, and no other'
   expect((await failureOf(ask(OTHER))).shape).toBe("QueueDoesNotExist");
 });
 
-test("[8] credentials are not checked, as the page of differences says", async () => {
+test("[8] credentials are not checked, as the page of differences states", async () => {
   const { sqs } = endpoint;
   expect((await sqs.listQueues()).$metadata.httpStatusCode).toBe(200); // Signed with any key.
   expect((await endpoint.json("ListQueues", {})).status).toBe(200); // Not signed at all.

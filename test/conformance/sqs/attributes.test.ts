@@ -20,7 +20,7 @@ test.each([
   ["MaximumMessageSize", 1_024, 1_048_576, "1048576"],
   ["MessageRetentionPeriod", 60, 1_209_600, "345600"],
   ["ReceiveMessageWaitTimeSeconds", 0, 20, "0"],
-])("[29] %s goes from %d to %d, %s being the default", async (name, min, max, fallback) => {
+])("[29] %s ranges from %d to %d, with default %s", async (name, min, max, fallback) => {
   const queueUrl = await endpoint.queue();
   expect(await endpoint.attribute(queueUrl, name)).toBe(fallback);
   for (const value of [min, max]) {
@@ -34,7 +34,7 @@ test.each([
   expect(await endpoint.attribute(queueUrl, name)).toBe(String(max)); // Refusals change nothing.
 });
 
-test("[29] KmsDataKeyReusePeriodSeconds goes from 60 to 86400", async () => {
+test("[29] KmsDataKeyReusePeriodSeconds ranges from 60 to 86400", async () => {
   const queueUrl = await endpoint.queue({ KmsMasterKeyId: "alias/mine" });
   for (const value of ["60", "86400"]) {
     await set(queueUrl, { KmsDataKeyReusePeriodSeconds: value });
@@ -46,7 +46,7 @@ test("[29] KmsDataKeyReusePeriodSeconds goes from 60 to 86400", async () => {
   }
 });
 
-test("[30] All shows a standard queue's attributes with their defaults, as strings", async () => {
+test("[30] All returns a standard queue's attributes with their defaults, as strings", async () => {
   const queueUrl = await endpoint.queue();
   const now = String(Math.floor(endpoint.cloud.clock.now() / 1_000));
   expect(await all(queueUrl)).toEqual({
@@ -65,7 +65,7 @@ test("[30] All shows a standard queue's attributes with their defaults, as strin
   });
 });
 
-test("[30] All shows four attributes more on a FIFO queue", async () => {
+test("[30] All returns four more attributes on a FIFO queue", async () => {
   const standard = Object.keys(await all(await endpoint.queue()));
   const shown = await all(await endpoint.fifo());
   const more = Object.entries(shown).filter(([name]) => !standard.includes(name));
@@ -77,7 +77,7 @@ test("[30] All shows four attributes more on a FIFO queue", async () => {
   });
 });
 
-test("[30] setting attributes moves LastModifiedTimestamp and nothing else", async () => {
+test("[30] setting attributes also changes LastModifiedTimestamp and nothing else", async () => {
   const queueUrl = await endpoint.queue();
   const before = await all(queueUrl);
   await endpoint.pass(5);
@@ -87,7 +87,7 @@ test("[30] setting attributes moves LastModifiedTimestamp and nothing else", asy
   expect(await all(queueUrl)).toEqual(expected);
 });
 
-test("[31] no names ask for no attributes; an unknown one is refused", async () => {
+test("[31] an empty list of names requests no attributes; an unknown one is refused", async () => {
   const QueueUrl = await endpoint.queue();
   const ask = (AttributeNames?: string[]) =>
     endpoint.sqs.getQueueAttributes({ QueueUrl, AttributeNames: AttributeNames as never });
@@ -115,7 +115,7 @@ test("[32] an empty value removes a policy", async () => {
   expect(await all(queueUrl)).not.toHaveProperty("RedrivePolicy");
 });
 
-test("[33] a key of one's own turns the managed encryption off, and it stays off", async () => {
+test("[33] a customer key turns managed encryption off permanently", async () => {
   const queueUrl = await endpoint.queue();
   await set(queueUrl, { KmsMasterKeyId: "alias/mine", KmsDataKeyReusePeriodSeconds: "600" });
   expect(await all(queueUrl)).toMatchObject({
@@ -130,14 +130,14 @@ test("[33] a key of one's own turns the managed encryption off, and it stays off
   expect(after.SqsManagedSseEnabled).toBe("false");
 });
 
-test("[33] the period for which to reuse a key is told only where there is a key", async () => {
+test("[33] the data key reuse period is returned only if there is a key", async () => {
   const keyless = await endpoint.queue({ KmsDataKeyReusePeriodSeconds: "600" });
   expect(await all(keyless)).not.toHaveProperty("KmsDataKeyReusePeriodSeconds");
   const keyed = await endpoint.queue({ KmsMasterKeyId: "alias/mine" });
   expect(await all(keyed)).toMatchObject({ KmsDataKeyReusePeriodSeconds: "300" });
 });
 
-test("[33] both encryptions at once are refused", async () => {
+test("[33] setting both encryptions is refused", async () => {
   const Attributes = { KmsMasterKeyId: "alias/mine", SqsManagedSseEnabled: "true" };
   const create = endpoint.sqs.createQueue({ QueueName: endpoint.freshName(), Attributes });
   const failure = await failureOf(create);
@@ -146,7 +146,7 @@ test("[33] both encryptions at once are refused", async () => {
   expect((await failureOf(set(await endpoint.queue(), Attributes))).code).toBe(failure.code);
 });
 
-test("[36] a changed delay holds for new messages only, on a standard queue", async () => {
+test("[36] on a standard queue a changed delay applies to new messages only", async () => {
   const QueueUrl = await endpoint.queue();
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "before" });
   await set(QueueUrl, { DelaySeconds: "60" });
@@ -155,7 +155,7 @@ test("[36] a changed delay holds for new messages only, on a standard queue", as
   expect(Messages!.map(({ Body }) => Body)).toEqual(["before"]);
 });
 
-test("[36] a changed delay holds for waiting messages, too, on a FIFO queue", async () => {
+test("[36] on a FIFO queue a changed delay also applies to messages already sent", async () => {
   const QueueUrl = await endpoint.fifo({ ContentBasedDeduplication: "true" });
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "waits", MessageGroupId: "g" });
   await set(QueueUrl, { DelaySeconds: "60" });

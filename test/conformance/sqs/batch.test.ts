@@ -30,7 +30,7 @@ const change = (QueueUrl: string, ids: string[]) =>
 
 const count = (queueUrl: string) => endpoint.attribute(queueUrl, "ApproximateNumberOfMessages");
 
-/** The three kinds of batch, each made of entries with these ids. */
+/** The three batch actions, each with entries with these ids. */
 const batches = (queueUrl: string, ids: string[]) => [
   send(
     queueUrl,
@@ -49,13 +49,13 @@ test.each<[string, string[], string, RegExp]>([
     /^Maximum number of entries per request are 10\. You have sent 20\.$/,
   ],
   [
-    "with an id of other characters",
+    "with invalid characters in an id",
     ["ok", "not:ok"],
     "InvalidBatchEntryId",
     /^A batch entry id can only contain alphanumeric characters, hyphens and underscores\. It can be at most 80 letters long\.$/,
   ],
-  ["with an id too long", ["x".repeat(81)], "InvalidBatchEntryId", /at most 80 letters/],
-  ["with an id twice", ["a", "b", "a"], "BatchEntryIdsNotDistinct", /a/],
+  ["with an id that is too long", ["x".repeat(81)], "InvalidBatchEntryId", /at most 80 letters/],
+  ["with a duplicate id", ["a", "b", "a"], "BatchEntryIdsNotDistinct", /a/],
 ])("[46] a batch %s is refused as a whole", async (_what, ids, shape, message) => {
   const queueUrl = await endpoint.queue();
   for (const call of batches(queueUrl, ids)) {
@@ -66,7 +66,7 @@ test.each<[string, string[], string, RegExp]>([
   expect(await count(queueUrl)).toBe("0");
 });
 
-test("[46] ten entries and ids of eighty characters are fine", async () => {
+test("[46] ten entries and ids of 80 characters are accepted", async () => {
   const queueUrl = await endpoint.queue();
   const ids = Array.from({ length: 10 }, (_, i) => `${i}`.padEnd(80, "x"));
   const { Successful } = await send(
@@ -76,7 +76,7 @@ test("[46] ten entries and ids of eighty characters are fine", async () => {
   expect(Successful!.map(({ Id }) => Id)).toEqual(ids);
 });
 
-test("[46][50] a whole batch has a limit of its own, whatever the queue's", async () => {
+test("[46][50] a whole batch has its own limit, independent of the queue's", async () => {
   const message =
     "Batch requests cannot be longer than 1048576 bytes. You have sent 1048577 bytes.";
   const half = "x".repeat(524_288);
@@ -91,7 +91,7 @@ test("[46][50] a whole batch has a limit of its own, whatever the queue's", asyn
   expect(Successful).toHaveLength(2);
 });
 
-test("[47] a FIFO batch in which an entry lacks its deduplication id is refused whole", async () => {
+test("[47] a FIFO batch in which an entry lacks its deduplication id is refused as a whole", async () => {
   const queueUrl = await endpoint.fifo();
   const good = { MessageBody: "x", MessageGroupId: "g" };
   const failure = await failureOf(
@@ -104,7 +104,7 @@ test("[47] a FIFO batch in which an entry lacks its deduplication id is refused 
   expect(await count(queueUrl)).toBe("0");
 });
 
-test("[47] a FIFO batch in which an entry lacks its group is refused whole", async () => {
+test("[47] a FIFO batch in which an entry lacks its group is refused as a whole", async () => {
   const queueUrl = await endpoint.fifo({ ContentBasedDeduplication: "true" });
   const failure = await failureOf(
     send(queueUrl, [
@@ -117,7 +117,7 @@ test("[47] a FIFO batch in which an entry lacks its group is refused whole", asy
   expect(await count(queueUrl)).toBe("0");
 });
 
-test("[48] what fails in one entry is told for that entry, under a short code", async () => {
+test("[48] a failure of one entry is reported for that entry, with a short code", async () => {
   const queueUrl = await endpoint.queue({ MaximumMessageSize: "1024" });
   const { Successful, Failed } = await send(queueUrl, [
     { Id: "good", MessageBody: "x" },
@@ -140,7 +140,7 @@ test("[48] what fails in one entry is told for that entry, under a short code", 
   expect(await count(queueUrl)).toBe("1");
 });
 
-test("[48] a bad handle fails its own entry, in both batches of handles", async () => {
+test("[48] an invalid handle fails only its own entry, in both batches of handles", async () => {
   const QueueUrl = await endpoint.queue();
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "x" });
   const { Messages } = await endpoint.sqs.receiveMessage({ QueueUrl });
@@ -159,7 +159,7 @@ test("[48] a bad handle fails its own entry, in both batches of handles", async 
   expect(await endpoint.attribute(QueueUrl, "ApproximateNumberOfMessagesNotVisible")).toBe("0");
 });
 
-test("[49] a report on a batch leaves out the list that is empty", async () => {
+test("[49] the response to a batch omits an empty list", async () => {
   const QueueUrl = await endpoint.queue();
   const keysOf = async (Entries: object[]) =>
     Object.keys(JSON.parse((await endpoint.json("SendMessageBatch", { QueueUrl, Entries })).body));
@@ -167,13 +167,13 @@ test("[49] a report on a batch leaves out the list that is empty", async () => {
   expect(await keysOf([{ Id: "a", MessageBody: "\u0001" }])).toEqual(["Failed"]);
 });
 
-test("[50] entries are measured singly by a queue's own limit", async () => {
+test("[50] the queue's own limit applies to each entry", async () => {
   const queueUrl = await endpoint.queue({ MaximumMessageSize: "1024" });
   const { Successful, Failed } = await send(queueUrl, entries(10, "x".repeat(1_024)));
   expect([Successful!.length, Failed]).toEqual([10, undefined]);
 });
 
-test("a batch keeps the order of its entries in the queue and in the report", async () => {
+test("a batch keeps the order of its entries in the queue and in the response", async () => {
   const QueueUrl = await endpoint.queue();
   const bodies = Array.from({ length: 10 }, (_, i) => `body ${i}`);
   const { Successful } = await send(

@@ -22,7 +22,7 @@ test.each<[string, Record<string, MessageAttributeValue>]>([
     { tags: text('["a","b"]', "String.Array"), color: text("blue") },
   ],
   ["235c5c510d26fb653d073faed50ae77c", { timestamp: text("1493147359900", "Number") }],
-])("[19] the sum over attributes is %s, on send and on receive", async (sum, attributes) => {
+])("[19] the checksum of attributes is %s, on send and on receive", async (sum, attributes) => {
   const QueueUrl = await endpoint.queue();
   const message = { MessageBody: "x", MessageAttributes: attributes };
   const sent = await endpoint.sqs.sendMessage({ QueueUrl, ...message });
@@ -36,18 +36,18 @@ test.each<[string, Record<string, MessageAttributeValue>]>([
   expect(Successful![0]!.MD5OfMessageAttributes).toBe(sum);
 });
 
-test("[20] system attributes have a sum of their own, and no part in the other", async () => {
+test("[20] system attributes have their own checksum and are not part of the other", async () => {
   const QueueUrl = await endpoint.queue();
-  const plain = { QueueUrl, MessageBody: "x", MessageAttributes: { color: text("blue") } };
-  const traced = { ...plain, MessageSystemAttributes: { AWSTraceHeader: text(TRACE) } };
-  const first = await endpoint.sqs.sendMessage(plain);
+  const untraced = { QueueUrl, MessageBody: "x", MessageAttributes: { color: text("blue") } };
+  const traced = { ...untraced, MessageSystemAttributes: { AWSTraceHeader: text(TRACE) } };
+  const first = await endpoint.sqs.sendMessage(untraced);
   const second = await endpoint.sqs.sendMessage(traced);
   expect(first.MD5OfMessageSystemAttributes).toBeUndefined();
   expect(second.MD5OfMessageSystemAttributes).toBe("5ae4d5d7636402d80f4eb6d213245a88");
   expect(second.MD5OfMessageAttributes).toBe(first.MD5OfMessageAttributes);
 });
 
-/** A queue that holds one message, always visible, with three attributes. */
+/** A queue with one message, always visible, with three attributes. */
 async function queueWithAttributes(): Promise<string> {
   const QueueUrl = await endpoint.queue({ VisibilityTimeout: "0" });
   const MessageAttributes = {
@@ -59,7 +59,7 @@ async function queueWithAttributes(): Promise<string> {
   return QueueUrl;
 }
 
-test("[21] without names neither attributes nor their sum are told", async () => {
+test("[21] without names neither attributes nor their checksum are returned", async () => {
   const QueueUrl = await queueWithAttributes();
   const { Messages } = await endpoint.sqs.receiveMessage({ QueueUrl });
   expect(Object.keys(Messages![0]!).sort()).toEqual([
@@ -70,7 +70,7 @@ test("[21] without names neither attributes nor their sum are told", async () =>
   ]);
 });
 
-test("[21] the sum covers just the attributes that are told", async () => {
+test("[21] the checksum covers exactly the returned attributes", async () => {
   const QueueUrl = await queueWithAttributes();
   const alone = await endpoint.queue();
   const MessageAttributes = { World: text("wide") };
@@ -97,14 +97,14 @@ test.each<[string[], string[]]>([
   [["Hello", "Unknown"], ["Hello"]],
   [["Foo"], []],
   [["(illegal)", "$&%", "hello"], []],
-])("[22] the names %j ask for the attributes %j", async (MessageAttributeNames, told) => {
+])("[22] the names %j request the attributes %j", async (MessageAttributeNames, returned) => {
   const QueueUrl = await queueWithAttributes();
   const { Messages } = await endpoint.sqs.receiveMessage({ QueueUrl, MessageAttributeNames });
-  expect(Object.keys(Messages![0]!.MessageAttributes ?? {}).sort()).toEqual(told);
-  expect(Messages![0]!.MD5OfMessageAttributes === undefined).toBe(told.length === 0);
+  expect(Object.keys(Messages![0]!.MessageAttributes ?? {}).sort()).toEqual(returned);
+  expect(Messages![0]!.MD5OfMessageAttributes === undefined).toBe(returned.length === 0);
 });
 
-test("[23] JSON joins the two lists of system attributes", async () => {
+test("[23] JSON merges the two lists of system attributes", async () => {
   const QueueUrl = await queueWithAttributes();
   const { Messages } = await endpoint.sqs.receiveMessage({
     QueueUrl,

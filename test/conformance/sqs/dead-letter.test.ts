@@ -9,7 +9,7 @@ const policy = (target: string, maxReceiveCount: unknown = 1) =>
 const set = (QueueUrl: string, Attributes: Record<string, string>) =>
   endpoint.sqs.setQueueAttributes({ QueueUrl, Attributes });
 
-/** A queue and the one that collects its dead letters, after one receive each. */
+/** A queue and its dead-letter queue, with a maximum of one receive. */
 async function createPair(fifo: boolean, attributes: Attributes = {}) {
   const create = fifo ? endpoint.fifo : endpoint.queue;
   const target = await create(attributes);
@@ -28,7 +28,7 @@ async function take(QueueUrl: string, VisibilityTimeout = 0) {
   return Messages ?? [];
 }
 
-test("[34] a redrive policy is told with its count as a number, however it was set", async () => {
+test("[34] a redrive policy is returned with its count as a number, however it was set", async () => {
   const target = await endpoint.queue();
   const source = await endpoint.queue({ RedrivePolicy: policy(target, "42") });
   expect(await endpoint.attribute(source, "RedrivePolicy")).toBe(
@@ -36,7 +36,7 @@ test("[34] a redrive policy is told with its count as a number, however it was s
   );
 });
 
-test("[34] a redrive policy must be whole, in range, and lead to a queue of the type", async () => {
+test("[34] a redrive policy must be complete, in range, and name a queue of the same type", async () => {
   const source = await endpoint.queue();
   const target = await endpoint.queue();
   const fifo = await endpoint.fifo();
@@ -59,7 +59,7 @@ test("[34] a redrive policy must be whole, in range, and lead to a queue of the 
   for (const count of [1, 1_000]) await set(source, { RedrivePolicy: policy(target, count) });
 });
 
-test("[34] a queue may collect its own dead letters", async () => {
+test("[34] a queue may be its own dead-letter queue", async () => {
   const queueUrl = await endpoint.queue();
   await set(queueUrl, { RedrivePolicy: policy(queueUrl, 5) });
   expect(await endpoint.attribute(queueUrl, "RedrivePolicy")).toBe(policy(queueUrl, 5));
@@ -68,7 +68,7 @@ test("[34] a queue may collect its own dead letters", async () => {
 const allow = (redrivePermission: string, sourceQueueArns?: string[]) =>
   JSON.stringify({ redrivePermission, ...(sourceQueueArns && { sourceQueueArns }) });
 
-test("[35] an allow policy is checked when a source sets its own", async () => {
+test("[35] an allow policy is checked when a source sets its redrive policy", async () => {
   const friend = await endpoint.queue();
   const stranger = await endpoint.queue();
   const target = await endpoint.queue();
@@ -85,7 +85,7 @@ test("[35] an allow policy is checked when a source sets its own", async () => {
   expect([await may(friend), await may(stranger)]).toEqual([true, true]);
 });
 
-test("[35] an allow policy names 1 to 10 sources if by queue, and none if for all", async () => {
+test("[35] an allow policy names 1 to 10 sources with byQueue, and none otherwise", async () => {
   const queueUrl = await endpoint.queue();
   const arns = Array.from({ length: 11 }, (_, i) => `${arnOf(queueUrl)}-${i}`);
   const wrong = [
@@ -106,7 +106,7 @@ test("[35] an allow policy names 1 to 10 sources if by queue, and none if for al
   await set(queueUrl, { RedriveAllowPolicy: allow("byQueue", arns.slice(0, 10)) });
 });
 
-test("[35] an allow policy is told in one form, whatever spaces or nulls it was set with", async () => {
+test("[35] an allow policy is returned in one form, whatever spaces or nulls it was set with", async () => {
   const queueUrl = await endpoint.queue();
   const RedriveAllowPolicy = '{ "sourceQueueArns": null, "redrivePermission": "denyAll" }';
   await set(queueUrl, { RedriveAllowPolicy });
@@ -115,17 +115,17 @@ test("[35] an allow policy is told in one form, whatever spaces or nulls it was 
   expect(await endpoint.attribute(queueUrl, "RedriveAllowPolicy")).toBeUndefined();
 });
 
-test("[80] the receive that would exceed the count moves the message, not the timeout", async () => {
+test("[80] the receive that would exceed the count moves the message; the timeout does not", async () => {
   const { source, target } = await createPair(false);
   await endpoint.sqs.sendMessage({ QueueUrl: source, MessageBody: "x" });
   expect(await take(source, 5)).toHaveLength(1);
   await endpoint.pass(60);
-  expect(await take(target)).toEqual([]); // Its time is over, but nobody asked for it.
+  expect(await take(target)).toEqual([]); // Its timeout is over, but no receive came.
   expect(await take(source)).toEqual([]);
   expect(await take(target)).toHaveLength(1);
 });
 
-test("[80] a receive that moves dead letters still gives the messages behind them", async () => {
+test("[80] a receive that moves dead letters still returns the messages behind them", async () => {
   const { source, target } = await createPair(false);
   await endpoint.sqs.sendMessage({ QueueUrl: source, MessageBody: "dead" });
   await take(source);
@@ -134,17 +134,17 @@ test("[80] a receive that moves dead letters still gives the messages behind the
   expect((await take(target)).map(({ Body }) => Body)).toEqual(["dead"]);
 });
 
-test("[80] a long poll on the dead letters ends with the message that is moved there", async () => {
+test("[80] a long poll on the dead-letter queue ends with a message that is moved there", async () => {
   const { source, target } = await createPair(false);
   await endpoint.sqs.sendMessage({ QueueUrl: source, MessageBody: "x" });
   await take(source);
   const request = { QueueUrl: target, WaitTimeSeconds: 20 };
-  const poll = await endpoint.underWay(() => endpoint.sqs.receiveMessage(request));
+  const poll = await endpoint.inFlight(() => endpoint.sqs.receiveMessage(request));
   await take(source);
   expect((await poll.answer).Messages).toMatchObject([{ Body: "x" }]);
 });
 
-test("[43][81] a dead letter keeps what it was, and tells where it came from", async () => {
+test("[43][81] a dead letter keeps its content and has the ARN of its source", async () => {
   const { source, target } = await createPair(false);
   const MessageAttributes = { colour: { DataType: "String", StringValue: "blue" } };
   const trace = { DataType: "String", StringValue: "Root=1-5759e988" };
@@ -182,7 +182,7 @@ test("[82] a standard dead letter's age counts from when it was first sent", asy
 
 const ids = { MessageGroupId: "g", MessageDeduplicationId: "id" };
 
-test("[82] a FIFO dead letter's age begins anew", async () => {
+test("[82] the age of a FIFO dead letter restarts", async () => {
   const { source, target } = await createPair(true, { MessageRetentionPeriod: "100" });
   await endpoint.sqs.sendMessage({ QueueUrl: source, MessageBody: "x", ...ids });
   await take(source);
@@ -194,7 +194,7 @@ test("[82] a FIFO dead letter's age begins anew", async () => {
   expect(await take(target)).toEqual([]);
 });
 
-test("[83] a FIFO dead letter is no duplicate: its id is its message id", async () => {
+test("[83] a FIFO dead letter is not a duplicate: its deduplication id is its message id", async () => {
   const { source, target } = await createPair(true);
   await endpoint.sqs.sendMessage({ QueueUrl: target, MessageBody: "there already", ...ids });
   const sent = await endpoint.sqs.sendMessage({ QueueUrl: source, MessageBody: "x", ...ids });
@@ -207,7 +207,7 @@ test("[83] a FIFO dead letter is no duplicate: its id is its message id", async 
   expect(SequenceNumber! > sent.SequenceNumber!).toBe(true);
 });
 
-test("the sources of a dead-letter queue are listed, in pages if asked for", async () => {
+test("the sources of a dead-letter queue are listed, in pages if requested", async () => {
   const target = await endpoint.queue();
   const none = await endpoint.json("ListDeadLetterSourceQueues", { QueueUrl: target });
   expect(none.body).toBe("{}");

@@ -21,7 +21,7 @@ async function receiveAndDelete(QueueUrl: string): Promise<void> {
   await endpoint.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
 }
 
-test("[68] a duplicate is answered as the original was, and adds nothing", async () => {
+test("[68] a duplicate gets the response of the original and adds no message", async () => {
   const queueUrl = await endpoint.fifo();
   const original = await send(queueUrl, "one", "id");
   const duplicate = await send(queueUrl, "other words", "id");
@@ -30,7 +30,7 @@ test("[68] a duplicate is answered as the original was, and adds nothing", async
   expect(await count(queueUrl)).toBe("1");
 });
 
-test("[68] the window is five minutes from the first, not extended by duplicates", async () => {
+test("[68] the window is 5 minutes from the first message and is not extended by duplicates", async () => {
   const queueUrl = await endpoint.fifo();
   const original = await send(queueUrl, "x", "id");
   await endpoint.pass(WINDOW_SECONDS / 2);
@@ -42,7 +42,7 @@ test("[68] the window is five minutes from the first, not extended by duplicates
   expect(await count(queueUrl)).toBe("2");
 });
 
-test("[68] the window outlives receiving and deleting", async () => {
+test("[68] the window continues after receiving and deleting", async () => {
   const queueUrl = await endpoint.fifo();
   const original = await send(queueUrl, "x", "id");
   await receiveAndDelete(queueUrl);
@@ -50,7 +50,7 @@ test("[68] the window outlives receiving and deleting", async () => {
   expect(await count(queueUrl)).toBe("0");
 });
 
-test("[68] duplicates within one batch are told as the first of them was", async () => {
+test("[68] duplicates within one batch get the response of the first", async () => {
   const QueueUrl = await endpoint.fifo();
   const entry = { MessageBody: "x", MessageGroupId: "g", MessageDeduplicationId: "id" };
   const Entries = [
@@ -62,7 +62,7 @@ test("[68] duplicates within one batch are told as the first of them was", async
   expect(await count(QueueUrl)).toBe("1");
 });
 
-test("[69] an id counts for the whole queue, unless the queue was created otherwise", async () => {
+test("[69] an id applies to the whole queue, or to its group if the queue is created so", async () => {
   const whole = await endpoint.fifo();
   await send(whole, "x", "id", "g1");
   await send(whole, "x", "id", "g2");
@@ -86,7 +86,7 @@ test.each([
   expect(await count(QueueUrl)).toBe(expected);
 });
 
-test("[70] the id of content is the SHA-256 of the body, in hex", async () => {
+test("[70] the content-based id is the SHA-256 of the body, in hex", async () => {
   const QueueUrl = await endpoint.fifo({ ContentBasedDeduplication: "true" });
   const hash = createHash("sha256").update("same").digest("hex");
   const original = await send(QueueUrl, "same");
@@ -99,7 +99,7 @@ test("[70] the id of content is the SHA-256 of the body, in hex", async () => {
   expect(Messages![0]!.Attributes).toEqual({ MessageDeduplicationId: hash });
 });
 
-test("[70] an explicit id goes before the content", async () => {
+test("[70] an explicit id overrides the content-based one", async () => {
   const queueUrl = await endpoint.fifo({ ContentBasedDeduplication: "true" });
   await send(queueUrl, "same", "one");
   await send(queueUrl, "same", "two");
@@ -107,7 +107,7 @@ test("[70] an explicit id goes before the content", async () => {
   expect(await count(queueUrl)).toBe("3");
 });
 
-test("[70] attributes have no part in the id of content", async () => {
+test("[70] attributes are not part of the content-based id", async () => {
   const QueueUrl = await endpoint.fifo({ ContentBasedDeduplication: "true" });
   const message = { QueueUrl, MessageBody: "same", MessageGroupId: "g" };
   for (const StringValue of ["a", "b"]) {
@@ -125,7 +125,7 @@ test("[71] a throughput limit per group needs deduplication per group", async ()
   expect(await endpoint.attribute(both, "FifoThroughputLimit")).toBe("perMessageGroupId");
 });
 
-test("[65] a purge forgets the ids it has seen", async () => {
+test("[65] a purge deletes the deduplication ids", async () => {
   const QueueUrl = await endpoint.fifo();
   const original = await send(QueueUrl, "x", "id");
   await endpoint.sqs.purgeQueue({ QueueUrl });

@@ -8,14 +8,14 @@ const SQS = "com.amazonaws.sqs#";
 const CORAL = "com.amazon.coral.service#";
 const LEGACY = "AWS.SimpleQueueService.";
 
-/** Type, older code and status of a JSON fault. */
-async function faceOf(action: string, input: object | string) {
+/** Type, legacy code and status of a JSON fault. */
+async function errorOf(action: string, input: object | string) {
   const { status, headers, body } = await endpoint.json(action, input);
   const { __type: type } = JSON.parse(body);
   return { type, queryError: headers.get("x-amzn-query-error"), status };
 }
 
-test("[5] a JSON fault has a namespaced type, a message, and its older code in a header", async () => {
+test("[5] a JSON fault has a namespaced type, a message, and its legacy code in a header", async () => {
   const { status, headers, body } = await endpoint.json("GetQueueUrl", { QueueName: "nowhere" });
   expect(status).toBe(400);
   expect(headers.get("x-amzn-query-error")).toBe(`${LEGACY}NonExistentQueue;Sender`);
@@ -27,7 +27,7 @@ test("[5] a JSON fault has a namespaced type, a message, and its older code in a
 
 test.each<[string, string, object | string, string, string, number]>([
   [
-    "an absent queue",
+    "a missing queue",
     "GetQueueUrl",
     { QueueName: "nowhere" },
     `${SQS}QueueDoesNotExist`,
@@ -35,7 +35,7 @@ test.each<[string, string, object | string, string, string, number]>([
     400,
   ],
   [
-    "a bad parameter",
+    "an invalid parameter",
     "CreateQueue",
     { QueueName: "a b" },
     `${CORAL}InvalidParameterValueException`,
@@ -53,7 +53,7 @@ test.each<[string, string, object | string, string, string, number]>([
   ["an unknown action", "FooBar", {}, `${CORAL}UnknownOperationException`, "InvalidAction", 400],
   ["malformed JSON", "ListQueues", "{", `${CORAL}SerializationException`, "MalformedInput", 400],
   [
-    "a body that is no object",
+    "a body that is not an object",
     "ListQueues",
     "[]",
     `${CORAL}SerializationException`,
@@ -77,7 +77,7 @@ test.each<[string, string, object | string, string, string, number]>([
     400,
   ],
   [
-    "a bad attribute",
+    "an invalid attribute",
     "CreateQueue",
     { QueueName: "a", Attributes: { DelaySeconds: "x" } },
     `${SQS}InvalidAttributeValue`,
@@ -85,7 +85,7 @@ test.each<[string, string, object | string, string, string, number]>([
     400,
   ],
   [
-    "an absent source",
+    "a missing source",
     "StartMessageMoveTask",
     { SourceArn: `arn:aws:sqs:us-east-1:${ACCOUNT}:no` },
     `${SQS}ResourceNotFoundException`,
@@ -93,7 +93,7 @@ test.each<[string, string, object | string, string, string, number]>([
     404,
   ],
 ])("[6] %s has its type, code and status", async (_what, action, input, type, code, status) => {
-  expect(await faceOf(action, input)).toEqual({ type, queryError: `${code};Sender`, status });
+  expect(await errorOf(action, input)).toEqual({ type, queryError: `${code};Sender`, status });
 });
 
 test.each<[string, object, string, string, number]>([
@@ -162,35 +162,35 @@ test.each<[string, object, string, string, number]>([
   "[6] %s can be refused as $2, with its code and status",
   async (action, input, shape, code, status) => {
     const QueueUrl = await endpoint.queue();
-    const face = await faceOf(action, { QueueUrl, ...input });
-    expect(face).toEqual({ type: SQS + shape, queryError: `${code};Sender`, status });
+    const error = await errorOf(action, { QueueUrl, ...input });
+    expect(error).toEqual({ type: SQS + shape, queryError: `${code};Sender`, status });
   },
 );
 
-test("[6] what happened too recently has its own types: creating, deleting, purging", async () => {
+test("[6] operations repeated too soon have their own types: creating, deleting, purging", async () => {
   const QueueUrl = await endpoint.queue();
   const QueueName = QueueUrl.split("/").at(-1)!;
   const Attributes = { DelaySeconds: "9" };
-  expect(await faceOf("CreateQueue", { QueueName, Attributes })).toEqual({
+  expect(await errorOf("CreateQueue", { QueueName, Attributes })).toEqual({
     type: `${SQS}QueueNameExists`,
     queryError: "QueueAlreadyExists;Sender",
     status: 400,
   });
   await endpoint.sqs.purgeQueue({ QueueUrl });
-  expect(await faceOf("PurgeQueue", { QueueUrl })).toEqual({
+  expect(await errorOf("PurgeQueue", { QueueUrl })).toEqual({
     type: `${SQS}PurgeQueueInProgress`,
     queryError: `${LEGACY}PurgeQueueInProgress;Sender`,
     status: 403,
   });
   await endpoint.sqs.deleteQueue({ QueueUrl });
-  expect(await faceOf("CreateQueue", { QueueName })).toEqual({
+  expect(await errorOf("CreateQueue", { QueueName })).toEqual({
     type: `${SQS}QueueDeletedRecently`,
     queryError: `${LEGACY}QueueDeletedRecently;Sender`,
     status: 400,
   });
 });
 
-test("[7] the SDK throws its own exception classes, with the older code beside", async () => {
+test("[7] the SDK throws its own exception classes with the legacy code", async () => {
   const missing = endpoint.sqs.getQueueUrl({ QueueName: "nowhere" });
   await expect(missing).rejects.toBeInstanceOf(QueueDoesNotExist);
   const QueueUrl = await endpoint.queue();
@@ -199,12 +199,12 @@ test("[7] the SDK throws its own exception classes, with the older code beside",
   expect(await failureOf(missing)).toMatchObject({ code: `${LEGACY}NonExistentQueue` });
 });
 
-test("[9] a QueueUrl that is missing or empty is a queue that does not exist", async () => {
+test("[9] a missing or empty QueueUrl means a queue that does not exist", async () => {
   for (const input of [{}, { QueueUrl: "" }]) {
-    const face = await faceOf("SendMessage", { ...input, MessageBody: "x" });
-    expect(face.type).toBe(`${SQS}QueueDoesNotExist`);
+    const error = await errorOf("SendMessage", { ...input, MessageBody: "x" });
+    expect(error.type).toBe(`${SQS}QueueDoesNotExist`);
   }
-  expect((await faceOf("GetQueueUrl", {})).queryError).toBe("InvalidParameterValue;Sender");
+  expect((await errorOf("GetQueueUrl", {})).queryError).toBe("InvalidParameterValue;Sender");
 });
 
 test("[10] a fault of the query protocol is XML with type, code, message and detail", async () => {
@@ -219,7 +219,7 @@ test("[10] a fault of the query protocol is XML with type, code, message and det
   );
 });
 
-test("[11] the two protocols word the absence of a queue differently", async () => {
+test("[11] the two protocols have different messages for a missing queue", async () => {
   const xml = await endpoint.query({ Action: "GetQueueUrl", QueueName: "nowhere" });
   const json = await endpoint.json("GetQueueUrl", { QueueName: "nowhere" });
   expect(xml.body).toContain("The specified queue does not exist for this wsdl version.");
@@ -250,9 +250,9 @@ test("a deleted queue does not exist for any action", async () => {
     ["RemovePermission", { Label: "l" }],
   ];
   for (const [action, input] of calls) {
-    const { type } = await faceOf(action, { QueueUrl, ...input });
+    const { type } = await errorOf(action, { QueueUrl, ...input });
     expect([action, type]).toEqual([action, `${SQS}QueueDoesNotExist`]);
   }
-  const task = await faceOf("StartMessageMoveTask", { SourceArn: arnOf(QueueUrl) });
+  const task = await errorOf("StartMessageMoveTask", { SourceArn: arnOf(QueueUrl) });
   expect(task.type).toBe(`${SQS}ResourceNotFoundException`);
 });

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { TidegateError } from "../../../src/cloud/index.ts";
 import { ACCOUNT, brokerBehindHttp, REGION, useEndpoint } from "../../support/endpoint.ts";
 
-// What no numbered fact says and every user meets.
+// Common usage that no numbered fact covers.
 
 const endpoint = useEndpoint();
 const CREDENTIALS = { accessKeyId: "test", secretAccessKey: "test" };
@@ -13,7 +13,7 @@ const MESSAGE_BYTES_MAX = 1_048_576;
 test("a client without an endpoint finds the server by the queue's URL", async () => {
   const QueueUrl = await endpoint.queue();
   const sqs = new SQS({ region: REGION, credentials: CREDENTIALS });
-  const warn = vi.spyOn(console, "warn").mockReturnValue(); // It says that it does so, each time.
+  const warn = vi.spyOn(console, "warn").mockReturnValue(); // The SDK warns each time.
   await sqs.sendMessage({ QueueUrl, MessageBody: "by its URL" });
   const { Messages } = await sqs.receiveMessage({ QueueUrl });
   expect(Messages).toMatchObject([{ Body: "by its URL" }]);
@@ -22,19 +22,19 @@ test("a client without an endpoint finds the server by the queue's URL", async (
   sqs.destroy();
 });
 
-test("the SDK's own paginator walks all queues", async () => {
+test("the SDK's own paginator lists all queues", async () => {
   const prefix = `walked-${endpoint.freshName()}-`;
   for (let i = 0; i < 5; i += 1) await endpoint.sqs.createQueue({ QueueName: prefix + i });
-  const found: string[] = [];
+  const urls: string[] = [];
   const walk = { client: endpoint.sqs, pageSize: 2 };
   for await (const page of paginateListQueues(walk, { QueueNamePrefix: prefix })) {
-    found.push(...(page.QueueUrls ?? []));
+    urls.push(...(page.QueueUrls ?? []));
   }
-  expect(found).toHaveLength(5);
+  expect(urls).toHaveLength(5);
 });
 
 test.each(["ü", "日", "🌊", '"', "<", "\t"])(
-  "a message of the longest is taken in both protocols, whatever it costs to write %j",
+  "a message of maximum size is accepted in both protocols, however long %j is when escaped",
   async (character) => {
     const QueueUrl = await endpoint.queue();
     const count = Math.floor(MESSAGE_BYTES_MAX / Buffer.byteLength(character));
@@ -49,7 +49,7 @@ test.each(["ü", "日", "🌊", '"', "<", "\t"])(
   },
 );
 
-/** As the most careful writers of JSON do: all that is no letter of ASCII as \uXXXX. */
+/** Escapes all characters except ASCII letters as \uXXXX, as some JSON writers do. */
 function escapeFully(character: string): string {
   return [...Array(character.length).keys()]
     .map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`)
@@ -64,7 +64,7 @@ test("one connection serves many requests", async () => {
   expect(ports.size).toBe(1);
 });
 
-/** Lists queues in chunks, waiting for 100 Continue first; gives the port of our own end. */
+/** Lists queues with a chunked body, after 100 Continue; returns the client's port. */
 function callOver(agent: Agent, body: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const call = request(endpoint.url, {
@@ -90,7 +90,7 @@ function callOver(agent: Agent, body: string): Promise<number | undefined> {
 }
 
 test.each(["localhost", "queue.example", "us-east-1.queue.localhost", "[::1]"])(
-  "queue URLs are told with the host that the caller used: %s",
+  "queue URLs have the host that the caller used: %s",
   async (host) => {
     const name = endpoint.freshName();
     const url = await new Promise<string>((resolve, reject) => {
@@ -112,7 +112,7 @@ test.each(["localhost", "queue.example", "us-east-1.queue.localhost", "[::1]"])(
   },
 );
 
-test("the same send by many clients at once loses and doubles nothing", async () => {
+test("concurrent sends by many clients lose and duplicate nothing", async () => {
   const QueueUrl = await endpoint.queue();
   const bodies = Array.from({ length: 50 }, (_, i) => `body ${i}`);
   await Promise.all(
@@ -126,23 +126,23 @@ test("the same send by many clients at once loses and doubles nothing", async ()
   expect(received.toSorted()).toEqual(bodies.toSorted());
 });
 
-test("a store that fails for a moment is a 503, which the SDK tries again by itself", async () => {
+test("a transient store failure is a 503, which the SDK retries", async () => {
   const QueueUrl = await endpoint.queue();
-  const told = vi.spyOn(console, "error").mockReturnValue(); // Where the operator hears of it.
+  const report = vi.spyOn(console, "error").mockReturnValue(); // The error is reported there.
   const failure = new TidegateError("TG_STORE_UNAVAILABLE", "The disk is full.");
   const submit = vi
     .spyOn(brokerBehindHttp(endpoint.cloud), "submit")
     .mockRejectedValueOnce(failure);
-  const sent = await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "kept" });
+  const sent = await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "stored" });
   submit.mockRestore();
   expect(sent.$metadata.attempts).toBe(2);
-  expect(told).toHaveBeenCalledWith(failure);
-  told.mockRestore();
+  expect(report).toHaveBeenCalledWith(failure);
+  report.mockRestore();
   const { Messages } = await endpoint.sqs.receiveMessage({ QueueUrl, MaxNumberOfMessages: 10 });
-  expect(Messages).toMatchObject([{ Body: "kept" }]);
+  expect(Messages).toMatchObject([{ Body: "stored" }]);
 });
 
-test("fields that are null, and fields that nobody knows, are as good as absent", async () => {
+test("null fields and unknown fields are treated as absent", async () => {
   const QueueUrl = await endpoint.queue();
   const nulls = { DelaySeconds: null, MessageAttributes: null, MessageGroupId: null };
   const input = { QueueUrl, MessageBody: "x", ...nulls, NewInSomeYears: { a: [1] } };

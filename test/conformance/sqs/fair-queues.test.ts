@@ -3,7 +3,7 @@ import { useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 
-/** Sends `count` messages of a tenant; without one, each message is its own. */
+/** Sends `count` messages of a tenant; without a tenant, each message is its own. */
 async function send(QueueUrl: string, tenant: string | null, count: number): Promise<void> {
   for (let sent = 0; sent < count; sent += 10) {
     const Entries = Array.from({ length: Math.min(10, count - sent) }, (_, i) => ({
@@ -15,19 +15,19 @@ async function send(QueueUrl: string, tenant: string | null, count: number): Pro
   }
 }
 
-/** Receives up to `count` messages, which stay hidden for an hour; gives their bodies. */
+/** Receives up to `count` messages, hides them for an hour, and returns their bodies. */
 async function take(QueueUrl: string, count: number, VisibilityTimeout = 3_600) {
-  const taken: { body: string; handle: string }[] = [];
-  while (taken.length < count) {
-    const MaxNumberOfMessages = Math.min(10, count - taken.length);
+  const received: { body: string; handle: string }[] = [];
+  while (received.length < count) {
+    const MaxNumberOfMessages = Math.min(10, count - received.length);
     const request = { QueueUrl, MaxNumberOfMessages, VisibilityTimeout };
     const { Messages = [] } = await endpoint.sqs.receiveMessage(request);
     if (Messages.length === 0) break;
     for (const { Body, ReceiptHandle } of Messages) {
-      taken.push({ body: Body!, handle: ReceiptHandle! });
+      received.push({ body: Body!, handle: ReceiptHandle! });
     }
   }
-  return taken;
+  return received;
 }
 
 const bodiesOf = async (queueUrl: string, count: number) =>
@@ -35,7 +35,7 @@ const bodiesOf = async (queueUrl: string, count: number) =>
 
 const many = (body: string, count: number) => Array.from({ length: count }, () => body);
 
-test("[88] a tenant with much in flight stands behind the quiet ones", async () => {
+test("[88] a tenant with many messages in flight is served after the quiet ones", async () => {
   const queueUrl = await endpoint.queue();
   await send(queueUrl, "noisy", 60);
   expect(await bodiesOf(queueUrl, 40)).toEqual(many("noisy", 40));
@@ -45,7 +45,7 @@ test("[88] a tenant with much in flight stands behind the quiet ones", async () 
   expect(rest).toEqual(["quiet", "quiet", "quiet", "single", "single", ...many("noisy", 5)]);
 });
 
-test("[88] a tenant with fewer than thirty in flight is served in its turn", async () => {
+test("[88] a tenant with fewer than 30 messages in flight is served in order", async () => {
   const queueUrl = await endpoint.queue();
   await send(queueUrl, "modest", 40);
   await take(queueUrl, 29);
@@ -53,7 +53,7 @@ test("[88] a tenant with fewer than thirty in flight is served in its turn", asy
   expect(await bodiesOf(queueUrl, 1)).toEqual(["modest"]);
 });
 
-test("[88] a tenant with a tenth or less of what is in flight is served in its turn", async () => {
+test("[88] a tenant with at most a tenth of the messages in flight is served in order", async () => {
   const queueUrl = await endpoint.queue();
   await send(queueUrl, null, 290);
   await take(queueUrl, 290);
@@ -63,12 +63,12 @@ test("[88] a tenant with a tenth or less of what is in flight is served in its t
   expect(await bodiesOf(queueUrl, 1)).toEqual(["modest"]);
 });
 
-test("[88] among noisy tenants the one with the fewest in flight goes first", async () => {
+test("[88] among noisy tenants the one with the fewest messages in flight is served first", async () => {
   const queueUrl = await endpoint.queue();
   await send(queueUrl, "noisiest", 60);
   await take(queueUrl, 50);
   await send(queueUrl, "noisy", 60);
-  // It is quiet until it has thirty in flight, too; from then on it is the less noisy of two.
+  // It is quiet until it also has 30 in flight; from then on it is the less noisy of the two.
   expect(await bodiesOf(queueUrl, 45)).toEqual(many("noisy", 45));
 });
 

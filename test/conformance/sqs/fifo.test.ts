@@ -15,7 +15,7 @@ function send(QueueUrl: string, message: string) {
   return endpoint.sqs.sendMessage({ QueueUrl, MessageBody: message, MessageGroupId });
 }
 
-/** Receives; gives bodies and handles by body. */
+/** Receives messages; returns their bodies, and their handles by body. */
 async function take(QueueUrl: string, max = 10, more: object = {}) {
   const request = { QueueUrl, MaxNumberOfMessages: max, VisibilityTimeout: 10, ...more };
   const { Messages = [] } = await endpoint.sqs.receiveMessage(request);
@@ -40,7 +40,7 @@ test("[66] a FIFO message needs a group", async () => {
   });
 });
 
-test("[66] a FIFO message needs an id, or a queue that makes one from its content", async () => {
+test("[66] a FIFO message needs an id, or a queue with content-based deduplication", async () => {
   const QueueUrl = await endpoint.fifo();
   const bare = { QueueUrl, MessageBody: "x", MessageGroupId: "g" };
   expect(await failureOf(endpoint.sqs.sendMessage(bare))).toMatchObject({
@@ -50,7 +50,7 @@ test("[66] a FIFO message needs an id, or a queue that makes one from its conten
   });
 });
 
-test("[67] a FIFO message has no delay of its own; the queue's applies, even to zero", async () => {
+test("[67] a FIFO message cannot have its own delay, only zero; the queue's delay applies", async () => {
   const QueueUrl = await endpoint.fifo({ ContentBasedDeduplication: "true", DelaySeconds: "5" });
   const message = { QueueUrl, MessageBody: "x", MessageGroupId: "g" };
   const delayed = endpoint.sqs.sendMessage({ ...message, DelaySeconds: 2 });
@@ -66,7 +66,7 @@ test("[67] a FIFO message has no delay of its own; the queue's applies, even to 
   expect(await bodiesOf(QueueUrl)).toEqual(["x"]);
 });
 
-test("[72] sequence numbers have twenty digits and grow, and are told on receive", async () => {
+test("[72] sequence numbers have 20 digits, increase, and are returned on receive", async () => {
   const QueueUrl = await endpoint.fifo({ ContentBasedDeduplication: "true" });
   const numbers: string[] = [];
   for (const message of ["a:1", "b:1", "a:2", "a:3"]) {
@@ -76,18 +76,24 @@ test("[72] sequence numbers have twenty digits and grow, and are told on receive
   expect(numbers).toEqual(numbers.toSorted());
   expect(new Set(numbers).size).toBe(4);
   const { Messages } = await take(QueueUrl, 10, { MessageSystemAttributeNames: ["All"] });
-  const told = new Map(Messages.map(({ Body, Attributes }) => [Body, Attributes]));
-  expect(told.get("a:2")).toMatchObject({ SequenceNumber: numbers[2], MessageGroupId: "a" });
-  expect(told.get("b:1")).toMatchObject({ SequenceNumber: numbers[1], MessageGroupId: "b" });
+  const attributesByBody = new Map(Messages.map(({ Body, Attributes }) => [Body, Attributes]));
+  expect(attributesByBody.get("a:2")).toMatchObject({
+    SequenceNumber: numbers[2],
+    MessageGroupId: "a",
+  });
+  expect(attributesByBody.get("b:1")).toMatchObject({
+    SequenceNumber: numbers[1],
+    MessageGroupId: "b",
+  });
 });
 
-test("[73] one receive takes what it can from a group, then turns to the next", async () => {
+test("[73] one receive takes as many messages as it can from a group, then from the next", async () => {
   const queueUrl = await queueWith(["g1:1", "g2:1", "g1:2", "g3:1", "g1:3"]);
   expect(await bodiesOf(queueUrl, 4)).toEqual(["g1:1", "g1:2", "g1:3", "g2:1"]);
   expect(await bodiesOf(queueUrl)).toEqual(["g3:1"]);
 });
 
-test("[74] while a message of a group is in flight, none of it is given, new ones included", async () => {
+test("[74] while a message of a group is in flight, no other of the group is delivered, new ones included", async () => {
   const queueUrl = await queueWith(["a:1", "a:2", "b:1"]);
   const first = await take(queueUrl, 1);
   expect(first.bodies).toEqual(["a:1"]);
@@ -97,25 +103,25 @@ test("[74] while a message of a group is in flight, none of it is given, new one
   expect(await bodiesOf(queueUrl)).toEqual(["a:2", "a:3"]);
 });
 
-test("[74] a group is free when all its messages in flight are deleted, not before", async () => {
+test("[74] a group is unblocked when all its messages in flight are deleted, not before", async () => {
   const queueUrl = await queueWith(["a:1", "a:2", "a:3"]);
-  const taken = await take(queueUrl, 2);
-  await remove(queueUrl, taken.handle("a:1"));
+  const received = await take(queueUrl, 2);
+  await remove(queueUrl, received.handle("a:1"));
   expect(await bodiesOf(queueUrl)).toEqual([]);
-  await remove(queueUrl, taken.handle("a:2"));
+  await remove(queueUrl, received.handle("a:2"));
   expect(await bodiesOf(queueUrl)).toEqual(["a:3"]);
 });
 
-test("[74] deleting the later of two in flight keeps the group blocked, too", async () => {
+test("[74] deleting the later of two in flight keeps the group blocked", async () => {
   const queueUrl = await queueWith(["a:1", "a:2", "a:3"]);
-  const taken = await take(queueUrl, 2);
-  await remove(queueUrl, taken.handle("a:2"));
+  const received = await take(queueUrl, 2);
+  await remove(queueUrl, received.handle("a:2"));
   expect(await bodiesOf(queueUrl)).toEqual([]);
   await endpoint.pass(10);
   expect(await bodiesOf(queueUrl)).toEqual(["a:1", "a:3"]);
 });
 
-test("[75] after a timeout the earliest message of the group comes first, order kept", async () => {
+test("[75] after a timeout the messages of a group are redelivered in order", async () => {
   const queueUrl = await queueWith(["a:1", "a:2", "a:3"]);
   await take(queueUrl, 2);
   await endpoint.pass(10);
@@ -126,18 +132,18 @@ test.each([
   ["a:1", []],
   ["a:2", ["a:1"]],
   ["a:3", ["a:1", "a:2"]],
-])("[76] extending %s lets only what precedes it return: %j", async (extended, returned) => {
+])("[76] extending %s lets only earlier messages return: %j", async (extended, returned) => {
   const queueUrl = await queueWith(["a:1", "a:2", "a:3", "a:4"]);
-  const taken = await take(queueUrl, 3);
-  await change(queueUrl, taken.handle(extended), 60);
+  const received = await take(queueUrl, 3);
+  await change(queueUrl, received.handle(extended), 60);
   await endpoint.pass(10);
   expect(await bodiesOf(queueUrl)).toEqual(returned);
 });
 
-test("[77] giving the first of two back makes it, and only it, deliverable", async () => {
+test("[77] returning the first of two makes only that message available", async () => {
   const queueUrl = await queueWith(["a:1", "a:2", "a:3", "b:1"]);
-  const taken = await take(queueUrl, 2);
-  await change(queueUrl, taken.handle("a:1"), 0);
+  const received = await take(queueUrl, 2);
+  await change(queueUrl, received.handle("a:1"), 0);
   expect((await bodiesOf(queueUrl)).toSorted()).toEqual(["a:1", "b:1"]);
   expect(await bodiesOf(queueUrl)).toEqual([]);
 });
@@ -156,7 +162,7 @@ test("[63] messages behind a blocked group still count as visible", async () => 
 
 const attempt = (ReceiveRequestAttemptId: string) => ({ ReceiveRequestAttemptId });
 
-test("[78] a receive repeated by its attempt id gives the same, and hides it anew", async () => {
+test("[78] a receive retried with its attempt id returns the same messages and hides them again", async () => {
   const queueUrl = await queueWith(["a:1", "a:2", "b:1"]);
   const first = await take(queueUrl, 2, attempt("one"));
   await endpoint.pass(8);
@@ -171,7 +177,7 @@ test("[78] a receive repeated by its attempt id gives the same, and hides it ane
 test.each<[string, (queueUrl: string, handle: string) => Promise<unknown>]>([
   ["deleted", remove],
   ["changed", (queueUrl, handle) => change(queueUrl, handle, 100)],
-])("[78] a receive cannot be repeated once one of its messages was %s", async (_what, act) => {
+])("[78] a receive cannot be retried once one of its messages was %s", async (_what, act) => {
   const queueUrl = await queueWith(["a:1", "a:2"]);
   const first = await take(queueUrl, 2, attempt("one"));
   await act(queueUrl, first.handle("a:1"));
@@ -182,7 +188,7 @@ test.each<[string, (queueUrl: string, handle: string) => Promise<unknown>]>([
   });
 });
 
-test("[78] an attempt id is forgotten after five minutes", async () => {
+test("[78] an attempt id expires after 5 minutes", async () => {
   const queueUrl = await queueWith(["a:1"]);
   await take(queueUrl, 1, { ...attempt("one"), VisibilityTimeout: 600 });
   await endpoint.pass(299.999);
@@ -198,7 +204,7 @@ test("[78] a standard queue refuses an attempt id", async () => {
   expect(failure.message).toContain("not valid for this queue type");
 });
 
-test("[79] a message that goes to the dead letters frees its group", async () => {
+test("[79] moving a message to the dead-letter queue unblocks its group", async () => {
   const target = await endpoint.fifo({ ContentBasedDeduplication: "true" });
   const arn = await endpoint.attribute(target, "QueueArn");
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: arn, maxReceiveCount: 1 });

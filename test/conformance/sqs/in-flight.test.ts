@@ -7,8 +7,8 @@ const IN_FLIGHT_MAX = 120_000;
 const AT_ONCE = 1_000;
 
 /**
- * Sends and receives straight through the broker, as many messages as may be in flight, and sends
- * one more. Gives the handle of one that is in flight.
+ * Sends and receives through the broker as many messages as may be in flight, and sends one more.
+ * Returns the handle of one that is in flight.
  */
 async function fill(queueUrl: string, fifo: boolean): Promise<string> {
   const { broker } = endpoint.cloud;
@@ -38,20 +38,20 @@ async function fill(queueUrl: string, fifo: boolean): Promise<string> {
 const inFlight = (queueUrl: string) =>
   endpoint.attribute(queueUrl, "ApproximateNumberOfMessagesNotVisible");
 
-test("[61] a standard queue refuses more than may be in flight, but not to wait for it", async () => {
+test("[61] a standard queue at its in-flight limit refuses a receive, but not a long poll", async () => {
   const QueueUrl = await endpoint.queue();
   const ReceiptHandle = await fill(QueueUrl, false);
   expect(await inFlight(QueueUrl)).toBe(String(IN_FLIGHT_MAX));
   const failure = await failureOf(endpoint.sqs.receiveMessage({ QueueUrl }));
   expect(failure).toMatchObject({ shape: "OverLimit", code: "OverLimit", status: 403 });
-  const poll = await endpoint.underWay(() =>
+  const poll = await endpoint.inFlight(() =>
     endpoint.sqs.receiveMessage({ QueueUrl, WaitTimeSeconds: 20 }),
   );
   await endpoint.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
   expect((await poll.answer).Messages).toHaveLength(1);
 });
 
-test("[61] a FIFO queue with all it may have in flight gives nothing, and no error", async () => {
+test("[61] a FIFO queue at its in-flight limit returns no messages and no error", async () => {
   const QueueUrl = await endpoint.fifo();
   await fill(QueueUrl, true);
   expect(await inFlight(QueueUrl)).toBe(String(IN_FLIGHT_MAX));

@@ -3,7 +3,7 @@ import { arnOf, failureOf, useEndpoint } from "../../support/endpoint.ts";
 
 const endpoint = useEndpoint();
 
-/** A queue, the one that collects its dead letters, and how to make some of them. */
+/** A queue, its dead-letter queue, and a function that creates dead letters. */
 async function createPair(fifo = false) {
   const create = fifo ? endpoint.fifo : endpoint.queue;
   const target = await create();
@@ -40,7 +40,7 @@ const list = async (SourceArn: string, MaxResults?: number) => {
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64");
 
-test("[84] a task needs a source that exists and collects dead letters", async () => {
+test("[84] a task needs a source that exists and is a dead-letter queue", async () => {
   const lone = await endpoint.queue();
   expect(await failureOf(start(`${arnOf(lone)}-not`))).toMatchObject({
     shape: "ResourceNotFoundException",
@@ -66,7 +66,7 @@ test("[84] a source has one active task at a time", async () => {
   await start(SourceArn);
 });
 
-test("[84] a task moves 1 to 500 messages a second", async () => {
+test("[84] the rate of a task is 1 to 500 messages per second", async () => {
   const { SourceArn } = await createPair();
   for (const MaxNumberOfMessagesPerSecond of [0, 501]) {
     const failure = await failureOf(start(SourceArn, { MaxNumberOfMessagesPerSecond }));
@@ -75,7 +75,7 @@ test("[84] a task moves 1 to 500 messages a second", async () => {
   await start(SourceArn, { MaxNumberOfMessagesPerSecond: 500 });
 });
 
-test("[84] a task keeps to its rate", async () => {
+test("[84] a task does not exceed its rate", async () => {
   const { source, fail, SourceArn } = await createPair();
   await fail("a", "b", "c", "d", "e");
   await start(SourceArn, { MaxNumberOfMessagesPerSecond: 1 });
@@ -89,7 +89,7 @@ test("[84] a task keeps to its rate", async () => {
   ]);
 });
 
-test("[85] a moved message is a new one, back in its own source", async () => {
+test("[85] a moved message is a new message in its original source", async () => {
   const { source, target, fail, SourceArn } = await createPair();
   await fail("x");
   const [dead] = await take(target);
@@ -106,7 +106,7 @@ test("[85] a moved message is a new one, back in its own source", async () => {
   expect(alive!.Attributes).not.toHaveProperty("DeadLetterQueueSourceArn");
 });
 
-test("[85] without a destination, messages go each to its own source", async () => {
+test("[85] without a destination, each message goes to its own source", async () => {
   const first = await createPair();
   const RedrivePolicy = await endpoint.attribute(first.source, "RedrivePolicy");
   const second = await endpoint.queue({ RedrivePolicy: RedrivePolicy! });
@@ -121,7 +121,7 @@ test("[85] without a destination, messages go each to its own source", async () 
   expect((await take(second)).map(({ Body }) => Body)).toEqual(["of the second"]);
 });
 
-test("[85] a destination takes all messages, and must be of the same type", async () => {
+test("[85] a destination gets all messages and must have the same type", async () => {
   const { source, fail, SourceArn } = await createPair();
   await fail("x");
   const fifo = arnOf(await endpoint.fifo());
@@ -136,7 +136,7 @@ test("[85] a destination takes all messages, and must be of the same type", asyn
   expect(await take(source)).toEqual([]);
 });
 
-test("[85] FIFO messages come back in their order, under ids that are no duplicates", async () => {
+test("[85] FIFO messages are moved in order, with new deduplication ids", async () => {
   const { source, target, fail, SourceArn } = await createPair(true);
   await fail("1", "2", "3");
   expect(await take(target)).toHaveLength(3);
@@ -146,7 +146,7 @@ test("[85] FIFO messages come back in their order, under ids that are no duplica
   expect((await take(source)).map(({ Body }) => Body)).toEqual(["1", "2", "3"]);
 });
 
-test("[86] tasks are listed newest first, one if not asked for more", async () => {
+test("[86] tasks are listed newest first, one by default", async () => {
   const { fail, SourceArn, source } = await createPair();
   await fail("a");
   const startedAt = endpoint.cloud.clock.now();
@@ -173,7 +173,7 @@ test("[86] tasks are listed newest first, one if not asked for more", async () =
   }
 });
 
-test("[86] a task has its handle while it runs, and can be cancelled by it", async () => {
+test("[86] a running task has a handle, with which it can be cancelled", async () => {
   const { fail, SourceArn } = await createPair();
   await fail("a", "b", "c", "d");
   const { TaskHandle } = await start(SourceArn, { MaxNumberOfMessagesPerSecond: 1 });
@@ -189,10 +189,10 @@ test("[86] a task has its handle while it runs, and can be cancelled by it", asy
   expect(again.code).toBe("InvalidParameterValue");
 });
 
-test("[86] a task whose destination is gone fails and says why", async () => {
+test("[86] a task whose destination was deleted fails with a reason", async () => {
   const { source, fail, SourceArn } = await createPair();
   await fail("a", "b", "c");
-  // Somebody must still name the queue as its target once the source is gone.
+  // Another queue must still use the queue as its target after the source is deleted.
   const RedrivePolicy = await endpoint.attribute(source, "RedrivePolicy");
   await endpoint.queue({ RedrivePolicy: RedrivePolicy! });
   await endpoint.sqs.deleteQueue({ QueueUrl: source });
@@ -203,7 +203,7 @@ test("[86] a task whose destination is gone fails and says why", async () => {
   ]);
 });
 
-test("[87] a handle is base64 of JSON; garbage and unknown tasks are told apart", async () => {
+test("[87] a handle is base64 of JSON; malformed handles and unknown tasks have different errors", async () => {
   const { SourceArn } = await createPair();
   const { TaskHandle } = await start(SourceArn);
   const read = JSON.parse(Buffer.from(TaskHandle!, "base64").toString());

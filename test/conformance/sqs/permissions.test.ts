@@ -10,7 +10,7 @@ const policyOf = async (url: string) =>
 const add = (QueueUrl: string, Label: string, AWSAccountIds: string[], Actions: string[]) =>
   endpoint.sqs.addPermission({ QueueUrl, Label, AWSAccountIds, Actions });
 
-test("[37] a permission is a statement of the queue's policy, with single values bare", async () => {
+test("[37] a permission is a statement of the queue's policy; a single value is not a list", async () => {
   const url = await endpoint.queue();
   await add(url, "crossaccount", [OTHER], ["ReceiveMessage"]);
   const statement = {
@@ -36,7 +36,7 @@ test("[37] a permission is a statement of the queue's policy, with single values
   expect(await policyOf(url)).toEqual({ ...policy, Statement: [statement, more] });
 });
 
-test("[37] a label is given once, and only a given one can be removed", async () => {
+test("[37] a label must be new when added and exist when removed", async () => {
   const QueueUrl = await endpoint.queue();
   await add(QueueUrl, "label", [OTHER], ["SendMessage"]);
   expect(await failureOf(add(QueueUrl, "label", [OTHER], ["SendMessage"]))).toMatchObject({

@@ -16,7 +16,7 @@ test("[1] a JSON call is a POST to / that names its action in X-Amz-Target", asy
   expect(JSON.parse(answer.body)).toEqual({ QueueUrl: `${endpoint.url}/${ACCOUNT}/${name}` });
 });
 
-test("[2] a JSON call to a queue's own path is answered in JSON", async () => {
+test("[2] a JSON call to a queue's path gets a JSON response", async () => {
   const QueueUrl = await endpoint.queue();
   const options = { path: pathOf(QueueUrl) };
   const sent = await endpoint.json("SendMessage", { QueueUrl, MessageBody: "hi" }, options);
@@ -24,7 +24,7 @@ test("[2] a JSON call to a queue's own path is answered in JSON", async () => {
   expect(JSON.parse(sent.body)).toMatchObject({ MD5OfMessageBody: expect.any(String) });
 });
 
-test("[3] answers say their request's id and content type, and no checksum header", async () => {
+test("[3] responses have a request id and a content type, and no checksum header", async () => {
   const good = await endpoint.json("ListQueues", {});
   const bad = await endpoint.json("GetQueueUrl", { QueueName: "nowhere" });
   for (const { headers } of [good, bad]) {
@@ -37,7 +37,7 @@ test("[3] answers say their request's id and content type, and no checksum heade
   expect($metadata.requestId).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test("[4] an action that tells nothing answers an empty body", async () => {
+test("[4] an action without output returns an empty body", async () => {
   const QueueUrl = await endpoint.queue();
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "x" });
   const { Messages } = await endpoint.sqs.receiveMessage({ QueueUrl });
@@ -59,7 +59,7 @@ test("[4] an action that tells nothing answers an empty body", async () => {
   }
 });
 
-test("[4] an output with nothing in it is an empty object, without empty lists", async () => {
+test("[4] empty output is an empty object, without empty lists", async () => {
   const QueueUrl = await endpoint.queue();
   for (const action of ["ReceiveMessage", "ListQueueTags", "GetQueueAttributes"]) {
     const { status, body } = await endpoint.json(action, { QueueUrl });
@@ -69,7 +69,7 @@ test("[4] an output with nothing in it is an empty object, without empty lists",
   expect(Messages).toBeUndefined();
 });
 
-test("[12] a queue's URL takes the actions that concern a queue, by GET", async () => {
+test("[12] a queue's URL accepts queue actions by GET", async () => {
   const queueUrl = await endpoint.queue();
   const other = await endpoint.queue();
   const get = (parameters: Record<string, string>) =>
@@ -77,15 +77,15 @@ test("[12] a queue's URL takes the actions that concern a queue, by GET", async 
   const sent = await get({ Action: "SendMessage", MessageBody: "by GET" });
   expect([sent.status, sent.body]).toEqual([200, expect.stringContaining("<SendMessageResponse")]);
   expect((await get({ Action: "ReceiveMessage" })).body).toContain("<Body>by GET</Body>");
-  const found = await get({ Action: "GetQueueUrl", QueueName: other.split("/").at(-1)! });
-  expect(found.body).toContain(`<QueueUrl>${other}</QueueUrl>`);
+  const reply = await get({ Action: "GetQueueUrl", QueueName: other.split("/").at(-1)! });
+  expect(reply.body).toContain(`<QueueUrl>${other}</QueueUrl>`);
   await get({ Action: "SendMessage", MessageBody: "elsewhere", QueueUrl: other });
   const { Messages } = await endpoint.sqs.receiveMessage({ QueueUrl: other });
   expect(Messages).toMatchObject([{ Body: "elsewhere" }]);
 });
 
 test.each(["CreateQueue", "ListQueues", "FooBar"])(
-  "[12] a queue's URL refuses %s, which concerns no queue",
+  "[12] a queue's URL refuses %s, which is not a queue action",
   async (Action) => {
     const path = pathOf(await endpoint.queue());
     const parameters = { Action, QueueName: "x" };
@@ -96,14 +96,14 @@ test.each(["CreateQueue", "ListQueues", "FooBar"])(
   },
 );
 
-test("[12] a queue's URL without an action is 404, and XML even to those who want JSON", async () => {
+test("[12] a queue's URL without an action is 404, in XML even if the request accepts JSON", async () => {
   const path = pathOf(await endpoint.queue());
   const headers = { accept: "application/json" };
   const { status, body } = await endpoint.query({}, { path, method: "GET", headers });
   expect([status, body]).toEqual([404, expect.stringContaining("<UnknownOperationException/>")]);
 });
 
-test("[13] the query protocol answers in a JSON of its own to those who accept it", async () => {
+test("[13] the query protocol answers in its own JSON format if the request accepts JSON", async () => {
   const queueUrl = await endpoint.queue();
   const options = { method: "GET", headers: { accept: "application/json" } } as const;
   const listed = await endpoint.query({ Action: "ListQueues" }, options);
@@ -173,7 +173,7 @@ test("[14] the query protocol flattens batches and their message attributes", as
   expect((await endpoint.query(receive)).body).toContain("<ReceiveMessageResult/>");
 });
 
-test("[15] a carriage return comes back as one, in both protocols", async () => {
+test("[15] a carriage return is preserved in both protocols", async () => {
   const QueueUrl = await endpoint.queue({ VisibilityTimeout: "0" });
   const body = "a\rb\r\nc\n\td";
   await endpoint.query({ Action: "SendMessage", QueueUrl, MessageBody: body });
@@ -183,7 +183,7 @@ test("[15] a carriage return comes back as one, in both protocols", async () => 
   expect(xml.body).toContain("<Body>a&#xD;b&#xD;\nc\n\td</Body>");
 });
 
-test("[16] the bare name of a queue will do where a URL is asked for", async () => {
+test("[16] the bare name of a queue is accepted as its URL", async () => {
   const url = await endpoint.queue();
   const QueueUrl = url.split("/").at(-1)!;
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "by name" });
@@ -191,7 +191,7 @@ test("[16] the bare name of a queue will do where a URL is asked for", async () 
   expect(Messages).toMatchObject([{ Body: "by name" }]);
 });
 
-test("[17] queue URLs carry the host that the caller used, and the path alone is read", async () => {
+test("[17] queue URLs have the caller's host, and only their path is read", async () => {
   const port = endpoint.cloud.port;
   const elsewhere = createSdkClient(`http://localhost:${port}`);
   const name = endpoint.freshName();
@@ -204,7 +204,7 @@ test("[17] queue URLs carry the host that the caller used, and the path alone is
   elsewhere.destroy();
 });
 
-test("[17] the SDK accepts the sums of what it sends and receives", async () => {
+test("[17] the SDK accepts the checksums of sent and received messages", async () => {
   const QueueUrl = await endpoint.queue();
   const MessageBody = "sums over ünïcødé, 日本 and 🌊";
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody });

@@ -6,19 +6,19 @@ const endpoint = useEndpoint();
 const create = (QueueName: string, Attributes: Record<string, string> = {}) =>
   endpoint.sqs.createQueue({ QueueName, Attributes });
 
-test.each(["a", "A-z_0-9", "x".repeat(80)])("[24] %s is a name", async (name) => {
+test.each(["a", "A-z_0-9", "x".repeat(80)])("[24] %s is a valid name", async (name) => {
   expect((await create(name)).QueueUrl).toBe(`${endpoint.url}/${ACCOUNT}/${name}`);
 });
 
 test.each(["", "x".repeat(81), "a b", "a/b", "a.b", "ä", "a.fifo"])(
-  "[24] %j is no name of a standard queue",
+  "[24] %j is not a valid name of a standard queue",
   async (name) => {
     const failure = await failureOf(create(name));
     expect(failure).toMatchObject({ code: "InvalidParameterValue", status: 400 });
   },
 );
 
-test("[24] the suffix .fifo belongs to a FIFO queue's name, and counts", async () => {
+test("[24] a FIFO queue's name ends with .fifo, which counts towards its length", async () => {
   const FIFO = { FifoQueue: "true" };
   const longest = `${"y".repeat(75)}.fifo`;
   expect((await create(longest, FIFO)).QueueUrl).toMatch(/\.fifo$/);
@@ -41,7 +41,7 @@ test.each([
     "perQueue",
     "You can specify the FifoThroughputLimit only when FifoQueue is set to true.",
   ],
-])("[25] a standard queue has no %s", async (name, value, message) => {
+])("[25] a standard queue refuses %s", async (name, value, message) => {
   const expected = { code: "InvalidAttributeName", message };
   expect(await failureOf(create(endpoint.freshName(), { [name]: value }))).toMatchObject(expected);
   const QueueUrl = await endpoint.queue();
@@ -61,7 +61,7 @@ test("[26] the type of a queue cannot be changed", async () => {
   await set("true");
 });
 
-test("[27] creating a queue that exists gives its URL if nothing given differs", async () => {
+test("[27] creating a queue that exists returns its URL if no given attribute differs", async () => {
   const name = endpoint.freshName();
   const { QueueUrl } = await create(name, { DelaySeconds: "5", VisibilityTimeout: "30" });
   const same = [{}, { DelaySeconds: "5" }, { VisibilityTimeout: "30" }, { DelaySeconds: "05" }];
@@ -77,10 +77,10 @@ test("[27] creating a queue that exists gives its URL if nothing given differs",
       "A queue already exists with the same name and a different value for attribute DelaySeconds",
   });
   const differing = await failureOf(create(name, { MaximumMessageSize: "1024" }));
-  expect(differing.shape).toBe("QueueNameExists"); // Not given then, but it has a default.
+  expect(differing.shape).toBe("QueueNameExists"); // Not given at creation, but it has a default.
 });
 
-test("[28] a deleted queue's name rests for sixty seconds", async () => {
+test("[28] the name of a deleted queue is blocked for 60 seconds", async () => {
   const name = endpoint.freshName();
   const { QueueUrl } = await create(name);
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "of the first" });
@@ -96,7 +96,7 @@ test("[28] a deleted queue's name rests for sixty seconds", async () => {
   expect((await endpoint.sqs.receiveMessage({ QueueUrl })).Messages).toBeUndefined();
 });
 
-test("queues are listed by prefix, in pages that the SDK can walk", async () => {
+test("queues are listed by prefix, in pages that the SDK's paginator can read", async () => {
   const prefix = `paged-${endpoint.freshName()}-`;
   const names = ["a", "b", "c", "d", "e"].map((letter) => prefix + letter);
   for (const name of names.toReversed()) await create(name);
@@ -116,7 +116,7 @@ test("queues are listed by prefix, in pages that the SDK can walk", async () => 
   expect(none.QueueUrls).toBeUndefined();
 });
 
-test("a page of queues has 1 to 1000, and its token must be one that was given", async () => {
+test("a page has 1 to 1000 queues, and its token must come from a previous page", async () => {
   for (const MaxResults of [0, 1_001]) {
     const failure = await failureOf(endpoint.sqs.listQueues({ MaxResults }));
     expect(failure.code).toBe("InvalidParameterValue");
@@ -125,12 +125,12 @@ test("a page of queues has 1 to 1000, and its token must be one that was given",
   expect((await failureOf(wrong)).code).toBe("InvalidParameterValue");
 });
 
-test("a queue's URL is found by its name, by every host that reaches the server", async () => {
+test("GetQueueUrl returns the URL with the host that the caller used", async () => {
   const url = await endpoint.queue();
   const QueueName = url.split("/").at(-1)!;
   expect((await endpoint.sqs.getQueueUrl({ QueueName })).QueueUrl).toBe(url);
   const local = createSdkClient(`http://localhost:${endpoint.cloud.port}`);
-  const found = await local.getQueueUrl({ QueueName });
-  expect(found.QueueUrl).toBe(`http://localhost:${endpoint.cloud.port}/${ACCOUNT}/${QueueName}`);
+  const reply = await local.getQueueUrl({ QueueName });
+  expect(reply.QueueUrl).toBe(`http://localhost:${endpoint.cloud.port}/${ACCOUNT}/${QueueName}`);
   local.destroy();
 });

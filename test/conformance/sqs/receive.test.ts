@@ -21,7 +21,7 @@ test.each([
   ["MaxNumberOfMessages", 11, "Must be between 1 and 10, if provided."],
   ["WaitTimeSeconds", -1, "Must be >= 0 and <= 20, if provided."],
   ["WaitTimeSeconds", 21, "Must be >= 0 and <= 20, if provided."],
-])("[51] a receive may not ask for %s %d", async (name, value, reason) => {
+])("[51] a receive cannot have %s %d", async (name, value, reason) => {
   const failure = await failureOf(receive(await endpoint.queue(), { [name]: value }));
   expect(failure).toMatchObject({
     code: "InvalidParameterValue",
@@ -29,7 +29,7 @@ test.each([
   });
 });
 
-test("[51] a receive gets as many messages as it asks for, one if it does not say", async () => {
+test("[51] a receive returns as many messages as requested, one by default", async () => {
   const queueUrl = await queueWith(Array.from({ length: 12 }, (_, i) => `${i}`));
   expect(await bodiesOf(queueUrl, { MaxNumberOfMessages: undefined })).toEqual(["0"]);
   expect(await bodiesOf(queueUrl)).toHaveLength(10);
@@ -41,9 +41,9 @@ test("[52] a long poll does not wait to fill its batch", async () => {
   expect(await bodiesOf(queueUrl, { WaitTimeSeconds: 20 })).toEqual(["only"]);
 });
 
-test("[52] a long poll ends with the message that is sent while it waits", async () => {
+test("[52] a long poll ends with a message that is sent while it waits", async () => {
   const QueueUrl = await endpoint.queue();
-  const poll = await endpoint.underWay(() => bodiesOf(QueueUrl, { WaitTimeSeconds: 20 }));
+  const poll = await endpoint.inFlight(() => bodiesOf(QueueUrl, { WaitTimeSeconds: 20 }));
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "sent meanwhile" });
   expect(await poll.answer).toEqual(["sent meanwhile"]);
 });
@@ -51,7 +51,7 @@ test("[52] a long poll ends with the message that is sent while it waits", async
 test("[52] a long poll ends when a message's visibility timeout does", async () => {
   const queueUrl = await queueWith(["again"]);
   await receive(queueUrl, { VisibilityTimeout: 5 });
-  const poll = await endpoint.underWay(() => bodiesOf(queueUrl, { WaitTimeSeconds: 20 }));
+  const poll = await endpoint.inFlight(() => bodiesOf(queueUrl, { WaitTimeSeconds: 20 }));
   await endpoint.pass(5);
   expect(await poll.answer).toEqual(["again"]);
 });
@@ -59,30 +59,30 @@ test("[52] a long poll ends when a message's visibility timeout does", async () 
 test("[52] a long poll ends when a message's delay does", async () => {
   const QueueUrl = await endpoint.queue();
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "late", DelaySeconds: 7 });
-  const poll = await endpoint.underWay(() => bodiesOf(QueueUrl, { WaitTimeSeconds: 20 }));
+  const poll = await endpoint.inFlight(() => bodiesOf(QueueUrl, { WaitTimeSeconds: 20 }));
   await endpoint.pass(7);
   expect(await poll.answer).toEqual(["late"]);
 });
 
-test("[52] a long poll ends empty when its time is over, by the queue's setting, too", async () => {
+test("[52] a long poll ends empty after its wait time, or the queue's", async () => {
   const queueUrl = await endpoint.queue({ ReceiveMessageWaitTimeSeconds: "3" });
-  const poll = await endpoint.underWay(() => bodiesOf(queueUrl));
+  const poll = await endpoint.inFlight(() => bodiesOf(queueUrl));
   let over = false;
   poll.answer.then(() => {
     over = true;
   });
   await endpoint.pass(2.999);
-  await endpoint.sqs.listQueues(); // Time for an answer to arrive, if there were one.
+  await endpoint.sqs.listQueues(); // Gives a response time to arrive, if there were one.
   expect(over).toBe(false);
   await endpoint.pass(0.001);
   expect(await poll.answer).toEqual([]);
-  expect(await bodiesOf(queueUrl, { WaitTimeSeconds: 0 })).toEqual([]); // Its own goes first.
+  expect(await bodiesOf(queueUrl, { WaitTimeSeconds: 0 })).toEqual([]); // The request wins.
 });
 
-test("[52] a long poll that the client gave up takes no message", async () => {
+test("[52] a long poll whose client disconnected receives no message", async () => {
   const QueueUrl = await endpoint.queue();
   const abort = new AbortController();
-  const poll = await endpoint.underWay(() =>
+  const poll = await endpoint.inFlight(() =>
     endpoint.sqs.receiveMessage({ QueueUrl, WaitTimeSeconds: 20 }, { abortSignal: abort.signal }),
   );
   abort.abort();
@@ -92,7 +92,7 @@ test("[52] a long poll that the client gave up takes no message", async () => {
   expect(await bodiesOf(QueueUrl)).toEqual(["for the next"]);
 });
 
-test("[53] a receive's own visibility timeout holds for that receive only", async () => {
+test("[53] a receive's own visibility timeout applies to that receive only", async () => {
   const queueUrl = await queueWith(["x"], { VisibilityTimeout: "30" });
   expect(await bodiesOf(queueUrl, { VisibilityTimeout: 5 })).toEqual(["x"]);
   await endpoint.pass(4.999);
@@ -105,7 +105,7 @@ test("[53] a receive's own visibility timeout holds for that receive only", asyn
   expect(await bodiesOf(queueUrl)).toEqual(["x"]);
 });
 
-test("[53] a timeout of zero gives the message, leaves it visible, and counts", async () => {
+test("[53] a timeout of zero returns the message, leaves it visible, and counts as a receive", async () => {
   const queueUrl = await queueWith(["x"]);
   const names = { MessageSystemAttributeNames: ["ApproximateReceiveCount"] };
   for (const expected of ["1", "2", "3"]) {
@@ -115,7 +115,7 @@ test("[53] a timeout of zero gives the message, leaves it visible, and counts", 
   expect(await endpoint.attribute(queueUrl, "ApproximateNumberOfMessages")).toBe("1");
 });
 
-test("[54] every receive has its own handle, which is good for its own queue", async () => {
+test("[54] every receive has its own handle, which is valid for its queue only", async () => {
   const QueueUrl = await queueWith(["x"]);
   const [first] = await receive(QueueUrl, { VisibilityTimeout: 0 });
   const [second] = await receive(QueueUrl);
@@ -130,7 +130,7 @@ test("[54] every receive has its own handle, which is good for its own queue", a
   for (const call of calls) expect((await failureOf(call)).shape).toBe("ReceiptHandleIsInvalid");
 });
 
-test("[54] what is no handle is refused with 404", async () => {
+test("[54] an invalid handle is refused with 404", async () => {
   const QueueUrl = await endpoint.queue();
   const ReceiptHandle = "garbage";
   const calls = [
@@ -156,7 +156,7 @@ test("[55] deleting works after the timeout, and twice", async () => {
   await endpoint.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
 });
 
-test("[55] an older handle deletes nothing that was received again since, and succeeds", async () => {
+test("[55] deleting with an older handle after another receive succeeds without effect", async () => {
   const QueueUrl = await queueWith(["x"]);
   const [older] = await receive(QueueUrl, { VisibilityTimeout: 5 });
   await endpoint.pass(5);
@@ -166,7 +166,7 @@ test("[55] an older handle deletes nothing that was received again since, and su
   expect(await bodiesOf(QueueUrl)).toEqual(["x"]);
 });
 
-test("[62] a message tells its receives, its times and its sender", async () => {
+test("[62] a message has its receive count, its timestamps and its sender", async () => {
   const queueUrl = await queueWith(["x"]);
   const sentAt = endpoint.cloud.clock.now();
   await endpoint.pass(2);
@@ -183,7 +183,7 @@ test("[62] a message tells its receives, its times and its sender", async () => 
   expect(second!.Attributes).toEqual({ ...first!.Attributes, ApproximateReceiveCount: "2" });
 });
 
-test("[64] a message ends with its retention, counted from its sending, in flight or not", async () => {
+test("[64] a message expires after its retention, counted from sending, in flight or not", async () => {
   const queueUrl = await queueWith(["hidden", "waiting"], { MessageRetentionPeriod: "60" });
   await receive(queueUrl, { MaxNumberOfMessages: 1, VisibilityTimeout: 30 });
   await endpoint.pass(59.999);
@@ -196,7 +196,7 @@ test("[64] a message ends with its retention, counted from its sending, in fligh
   expect(await endpoint.attribute(held, "ApproximateNumberOfMessagesNotVisible")).toBe("0");
 });
 
-test("[64] a lower retention ends messages that are there already", async () => {
+test("[64] a lower retention also applies to existing messages", async () => {
   const QueueUrl = await queueWith(["old"]);
   await endpoint.pass(100);
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "young" });
@@ -205,15 +205,15 @@ test("[64] a lower retention ends messages that are there already", async () => 
   expect(await bodiesOf(QueueUrl)).toEqual(["young"]);
 });
 
-test("[65] a purge takes what is visible, in flight and delayed, once a minute", async () => {
+test("[65] a purge deletes visible, in-flight and delayed messages, once a minute", async () => {
   const QueueUrl = await queueWith(["a", "b"]);
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "late", DelaySeconds: 5 });
-  const [taken] = await receive(QueueUrl, { MaxNumberOfMessages: 1, VisibilityTimeout: 5 });
+  const [received] = await receive(QueueUrl, { MaxNumberOfMessages: 1, VisibilityTimeout: 5 });
   await endpoint.sqs.purgeQueue({ QueueUrl });
   await endpoint.pass(5);
   expect(await bodiesOf(QueueUrl)).toEqual([]);
-  const { ReceiptHandle } = taken!;
-  await endpoint.sqs.deleteMessage({ QueueUrl, ReceiptHandle }); // Gone already, which is fine.
+  const { ReceiptHandle } = received!;
+  await endpoint.sqs.deleteMessage({ QueueUrl, ReceiptHandle }); // Already deleted, which succeeds.
   const name = QueueUrl.split("/").at(-1);
   expect(await failureOf(endpoint.sqs.purgeQueue({ QueueUrl }))).toMatchObject({
     shape: "PurgeQueueInProgress",

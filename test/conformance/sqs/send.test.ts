@@ -13,7 +13,7 @@ const send = async (MessageBody: string, more: object = {}) =>
 
 const sendWith = (MessageAttributes: Attributes) => send("x", { MessageAttributes });
 
-test("[39] a message needs a body that is not empty", async () => {
+test("[39] a message needs a non-empty body", async () => {
   const QueueUrl = await endpoint.queue();
   for (const body of [{}, { MessageBody: "" }]) {
     const { status, body: answer } = await endpoint.json("SendMessage", { QueueUrl, ...body });
@@ -24,7 +24,7 @@ test("[39] a message needs a body that is not empty", async () => {
 });
 
 test.each(["\u0000", "\u000b", "\u001f", "\ufffe", "\uffff"])(
-  "[40] the character %j is refused in a body and in an attribute, each its own way",
+  "[40] the character %j is refused in a body and in an attribute, with different errors",
   async (character) => {
     const inBody = await failureOf(send(`a${character}b`));
     expect(inBody.code).toBe("InvalidMessageContents");
@@ -33,7 +33,7 @@ test.each(["\u0000", "\u000b", "\u001f", "\ufffe", "\uffff"])(
   },
 );
 
-test("[40] every character that XML can carry goes through unharmed", async () => {
+test("[40] every character that XML allows is preserved", async () => {
   const QueueUrl = await endpoint.queue();
   const body = "\t\n\r \u007f\u0085\ud7ff\ue000\ufffd\u{10000}\u{10ffff}<&>\"'\\";
   const MessageAttributes = { name: text(body) };
@@ -61,7 +61,7 @@ test("[41] a message's size is its body plus names, types and values of attribut
   await endpoint.sqs.sendMessage({
     QueueUrl,
     MessageBody: "ü".repeat(512),
-    MessageSystemAttributes: { AWSTraceHeader: text(trace) }, // Weighs nothing.
+    MessageSystemAttributes: { AWSTraceHeader: text(trace) }, // Does not count towards the size.
   });
 });
 
@@ -89,7 +89,7 @@ test.each(["x".repeat(257), "a b", "a$", ".a", "a.", "a..b", "aws.x", "AWS.x", "
 );
 
 test.each(["String", "Number", "Binary.png", "String.Array", "Number.int", "String.ü"])(
-  "[42] %s is a type of attribute",
+  "[42] %s is a valid attribute type",
   async (DataType) => {
     const value = DataType.startsWith("Binary")
       ? { DataType, BinaryValue: Uint8Array.of(0, 255) }
@@ -99,14 +99,14 @@ test.each(["String", "Number", "Binary.png", "String.Array", "Number.int", "Stri
 );
 
 test.each(["", "string", "Strings", "Boolean", `String.${"x".repeat(249)}`])(
-  "[42] %j is no type of attribute",
+  "[42] %j is not a valid attribute type",
   async (DataType) => {
     const failure = await failureOf(sendWith({ name: text("1", DataType) }));
     expect(failure.code).toBe("InvalidParameterValue");
   },
 );
 
-test("[42] an attribute's value must be there, and lists of values are not supported", async () => {
+test("[42] an attribute needs a value, and lists of values are not supported", async () => {
   expect(await failureOf(sendWith({ X: text("") }))).toMatchObject({
     code: "InvalidParameterValue",
     message: "Message (user) attribute 'X' must contain a non-empty value of type 'String'.",
@@ -124,7 +124,7 @@ test("[42] an attribute's value must be there, and lists of values are not suppo
 
 const TRACE = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1";
 
-test("[43] the trace header of a request becomes a system attribute, its own one first", async () => {
+test("[43] the trace header of a request becomes a system attribute, unless the message has its own", async () => {
   const QueueUrl = await endpoint.queue();
   const headers = { "x-amzn-trace-id": TRACE };
   await endpoint.json("SendMessage", { QueueUrl, MessageBody: "inherits" }, { headers });
@@ -137,8 +137,8 @@ test("[43] the trace header of a request becomes a system attribute, its own one
     MaxNumberOfMessages: 10,
     MessageSystemAttributeNames: ["AWSTraceHeader"],
   });
-  const told = Messages!.map(({ Body, Attributes }) => [Body, Attributes?.AWSTraceHeader]);
-  expect(told).toEqual([
+  const received = Messages!.map(({ Body, Attributes }) => [Body, Attributes?.AWSTraceHeader]);
+  expect(received).toEqual([
     ["inherits", TRACE],
     ["own", "Root=own"],
     ["batch", TRACE],
@@ -150,7 +150,7 @@ test("[44] a standard queue refuses a deduplication id", async () => {
   expect(failure).toMatchObject({ code: "InvalidParameterValue", status: 400 });
 });
 
-test("[44] a standard queue takes a group id, and tells it", async () => {
+test("[44] a standard queue accepts a group id and returns it", async () => {
   const QueueUrl = await endpoint.queue();
   const MessageGroupId = `!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~aZ9`.padEnd(128, "x");
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "x", MessageGroupId });
@@ -161,16 +161,19 @@ test("[44] a standard queue takes a group id, and tells it", async () => {
   expect(Messages![0]!.Attributes).toMatchObject({ MessageGroupId });
 });
 
-test.each(["", "a b", "ü", "x".repeat(129)])("[44] %j is no group id", async (MessageGroupId) => {
-  expect(await failureOf(send("x", { MessageGroupId }))).toMatchObject({
-    code: "InvalidParameterValue",
-    message:
-      `Value ${MessageGroupId} for parameter MessageGroupId is invalid. Reason: MessageGroupId ` +
-      "can only include alphanumeric and punctuation characters. 1 to 128 in length.",
-  });
-});
+test.each(["", "a b", "ü", "x".repeat(129)])(
+  "[44] %j is not a valid group id",
+  async (MessageGroupId) => {
+    expect(await failureOf(send("x", { MessageGroupId }))).toMatchObject({
+      code: "InvalidParameterValue",
+      message:
+        `Value ${MessageGroupId} for parameter MessageGroupId is invalid. Reason: MessageGroupId ` +
+        "can only include alphanumeric and punctuation characters. 1 to 128 in length.",
+    });
+  },
+);
 
-test("[45] only a FIFO queue tells a sequence number on send", async () => {
+test("[45] only a FIFO queue returns a sequence number on send", async () => {
   expect((await send("x")).SequenceNumber).toBeUndefined();
   const QueueUrl = await endpoint.fifo();
   const ids = { MessageGroupId: "g", MessageDeduplicationId: "d" };
@@ -178,7 +181,7 @@ test("[45] only a FIFO queue tells a sequence number on send", async () => {
   expect(sent.SequenceNumber).toMatch(/^\d{20}$/);
 });
 
-test("a message may be delayed from 0 to 900 seconds, over the queue's own delay", async () => {
+test("a message may be delayed by 0 to 900 seconds, which overrides the queue's delay", async () => {
   const QueueUrl = await endpoint.queue({ DelaySeconds: "100" });
   const later = (MessageBody: string, DelaySeconds?: number) =>
     endpoint.sqs.sendMessage({

@@ -5,7 +5,7 @@ const endpoint = useEndpoint();
 
 const tagsOf = async (QueueUrl: string) => (await endpoint.sqs.listQueueTags({ QueueUrl })).Tags;
 
-test("[38] tags may have no value, and differ by case", async () => {
+test("[38] tags may be empty and are case-sensitive", async () => {
   const QueueUrl = await endpoint.queue({}, { team: "ingest" });
   await endpoint.sqs.tagQueue({ QueueUrl, Tags: { Team: "other", empty: "", ünïcødé: "日本" } });
   const expected = { team: "ingest", Team: "other", empty: "", ünïcødé: "日本" };
@@ -14,7 +14,7 @@ test("[38] tags may have no value, and differ by case", async () => {
   expect(await tagsOf(QueueUrl)).toEqual({ ...expected, team: "again" });
 });
 
-test("[38] taking off a tag that is not there is fine, and no tags are no Tags", async () => {
+test("[38] removing a missing tag succeeds, and without tags the field is absent", async () => {
   const QueueUrl = await endpoint.queue({}, { a: "1", b: "2" });
   await endpoint.sqs.untagQueue({ QueueUrl, TagKeys: ["a", "A", "nowhere"] });
   expect(await tagsOf(QueueUrl)).toEqual({ b: "2" });
@@ -22,7 +22,7 @@ test("[38] taking off a tag that is not there is fine, and no tags are no Tags",
   expect((await endpoint.json("ListQueueTags", { QueueUrl })).body).toBe("{}");
 });
 
-test("a queue has at most fifty tags, and one too many adds none", async () => {
+test("a queue has at most 50 tags, and a request that exceeds the limit adds none", async () => {
   const tags = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, "x"]));
   const QueueUrl = await endpoint.queue({}, tags);
   const more = endpoint.sqs.tagQueue({ QueueUrl, Tags: { one: "more" } });

@@ -10,7 +10,7 @@ async function queueWithMessage(fifo = false): Promise<string> {
   return QueueUrl;
 }
 
-/** The handle of the message, or null when nothing is visible. */
+/** The handle of the message, or null if no message is visible. */
 async function take(QueueUrl: string, VisibilityTimeout = 10): Promise<string | null> {
   const { Messages } = await endpoint.sqs.receiveMessage({ QueueUrl, VisibilityTimeout });
   return Messages?.[0]?.ReceiptHandle ?? null;
@@ -26,7 +26,7 @@ const change = (QueueUrl: string, ReceiptHandle: string | null, VisibilityTimeou
 const remove = (QueueUrl: string, ReceiptHandle: string | null) =>
   endpoint.sqs.deleteMessage({ QueueUrl, ReceiptHandle: ReceiptHandle! });
 
-test("[56] on a FIFO queue a handle does not delete once its timeout is over", async () => {
+test("[56] on a FIFO queue a handle does not delete after its timeout", async () => {
   const queueUrl = await queueWithMessage(true);
   const handle = await take(queueUrl, 5);
   await endpoint.pass(5);
@@ -39,7 +39,7 @@ test("[56] on a FIFO queue a handle does not delete once its timeout is over", a
   await remove(queueUrl, again);
 });
 
-test("[56] in a batch such a handle fails its own entry, in other words", async () => {
+test("[56] in a batch an expired handle fails only its entry, with another message", async () => {
   const QueueUrl = await queueWithMessage(true);
   const ReceiptHandle = (await take(QueueUrl, 5))!;
   await endpoint.pass(5);
@@ -69,15 +69,18 @@ test("[56] on a FIFO queue an extended handle deletes after its first timeout", 
 test.each([
   ["standard", false],
   ["FIFO", true],
-])("[57] on a %s queue a latest handle hides what is visible again", async (_type, fifo) => {
-  const queueUrl = await queueWithMessage(fifo);
-  const handle = await take(queueUrl, 5);
-  await endpoint.pass(5);
-  await change(queueUrl, handle, 10);
-  expect(await take(queueUrl)).toBeNull();
-  await endpoint.pass(10);
-  expect(await take(queueUrl)).not.toBeNull();
-});
+])(
+  "[57] on a %s queue the latest handle hides a message that is visible again",
+  async (_type, fifo) => {
+    const queueUrl = await queueWithMessage(fifo);
+    const handle = await take(queueUrl, 5);
+    await endpoint.pass(5);
+    await change(queueUrl, handle, 10);
+    expect(await take(queueUrl)).toBeNull();
+    await endpoint.pass(10);
+    expect(await take(queueUrl)).not.toBeNull();
+  },
+);
 
 test("[58] on a standard queue an older handle still changes visibility", async () => {
   const queueUrl = await queueWithMessage();
@@ -125,7 +128,7 @@ test("[60] no change hides a message for more than twelve hours since its receiv
   await change(queueUrl, handle, 43_190);
 });
 
-test("[60] a changed timeout is not remembered for later receives", async () => {
+test("[60] a changed timeout does not apply to later receives", async () => {
   const QueueUrl = await queueWithMessage();
   await endpoint.sqs.setQueueAttributes({ QueueUrl, Attributes: { VisibilityTimeout: "20" } });
   await change(QueueUrl, await take(QueueUrl), 100);
@@ -135,10 +138,10 @@ test("[60] a changed timeout is not remembered for later receives", async () => 
   expect(await take(QueueUrl)).not.toBeNull();
 });
 
-test("zero makes a message visible at once, and a long poll takes it", async () => {
+test("a timeout of zero makes a message visible immediately, and a long poll receives it", async () => {
   const QueueUrl = await queueWithMessage();
   const handle = await take(QueueUrl, 600);
-  const poll = await endpoint.underWay(() =>
+  const poll = await endpoint.inFlight(() =>
     endpoint.sqs.receiveMessage({ QueueUrl, WaitTimeSeconds: 20 }),
   );
   await change(QueueUrl, handle, 0);

@@ -14,7 +14,7 @@ const ARN = "arn:aws:sqs:us-east-1:000000000000:";
 let data: string;
 const clouds: Cloud[] = [];
 beforeEach(() => {
-  data = mkdtempSync(join(tmpdir(), "tidegate-init-"));
+  data = mkdtempSync(join(tmpdir(), "tidegate-setup-"));
 });
 afterEach(async () => {
   for (const cloud of clouds.splice(0)) await cloud.close();
@@ -32,27 +32,27 @@ async function stop(cloud: Cloud): Promise<void> {
   clouds.splice(clouds.indexOf(cloud), 1);
 }
 
-/** Everything there is, as the broker tells it. */
-async function picture({ broker }: Cloud) {
-  const { names } = await take(broker.submit("listQueues", { prefix: "", page: null }));
+/** The state of all resources, as the broker returns it. */
+async function snapshot({ broker }: Cloud) {
+  const { names } = await resultOf(broker.submit("listQueues", { prefix: "", page: null }));
   const queues = await Promise.all(
-    names.map((queue) => take(broker.submit("getQueueAttributes", { queue, names: ["All"] }))),
+    names.map((queue) => resultOf(broker.submit("getQueueAttributes", { queue, names: ["All"] }))),
   );
   const all = { topic: null, token: null };
-  const { subscriptions } = await take(broker.submit("listSubscriptions", all));
+  const { subscriptions } = await resultOf(broker.submit("listSubscriptions", all));
   const details = await Promise.all(
     subscriptions.map(({ arn }) => {
       const subscription = arn.slice(arn.lastIndexOf(":") + 1);
-      return take(broker.submit("getSubscriptionAttributes", { subscription }));
+      return resultOf(broker.submit("getSubscriptionAttributes", { subscription }));
     }),
   );
-  const topics = await take(broker.submit("listTopics", { token: null }));
+  const topics = await resultOf(broker.submit("listTopics", { token: null }));
   const page = { prefix: "", after: "", limit: 100 };
-  const buckets = await take(broker.submit("listBuckets", page));
+  const buckets = await resultOf(broker.submit("listBuckets", page));
   return { names, queues, subscriptions, details, topics, buckets };
 }
 
-async function take<T>(
+async function resultOf<T>(
   pending: Promise<{ ok: true; value: T } | { ok: false; fault: { message: string } }>,
 ): Promise<T> {
   const outcome = await pending;
@@ -61,13 +61,13 @@ async function take<T>(
 }
 
 function attributesOf(broker: Broker, queue: string) {
-  return take(broker.submit("getQueueAttributes", { queue, names: ["All"] }));
+  return resultOf(broker.submit("getQueueAttributes", { queue, names: ["All"] }));
 }
 
-describe("a set-up", () => {
-  test("makes all that the example says", async () => {
+describe("a setup", () => {
+  test("creates all resources of the example", async () => {
     const cloud = await start(EXAMPLE);
-    const { names, subscriptions, topics, buckets } = await picture(cloud);
+    const { names, subscriptions, topics, buckets } = await snapshot(cloud);
     expect(names).toEqual(["audit", "audit-dead", "ledger.fifo", "orders", "orders-dead"]);
     expect(topics.names).toEqual(["bookings.fifo", "uploads"]);
     expect(subscriptions.map(({ endpoint, pending }) => [endpoint, pending])).toEqual([
@@ -86,20 +86,20 @@ describe("a set-up", () => {
     });
   });
 
-  test("applied again changes nothing, whether from the start or in part (A3)", async () => {
+  test("changes nothing when applied again, and completes a partial one (A3)", async () => {
     const { queues: [, ...later] = [], ...rest } = EXAMPLE;
     const part = { ...rest, queues: later, subscriptions: [] };
     await stop(await start(part));
     const whole = await start(EXAMPLE);
-    const before = await picture(whole);
+    const before = await snapshot(whole);
     await stop(whole);
     const again = await start(EXAMPLE);
-    const after = await picture(again);
-    // A test event for each new target is all that a first run sends.
+    const after = await snapshot(again);
+    // The first start only sends a test event for each new target.
     expect(after).toEqual(before);
   });
 
-  test("is the same again with values that AWS tells in another form", async () => {
+  test("accepts existing values that AWS returns in another form", async () => {
     const policy = (Sid: object): CloudSetup => ({
       queues: [
         {
@@ -129,12 +129,12 @@ describe("a set-up", () => {
     });
     const common = { Effect: "Allow", Principal: "*", Action: "sqs:SendMessage", Resource: "*" };
     const first = await start(policy({ Sid: "s", ...common }));
-    const before = await picture(first);
+    const before = await snapshot(first);
     await stop(first);
-    expect(await picture(await start(policy({ ...common, Sid: "s" })))).toEqual(before);
+    expect(await snapshot(await start(policy({ ...common, Sid: "s" })))).toEqual(before);
   });
 
-  test("says the same however its policies are ordered", async () => {
+  test("ignores the order of fields in policies", async () => {
     const filtered = (filterPolicy: { [name: string]: string[] }): CloudSetup => ({
       queues: [{ name: "q" }],
       topics: [{ name: "t" }],
@@ -184,7 +184,7 @@ describe("a set-up", () => {
       },
       "the bucket has other notifications",
     ],
-  ])("that disagrees on %s is refused, and nothing changes (A2)", async (_what, other, told) => {
+  ])("that differs in %s is refused, and nothing changes (A2)", async (_what, other, message) => {
     const first = await start({
       queues: [{ name: "q", tags: { team: "a" } }],
       topics: [{ name: "t" }],
@@ -197,18 +197,18 @@ describe("a set-up", () => {
         },
       ],
     });
-    const before = await picture(first);
+    const before = await snapshot(first);
     await stop(first);
     const more = { ...other, queues: [{ name: "new" }, ...(other.queues ?? [])] };
     const refused = expect(start(more)).rejects;
     await refused.toMatchObject({
       code: "TG_SETUP_CONFLICT",
-      message: expect.stringContaining(told),
+      message: expect.stringContaining(message),
     });
-    expect(await picture(await start())).toEqual(before);
+    expect(await snapshot(await start())).toEqual(before);
   });
 
-  test("that the broker would refuse is told as a whole, before a folder is touched (A1)", async () => {
+  test("reports everything that the broker would refuse before it touches the folder (A1)", async () => {
     const setup: CloudSetup = {
       queues: [
         { name: "q", attributes: { VisibilityTimeout: 99_999 } },
@@ -228,16 +228,16 @@ describe("a set-up", () => {
       "/subscriptions/0",
       "/buckets/0",
     ]);
-    expect((await picture(await start())).names).toEqual([]);
+    expect((await snapshot(await start())).names).toEqual([]);
   });
 
-  test("with problems of form tells every one with its path", async () => {
+  test("reports every structural problem with its path", async () => {
     const setup = { queues: [{ name: 1, dlq: 2 }], topic: [] } as unknown as CloudSetup;
     const failure = await start(setup).catch((error: Error) => error);
     expect((failure as Error).message).toMatch(/\/topic [\s\S]*\/queues\/0\/dlq [\s\S]*\/name /);
   });
 
-  test("is there for the first request", async () => {
+  test("is applied before the first response", async () => {
     const cloud = await start(EXAMPLE);
     const reply = await fetch(`${cloud.endpoint}/_tidegate/queues`);
     expect(((await reply.json()) as { queues: unknown[] }).queues).toHaveLength(5);

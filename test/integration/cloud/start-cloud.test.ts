@@ -28,18 +28,18 @@ async function createQueue(cloud: Cloud): Promise<string> {
   return (await call(cloud, "CreateQueue", { QueueName: "q" })).QueueUrl as string;
 }
 
-test("what was sent to one cloud is received from the next on the same folder", async () => {
+test("a message sent before a restart is received after it", async () => {
   const first = await startCloud({ data: folder });
   const QueueUrl = await createQueue(first);
-  const sent = await call(first, "SendMessage", { QueueUrl, MessageBody: "kept" });
+  const sent = await call(first, "SendMessage", { QueueUrl, MessageBody: "durable" });
   await first.close();
   await using second = await startCloud({ data: folder });
   const url = await createQueue(second);
   const { Messages } = await call(second, "ReceiveMessage", { QueueUrl: url });
-  expect(Messages).toMatchObject([{ Body: "kept", MessageId: sent.MessageId }]);
+  expect(Messages).toMatchObject([{ Body: "durable", MessageId: sent.MessageId }]);
 });
 
-test("a cloud without a folder keeps nothing and shares nothing with another", async () => {
+test("clouds without a folder share no state", async () => {
   await using one = await startCloud();
   await using other = await startCloud({ memory: true });
   await createQueue(one);
@@ -47,7 +47,7 @@ test("a cloud without a folder keeps nothing and shares nothing with another", a
   expect(one.port).not.toBe(other.port);
 });
 
-test("virtual time wakes a long poll at the instant a delayed message is due", async () => {
+test("virtual time ends a long poll exactly when a delayed message is due", async () => {
   await using cloud = await startCloud({ memory: true, clock: "virtual" });
   const QueueUrl = await createQueue(cloud);
   await call(cloud, "SendMessage", { QueueUrl, MessageBody: "later", DelaySeconds: 10 });
@@ -67,7 +67,7 @@ test("virtual time wakes a long poll at the instant a delayed message is due", a
   expect(cloud.clock.now()).toBe(start + 20_000);
 });
 
-test("the virtual clock can be moved over HTTP, the system's cannot", async () => {
+test("the virtual clock can be advanced over HTTP, the system clock cannot", async () => {
   await using virtual = await startCloud({ clock: "virtual" });
   await using system = await startCloud();
   const advance = (cloud: Cloud, advanceMs = 5_000) =>
@@ -85,7 +85,7 @@ test("the virtual clock can be moved over HTTP, the system's cannot", async () =
   expect([beyond.status, await beyond.text()]).toEqual([400, expect.stringContaining("year 9999")]);
 });
 
-test("who names no host gets queue URLs that lead back here", async () => {
+test("a request without a Host header gets queue URLs of this server", async () => {
   await using cloud = await startCloud();
   const socket = connect(cloud.port, "127.0.0.1");
   const body = '{"QueueName":"q"}';
@@ -94,37 +94,37 @@ test("who names no host gets queue URLs that lead back here", async () => {
   expect(await text(socket)).toContain(`{"QueueUrl":"${cloud.endpoint}/000000000000/q"}`);
 });
 
-test("closing ends long polls with an empty answer, and may be done twice", async () => {
+test("close() ends long polls with an empty response and is idempotent", async () => {
   const cloud = await startCloud({ memory: true });
   const QueueUrl = await createQueue(cloud);
   const poll = call(cloud, "ReceiveMessage", { QueueUrl, WaitTimeSeconds: 20 });
   await expect
     .poll(async () => (await fetch(new URL("/_tidegate/health", cloud.endpoint))).status)
-    .toBe(200); // The poll was sent before, so it has arrived, too.
+    .toBe(200); // The poll was sent earlier, so it has arrived.
   await Promise.all([cloud.close(), cloud.close()]);
   expect(await poll).toEqual({});
   await expect(fetch(cloud.endpoint)).rejects.toThrow();
 });
 
-test("a folder in use is refused, and free again once a start has failed (G1)", async () => {
+test("a folder in use is refused, and a failed start releases its folder (G1)", async () => {
   const first = await startCloud({ data: folder });
   await expect(startCloud({ data: folder })).rejects.toMatchObject({ code: "TG_STORE_LOCKED" });
   const other = join(folder, "other");
-  const taken = startCloud({ data: other, port: first.port });
-  await expect(taken).rejects.toMatchObject({ code: "TG_PORT_IN_USE" });
+  const conflicting = startCloud({ data: other, port: first.port });
+  await expect(conflicting).rejects.toMatchObject({ code: "TG_PORT_IN_USE" });
   await (await startCloud({ data: other })).close();
   await first.close();
   await (await startCloud({ data: folder })).close();
 });
 
-test("a damaged folder is refused and stays free for whoever mends it (G1)", async () => {
+test("a damaged folder is refused and not locked, so that it can be repaired (G1)", async () => {
   writeFileSync(join(folder, "broker.sqlite"), "no database");
   for (let time = 0; time < 2; time += 1) {
     await expect(startCloud({ data: folder })).rejects.toMatchObject({ code: "TG_STORE_CORRUPT" });
   }
 });
 
-test("a folder whose blobs are a file is refused before anything is written to it", async () => {
+test("a data folder in which blobs is a file is refused before any write", async () => {
   writeFileSync(join(folder, "blobs"), "no folder");
   await expect(startCloud({ data: folder })).rejects.toMatchObject({
     code: "TG_STORE_UNAVAILABLE",
@@ -133,7 +133,7 @@ test("a folder whose blobs are a file is refused before anything is written to i
   expect(readdirSync(folder)).toEqual(["blobs"]);
 });
 
-test("a folder in the place of the pid file is no reason not to start, and is left alone", async () => {
+test("a folder named broker.pid does not prevent the start and is not removed", async () => {
   mkdirSync(join(folder, "broker.pid"));
   const cloud = await startCloud({ data: folder });
   await createQueue(cloud);
@@ -146,10 +146,10 @@ test.each<[string, object]>([
   ["neither memory nor a folder", { memory: false }],
   ["an empty folder name", { data: "" }],
   ["a port out of range", { port: 65_536 }],
-  ["a port that is no whole number", { port: 1.5 }],
+  ["a port that is not an integer", { port: 1.5 }],
   ["an unknown clock", { clock: "sundial" }],
-  ["an account that is none", { account: "12" }],
-  ["a region that is none", { region: "US East" }],
+  ["an invalid account", { account: "12" }],
+  ["an invalid region", { region: "US East" }],
 ])("%s is refused", async (_what, options) => {
   const started = startCloud(options as CloudOptions);
   await expect(started).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });

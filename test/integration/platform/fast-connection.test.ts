@@ -1,4 +1,4 @@
-// The short way against node:http: the same bytes, cut anywhere, must bring the same answers.
+// The fast path compared with node:http: the same bytes, split anywhere, must get the same replies.
 
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -13,8 +13,8 @@ const { serve, dial: dialUp } = createListening({
   answersText: () => true,
 });
 
-/** Tells all that it was given; a target of /refused is answered by a fault. */
-const tellAll: HttpHandler = async ({ method, path, query, headers, body, bodyTooLarge }) => ({
+/** Returns everything it received; a target of /refused gets a 400. */
+const echo: HttpHandler = async ({ method, path, query, headers, body, bodyTooLarge }) => ({
   status: path === "/refused" ? 400 : 200,
   headers: ["x-own", "yes"],
   body: JSON.stringify([
@@ -24,15 +24,15 @@ const tellAll: HttpHandler = async ({ method, path, query, headers, body, bodyTo
   ]),
 });
 
-/** Sends the pieces, each as a packet of its own as far as it can be, and collects the answers. */
-async function answersTo(port: number, pieces: readonly string[]) {
+/** Sends the pieces, if possible each as its own packet, and collects the replies. */
+async function repliesTo(port: number, pieces: readonly string[]) {
   const socket = await dial(port);
-  const heard = { text: "", reset: false };
+  const received = { text: "", reset: false };
   socket.on("data", (chunk) => {
-    heard.text += chunk.toString("latin1");
+    received.text += chunk.toString("latin1");
   });
   socket.on("error", () => {
-    heard.reset = true;
+    received.reset = true;
   });
   const closed = closeOf(socket);
   for (const piece of pieces) {
@@ -42,8 +42,8 @@ async function answersTo(port: number, pieces: readonly string[]) {
   }
   socket.end();
   await closed;
-  heard.text = heard.text.replace(/Date: [^\r]*/g, "Date: now");
-  return heard;
+  received.text = received.text.replace(/Date: [^\r]*/g, "Date: now");
+  return received;
 }
 
 function closeOf(socket: Socket): Promise<void> {
@@ -61,7 +61,7 @@ function postOf(body: string, ...headers: readonly string[]): string {
   return `${lines.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** Holds every request until it is let go, in the order of arrival. */
+/** Holds every request until the test answers it, in order of arrival. */
 function createHolder() {
   const held: { request: HttpRequest; answer: (body: string) => void }[] = [];
   const handler: HttpHandler = (request) =>
@@ -108,46 +108,46 @@ const request = fc
   });
 const LAST = postOf("", "Connection: close");
 
-/** The answers in a stream of them, cut where each begins. */
-function answersIn(text: string): string[] {
+/** Splits a stream of replies. */
+function splitReplies(text: string): string[] {
   return text.split(/(?=HTTP\/1\.1 )/).filter((answer) => answer !== "");
 }
 
 /**
- * node:http refuses a broken request at once, and drops those before it that it has not answered
- * yet, which is a matter of turns; the short way answers them. There is no other difference.
+ * node:http refuses a broken request immediately and drops unanswered requests before it, depending
+ * on timing; the fast path answers them. There is no other difference.
  */
-function expectAlike(short: string[], long: string[]): void {
-  const refused = long.at(-1)?.startsWith("HTTP/1.1 400 ") === true;
+function expectSame(fast: string[], slow: string[]): void {
+  const refused = slow.at(-1)?.startsWith("HTTP/1.1 400 ") === true;
   if (!refused) {
-    expect(short).toEqual(long);
+    expect(fast).toEqual(slow);
     return;
   }
-  const common = Math.min(short.length, long.length) - 1;
-  expect(short.at(-1)).toBe(long.at(-1));
-  expect(short.slice(0, common)).toEqual(long.slice(0, common));
+  const common = Math.min(fast.length, slow.length) - 1;
+  expect(fast.at(-1)).toBe(slow.at(-1));
+  expect(fast.slice(0, common)).toEqual(slow.slice(0, common));
 }
 
-test("whatever is sent, in whatever pieces, both ways answer the same (N5)", async () => {
-  const { port: short } = await serve(tellAll);
-  const { port: long } = await serve(tellAll, { answersText: undefined });
+test("any requests, split anywhere, get the same replies on both paths (N5)", async () => {
+  const { port: fast } = await serve(echo);
+  const { port: slow } = await serve(echo, { answersText: undefined });
   const requests = fc.array(request, { minLength: 1, maxLength: 4 });
   const cuts = fc.array(fc.nat(400), { maxLength: 4 });
   await fc.assert(
     fc.asyncProperty(requests, fc.constantFrom(LAST, LAST, ""), cuts, async (all, last, at) => {
       const bytes = all.join("") + last;
-      const places = [0, ...at.sort((a, b) => a - b), bytes.length];
-      const pieces = places.slice(1).map((end, index) => bytes.slice(places[index], end));
-      const [one, other] = [await answersTo(short, pieces), await answersTo(long, pieces)];
-      // Who goes on sending after a refusal is reset, and a reset may overtake the refusal.
+      const positions = [0, ...at.sort((a, b) => a - b), bytes.length];
+      const pieces = positions.slice(1).map((end, index) => bytes.slice(positions[index], end));
+      const [one, other] = [await repliesTo(fast, pieces), await repliesTo(slow, pieces)];
+      // A client that continues to send after a refusal is reset, and the reset may overtake it.
       fc.pre(!one.reset && !other.reset);
-      expectAlike(answersIn(one.text), answersIn(other.text));
+      expectSame(splitReplies(one.text), splitReplies(other.text));
     }),
     { numRuns: 150 },
   );
 });
 
-test("requests sent ahead are answered one by one, in their order (C1)", async () => {
+test("pipelined requests are answered one at a time, in order (C1)", async () => {
   const { held, handler } = createHolder();
   const { port } = await serve(handler);
   const socket = await dial(port);
@@ -164,18 +164,18 @@ test("requests sent ahead are answered one by one, in their order (C1)", async (
   expect(text.match(/first|second|third/g)).toEqual(["first", "second", "third"]);
 });
 
-test("a client that sends far ahead is not read any further until it is answered (C1)", async () => {
+test("reading pauses for a client that sends too far ahead (C1)", async () => {
   const { held, handler } = createHolder();
   const { port } = await serve(handler);
   const socket = await dial(port);
   socket.resume();
   const ahead = postOf("x".repeat(BODY_BYTES_MAX));
   const count = 200;
-  let taken = 0;
+  let progress = 0;
   socket.write(postOf("first"));
   for (let sent = 0; sent < count; sent += 1) {
     socket.write(ahead, () => {
-      taken += 1;
+      progress += 1;
     });
   }
   await expect.poll(() => held.length).toBe(1);
@@ -183,17 +183,17 @@ test("a client that sends far ahead is not read any further until it is answered
     const reply = fetch(`http://${HOST}:${port}`, { method: "POST", body: "other" });
     await expect.poll(() => held.length, { interval: 1 }).toBe(2);
     held.pop()?.answer("");
-    await reply; // All that could be read meanwhile has been.
+    await reply; // By now the server has read all it will.
   }
-  expect(taken).toBeLessThan(count); // 40 MB do not fit into what the system keeps.
+  expect(progress).toBeLessThan(count); // 40 MB exceed the socket buffers.
   for (let answered = 0; answered <= count; answered += 1) {
     await expect.poll(() => held.length, { interval: 1 }).toBe(1);
     held.shift()?.answer("");
   }
-  expect(taken).toBe(count);
+  expect(progress).toBe(count);
 });
 
-test("a client that takes no replies is answered no further, and cut off (C3)", async () => {
+test("a client that does not read its replies is cut off (C3)", async () => {
   let asked = 0;
   const big = "x".repeat(1_000_000);
   const handler: HttpHandler = async () => {
@@ -209,31 +209,32 @@ test("a client that takes no replies is answered no further, and cut off (C3)", 
   expect(asked).toBeLessThan(count);
 });
 
-test("a client that takes a reply slowly gets all of it (C3)", async () => {
+test("a client that reads a reply slowly gets all of it (C3)", async () => {
   const bytes = 12_000_000;
   const handler: HttpHandler = async () => ({ status: 200, headers: [], body: "x".repeat(bytes) });
   const { port } = await serve(handler, { stallMsMax: 1_500, slowCheckMs: 20 });
   const socket = (await dial(port)).pause();
   socket.write(postOf(""));
-  let taken = 0;
-  while (taken < bytes) {
-    await new Promise((resolve) => setTimeout(resolve, 100)); // The subject of the test is time.
-    taken += (socket.read(Math.min(400_000, socket.readableLength)) as Buffer | null)?.length ?? 0;
+  let progress = 0;
+  while (progress < bytes) {
+    await new Promise((resolve) => setTimeout(resolve, 100)); // The test is about time.
+    progress +=
+      (socket.read(Math.min(400_000, socket.readableLength)) as Buffer | null)?.length ?? 0;
     if (socket.destroyed) break;
   }
-  expect(taken).toBeGreaterThanOrEqual(bytes);
+  expect(progress).toBeGreaterThanOrEqual(bytes);
 });
 
-test("a handler that throws before it gives a promise is told of as any other", async () => {
+test("a handler that throws synchronously is reported like any other", async () => {
   const { port, errors } = await serve(() => {
     throw new Error("a bug");
   });
-  expect((await answersTo(port, [postOf("")])).text).toMatch(/^HTTP\/1.1 500 /);
+  expect((await repliesTo(port, [postOf("")])).text).toMatch(/^HTTP\/1.1 500 /);
   expect(errors).toEqual([new Error("a bug")]);
 });
 
-test("a connection that has been idle for too long is ended without a word (C3)", async () => {
-  const { port } = await serve(tellAll, { keepAliveMs: 50, slowCheckMs: 20 });
+test("a connection that is idle for too long is closed without a reply (C3)", async () => {
+  const { port } = await serve(echo, { keepAliveMs: 50, slowCheckMs: 20 });
   const socket = await dial(port);
   let text = "";
   socket.on("data", (chunk) => {
@@ -244,14 +245,14 @@ test("a connection that has been idle for too long is ended without a word (C3)"
   expect(text).toMatch(/^HTTP\/1.1 200 OK\r\n(.*\r\n)*.*\]$/);
 });
 
-test("a connection that says nothing at all is answered 408 (C3)", async () => {
-  const { port } = await serve(tellAll, { headersMsMax: 50, slowCheckMs: 20 });
+test("a connection that sends nothing gets 408 (C3)", async () => {
+  const { port } = await serve(echo, { headersMsMax: 50, slowCheckMs: 20 });
   const socket = await dial(port);
-  const [said] = await once(socket, "data");
-  expect(String(said)).toMatch(/^HTTP\/1.1 408 /);
+  const [reply] = await once(socket, "data");
+  expect(String(reply)).toMatch(/^HTTP\/1.1 408 /);
 });
 
-test("a socket that was handed over is served on by node:http, and closed with it (C2)", async () => {
+test("node:http serves and closes a socket that was handed over (C2)", async () => {
   const { held, handler } = createHolder();
   const { listener, port } = await serve(handler);
   const socket = await dial(port);
@@ -272,26 +273,26 @@ test("a socket that was handed over is served on by node:http, and closed with i
   expect(text).toContain("connection: close");
 });
 
-test("a reply that would break its own head is not sent, and told of", async () => {
+test("a reply with a header that would end its line is not sent and is reported", async () => {
   const { port, errors } = await serve(async () => ({
     status: 200,
     headers: ["x-own", "a\r\nx-forged: yes"],
     body: "",
   }));
-  const { text } = await answersTo(port, [postOf("")]);
+  const { text } = await repliesTo(port, [postOf("")]);
   expect(text).toMatch(/^HTTP\/1.1 500 /);
   expect(text).not.toContain("forged");
   expect(errors).toHaveLength(1);
 });
 
-test("text beyond ASCII is told in bytes, and arrives as it was", async () => {
+test("the content length of text beyond ASCII is in bytes, and the text arrives unchanged", async () => {
   const { port } = await serve(async () => ({ status: 200, headers: [], body: "å∀😀" }));
   const reply = await fetch(`http://${HOST}:${port}`, { method: "POST", body: "x" });
   expect([reply.headers.get("content-length"), await reply.text()]).toEqual(["9", "å∀😀"]);
 });
 
-test("a fault that drops the answer closes the connection instead", async () => {
+test("a dropped reply closes the connection", async () => {
   const dropped = { status: 500, headers: [], body: "", dropped: true } as const;
   const { port } = await serve(async () => dropped);
-  expect(await answersTo(port, [postOf("")])).toMatchObject({ text: "" });
+  expect(await repliesTo(port, [postOf("")])).toMatchObject({ text: "" });
 });

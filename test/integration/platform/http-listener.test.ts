@@ -12,18 +12,18 @@ const REQUEST = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
 
 const { serve } = createListening({ bodyBytesMax: BODY_BYTES_MAX });
 
-/** Keeps each request, and answers with the length of its body. */
-function createKeeper() {
-  const seen: HttpRequest[] = [];
+/** Records each request and answers with the length of its body. */
+function createRecorder() {
+  const requests: HttpRequest[] = [];
   const handler: HttpHandler = async (request) => {
-    seen.push(request);
+    requests.push(request);
     const status = request.bodyTooLarge ? 413 : 200;
     return { status, headers: ["x-own", "yes"], body: `${request.body.length}` };
   };
-  return { seen, handler };
+  return { requests, handler };
 }
 
-/** A handler that answers when told to, and a promise of the first request that reached it. */
+/** A handler that answers on demand, and a promise of the first request that reached it. */
 function createHolder() {
   let release = (_body: string) => {};
   let arrived = (_request: HttpRequest) => {};
@@ -67,19 +67,20 @@ function connected(port: number): Promise<Socket> {
   });
 }
 
-/** Every guarantee holds on both ways (N5). */
-const WAYS: readonly { readonly way: string; readonly options: Partial<HttpListenerOptions> }[] = [
-  { way: "through node:http", options: {} },
-  { way: "on the short way", options: { answersText: () => true } },
-];
+/** Every guarantee holds on both paths (N5). */
+const PATHS: readonly { readonly path: string; readonly options: Partial<HttpListenerOptions> }[] =
+  [
+    { path: "on the slow path (node:http)", options: {} },
+    { path: "on the fast path", options: { answersText: () => true } },
+  ];
 
-describe.each(WAYS)("$way", ({ options: way }) => {
-  const serveSo = (handler: HttpHandler, options: Partial<HttpListenerOptions> = {}) =>
-    serve(handler, { ...way, ...options });
+describe.each(PATHS)("$path", ({ options: pathOptions }) => {
+  const serveOnPath = (handler: HttpHandler, options: Partial<HttpListenerOptions> = {}) =>
+    serve(handler, { ...pathOptions, ...options });
 
-  test("a request arrives whole, and its reply goes back with what the handler said", async () => {
-    const { seen, handler } = createKeeper();
-    const { url } = await serveSo(handler);
+  test("the handler gets the complete request, and the client gets the handler's reply", async () => {
+    const { requests, handler } = createRecorder();
+    const { url } = await serveOnPath(handler);
     const body = "å".repeat(200);
     const reply = await fetch(`${url}/a%20b?x=1&y=?`, { method: "POST", body });
     expect([reply.status, reply.headers.get("x-own"), await reply.text()]).toEqual([
@@ -87,7 +88,7 @@ describe.each(WAYS)("$way", ({ options: way }) => {
       "yes",
       "400",
     ]);
-    const [request] = seen;
+    const [request] = requests;
     expect([request?.method, request?.path, request?.query]).toEqual(["POST", "/a%20b", "x=1&y=?"]);
     expect(Buffer.from(request?.body ?? "").toString()).toBe(body);
     expect(request?.headers.host).toBe(new URL(url).host);
@@ -95,8 +96,8 @@ describe.each(WAYS)("$way", ({ options: way }) => {
   });
 
   test("one connection serves many requests, and a HEAD gets no body", async () => {
-    const { handler } = createKeeper();
-    const { port } = await serveSo(handler);
+    const { handler } = createRecorder();
+    const { port } = await serveOnPath(handler);
     const head = "HEAD / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     const text = await exchangeRaw(port, REQUEST + REQUEST + head);
     expect(text.match(/HTTP\/1.1 200 OK/g)).toHaveLength(3);
@@ -104,32 +105,32 @@ describe.each(WAYS)("$way", ({ options: way }) => {
     expect(text.endsWith("\r\n\r\n")).toBe(true);
   });
 
-  test("a whole URL in the request line, as proxies send it, is taken for its path", async () => {
-    const { seen, handler } = createKeeper();
-    const { port } = await serveSo(handler);
+  test("a full URL in the request line, as proxies send it, is reduced to its path", async () => {
+    const { requests, handler } = createRecorder();
+    const { port } = await serveOnPath(handler);
     const line = (url: string) => `GET ${url} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
     for (const url of ["http://a:1/b/c?d", "http://a", "*"]) await exchangeRaw(port, line(url));
-    expect(seen.map(({ path, query }) => [path, query])).toEqual([
+    expect(requests.map(({ path, query }) => [path, query])).toEqual([
       ["/b/c", "d"],
       ["/", ""],
       ["/", ""],
     ]);
   });
 
-  test("a body beyond the limit is handed on as too large, without its bytes (N1)", async () => {
-    const { seen, handler } = createKeeper();
-    const { url } = await serveSo(handler);
+  test("a request with an oversized body is passed on without the body and marked (N1)", async () => {
+    const { requests, handler } = createRecorder();
+    const { url } = await serveOnPath(handler);
     expect((await post(url, "x".repeat(BODY_BYTES_MAX))).status).toBe(200);
     expect((await post(url, "x".repeat(BODY_BYTES_MAX + 1))).status).toBe(413);
-    expect(seen.map(({ body, bodyTooLarge }) => [body.length, bodyTooLarge])).toEqual([
+    expect(requests.map(({ body, bodyTooLarge }) => [body.length, bodyTooLarge])).toEqual([
       [BODY_BYTES_MAX, false],
       [0, true],
     ]);
   });
 
-  test("a client that reads only after sending far too much still gets its answer (N2)", async () => {
-    const { handler } = createKeeper();
-    const { port } = await serveSo(handler);
+  test("a client that reads only after sending far too much still gets its reply (N2)", async () => {
+    const { handler } = createRecorder();
+    const { port } = await serveOnPath(handler);
     const socket = connect(port, HOST).pause();
     const chunk = Buffer.alloc(1_024 * 1_024);
     socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${chunk.length * 1_000}\r\n\r\n`);
@@ -144,9 +145,9 @@ describe.each(WAYS)("$way", ({ options: way }) => {
     socket.destroy();
   });
 
-  test("a client that never stops sending is cut off in the end (N2)", async () => {
-    const { handler } = createKeeper();
-    const { port } = await serveSo(handler);
+  test("a client that never stops sending is cut off eventually (N2)", async () => {
+    const { handler } = createRecorder();
+    const { port } = await serveOnPath(handler);
     const socket = await connected(port);
     const closed = new Promise((resolve) => socket.on("close", () => resolve("closed")));
     socket.resume();
@@ -157,27 +158,27 @@ describe.each(WAYS)("$way", ({ options: way }) => {
     expect(await closed).toBe("closed");
   });
 
-  test("a request that ends early never reaches the handler (N1)", async () => {
-    const { seen, handler } = createKeeper();
-    const { port, url } = await serveSo(handler);
+  test("a truncated request never reaches the handler (N1)", async () => {
+    const { requests, handler } = createRecorder();
+    const { port, url } = await serveOnPath(handler);
     const cut = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nonly this";
     await exchangeRaw(port, cut, true);
     await fetch(url);
-    expect(seen.map(({ method }) => method)).toEqual(["GET"]);
+    expect(requests.map(({ method }) => method)).toEqual(["GET"]);
   });
 
-  test("headers beyond the limit are answered 431, and what is no HTTP 400", async () => {
-    const { seen, handler } = createKeeper();
-    const { port } = await serveSo(handler);
+  test("oversized headers get 431, and bytes that are not HTTP get 400", async () => {
+    const { requests, handler } = createRecorder();
+    const { port } = await serveOnPath(handler);
     const long = `GET / HTTP/1.1\r\nHost: a\r\nX-Long: ${"x".repeat(20_000)}\r\n\r\n`;
     expect(await exchangeRaw(port, long)).toMatch(/^HTTP\/1.1 431 /);
     expect(await exchangeRaw(port, "not http at all\r\n\r\n")).toMatch(/^HTTP\/1.1 400 /);
-    expect(seen).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
-  test("a client that sends its headers or its body too slowly is answered 408", async () => {
-    const { seen, handler } = createKeeper();
-    const { port } = await serveSo(handler, {
+  test("a client that sends its headers or its body too slowly gets 408", async () => {
+    const { requests, handler } = createRecorder();
+    const { port } = await serveOnPath(handler, {
       headersMsMax: 50,
       requestMsMax: 80,
       slowCheckMs: 20,
@@ -185,24 +186,24 @@ describe.each(WAYS)("$way", ({ options: way }) => {
     expect(await exchangeRaw(port, "GET / HTTP/1.1\r\nHost:")).toMatch(/^HTTP\/1.1 408 /);
     const slow = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx";
     expect(await exchangeRaw(port, slow)).toMatch(/^HTTP\/1.1 408 /);
-    expect(seen).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
-  test("a reply that takes longer than any limit on requests is not cut (N2)", async () => {
+  test("a reply that takes longer than any request limit is not cut off (N2)", async () => {
     const { handler, first, release } = createHolder();
-    // Long enough for the request itself, even where others keep the machine busy.
+    // Long enough for the request itself, even on a busy machine.
     const limits = { headersMsMax: 400, requestMsMax: 500, slowCheckMs: 20 };
-    const { url } = await serveSo(handler, limits);
+    const { url } = await serveOnPath(handler, limits);
     const reply = post(url, "poll");
     await first;
-    await new Promise((resolve) => setTimeout(resolve, 800)); // The subject of the test is time.
+    await new Promise((resolve) => setTimeout(resolve, 800)); // The test is about time.
     release("late");
     expect(await (await reply).text()).toBe("late");
   });
 
-  test("a connection beyond the limit is closed, and the others live on", async () => {
-    const { handler } = createKeeper();
-    const { port } = await serveSo(handler, { connectionsMax: 2 });
+  test("a connection beyond the limit is closed, and the others continue to work", async () => {
+    const { handler } = createRecorder();
+    const { port } = await serveOnPath(handler, { connectionsMax: 2 });
     const first = await connected(port);
     const second = await connected(port);
     expect(await exchangeRaw(port, REQUEST).catch(() => "")).toBe("");
@@ -215,9 +216,9 @@ describe.each(WAYS)("$way", ({ options: way }) => {
     second.destroy();
   });
 
-  test("the signal aborts when the client goes away, and its late reply harms nobody (N3)", async () => {
+  test("the signal aborts when the client disconnects, and a late reply is not an error (N3)", async () => {
     const { handler, first, release } = createHolder();
-    const { port, errors } = await serveSo(handler);
+    const { port, errors } = await serveOnPath(handler);
     const socket = await connected(port);
     socket.write(REQUEST);
     const request = await first;
@@ -225,13 +226,13 @@ describe.each(WAYS)("$way", ({ options: way }) => {
     expect(signal.aborted).toBe(false);
     socket.destroy();
     await abortOf(signal);
-    release("to nobody");
+    release("late");
     expect(errors).toEqual([]);
   });
 
-  test("a signal first looked at after the client has gone is aborted already", async () => {
+  test("a signal first read after the client disconnected is already aborted", async () => {
     const { handler, first } = createHolder();
-    const { port } = await serveSo(handler);
+    const { port } = await serveOnPath(handler);
     const socket = await connected(port);
     socket.write(REQUEST);
     const request = await first;
@@ -241,28 +242,28 @@ describe.each(WAYS)("$way", ({ options: way }) => {
     await expect.poll(() => request.signal.aborted).toBe(true);
   });
 
-  test("a signal does not abort because the reply has gone out", async () => {
-    const { seen, handler } = createKeeper();
-    const { url } = await serveSo(async (request) => {
+  test("a signal does not abort because the reply was sent", async () => {
+    const { requests, handler } = createRecorder();
+    const { url } = await serveOnPath(async (request) => {
       expect(request.signal.aborted).toBe(false);
       return handler(request);
     });
     await (await post(url)).text();
     await (await post(url)).text();
-    expect(seen[0]?.signal.aborted).toBe(false);
+    expect(requests[0]?.signal.aborted).toBe(false);
   });
 
-  test("a handler that throws is told of, and its client gets 500", async () => {
-    const { url, errors } = await serveSo(async () => {
+  test("a handler that throws is reported, and its client gets 500", async () => {
+    const { url, errors } = await serveOnPath(async () => {
       throw new Error("a bug");
     });
     expect((await post(url)).status).toBe(500);
     expect(errors).toEqual([new Error("a bug")]);
   });
 
-  test("closing tells requests under way, waits for their replies and ends idle ones", async () => {
+  test("close() aborts the signals of requests in flight, waits for replies and closes idle connections", async () => {
     const { handler, first, release } = createHolder();
-    const { listener, port, url } = await serveSo(handler);
+    const { listener, port, url } = await serveOnPath(handler);
     const idle = await connected(port);
     const idleClosed = new Promise((resolve) => idle.once("close", resolve));
     const reply = post(url);
@@ -275,9 +276,9 @@ describe.each(WAYS)("$way", ({ options: way }) => {
     await idleClosed;
   });
 
-  test("closing does not wait for a handler that never answers (N4)", async () => {
+  test("close() does not wait for a handler that never answers (N4)", async () => {
     const { handler, first } = createHolder();
-    const { listener, url } = await serveSo(handler);
+    const { listener, url } = await serveOnPath(handler);
     const reply = post(url).catch(() => "cut");
     await first;
     await listener.close();
@@ -285,12 +286,12 @@ describe.each(WAYS)("$way", ({ options: way }) => {
   });
 });
 
-test("a port that is taken is said to be so, and a wrong address, too", async () => {
-  const { port } = await serve(createKeeper().handler);
-  const other = createHttpListener(createKeeper().handler, { onError: () => {} });
+test("a port in use and an invalid address are reported", async () => {
+  const { port } = await serve(createRecorder().handler);
+  const other = createHttpListener(createRecorder().handler, { onError: () => {} });
   await expect(other.listen(port, HOST)).rejects.toMatchObject({
     code: "TG_PORT_IN_USE",
-    message: `Port ${port} on ${HOST} is in use by another program.`,
+    message: `port ${port} on ${HOST} is in use by another program`,
   });
   await expect(other.listen(0, "203.0.113.1")).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
   await other.close();

@@ -27,23 +27,23 @@ function post(url: string, timeoutMs = 10_000, signal = never): Promise<number> 
   );
 }
 
-test("body, headers and credentials arrive, and the status comes back whatever it is", async () => {
-  const seen: unknown[] = [];
+test("body, headers and credentials are sent, and any status is returned", async () => {
+  const requests: unknown[] = [];
   const url = await serve((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const { "x-own": own, authorization, "content-length": length } = request.headers;
-      seen.push([request.method, own, authorization, length, Buffer.concat(chunks).toString()]);
+      requests.push([request.method, own, authorization, length, Buffer.concat(chunks).toString()]);
       response.writeHead(503).end();
     });
   });
   expect(await post(url.replace("//", "//me:p%40ss@"))).toBe(503);
   const basic = `Basic ${Buffer.from("me:p@ss").toString("base64")}`;
-  expect(seen).toEqual([["POST", "1", basic, "6", "zwölf"]]);
+  expect(requests).toEqual([["POST", "1", basic, "6", "zwölf"]]);
 });
 
-test("a redirect is an answer, not a place to go", async () => {
+test("a redirect is returned and not followed", async () => {
   let requests = 0;
   const url = await serve((_, response) => {
     requests += 1;
@@ -53,7 +53,7 @@ test("a redirect is an answer, not a place to go", async () => {
   expect(requests).toBe(1);
 });
 
-test("an answer without end is cut off, and its status stands", async () => {
+test("an endless response is cut off, and its status is returned", async () => {
   const url = await serve((_, response) => {
     response.writeHead(200);
     const pour = () => {
@@ -65,12 +65,12 @@ test("an answer without end is cut off, and its status stands", async () => {
   expect(await post(url)).toBe(200);
 });
 
-test("an endpoint that does not answer in time is given up", async () => {
+test("a request to an endpoint that does not answer in time fails", async () => {
   const url = await serve(() => {});
   await expect(post(url, 30)).rejects.toMatchObject({ cause: { name: "TimeoutError" } });
 });
 
-test("an endpoint that drips its answer is given up as well", async () => {
+test("a request to an endpoint that answers too slowly fails", async () => {
   const url = await serve((_, response) => {
     response.writeHead(200);
     const drip = setInterval(() => response.write("x"), 5);
@@ -79,13 +79,13 @@ test("an endpoint that drips its answer is given up as well", async () => {
   await expect(post(url, 60)).rejects.toThrow();
 });
 
-test("a caller that gives up is told so at once", async () => {
+test("an aborted request rejects immediately", async () => {
   const stop = new AbortController();
   const url = await serve(() => stop.abort(new Error("stopping")));
   await expect(post(url, 10_000, stop.signal)).rejects.toThrow();
 });
 
-test("nobody there is an error, not a status", async () => {
+test("a refused connection is an error, not a status", async () => {
   const url = await serve(() => {});
   close?.();
   await expect(post(url)).rejects.toMatchObject({ code: "ECONNREFUSED" });

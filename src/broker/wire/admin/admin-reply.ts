@@ -1,8 +1,8 @@
-// Admin replies: plain JSON, for people and scripts rather than for AWS's SDKs.
+// Admin replies: JSON for people and scripts, not in the format of the AWS SDKs.
 
 import type { HttpReply } from "../../../ports/http.ts";
 import type { Fault } from "../../model/fault.ts";
-import { FAULT_FACES } from "../sqs/sqs-errors.ts";
+import { SQS_ERRORS } from "../sqs/sqs-errors.ts";
 
 const HEADERS: readonly string[] = [
   "Content-Type",
@@ -21,8 +21,8 @@ export function adminError(status: number, code: string, message: string): HttpR
   return adminReply(status, { error: { code, message } });
 }
 
-/** A refusal of the broker; here, what does not exist is a 404 like any other. */
+/** Maps a broker fault to a reply; a missing queue is a 404 here, although SQS answers 400. */
 export function adminFault(fault: Fault): HttpReply {
-  const status = fault.name === "QueueDoesNotExist" ? 404 : FAULT_FACES[fault.name].status;
+  const status = fault.name === "QueueDoesNotExist" ? 404 : SQS_ERRORS[fault.name].status;
   return adminError(status, fault.name, fault.message);
 }

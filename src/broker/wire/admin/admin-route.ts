@@ -1,35 +1,35 @@
-// Admin routes: what a page of the admin is, and what it sees of a request.
+// Admin routes: the type of one route, and of the call that its methods receive.
 
 import type { DurationMs, EpochMs } from "../../../core/units.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import type { ServerContext } from "../protocol/call.ts";
 
-/** Time that moves only when told to. */
+/** A clock that only moves when a caller advances it. */
 export interface AdminClock {
   now(): EpochMs;
-  /** Resolves once all that became due has been done. */
+  /** Resolves after all work that became due has finished. */
   advance(span: DurationMs): Promise<void>;
 }
 
 export interface AdminOptions {
-  /** Absent: the server runs on the system's clock. */
+  /** Absent: the server runs on the system clock. */
   readonly virtualClock?: AdminClock | undefined;
   readonly version?: string | undefined;
 }
 
 export interface AdminCall {
-  readonly site: ServerContext;
+  readonly server: ServerContext;
   readonly options: AdminOptions;
   readonly request: HttpRequest;
   readonly parameters: URLSearchParams;
-  /** What stands in the path where the route says NAME; empty if it does not. */
+  /** The path segment that matches NAME; empty if the route has none. */
   readonly name: string;
 }
 
 type AdminMethod = (call: AdminCall) => HttpReply | Promise<HttpReply>;
 
 export interface AdminRoute {
-  /** Below /_tidegate/; a step NAME takes any value. */
+  /** Relative to /_tidegate/; the segment NAME matches any value. */
   readonly path: string;
   readonly summary: string;
   readonly methods: Readonly<Partial<Record<"GET" | "POST" | "DELETE", AdminMethod>>>;

@@ -17,7 +17,7 @@ function fakeClock(): AdminClock {
 }
 
 describe("GET /_tidegate/health", () => {
-  test("says that the server answers, and what it is", async () => {
+  test("reports that the server is up, with its version, account and region", async () => {
     const reply = await createWire({}, { version: "1.2.3" }).get("/_tidegate/health");
     expect(reply.status).toBe(200);
     expect(reply.headers["content-type"]).toBe("application/json");
@@ -31,7 +31,7 @@ describe("GET /_tidegate/health", () => {
     });
   });
 
-  test("is 503 while the store fails, and asks nothing of the broker for it (H1)", async () => {
+  test("is 503 while the store fails, without calling the broker (H1)", async () => {
     const wire = createWire({ healthy: false });
     const reply = await wire.get("/_tidegate/health");
     expect(reply.status).toBe(503);
@@ -41,7 +41,7 @@ describe("GET /_tidegate/health", () => {
 });
 
 describe("GET /_tidegate/queues", () => {
-  test("counts the queues whose name begins as asked", async () => {
+  test("returns the message counts of the queues with a name prefix", async () => {
     const queue = {
       name: "q",
       fifo: false,
@@ -56,7 +56,7 @@ describe("GET /_tidegate/queues", () => {
     expect(wire.asked.map(({ input }) => input)).toEqual([{ prefix: "a b" }, { prefix: "" }]);
   });
 
-  test("is 503 when the store is gone, and the operator hears of it", async () => {
+  test("is 503 when the store fails, and reports the error to the operator", async () => {
     const error = new TidegateError("TG_STORE_UNAVAILABLE", "no disk");
     const wire = createWire({
       countQueues: () => {
@@ -69,7 +69,7 @@ describe("GET /_tidegate/queues", () => {
 });
 
 describe("GET /_tidegate/queues/NAME/messages", () => {
-  test("looks into a queue page by page", async () => {
+  test("returns the messages of a queue in pages", async () => {
     const wire = createWire({ peek: () => succeed({ messages: [], nextAfterSeq: 7 }) });
     const reply = await wire.get("/_tidegate/queues/a.fifo/messages?after=3&limit=100");
     expect(reply.value).toEqual({ queue: "a.fifo", messages: [], nextAfter: 7 });
@@ -108,14 +108,14 @@ describe("/_tidegate/clock", () => {
       body: Buffer.from(body),
     });
 
-  test("tells and moves virtual time", async () => {
+  test("reads and advances virtual time", async () => {
     const wire = createWire({}, { virtualClock: fakeClock() });
     expect((await wire.get("/_tidegate/clock")).value).toEqual({ nowMs: 1_000 });
     expect((await post(wire, '{"advanceMs":300000}')).value).toEqual({ nowMs: 301_000 });
     expect((await wire.get("/_tidegate/clock")).value).toEqual({ nowMs: 301_000 });
   });
 
-  test("is a conflict on the system's clock, and says how to get the other", async () => {
+  test("is a conflict on the system clock, and explains how to start with a virtual one", async () => {
     for (const reply of [
       await createWire().get("/_tidegate/clock"),
       await post(createWire(), '{"advanceMs":1}'),
@@ -135,7 +135,7 @@ describe("/_tidegate/clock", () => {
     '{"advanceMs":1.5}',
     '{"advanceMs":"1"}',
     '{"advanceMs":1e300}',
-  ])("refuses to move by %s, and time stays", async (body) => {
+  ])("refuses to advance by %s and does not change the time", async (body) => {
     const clock = fakeClock();
     const reply = await post(createWire({}, { virtualClock: clock }), body);
     expect(reply.status).toBe(400);
@@ -143,7 +143,7 @@ describe("/_tidegate/clock", () => {
   });
 
   test.each(["text/plain", "application/x-www-form-urlencoded"])(
-    "does not move for a POST of %s, which any web page could send",
+    "is not advanced by a POST of %s, which any web page could send",
     async (type) => {
       const clock = fakeClock();
       const reply = await post(createWire({}, { virtualClock: clock }), '{"advanceMs":1}', type);
@@ -153,8 +153,8 @@ describe("/_tidegate/clock", () => {
   );
 });
 
-describe("the admin", () => {
-  test("lists what exists to those who ask for what does not", async () => {
+describe("the admin API", () => {
+  test("lists all routes in the reply to an unknown path", async () => {
     for (const path of ["/_tidegate", "/_tidegate/", "/_tidegate/nope", "/_tidegate/queues/q"]) {
       const reply = await createWire().get(path);
       expect(reply.status).toBe(404);
@@ -164,7 +164,7 @@ describe("the admin", () => {
     }
   });
 
-  test("says which methods a path takes", async () => {
+  test("names the methods that a path accepts", async () => {
     const reply = await createWire().send({ method: "DELETE", path: "/_tidegate/clock" });
     expect(reply.status).toBe(405);
     expect(reply.headers.allow).toBe("GET, POST");

@@ -1,7 +1,8 @@
-// The admin: a small JSON API beside AWS's, under /_tidegate.
-//   D1. Looking changes nothing: every GET is free of effects.
-//   D2. A web page cannot call it: a POST must be declared as JSON, which a page may not send to
-//       another site unasked, and what a browser marks as coming from elsewhere is refused.
+// The admin API: a small JSON API under /_tidegate, next to the AWS APIs.
+//   D1. Reads have no side effects: no GET changes state.
+//   D2. A web page cannot call it. A POST must have a JSON content type, which a page may not send
+//       to another site without a preflight. A request that a browser marks as cross-site is
+//       refused.
 
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import type { ServerContext } from "../protocol/call.ts";
@@ -34,30 +35,30 @@ export function isAdminPath(path: string): boolean {
 }
 
 export async function answerAdmin(
-  site: ServerContext,
+  server: ServerContext,
   options: AdminOptions,
   request: HttpRequest,
 ): Promise<HttpReply> {
   if (isForeignPage(request)) {
-    return adminError(403, "ForeignPage", "A page of another site may not call this."); // D2
+    return adminError(403, "ForeignPage", "cross-site requests are not allowed"); // D2
   }
-  if (request.bodyTooLarge) return adminError(413, "BodyTooLarge", "The body is too long.");
-  const steps = readPath(request.path);
-  if (steps === null)
-    return adminError(400, "InvalidPath", "The path is not percent-encoded UTF-8.");
+  if (request.bodyTooLarge) return adminError(413, "BodyTooLarge", "the request body is too long");
+  const segments = readPath(request.path);
+  if (segments === null)
+    return adminError(400, "InvalidPath", "the path is not percent-encoded UTF-8");
   for (const route of ADMIN_ROUTES) {
-    const name = matchRoute(route, steps);
+    const name = matchRoute(route, segments);
     if (name === null) continue;
     const method = route.methods[request.method as keyof AdminRoute["methods"]];
     if (method === undefined) return wrongMethod(route);
     if (request.method === "POST" && !isJson(request)) {
-      return adminError(415, "NotJson", "A POST needs the header Content-Type: application/json.");
+      return adminError(415, "NotJson", "a POST needs the header Content-Type: application/json");
     }
     const parameters = new URLSearchParams(request.query);
     try {
-      return await method({ site, options, request, parameters, name });
+      return await method({ server, options, request, parameters, name });
     } catch (error) {
-      return adminFault(reportFailure(site, request, error));
+      return adminFault(reportFailure(server, request, error));
     }
   }
   return notFound();
@@ -74,14 +75,14 @@ function readPath(path: string): string[] | null {
   }
 }
 
-/** The name in the path, empty if the route takes none; null if the route does not fit. */
-function matchRoute(route: AdminRoute, steps: readonly string[]): string | null {
-  const wanted = route.path.split("/");
-  if (wanted.length !== steps.length) return null;
+/** Returns the segment that matches NAME (empty if there is none), or null if nothing matches. */
+function matchRoute(route: AdminRoute, segments: readonly string[]): string | null {
+  const pattern = route.path.split("/");
+  if (pattern.length !== segments.length) return null;
   let name = "";
-  for (let i = 0; i < wanted.length; i++) {
-    if (wanted[i] === "NAME") name = steps[i]!;
-    else if (wanted[i] !== steps[i]) return null;
+  for (let i = 0; i < pattern.length; i++) {
+    if (pattern[i] === "NAME") name = segments[i]!;
+    else if (pattern[i] !== segments[i]) return null;
   }
   return name;
 }
@@ -92,11 +93,11 @@ function isJson(request: HttpRequest): boolean {
 
 function wrongMethod(route: AdminRoute): HttpReply {
   const allowed = Object.keys(route.methods).join(", ");
-  const reply = adminError(405, "WrongMethod", `This path takes ${allowed}.`);
+  const reply = adminError(405, "WrongMethod", `this path accepts ${allowed}`);
   return { ...reply, headers: [...reply.headers, "Allow", allowed] };
 }
 
 function notFound(): HttpReply {
-  const known = ADMIN_ROUTES.map((route) => `${ROOT}/${route.path}: ${route.summary}`).join("; ");
-  return adminError(404, "UnknownPath", `There is no such page. There are: ${known}.`);
+  const routes = ADMIN_ROUTES.map((route) => `${ROOT}/${route.path}: ${route.summary}`).join("; ");
+  return adminError(404, "UnknownPath", `unknown path; the admin API has ${routes}`);
 }

@@ -1,4 +1,4 @@
-// /_tidegate/clock: reads and moves a virtual clock, so that a test need not wait.
+// /_tidegate/clock: reads and advances the virtual clock, so that tests do not wait.
 
 import { TidegateError } from "../../../core/errors.ts";
 import { durationMs } from "../../../core/units.ts";
@@ -11,7 +11,7 @@ const ADVANCE_MS_MAX = 31_557_600_000_000;
 
 export const clock = adminRoute({
   path: "clock",
-  summary: 'the virtual clock; POST {"advanceMs": n} moves it on',
+  summary: 'the virtual clock; POST {"advanceMs": n} advances it',
   methods: {
     GET: ({ options }) => withClock(options.virtualClock, async (clock) => showTime(clock)),
     POST: ({ options, request }) =>
@@ -27,7 +27,7 @@ function withClock(
   return adminError(
     409,
     "SystemClock",
-    "This server runs on the system's clock. Start it with --clock virtual to move time.",
+    "this server runs on the system clock; start it with --clock virtual to control time",
   );
 }
 
@@ -37,14 +37,14 @@ async function advance(clock: AdminClock, request: AdminCall["request"]) {
     return adminError(
       400,
       "InvalidAdvance",
-      `The body must be {"advanceMs": n}, n being a whole number from 0 to ${ADVANCE_MS_MAX}.`,
+      `the body must be {"advanceMs": n}, where n is an integer from 0 to ${ADVANCE_MS_MAX}`,
     );
   }
   try {
     await clock.advance(durationMs(span));
   } catch (error) {
     if (!(error instanceof TidegateError) || error.code !== "TG_VALUE_INVALID") throw error;
-    return adminError(400, "InvalidAdvance", error.message); // Beyond where its time ends.
+    return adminError(400, "InvalidAdvance", error.message); // Past the clock's maximum.
   }
   return showTime(clock);
 }
@@ -57,8 +57,8 @@ function readAdvance(text: string | null): number | null {
   if (text === null) return null;
   try {
     const span: unknown = (JSON.parse(text) as { advanceMs?: unknown } | null)?.advanceMs;
-    const whole = typeof span === "number" && Number.isSafeInteger(span);
-    return whole && span >= 0 && span <= ADVANCE_MS_MAX ? span : null;
+    const isInteger = typeof span === "number" && Number.isSafeInteger(span);
+    return isInteger && span >= 0 && span <= ADVANCE_MS_MAX ? span : null;
   } catch {
     return null;
   }

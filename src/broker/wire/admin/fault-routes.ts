@@ -14,34 +14,34 @@ export const faults = adminRoute({
   path: "faults",
   summary: "faults asked for; POST one or a list, DELETE clears",
   methods: {
-    GET: ({ site }) => showFaults(site),
+    GET: ({ server }) => showFaults(server),
     POST: addFaults,
-    DELETE: ({ site }) => {
-      site.broker.faults.clear();
-      return showFaults(site);
+    DELETE: ({ server }) => {
+      server.broker.faults.clear();
+      return showFaults(server);
     },
   },
 });
 
-async function addFaults({ site, request }: AdminCall) {
+async function addFaults({ server, request }: AdminCall) {
   // Knows the names of all actions there are, S3's included, which are not loaded before need.
   const { FAULTS_MAX, readFaultSpecs } = await import("../faults/fault-specs.ts");
   const read = readFaultSpecs(parse(decodeUtf8(request.body)));
   if (!read.ok) return refused(read.fault);
-  const plan = site.broker.faults;
+  const plan = server.broker.faults;
   if (plan.size + read.value.length > FAULTS_MAX) {
     return refused([`There would be more than ${FAULTS_MAX} faults; DELETE clears them.`]);
   }
-  const missing = (await Promise.all(read.value.map((spec) => missingTarget(site, spec)))).filter(
+  const missing = (await Promise.all(read.value.map((spec) => missingTarget(server, spec)))).filter(
     (problem) => problem !== null,
   );
   if (missing.length > 0) return refused(missing); // F2
   for (const spec of read.value) plan.put(spec); // F1
-  return showFaults(site);
+  return showFaults(server);
 }
 
-function showFaults(site: ServerContext) {
-  return adminReply(200, { faults: site.broker.faults.view() });
+function showFaults(server: ServerContext) {
+  return adminReply(200, { faults: server.broker.faults.view() });
 }
 
 function refused(problems: readonly string[]) {

@@ -1,18 +1,18 @@
-// GET /_tidegate/health: is the server there, does it work, and what is it?
-//   H1. It asks nothing of the broker, so that a probe costs nothing and never waits for a disk.
-//   H2. Faults that were asked for are told, so that nobody hunts for them as bugs.
+// GET /_tidegate/health: whether the server is up and healthy, and which account it serves.
+//   H1. It does not call the broker, so a probe is cheap and never waits for the disk.
+//   H2. It reports active injected faults, so that they are not mistaken for bugs.
 
 import { adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
 
 export const health = adminRoute({
   path: "health",
-  summary: "whether the broker works, and for which account and region; 503 if its store fails",
+  summary: "broker health, account and region; 503 if the store fails",
   methods: { GET: showHealth },
 });
 
-function showHealth({ site, options }: AdminCall) {
-  const { healthy, account, region, faults } = site.broker; // H1
+function showHealth({ server, options }: AdminCall) {
+  const { healthy, account, region, faults } = server.broker; // H1
   return adminReply(healthy ? 200 : 503, {
     status: healthy ? "ok" : "failing",
     service: "tidegate",

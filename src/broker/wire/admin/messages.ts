@@ -1,4 +1,4 @@
-// GET /_tidegate/queues/NAME/messages: looks at what is in a queue, without receiving it.
+// GET /_tidegate/queues/NAME/messages: shows the messages of a queue without receiving them.
 
 import { adminError, adminFault, adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
@@ -14,17 +14,17 @@ export const messages = adminRoute({
   methods: { GET: peek },
 });
 
-async function peek({ site, parameters, name }: AdminCall) {
+async function peek({ server, parameters, name }: AdminCall) {
   const limit = readCount(parameters.get("limit"), LIMIT_DEFAULT);
   if (limit === null || limit < 1 || limit > LIMIT_MAX) {
-    return adminError(400, "InvalidLimit", `limit must be a whole number from 1 to ${LIMIT_MAX}.`);
+    return adminError(400, "InvalidLimit", `limit must be an integer from 1 to ${LIMIT_MAX}`);
   }
   const afterSeq = readCount(parameters.get("after"), 0);
   if (afterSeq === null) {
-    return adminError(400, "InvalidAfter", "after must be the nextAfter of a former page.");
+    return adminError(400, "InvalidAfter", "after must be the nextAfter of a previous page");
   }
   const input = { queue: name, afterSeq, limit };
-  const outcome = await site.broker.submit("peek", input);
+  const outcome = await server.broker.submit("peek", input);
   if (!outcome.ok) return adminFault(outcome.fault);
   const { messages, nextAfterSeq } = outcome.value;
   return adminReply(200, { queue: name, messages, nextAfter: nextAfterSeq });

@@ -5,12 +5,12 @@ import { type AdminCall, adminRoute } from "./admin-route.ts";
 
 export const topics = adminRoute({
   path: "topics",
-  summary: "every topic with its subscriptions and what was dropped; ?prefix= chooses by name",
+  summary: "all topics with their subscription and drop counts; ?prefix= filters by name",
   methods: { GET: countTopics },
 });
 
-async function countTopics({ site, request, parameters }: AdminCall) {
+async function countTopics({ server, request, parameters }: AdminCall) {
   const prefix = parameters.get("prefix") ?? "";
-  const outcome = await site.broker.submit("countTopics", { prefix }, request.signal);
+  const outcome = await server.broker.submit("countTopics", { prefix }, request.signal);
   return outcome.ok ? adminReply(200, outcome.value) : adminFault(outcome.fault);
 }

@@ -9,7 +9,7 @@ import { denied } from "../s3/s3-errors.ts";
 
 /** Runs an action; where no fault was asked for, nothing else. */
 export function runS3Action(call: S3Call, action: S3Action): Promise<HttpReply> | HttpReply {
-  const { faults } = call.site.broker;
+  const { faults } = call.server.broker;
   if (!faults.active || call.bucket === "") return action.run(call); // I1
   const target = { service: "bucket", name: call.bucket, actions: [action.name] } as const;
   return runUnderFaults<HttpReply>(faults, target, () => action.run(call), {

@@ -1,4 +1,4 @@
-// Call: what an action sees of the request it answers, and what an action is.
+// Call: the request as an action sees it, and the type of an action.
 
 import type { Refusal, Result } from "../../../core/result.ts";
 import type { HttpRequest } from "../../../ports/http.ts";
@@ -7,14 +7,14 @@ import type { Fault } from "../../model/fault.ts";
 import type { StructureShape } from "./shape.ts";
 import { compileCheck, type ShapeCheck } from "./shape-check.ts";
 
-/** What stays the same from request to request. */
+/** State shared by all requests. */
 export interface ServerContext {
   readonly broker: Broker;
-  /** SenderId of every message: no credentials are known yet. */
+  /** SenderId of every message; requests are not authenticated. */
   readonly senderId: string;
-  /** Host of queue URLs for a caller whose Host header is missing or empty. */
+  /** Host in queue URLs when the request has no Host header. */
   readonly hostFallback: string;
-  /** Hears of every failure that is not the client's. */
+  /** Called for every failure that the client did not cause. */
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
@@ -28,15 +28,15 @@ export type RefusedAction = Refusal<Fault>;
 
 export type ActionAnswer<O> = Result<O, Fault> | Promise<Result<O, Fault>>;
 
-/** One action of a service, as both protocols run it. */
+/** One action of a service; both protocols run it. */
 export interface Action {
   readonly name: string;
   readonly input: StructureShape;
-  /** Null: it answers nothing but that it was done. */
+  /** Null: the response has no output. */
   readonly output: StructureShape | null;
   readonly check: ShapeCheck;
   run(call: RequestCall, input: object): ActionAnswer<object | null>;
-  /** Writes the JSON answer, where that is worth doing by hand. */
+  /** Writes the JSON response; hand-written for hot actions. */
   writeJson(output: object): string;
 }
 
@@ -48,9 +48,9 @@ interface ActionDefinition<I, O> {
   writeJson?(output: NoInfer<O>): string;
 }
 
-/** Ties an action's code to the shapes of what it takes and gives. */
+/** Type-checks an action's code against its input and output shapes. */
 export function action<I, O = null>(definition: ActionDefinition<I, O>): Action {
-  // The protocols hand `run` only what passed `check`, so the types are forgotten here, once.
+  // The protocols only pass `run` inputs that passed `check`, so this one cast drops the types.
   const typed = definition as unknown as Pick<Action, "run"> & Partial<Pick<Action, "writeJson">>;
   return {
     name: definition.name,

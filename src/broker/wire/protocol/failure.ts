@@ -1,13 +1,13 @@
-// Failures: what is left to do when the broker could not answer.
+// Failures: how the wire answers when the broker throws.
 
 import type { HttpRequest } from "../../../ports/http.ts";
 import type { Fault } from "../../model/fault.ts";
 import { failureFault } from "../sqs/sqs-errors.ts";
 import type { ServerContext } from "./call.ts";
 
-/** Tells the operator what happened and gives the fault to tell the client. */
-export function reportFailure(site: ServerContext, request: HttpRequest, error: unknown): Fault {
-  const clientLeft = request.signal.aborted && error === request.signal.reason;
-  if (!clientLeft) site.onError(error, request.requestId);
+/** Reports the error to the operator and returns the fault for the client. */
+export function reportFailure(server: ServerContext, request: HttpRequest, error: unknown): Fault {
+  const clientGone = request.signal.aborted && error === request.signal.reason;
+  if (!clientGone) server.onError(error, request.requestId);
   return failureFault(error);
 }

@@ -11,7 +11,7 @@ import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 const SERIALIZATION = "com.amazon.coral.service#SerializationException";
 
 describe("a request in the JSON protocol", () => {
-  test("is answered with a request id and AWS's content type, and nothing else", async () => {
+  test("gets only a request id and AWS's content type as headers", async () => {
     const reply = await createWire().json("SendMessage", { QueueUrl: "q", MessageBody: "hello" });
     expect(reply.status).toBe(200);
     expect(reply.headers).toEqual({
@@ -36,7 +36,7 @@ describe("a request in the JSON protocol", () => {
     expect(wire.asked).toEqual([{ name: "purgeQueue", input: { queue: "other" } }]);
   });
 
-  test("treats null as absence and ignores fields it does not know", async () => {
+  test("treats null as absent and ignores unknown fields", async () => {
     const wire = createWire();
     await wire.json("ReceiveMessage", { QueueUrl: "q", MaxNumberOfMessages: null, Foo: [1] });
     expect(wire.asked[0]?.input).toEqual({
@@ -48,20 +48,20 @@ describe("a request in the JSON protocol", () => {
     });
   });
 
-  test("for an unknown action is an unknown operation", async () => {
+  test("with an unknown action is an unknown operation", async () => {
     const reply = await createWire().json("Bogus", {});
     expect(reply.status).toBe(400);
     expect(reply.value.__type).toBe("com.amazon.coral.service#UnknownOperationException");
     expect(reply.headers["x-amzn-query-error"]).toBe("InvalidAction;Sender");
   });
 
-  test("of a content type that is not JSON is not addressed to us", async () => {
+  test("with a content type other than JSON does not belong to this protocol", async () => {
     const reply = await createWire().json("ListQueues", {}, { "content-type": "text/plain" });
     expect(reply.status).toBe(404);
     expect(reply.text).toContain("<UnknownOperationException/>");
   });
 
-  test("that was too large to read is refused by size", async () => {
+  test("with an oversized body is refused", async () => {
     const reply = await createWire().send({
       method: "POST",
       headers: { "x-amz-target": "AmazonSQS.SendMessage" },
@@ -72,10 +72,10 @@ describe("a request in the JSON protocol", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   const silent = SQS_ACTIONS.filter((action) => action.output === null).map(({ name }) => name);
 
-  test("is an empty body for the actions that tell nothing", async () => {
+  test("has an empty body for actions without output", async () => {
     expect(silent.sort()).toEqual([
       "AddPermission",
       "ChangeMessageVisibility",
@@ -112,12 +112,12 @@ describe("an answer", () => {
     "ListQueues",
     "GetQueueAttributes",
     "ListMessageMoveTasks",
-  ])("is {} when %s has nothing to tell", async (name) => {
+  ])("is {} if %s has empty output", async (name) => {
     const reply = await createWire().json(name, { QueueUrl: "q", SourceArn: "arn" });
     expect(reply.text).toBe("{}");
   });
 
-  test("writes a sequence number and attribute checksums when there are any", async () => {
+  test("has a sequence number and attribute checksums if the message has them", async () => {
     const wire = createWire({
       send: () =>
         succeed({ results: [succeed({ messageId: "id", sequenceNumber: "1".repeat(20) })] }),
@@ -141,7 +141,7 @@ describe("an answer", () => {
 
 describe("malformed input", () => {
   test.each([
-    ["no JSON", "{", "The request body is not JSON."],
+    ["invalid JSON", "{", "The request body is not JSON."],
     ["nothing", "", "The request body is not JSON."],
     ["a list", "[]", "Start of list found where not expected."],
     ["a string", '"x"', "STRING_VALUE can not be converted to a Structure"],
@@ -153,7 +153,7 @@ describe("malformed input", () => {
       "STRING_VALUE can not be converted to an Integer",
     ],
     [
-      "a fraction for a whole number",
+      "a fraction for an integer",
       '{"QueueUrl":"q","MaxNumberOfMessages":1.5}',
       "NUMBER_VALUE can not be converted to an Integer",
     ],
@@ -163,7 +163,7 @@ describe("malformed input", () => {
       "TRUE_VALUE can not be converted to a List",
     ],
     [
-      "a map where a string should be",
+      "a map for a string",
       '{"QueueUrl":"q","AttributeNames":[{}]}',
       "Start of structure or map found where not expected.",
     ],
@@ -176,7 +176,7 @@ describe("malformed input", () => {
     expect(wire.asked).toEqual([]);
   });
 
-  test("bytes that are no UTF-8 are refused, the replacement character is not", async () => {
+  test("bytes that are not UTF-8 are refused, but the replacement character is accepted", async () => {
     const wire = createWire();
     const send = (body: Buffer) =>
       wire.send({ method: "POST", headers: { "x-amz-target": "AmazonSQS.SendMessage" }, body });
@@ -187,7 +187,7 @@ describe("malformed input", () => {
     expect((await send(Buffer.concat([head, Buffer.from("\uFFFD"), tail]))).status).toBe(200);
   });
 
-  test("a blob must be base64, in whatever entry it hides", async () => {
+  test("a blob must be base64, also in a nested entry", async () => {
     const attribute = { DataType: "Binary", BinaryValue: "not base64!" };
     const reply = await createWire().json("SendMessageBatch", {
       QueueUrl: "q",

@@ -1,7 +1,7 @@
-// AWS JSON 1.0: the action is in a header, input and output are JSON.
-//   J1. An action without output answers an empty body, one whose output is empty answers {}.
-//   J2. Every answer says x-amzn-RequestId; every fault says x-amzn-query-error as well, without
-//       which the JavaScript SDK does not get as far as its own exceptions.
+// AWS JSON 1.0: the action is in a header; input and output are JSON.
+//   J1. An action without output returns an empty body; one with empty output returns {}.
+//   J2. Every response has x-amzn-RequestId. Every fault also has x-amzn-query-error; without it
+//       the JavaScript SDK cannot choose its exception class.
 //   J3. This is the hot path: one lookup, one parse, one check, one write.
 
 import { type Result, succeed } from "../../../core/result.ts";
@@ -10,7 +10,7 @@ import { isDropped } from "../../engine/request-faults.ts";
 import { type Fault, refuse } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
-import { FAULT_FACES } from "../sqs/sqs-errors.ts";
+import { SQS_ERRORS } from "../sqs/sqs-errors.ts";
 import type { Action, RequestCall, ServerContext } from "./call.ts";
 import { reportFailure } from "./failure.ts";
 import { unknownOperation } from "./unknown-operation.ts";
@@ -23,7 +23,7 @@ const TARGETS: ReadonlyMap<string, Action> = new Map(
 );
 
 export async function answerJson(
-  site: ServerContext,
+  server: ServerContext,
   request: HttpRequest,
   target: string,
 ): Promise<HttpReply> {
@@ -33,15 +33,15 @@ export async function answerJson(
   if (action === undefined) return faultReply(request, unknownTarget(target));
   const input = parseInput(action, request.body);
   if (!input.ok) return faultReply(request, input.fault);
-  const call: RequestCall = { server: site, request, protocol: "json" };
+  const call: RequestCall = { server, request, protocol: "json" };
   try {
     const outcome = await runAction("queue", call, action, input.value);
     if (!outcome.ok) return faultReply(request, outcome.fault);
     const body = outcome.value === null ? "" : action.writeJson(outcome.value); // J1
-    return { status: 200, headers: plainHeaders(request), body };
+    return { status: 200, headers: responseHeaders(request), body };
   } catch (error) {
     if (isDropped(error)) return NO_ANSWER;
-    return faultReply(request, reportFailure(site, request, error));
+    return faultReply(request, reportFailure(server, request, error));
   }
 }
 
@@ -55,7 +55,7 @@ function unknownTarget(target: string): Fault {
   return { name: "InvalidAction", message: `The action ${name} is not valid for this endpoint.` };
 }
 
-/** A body of another kind is not addressed to this protocol at all. */
+/** A body of another content type is not addressed to this protocol. */
 function isJson(contentType: string | undefined): boolean {
   if (contentType === CONTENT_TYPE || contentType === undefined) return true;
   return (
@@ -77,13 +77,13 @@ function parseInput(action: Action, body: Uint8Array): Result<object, Fault> {
 }
 
 function faultReply(request: HttpRequest, fault: Fault): HttpReply {
-  const face = FAULT_FACES[fault.name];
-  const headers = plainHeaders(request);
-  headers.push("x-amzn-query-error", `${face.code};${face.side}`); // J2
-  const body = JSON.stringify({ __type: face.type, message: fault.message });
-  return { status: face.status, headers, body };
+  const error = SQS_ERRORS[fault.name];
+  const headers = responseHeaders(request);
+  headers.push("x-amzn-query-error", `${error.code};${error.side}`); // J2
+  const body = JSON.stringify({ __type: error.type, message: fault.message });
+  return { status: error.status, headers, body };
 }
 
-function plainHeaders(request: HttpRequest): string[] {
+function responseHeaders(request: HttpRequest): string[] {
   return ["x-amzn-RequestId", request.requestId, "Content-Type", CONTENT_TYPE];
 }

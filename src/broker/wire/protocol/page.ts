@@ -1,4 +1,4 @@
-// Pages: MaxResults and NextToken, as the listing actions share them.
+// Pages: MaxResults and NextToken, shared by the list actions.
 
 import { SQS_LIST_PAGE_MAX } from "../../../core/limits.ts";
 import type { PageInput } from "../../model/operations.ts";
@@ -15,12 +15,12 @@ export function checkPage(limit: number | null | undefined): RefusedAction | nul
   );
 }
 
-/** Null when neither a limit nor a token was given: then the answer is not paged. */
+/** Returns null if neither a limit nor a token was given; then the response is not paged. */
 export function page(
   limit: number | null | undefined,
   token: string | null | undefined,
 ): PageInput | null {
-  const asked = limit !== undefined && limit !== null;
-  if (!asked && !token) return null;
+  const limited = limit !== undefined && limit !== null;
+  if (!limited && !token) return null;
   return { limit: limit ?? SQS_LIST_PAGE_MAX, token: token || null };
 }

@@ -1,6 +1,6 @@
-// Parameters: the checks that many actions share, each with AWS's own sentence.
-//   P1. A check gives null when all is well, so that the good case allocates nothing.
-//   P2. A value is echoed at most ECHO_CHARS_MAX characters long, whatever was sent.
+// Parameters: checks that many actions share, each with AWS's own message.
+//   P1. A check returns null on success, so that the success case allocates nothing.
+//   P2. A message echoes at most ECHO_CHARS_MAX characters of a value.
 
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import {
@@ -17,7 +17,7 @@ export const VISIBILITY_SECONDS_MAX = SQS_VISIBILITY_MS_MAX / 1_000;
 const DELAY_SECONDS_MAX = SQS_DELAY_MS_MAX / 1_000;
 
 const ECHO_CHARS_MAX = 1_024;
-/** Letters, digits and punctuation are just what ASCII prints, without the space. */
+/** Letters, digits and punctuation: the printable ASCII characters without the space. */
 const ORDERING_ID = /^[!-~]{1,128}$/;
 
 type Given<T> = T | null | undefined;
@@ -38,7 +38,7 @@ export function invalidParameterValue(
   );
 }
 
-/** Refuses a number outside [min, max]; an absent one is fine. */
+/** Refuses a number outside [min, max]; an absent number passes. */
 export function checkRange(
   value: Given<number>,
   name: string,

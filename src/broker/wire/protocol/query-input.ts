@@ -1,10 +1,10 @@
-// Query input: from flat parameters (`Attribute.1.Name=...`) to the same input that JSON gives.
-//   I1. Parameters come from the URL and, in a POST, from the form in its body as well; the body
-//       wins over the URL.
-//   I2. Dots only ever separate: names that hold dots of their own are values here, never keys.
-//   I3. Numbered elements are taken in the order of their numbers, gaps or not. A single element
-//       may leave its number out.
-//   I4. Both the number of parameters and their depth are limited.
+// Query input: decodes flat parameters (`Attribute.1.Name=...`) to the same input as JSON.
+//   I1. Parameters come from the URL and, in a POST, also from the form body; the body overrides
+//       the URL.
+//   I2. Dots only separate; names that contain dots are values here, never keys.
+//   I3. Numbered elements are ordered by number; gaps are allowed. A single element may omit its
+//       number.
+//   I4. The number and the depth of parameters are limited.
 
 import { unreachable } from "../../../core/assert.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -19,13 +19,13 @@ import { decodeUtf8 } from "./utf8.ts";
 export const PARAMETERS_MAX = 2_000;
 const DEPTH_MAX = 10;
 
-/** One step of a parameter's name, with what was given there and below. */
+/** One segment of a parameter name, with its value and its children. */
 export interface ParameterNode {
   value: string | undefined;
   readonly children: Map<string, ParameterNode>;
 }
 
-/** Reads all parameters of a request into one tree (I1), or says why that is not possible. */
+/** Reads all parameters of a request into one tree (I1), or returns why it refuses them. */
 export function readParameters(request: HttpRequest): Result<ParameterNode, Fault> {
   const root = createNode();
   const form = isForm(request) ? decodeUtf8(request.body) : "";
@@ -44,14 +44,14 @@ export function readParameters(request: HttpRequest): Result<ParameterNode, Faul
   return succeed(root);
 }
 
-/** Builds the input of an action from the parameters its shape names. */
+/** Builds the input of an action from the parameters that its shape names. */
 export function decodeInput(shape: StructureShape, root: ParameterNode): Result<object, Fault> {
   const problem: Problem = { refusal: null };
   const input = decodeStructure(shape, root, problem);
   return problem.refusal ?? succeed(input);
 }
 
-/** Holds the first thing that was wrong; the decoding around it goes on and is dropped. */
+/** Stores the first refusal; decoding continues, and its result is discarded. */
 interface Problem {
   refusal: RefusedAction | null;
 }
@@ -73,14 +73,15 @@ function addParameter(root: ParameterNode, pair: string): RefusedAction | null {
   if (name === null || value === null)
     return malformed("A parameter is not percent-encoded UTF-8.");
   if (name === "") return null;
-  const steps = name.split(".", DEPTH_MAX + 1);
-  if (steps.length > DEPTH_MAX) return malformed("The name of a parameter is nested too deeply.");
+  const segments = name.split(".", DEPTH_MAX + 1);
+  if (segments.length > DEPTH_MAX)
+    return malformed("The name of a parameter is nested too deeply.");
   let node = root;
-  for (const step of steps) {
-    let child = node.children.get(step);
+  for (const segment of segments) {
+    let child = node.children.get(segment);
     if (child === undefined) {
       child = createNode();
-      node.children.set(step, child);
+      node.children.set(segment, child);
     }
     node = child;
   }
@@ -106,7 +107,7 @@ function decodeStructure(shape: StructureShape, node: ParameterNode, problem: Pr
   return result;
 }
 
-/** Where the parameters of a field begin: flattened lists and maps are named by their elements. */
+/** The node of a field's parameters; flattened lists and maps are named after their elements. */
 function childOf(node: ParameterNode, name: string, field: Shape): ParameterNode | undefined {
   const own = node.children.get(name);
   if (field.kind !== "list" && field.kind !== "map") return own;
@@ -180,10 +181,10 @@ function decodeMap(shape: MapShape, node: ParameterNode, name: string, problem: 
   return result;
 }
 
-/** The numbered children of a node, in the order of their numbers (I3). */
+/** The numbered children of a node, ordered by number (I3). */
 function elementsOf(node: ParameterNode): ParameterNode[] {
   return [...node.children]
-    .filter(([step]) => /^\d{1,9}$/.test(step))
+    .filter(([segment]) => /^\d{1,9}$/.test(segment))
     .sort(([a], [b]) => Number(a) - Number(b))
     .map(([, child]) => child);
 }

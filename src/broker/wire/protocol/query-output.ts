@@ -1,20 +1,20 @@
-// Query output: an action's output as XML, or as the JSON that a query request may ask for.
-//   X1. A carriage return is written as &#xD;, or the reader's XML parser would make it a newline.
-//   X2. What XML cannot carry at all becomes U+FFFD. It can only stem from a message that echoes
-//       what the client sent, as such characters are refused in everything that is stored.
-//   X3. The JSON of a query request has every field, null where there is nothing, and writes maps
-//       as lists of pairs. It is what AWS's API Gateway hands on to those who integrate with SQS.
+// Query output: writes an action's output as XML, or as JSON if a query request asks for it.
+//   X1. A carriage return is written as &#xD;; XML parsers would normalize it to a newline.
+//   X2. Characters that XML cannot represent become U+FFFD. They only occur in messages that echo
+//       the client's input, because stored values with such characters are refused.
+//   X3. The JSON of a query request has every field, null if absent, and writes maps as lists of
+//       pairs. API Gateway passes this format on to its SQS integrations.
 
 import type { Shape, StructureShape } from "./shape.ts";
 
-/** How one service's documents look; all else is the protocol's. */
+/** How the documents of one service differ. */
 export interface QueryStyle {
   readonly namespace: string;
-  /** SQS ends its errors with an empty element that SNS does not know. */
+  /** SQS ends its errors with an empty <Detail/> element; SNS does not. */
   readonly errorDetail: boolean;
 }
 
-/** A whole response document; a null `shape` is an action that tells nothing. */
+/** A complete response document; `shape` is null for an action without output. */
 export function writeXmlResponse(
   style: QueryStyle,
   action: string,

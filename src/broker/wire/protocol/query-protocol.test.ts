@@ -14,7 +14,7 @@ const NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/";
 const METADATA = `<ResponseMetadata><RequestId>${REQUEST_ID}</RequestId></ResponseMetadata>`;
 
 describe("parameters", () => {
-  test("become lists, maps and structures by their numbers, wherever those begin", async () => {
+  test("become lists, maps and structures by their numbers, which need not begin at 1", async () => {
     const wire = createWire();
     await wire.form({
       Action: "SendMessageBatch",
@@ -101,14 +101,14 @@ describe("parameters", () => {
       },
       { queue: "q", entries: [{ handle: "h", visibilityMs: 9_000 }] },
     ],
-  ])("of %s follow AWS's names", async (Action, parameters, input) => {
+  ])("of %s have AWS's names", async (Action, parameters, input) => {
     const wire = createWire();
     const reply = await wire.form({ Action, ...parameters });
     expect(reply.status).toBe(200);
     expect(JSON.stringify(wire.asked[0]?.input)).toBe(JSON.stringify(input));
   });
 
-  test("in the body of a POST join those in its URL", async () => {
+  test("in the body of a POST are merged with those in its URL", async () => {
     const wire = createWire();
     await wire.form({ MessageBody: "x" }, { query: "Action=SendMessage&QueueUrl=q&MessageBody=y" });
     expect(wire.asked[0]?.input).toMatchObject({ queue: "q", entries: [{ body: "x" }] });
@@ -116,17 +116,21 @@ describe("parameters", () => {
 
   test.each([
     [
-      "a number that is none",
+      "an invalid number",
       "Action=ReceiveMessage&QueueUrl=q&WaitTimeSeconds=x",
       "InvalidParameterValue",
     ],
     ["a broken escape", "Action=ListQueues&QueueNamePrefix=%zz", "MalformedInput"],
-    ["an escape that is no UTF-8", "Action=ListQueues&QueueNamePrefix=%ff", "MalformedInput"],
+    ["an escape that is not UTF-8", "Action=ListQueues&QueueNamePrefix=%ff", "MalformedInput"],
     ["a map entry without a name", "Action=TagQueue&QueueUrl=q&Tag.1.Value=x", "MissingParameter"],
     ["a map entry without a value", "Action=TagQueue&QueueUrl=q&Tag.1.Key=x", "MissingParameter"],
-    ["too many of them", `Action=ListQueues${"&a=b".repeat(PARAMETERS_MAX)}`, "MalformedInput"],
-    ["too deep a name", `Action=ListQueues&${"a.".repeat(20)}a=b`, "MalformedInput"],
-  ])("are refused when there is %s", async (_, query, code) => {
+    ["too many parameters", `Action=ListQueues${"&a=b".repeat(PARAMETERS_MAX)}`, "MalformedInput"],
+    [
+      "a name that is nested too deeply",
+      `Action=ListQueues&${"a.".repeat(20)}a=b`,
+      "MalformedInput",
+    ],
+  ])("are refused if they have %s", async (_, query, code) => {
     const wire = createWire();
     const reply = await wire.get(`/?${query}`);
     expect(reply.status).toBe(400);
@@ -135,8 +139,8 @@ describe("parameters", () => {
   });
 });
 
-describe("an XML answer", () => {
-  test("wraps the result and tells the request id", async () => {
+describe("an XML response", () => {
+  test("wraps the result and includes the request id", async () => {
     const reply = await createWire().form({
       Action: "SendMessage",
       QueueUrl: "q",
@@ -150,7 +154,7 @@ describe("an XML answer", () => {
     );
   });
 
-  test("has no result where nothing is told, and an empty one if there is nothing", async () => {
+  test("has no result element without output, and an empty one for empty output", async () => {
     const wire = createWire();
     expect((await wire.form({ Action: "DeleteQueue", QueueUrl: "q" })).text).toContain(
       `<DeleteQueueResponse xmlns="${NAMESPACE}">${METADATA}</DeleteQueueResponse>`,
@@ -160,7 +164,7 @@ describe("an XML answer", () => {
     );
   });
 
-  test("keeps a body as it was, carriage returns and markup included", async () => {
+  test("preserves a body, including carriage returns and markup", async () => {
     const wire = createWire({
       receive: () => succeed({ deliveries: [delivery({ body: 'a\r\n<b>&"' })] }),
     });
@@ -195,7 +199,7 @@ describe("an XML answer", () => {
     );
   });
 
-  test("words an absent queue its own way", async () => {
+  test("uses the query protocol's own message for a missing queue", async () => {
     const wire = createWire({
       purgeQueue: () => refuse("QueueDoesNotExist", "The specified queue does not exist."),
     });
@@ -205,7 +209,7 @@ describe("an XML answer", () => {
     );
   });
 
-  test("carries no character that XML cannot, whatever was sent", async () => {
+  test("never contains a character that XML does not allow", async () => {
     const reply = await createWire().get("/?Action=%00%1f%ef%bf%be%3c");
     expect(reply.text).toContain("<Message>The action \uFFFD\uFFFD\uFFFD&lt; is not valid");
   });
@@ -214,7 +218,7 @@ describe("an XML answer", () => {
 describe("GET on the URL of a queue", () => {
   const path = `/${ACCOUNT}/mine`;
 
-  test("runs the actions of a queue, which the path names", async () => {
+  test("runs queue actions on the queue in the path", async () => {
     const wire = createWire();
     const reply = await wire.get(`${path}?Action=SendMessage&MessageBody=a+b`);
     expect(reply.status).toBe(200);
@@ -222,7 +226,7 @@ describe("GET on the URL of a queue", () => {
   });
 
   test.each(["CreateQueue", "ListQueues", "FooBar", "StartMessageMoveTask"])(
-    "refuses %s, which is not about this queue",
+    "refuses %s, which is not an action on this queue",
     async (name) => {
       const reply = await createWire().get(`${path}?Action=${name}&QueueName=x`);
       expect(reply.status).toBe(400);
@@ -232,7 +236,7 @@ describe("GET on the URL of a queue", () => {
     },
   );
 
-  test("gives the URL of another queue, and obeys a QueueUrl before its path", async () => {
+  test("returns the URL of another queue, and prefers QueueUrl to the path", async () => {
     const wire = createWire();
     expect((await wire.get(`${path}?Action=GetQueueUrl&QueueName=other`)).text).toContain(
       `<QueueUrl>http://localhost:4566/${ACCOUNT}/other</QueueUrl>`,
@@ -242,7 +246,7 @@ describe("GET on the URL of a queue", () => {
   });
 
   test.each([{}, { accept: "application/json" }])(
-    "without an action is an unknown operation in XML, whatever was asked for (%o)",
+    "without an action is an unknown operation in XML, with any Accept header (%o)",
     async (headers: Record<string, string>) => {
       const reply = await createWire().get(path, headers);
       expect(reply.status).toBe(404);
@@ -250,7 +254,7 @@ describe("GET on the URL of a queue", () => {
     },
   );
 
-  test("tells a missing parameter by name", async () => {
+  test("names a missing parameter", async () => {
     const reply = await createWire().get(`${path}?Action=SendMessage`);
     expect(reply.text).toContain(
       "<Code>MissingParameter</Code>" +
@@ -262,7 +266,7 @@ describe("GET on the URL of a queue", () => {
 describe("a query request that accepts JSON", () => {
   const headers = { accept: "application/json" };
 
-  test("gets the response as JSON, null where there is nothing", async () => {
+  test("gets the response as JSON, with null for absent fields", async () => {
     const wire = createWire({ listQueues: () => succeed({ names: ["a"], nextToken: null }) });
     const reply = await wire.get("/?Action=ListQueues", headers);
     expect(reply.headers["content-type"]).toBe("application/json");
@@ -277,7 +281,7 @@ describe("a query request that accepts JSON", () => {
     });
   });
 
-  test("finds received messages under `messages`", async () => {
+  test("gets received messages in the field `messages`", async () => {
     const wire = createWire({
       receive: () => succeed({ deliveries: [delivery({ body: "a\rb" })] }),
     });
@@ -315,14 +319,17 @@ describe("a query request that accepts JSON", () => {
 });
 
 describe("a web page", () => {
-  test.each(["cross-site", "same-site"])("of another origin (%s) cannot call", async (site) => {
-    const wire = createWire();
-    const reply = await wire.get("/?Action=ListQueues", { "sec-fetch-site": site });
-    expect(reply.status).toBe(403);
-    expect(wire.asked).toEqual([]);
-  });
+  test.each(["cross-site", "same-site"])(
+    "of another origin (%s) cannot call",
+    async (fetchSite) => {
+      const wire = createWire();
+      const reply = await wire.get("/?Action=ListQueues", { "sec-fetch-site": fetchSite });
+      expect(reply.status).toBe(403);
+      expect(wire.asked).toEqual([]);
+    },
+  );
 
-  test("that the user opened himself may look", async () => {
+  test("that the user opened directly may call", async () => {
     const reply = await createWire().get("/?Action=ListQueues", { "sec-fetch-site": "none" });
     expect(reply.status).toBe(200);
   });

@@ -1,11 +1,10 @@
-// The query protocol: actions by URL or form, answers in XML. It is what SNS speaks, what SQS spoke
-// alone until 2023, and what older SDKs, API Gateway and people with curl still speak.
-//   Y1. On the URL of a queue only actions about a queue are valid, and the path stands for a
-//       QueueUrl that was not given.
-//   Y2. A request without an action is none of this protocol's.
-//   Y3. No credentials are checked, so a web page must not be able to call: a browser says where
-//       a request comes from, and one that comes from elsewhere is refused. (JSON requests need no
-//       such rule, as no page can send their header without asking first, and is never let.)
+// The query protocol: actions by URL or form, responses in XML. SNS uses it; SQS used only it until
+// 2023; older SDKs, API Gateway and people with curl still use it.
+//   Y1. On the URL of a queue only queue actions are valid, and the path is the default QueueUrl.
+//   Y2. A request without an action does not belong to this protocol.
+//   Y3. Requests are not authenticated, so a web page must not be able to call: a request that a
+//       browser marks as cross-site is refused. (JSON requests do not need this rule: a page cannot
+//       send their header without a preflight, which the server never grants.)
 
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";
@@ -36,7 +35,7 @@ const FOREIGN_PAGE: Fault = {
   message: "A page of another site may not call this endpoint.",
 };
 
-export async function answerQuery(site: ServerContext, request: HttpRequest): Promise<HttpReply> {
+export async function answerQuery(server: ServerContext, request: HttpRequest): Promise<HttpReply> {
   if (request.method !== "GET" && request.method !== "POST") return unknownOperation(request);
   if (request.bodyTooLarge) return faultReply(SQS_QUERY, request, TOO_LARGE);
   const parameters = readParameters(request);
@@ -51,7 +50,7 @@ export async function answerQuery(site: ServerContext, request: HttpRequest): Pr
   if (action === undefined || (onQueue && !service.isForQueueUrl(action))) {
     return faultReply(service, request, invalidAction(name)); // Y1
   }
-  return run(service, { server: site, request, protocol: "query" }, action, root, onQueue);
+  return run(service, { server, request, protocol: "query" }, action, root, onQueue);
 }
 
 async function run(
@@ -61,7 +60,7 @@ async function run(
   root: ParameterNode,
   onQueue: boolean,
 ): Promise<HttpReply> {
-  const { server: site, request } = call;
+  const { server, request } = call;
   const decoded = decodeInput(action.input, root);
   if (!decoded.ok) return faultReply(service, request, decoded.fault);
   const input = onQueue ? { QueueUrl: request.path, ...decoded.value } : decoded.value; // Y1
@@ -70,10 +69,10 @@ async function run(
     if (!outcome.ok) return faultReply(service, request, outcome.fault);
     const write = wantsJson(request) ? writeJsonResponse : writeXmlResponse;
     const body = write(service, action.name, action.output, outcome.value, request.requestId);
-    return { status: 200, headers: plainHeaders(request), body };
+    return { status: 200, headers: responseHeaders(request), body };
   } catch (error) {
     if (isDropped(error)) return NO_ANSWER;
-    return faultReply(service, request, reportFailure(site, request, error));
+    return faultReply(service, request, reportFailure(server, request, error));
   }
 }
 
@@ -83,17 +82,21 @@ function invalidAction(name: string): Fault {
 }
 
 function faultReply(service: QueryService, request: HttpRequest, fault: Fault): HttpReply {
-  const { side, code, status } = service.faces[fault.name];
+  const { side, code, status } = service.errors[fault.name];
   const error: QueryError = { side, code, message: service.messageOf(fault) };
   const write = wantsJson(request) ? writeJsonError : writeXmlError;
-  return { status, headers: plainHeaders(request), body: write(service, error, request.requestId) };
+  return {
+    status,
+    headers: responseHeaders(request),
+    body: write(service, error, request.requestId),
+  };
 }
 
 function wantsJson(request: HttpRequest): boolean {
   return request.headers.accept?.includes("application/json") === true;
 }
 
-function plainHeaders(request: HttpRequest): string[] {
+function responseHeaders(request: HttpRequest): string[] {
   const type = wantsJson(request) ? "application/json" : "text/xml";
   return ["x-amzn-RequestId", request.requestId, "Content-Type", type];
 }

@@ -1,29 +1,28 @@
-// Query services: what tells one service from another in the query protocol, and which of them a
-// request is meant for.
-//   V1. The version decides, as every SDK sends it. A request without one is judged by the service
-//       that its signature names, then by the action; both services have AddPermission, and there
-//       SQS, which people call by hand more often, wins.
+// Query services: how SQS and SNS differ in the query protocol, and which of them a request means.
+//   V1. The version decides; every SDK sends it. Without a version, the service in the signature
+//       decides, then the action. Both services have AddPermission; there SQS wins, because people
+//       call it by hand more often.
 
 import type { HttpRequest } from "../../../ports/http.ts";
 import type { Fault, FaultName } from "../../model/fault.ts";
 import { SNS_ACTIONS } from "../sns/sns-actions.ts";
-import { SNS_FAULT_FACES } from "../sns/sns-errors.ts";
+import { SNS_ERRORS } from "../sns/sns-errors.ts";
 import { isForQueueUrl, SQS_ACTIONS } from "../sqs/sqs-actions.ts";
-import { FAULT_FACES, type FaultFace, queryMessage } from "../sqs/sqs-errors.ts";
+import { type AwsError, queryMessage, SQS_ERRORS } from "../sqs/sqs-errors.ts";
 import type { Action } from "./call.ts";
 import type { ParameterNode } from "./query-input.ts";
 import type { QueryStyle } from "./query-output.ts";
 
 export interface QueryService extends QueryStyle {
-  /** As the scope of a signature names it. */
+  /** The service name in the scope of a signature. */
   readonly scope: string;
   readonly version: string;
-  /** What its actions are about, where faults are asked for. */
+  /** The resource of its actions, as fault injection names it. */
   readonly target: "queue" | "topic";
   readonly actions: ReadonlyMap<string, Action>;
-  readonly faces: Readonly<Record<FaultName, FaultFace>>;
+  readonly errors: Readonly<Record<FaultName, AwsError>>;
   messageOf(fault: Fault): string;
-  /** Whether paths name queues; else they mean nothing. */
+  /** Whether paths name queues; otherwise they are ignored. */
   readonly hasQueueUrls: boolean;
   isForQueueUrl(action: Action): boolean;
 }
@@ -39,7 +38,7 @@ export const SQS_QUERY: QueryService = {
   namespace: "http://queue.amazonaws.com/doc/2012-11-05/",
   errorDetail: true,
   actions: byName(SQS_ACTIONS),
-  faces: FAULT_FACES,
+  errors: SQS_ERRORS,
   messageOf: queryMessage,
   hasQueueUrls: true,
   isForQueueUrl,
@@ -52,7 +51,7 @@ export const SNS_QUERY: QueryService = {
   namespace: "http://sns.amazonaws.com/doc/2010-03-31/",
   errorDetail: false,
   actions: byName(SNS_ACTIONS),
-  faces: SNS_FAULT_FACES,
+  errors: SNS_ERRORS,
   messageOf: (fault) => fault.message,
   hasQueueUrls: false,
   isForQueueUrl: () => false,
@@ -60,7 +59,7 @@ export const SNS_QUERY: QueryService = {
 
 const SERVICES: readonly QueryService[] = [SQS_QUERY, SNS_QUERY];
 
-/** The service that a request is meant for (V1). */
+/** The service that a request addresses (V1). */
 export function serviceOf(request: HttpRequest, root: ParameterNode, action: string): QueryService {
   const version = root.children.get("Version")?.value;
   const credential = root.children.get("X-Amz-Credential")?.value ?? "";

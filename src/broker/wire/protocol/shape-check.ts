@@ -1,12 +1,12 @@
-// Shape checks: does a parsed JSON value have the types its shape asks for? Compiled once per
-// action, since this stands on the path of every request.
+// Shape checks: whether a parsed JSON value has the types that its shape requires. Compiled once
+// per action, because every request runs one.
 //   K1. The valid case allocates nothing.
-//   K2. The answer to a wrong type is the sentence AWS's own parser gives.
+//   K2. A wrong type is reported with the message of AWS's own parser.
 
 import { unreachable } from "../../../core/assert.ts";
 import type { MapShape, Shape, StructureShape } from "./shape.ts";
 
-/** Says what is wrong with a value, or null when its types are right. */
+/** Returns what is wrong with a value, or null if its types are right. */
 export type ShapeCheck = (value: unknown) => string | null;
 
 export function compileCheck(shape: Shape): ShapeCheck {
@@ -30,7 +30,7 @@ export function compileCheck(shape: Shape): ShapeCheck {
   }
 }
 
-/** Whether text is base64 with its padding, as every SDK writes it. */
+/** Whether text is padded base64, as every SDK writes it. */
 export function isBase64(value: string): boolean {
   return value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value);
 }

@@ -1,12 +1,12 @@
-// Shapes: what each action takes and gives, told once and read by both protocols. JSON checks its
-// input against a shape; the query protocol builds its input and writes its XML from one.
-//   W1. A structure knows all of its fields; unknown fields of a request are ignored, as AWS does.
-//   W2. Every field may be absent, and null is absence. Which ones are required, and with which
-//       fault, is for the action to say.
+// Shapes: the input and output of each action, defined once for both protocols. JSON checks its
+// input against a shape; the query protocol decodes its input and writes its XML from one.
+//   W1. A structure lists all of its fields; unknown fields of a request are ignored, as AWS does.
+//   W2. Every field may be absent, and null means absent. The action decides which fields are
+//       required, and with which fault.
 //   W3. SQS flattens lists and maps in the query protocol: `query` names one element of them. SNS
-//       wraps them: the elements lie below the field's own name.
+//       wraps them: the elements are children of the field's own name.
 
-/** `of` is never there: it only remembers, for the compiler, which values the shape describes. */
+/** `of` never exists at run time; it carries the type of the values that the shape describes. */
 interface Typed<T> {
   readonly of?: T;
 }
@@ -23,7 +23,7 @@ export interface BooleanShape extends Typed<boolean> {
   readonly kind: "boolean";
 }
 
-/** Bytes, carried as base64 in both protocols. */
+/** Bytes, encoded as base64 in both protocols. */
 export interface BlobShape extends Typed<string> {
   readonly kind: "blob";
 }
@@ -33,7 +33,7 @@ export interface ListShape<T = unknown> extends Typed<T> {
   readonly member: Shape;
   /** `AttributeName` in `AttributeName.1`, and the name of each element in XML. */
   readonly query: string;
-  /** Its name where a query request asks for JSON, if that differs from the field's. */
+  /** Its name in the JSON response to a query request, if it differs from the field's. */
   readonly jsonVariant: string | null;
   readonly wrapped: boolean;
 }
@@ -42,7 +42,7 @@ export interface MapShape<T = unknown> extends Typed<T> {
   readonly kind: "map";
   readonly value: Shape;
   readonly query: string;
-  /** `Name` in `Attribute.1.Name`; tags say `Key`, and attributes of SNS `key`. */
+  /** `Name` in `Attribute.1.Name`; tags use `Key`, and SNS attributes `key`. */
   readonly key: "Name" | "Key" | "key";
   readonly valueKey: "Value" | "value";
   readonly wrapped: boolean;
@@ -64,10 +64,10 @@ export type Shape =
 
 export type Fields = { readonly [name: string]: Shape };
 
-/** The value a shape describes. */
+/** The type of the values that a shape describes. */
 export type ValueOf<S> = S extends Typed<infer T> ? T : never;
 
-/** The value of a structure of these fields (W2). */
+/** The type of a structure with these fields (W2). */
 export type FieldsOf<F extends Fields> = {
   readonly [K in keyof F]?: ValueOf<F[K]> | null | undefined;
 };
@@ -111,7 +111,7 @@ export function structureShape<F extends Fields>(fields: F): StructureShape<Fiel
   return { kind: "structure", fields };
 }
 
-/** A message attribute as AWS writes it. The list values exist in the API and nowhere else. */
+/** A message attribute as AWS defines it. The list values exist only in the API definition. */
 export const messageAttributeValue = structureShape({
   StringValue: textShape,
   BinaryValue: blob,

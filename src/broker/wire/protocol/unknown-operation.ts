@@ -1,8 +1,8 @@
-// Unknown operation: the answer to a request that names no action in any protocol we speak.
+// Unknown operation: the response to a request that names no action in any supported protocol.
 
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 
-/** AWS answers in XML here even to those who asked for JSON. */
+/** AWS answers in XML here, even if the request asks for JSON. */
 export function unknownOperation(request: HttpRequest): HttpReply {
   return {
     status: 404,

@@ -1,4 +1,4 @@
-// The one access control list there is.
+// ACL: the only access control list, which grants the owner full control.
 
 import type { HttpReply } from "../../../ports/http.ts";
 import { canonicalId, ownerElement } from "./owner.ts";

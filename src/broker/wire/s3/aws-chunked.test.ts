@@ -4,8 +4,8 @@ import { decodeAwsChunked } from "./aws-chunked.ts";
 import { BodyFault } from "./body-fault.ts";
 
 async function* cut(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
-  const places = [...new Set(cuts.map((place) => place % (bytes.length + 1)))];
-  const edges = [0, ...places.sort((a, b) => a - b), bytes.length];
+  const positions = [...new Set(cuts.map((position) => position % (bytes.length + 1)))];
+  const edges = [0, ...positions.sort((a, b) => a - b), bytes.length];
   for (const [index, edge] of edges.slice(1).entries()) {
     yield new Uint8Array(bytes.subarray(edges[index], edge));
   }
@@ -13,9 +13,9 @@ async function* cut(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint
 
 async function decode(bytes: Buffer, cuts: readonly number[] = []) {
   const trailers = new Map<string, string>();
-  const taken: Uint8Array[] = [];
-  for await (const chunk of decodeAwsChunked(cut(bytes, cuts), trailers)) taken.push(chunk);
-  return { data: Buffer.concat(taken), trailers: Object.fromEntries(trailers) };
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of decodeAwsChunked(cut(bytes, cuts), trailers)) chunks.push(chunk);
+  return { data: Buffer.concat(chunks), trailers: Object.fromEntries(trailers) };
 }
 
 function encode(chunks: readonly Uint8Array[], signed: boolean, trailer: string): Buffer {
@@ -30,7 +30,7 @@ function encode(chunks: readonly Uint8Array[], signed: boolean, trailer: string)
   return Buffer.concat([...framed, Buffer.from(`0${suffix}\r\n${trailer}\r\n`)]);
 }
 
-test("any body in any chunks comes out whole, however the network cuts it", async () => {
+test("a body in any chunks is decoded completely, however the network splits it", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 6 }),
@@ -46,19 +46,19 @@ test("any body in any chunks comes out whole, however the network cuts it", asyn
   );
 });
 
-test("a body that ends without the last line end is whole", async () => {
+test("a body without the last line end is complete", async () => {
   const { data } = await decode(Buffer.from("5\r\nhello\r\n0\r\n"));
   expect(data.toString()).toBe("hello");
 });
 
 test.each([
   ["nothing", ""],
-  ["a size that is none", "zz\r\nhello\r\n0\r\n\r\n"],
-  ["a size too large to be true", `${"f".repeat(20)}\r\n`],
-  ["fewer bytes than told", "a\r\nhello"],
-  ["more bytes than told", "2\r\nhello\r\n0\r\n\r\n"],
+  ["an invalid size", "zz\r\nhello\r\n0\r\n\r\n"],
+  ["an impossibly large size", `${"f".repeat(20)}\r\n`],
+  ["fewer bytes than declared", "a\r\nhello"],
+  ["more bytes than declared", "2\r\nhello\r\n0\r\n\r\n"],
   ["no last chunk", "5\r\nhello\r\n"],
-  ["a line without end", "1".repeat(20_000)],
+  ["an unterminated line", "1".repeat(20_000)],
 ])("a body with %s is incomplete", async (_, text) => {
   const fault = await decode(Buffer.from(text)).catch((error: unknown) => error);
   expect(fault).toBeInstanceOf(BodyFault);

@@ -1,9 +1,9 @@
-// aws-chunked: the body inside the body, as SDKs send it to add a checksum at the end.
-//   C1. Sizes are hex, with a signature behind them perhaps; signatures are not verified, as no
-//       credentials are.
-//   C2. Memory is bounded: data goes through as it comes, lines have a limit.
-//   C3. It must end with the empty chunk and its trailers; anything else is an incomplete body, or
-//       a malformed trailer if the data were whole.
+// aws-chunked: decodes the chunked encoding in which SDKs send a body with a trailing checksum.
+//   C1. Sizes are hex, optionally followed by a signature. Signatures are not verified, because
+//       requests are not authenticated.
+//   C2. Memory is bounded: data is passed on as it arrives, and lines have a limit.
+//   C3. The body must end with the empty chunk and its trailers. Anything else is an incomplete
+//       body, or a malformed trailer if the data is complete.
 
 import { BodyFault } from "./body-fault.ts";
 import { refusal } from "./s3-errors.ts";
@@ -12,7 +12,7 @@ const LINE_BYTES_MAX = 8 * 1_024;
 const TRAILERS_MAX = 16;
 const LINE_END = Buffer.from("\r\n");
 
-/** Gives the data of the chunks, and puts the trailers into `trailers` by lower-case name. */
+/** Yields the data of the chunks, and adds the trailers to `trailers` by lower-case name. */
 export async function* decodeAwsChunked(
   source: AsyncIterable<Uint8Array>,
   trailers: Map<string, string>,
@@ -41,7 +41,7 @@ function chunkSize(line: string): number {
 
 class ChunkInput {
   readonly #chunks: AsyncIterator<Uint8Array>;
-  #held: Buffer = Buffer.alloc(0);
+  #buffered: Buffer = Buffer.alloc(0);
   #ended = false;
 
   constructor(source: AsyncIterable<Uint8Array>) {
@@ -54,35 +54,35 @@ class ChunkInput {
     return line;
   }
 
-  /** A line, or an empty one at the end of the body: not all clients send the last line end. */
+  /** Returns a line, or the rest at the end of the body: some clients omit the last line end. */
   async lastLine(): Promise<string> {
     const line = await this.#tryLine();
     if (line !== null) return line;
-    const rest = this.#held.toString("latin1");
-    this.#held = Buffer.alloc(0);
+    const rest = this.#buffered.toString("latin1");
+    this.#buffered = Buffer.alloc(0);
     return rest;
   }
 
   async *bytes(count: number): AsyncGenerator<Uint8Array> {
-    let left = count;
-    while (left > 0) {
-      if (this.#held.length === 0 && !(await this.#more())) throw incomplete(); // C3
-      const piece = this.#held.subarray(0, left);
-      this.#held = this.#held.subarray(piece.length);
-      left -= piece.length;
+    let remaining = count;
+    while (remaining > 0) {
+      if (this.#buffered.length === 0 && !(await this.#more())) throw incomplete(); // C3
+      const piece = this.#buffered.subarray(0, remaining);
+      this.#buffered = this.#buffered.subarray(piece.length);
+      remaining -= piece.length;
       if (piece.length > 0) yield piece;
     }
   }
 
   async #tryLine(): Promise<string | null> {
     for (;;) {
-      const end = this.#held.indexOf(LINE_END);
+      const end = this.#buffered.indexOf(LINE_END);
       if (end !== -1) {
-        const line = this.#held.toString("latin1", 0, end);
-        this.#held = this.#held.subarray(end + LINE_END.length);
+        const line = this.#buffered.toString("latin1", 0, end);
+        this.#buffered = this.#buffered.subarray(end + LINE_END.length);
         return line;
       }
-      if (this.#held.length > LINE_BYTES_MAX) throw incomplete(); // C2
+      if (this.#buffered.length > LINE_BYTES_MAX) throw incomplete(); // C2
       if (!(await this.#more())) return null;
     }
   }
@@ -95,7 +95,7 @@ class ChunkInput {
       return false;
     }
     const chunk = Buffer.from(next.value.buffer, next.value.byteOffset, next.value.byteLength);
-    this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
     return true;
   }
 }

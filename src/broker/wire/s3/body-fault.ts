@@ -1,5 +1,5 @@
-// BodyFault: what is wrong with a body, thrown through the stream that reads it. It is caught where
-// the body is taken in, and nowhere else.
+// BodyFault: a fault of a request body, thrown through the stream that reads it. Only the code that
+// receives the body catches it.
 
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
 

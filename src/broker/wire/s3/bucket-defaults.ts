@@ -1,26 +1,26 @@
-// Bucket defaults: settings of buckets that cannot be changed here, told as S3 tells them of a new
-// bucket. Tools that manage whole buckets ask for all of them.
+// Bucket defaults: bucket settings that cannot be changed here. They are returned as S3 returns
+// them for a new bucket, because tools that manage whole buckets read all of them.
 
 import type { S3Code } from "../../model/s3/s3-fault.ts";
 import { ask, type S3Action } from "./s3-call.ts";
 import { denied, refusal } from "./s3-errors.ts";
 import { element, textElement, xmlReply } from "./xml-output.ts";
 
-/** A setting that a new bucket has. */
-function told(name: string, parameter: string, root: string, content: string): S3Action {
+/** A setting with a default value. */
+function fixed(name: string, parameter: string, root: string, content: string): S3Action {
   return {
     name,
     method: "GET",
     at: "bucket",
     query: [parameter],
     async run(call) {
-      const found = await ask(call, "findBucket", { bucket: call.bucket });
-      return found.ok ? xmlReply(root, content) : denied(call, found.fault);
+      const lookup = await ask(call, "findBucket", { bucket: call.bucket });
+      return lookup.ok ? xmlReply(root, content) : denied(call, lookup.fault);
     },
   };
 }
 
-/** A setting that a new bucket lacks. */
+/** A setting that is not configured by default. */
 function absent(name: string, parameter: string, code: S3Code, message: string): S3Action {
   return {
     name,
@@ -28,8 +28,8 @@ function absent(name: string, parameter: string, code: S3Code, message: string):
     at: "bucket",
     query: [parameter],
     async run(call) {
-      const found = await ask(call, "findBucket", { bucket: call.bucket });
-      if (!found.ok) return denied(call, found.fault);
+      const lookup = await ask(call, "findBucket", { bucket: call.bucket });
+      if (!lookup.ok) return denied(call, lookup.fault);
       return denied(call, refusal(code, message, { BucketName: call.bucket }).fault);
     },
   };
@@ -43,11 +43,11 @@ const ENCRYPTION = element(
 const OWNERSHIP = element("Rule", textElement("ObjectOwnership", "BucketOwnerEnforced"));
 
 export const BUCKET_DEFAULTS: readonly S3Action[] = [
-  told("GetBucketAccelerateConfiguration", "accelerate", "AccelerateConfiguration", ""),
-  told("GetBucketEncryption", "encryption", "ServerSideEncryptionConfiguration", ENCRYPTION),
-  told("GetBucketLogging", "logging", "BucketLoggingStatus", ""),
-  told("GetBucketOwnershipControls", "ownershipControls", "OwnershipControls", OWNERSHIP),
-  told(
+  fixed("GetBucketAccelerateConfiguration", "accelerate", "AccelerateConfiguration", ""),
+  fixed("GetBucketEncryption", "encryption", "ServerSideEncryptionConfiguration", ENCRYPTION),
+  fixed("GetBucketLogging", "logging", "BucketLoggingStatus", ""),
+  fixed("GetBucketOwnershipControls", "ownershipControls", "OwnershipControls", OWNERSHIP),
+  fixed(
     "GetBucketRequestPayment",
     "requestPayment",
     "RequestPaymentConfiguration",

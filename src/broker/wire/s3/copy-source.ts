@@ -1,7 +1,7 @@
-// Copy source: the object that a copy is taken from, and its bytes as a new blob.
-//   S1. A copy has bytes of its own. Sharing them would make every deletion a matter of counting.
-//   S2. Reading begins in the turn in which the source was found: what is being read is not taken
-//       away, and what is merely known may be overwritten and gone.
+// Copy source: the object to copy, and its bytes as a new blob.
+//   S1. A copy has its own bytes. Shared bytes would require reference counting on deletion.
+//   S2. Reading starts in the same turn in which the source was found. A blob that is being read is
+//       not removed; one that was only looked up may be overwritten and removed.
 
 import {
   type Checksum,
@@ -29,15 +29,15 @@ export async function findCopySource(call: S3Call): Promise<Result<CopySource, S
     const message = "Copy Source must mention the source bucket and key: sourcebucket/sourcekey";
     return invalidArgument("x-amz-copy-source", header, message);
   }
-  const found = await ask(call, "findObject", address);
-  if (!found.ok) return found;
+  const lookup = await ask(call, "findObject", address);
+  if (!lookup.ok) return lookup;
   const refused = checkReadConditions(
     call.request.headers,
-    found.value.object,
+    lookup.value.object,
     "x-amz-copy-source-",
   );
   if (refused !== null) return refused;
-  return succeed({ ...found.value, bucket: address.bucket, key: address.key });
+  return succeed({ ...lookup.value, bucket: address.bucket, key: address.key });
 }
 
 function parseSource(header: string) {
@@ -64,7 +64,7 @@ export interface CopiedBytes {
   readonly checksum: Checksum;
 }
 
-/** Reads the bytes once and writes them to a blob of their own (S1). Not to be put off (S2). */
+/** Reads the bytes once and writes them to a new blob (S1). Do not defer the call (S2). */
 export async function copyBytes(
   call: S3Call,
   { object }: CopySource,
@@ -73,15 +73,15 @@ export async function copyBytes(
 ): Promise<CopiedBytes> {
   const md5 = createDigest("md5");
   const sum = createChecksum(algorithm);
-  const reading = call.s3.blobs.read(object.pieces, range)[Symbol.asyncIterator]();
-  async function* digested(): AsyncGenerator<Uint8Array> {
-    for (let next = await reading.next(); next.done !== true; next = await reading.next()) {
+  const chunks = call.s3.blobs.read(object.pieces, range)[Symbol.asyncIterator]();
+  async function* digestedChunks(): AsyncGenerator<Uint8Array> {
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
       md5.update(next.value);
       sum.update(next.value);
       yield next.value;
     }
   }
-  const blob = await call.s3.blobs.stage(digested()).finally(() => reading.return?.());
+  const blob = await call.s3.blobs.stage(digestedChunks()).finally(() => chunks.return?.());
   const value = Buffer.from(sum.digest()).toString("base64");
   return {
     blob,

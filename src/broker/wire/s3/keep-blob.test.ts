@@ -5,7 +5,7 @@ import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { keepBlob } from "./keep-blob.ts";
 import type { S3Call } from "./s3-call.ts";
 
-/** A blob that writes down what happens to it, and a call whose blobs do the same. */
+/** A blob and a call that record what happens to the blob. */
 function createRecorder() {
   const events: string[] = [];
   const later = async (event: string) => {
@@ -30,7 +30,7 @@ const REFUSED: Result<{ dropped: string[] }, S3Fault> = {
   fault: { code: "NoSuchBucket", message: "none" },
 };
 
-test("bytes are durable before the commit, and what it replaced goes after it (K1, K3)", async () => {
+test("bytes are durable before the commit, and replaced blobs are removed after it (K1, K3)", async () => {
   const { events, blob, call } = createRecorder();
   await keepBlob(call, blob, async () => {
     events.push("committed");
@@ -39,20 +39,20 @@ test("bytes are durable before the commit, and what it replaced goes after it (K
   expect(events).toEqual(["published", "committed", "settled", "removed old"]);
 });
 
-test("what was refused is discarded (K2)", async () => {
+test("the blob of a refused commit is discarded (K2)", async () => {
   const { events, blob, call } = createRecorder();
   await keepBlob(call, blob, async () => REFUSED);
   expect(events).toEqual(["published", "discarded"]);
 });
 
-test("a commit that failed leaves the blob for the next start to judge (K2)", async () => {
+test("the blob of a failed commit stays for the sweep at the next start (K2)", async () => {
   const { events, blob, call } = createRecorder();
   const failing = keepBlob(call, blob, () => Promise.reject(new Error("the disk is full")));
   await expect(failing).rejects.toThrow("the disk is full");
   expect(events).toEqual(["published"]);
 });
 
-test("bytes that cannot be made durable are discarded, and nobody is asked to keep them", async () => {
+test("a blob that cannot be made durable is discarded, and no commit happens", async () => {
   const { events, blob, call } = createRecorder();
   const broken = { ...blob, publish: () => Promise.reject(new Error("no space")) };
   const failing = keepBlob(call, broken, async () => {

@@ -1,9 +1,8 @@
-// Keeping a blob: bytes first, then the commit that speaks of them.
-//   K1. The blob is durable before the broker is asked, so that no object is ever without its
-//       bytes.
-//   K2. Refused: the blob goes. Failed: nobody knows what reached the disk, so it stays, and the
-//       sweep of the next start decides.
-//   K3. What the commit has made needless goes after it.
+// Keeping a blob: bytes first, then the commit that references them.
+//   K1. The blob is durable before the broker commits, so that every object has its bytes.
+//   K2. If the commit is refused, the blob is discarded. If it fails, the broker may or may not
+//       have stored it, so the blob stays, and the sweep at the next start decides.
+//   K3. Blobs that the commit made obsolete are removed after it.
 
 import type { Result } from "../../../core/result.ts";
 import type { StagedBlob } from "../../../ports/blob-store.ts";

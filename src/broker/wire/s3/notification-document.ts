@@ -1,4 +1,4 @@
-// The notification document: from XML to what the model understands.
+// The notification document: parses its XML to the model's configuration.
 
 import { type Result, succeed } from "../../../core/result.ts";
 import type {
@@ -12,7 +12,7 @@ import { malformedXml } from "./request-body.ts";
 import { invalidArgument } from "./s3-errors.ts";
 import { childrenOf, childText, parseXml, type XmlNode } from "./xml-input.ts";
 
-/** How each kind of destination is called in the document. */
+/** The element names of each kind of destination. */
 export const NOTIFICATION_ELEMENTS = {
   topic: { configuration: "TopicConfiguration", arn: "Topic" },
   queue: { configuration: "QueueConfiguration", arn: "Queue" },
@@ -49,12 +49,12 @@ function parseTarget(kind: TargetKind, node: XmlNode): Result<NotificationTarget
       const name = childText(rule, "Name");
       const value = childText(rule, "Value");
       if (name === null || value === null) return malformedXml();
-      const known = RULE_NAMES[name.toLowerCase()];
-      if (known === undefined) {
+      const ruleName = RULE_NAMES[name.toLowerCase()];
+      if (ruleName === undefined) {
         const message = "filter rule name must be either prefix or suffix";
         return invalidArgument("FilterRule.Name", name, message);
       }
-      rules.push({ name: known, value });
+      rules.push({ name: ruleName, value });
     }
   }
   return succeed({ kind, id: childText(node, "Id") ?? "", arn, events, rules });

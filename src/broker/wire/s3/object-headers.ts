@@ -1,6 +1,6 @@
-// Object headers: what a client sends along with an object, and gets back with it.
-//   H1. Content headers and user metadata come back as they were sent, byte for byte.
-//   H2. aws-chunked is the envelope of one request and no property of the object.
+// Object headers: the properties that a client sends with an object and gets back with it.
+//   H1. Content headers and user metadata are returned byte for byte as sent.
+//   H2. aws-chunked is the encoding of one request and not a property of the object.
 
 import type { Checksum } from "../../../core/encoding/checksum.ts";
 import { formatHttpDate } from "../../../core/encoding/http-date.ts";
@@ -13,7 +13,7 @@ import type { S3Call } from "./s3-call.ts";
 import { notImplemented, refusal } from "./s3-errors.ts";
 import { parseTagHeader } from "./tag-set.ts";
 
-const KEPT_HEADERS = [
+const STORED_HEADERS = [
   "cache-control",
   "content-disposition",
   "content-encoding",
@@ -38,8 +38,8 @@ const STORAGE_CLASSES = new Set([
   "EXPRESS_ONEZONE",
 ]);
 
-/** Customer keys would have to be held to, and that is not built. */
-const UNBUILT_HEADERS = [
+/** Encryption with customer keys and object locks are not implemented. */
+const UNSUPPORTED_HEADERS = [
   "x-amz-server-side-encryption-customer-algorithm",
   "x-amz-copy-source-server-side-encryption-customer-algorithm",
   "x-amz-object-lock-mode",
@@ -55,8 +55,8 @@ export interface SentProperties {
 
 export function readProperties(call: S3Call): Result<SentProperties, S3Fault> {
   const sent = call.request.headers;
-  const unbuilt = UNBUILT_HEADERS.find((name) => sent[name] !== undefined);
-  if (unbuilt !== undefined) return notImplemented(unbuilt);
+  const unsupported = UNSUPPORTED_HEADERS.find((name) => sent[name] !== undefined);
+  if (unsupported !== undefined) return notImplemented(unsupported);
   const storageClass = sent["x-amz-storage-class"] ?? "STANDARD";
   if (!STORAGE_CLASSES.has(storageClass)) {
     return refusal("InvalidStorageClass", "The storage class you specified is not valid", {
@@ -68,7 +68,7 @@ export function readProperties(call: S3Call): Result<SentProperties, S3Fault> {
   const metadata = readMetadata(sent);
   if (!metadata.ok) return metadata;
   return succeed({
-    headers: readKept(sent),
+    headers: readStored(sent),
     metadata: metadata.value,
     tags: tags.value,
     storageClass,
@@ -77,13 +77,13 @@ export function readProperties(call: S3Call): Result<SentProperties, S3Fault> {
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
-function readKept(sent: Headers): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const name of KEPT_HEADERS) {
+function readStored(sent: Headers): Record<string, string> {
+  const stored: Record<string, string> = {};
+  for (const name of STORED_HEADERS) {
     const value = name === "content-encoding" ? encodingOf(sent[name]) : sent[name];
-    if (value !== undefined && value !== "") kept[name] = value;
+    if (value !== undefined && value !== "") stored[name] = value;
   }
-  return kept;
+  return stored;
 }
 
 function encodingOf(value: string | undefined): string | undefined {
@@ -109,7 +109,7 @@ function readMetadata(sent: Headers): Result<Record<string, string>, S3Fault> {
   );
 }
 
-/** Headers of an object, for GET and HEAD alike. */
+/** The headers of an object, for GET and HEAD. */
 export function objectHeaders(
   object: StoredObject,
   detail: ObjectDetail,
@@ -147,7 +147,7 @@ export function checksumHeaders(checksum: Checksum | null): string[] {
   return [headerOf(algorithm), value, "x-amz-checksum-type", type];
 }
 
-/** What the answer to every write says of the object. */
+/** The headers of the response to a write. */
 export function writtenHeaders(
   etag: string,
   version: string | null,

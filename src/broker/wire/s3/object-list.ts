@@ -1,4 +1,4 @@
-// Object lists: what ListObjects, ListObjectsV2 and ListObjectVersions have in common.
+// Object lists: code that ListObjects, ListObjectsV2 and ListObjectVersions share.
 
 import { S3_LIST_KEYS_MAX } from "../../../core/limits.ts";
 import type { StoredEntry } from "../../../core/object-change.ts";
@@ -29,7 +29,7 @@ export function readListParameters(
   return succeed({ input, encode: encode.value });
 }
 
-/** What every listing repeats of what it was asked. */
+/** The request parameters that every list response repeats. */
 export function writeListHead(call: S3Call, { input, encode }: ListParameters): string {
   const encoding = call.query.get("encoding-type");
   return (
@@ -46,7 +46,7 @@ export function writePrefixes(prefixes: readonly string[], encode: (name: string
     .join("");
 }
 
-/** What is told of one version in a list. */
+/** The elements of one version in a list. */
 export function writeEntry(entry: StoredEntry, encode: (name: string) => string): string {
   const { checksum } = JSON.parse(entry.detail) as ObjectDetail;
   return (

@@ -1,6 +1,6 @@
-// Object reads: what GetObject and HeadObject have in common.
-//   R1. What a presigned URL wants the headers to say instead goes into headers only as far as it
-//       cannot break them.
+// Object reads: code that GetObject and HeadObject share.
+//   R1. Response headers that a presigned URL overrides are sanitized, so that a value cannot end
+//       the header.
 
 import type { StoredObject } from "../../../core/object-change.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -16,10 +16,10 @@ export interface ObjectRead {
   readonly object: StoredObject;
   readonly detail: ObjectDetail;
   readonly version: string | null;
-  /** `through` lies before `from` when there is no byte to read. */
+  /** `through` is less than `from` if the range is empty. */
   readonly range: ByteRange;
   readonly status: 200 | 206;
-  /** The number of parts, for those who asked for one of them. */
+  /** The number of parts, if the request asks for one part. */
   readonly partsCount: number | null;
 }
 
@@ -34,9 +34,9 @@ const OVERRIDES: Readonly<Record<string, string>> = {
 
 export async function findRead(call: S3Call): Promise<Result<ObjectRead, S3Fault>> {
   const { bucket, key, request } = call;
-  const found = await ask(call, "findObject", { bucket, key, version: versionOf(call) });
-  if (!found.ok) return found;
-  const { object, version } = found.value;
+  const lookup = await ask(call, "findObject", { bucket, key, version: versionOf(call) });
+  if (!lookup.ok) return lookup;
+  const { object, version } = lookup.value;
   const refused = checkReadConditions(request.headers, object);
   if (refused !== null) return refused;
   const detail = JSON.parse(object.detail) as ObjectDetail;
@@ -71,9 +71,9 @@ function readPart(
       "Part number must be an integer between 1 and 10000, inclusive",
     );
   }
-  const inParts = /-\d+$/.test(etag);
+  const multipart = /-\d+$/.test(etag);
   const piece = pieces[number - 1];
-  if (piece === undefined && !(number === 1 && !inParts)) {
+  if (piece === undefined && !(number === 1 && !multipart)) {
     return refusal("InvalidPartNumber", "The requested partnumber is not satisfiable", {
       PartNumberRequested: part,
       ActualPartCount: String(pieces.length),
@@ -81,7 +81,7 @@ function readPart(
   }
   const from = pieces.slice(0, number - 1).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const range = { from, through: from + (piece?.sizeBytes ?? 0) - 1 };
-  const partsCount = inParts ? pieces.length : null;
+  const partsCount = multipart ? pieces.length : null;
   return succeed({ ...base, range, status: 206, partsCount });
 }
 
@@ -92,8 +92,10 @@ export function readHeaders(call: S3Call, read: ObjectRead): string[] {
     headers.push("Content-Range", `bytes ${range.from}-${range.through}/${object.sizeBytes}`);
   }
   if (partsCount !== null) headers.push("x-amz-mp-parts-count", String(partsCount));
-  const wanted = call.request.headers["x-amz-checksum-mode"]?.toUpperCase() === "ENABLED";
-  return wanted && status === 200 ? [...headers, ...checksumHeaders(detail.checksum)] : headers;
+  const withChecksum = call.request.headers["x-amz-checksum-mode"]?.toUpperCase() === "ENABLED";
+  return withChecksum && status === 200
+    ? [...headers, ...checksumHeaders(detail.checksum)]
+    : headers;
 }
 
 function overridden(call: S3Call, detail: ObjectDetail): ObjectDetail {
@@ -105,8 +107,8 @@ function overridden(call: S3Call, detail: ObjectDetail): ObjectDetail {
   return { ...detail, headers };
 }
 
-/** UTF-8 as the bytes it is, and nothing that would end the header. */
+/** Encodes UTF-8 as bytes, and drops characters that would end the header. */
 function headerSafe(value: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it drops.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it drops control characters.
   return Buffer.from(value.replace(/[\u0000-\u001f\u007f]/g, ""), "utf8").toString("latin1");
 }

@@ -1,12 +1,11 @@
-// The owner of every bucket and object: there is one account, and its canonical id is derived from
-// it.
+// The owner of every bucket and object: the only account, with a canonical id derived from it.
 
 import { sha256Hex } from "../../../core/encoding/hash.ts";
 import type { S3Call } from "./s3-call.ts";
 import { element, textElement } from "./xml-output.ts";
 
 export function canonicalId(call: S3Call): string {
-  return sha256Hex(`canonical/${call.site.broker.account}`);
+  return sha256Hex(`canonical/${call.server.broker.account}`);
 }
 
 export function ownerElement(call: S3Call, name = "Owner"): string {

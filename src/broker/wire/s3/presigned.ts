@@ -1,5 +1,5 @@
-// Presigned URLs: signatures are not verified, as no credentials are, but a URL that has run out
-// has run out.
+// Presigned URLs: signatures are not verified, because requests are not authenticated, but expired
+// URLs are refused.
 
 import { formatInstant, parseInstant } from "../../../core/encoding/rfc3339.ts";
 import { addMs, type EpochMs, epochMs, seconds } from "../../../core/units.ts";
@@ -9,7 +9,7 @@ import { refusal } from "./s3-errors.ts";
 const EXPIRES_SECONDS_MAX = 604_800;
 const BASIC_DATE = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/;
 
-/** The refusal of a URL that is no longer, or never was, good; null for all others. */
+/** Returns the refusal of an expired or malformed URL; null for all others. */
 export function checkPresigned(query: URLSearchParams, now: EpochMs): S3Refusal | null {
   const lifetime = query.get("X-Amz-Expires");
   if (query.has("X-Amz-Signature") && lifetime !== null) {
@@ -25,8 +25,8 @@ export function checkPresigned(query: URLSearchParams, now: EpochMs): S3Refusal 
 }
 
 function checkLifetime(date: string, lifetime: string, now: EpochMs): S3Refusal | null {
-  const spelled = BASIC_DATE.exec(date);
-  const signed = spelled === null ? null : parseInstant(extended(spelled));
+  const digits = BASIC_DATE.exec(date);
+  const signed = digits === null ? null : parseInstant(extended(digits));
   if (signed === null || signed.kind === "invalid") {
     return malformed("X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"");
   }

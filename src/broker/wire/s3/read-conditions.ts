@@ -1,7 +1,7 @@
-// Conditions and ranges: which part of an object is wanted, if it is wanted at all (RFC 9110).
-//   C1. If-Match goes before If-Unmodified-Since, If-None-Match before If-Modified-Since: the later
-//       one is not looked at when the earlier is there.
-//   C2. A range that makes no sense is as good as none; one that no byte lies in is refused.
+// Conditions and ranges: whether to return an object, and which part of it (RFC 9110).
+//   C1. If-Match takes precedence over If-Unmodified-Since, and If-None-Match over
+//       If-Modified-Since: the second is ignored if the first is present.
+//   C2. A malformed range is ignored; a range that contains no byte is refused.
 
 import { parseHttpDate } from "../../../core/encoding/http-date.ts";
 import type { StoredObject } from "../../../core/object-change.ts";
@@ -17,7 +17,7 @@ type Headers = Readonly<Record<string, string | undefined>>;
 const MS_PER_SECOND = 1_000;
 const NAMES = ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since"] as const;
 
-/** What stands in the way of reading, or null. `prefix` is "x-amz-copy-source-" for copies. */
+/** Returns the refusal of a read, or null. `prefix` is "x-amz-copy-source-" for copies. */
 export function checkReadConditions(
   headers: Headers,
   object: Pick<StoredObject, "etag" | "modifiedAt">,
@@ -42,7 +42,7 @@ function hasEtag(header: string, etag: string): boolean {
   return header.split(",").some((each) => bareEtag(each) === etag);
 }
 
-/** An ETag without the quotes that some clients send and some do not. */
+/** An ETag without quotes; some clients send them and some do not. */
 export function bareEtag(text: string): string {
   return text
     .trim()
@@ -59,7 +59,7 @@ function notModified(): S3Refusal {
   return refusal("NotModified", "Not Modified");
 }
 
-/** The conditions of a write: "only if there is none", "only if it is still this one". */
+/** The conditions of a write: only if absent, or only if unchanged. */
 export function readWriteConditions(call: S3Call): Result<WriteConditions, S3Fault> {
   const ifMatch = call.request.headers["if-match"];
   const ifNone = call.request.headers["if-none-match"];
@@ -71,7 +71,7 @@ export function readWriteConditions(call: S3Call): Result<WriteConditions, S3Fau
   });
 }
 
-/** The bytes that a Range header means, null for all of them (C2). */
+/** The bytes that a Range header requests; null for all of them (C2). */
 export function readRange(
   header: string | undefined,
   sizeBytes: number,

@@ -1,7 +1,7 @@
-// Request body: the bytes a client sends, and all that it claims about them.
-//   B1. Every claim is held to: length, MD5, SHA-256, checksum, whether told before or after the
-//       bytes. One that does not hold refuses the request and keeps nothing.
-//   B2. A body is read once, as a stream. Only documents are gathered in memory, up to a limit.
+// Request body: the bytes of a request, and the client's claims about them.
+//   B1. Every claim is verified: length, MD5, SHA-256 and checksum, in a header or in a trailer. A
+//       false claim refuses the request, and nothing is stored.
+//   B2. A body is read once, as a stream. Only documents are buffered in memory, up to a limit.
 
 import {
   CHECKSUM_ALGORITHMS,
@@ -23,32 +23,32 @@ import { invalidArgument, refusal } from "./s3-errors.ts";
 const OBJECT_BYTES_MAX = 5 * 1_024 ** 3;
 const DOCUMENT_BYTES_MAX = 8 * 1_024 ** 2;
 
-/** What a client says about its body. */
+/** A client's claims about its body. */
 interface Claims {
   readonly chunked: boolean;
   readonly sizeBytes: number | null;
   readonly md5: string | null;
   readonly sha256: string | null;
   readonly algorithm: ChecksumAlgorithm | null;
-  /** Null when it comes after the bytes. */
+  /** Null if it follows in a trailer. */
   readonly checksum: string | null;
-  /** The checksum header that is to come after the bytes, if one is. */
+  /** The checksum header that follows in a trailer, if any. */
   readonly trailer: string | null;
 }
 
 export interface ReceivedBody {
   readonly blob: StagedBlob;
   readonly md5: string;
-  /** The algorithm that the client chose, if it did. */
+  /** The algorithm that the client chose, if any. */
   readonly chosen: ChecksumAlgorithm | null;
-  /** As base64, for the chosen algorithm and the wanted one. */
+  /** In base64, for the chosen algorithm and for the required one. */
   readonly checksums: Readonly<Partial<Record<ChecksumAlgorithm, string>>>;
 }
 
-/** Stages the body. `wanted` is the checksum to compute if the client chose none, or besides. */
-export async function takeBody(
+/** Stages the body. `required` returns the checksum to compute in addition to the chosen one. */
+export async function receiveBody(
   call: S3Call,
-  wanted: (chosen: ChecksumAlgorithm | null) => ChecksumAlgorithm,
+  required: (chosen: ChecksumAlgorithm | null) => ChecksumAlgorithm,
 ): Promise<Result<ReceivedBody, S3Fault>> {
   const claimed = readClaims(call);
   if (!claimed.ok) return claimed;
@@ -56,7 +56,7 @@ export async function takeBody(
   if (claims.sizeBytes === null) {
     return refusal("MissingContentLength", "You must provide the Content-Length HTTP header.");
   }
-  const algorithms = new Set([wanted(claims.algorithm)]);
+  const algorithms = new Set([required(claims.algorithm)]);
   if (claims.algorithm !== null) algorithms.add(claims.algorithm);
   const checked = new CheckedBody(call, claims, [...algorithms], OBJECT_BYTES_MAX);
   try {
@@ -69,7 +69,7 @@ export async function takeBody(
   }
 }
 
-/** The text of a document, with every claim about it held (B2). */
+/** Returns the text of a document after verifying every claim about it (B2). */
 export async function readDocument(call: S3Call): Promise<Result<string, S3Fault>> {
   const claimed = readClaims(call);
   if (!claimed.ok) return claimed;
@@ -166,7 +166,7 @@ function isWellFormed(algorithm: ChecksumAlgorithm, value: string): boolean {
   return bytes.length === checksumBytes(algorithm) && bytes.toString("base64") === value;
 }
 
-/** Lets the bytes through and, at their end, holds the claims against them (B1). */
+/** Passes the bytes on and verifies the claims at the end (B1). */
 class CheckedBody {
   readonly #call: S3Call;
   readonly #claims: Claims;
@@ -195,16 +195,16 @@ class CheckedBody {
     if (sizeBytes !== null && sizeBytes > this.#bytesMax) throw this.#tooLarge(sizeBytes);
     const trailers = new Map<string, string>();
     const raw = this.#call.request.bodyStream ?? once(this.#call.request.body);
-    let seen = 0;
+    let receivedBytes = 0;
     for await (const chunk of chunked ? decodeAwsChunked(raw, trailers) : raw) {
-      seen += chunk.length;
-      if (seen > this.#bytesMax) throw this.#tooLarge(seen);
+      receivedBytes += chunk.length;
+      if (receivedBytes > this.#bytesMax) throw this.#tooLarge(receivedBytes);
       this.#md5.update(chunk);
       this.#sha256?.update(chunk);
       for (const sum of this.#sums.values()) sum.update(chunk);
       yield chunk;
     }
-    if (sizeBytes !== null && seen !== sizeBytes) {
+    if (sizeBytes !== null && receivedBytes !== sizeBytes) {
       throw fault("IncompleteBody", "The request body terminated unexpectedly");
     }
     this.#verify(trailers);
@@ -229,8 +229,8 @@ class CheckedBody {
     for (const [name, sum] of this.#sums) {
       this.checksums[name] = Buffer.from(sum.digest()).toString("base64");
     }
-    const told = [...trailers.keys()].find((name) => name.startsWith("x-amz-checksum-")) ?? null;
-    if (told !== trailer) throw malformedTrailer();
+    const sent = [...trailers.keys()].find((name) => name.startsWith("x-amz-checksum-")) ?? null;
+    if (sent !== trailer) throw malformedTrailer();
     if (algorithm === null) return;
     const claimed = checksum ?? trailers.get(headerOf(algorithm)) ?? null;
     if (claimed === null || claimed === this.checksums[algorithm]) return;
@@ -256,5 +256,5 @@ function fault(...from: Parameters<typeof refusal>): BodyFault {
 }
 
 async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  if (body.length > 0) yield Uint8Array.from(body); // Blob stores take what they are given.
+  if (body.length > 0) yield Uint8Array.from(body); // Blob stores keep the chunks they receive.
 }

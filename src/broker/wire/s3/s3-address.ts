@@ -1,7 +1,7 @@
-// S3 addresses: the bucket from the host or from the path, the key from the rest.
-//   A1. A key is what the path says after one decoding, byte for byte: no dots are resolved, no
-//       slashes folded. It names a row in a table and never a file, so that there is nothing to
-//       escape from.
+// S3 addresses: the bucket from the host or the path, the key from the rest of the path.
+//   A1. A key is the path after one decoding, byte for byte: dots are not resolved and slashes are
+//       not collapsed. A key names a row in a table and never a file, so path traversal is not
+//       possible.
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { S3_KEY_BYTES_MAX } from "../../../core/limits.ts";

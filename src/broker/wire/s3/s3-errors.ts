@@ -1,6 +1,6 @@
-// S3 errors: the one table from a refusal to its status, and the error document.
+// S3 errors: the one table of the status of each error code, and the error document.
 //   R1. The table is total: a new code does not compile until it has a status.
-//   R2. The answer to a HEAD has no body, and neither has "not modified".
+//   R2. The response to a HEAD has no body, and neither has "not modified".
 
 import { refuseWith } from "../../../core/result.ts";
 import type { HttpReply } from "../../../ports/http.ts";

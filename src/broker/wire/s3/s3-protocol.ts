@@ -1,7 +1,7 @@
-// The S3 protocol: REST with XML. The method and the address say what is meant, and parameters of
-// the query tell apart what these two cannot.
-//   T1. Every answer tells the two ids of its request, the same that its events tell.
-//   T2. No credentials are checked, so a page of another site must not be able to call.
+// The S3 protocol: REST with XML. The method and the address select an action; query parameters
+// distinguish actions that share both.
+//   T1. Every response has the two ids of its request; the events of the request have the same ids.
+//   T2. Requests are not authenticated, so a page of another site must not be able to call.
 
 import { sha256Bytes, sha256Hex } from "../../../core/encoding/hash.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
@@ -20,22 +20,22 @@ import { findAction } from "./s3-routes.ts";
 
 const REQUEST_ID_DIGITS = 16;
 const OWNER_ID_DIGITS = 13;
-/** To a client that has gone. */
-const UNHEARD: HttpReply = { status: 400, headers: [], body: "" };
+/** The client has disconnected, so this reply is never sent. */
+const DISCONNECTED: HttpReply = { status: 400, headers: [], body: "" };
 
 export async function answerS3(
-  site: ServerContext,
+  server: ServerContext,
   s3: S3Context,
   request: HttpRequest,
 ): Promise<HttpReply> {
-  const asker = originOf(site, s3, request);
+  const caller = originOf(server, s3, request);
   const query = new URLSearchParams(request.query);
   const address = readAddress(request);
-  const nowhere: S3Call = { site, s3, request, bucket: "", key: "", query, origin: asker };
-  const ids = ["x-amz-request-id", asker.requestId, "x-amz-id-2", asker.hostId]; // T1
+  const unaddressed: S3Call = { server, s3, request, bucket: "", key: "", query, origin: caller };
+  const ids = ["x-amz-request-id", caller.requestId, "x-amz-id-2", caller.hostId]; // T1
   const reply = address.ok
-    ? await answer({ ...nowhere, ...address.value })
-    : denied(nowhere, address.fault);
+    ? await answer({ ...unaddressed, ...address.value })
+    : denied(unaddressed, address.fault);
   return { ...reply, headers: [...ids, ...reply.headers] };
 }
 
@@ -51,22 +51,22 @@ async function answer(call: S3Call): Promise<HttpReply> {
   try {
     return await runS3Action(call, action.value);
   } catch (error) {
-    if (call.request.signal.aborted) return UNHEARD;
-    const { name, message } = reportFailure(call.site, call.request, error);
+    if (call.request.signal.aborted) return DISCONNECTED;
+    const { name, message } = reportFailure(call.server, call.request, error);
     const code = name === "ServiceUnavailable" ? "ServiceUnavailable" : "InternalError";
     return denied(call, { code, message });
   }
 }
 
-function originOf(site: ServerContext, s3: S3Context, request: HttpRequest): Origin {
+function originOf(server: ServerContext, s3: S3Context, request: HttpRequest): Origin {
   const seed = request.requestId;
-  const { account } = site.broker;
+  const { account } = server.broker;
   return {
     requestId: seed.replaceAll("-", "").slice(0, REQUEST_ID_DIGITS).toUpperCase(),
     hostId: Buffer.concat([sha256Bytes(seed), sha256Bytes(`${seed}/host`)]).toString("base64"),
     sourceIp: (request.remoteAddress ?? "127.0.0.1").replace(/^::ffff:/, ""),
-    url: origin({ server: site, request }),
-    principalId: `AWS:${site.senderId}`,
+    url: origin({ server, request }),
+    principalId: `AWS:${server.senderId}`,
     ownerId: `A${sha256Hex(`owner/${account}`).slice(0, OWNER_ID_DIGITS).toUpperCase()}`,
     eventVersion: s3.eventVersion,
     eventBridgeQueue: s3.eventBridgeQueue,

@@ -1,8 +1,7 @@
-// S3 routes: all actions there are, and which of them a request means.
-//   R1. The first action that fits is meant, so those that ask for more stand before those that ask
-//       for less.
-//   R2. A parameter that names a part of S3 that is not built is never passed over: what it asks
-//       for would otherwise be done to the object itself.
+// S3 routes: all actions, and which of them a request selects.
+//   R1. The first matching action wins, so actions with more requirements come first.
+//   R2. A parameter that names an unsupported part of S3 is refused, never ignored; otherwise the
+//       request would apply to the object itself.
 
 import { type Result, succeed } from "../../../core/result.ts";
 import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
@@ -80,8 +79,8 @@ export const S3_ACTIONS: readonly S3Action[] = [
   deleteObject,
 ];
 
-/** Parameters that name a part of a bucket or an object, rather than say how to answer. */
-const PARTS = new Set(
+/** Parameters that name a subresource of a bucket or an object. */
+const SUBRESOURCES = new Set(
   (
     "accelerate acl analytics annotation annotations attributes cors delete encryption " +
     "intelligent-tiering inventory legal-hold lifecycle location logging metadataConfiguration " +
@@ -95,18 +94,18 @@ const PARTS = new Set(
 export function findAction(call: S3Call): Result<S3Action, S3Fault> {
   const at = call.bucket === "" ? "service" : call.key === "" ? "bucket" : "object";
   const { method, headers } = call.request;
-  const fitting = S3_ACTIONS.find(
+  const match = S3_ACTIONS.find(
     (action) =>
       action.method === method &&
       action.at === at &&
       (action.query ?? []).every((name) => call.query.has(name)) &&
       (action.header === undefined || headers[action.header] !== undefined),
   );
-  const unbuilt = [...call.query.keys()].find(
-    (name) => PARTS.has(name) && fitting?.query?.includes(name) !== true,
+  const unsupported = [...call.query.keys()].find(
+    (name) => SUBRESOURCES.has(name) && match?.query?.includes(name) !== true,
   );
-  if (unbuilt !== undefined) return notBuilt(); // R2
-  if (fitting !== undefined) return succeed(fitting);
+  if (unsupported !== undefined) return notSupported(); // R2
+  if (match !== undefined) return succeed(match);
   if (method === "OPTIONS")
     return refusal("AccessDenied", "CORSResponse: CORS is not enabled for this bucket.");
   return refusal("MethodNotAllowed", "The specified method is not allowed against this resource.", {
@@ -115,7 +114,7 @@ export function findAction(call: S3Call): Result<S3Action, S3Fault> {
   });
 }
 
-function notBuilt(): S3Refusal {
+function notSupported(): S3Refusal {
   return refusal(
     "NotImplemented",
     "A header or query you provided implies functionality that is not implemented.",

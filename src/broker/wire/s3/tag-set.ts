@@ -1,4 +1,4 @@
-// Tag sets: as XML in a body, or as a query string in a header.
+// Tag sets: XML in a body, or a query string in a header.
 
 import {
   S3_OBJECT_TAGS_MAX,

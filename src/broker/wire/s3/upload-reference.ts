@@ -1,4 +1,4 @@
-// Upload references: which upload, and which part of it, a request means.
+// Upload references: the upload and the part number in a request.
 
 import { S3_UPLOAD_PARTS_MAX } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -11,9 +11,9 @@ export function uploadIn(call: S3Call) {
 }
 
 export function readPartNumber(call: S3Call): Result<number, S3Fault> {
-  const given = call.query.get("partNumber") ?? "";
-  const number = Number(given);
-  if (/^\d+$/.test(given) && number >= 1 && number <= S3_UPLOAD_PARTS_MAX) return succeed(number);
+  const value = call.query.get("partNumber") ?? "";
+  const number = Number(value);
+  if (/^\d+$/.test(value) && number >= 1 && number <= S3_UPLOAD_PARTS_MAX) return succeed(number);
   const message = `Part number must be an integer between 1 and ${S3_UPLOAD_PARTS_MAX}, inclusive`;
-  return invalidArgument("partNumber", given, message);
+  return invalidArgument("partNumber", value, message);
 }

@@ -1,15 +1,14 @@
-// XML input: the documents that clients send, read with suspicion.
-//   P1. No document type, no entities but the five that XML has and numbered characters: nothing
-//       can be made to grow or to reach outside.
-//   P2. Anything that is not well-formed, or is not the document that was asked for, is
-//       MalformedXML.
-//   P3. Text is taken as it stands: a key may begin with a space or look like a number.
+// XML input: parses the documents that clients send; they are not trusted.
+//   P1. Document types are refused. Only XML's five entities and numeric character references are
+//       decoded, so a document cannot expand or reference anything outside.
+//   P2. A document that is not well-formed, or has another root element, is MalformedXML.
+//   P3. Text is not changed: a key may begin with a space or look like a number.
 
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 
 const DEPTH_MAX = 16;
 
-/** An element: its text, and what is in it, by name and in order. */
+/** An element: its text, and its children by name, in order. */
 export interface XmlNode {
   readonly text: string;
   readonly children: ReadonlyMap<string, readonly XmlNode[]>;
@@ -30,7 +29,7 @@ const parser = new XMLParser({
 
 type RawNode = Readonly<Record<string, unknown>>;
 
-/** The root element if it is called `name`, else null (P2). */
+/** Returns the root element if its name is `name`, otherwise null (P2). */
 export function parseXml(body: string, name: string): XmlNode | null {
   const start = body.charCodeAt(0) === 0xfeff ? 1 : 0;
   const source = body.slice(start).trimStart();
@@ -48,7 +47,7 @@ export function parseXml(body: string, name: string): XmlNode | null {
 }
 
 function nodeOf(content: readonly RawNode[], depth: number): XmlNode {
-  if (depth > DEPTH_MAX) throw new Error("too deep");
+  if (depth > DEPTH_MAX) throw new Error("the XML is nested too deeply");
   let text = "";
   const children = new Map<string, XmlNode[]>();
   for (const raw of content) {
@@ -87,14 +86,14 @@ function decodeEntities(text: string): string {
       return named;
     }
     const code = numbered[1] === undefined ? Number(numbered[2]) : Number.parseInt(numbered[1], 16);
-    const sign = String.fromCodePoint(code);
-    // Half a character is none, and on its way to the disk it would become another one.
-    if (!sign.isWellFormed()) throw new Error(`no character ${whole}`);
-    return sign;
+    const character = String.fromCodePoint(code);
+    // A lone surrogate is not a character, and storing it would change it.
+    if (!character.isWellFormed()) throw new Error(`invalid character reference ${whole}`);
+    return character;
   });
 }
 
-/** The text of the first child of that name, or null. */
+/** The text of the first child with that name, or null. */
 export function childText(node: XmlNode, name: string): string | null {
   return node.children.get(name)?.[0]?.text ?? null;
 }

@@ -1,13 +1,13 @@
-// XML output: the documents S3 answers with, written by hand, as they are few and flat.
-//   X1. Text is escaped so that any key can be told: what XML cannot hold as itself becomes a
-//       character reference, as S3 does it.
+// XML output: the documents that S3 returns, written by hand because they are few and flat.
+//   X1. Text is escaped so that any key can be returned: a character that XML cannot contain
+//       becomes a character reference, as in S3.
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import { type EpochMs, epochMs } from "../../../core/units.ts";
 import type { HttpReply } from "../../../ports/http.ts";
 
 const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it escapes control characters.
 const SPECIAL = /[&<>"\u0000-\u001f\u007f\ufffe\uffff]/g;
 
 const NAMED: Readonly<Record<string, string>> = {
@@ -20,25 +20,28 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 export function escapeS3Xml(value: string): string {
-  return value.replace(SPECIAL, (sign) => NAMED[sign] ?? `&#x${sign.charCodeAt(0).toString(16)};`);
+  return value.replace(
+    SPECIAL,
+    (character) => NAMED[character] ?? `&#x${character.charCodeAt(0).toString(16)};`,
+  );
 }
 
-/** An element that holds text. */
+/** An element with text content. */
 export function textElement(name: string, value: string | number | boolean): string {
   return `<${name}>${escapeS3Xml(String(value))}</${name}>`;
 }
 
-/** An element that holds an instant: S3 counts whole seconds and writes milliseconds. */
+/** An element with a timestamp: S3 truncates to seconds but writes milliseconds. */
 export function instant(name: string, at: EpochMs): string {
   return textElement(name, formatInstant(epochMs(Math.floor(at / 1_000) * 1_000)));
 }
 
-/** An element that holds text, or nothing. */
+/** An element with text content, or nothing if the value is absent. */
 export function optionalText(name: string, value: string | number | boolean | null | undefined) {
   return value === null || value === undefined ? "" : textElement(name, value);
 }
 
-/** An element that holds elements. */
+/** An element with child elements. */
 export function element(name: string, ...content: string[]): string {
   return `<${name}>${content.join("")}</${name}>`;
 }
@@ -47,7 +50,7 @@ export function xmlDocument(content: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${content}`;
 }
 
-/** The document whose root is `name`, in S3's namespace. */
+/** A reply with the document whose root is `name`, in S3's namespace. */
 export function xmlReply(
   name: string,
   content: string,

@@ -1,5 +1,5 @@
-// Certificates: the page behind SigningCertURL, by which readers check the signatures of
-// notifications. It is public, as AWS's is.
+// Certificates: the document at SigningCertURL, with which receivers verify the signatures of
+// notifications. It is public, as on AWS.
 
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import type { ServerContext } from "../protocol/call.ts";
@@ -11,16 +11,16 @@ export function isCertificatePath(path: string): boolean {
 }
 
 export async function answerCertificate(
-  site: ServerContext,
+  server: ServerContext,
   request: HttpRequest,
 ): Promise<HttpReply> {
   const id = PATH.exec(request.path)?.[1];
-  const outcome = await site.broker.submit("findSigningIdentity", null, request.signal);
-  const found = outcome.ok ? outcome.value : null;
+  const outcome = await server.broker.submit("findSigningIdentity", null, request.signal);
+  const identity = outcome.ok ? outcome.value : null;
   const headers = ["x-amzn-RequestId", request.requestId, "Content-Type"];
-  if (found === null || found.id !== id) {
-    return { status: 404, headers: [...headers, "text/plain"], body: "There is no such key.\n" };
+  if (identity === null || identity.id !== id) {
+    return { status: 404, headers: [...headers, "text/plain"], body: "no such key\n" };
   }
-  const body = found.certificatePem;
+  const body = identity.certificatePem;
   return { status: 200, headers: [...headers, "application/x-pem-file"], body };
 }

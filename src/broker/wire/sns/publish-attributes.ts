@@ -1,6 +1,7 @@
-// Publish attributes: checks what a publisher attached to a message, in SNS's words, and weighs it.
-//   A1. SNS takes any number of them; only raw delivery to a queue has a limit.
-//   A2. Records have no prototype: `__proto__` is a lawful attribute name.
+// Publish attributes: validates the attributes of a published message, with SNS's messages, and
+// computes their size.
+//   A1. SNS accepts any number of them; only raw delivery to a queue has a limit.
+//   A2. Records have no prototype: `__proto__` is a valid attribute name.
 
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -31,7 +32,7 @@ export interface SizedPublishAttributes {
   readonly sizeBytes: number;
 }
 
-/** `path` is where the attributes lie in the request, as AWS names it in its refusals. */
+/** `path` is the location of the attributes in the request, as AWS's error messages name it. */
 export function readPublishAttributes(
   input: Readonly<Record<string, AttributeInput>> | null | undefined,
   path: string,
@@ -44,9 +45,9 @@ export function readPublishAttributes(
     const value = input![name]!;
     const refused = checkName(name) ?? checkValue(name, value, path);
     if (refused !== null) return refused;
-    const attribute = keep(value);
+    const attribute = toAttribute(value);
     attributes[name] = attribute;
-    sizeBytes += weigh(name, attribute);
+    sizeBytes += attributeBytes(name, attribute);
   }
   return succeed({ attributes, sizeBytes });
 }
@@ -106,12 +107,16 @@ function checkValue(name: string, input: AttributeInput, path: string): RefusedA
   return null;
 }
 
-function keep({ DataType: type, StringValue, BinaryValue }: AttributeInput): MessageAttribute {
+function toAttribute({
+  DataType: type,
+  StringValue,
+  BinaryValue,
+}: AttributeInput): MessageAttribute {
   if (!isBinaryType(type!)) return { type: type!, value: StringValue! };
   return { type: type!, value: Buffer.from(BinaryValue!, "base64").toString("base64") };
 }
 
-function weigh(name: string, { type, value }: MessageAttribute): number {
+function attributeBytes(name: string, { type, value }: MessageAttribute): number {
   const valueBytes = Buffer.byteLength(value, isBinaryType(type) ? "base64" : "utf8");
   return Buffer.byteLength(name) + Buffer.byteLength(type) + valueBytes;
 }

@@ -1,4 +1,4 @@
-// Publish entries: from what a publisher sends, alone or in a batch, to what the broker takes.
+// Publish entries: convert a published message, single or in a batch, to the broker's input.
 
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import { SNS_SUBJECT_CHARACTERS_MAX } from "../../../core/limits.ts";
@@ -10,10 +10,10 @@ import { type FieldsOf, textShape } from "../protocol/shape.ts";
 import { publishAttributes, readPublishAttributes } from "./publish-attributes.ts";
 import { absent, invalidSnsParameter } from "./sns-request.ts";
 
-/** Letters, digits and punctuation are just what ASCII prints, without the space. */
+/** Letters, digits and punctuation: the printable ASCII characters without the space. */
 const ORDERING_ID = /^[!-~]{1,128}$/;
 
-/** The fields of one message, shared by Publish and the entries of its batch. */
+/** The fields of one message, shared by Publish and the entries of PublishBatch. */
 export const publishFields = {
   Subject: textShape,
   Message: textShape,
@@ -25,7 +25,7 @@ export const publishFields = {
 
 type PublishFields = FieldsOf<typeof publishFields>;
 
-/** `path` is where the entry lies in the request, as AWS names it in its refusals. */
+/** `path` is the location of the entry in the request, as AWS's error messages name it. */
 export function readPublishEntry(input: PublishFields, path: string): Result<PublishEntry, Fault> {
   const { Message: message, Subject: subject } = input;
   if (message === undefined || message === null) return absent(`${path}message`);
@@ -52,7 +52,7 @@ function checkTexts(message: string, subject: string | null | undefined): Refuse
     return invalidSnsParameter("Message Reason: Invalid characters found");
   }
   if (subject === undefined || subject === null) return null;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it finds control characters.
   const controls = /[\u0000-\u001F\u007F]/.test(subject);
   const fits = subject !== "" && subject.length <= SNS_SUBJECT_CHARACTERS_MAX && !controls;
   return fits && !hasInvalidXmlCharacter(subject) ? null : invalidSnsParameter("Subject");
@@ -72,7 +72,7 @@ function checkIds(input: PublishFields): RefusedAction | null {
 
 interface Texts {
   readonly body: string;
-  /** What single protocols get instead; null where all get the same. */
+  /** Bodies for single protocols; null if all protocols get the same body. */
   readonly bodies: Readonly<Record<string, string>> | null;
 }
 
@@ -90,7 +90,7 @@ function readStructure(
   } catch {
     return invalidSnsParameter("Message Structure - JSON message body failed to parse");
   }
-  // Values that are no text do not count, not even as the default.
+  // Values that are not strings are ignored, even as the default.
   const texts = Object.entries(parsed ?? {}).filter(([, value]) => typeof value === "string");
   const { default: body, ...bodies } = Object.fromEntries(texts) as Record<string, string>;
   if (body === undefined) {

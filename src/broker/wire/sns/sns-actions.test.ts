@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { createWire, MESSAGE_ID, REQUEST_ID } from "../../../../test/support/scripted-broker.ts";
 import { type FaultName, refuse } from "../../model/fault.ts";
-import { SNS_FAULT_FACES } from "./sns-errors.ts";
+import { SNS_ERRORS } from "./sns-errors.ts";
 
 const ARN = "arn:aws:sns:us-east-1:000000000000:t";
 const Version = "2010-03-31";
 
 describe("requests", () => {
-  test("wrapped lists and maps are read into the operation", async () => {
+  test("wrapped lists and maps are decoded into the operation's input", async () => {
     const wire = createWire();
     await wire.form({
       Action: "CreateTopic",
@@ -32,7 +32,7 @@ describe("requests", () => {
     ]);
   });
 
-  test("a publish is weighed, and names the host it came by", async () => {
+  test("a publish has its size and the host of the request", async () => {
     const wire = createWire();
     await wire.form({
       Action: "Publish",
@@ -51,7 +51,7 @@ describe("requests", () => {
     expect(Object.keys(entry?.attributes ?? {})).toEqual(["__proto__"]);
   });
 
-  test("the parts of a batch are read in the order of their numbers", async () => {
+  test("the entries of a batch are decoded in the order of their numbers", async () => {
     const wire = createWire();
     const at = "PublishBatchRequestEntries.member";
     await wire.form({
@@ -67,7 +67,7 @@ describe("requests", () => {
     expect(entries.map(({ body }) => body)).toEqual(["first", "second"]);
   });
 
-  test("a link is a request like any other, unsigned", async () => {
+  test("a link works as an unsigned request", async () => {
     const wire = createWire();
     const token = "ab".repeat(144);
     await wire.get(`/?Action=ConfirmSubscription&TopicArn=${ARN}&Token=${token}`);
@@ -81,7 +81,7 @@ describe("requests", () => {
     ]);
   });
 
-  test("a page of another site may not publish", async () => {
+  test("a page of another site cannot publish", async () => {
     const wire = createWire();
     const headers = { "sec-fetch-site": "cross-site" };
     const reply = await wire.form({ Action: "Publish", TopicArn: ARN, Message: "x" }, { headers });
@@ -90,8 +90,8 @@ describe("requests", () => {
   });
 });
 
-describe("answers", () => {
-  test("lists and maps are wrapped, empty ones included", async () => {
+describe("responses", () => {
+  test("lists and maps are wrapped, even if empty", async () => {
     const wire = createWire({
       getTopicAttributes: () => ({ ok: true, value: { attributes: { A: "<1>" } } }),
     });
@@ -106,7 +106,7 @@ describe("answers", () => {
     expect(tagged.text).toContain("<TagResourceResult/>");
   });
 
-  test("those who ask for JSON get it", async () => {
+  test("a request that accepts JSON gets JSON", async () => {
     const wire = createWire();
     const headers = { accept: "application/json" };
     const reply = await wire.form({ Action: "Publish", TopicArn: ARN, Message: "x" }, { headers });
@@ -129,8 +129,8 @@ describe("answers", () => {
   });
 });
 
-/** Written out a second time on purpose: this is what clients see, and it must not drift. */
-const SEEN: Partial<Record<FaultName, readonly [string, number]>> = {
+/** Duplicated on purpose: clients depend on these values, so a change must be deliberate. */
+const EXPECTED: Partial<Record<FaultName, readonly [string, number]>> = {
   AuthorizationError: ["AuthorizationError", 403],
   BatchEntryIdsNotDistinct: ["BatchEntryIdsNotDistinct", 400],
   BatchRequestTooLong: ["BatchRequestTooLong", 400],
@@ -149,15 +149,15 @@ const SEEN: Partial<Record<FaultName, readonly [string, number]>> = {
   ValidationError: ["ValidationError", 400],
 };
 
-test.each(Object.entries(SEEN))("%s is told as %j", async (name, [code, status]) => {
+test.each(Object.entries(EXPECTED))("%s is reported as %j", async (name, [code, status]) => {
   const wire = createWire({ listTopics: () => refuse(name as FaultName, "because") });
   const reply = await wire.form({ Action: "ListTopics", Version });
   expect(reply.status).toBe(status);
   expect(reply.text).toContain(`<Code>${code}</Code><Message>because</Message></Error>`);
 });
 
-test("what only queues can refuse would be an error of ours, and is told as one", () => {
+test("a fault of queues only is reported as an internal error", () => {
   for (const name of ["QueueDoesNotExist", "ReceiptHandleIsInvalid", "OverLimit"] as const) {
-    expect(SNS_FAULT_FACES[name]).toMatchObject({ code: "InternalError", status: 500 });
+    expect(SNS_ERRORS[name]).toMatchObject({ code: "InternalError", status: 500 });
   }
 });

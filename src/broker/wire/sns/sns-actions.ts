@@ -1,4 +1,4 @@
-// The actions of SNS: the one table that the query protocol and the reference page read.
+// The actions of SNS: the one table that the query protocol and the reference page use.
 
 import type { Action } from "../protocol/call.ts";
 import { addTopicPermission } from "./actions/add-topic-permission.ts";

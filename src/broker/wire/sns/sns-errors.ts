@@ -1,21 +1,21 @@
-// SNS faults: the one table from a refusal of the broker to what SNS answers. Total, as the one of
-// SQS in faults.ts: a new FaultName does not compile until it has a face here.
+// SNS errors: the one table that maps a broker fault to the SNS error. It is total, like the SQS
+// table in sqs-errors.ts: a new FaultName does not compile until it has an entry here.
 
 import type { FaultName } from "../../model/fault.ts";
-import type { FaultFace } from "../sqs/sqs-errors.ts";
+import type { AwsError } from "../sqs/sqs-errors.ts";
 
-function sender(code: string, status = 400): FaultFace {
+function sender(code: string, status = 400): AwsError {
   return { type: code, code, status, side: "Sender" };
 }
 
-function receiver(code: string, status: number): FaultFace {
+function receiver(code: string, status: number): AwsError {
   return { type: code, code, status, side: "Receiver" };
 }
 
-/** What only queues refuse; a topic that met one of these would be wrong in itself. */
+/** Faults of queues only; a topic that reports one has a bug. */
 const OF_QUEUES = receiver("InternalError", 500);
 
-export const SNS_FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
+export const SNS_ERRORS: Readonly<Record<FaultName, AwsError>> = {
   AccessDenied: sender("AccessDenied", 403),
   AuthorizationError: sender("AuthorizationError", 403),
   BatchEntryIdsNotDistinct: sender("BatchEntryIdsNotDistinct"),

@@ -1,7 +1,7 @@
-// SNS requests: what the actions of SNS share. ARNs end here: behind it, a topic is its name and a
-// subscription its id.
-//   R1. An ARN of another region is a wrong parameter; one of another account is a topic that does
-//       not exist, since there is no other account.
+// SNS requests: parsing that the SNS actions share. ARNs stop here: in the broker, a topic is its
+// name and a subscription its id.
+//   R1. An ARN of another region is an invalid parameter; one of another account is a topic that
+//       does not exist, because there is only one account.
 
 import type { HttpRequest } from "../../../ports/http.ts";
 import { refuse } from "../../model/fault.ts";
@@ -15,7 +15,7 @@ export function invalidSnsParameter(reason: string): RefusedAction {
   return refuse("InvalidParameter", `Invalid parameter: ${reason}`);
 }
 
-/** What AWS says of a required parameter that is not there. */
+/** AWS's error for a missing required parameter. */
 export function absent(path: string): RefusedAction {
   return refuse(
     "ValidationError",
@@ -24,7 +24,7 @@ export function absent(path: string): RefusedAction {
   );
 }
 
-/** The name of the topic that an ARN means, or the refusal to answer. */
+/** The name of the topic in an ARN, or the refusal to return. */
 export function topicOf(
   call: RequestCall,
   arn: Given<string>,
@@ -38,7 +38,7 @@ export function topicOf(
   return foreign ? refuse("NotFound", "Topic does not exist") : elements.slice(5).join(":");
 }
 
-/** The id of the subscription that an ARN means, or the refusal to answer. */
+/** The id of the subscription in an ARN, or the refusal to return. */
 export function subscriptionOf(arn: Given<string>): string | RefusedAction {
   if (arn === undefined || arn === null) {
     return invalidSnsParameter("SubscriptionArn Reason: no value for required parameter");
@@ -54,7 +54,7 @@ export function topicArnOf(call: RequestCall, name: string): string {
   return `arn:aws:sns:${region}:${account}:${name}`;
 }
 
-/** Whether the caller signed its request, which links in a mail or a notification do not. */
+/** Whether the request is signed; links in mails and notifications are not. */
 export function isSigned({ headers, query }: HttpRequest): boolean {
   return headers.authorization !== undefined || query.includes("X-Amz-Signature=");
 }

@@ -1,4 +1,4 @@
-// SNS tags: a list of keys and values on the wire, a record behind it.
+// SNS tags: a list of keys and values on the wire, a record in the broker.
 
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -12,7 +12,7 @@ const VALUE_CHARS_MAX = 256;
 
 export const tagList = members(structureShape({ Key: textShape, Value: textShape }));
 
-/** The tags as a record, or why they are refused. */
+/** Returns the tags as a record, or why they are refused. */
 export function readTags(
   tags: ValueOf<typeof tagList> | null | undefined,
 ): Result<Record<string, string>, Fault> {

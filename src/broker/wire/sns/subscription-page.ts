@@ -1,11 +1,11 @@
-// Subscription pages: what both listings of subscriptions tell.
+// Subscription pages: the output of both actions that list subscriptions.
 
 import { type Result, succeed } from "../../../core/result.ts";
 import type { Fault } from "../../model/fault.ts";
 import type { RequestCall } from "../protocol/call.ts";
 import { members, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
 
-/** What stands for the ARN of a subscription that has yet to be confirmed. */
+/** AWS returns this text instead of the ARN of an unconfirmed subscription. */
 const PENDING = "PendingConfirmation";
 
 export const subscriptionPage = structureShape({
@@ -21,7 +21,7 @@ export const subscriptionPage = structureShape({
   NextToken: textShape,
 });
 
-/** A page of the subscriptions of a topic, or of all topics if it is null. */
+/** A page of the subscriptions of a topic, or of all topics if `topic` is null. */
 export async function listPage(
   call: RequestCall,
   topic: string | null,

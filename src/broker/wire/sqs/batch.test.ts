@@ -9,7 +9,7 @@ const NO_ENTRY_ID =
   "It can be at most 80 letters long.";
 const MD5_OF_FINE = "fff25994ee3941b225ba898fd17d186f";
 
-/** Each batch action with one good entry of it. */
+/** Each batch action with one valid entry. */
 const BATCHES = [
   ["SendMessageBatch", { MessageBody: "fine" }],
   ["DeleteMessageBatch", { ReceiptHandle: "h" }],
@@ -38,11 +38,11 @@ describe.each(BATCHES)("%s", (name, good) => {
       "TooManyEntriesInBatchRequest",
       "Maximum number of entries per request are 10. You have sent 11.",
     ],
-    ["without an id that is one", entries(["a:b"]), "InvalidBatchEntryId", NO_ENTRY_ID],
+    ["with an invalid id", entries(["a:b"]), "InvalidBatchEntryId", NO_ENTRY_ID],
     ["with an empty id", entries([""]), "InvalidBatchEntryId", NO_ENTRY_ID],
-    ["with too long an id", entries(["a".repeat(81)]), "InvalidBatchEntryId", NO_ENTRY_ID],
-    ["with an id twice", entries(["a", "b", "a"]), "BatchEntryIdsNotDistinct", "Id a repeated."],
-  ])("is refused as a whole when %s", async (_, Entries, shape, message) => {
+    ["with an id that is too long", entries(["a".repeat(81)]), "InvalidBatchEntryId", NO_ENTRY_ID],
+    ["with a duplicate id", entries(["a", "b", "a"]), "BatchEntryIdsNotDistinct", "Id a repeated."],
+  ])("is refused as a whole: %s", async (_, Entries, shape, message) => {
     const wire = createWire();
     const reply = await wire.json(name, { QueueUrl: "q", Entries });
     expect(reply.status).toBe(400);
@@ -51,7 +51,7 @@ describe.each(BATCHES)("%s", (name, good) => {
     expect(wire.asked).toEqual([]);
   });
 
-  test("names the entry that lacks something", async () => {
+  test("names the entry that lacks a field", async () => {
     const reply = await createWire().json(name, { QueueUrl: "q", Entries: [{ Id: "a" }] });
     const field = name === "SendMessageBatch" ? "MessageBody" : "ReceiptHandle";
     expect(reply.value.message).toBe(
@@ -59,7 +59,7 @@ describe.each(BATCHES)("%s", (name, good) => {
     );
   });
 
-  test("leaves out the list of failures when there are none", async () => {
+  test("omits the list of failures if there are none", async () => {
     const reply = await createWire().json(name, { QueueUrl: "q", Entries: entries(["a"]) });
     expect(Object.keys(reply.value)).toEqual(["Successful"]);
     expect(reply.value.Successful[0]).toMatchObject({ Id: "a" });
@@ -67,7 +67,7 @@ describe.each(BATCHES)("%s", (name, good) => {
 });
 
 describe("a batch of messages", () => {
-  test("keeps the order of its entries, refused here, refused there or sent", async () => {
+  test("keeps the order of its entries, whether sent, refused by the wire or by the broker", async () => {
     const wire = createWire({
       send: ({ entries }) =>
         succeed({
@@ -109,7 +109,7 @@ describe("a batch of messages", () => {
     });
   });
 
-  test("of nothing but bad entries still asks whether the queue exists", async () => {
+  test("with only invalid entries still checks that the queue exists", async () => {
     const input = { QueueUrl: "q", Entries: [{ Id: "bad", MessageBody: "\u0001" }] };
     const wire = createWire();
     expect((await wire.json("SendMessageBatch", input)).value.Successful).toBeUndefined();
@@ -118,7 +118,7 @@ describe("a batch of messages", () => {
     expect((await absent.json("SendMessageBatch", input)).status).toBe(400);
   });
 
-  test("may be one MiB in all, attributes counted, and not a byte more", async () => {
+  test("may have 1 MiB in total, including attributes, and not a byte more", async () => {
     const half = "x".repeat(SQS_BATCH_BYTES_MAX / 2 - 8);
     const color = { abc: { DataType: "Number", StringValue: "12" } };
     const batch = (last: string) => ({
@@ -136,7 +136,7 @@ describe("a batch of messages", () => {
     });
   });
 
-  test("is too long even if what makes it so would be refused by itself", async () => {
+  test("is too long even if the oversized entry would be refused anyway", async () => {
     const wire = createWire();
     const Entries = [
       { Id: "a", MessageBody: "fine" },
@@ -147,14 +147,14 @@ describe("a batch of messages", () => {
     expect(wire.asked).toEqual([]);
   });
 
-  test("is refused as a whole when the broker says so", async () => {
+  test("is refused as a whole if the broker refuses it", async () => {
     const wire = createWire({ send: () => refuse("InvalidParameterValue", "no group") });
     const Entries = [{ Id: "a", MessageBody: "x" }];
     const reply = await wire.json("SendMessageBatch", { QueueUrl: "q.fifo", Entries });
     expect(reply.headers["x-amzn-query-error"]).toBe("InvalidParameterValue;Sender");
   });
 
-  test("tells sequence numbers in the query protocol as well", async () => {
+  test("returns sequence numbers in the query protocol too", async () => {
     const wire = createWire({
       send: () => succeed({ results: [succeed({ messageId: MESSAGE_ID, sequenceNumber: "7" })] }),
     });
@@ -173,7 +173,7 @@ describe("a batch of messages", () => {
 });
 
 describe("a batch of handles", () => {
-  test("reports each handle the broker refused under a short code", async () => {
+  test("reports each refused handle with a short code", async () => {
     const fault = { name: "ReceiptHandleIsInvalid", message: "garbage" } as const;
     const wire = createWire({ delete: () => succeed({ faults: [null, fault] }) });
     const reply = await wire.json("DeleteMessageBatch", {
@@ -189,7 +189,7 @@ describe("a batch of handles", () => {
     });
   });
 
-  test("sends on only the changes of visibility that are in range", async () => {
+  test("passes only the visibility changes in range to the broker", async () => {
     const fault = { name: "InvalidParameterValue", message: "there" } as const;
     const wire = createWire({ changeVisibility: () => succeed({ faults: [fault, null] }) });
     const timeouts: [string, number | undefined][] = [

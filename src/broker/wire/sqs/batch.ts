@@ -1,7 +1,7 @@
 // Batches: the rules that refuse a whole batch, and the report on its entries.
-//   B1. The whole-request rules are checked before any entry, in AWS's order: empty, too many, an
-//       id that is not one, an id twice.
-//   B2. What failed is told under short codes; a list with nothing in it is left out.
+//   B1. Rules for the whole request are checked before any entry, in AWS's order: empty, too many,
+//       invalid id, duplicate id.
+//   B2. Failed entries are reported with short codes; an empty list is omitted.
 
 import { SQS_BATCH_BYTES_MAX, SQS_BATCH_ENTRIES_MAX } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -10,7 +10,7 @@ import { refuse } from "../../model/fault.ts";
 import type { RefusedAction } from "../protocol/call.ts";
 import { missing } from "../protocol/parameters.ts";
 import { booleanShape, list, structureShape, textShape, type ValueOf } from "../protocol/shape.ts";
-import { FAULT_FACES, shortCode } from "./sqs-errors.ts";
+import { SQS_ERRORS, shortCode } from "./sqs-errors.ts";
 
 const ENTRY_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
@@ -29,7 +29,7 @@ interface Identified {
   readonly Id?: string | null | undefined;
 }
 
-/** Refuses a batch as a whole (B1). `element` is what AWS calls one entry of it. */
+/** Refuses a batch as a whole (B1). `element` is AWS's name for one entry. */
 function checkBatch(entries: readonly Identified[], element: string): RefusedAction | null {
   if (entries.length === 0) {
     return refuse("EmptyBatchRequest", `There should be at least one ${element} in the request.`);
@@ -65,7 +65,7 @@ export function readBatchIds<E extends Identified>(
   return refused ?? succeed(entries.map((entry) => entry.Id!));
 }
 
-/** Refuses a batch in which an entry lacks what each of them must have. */
+/** Refuses a batch in which an entry lacks a required field. */
 function checkEntries<E>(
   entries: readonly E[],
   element: string,
@@ -84,7 +84,7 @@ export function checkBatchSize(sizeBytes: number): RefusedAction | null {
   );
 }
 
-/** The answer to a batch, from what came of each entry (B2). */
+/** The response to a batch, from the result of each entry (B2). */
 export function reportBatch<S>(
   ids: readonly string[],
   results: readonly (Fault | null)[],
@@ -106,17 +106,17 @@ export function reportBatch<S>(
 function reportFailure(id: string, fault: Fault): Failure {
   return {
     Id: id,
-    SenderFault: FAULT_FACES[fault.name].side === "Sender",
+    SenderFault: SQS_ERRORS[fault.name].side === "Sender",
     Code: shortCode(fault.name),
     Message: fault.message,
   };
 }
 
 function checkDistinct(entries: readonly Identified[]): RefusedAction | null {
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   for (const { Id: id } of entries) {
-    if (seen.has(id!)) return refuse("BatchEntryIdsNotDistinct", `Id ${id} repeated.`);
-    seen.add(id!);
+    if (ids.has(id!)) return refuse("BatchEntryIdsNotDistinct", `Id ${id} repeated.`);
+    ids.add(id!);
   }
   return null;
 }

@@ -7,7 +7,7 @@ const color = string("blue");
 test.each([
   ["one string", { color }, "da1b33cc3cbfe8b1630921e78e6b9880"],
   [
-    "a string, a number and bytes, in whatever order they were sent",
+    "a string, a number and bytes, in any order",
     {
       count: string("3", "Number"),
       color,
@@ -26,7 +26,7 @@ test.each([
     "235c5c510d26fb653d073faed50ae77c",
   ],
   [
-    "bytes that are no text",
+    "bytes that are not text",
     {
       attr1: {
         type: "Binary",
@@ -47,10 +47,10 @@ test.each([
     "5ae4d5d7636402d80f4eb6d213245a88",
   ],
   [
-    "names that share a beginning",
+    "names with a common prefix",
     { Hello: string("There"), General: string("Kenobi"), "Help.Me": string("Me") },
     "4c360f3fdafd970e05fae2f149d997f5",
   ],
-])("the checksum of attributes is the one AWS was seen to give: %s", (_, attributes, digest) => {
+])("the checksum of attributes equals the one observed on AWS: %s", (_, attributes, digest) => {
   expect(md5OfAttributes(attributes as Parameters<typeof md5OfAttributes>[0])).toBe(digest);
 });

@@ -1,4 +1,4 @@
-// MD5: the checksums that SQS and its SDKs compare. Nothing here is about safety.
+// MD5: the checksums that SQS and its SDKs compare. They do not serve security.
 //   M1. Attributes are hashed in the order of their names: length and name, length and data type,
 //       a byte for the kind of value, length and value. Lengths are 32 bits, big-endian.
 
@@ -22,7 +22,7 @@ export function md5OfAttributes(attributes: Readonly<Record<string, MessageAttri
   return md5HexOfParts(parts);
 }
 
-/** Whether a data type, custom suffix or not, contents bytes. */
+/** Whether values of a data type, with or without a custom suffix, are bytes. */
 export function isBinaryType(type: string): boolean {
   return type === "Binary" || type.startsWith("Binary.");
 }

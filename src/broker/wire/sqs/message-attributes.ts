@@ -1,7 +1,8 @@
-// Message attributes: checks what a sender attached to a message, in AWS's words, and weighs it.
-//   A1. Names and types are taken as sent; a Binary value is kept as base64 in its one right form.
-//   A2. System attributes weigh nothing; the only one that may be set is AWSTraceHeader.
-//   A3. Records have no prototype: `__proto__` is a lawful attribute name.
+// Message attributes: validates the attributes of a sent message, with AWS's messages, and computes
+// their size.
+//   A1. Names and types are stored as sent; a Binary value is stored as canonical base64.
+//   A2. System attributes do not count towards the size; only AWSTraceHeader can be set.
+//   A3. Records have no prototype: `__proto__` is a valid attribute name.
 
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
 import {
@@ -17,7 +18,7 @@ import { missing } from "../protocol/parameters.ts";
 import type { MessageAttributeInput } from "../protocol/shape.ts";
 import { isBinaryType } from "./md5-attributes.ts";
 
-/** Letters with accents are not in AWS's documents, but in what it was seen to accept. */
+/** AWS's documents do not allow letters with accents, but AWS accepts them. */
 const NAME = /^[A-Za-z0-9_.\-\u00C0-\u017F]+$/;
 const RESERVED_NAME = /^(?:aws\.|amazon\.|\.)/i;
 const TYPE = /^(?:String|Number|Binary)(?:\..+)?$/s;
@@ -32,7 +33,7 @@ export interface SizedAttributes {
 const NO_ATTRIBUTES: Success<SizedAttributes> = succeed({ attributes: null, sizeBytes: 0 });
 const NO_TRACE_HEADER: Success<null> = succeed(null);
 
-/** The attributes as the broker keeps them and their weight, or why they are refused. */
+/** Returns the attributes as the broker stores them, with their size, or why they are refused. */
 export function readAttributes(
   input: Readonly<Record<string, MessageAttributeInput>> | null | undefined,
 ): Result<SizedAttributes, Fault> {
@@ -50,14 +51,14 @@ export function readAttributes(
   for (const name of names) {
     const refused = checkName(name) ?? checkValue(name, input[name]!);
     if (refused !== null) return refused;
-    const attribute = keep(input[name]!);
+    const attribute = toAttribute(input[name]!);
     attributes[name] = attribute;
-    sizeBytes += weigh(name, attribute);
+    sizeBytes += attributeBytes(name, attribute);
   }
   return succeed({ attributes, sizeBytes });
 }
 
-/** The trace header among the system attributes a sender set, or null (A2). */
+/** The trace header in the system attributes of a message, or null (A2). */
 export function readTraceHeader(
   input: Readonly<Record<string, MessageAttributeInput>> | null | undefined,
 ): Result<string | null, Fault> {
@@ -155,13 +156,13 @@ function checkText(name: string, type: string, input: MessageAttributeInput): Re
   return null;
 }
 
-function keep(input: MessageAttributeInput): MessageAttribute {
+function toAttribute(input: MessageAttributeInput): MessageAttribute {
   const type = input.DataType!;
   if (!isBinaryType(type)) return { type, value: input.StringValue! };
   return { type, value: Buffer.from(input.BinaryValue!, "base64").toString("base64") }; // A1
 }
 
-function weigh(name: string, { type, value }: MessageAttribute): number {
+function attributeBytes(name: string, { type, value }: MessageAttribute): number {
   const valueBytes = Buffer.byteLength(value, isBinaryType(type) ? "base64" : "utf8");
   return Buffer.byteLength(name) + Buffer.byteLength(type) + valueBytes;
 }

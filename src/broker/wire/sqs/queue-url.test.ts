@@ -3,9 +3,9 @@ import { ACCOUNT, createWire } from "../../../../test/support/scripted-broker.ts
 
 describe("a queue is found", () => {
   test.each([
-    ["by the URL it was told", `http://localhost:4566/${ACCOUNT}/q`],
-    ["under whatever host", `https://broker.internal/${ACCOUNT}/q`],
-    ["behind a longer path", `http://h/queue/us-east-1/${ACCOUNT}/q`],
+    ["by the URL that CreateQueue returned", `http://localhost:4566/${ACCOUNT}/q`],
+    ["under any host", `https://broker.internal/${ACCOUNT}/q`],
+    ["below a longer path", `http://h/queue/us-east-1/${ACCOUNT}/q`],
     ["by a path alone", `/${ACCOUNT}/q`],
     ["by its bare name", "q"],
     ["by its name on a host", "http://localhost:4566/q"],
@@ -22,9 +22,9 @@ describe("a queue does not exist", () => {
     ["if no URL was given", undefined, "The specified queue does not exist."],
     ["if the URL is null", null, "The specified queue does not exist."],
     ["if the URL is empty", "", "The specified queue does not exist."],
-    ["if the URL names none", `http://h/${ACCOUNT}/`, "The specified queue does not exist."],
+    ["if the URL has no name", `http://h/${ACCOUNT}/`, "The specified queue does not exist."],
     [
-      "for us if it is another account's",
+      "if it belongs to another account",
       "http://h/999999999999/q",
       "The specified queue does not exist or you do not have access to it.",
     ],
@@ -36,7 +36,7 @@ describe("a queue does not exist", () => {
     expect(wire.asked).toEqual([]);
   });
 
-  test("for those who ask for the URL of another account's", async () => {
+  test("for GetQueueUrl if it belongs to another account", async () => {
     const input = { QueueName: "q", QueueOwnerAWSAccountId: "999999999999" };
     const reply = await createWire().json("GetQueueUrl", input);
     expect(reply.value.__type).toBe("com.amazonaws.sqs#QueueDoesNotExist");
@@ -48,11 +48,11 @@ describe("a queue does not exist", () => {
   });
 });
 
-describe("the URL given back", () => {
+describe("the returned URL", () => {
   test.each([
     ["has the host the caller used", { host: "tidegate:4566" }, "http://tidegate:4566"],
     [
-      "is secure behind a proxy that is",
+      "is https behind a proxy that uses https",
       { "x-forwarded-proto": "https" },
       "https://localhost:4566",
     ],

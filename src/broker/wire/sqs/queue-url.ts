@@ -1,9 +1,9 @@
-// Queue URLs: made from the host the caller used, read by their path alone.
-//   Q1. A client inside a container and one outside of it call the same queue by different hosts;
-//       so the host of a URL is never compared, and the one given back is the caller's own.
-//   Q2. The last step of the path is the queue's name, the one before it the account. A bare name
-//       is taken for a URL, as AWS does.
-//   Q3. Another account's queue is as good as none.
+// Queue URLs: built from the host that the caller used, parsed by path only.
+//   Q1. A client inside a container and one outside use different hosts for the same queue. So the
+//       host of a URL is never compared, and returned URLs have the caller's host.
+//   Q2. The last segment of the path is the queue's name, the one before it the account. A bare
+//       name is accepted as a URL, as on AWS.
+//   Q3. A queue of another account does not exist.
 
 import type { HttpRequest } from "../../../ports/http.ts";
 import { refuse } from "../../model/fault.ts";
@@ -12,7 +12,7 @@ import { NO_SUCH_QUEUE } from "./sqs-errors.ts";
 
 const OTHER_ACCOUNT = "The specified queue does not exist or you do not have access to it.";
 
-/** The name of the queue that `url` means, or the refusal to answer. */
+/** The name of the queue in `url`, or the refusal to return. */
 export function queueOf(call: RequestCall, url: string | null | undefined): string | RefusedAction {
   if (url === undefined || url === null || url === "") return noSuchQueue();
   const end = url.indexOf("?") === -1 ? url.length : url.indexOf("?");
@@ -32,7 +32,7 @@ export function queueUrl(call: RequestCall, name: string): string {
   return `${origin(call)}/${call.server.broker.account}/${name}`;
 }
 
-/** Whether `owner`, if given at all, is the account of this broker (Q3). */
+/** Refuses an `owner`, if given, that is not the account of this broker (Q3). */
 export function checkOwner(
   call: RequestCall,
   owner: string | null | undefined,
@@ -41,12 +41,12 @@ export function checkOwner(
   return owner === call.server.broker.account ? null : otherAccount();
 }
 
-/** Whether a request was sent to a queue's own URL rather than to the endpoint. */
+/** Whether a request was sent to a queue's URL instead of the endpoint. */
 export function isQueuePath(request: HttpRequest): boolean {
   return request.path !== "/" && request.path !== "";
 }
 
-/** Scheme and host by which the caller reached us: what links that we hand out must begin with. */
+/** The scheme and host that the caller used; URLs in responses must begin with them. */
 export function origin(call: Pick<RequestCall, "server" | "request">): string {
   const { headers } = call.request;
   const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";

@@ -19,24 +19,29 @@ async function receive(input: object, fields: Partial<ReceivedCopy> = {}, form =
 
 describe("message attributes", () => {
   test.each([
-    ["none when nothing was asked for", undefined, [], undefined],
+    ["none if none are requested", undefined, [], undefined],
     ["none for an empty list", [], [], undefined],
     ["all for All", ["All"], ["General", "Hello", "Help.Me"], "4c360f3fdafd970e05fae2f149d997f5"],
     ["all for .*", [".*"], ["General", "Hello", "Help.Me"], "4c360f3fdafd970e05fae2f149d997f5"],
     ["all for *", ["*"], ["General", "Hello", "Help.Me"], "4c360f3fdafd970e05fae2f149d997f5"],
-    ["those named", ["General", "Hello"], ["General", "Hello"], "fca026605781cb4126a1e9044df24232"],
-    ["those named and there", ["Hello", "Foo"], ["Hello"], "a311262e065454b75da111d535b8dacd"],
+    [
+      "those requested",
+      ["General", "Hello"],
+      ["General", "Hello"],
+      "fca026605781cb4126a1e9044df24232",
+    ],
+    ["those requested that exist", ["Hello", "Foo"], ["Hello"], "a311262e065454b75da111d535b8dacd"],
     ["those with a prefix", ["Hel.*"], ["Hello", "Help.Me"], "83fee93c1bcd8b9a5a923ffacdc636c7"],
     ["none for unknown names", ["Foo", "Bar"], [], undefined],
-    ["none for names that are none", ["", "AWS.x", "a!b"], [], undefined],
-  ])("that are told: %s", async (_, MessageAttributeNames, names, digest) => {
+    ["none for invalid names", ["", "AWS.x", "a!b"], [], undefined],
+  ])("that are returned: %s", async (_, MessageAttributeNames, names, digest) => {
     const message = await receive({ MessageAttributeNames }, { attributes: ATTRIBUTES });
     expect(Object.keys(message.MessageAttributes ?? {}).sort()).toEqual(names);
     expect(message.MD5OfMessageAttributes).toBe(digest);
     expect("MessageAttributes" in message).toBe(names.length > 0);
   });
 
-  test("carry text or bytes under AWS's names", async () => {
+  test("have text or bytes in AWS's fields", async () => {
     const attributes = {
       blob: { type: "Binary.gif", value: "AQID" },
       count: { type: "Number", value: "3" },
@@ -57,7 +62,7 @@ describe("system attributes", () => {
     SentTimestamp: "1000",
   };
 
-  test("are absent unless asked for", async () => {
+  test("are absent unless requested", async () => {
     expect(await receive({})).toEqual({
       MessageId: expect.any(String),
       ReceiptHandle: "handle",
@@ -66,7 +71,7 @@ describe("system attributes", () => {
     });
   });
 
-  test("are what the message has, as strings", async () => {
+  test("are the values of the message, as strings", async () => {
     expect((await receive({ AttributeNames: ["All"] })).Attributes).toEqual(plain);
     const all = await receive(
       { AttributeNames: ["All"] },
@@ -92,7 +97,7 @@ describe("system attributes", () => {
     });
   });
 
-  test("of two lists are joined in JSON; in the query protocol the older list wins", async () => {
+  test("of two lists are merged in JSON; in the query protocol the older list wins", async () => {
     const both = await receive({
       AttributeNames: ["SentTimestamp"],
       MessageSystemAttributeNames: ["ApproximateReceiveCount"],
@@ -106,7 +111,7 @@ describe("system attributes", () => {
     expect(await receive(newer, {}, true)).toContain("ApproximateReceiveCount");
   });
 
-  test("that no message has are refused, but those of queues are not", async () => {
+  test("that do not exist are refused, but names of queue attributes are not", async () => {
     const wire = createWire();
     const reply = await wire.json("ReceiveMessage", { QueueUrl: "q", AttributeNames: ["Foobar"] });
     expect(reply.value).toEqual({
@@ -119,7 +124,7 @@ describe("system attributes", () => {
 });
 
 describe("a receive", () => {
-  test("asks the broker in milliseconds", async () => {
+  test("passes milliseconds to the broker", async () => {
     const wire = createWire();
     await wire.json("ReceiveMessage", {
       QueueUrl: "q",

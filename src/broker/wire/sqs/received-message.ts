@@ -1,7 +1,7 @@
-// Received messages: what a delivery looks like to the one who asked for it.
-//   R1. Attributes are told only if asked for, and the checksum covers just those told.
-//   R2. `All`, `.*` and `*` ask for every attribute; `Foo.*` for those whose name begins with Foo.
-//   R3. Names nobody used are no error; names of system attributes AWS does not know are.
+// Received messages: a delivery in the format of ReceiveMessage.
+//   R1. Attributes are returned only if requested, and the checksum covers only those returned.
+//   R2. `All`, `.*` and `*` request every attribute; `Foo.*` requests those that begin with Foo.
+//   R3. Requested message attributes may be absent; an unknown system attribute is an error.
 
 import { md5Hex } from "../../../core/encoding/hash.ts";
 import { type Result, type Success, succeed } from "../../../core/result.ts";
@@ -30,7 +30,7 @@ type ReceivedMessage = ValueOf<typeof receivedMessage>;
 
 type Names = readonly string[] | null | undefined;
 
-/** Decides which message attributes are told; null tells none. */
+/** Selects the message attributes to return; null returns none. */
 export type AttributeFilter = ((name: string) => boolean) | null;
 
 export function attributeFilter(names: Names): AttributeFilter {
@@ -45,7 +45,7 @@ export function attributeFilter(names: Names): AttributeFilter {
   return (name) => exact.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
 }
 
-/** Each system attribute and how a delivery tells it; null where it has none. */
+/** Each system attribute and how to read it from a delivery; null if the delivery has none. */
 const SYSTEM_ATTRIBUTES: ReadonlyMap<
   string,
   (delivery: ReceivedCopy, senderId: string) => string | null
@@ -61,7 +61,7 @@ const SYSTEM_ATTRIBUTES: ReadonlyMap<
   ["DeadLetterQueueSourceArn", (delivery) => delivery.sourceArn],
 ]);
 
-/** AttributeNames once took the names of queue attributes as well; they ask for nothing here. */
+/** AttributeNames also accepts the names of queue attributes, as on AWS; they select nothing. */
 const QUEUE_ATTRIBUTE_NAMES: ReadonlySet<string> = new Set([
   "Policy",
   "VisibilityTimeout",
@@ -89,7 +89,7 @@ const QUEUE_ATTRIBUTE_NAMES: ReadonlySet<string> = new Set([
 const ALL_SYSTEM_ATTRIBUTES: readonly string[] = [...SYSTEM_ATTRIBUTES.keys()];
 const NO_NAMES: Success<readonly string[]> = succeed([]);
 
-/** The system attributes that two lists of names ask for together, or why not (R3). */
+/** Returns the system attributes that two lists of names request together, or refuses them (R3). */
 export function systemAttributeNames(
   first: Names,
   second: Names,
@@ -97,7 +97,7 @@ export function systemAttributeNames(
   if (!first?.length && !second?.length) return NO_NAMES;
   const names = new Set<string>();
   for (const name of [...(first ?? []), ...(second ?? [])]) {
-    if (name === "All") for (const known of ALL_SYSTEM_ATTRIBUTES) names.add(known);
+    if (name === "All") for (const each of ALL_SYSTEM_ATTRIBUTES) names.add(each);
     else if (SYSTEM_ATTRIBUTES.has(name)) names.add(name);
     else if (!QUEUE_ATTRIBUTE_NAMES.has(name)) {
       return refuse("InvalidAttributeName", `Unknown Attribute ${name.slice(0, 256)}.`);
@@ -146,14 +146,14 @@ function filterAttributes(
   filter: AttributeFilter,
 ): Record<string, MessageAttribute> | undefined {
   if (attributes === null || filter === null) return undefined;
-  const kept: Record<string, MessageAttribute> = Object.create(null);
+  const selected: Record<string, MessageAttribute> = Object.create(null);
   let count = 0;
   for (const name of Object.keys(attributes)) {
     if (!filter(name)) continue;
-    kept[name] = attributes[name]!;
+    selected[name] = attributes[name]!;
     count++;
   }
-  return count === 0 ? undefined : kept;
+  return count === 0 ? undefined : selected;
 }
 
 function showAttributes(attributes: Record<string, MessageAttribute>) {

@@ -14,7 +14,7 @@ async function send(input: object, headers: Record<string, string> = {}) {
 }
 
 describe("a message", () => {
-  test("reaches the broker whole, in milliseconds and bytes", async () => {
+  test("reaches the broker complete, in milliseconds and bytes", async () => {
     const { entry } = await send({
       MessageBody: "héllo",
       DelaySeconds: 900,
@@ -49,7 +49,7 @@ describe("a message", () => {
   });
 
   test.each(["\u0000", "\u0008", "\u000b", "\u001f", "\uFFFE", "\uFFFF", "\uD800", "\uDC00x"])(
-    "with a character AWS does not take (%j) is refused",
+    "with a character that AWS does not accept (%j) is refused",
     async (character) => {
       const { reply, entry } = await send({ MessageBody: `a${character}b` });
       expect(reply.value.__type).toBe("com.amazonaws.sqs#InvalidMessageContents");
@@ -57,7 +57,7 @@ describe("a message", () => {
     },
   );
 
-  test("is refused for its characters exactly when one lies outside AWS's ranges", () => {
+  test("is refused exactly if a character is outside AWS's ranges", () => {
     const allowed = (point: number) =>
       point === 0x9 ||
       point === 0xa ||
@@ -105,13 +105,13 @@ describe("a message", () => {
         "MessageDeduplicationId can only include alphanumeric and punctuation characters. " +
         "1 to 128 in length.",
     ],
-  ])("with %o is refused in AWS's words", async (input, message) => {
+  ])("with %o is refused with AWS's message", async (input, message) => {
     const { reply, entry } = await send(input);
     expect(reply.value).toEqual({ __type: INVALID, message });
     expect(entry).toBeUndefined();
   });
 
-  test("may have every printable character in its group id, and 128 of them", async () => {
+  test("may have every printable character in its group id, up to 128 of them", async () => {
     const id = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join("");
     expect((await send({ MessageGroupId: id })).reply.status).toBe(200);
     expect((await send({ MessageGroupId: "a".repeat(128) })).reply.status).toBe(200);
@@ -210,7 +210,7 @@ describe("attributes", () => {
       { DataType: "String", BinaryValue: "AQID" },
       "The message attribute 'n' with type 'String' must use field 'String'.",
     ],
-  ])("of value %o are refused in AWS's words", async (value, message) => {
+  ])("of value %o are refused with AWS's message", async (value, message) => {
     const { reply, entry } = await one("n", value);
     expect(reply.value).toEqual({ __type: INVALID, message });
     expect(entry).toBeUndefined();
@@ -245,13 +245,13 @@ describe("the trace header", () => {
   const trace = { AWSTraceHeader: { DataType: "String", StringValue: "Root=own" } };
   const header = { "x-amzn-trace-id": "Root=inherited" };
 
-  test("comes from the request, is not weighed, and is not told back as a checksum", async () => {
+  test("comes from the request, does not count towards the size, and has no checksum", async () => {
     const { reply, entry } = await send({}, header);
     expect(entry).toMatchObject({ traceHeader: "Root=inherited", sizeBytes: 2 });
     expect(reply.value.MD5OfMessageSystemAttributes).toBeUndefined();
   });
 
-  test("of the message wins over that of the request", async () => {
+  test("of the message overrides that of the request", async () => {
     const { reply, entry } = await send({ MessageSystemAttributes: trace }, header);
     expect(entry).toMatchObject({ traceHeader: "Root=own" });
     expect(reply.value.MD5OfMessageSystemAttributes).toMatch(/^[0-9a-f]{32}$/);

@@ -1,4 +1,4 @@
-// Send entries: from what a client sends, alone or in a batch, to what the broker takes.
+// Send entries: convert a sent message, single or in a batch, to the broker's input.
 
 import { md5Hex } from "../../../core/encoding/hash.ts";
 import { hasInvalidXmlCharacter } from "../../../core/encoding/text.ts";
@@ -18,7 +18,7 @@ import {
 import { md5OfAttributes } from "./md5-attributes.ts";
 import { readAttributes, readTraceHeader } from "./message-attributes.ts";
 
-/** The fields of one message, shared by SendMessage and the entries of its batch. */
+/** The fields of one message, shared by SendMessage and the entries of SendMessageBatch. */
 export const sendFields = {
   MessageBody: textShape,
   DelaySeconds: integerShape,
@@ -28,7 +28,7 @@ export const sendFields = {
   MessageGroupId: textShape,
 } as const;
 
-/** What SendMessage tells, and each successful entry of its batch. */
+/** The output of SendMessage, and of each successful entry of SendMessageBatch. */
 export const sentFields = {
   MD5OfMessageBody: textShape,
   MD5OfMessageAttributes: textShape,
@@ -39,14 +39,14 @@ export const sentFields = {
 
 export type SendFields = FieldsOf<typeof sendFields>;
 
-/** The trace header of the HTTP request, which messages without their own inherit. */
+/** The trace header of the HTTP request; messages without their own inherit it. */
 export function inheritedTraceHeader(call: Pick<RequestCall, "request">): string | null {
   const header = call.request.headers["x-amzn-trace-id"];
   if (header === undefined || header === "" || hasInvalidXmlCharacter(header)) return null;
   return header;
 }
 
-/** Reads one message whose body is known to be there; `inherited` is the request's trace header. */
+/** Reads one message, whose body must be present. `inherited` is the request's trace header. */
 export function readSendEntry(
   input: SendFields,
   inherited: string | null,

@@ -1,4 +1,4 @@
-// Sender ids: whom a message is said to come from.
+// Sender ids: the SenderId of messages.
 
 import { md5Hex } from "../../../core/encoding/hash.ts";
 
@@ -6,8 +6,8 @@ const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const LETTERS = 17;
 
 /**
- * A user id in AWS's form for the only user there is while no credentials are checked. It depends
- * on the account alone, so that it stays the same from start to start.
+ * The user id, in AWS's format, of the only user: requests are not authenticated. It depends on the
+ * account only, so it is the same after a restart.
  */
 export function senderIdOf(account: string): string {
   const digest = Buffer.from(md5Hex(`${account}/sender`) + md5Hex(account), "hex");

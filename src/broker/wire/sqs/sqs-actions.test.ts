@@ -8,7 +8,7 @@ import { SQS_ACTIONS } from "./sqs-actions.ts";
 
 const QueueUrl = `http://h/${ACCOUNT}/q`;
 
-test("there are all 23 actions, each once", () => {
+test("all 23 actions exist, each once", () => {
   expect(new Set(SQS_ACTIONS.map(({ name }) => name)).size).toBe(23);
   expect(SQS_ACTIONS).toHaveLength(23);
 });
@@ -74,12 +74,15 @@ test.each<[string, object, string, unknown, unknown]>([
     { ApproximateNumberOfMessagesMoved: 0 },
   ],
   ["ListMessageMoveTasks", { SourceArn: "s" }, "listMoveTasks", { sourceArn: "s", limit: 1 }, {}],
-])("%s %o asks the broker and tells its answer", async (name, body, operation, input, output) => {
-  const wire = createWire();
-  const reply = await wire.json(name, body);
-  expect(wire.asked).toEqual([{ name: operation, input }]);
-  expect(reply.value).toEqual(output);
-});
+])(
+  "%s %o calls the broker and returns its output",
+  async (name, body, operation, input, output) => {
+    const wire = createWire();
+    const reply = await wire.json(name, body);
+    expect(wire.asked).toEqual([{ name: operation, input }]);
+    expect(reply.value).toEqual(output);
+  },
+);
 
 test.each<[string, object, string, unknown]>([
   ["DeleteQueue", {}, "deleteQueue", {}],
@@ -106,7 +109,7 @@ test.each<[string, object, string, unknown]>([
     "changeVisibility",
     { entries: [{ handle: "h", visibilityMs: 0 }] },
   ],
-])("%s %o asks the broker and tells that it was done", async (name, body, operation, input) => {
+])("%s %o calls the broker and returns no output", async (name, body, operation, input) => {
   const wire = createWire();
   const reply = await wire.json(name, { QueueUrl, ...body });
   expect(wire.asked).toEqual([{ name: operation, input: { queue: "q", ...(input as object) } }]);
@@ -129,7 +132,7 @@ test.each([
   ["StartMessageMoveTask", {}, "SourceArn"],
   ["ListMessageMoveTasks", {}, "SourceArn"],
   ["CancelMessageMoveTask", {}, "TaskHandle"],
-])("%s %o says which parameter it lacks", async (name, body, parameter) => {
+])("%s %o names the missing parameter", async (name, body, parameter) => {
   const wire = createWire();
   const reply = await wire.json(name, body);
   expect(reply.value).toEqual({
@@ -171,7 +174,7 @@ test.each<[string, object, string]>([
   ["TagQueue", { QueueUrl, Tags: { k: "v".repeat(257) } }, "InvalidParameterValue"],
   ["CreateQueue", { QueueName: "q", tags: { "\u0001": "v" } }, "InvalidParameterValue"],
   ["AddPermission", { ...grant, Label: "a b" }, "InvalidParameterValue"],
-])("%s %o is refused before the broker hears of it", async (name, body, code) => {
+])("%s %o is refused without calling the broker", async (name, body, code) => {
   const wire = createWire();
   const reply = await wire.json(name, body);
   expect(reply.headers["x-amzn-query-error"]).toBe(`${code};Sender`);
@@ -191,7 +194,7 @@ describe("a move task", () => {
     startedAt: epochMs(5_000),
   };
 
-  test("tells its handle only while it runs, and what is not there not at all", async () => {
+  test("returns its handle only while it runs, and omits absent fields", async () => {
     const failed: MoveTaskView = {
       ...task,
       status: "FAILED",
@@ -216,7 +219,7 @@ describe("a move task", () => {
     ]);
   });
 
-  test("is listed in XML under its entry's name", async () => {
+  test("is listed in XML with AWS's element name", async () => {
     const wire = createWire({ listMoveTasks: () => succeed({ tasks: [task] }) });
     const reply = await wire.form({ Action: "ListMessageMoveTasks", SourceArn: "s" });
     expect(reply.text).toContain(
@@ -225,7 +228,7 @@ describe("a move task", () => {
   });
 });
 
-test("lists of URLs have AWS's names, in either case", async () => {
+test("lists of URLs have AWS's field names, in each case", async () => {
   const wire = createWire({
     listQueues: () => succeed({ names: ["a"], nextToken: "more" }),
     listDeadLetterSources: () => succeed({ names: ["b"], nextToken: null }),
@@ -241,7 +244,7 @@ test("lists of URLs have AWS's names, in either case", async () => {
   expect((await wire.json("ListQueueTags", { QueueUrl })).value).toEqual({ Tags: { k: "v" } });
 });
 
-test("a fault of a single handle is the fault of the request", async () => {
+test("the fault of a single handle becomes the fault of the request", async () => {
   const fault = refuse("ReceiptHandleIsInvalid", "garbage").fault;
   const wire = createWire({
     delete: () => succeed({ faults: [fault] }),

@@ -1,4 +1,4 @@
-// The actions of SQS: the one table that both protocols and the reference page read.
+// The actions of SQS: the one table that both protocols and the reference page use.
 
 import type { Action } from "../protocol/call.ts";
 import { addPermission } from "./actions/add-permission.ts";
@@ -51,7 +51,7 @@ export const SQS_ACTIONS: readonly Action[] = [
   untagQueue,
 ];
 
-/** Actions that make no sense on the URL of one queue. */
+/** Whether an action is valid on the URL of a queue. */
 export function isForQueueUrl(action: Action): boolean {
   return "QueueUrl" in action.input.fields || action.name === "GetQueueUrl";
 }

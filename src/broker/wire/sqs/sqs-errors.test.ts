@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { createWire } from "../../../../test/support/scripted-broker.ts";
 import { TidegateError } from "../../../core/errors.ts";
 import { type FaultName, refuse } from "../../model/fault.ts";
-import { FAULT_FACES, shortCode } from "./sqs-errors.ts";
+import { SQS_ERRORS, shortCode } from "./sqs-errors.ts";
 
-/** Written out a second time on purpose: this is what clients see, and it must not drift. */
-const SEEN: readonly (readonly [FaultName, string, string, number])[] = [
+/** Duplicated on purpose: clients depend on these values, so a change must be deliberate. */
+const EXPECTED: readonly (readonly [FaultName, string, string, number])[] = [
   ["AccessDenied", "com.amazon.coral.service#AccessDeniedException", "AccessDenied;Sender", 403],
   [
     "AuthorizationError",
@@ -171,11 +171,11 @@ const SEEN: readonly (readonly [FaultName, string, string, number])[] = [
   ],
 ];
 
-test("every fault of the broker is in the list of what clients see", () => {
-  expect(SEEN.map(([name]) => name)).toEqual(Object.keys(FAULT_FACES).sort());
+test("every fault of the broker has an expected error", () => {
+  expect(EXPECTED.map(([name]) => name)).toEqual(Object.keys(SQS_ERRORS).sort());
 });
 
-describe.each(SEEN)("%s", (name, type, header, status) => {
+describe.each(EXPECTED)("%s", (name, type, header, status) => {
   const wire = createWire({ purgeQueue: () => refuse(name, `it is "so" & <not> otherwise\r`) });
 
   test("has AWS's type, header and status in the JSON protocol", async () => {
@@ -205,7 +205,7 @@ test("failed batch entries have codes without the legacy prefix", () => {
   expect(shortCode("InvalidParameterValue")).toBe("InvalidParameterValue");
 });
 
-describe("when the broker cannot answer", () => {
+describe("if the broker fails", () => {
   function failing(error: unknown) {
     return createWire({
       purgeQueue: () => {
@@ -214,8 +214,8 @@ describe("when the broker cannot answer", () => {
     });
   }
 
-  test("a store that is not available is 503, and the operator hears why", async () => {
-    const error = new TidegateError("TG_STORE_UNAVAILABLE", "no room on /secret/disk");
+  test("an unavailable store is 503, and its error is reported to the operator", async () => {
+    const error = new TidegateError("TG_STORE_UNAVAILABLE", "no space on /secret/disk");
     const wire = failing(error);
     const reply = await wire.json("PurgeQueue", { QueueUrl: "q" });
     expect(reply.status).toBe(503);
@@ -224,7 +224,7 @@ describe("when the broker cannot answer", () => {
     expect(wire.errors).toEqual([error]);
   });
 
-  test("anything else is 500 without a word of its cause, in both protocols", async () => {
+  test("any other error is 500 without its cause, in both protocols", async () => {
     const wire = failing(new TypeError("secret stack"));
     const json = await wire.json("PurgeQueue", { QueueUrl: "q" });
     const query = await wire.form({ Action: "PurgeQueue", QueueUrl: "q" });
@@ -235,7 +235,7 @@ describe("when the broker cannot answer", () => {
     expect(wire.errors).toHaveLength(2);
   });
 
-  test("a client that went away is no error of ours", async () => {
+  test("a client that disconnects is not reported as an error", async () => {
     const reason = new Error("gone");
     const wire = failing(reason);
     await wire.send({

@@ -1,18 +1,18 @@
-// Faults on the wire: the one table from a refusal of the broker to what SQS answers. What SNS
-// answers to the same is in sns-errors.ts.
-//   F1. The table is total: a new FaultName does not compile until it has a face here.
-//   F2. `x-amzn-query-error` carries the legacy code, `__type` the modern shape. SDKs choose their
-//       exception class by the one and their error code by the other, so both must be exact.
-//   F3. A cause inside the server is never told to the client, but for its being one.
+// SQS errors: the one table that maps a broker fault to the SQS error. sns-errors.ts has the SNS
+// errors.
+//   F1. The table is total: a new FaultName does not compile until it has an entry here.
+//   F2. `x-amzn-query-error` has the legacy code, `__type` the modern shape. SDKs choose their
+//       exception class by one and their error code by the other, so both must be exact.
+//   F3. The client never learns the cause of an internal failure, only that there was one.
 
 import { TidegateError } from "../../../core/errors.ts";
 import type { Fault, FaultName } from "../../model/fault.ts";
 
-/** How AWS shows one fault. */
-export interface FaultFace {
-  /** `__type` of a JSON answer. */
+/** How AWS represents one fault. */
+export interface AwsError {
+  /** `__type` of a JSON response. */
   readonly type: string;
-  /** `<Code>` of a query answer, and of the header `x-amzn-query-error`. */
+  /** `<Code>` of a query response, and the code in the header `x-amzn-query-error`. */
   readonly code: string;
   readonly status: number;
   readonly side: "Sender" | "Receiver";
@@ -23,26 +23,26 @@ const CORAL = "com.amazon.coral.service#";
 const LEGACY = "AWS.SimpleQueueService.";
 
 /** Same name in both protocols. */
-function plain(name: string, status = 400): FaultFace {
+function modern(name: string, status = 400): AwsError {
   return { type: `${SQS}${name}`, code: name, status, side: "Sender" };
 }
 
-/** Modelled by SQS under a legacy code with a prefix. */
-function legacy(name: string, status = 400, code = name): FaultFace {
+/** Has a legacy code with a prefix. */
+function legacy(name: string, status = 400, code = name): AwsError {
   return { type: `${SQS}${name}`, code: `${LEGACY}${code}`, status, side: "Sender" };
 }
 
-/** Answered by the framework AWS's services are built on, not by SQS itself. */
+/** Returned by the framework of the AWS services, not by SQS itself. */
 function generic(
   type: string,
   code: string,
   status = 400,
-  side: FaultFace["side"] = "Sender",
-): FaultFace {
+  side: AwsError["side"] = "Sender",
+): AwsError {
   return { type: `${CORAL}${type}`, code, status, side };
 }
 
-export const FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
+export const SQS_ERRORS: Readonly<Record<FaultName, AwsError>> = {
   AccessDenied: generic("AccessDeniedException", "AccessDenied", 403),
   AuthorizationError: generic("AuthorizationErrorException", "AuthorizationError", 403),
   BatchEntryIdsNotDistinct: legacy("BatchEntryIdsNotDistinct"),
@@ -50,10 +50,10 @@ export const FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
   EmptyBatchRequest: legacy("EmptyBatchRequest"),
   InternalFailure: generic("InternalFailure", "InternalFailure", 500, "Receiver"),
   InvalidAction: generic("UnknownOperationException", "InvalidAction"),
-  InvalidAttributeName: plain("InvalidAttributeName"),
-  InvalidAttributeValue: plain("InvalidAttributeValue"),
+  InvalidAttributeName: modern("InvalidAttributeName"),
+  InvalidAttributeValue: modern("InvalidAttributeValue"),
   InvalidBatchEntryId: legacy("InvalidBatchEntryId"),
-  InvalidMessageContents: plain("InvalidMessageContents"),
+  InvalidMessageContents: modern("InvalidMessageContents"),
   InvalidParameter: generic("InvalidParameterException", "InvalidParameter"),
   InvalidParameterValue: generic("InvalidParameterValueException", "InvalidParameterValue"),
   InvalidState: generic("InvalidStateException", "InvalidState"),
@@ -61,32 +61,32 @@ export const FAULT_FACES: Readonly<Record<FaultName, FaultFace>> = {
   MessageNotInflight: legacy("MessageNotInflight"),
   MissingParameter: generic("MissingRequiredParameterException", "MissingParameter"),
   NotFound: generic("NotFoundException", "NotFound", 404),
-  OverLimit: plain("OverLimit", 403),
+  OverLimit: modern("OverLimit", 403),
   ParameterValueInvalid: generic("InvalidParameterValueException", "ParameterValueInvalid"),
   PurgeQueueInProgress: legacy("PurgeQueueInProgress", 403),
   QueueDeletedRecently: legacy("QueueDeletedRecently"),
   QueueDoesNotExist: legacy("QueueDoesNotExist", 400, "NonExistentQueue"),
-  QueueNameExists: { ...plain("QueueNameExists"), code: "QueueAlreadyExists" },
-  ReceiptHandleIsInvalid: plain("ReceiptHandleIsInvalid", 404),
+  QueueNameExists: { ...modern("QueueNameExists"), code: "QueueAlreadyExists" },
+  ReceiptHandleIsInvalid: modern("ReceiptHandleIsInvalid", 404),
   RequestTooLarge: generic("RequestEntityTooLargeException", "RequestEntityTooLarge", 413),
-  ResourceNotFound: plain("ResourceNotFoundException", 404),
+  ResourceNotFound: modern("ResourceNotFoundException", 404),
   ServiceUnavailable: generic("ServiceUnavailable", "ServiceUnavailable", 503, "Receiver"),
   TagLimitExceeded: generic("TagLimitExceededException", "TagLimitExceeded"),
-  Throttled: plain("RequestThrottled", 403),
+  Throttled: modern("RequestThrottled", 403),
   TooManyEntriesInBatchRequest: legacy("TooManyEntriesInBatchRequest"),
   UnsupportedOperation: legacy("UnsupportedOperation"),
   ValidationError: generic("ValidationException", "ValidationError"),
 };
 
-/** The code of a failed batch entry: there AWS leaves the legacy prefix out. */
+/** The code of a failed batch entry, where AWS omits the legacy prefix. */
 export function shortCode(name: FaultName): string {
-  const { code } = FAULT_FACES[name];
+  const { code } = SQS_ERRORS[name];
   return code.startsWith(LEGACY) ? code.slice(LEGACY.length) : code;
 }
 
 export const NO_SUCH_QUEUE = "The specified queue does not exist.";
 
-/** The text of a fault in the query protocol, which words one of them its own way. */
+/** The message of a fault in the query protocol, which differs for one fault. */
 export function queryMessage(fault: Fault): string {
   if (fault.name === "QueueDoesNotExist" && fault.message === NO_SUCH_QUEUE) {
     return "The specified queue does not exist for this wsdl version.";
@@ -94,7 +94,7 @@ export function queryMessage(fault: Fault): string {
   return fault.message;
 }
 
-/** What the client is told when the broker could not answer at all (F3). */
+/** The fault for the client when the broker throws (F3). */
 export function failureFault(error: unknown): Fault {
   if (error instanceof TidegateError && error.code === "TG_STORE_UNAVAILABLE") {
     return { name: "ServiceUnavailable", message: "The service cannot store anything right now." };

@@ -1,4 +1,4 @@
-// AbortMultipartUpload: the upload and all of its parts go.
+// AbortMultipartUpload: deletes an upload and all of its parts.
 
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";

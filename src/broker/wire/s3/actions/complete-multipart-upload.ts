@@ -1,4 +1,4 @@
-// CompleteMultipartUpload: the parts become one object, with its event.
+// CompleteMultipartUpload: turns the parts into one object and emits its event.
 
 import { CHECKSUM_ALGORITHMS } from "../../../../core/encoding/checksum.ts";
 import type { CompletePart } from "../../../model/s3/s3-operations.ts";
@@ -35,7 +35,7 @@ export const completeMultipartUpload: S3Action = {
     call.s3.blobs.remove(made.value.dropped);
     const { etag, checksum, version } = made.value;
     const { bucket, key, request } = call;
-    const host = request.headers.host || call.site.hostFallback;
+    const host = request.headers.host || call.server.hostFallback;
     const content =
       textElement("Location", `http://${host}/${bucket}/${encodeURIComponent(key)}`) +
       textElement("Bucket", bucket) +
@@ -51,7 +51,7 @@ export const completeMultipartUpload: S3Action = {
   },
 };
 
-/** The document, without what its headers say of the object: they are not about the document. */
+/** Reads the document without the checksum headers, which describe the object. */
 function readObjectDocument(call: S3Call) {
   const headers = { ...call.request.headers };
   for (const name of CHECKSUM_ALGORITHMS) delete headers[headerOf(name)];

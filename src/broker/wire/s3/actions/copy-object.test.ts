@@ -15,20 +15,20 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A broker that overwrites the source as soon as it has told of it, and a call that copies it. */
+/** A call that copies an object, on a broker that overwrites the source right after the lookup. */
 async function createRace(stageFails = false) {
   const store = createMemoryBlobStore();
   const { blob, sizeBytes } = await keep(store, TEXT);
-  let left = 0;
+  let released = 0;
   const blobs: BlobStore = {
     ...store,
     read(pieces, range) {
       const reading = store.read(pieces, range)[Symbol.asyncIterator]();
-      const leave = async () => {
-        left += 1;
+      const release = async () => {
+        released += 1;
         return { done: true as const, value: undefined };
       };
-      return { [Symbol.asyncIterator]: () => ({ next: () => reading.next(), return: leave }) };
+      return { [Symbol.asyncIterator]: () => ({ next: () => reading.next(), return: release }) };
     },
     async stage(chunks) {
       await turn();
@@ -36,7 +36,7 @@ async function createRace(stageFails = false) {
       return store.stage(chunks);
     },
   };
-  const kept: string[] = [];
+  const stored: string[] = [];
   const answers: Record<string, (input: unknown) => unknown> = {
     findBucket: () => ({ bucket: {} }),
     findUpload: () => ({ upload: { detail: JSON.stringify(UPLOAD) } }),
@@ -46,11 +46,11 @@ async function createRace(stageFails = false) {
       const object = { pieces: [{ blob, sizeBytes }], sizeBytes, detail, etag: "e", modifiedAt: 0 };
       return { object, version: null };
     },
-    putObject: (input) => keepIt((input as { pieces: { blob: string }[] }).pieces[0]?.blob),
-    putPart: (input) => keepIt((input as { piece: { blob: string } }).piece.blob),
+    putObject: (input) => storeBlob((input as { pieces: { blob: string }[] }).pieces[0]?.blob),
+    putPart: (input) => storeBlob((input as { piece: { blob: string } }).piece.blob),
   };
-  function keepIt(made: string | undefined) {
-    kept.push(made ?? "");
+  function storeBlob(blobId: string | undefined) {
+    stored.push(blobId ?? "");
     return { dropped: [], version: null, modifiedAt: epochMs(0) };
   }
   const submit = async (name: string, input: unknown) => {
@@ -58,7 +58,7 @@ async function createRace(stageFails = false) {
     return succeed(answers[name]?.(input));
   };
   const call = {
-    site: { broker: { submit } },
+    server: { broker: { submit } },
     s3: { blobs, now: () => epochMs(0) },
     request: { headers: { "x-amz-copy-source": "source/key" } },
     bucket: "target",
@@ -67,12 +67,12 @@ async function createRace(stageFails = false) {
     origin: {},
   } as unknown as S3Call;
   const copied = () =>
-    textOf(store.read([{ blob: kept[0] ?? "", sizeBytes }], { from: 0, through: sizeBytes - 1 }));
-  return { call, copied, left: () => left };
+    textOf(store.read([{ blob: stored[0] ?? "", sizeBytes }], { from: 0, through: sizeBytes - 1 }));
+  return { call, copied, released: () => released };
 }
 
 test.each([copyObject, uploadPartCopy])(
-  "$name takes the bytes it has found, though the source is overwritten at once (S2)",
+  "$name copies the bytes it found, even if the source is overwritten immediately (S2)",
   async (action) => {
     const { call, copied } = await createRace();
     expect((await action.run(call)).status).toBe(200);
@@ -80,8 +80,8 @@ test.each([copyObject, uploadPartCopy])(
   },
 );
 
-test("a copy that cannot be written lets go of its source", async () => {
-  const { call, left } = await createRace(true);
+test("a copy that cannot be written releases its source", async () => {
+  const { call, released } = await createRace(true);
   await expect(copyObject.run(call)).rejects.toThrow("no space");
-  expect(left()).toBe(1);
+  expect(released()).toBe(1);
 });

@@ -1,4 +1,4 @@
-// CopyObject: another object with the same bytes; its properties are the source's or new ones.
+// CopyObject: creates an object with the bytes of another; its properties are copied or replaced.
 
 import { isChecksumAlgorithm } from "../../../../core/encoding/checksum.ts";
 import { type Result, succeed } from "../../../../core/result.ts";
@@ -32,9 +32,9 @@ export const copyObject: S3Action = {
 
     const { object } = source.value;
     const range = { from: 0, through: object.sizeBytes - 1 };
-    const wanted = call.request.headers["x-amz-checksum-algorithm"] ?? "";
-    const kept = detail.checksum?.algorithm ?? "CRC64NVME";
-    const algorithm = isChecksumAlgorithm(wanted) ? wanted : kept;
+    const requested = call.request.headers["x-amz-checksum-algorithm"] ?? "";
+    const inherited = detail.checksum?.algorithm ?? "CRC64NVME";
+    const algorithm = isChecksumAlgorithm(requested) ? requested : inherited;
     const copy = await copyBytes(call, source.value, range, algorithm);
     const storageClass = call.request.headers["x-amz-storage-class"] ?? "STANDARD";
     const written = await keepBlob(call, copy.blob, () =>

@@ -1,4 +1,4 @@
-// CreateBucket: in the region that the document names, or else in the broker's own.
+// CreateBucket: creates a bucket in the region of the document; default: the broker's region.
 
 import { type Result, succeed } from "../../../../core/result.ts";
 import type { S3Fault } from "../../../model/s3/s3-fault.ts";
@@ -30,7 +30,7 @@ export const createBucket: S3Action = {
 };
 
 function regionOf(call: S3Call, body: string): Result<string, S3Fault> {
-  const { region } = call.site.broker;
+  const { region } = call.server.broker;
   if (body.trim() === "") return succeed(region);
   const root = parseXml(body, "CreateBucketConfiguration");
   if (root === null) return malformedXml();

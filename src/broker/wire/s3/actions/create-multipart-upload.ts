@@ -1,4 +1,4 @@
-// CreateMultipartUpload: everything about the object but its bytes.
+// CreateMultipartUpload: stores all properties of the object except its bytes.
 
 import {
   type ChecksumAlgorithm,
@@ -32,16 +32,16 @@ export const createMultipartUpload: S3Action = {
     const input = { bucket, key, storageClass, detail: JSON.stringify(detail) };
     const made = await ask(call, "createUpload", input);
     if (!made.ok) return denied(call, made.fault);
-    const told = ["x-amz-server-side-encryption", "AES256"];
+    const replyHeaders = ["x-amz-server-side-encryption", "AES256"];
     if (choice.checksumChosen) {
-      told.push("x-amz-checksum-algorithm", choice.checksumAlgorithm);
-      told.push("x-amz-checksum-type", choice.checksumType);
+      replyHeaders.push("x-amz-checksum-algorithm", choice.checksumAlgorithm);
+      replyHeaders.push("x-amz-checksum-type", choice.checksumType);
     }
     const content =
       textElement("Bucket", bucket) +
       textElement("Key", key) +
       textElement("UploadId", made.value.id);
-    return xmlReply("InitiateMultipartUploadResult", content, told);
+    return xmlReply("InitiateMultipartUploadResult", content, replyHeaders);
   },
 };
 

@@ -1,4 +1,4 @@
-// DeleteBucketTagging.
+// DeleteBucketTagging: removes all tags of a bucket.
 
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";

@@ -1,4 +1,4 @@
-// DeleteBucket: an empty one.
+// DeleteBucket: deletes an empty bucket.
 
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";

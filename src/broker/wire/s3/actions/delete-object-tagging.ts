@@ -1,4 +1,4 @@
-// DeleteObjectTagging.
+// DeleteObjectTagging: removes all tags of a version.
 
 import { ask, type S3Action, versionOf } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
@@ -14,7 +14,7 @@ export const deleteObjectTagging: S3Action = {
     const version = versionOf(call);
     const set = await ask(call, "setObjectTags", { bucket, key, version, tags: null, origin });
     if (!set.ok) return denied(call, set.fault);
-    const told = set.value.version;
-    return emptyReply(204, told === null ? [] : ["x-amz-version-id", told]);
+    const tagged = set.value.version;
+    return emptyReply(204, tagged === null ? [] : ["x-amz-version-id", tagged]);
   },
 };

@@ -1,4 +1,4 @@
-// DeleteObject: a marker in a versioned bucket, else the object itself.
+// DeleteObject: adds a delete marker in a versioned bucket, otherwise deletes the object.
 
 import { reportFailure } from "../../protocol/failure.ts";
 import { bareEtag } from "../read-conditions.ts";
@@ -18,7 +18,7 @@ export const deleteObject: S3Action = {
     const gone = await ask(call, "deleteObjects", { bucket, entries, origin });
     if (!gone.ok) return denied(call, gone.fault);
     call.s3.blobs.remove(gone.value.dropped);
-    for (const error of gone.value.damage) reportFailure(call.site, call.request, error);
+    for (const error of gone.value.damage) reportFailure(call.server, call.request, error);
     const [result] = gone.value.results;
     if (result === undefined) return emptyReply(204);
     if (result.fault !== null) return denied(call, result.fault);

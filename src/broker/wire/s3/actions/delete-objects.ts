@@ -1,4 +1,4 @@
-// DeleteObjects: up to a thousand at once; each stands alone, and each has its own event.
+// DeleteObjects: deletes up to 1,000 objects; each succeeds or fails alone and has its own event.
 
 import { S3_DELETE_KEYS_MAX } from "../../../../core/limits.ts";
 import type { DeletedObject, DeleteEntry } from "../../../model/s3/s3-operations.ts";
@@ -18,17 +18,17 @@ export const deleteObjects: S3Action = {
   async run(call) {
     const body = await readDocument(call);
     if (!body.ok) return denied(call, body.fault);
-    const wanted = parseDelete(body.value);
-    if (wanted === null) return denied(call, malformedXml().fault);
+    const requested = parseDelete(body.value);
+    if (requested === null) return denied(call, malformedXml().fault);
     const { bucket, origin } = call;
-    const gone = await ask(call, "deleteObjects", { bucket, entries: wanted.entries, origin });
+    const gone = await ask(call, "deleteObjects", { bucket, entries: requested.entries, origin });
     if (!gone.ok) return denied(call, gone.fault);
     call.s3.blobs.remove(gone.value.dropped);
-    for (const error of gone.value.damage) reportFailure(call.site, call.request, error);
-    const told = wanted.quiet
+    for (const error of gone.value.damage) reportFailure(call.server, call.request, error);
+    const reported = requested.quiet
       ? gone.value.results.filter(({ fault }) => fault !== null)
       : gone.value.results;
-    return xmlReply("DeleteResult", told.map(writeResult).join(""));
+    return xmlReply("DeleteResult", reported.map(writeResult).join(""));
   },
 };
 

@@ -1,4 +1,4 @@
-// GetBucketAcl: the owner may do everything, and there is nobody else.
+// GetBucketAcl: returns the ACL of a bucket; only the owner has permissions.
 
 import { writeAcl } from "../acl.ts";
 import { ask, type S3Action } from "../s3-call.ts";
@@ -10,7 +10,7 @@ export const getBucketAcl: S3Action = {
   at: "bucket",
   query: ["acl"],
   async run(call) {
-    const found = await ask(call, "findBucket", { bucket: call.bucket });
-    return found.ok ? writeAcl(call) : denied(call, found.fault);
+    const lookup = await ask(call, "findBucket", { bucket: call.bucket });
+    return lookup.ok ? writeAcl(call) : denied(call, lookup.fault);
   },
 };

@@ -1,4 +1,4 @@
-// GetBucketLocation: the region; nothing for the first of all regions.
+// GetBucketLocation: returns the region; empty for us-east-1.
 
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
@@ -10,9 +10,9 @@ export const getBucketLocation: S3Action = {
   at: "bucket",
   query: ["location"],
   async run(call) {
-    const found = await ask(call, "findBucket", { bucket: call.bucket });
-    if (!found.ok) return denied(call, found.fault);
-    const { region } = found.value.bucket;
+    const lookup = await ask(call, "findBucket", { bucket: call.bucket });
+    if (!lookup.ok) return denied(call, lookup.fault);
+    const { region } = lookup.value.bucket;
     return xmlReply("LocationConstraint", region === "us-east-1" ? "" : escapeS3Xml(region));
   },
 };

@@ -1,4 +1,4 @@
-// GetBucketNotificationConfiguration: as it was put, with the ids that were made up for it.
+// GetBucketNotificationConfiguration: returns the configuration as stored, with generated ids.
 
 import type { NotificationTarget } from "../../../model/s3/notification-config.ts";
 import { NOTIFICATION_ELEMENTS } from "../notification-document.ts";
@@ -12,9 +12,9 @@ export const getBucketNotificationConfiguration: S3Action = {
   at: "bucket",
   query: ["notification"],
   async run(call) {
-    const found = await ask(call, "findBucket", { bucket: call.bucket });
-    if (!found.ok) return denied(call, found.fault);
-    const { targets, eventBridge } = found.value.bucket.notification;
+    const lookup = await ask(call, "findBucket", { bucket: call.bucket });
+    if (!lookup.ok) return denied(call, lookup.fault);
+    const { targets, eventBridge } = lookup.value.bucket.notification;
     const bridge = eventBridge ? "<EventBridgeConfiguration/>" : "";
     return xmlReply("NotificationConfiguration", targets.map(writeTarget).join("") + bridge);
   },

@@ -1,4 +1,4 @@
-// GetBucketTagging.
+// GetBucketTagging: returns the tags of a bucket.
 
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied, refusal } from "../s3-errors.ts";
@@ -11,9 +11,9 @@ export const getBucketTagging: S3Action = {
   at: "bucket",
   query: ["tagging"],
   async run(call) {
-    const found = await ask(call, "findBucket", { bucket: call.bucket });
-    if (!found.ok) return denied(call, found.fault);
-    const { tags, name } = found.value.bucket;
+    const lookup = await ask(call, "findBucket", { bucket: call.bucket });
+    if (!lookup.ok) return denied(call, lookup.fault);
+    const { tags, name } = lookup.value.bucket;
     if (tags !== null) return xmlReply("Tagging", writeTagSet(tags));
     const none = refusal("NoSuchTagSet", "The TagSet does not exist", { BucketName: name });
     return denied(call, none.fault);

@@ -1,4 +1,4 @@
-// GetBucketVersioning: nothing for a bucket that never had any.
+// GetBucketVersioning: returns the status; empty for a bucket that was never versioned.
 
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
@@ -10,9 +10,9 @@ export const getBucketVersioning: S3Action = {
   at: "bucket",
   query: ["versioning"],
   async run(call) {
-    const found = await ask(call, "findBucket", { bucket: call.bucket });
-    if (!found.ok) return denied(call, found.fault);
-    const status = optionalText("Status", found.value.bucket.versioning);
+    const lookup = await ask(call, "findBucket", { bucket: call.bucket });
+    if (!lookup.ok) return denied(call, lookup.fault);
+    const status = optionalText("Status", lookup.value.bucket.versioning);
     return xmlReply("VersioningConfiguration", status);
   },
 };

@@ -1,4 +1,4 @@
-// GetObjectAcl: the owner may do everything, and there is nobody else.
+// GetObjectAcl: returns the ACL of an object; only the owner has permissions.
 
 import { writeAcl } from "../acl.ts";
 import { ask, type S3Action, versionOf } from "../s3-call.ts";
@@ -11,7 +11,7 @@ export const getObjectAcl: S3Action = {
   query: ["acl"],
   async run(call) {
     const { bucket, key } = call;
-    const found = await ask(call, "findObject", { bucket, key, version: versionOf(call) });
-    return found.ok ? writeAcl(call) : denied(call, found.fault);
+    const lookup = await ask(call, "findObject", { bucket, key, version: versionOf(call) });
+    return lookup.ok ? writeAcl(call) : denied(call, lookup.fault);
   },
 };

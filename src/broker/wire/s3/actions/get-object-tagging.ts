@@ -1,4 +1,4 @@
-// GetObjectTagging.
+// GetObjectTagging: returns the tags of a version.
 
 import type { ObjectDetail } from "../../../model/s3/object-detail.ts";
 import { ask, type S3Action, versionOf } from "../s3-call.ts";
@@ -13,9 +13,9 @@ export const getObjectTagging: S3Action = {
   query: ["tagging"],
   async run(call) {
     const { bucket, key } = call;
-    const found = await ask(call, "findObject", { bucket, key, version: versionOf(call) });
-    if (!found.ok) return denied(call, found.fault);
-    const { object, version } = found.value;
+    const lookup = await ask(call, "findObject", { bucket, key, version: versionOf(call) });
+    if (!lookup.ok) return denied(call, lookup.fault);
+    const { object, version } = lookup.value;
     const { tags } = JSON.parse(object.detail) as ObjectDetail;
     const headers = version === null ? [] : ["x-amz-version-id", version];
     return xmlReply("Tagging", writeTagSet(tags), headers);

@@ -1,4 +1,4 @@
-// GetObject: the bytes, or a range of them, as the client takes them.
+// GetObject: streams the bytes of an object, or a range of them.
 
 import type { HttpReply } from "../../../../ports/http.ts";
 import { findRead, readHeaders } from "../object-read.ts";

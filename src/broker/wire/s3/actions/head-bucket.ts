@@ -1,4 +1,4 @@
-// HeadBucket: whether it is there, and where.
+// HeadBucket: returns whether a bucket exists, and its region.
 
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
@@ -9,9 +9,9 @@ export const headBucket: S3Action = {
   method: "HEAD",
   at: "bucket",
   async run(call) {
-    const found = await ask(call, "findBucket", { bucket: call.bucket });
-    if (!found.ok) return denied(call, found.fault);
-    const headers = ["x-amz-bucket-region", found.value.bucket.region];
+    const lookup = await ask(call, "findBucket", { bucket: call.bucket });
+    if (!lookup.ok) return denied(call, lookup.fault);
+    const headers = ["x-amz-bucket-region", lookup.value.bucket.region];
     return emptyReply(200, [...headers, "Content-Type", "application/xml"]);
   },
 };

@@ -1,4 +1,4 @@
-// HeadObject: what GetObject would say, without the bytes.
+// HeadObject: returns the headers of GetObject without the body.
 
 import type { HttpReply } from "../../../../ports/http.ts";
 import { findRead, readHeaders } from "../object-read.ts";

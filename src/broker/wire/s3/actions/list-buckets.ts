@@ -1,4 +1,4 @@
-// ListBuckets: all buckets, or a page of them.
+// ListBuckets: returns all buckets, or a page of them.
 
 import { decodeToken, encodeToken, readLimit } from "../list-parameters.ts";
 import { ownerElement } from "../owner.ts";
@@ -22,9 +22,9 @@ export const listBuckets: S3Action = {
       return denied(call, invalidArgument("continuation-token", token ?? "", message).fault);
     }
     const prefix = call.query.get("prefix") ?? "";
-    const found = await ask(call, "listBuckets", { prefix, after, limit: limit.value });
-    if (!found.ok) return denied(call, found.fault);
-    const { buckets, next } = found.value;
+    const listing = await ask(call, "listBuckets", { prefix, after, limit: limit.value });
+    if (!listing.ok) return denied(call, listing.fault);
+    const { buckets, next } = listing.value;
     const written = buckets.map((bucket) =>
       element(
         "Bucket",

@@ -1,4 +1,4 @@
-// ListMultipartUploads: uploads under way, by key.
+// ListMultipartUploads: returns the uploads in progress, ordered by key.
 
 import type { StoredUpload } from "../../../../core/object-change.ts";
 import { readListParameters, writePrefixes } from "../object-list.ts";
@@ -18,10 +18,10 @@ export const listMultipartUploads: S3Action = {
     const { input, encode } = parameters.value;
     const after = call.query.get("key-marker") ?? "";
     const afterUpload = call.query.get("upload-id-marker") ?? "";
-    const found = await ask(call, "listUploads", { ...input, after, afterUpload });
-    if (!found.ok) return denied(call, found.fault);
-    const { entries, prefixes, next, nextUpload } = found.value;
-    const who = ownerElement(call, "Initiator") + ownerElement(call);
+    const listing = await ask(call, "listUploads", { ...input, after, afterUpload });
+    if (!listing.ok) return denied(call, listing.fault);
+    const { entries, prefixes, next, nextUpload } = listing.value;
+    const owners = ownerElement(call, "Initiator") + ownerElement(call);
     const encoding = call.query.get("encoding-type");
     const content =
       textElement("Bucket", call.bucket) +
@@ -34,18 +34,22 @@ export const listMultipartUploads: S3Action = {
       (encoding === null ? "" : textElement("EncodingType", encoding)) +
       textElement("MaxUploads", input.limit) +
       textElement("IsTruncated", next !== null) +
-      entries.map((upload) => writeUpload(upload, encode, who)).join("") +
+      entries.map((upload) => writeUpload(upload, encode, owners)).join("") +
       writePrefixes(prefixes, encode);
     return xmlReply("ListMultipartUploadsResult", content);
   },
 };
 
-function writeUpload(upload: StoredUpload, encode: (name: string) => string, who: string): string {
+function writeUpload(
+  upload: StoredUpload,
+  encode: (name: string) => string,
+  owners: string,
+): string {
   return element(
     "Upload",
     textElement("Key", encode(upload.key)),
     textElement("UploadId", upload.id),
-    who,
+    owners,
     textElement("StorageClass", upload.storageClass),
     instant("Initiated", upload.startedAt),
   );

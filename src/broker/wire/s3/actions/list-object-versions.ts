@@ -1,4 +1,4 @@
-// ListObjectVersions: every version and every delete marker, newest first within a key.
+// ListObjectVersions: returns every version and delete marker, newest first within a key.
 
 import type { ListedVersion } from "../../../model/s3/s3-operations.ts";
 import { readListParameters, writeEntry, writeListHead, writePrefixes } from "../object-list.ts";
@@ -22,9 +22,9 @@ export const listObjectVersions: S3Action = {
       const message = "A version-id marker cannot be specified without a key marker.";
       return denied(call, invalidArgument("version-id-marker", afterVersion, message).fault);
     }
-    const found = await ask(call, "listObjectVersions", { ...input, after, afterVersion });
-    if (!found.ok) return denied(call, found.fault);
-    const { entries, prefixes, next, nextVersion } = found.value;
+    const listing = await ask(call, "listObjectVersions", { ...input, after, afterVersion });
+    if (!listing.ok) return denied(call, listing.fault);
+    const { entries, prefixes, next, nextVersion } = listing.value;
     const owner = ownerElement(call);
     const truncated = next !== null && input.limit > 0;
     const content =

@@ -1,4 +1,4 @@
-// ListObjectsV2: pages by opaque tokens.
+// ListObjectsV2: lists objects, paged by opaque tokens.
 
 import { decodeToken, encodeToken } from "../list-parameters.ts";
 import { readListParameters, writeEntry, writeListHead, writePrefixes } from "../object-list.ts";
@@ -23,12 +23,12 @@ export const listObjectsV2: S3Action = {
       const message = "The continuation token provided is incorrect";
       return denied(call, invalidArgument("continuation-token", token ?? "", message).fault);
     }
-    const found = await ask(call, "listObjects", { ...input, after });
-    if (!found.ok) return denied(call, found.fault);
-    const { entries, prefixes, next } = found.value;
+    const listing = await ask(call, "listObjects", { ...input, after });
+    if (!listing.ok) return denied(call, listing.fault);
+    const { entries, prefixes, next } = listing.value;
     const owner = call.query.get("fetch-owner") === "true" ? ownerElement(call) : "";
     const contents = entries.map((entry) => element("Contents", writeEntry(entry, encode), owner));
-    // A page of nothing has no last item to go on from, and says that it is the last.
+    // An empty page has no last item to continue from, so it reports that it is the last.
     const truncated = next !== null && input.limit > 0;
     const content =
       writeListHead(call, parameters.value) +

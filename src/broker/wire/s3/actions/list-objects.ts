@@ -1,4 +1,4 @@
-// ListObjects: the first version of the action, which pages by keys.
+// ListObjects: lists objects, paged by keys; the first version of the action.
 
 import { readListParameters, writeEntry, writeListHead, writePrefixes } from "../object-list.ts";
 import { ownerElement } from "../owner.ts";
@@ -15,18 +15,19 @@ export const listObjects: S3Action = {
     if (!parameters.ok) return denied(call, parameters.fault);
     const { input, encode } = parameters.value;
     const after = call.query.get("marker") ?? "";
-    const found = await ask(call, "listObjects", { ...input, after });
-    if (!found.ok) return denied(call, found.fault);
-    const { entries, prefixes, next } = found.value;
+    const listing = await ask(call, "listObjects", { ...input, after });
+    if (!listing.ok) return denied(call, listing.fault);
+    const { entries, prefixes, next } = listing.value;
     const owner = ownerElement(call);
     const contents = entries.map((entry) => element("Contents", writeEntry(entry, encode), owner));
     const truncated = next !== null && input.limit > 0;
-    // Without a delimiter the last key is the next marker, and S3 does not say it.
-    const told = truncated && input.delimiter !== "" ? textElement("NextMarker", encode(next)) : "";
+    // Without a delimiter the last key is the next marker, and S3 does not return one.
+    const nextMarker =
+      truncated && input.delimiter !== "" ? textElement("NextMarker", encode(next)) : "";
     const content =
       writeListHead(call, parameters.value) +
       textElement("Marker", encode(after)) +
-      told +
+      nextMarker +
       textElement("MaxKeys", input.limit) +
       textElement("IsTruncated", truncated) +
       contents.join("") +

@@ -1,4 +1,4 @@
-// ListParts: what has been uploaded so far.
+// ListParts: returns the parts that have been uploaded so far.
 
 import { S3_LIST_KEYS_MAX } from "../../../../core/limits.ts";
 import type { UploadDetail } from "../../../model/s3/object-detail.ts";
@@ -22,14 +22,14 @@ export const listParts: S3Action = {
       const message = "Argument part-number-marker must be an integer between 0 and 2147483647";
       return denied(call, invalidArgument("part-number-marker", marker, message).fault);
     }
-    const where = uploadIn(call);
-    const found = await ask(call, "listParts", {
-      ...where,
+    const reference = uploadIn(call);
+    const listing = await ask(call, "listParts", {
+      ...reference,
       after: Number(marker),
       limit: limit.value,
     });
-    if (!found.ok) return denied(call, found.fault);
-    const { parts, next, upload } = found.value;
+    if (!listing.ok) return denied(call, listing.fault);
+    const { parts, next, upload } = listing.value;
     const detail = JSON.parse(upload.detail) as UploadDetail;
     const { checksumAlgorithm: algorithm, checksumChosen } = detail;
     const written = parts.map((part) =>
@@ -45,7 +45,7 @@ export const listParts: S3Action = {
     const content =
       textElement("Bucket", call.bucket) +
       textElement("Key", call.key) +
-      textElement("UploadId", where.upload) +
+      textElement("UploadId", reference.upload) +
       ownerElement(call, "Initiator") +
       ownerElement(call) +
       textElement("StorageClass", upload.storageClass) +

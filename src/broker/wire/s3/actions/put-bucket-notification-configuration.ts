@@ -1,5 +1,5 @@
-// PutBucketNotificationConfiguration: replaces all rules of a bucket; an empty document clears
-// them.
+// PutBucketNotificationConfiguration: replaces all notification rules of a bucket; an empty
+// document removes them.
 
 import { parseNotification } from "../notification-document.ts";
 import { readDocument } from "../request-body.ts";

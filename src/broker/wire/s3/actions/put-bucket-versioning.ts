@@ -1,4 +1,4 @@
-// PutBucketVersioning: on, or suspended; never off again.
+// PutBucketVersioning: enables or suspends versioning; it cannot be removed again.
 
 import { malformedXml, readDocument } from "../request-body.ts";
 import { ask, type S3Action } from "../s3-call.ts";

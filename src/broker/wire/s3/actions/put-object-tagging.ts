@@ -23,7 +23,7 @@ export const putObjectTagging: S3Action = {
       origin,
     });
     if (!set.ok) return denied(call, set.fault);
-    const told = set.value.version;
-    return emptyReply(200, told === null ? [] : ["x-amz-version-id", told]);
+    const tagged = set.value.version;
+    return emptyReply(200, tagged === null ? [] : ["x-amz-version-id", tagged]);
   },
 };

@@ -1,17 +1,17 @@
-// PutObject: the bytes, everything that is said about them, and the event, or nothing at all.
+// PutObject: stores the bytes, their properties and the event atomically.
 
 import type { HttpReply } from "../../../../ports/http.ts";
 import type { ObjectDetail } from "../../../model/s3/object-detail.ts";
 import { keepBlob } from "../keep-blob.ts";
 import { readProperties, writtenHeaders } from "../object-headers.ts";
 import { readWriteConditions } from "../read-conditions.ts";
-import { takeBody } from "../request-body.ts";
+import { receiveBody } from "../request-body.ts";
 import { ask, type S3Action, type S3Call } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";
 import { emptyReply } from "../xml-output.ts";
 
-/** Beyond it, whether there is a bucket at all is asked before the body is read. */
-const UNASKED_BYTES_MAX = 1_024 ** 2;
+/** For larger bodies, the bucket is looked up before the body is read. */
+const UNCHECKED_BYTES_MAX = 1_024 ** 2;
 
 export const putObject: S3Action = {
   name: "PutObject",
@@ -24,10 +24,10 @@ export const putObject: S3Action = {
     if (!conditions.ok) return denied(call, conditions.fault);
     const early = await checkEarly(call);
     if (early !== null) return early;
-    const taken = await takeBody(call, (chosen) => chosen ?? "CRC64NVME");
-    if (!taken.ok) return denied(call, taken.fault);
+    const received = await receiveBody(call, (chosen) => chosen ?? "CRC64NVME");
+    if (!received.ok) return denied(call, received.fault);
 
-    const { blob, md5, chosen, checksums } = taken.value;
+    const { blob, md5, chosen, checksums } = received.value;
     const algorithm = chosen ?? "CRC64NVME";
     const value = checksums[algorithm] ?? "";
     const checksum = { algorithm, value, type: "FULL_OBJECT" } as const;
@@ -52,7 +52,7 @@ export const putObject: S3Action = {
 };
 
 async function checkEarly(call: S3Call): Promise<HttpReply | null> {
-  if (Number(call.request.headers["content-length"] ?? 0) <= UNASKED_BYTES_MAX) return null;
-  const found = await ask(call, "findBucket", { bucket: call.bucket });
-  return found.ok ? null : denied(call, found.fault);
+  if (Number(call.request.headers["content-length"] ?? 0) <= UNCHECKED_BYTES_MAX) return null;
+  const lookup = await ask(call, "findBucket", { bucket: call.bucket });
+  return lookup.ok ? null : denied(call, lookup.fault);
 }

@@ -1,4 +1,4 @@
-// UploadPartCopy: a part whose bytes are those of another object, or a range of them.
+// UploadPartCopy: uploads a part with the bytes of another object, or a range of them.
 
 import { type Result, succeed } from "../../../../core/result.ts";
 import type { ByteRange } from "../../../../ports/blob-store.ts";
@@ -21,16 +21,16 @@ export const uploadPartCopy: S3Action = {
   async run(call) {
     const number = readPartNumber(call);
     if (!number.ok) return denied(call, number.fault);
-    const found = await ask(call, "findUpload", uploadIn(call));
-    if (!found.ok) return denied(call, found.fault);
+    const lookup = await ask(call, "findUpload", uploadIn(call));
+    if (!lookup.ok) return denied(call, lookup.fault);
     const source = await findCopySource(call);
     if (!source.ok) return denied(call, source.fault);
     const { sizeBytes } = source.value.object;
     const range = sourceRange(call.request.headers["x-amz-copy-source-range"], sizeBytes);
     if (!range.ok) return denied(call, range.fault);
-    const { checksumAlgorithm } = JSON.parse(found.value.upload.detail) as UploadDetail;
+    const { checksumAlgorithm } = JSON.parse(lookup.value.upload.detail) as UploadDetail;
     const copy = await copyBytes(call, source.value, range.value, checksumAlgorithm);
-    const kept = await keepBlob(call, copy.blob, () =>
+    const stored = await keepBlob(call, copy.blob, () =>
       ask(call, "putPart", {
         ...uploadIn(call),
         number: number.value,
@@ -39,7 +39,7 @@ export const uploadPartCopy: S3Action = {
         checksum: copy.checksum.value,
       }),
     );
-    if (!kept.ok) return denied(call, kept.fault);
+    if (!stored.ok) return denied(call, stored.fault);
     const headers = ["x-amz-server-side-encryption", "AES256"];
     const { version } = source.value;
     if (version !== null) headers.push("x-amz-copy-source-version-id", version);

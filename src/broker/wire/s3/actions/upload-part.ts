@@ -1,8 +1,8 @@
-// UploadPart: one part's bytes; a part of the same number is replaced.
+// UploadPart: stores the bytes of one part and replaces a part with the same number.
 
 import type { UploadDetail } from "../../../model/s3/object-detail.ts";
 import { keepBlob } from "../keep-blob.ts";
-import { headerOf, takeBody } from "../request-body.ts";
+import { headerOf, receiveBody } from "../request-body.ts";
 import { ask, type S3Action } from "../s3-call.ts";
 import { denied, refusal } from "../s3-errors.ts";
 import { readPartNumber, uploadIn } from "../upload-reference.ts";
@@ -16,13 +16,13 @@ export const uploadPart: S3Action = {
   async run(call) {
     const number = readPartNumber(call);
     if (!number.ok) return denied(call, number.fault);
-    const found = await ask(call, "findUpload", uploadIn(call));
-    if (!found.ok) return denied(call, found.fault);
-    const detail = JSON.parse(found.value.upload.detail) as UploadDetail;
+    const lookup = await ask(call, "findUpload", uploadIn(call));
+    if (!lookup.ok) return denied(call, lookup.fault);
+    const detail = JSON.parse(lookup.value.upload.detail) as UploadDetail;
     const { checksumAlgorithm, checksumChosen } = detail;
-    const taken = await takeBody(call, () => checksumAlgorithm);
-    if (!taken.ok) return denied(call, taken.fault);
-    const { blob, md5, chosen, checksums } = taken.value;
+    const received = await receiveBody(call, () => checksumAlgorithm);
+    if (!received.ok) return denied(call, received.fault);
+    const { blob, md5, chosen, checksums } = received.value;
     if (checksumChosen && chosen !== null && chosen !== checksumAlgorithm) {
       await blob.discard();
       const message =
@@ -30,7 +30,7 @@ export const uploadPart: S3Action = {
         `${checksumAlgorithm.toLowerCase()}, actual checksum Type: ${chosen.toLowerCase()}`;
       return denied(call, refusal("InvalidRequest", message).fault);
     }
-    const kept = await keepBlob(call, blob, () =>
+    const stored = await keepBlob(call, blob, () =>
       ask(call, "putPart", {
         ...uploadIn(call),
         number: number.value,
@@ -39,9 +39,9 @@ export const uploadPart: S3Action = {
         checksum: checksums[checksumAlgorithm] ?? "",
       }),
     );
-    if (!kept.ok) return denied(call, kept.fault);
-    const told = chosen ?? checksumAlgorithm;
-    const sum = [headerOf(told), checksums[told] ?? ""];
+    if (!stored.ok) return denied(call, stored.fault);
+    const reported = chosen ?? checksumAlgorithm;
+    const sum = [headerOf(reported), checksums[reported] ?? ""];
     const headers = ["ETag", `"${md5}"`, ...sum, "x-amz-server-side-encryption", "AES256"];
     return emptyReply(200, headers);
   },

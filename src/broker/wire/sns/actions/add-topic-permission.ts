@@ -1,4 +1,4 @@
-// AddPermission (of SNS): lets other accounts use a topic, by a statement in its policy.
+// AddPermission (SNS): allows other accounts to use a topic, by a statement in its policy.
 
 import { action } from "../../protocol/call.ts";
 import { members, structureShape, textShape } from "../../protocol/shape.ts";

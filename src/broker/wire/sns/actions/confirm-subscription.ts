@@ -1,4 +1,4 @@
-// ConfirmSubscription: an endpoint shows the token it was sent, and is sent messages from then on.
+// ConfirmSubscription: an endpoint returns the token it received, and gets messages from then on.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,4 +1,4 @@
-// CreateTopic: a new topic, or the one there is if nothing asked for differs.
+// CreateTopic: creates a topic, or returns the existing one if the request does not differ from it.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

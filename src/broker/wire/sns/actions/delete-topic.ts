@@ -1,4 +1,4 @@
-// DeleteTopic: the topic and all of its subscriptions.
+// DeleteTopic: deletes the topic and all of its subscriptions.
 
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";

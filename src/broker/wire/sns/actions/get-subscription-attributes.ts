@@ -1,4 +1,4 @@
-// GetSubscriptionAttributes: the settings and state of a subscription.
+// GetSubscriptionAttributes: returns the settings and the state of a subscription.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

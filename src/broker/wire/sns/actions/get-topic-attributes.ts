@@ -1,4 +1,4 @@
-// GetTopicAttributes: the settings and counts of a topic.
+// GetTopicAttributes: returns the settings and the counts of a topic.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,4 +1,4 @@
-// ListSubscriptionsByTopic: the subscriptions of one topic, a hundred at a time.
+// ListSubscriptionsByTopic: returns the subscriptions of one topic, 100 per page.
 
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";

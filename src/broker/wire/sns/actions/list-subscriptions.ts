@@ -1,4 +1,4 @@
-// ListSubscriptions: the subscriptions of all topics, a hundred at a time.
+// ListSubscriptions: returns the subscriptions of all topics, 100 per page.
 
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";

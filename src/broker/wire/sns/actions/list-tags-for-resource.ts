@@ -1,4 +1,4 @@
-// ListTagsForResource: the tags of a topic.
+// ListTagsForResource: returns the tags of a topic.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

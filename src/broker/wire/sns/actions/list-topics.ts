@@ -1,4 +1,4 @@
-// ListTopics: the topics there are, a hundred at a time.
+// ListTopics: returns all topics, 100 per page.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

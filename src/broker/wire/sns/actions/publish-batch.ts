@@ -1,5 +1,5 @@
-// PublishBatch: up to ten messages to everybody who has subscribed to a topic.
-//   One entry that is wrong in itself fails the whole batch, as AWS was seen to do.
+// PublishBatch: sends up to ten messages to all subscribers of a topic.
+//   As observed on AWS, one invalid entry fails the whole batch.
 
 import { SNS_BATCH_ENTRIES_MAX } from "../../../../core/limits.ts";
 import { succeed } from "../../../../core/result.ts";
@@ -37,12 +37,12 @@ export const publishBatch = action({
   async run(call, input) {
     const topic = topicOf(call, input.TopicArn);
     if (typeof topic !== "string") return topic;
-    const given = input.PublishBatchRequestEntries ?? [];
-    const ids = given.map(({ Id: id }) => id ?? "");
+    const requested = input.PublishBatchRequestEntries ?? [];
+    const ids = requested.map(({ Id: id }) => id ?? "");
     const refused = checkIds(ids);
     if (refused !== null) return refused;
     const entries: PublishEntry[] = [];
-    for (const [index, entry] of given.entries()) {
+    for (const [index, entry] of requested.entries()) {
       const read = readPublishEntry(entry, `publishBatchRequestEntries.${index + 1}.member.`);
       if (!read.ok) return read;
       entries.push(read.value);
@@ -63,7 +63,7 @@ export const publishBatch = action({
       const { messageId, sequenceNumber } = result.value;
       return { Id: ids[index], MessageId: messageId, SequenceNumber: sequenceNumber };
     });
-    // SNS lists both, empty or not.
+    // SNS returns both lists, even if they are empty.
     return succeed({ Successful: successful ?? [], Failed: failed ?? [] });
   },
 });

@@ -1,4 +1,4 @@
-// Publish: one message to everybody who has subscribed to a topic.
+// Publish: sends one message to all subscribers of a topic.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,4 +1,4 @@
-// RemovePermission (of SNS): takes a statement out of a topic's policy.
+// RemovePermission (SNS): removes a statement from a topic's policy.
 
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";

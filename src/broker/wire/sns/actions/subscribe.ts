@@ -1,4 +1,4 @@
-// Subscribe: sends what a topic is told to one more endpoint.
+// Subscribe: delivers the messages of a topic to one more endpoint.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
@@ -7,7 +7,7 @@ import { origin } from "../../sqs/queue-url.ts";
 import { absent, invalidSnsParameter, topicOf } from "../sns-request.ts";
 
 const PENDING = "pending confirmation";
-/** AWS knows these; there is nothing here to deliver them to, and saying so beats silence. */
+/** AWS supports these; this server cannot deliver to them, and refuses instead of dropping. */
 const NOT_DELIVERED = new Set(["application", "email", "email-json", "firehose", "lambda", "sms"]);
 
 export const subscribe = action({
@@ -38,7 +38,7 @@ export const subscribe = action({
     });
     if (!outcome.ok) return outcome;
     const { arn, pending } = outcome.value;
-    const told = pending && input.ReturnSubscriptionArn !== true ? PENDING : arn;
-    return succeed({ SubscriptionArn: told });
+    const shown = pending && input.ReturnSubscriptionArn !== true ? PENDING : arn;
+    return succeed({ SubscriptionArn: shown });
   },
 });

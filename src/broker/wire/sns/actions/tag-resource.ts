@@ -1,4 +1,4 @@
-// TagResource: adds tags to a topic, or changes them.
+// TagResource: adds tags to a topic, or overwrites them.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,4 +1,4 @@
-// Unsubscribe: sends nothing more to an endpoint.
+// Unsubscribe: stops deliveries to an endpoint.
 
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";

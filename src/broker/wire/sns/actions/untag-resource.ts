@@ -1,4 +1,4 @@
-// UntagResource: takes tags off a topic.
+// UntagResource: removes tags from a topic.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

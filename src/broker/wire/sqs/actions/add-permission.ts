@@ -1,4 +1,4 @@
-// AddPermission: lets other accounts call a queue, by a statement in its policy.
+// AddPermission: allows other accounts to use a queue, by a statement in its policy.
 
 import { action, type RefusedAction } from "../../protocol/call.ts";
 import { invalidParameterValue, missing } from "../../protocol/parameters.ts";

@@ -1,4 +1,4 @@
-// CancelMessageMoveTask: stops a move; what it moved stays moved.
+// CancelMessageMoveTask: stops a move task; messages already moved stay moved.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,4 +1,4 @@
-// ChangeMessageVisibilityBatch: how much longer up to ten received messages stay hidden.
+// ChangeMessageVisibilityBatch: sets how long up to ten received messages stay hidden.
 
 import { type Result, succeed } from "../../../../core/result.ts";
 import { seconds } from "../../../../core/units.ts";
@@ -47,7 +47,7 @@ function readChange(
   return checkNewVisibility(timeout) ?? succeed({ handle, visibilityMs: seconds(timeout) });
 }
 
-/** What came of each change, in the order of the request. */
+/** The result of each change, in the order of the request. */
 async function change(
   call: RequestCall,
   queue: string,

@@ -1,4 +1,4 @@
-// ChangeMessageVisibility: how much longer a received message stays hidden.
+// ChangeMessageVisibility: sets how long a received message stays hidden.
 
 import { refuseWith, succeed } from "../../../../core/result.ts";
 import { seconds } from "../../../../core/units.ts";

@@ -1,4 +1,4 @@
-// CreateQueue: a new queue, or the one there is if nothing asked for differs.
+// CreateQueue: creates a queue, or returns the existing one if the request does not differ from it.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

@@ -1,4 +1,4 @@
-// DeleteMessageBatch: the receiver is done with up to ten messages.
+// DeleteMessageBatch: deletes up to ten received messages.
 
 import { succeed } from "../../../../core/result.ts";
 import type { Fault } from "../../../model/fault.ts";
@@ -34,7 +34,7 @@ export const deleteMessageBatch = action({
   },
 });
 
-/** AWS words a handle whose time is over, on a FIFO queue, otherwise here than for one message. */
+/** For an expired handle of a FIFO queue, AWS uses another message here than in DeleteMessage. */
 function inBatch(fault: Fault | null): Fault | null {
   if (fault?.name !== "InvalidParameterValue") return fault;
   return { name: "ReceiptHandleIsInvalid", message: "The receipt handle has expired" };

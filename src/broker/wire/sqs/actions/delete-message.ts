@@ -1,4 +1,4 @@
-// DeleteMessage: the receiver is done with a message.
+// DeleteMessage: deletes a received message.
 
 import { refuseWith, succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

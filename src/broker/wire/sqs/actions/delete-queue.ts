@@ -1,4 +1,4 @@
-// DeleteQueue: the queue and all that is in it.
+// DeleteQueue: deletes the queue and all of its messages.
 
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";

@@ -1,4 +1,4 @@
-// GetQueueAttributes: the settings and counts of a queue that were asked for.
+// GetQueueAttributes: returns the requested settings and counts of a queue.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

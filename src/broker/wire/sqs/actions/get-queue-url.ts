@@ -1,4 +1,4 @@
-// GetQueueUrl: from a queue's name to its URL.
+// GetQueueUrl: returns the URL of a queue by its name.
 
 import { succeed } from "../../../../core/result.ts";
 import { refuse } from "../../../model/fault.ts";

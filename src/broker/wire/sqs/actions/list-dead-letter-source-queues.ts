@@ -1,4 +1,4 @@
-// ListDeadLetterSourceQueues: the URLs of the queues that send their dead letters to this one.
+// ListDeadLetterSourceQueues: returns the URLs of the queues whose dead-letter queue is this one.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

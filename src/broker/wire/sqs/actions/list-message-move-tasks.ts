@@ -1,4 +1,4 @@
-// ListMessageMoveTasks: the latest moves out of a dead-letter queue, newest first.
+// ListMessageMoveTasks: returns the latest moves out of a dead-letter queue, newest first.
 
 import { SQS_MOVE_TASKS_LISTED_MAX } from "../../../../core/limits.ts";
 import { succeed } from "../../../../core/result.ts";
@@ -52,7 +52,7 @@ export const listMessageMoveTasks = action({
 
 function showTask(view: MoveTaskView): ValueOf<typeof task> {
   return {
-    // A handle is only good for cancelling, so it is told while there is something to cancel.
+    // A handle only serves to cancel, so it is returned only while the task runs.
     TaskHandle: view.status === "RUNNING" ? view.handle : undefined,
     Status: view.status,
     SourceArn: view.sourceArn,

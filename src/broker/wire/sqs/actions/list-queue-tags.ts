@@ -1,4 +1,4 @@
-// ListQueueTags: the tags of a queue.
+// ListQueueTags: returns the tags of a queue.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

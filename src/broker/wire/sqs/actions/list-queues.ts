@@ -1,4 +1,4 @@
-// ListQueues: the URLs of all queues whose name begins in a certain way, in pages if asked for.
+// ListQueues: returns the URLs of all queues with a name prefix, in pages if requested.
 
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";

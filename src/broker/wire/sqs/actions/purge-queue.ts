@@ -1,4 +1,4 @@
-// PurgeQueue: empties a queue, at most once a minute.
+// PurgeQueue: deletes all messages of a queue, at most once a minute.
 
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";

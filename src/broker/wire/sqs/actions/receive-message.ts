@@ -1,4 +1,4 @@
-// ReceiveMessage: takes messages from a queue, waiting for them if asked to.
+// ReceiveMessage: receives messages from a queue, with long polling if requested.
 
 import { SQS_RECEIVE_MESSAGES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../../../../core/limits.ts";
 import { type Result, succeed } from "../../../../core/result.ts";
@@ -57,7 +57,7 @@ export const receiveMessage = action({
       visibilityMs: visibility === undefined || visibility === null ? null : seconds(visibility),
       attemptId: input.ReceiveRequestAttemptId ?? null,
     };
-    // A signal is dear; only a receive that may wait has use for it.
+    // A signal is expensive to create, and only a receive that may wait needs it.
     const signal = receive.waitMs === 0 ? undefined : call.request.signal;
     const outcome = await call.server.broker.submit("receive", receive, signal);
     if (!outcome.ok) return outcome;
@@ -72,7 +72,7 @@ export const receiveMessage = action({
   writeJson: writeReceived,
 });
 
-/** By hand as far as no value ever needs escaping: a UUID, base64 and a digest. */
+/** Hand-written for the values that never need escaping: a UUID, base64 and a digest. */
 function writeReceived({ Messages: messages }: ValueOf<typeof output>): string {
   if (messages === undefined || messages === null) return "{}";
   return `{"Messages":[${messages.map(writeMessage).join(",")}]}`;
@@ -88,7 +88,7 @@ function writeMessage(message: ReturnType<typeof showDelivery>): string {
   return `${json},${more.slice(1)}`;
 }
 
-/** JSON joins both lists of names; in the query protocol the older one wins. */
+/** The JSON protocol merges both lists of names; in the query protocol the older list wins. */
 function wantedNames(call: RequestCall, input: Input): Result<readonly string[], Fault> {
   const { AttributeNames: older, MessageSystemAttributeNames: newer } = input;
   const both = call.protocol === "json" || !older?.length;

@@ -1,4 +1,4 @@
-// RemovePermission: takes a statement out of a queue's policy.
+// RemovePermission: removes a statement from a queue's policy.
 
 import { action } from "../../protocol/call.ts";
 import { missing } from "../../protocol/parameters.ts";

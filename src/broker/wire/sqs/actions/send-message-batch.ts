@@ -1,6 +1,6 @@
-// SendMessageBatch: up to ten messages into a queue.
-//   The entries that the wire refuses never reach the broker; its results for the others are put
-//   back between them, so that the report keeps the order of the request.
+// SendMessageBatch: sends up to ten messages to a queue.
+//   Entries that the wire refuses never reach the broker. The broker's results for the others are
+//   merged with the refusals, so that the response keeps the order of the request.
 
 import { assert } from "../../../../core/assert.ts";
 import { type Result, succeed } from "../../../../core/result.ts";
@@ -83,9 +83,9 @@ async function sendReadable(
   const readable = reads.filter((read) => read.ok);
   const { broker } = call.server;
   if (readable.length === 0) {
-    // Nothing to send, but a missing queue still refuses the whole request.
-    const queueFound = await broker.submit("findQueue", { queue });
-    return queueFound.ok ? succeed(reads.filter((read) => !read.ok)) : queueFound;
+    // Nothing to send, but a missing queue takes precedence over refused entries.
+    const queueCheck = await broker.submit("findQueue", { queue });
+    return queueCheck.ok ? succeed(reads.filter((read) => !read.ok)) : queueCheck;
   }
   const send = { queue, entries: readable.map((read) => read.value), batch: true };
   const outcome = await broker.submit("send", send);
@@ -94,7 +94,7 @@ async function sendReadable(
   return succeed(reads.map((read) => (read.ok ? outcome.value.results[next++]! : read)));
 }
 
-/** Entries that are refused count as well, by their bodies: the limit is the request's. */
+/** Refused entries count too, by their bodies: the limit applies to the request. */
 function totalBytes(
   entries: readonly Pick<SendFields, "MessageBody">[],
   reads: readonly ReadEntry[],

@@ -1,4 +1,4 @@
-// SendMessage: one message into a queue.
+// SendMessage: sends one message to a queue.
 
 import { type Result, succeed } from "../../../../core/result.ts";
 import type { Fault } from "../../../model/fault.ts";
@@ -55,7 +55,7 @@ function showSent(
   });
 }
 
-/** By hand, since no value of it ever needs escaping: digests, a UUID and digits. */
+/** Hand-written, because its values never need escaping: digests, a UUID and digits. */
 function writeSent(sent: Sent): string {
   let json = `{"MD5OfMessageBody":"${sent.MD5OfMessageBody}","MessageId":"${sent.MessageId}"`;
   if (sent.MD5OfMessageAttributes) {

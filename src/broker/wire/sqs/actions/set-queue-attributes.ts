@@ -1,4 +1,4 @@
-// SetQueueAttributes: changes settings of a queue, all of them or none.
+// SetQueueAttributes: changes settings of a queue; either all of them or none.
 
 import { action } from "../../protocol/call.ts";
 import { missing } from "../../protocol/parameters.ts";

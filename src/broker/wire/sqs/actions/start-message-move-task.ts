@@ -1,4 +1,4 @@
-// StartMessageMoveTask: sends dead letters back, or on to another queue.
+// StartMessageMoveTask: moves dead letters back to their source queues, or to another queue.
 
 import { SQS_MOVE_MESSAGES_PER_SECOND_MAX } from "../../../../core/limits.ts";
 import { succeed } from "../../../../core/result.ts";

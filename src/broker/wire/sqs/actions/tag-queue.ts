@@ -1,4 +1,4 @@
-// TagQueue: adds tags to a queue; one it has already is overwritten.
+// TagQueue: adds tags to a queue and overwrites existing ones.
 
 import { action } from "../../protocol/call.ts";
 import { checkTags, missing } from "../../protocol/parameters.ts";

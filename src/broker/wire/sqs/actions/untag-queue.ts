@@ -1,4 +1,4 @@
-// UntagQueue: takes tags off a queue; those it does not have are no error.
+// UntagQueue: removes tags from a queue and ignores tags that it does not have.
 
 import { action } from "../../protocol/call.ts";
 import { missing } from "../../protocol/parameters.ts";
