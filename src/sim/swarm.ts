@@ -30,7 +30,7 @@ const SLOW_MAX = 8;
 const HOPELESS_MAX = 12;
 
 function drawTopology(dice: NamedDice): Topology {
-  const contents = dice.pick("contents", ["messages", "messages", "objects"] as const);
+  const contents = dice.pick("carries", ["messages", "messages", "objects"] as const);
   const fifo = contents === "messages" && dice.chance("fifo", 0.45);
   const sink = dice.pick("sink", ["transactional", "transactional", "idempotent"] as const);
   const events = dice.scaled("events", 60, 1_200);
