@@ -29,7 +29,7 @@ test("a dead letter that Amazon's own redrive brings back is tried again, not sw
   const { violations, events } = await play({
     topology: { consumers: 1 },
     items: [item("e1", 1_000, { plan: { poison: true } })],
-    script: (world) => world.at(30_000, () => world.cast.operator.redriveNatively()),
+    script: (world) => world.at(30_000, () => world.hosts.operator.redriveNatively()),
   });
   expect(violations).toEqual([]);
   const life = lifeOf(events, "e1");
@@ -43,10 +43,10 @@ test("a record given up on twice keeps its message though the second clock is be
     items: [item("e1", 1_000, { plan: { poison: true } })],
     faults: { "consumer-1/dead-letters.send#2": "crash-before" },
     script(world) {
-      const [consumer] = world.cast.consumers;
+      const [consumer] = world.hosts.consumers;
       world.at(500, () => consumer?.skew(600_000));
       world.at(30_000, () => consumer?.skew(0));
-      world.at(31_000, () => world.cast.operator.redrive());
+      world.at(31_000, () => world.hosts.operator.redrive());
     },
   });
   expect(violations).toEqual([]);

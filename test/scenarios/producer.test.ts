@@ -26,7 +26,7 @@ test("a row that waits behind another producer's is not overtaken by our own new
     items: [item("e1", 1_000, { producer: 2 }), item("e2", 1_100), item("e3", 1_200)],
     faults: { "producer-1/outbox.register#1": "answer-lost" },
     script(world) {
-      const hung = world.cast.producers[1];
+      const hung = world.hosts.producers[1];
       world.at(1_001, () => hung?.process?.freeze());
       world.at(20_000, () => hung?.process?.thaw());
     },
@@ -35,13 +35,13 @@ test("a row that waits behind another producer's is not overtaken by our own new
   expect(sent(events)).toEqual(["e1", "e2", "e3"]);
 });
 
-test("a new life sends nothing before what its former one left behind another's row", async () => {
+test("a new life sends nothing before what its previous one left behind another's row", async () => {
   const { violations, events } = await play({
     topology: FIFO,
     items: [item("e1", 1_000, { producer: 2 }), item("e2", 1_100), item("e3", 1_101)],
     faults: { "producer-1/outbox.register#1": "crash-after" },
     script(world) {
-      const hung = world.cast.producers[1];
+      const hung = world.hosts.producers[1];
       world.at(1_001, () => hung?.process?.freeze());
       world.at(60_000, () => hung?.process?.thaw());
     },

@@ -80,7 +80,7 @@ export async function runProof(setup: ProofSetup, options: RunOptions): Promise<
   };
   const scheduler = new Scheduler({ startAt, trace: new TraceHash(), drain });
   const stage = await createStage(setup, { scheduler, run, seed });
-  for (const { identity, name } of records) stage.ports.names.teach(identity, name);
+  for (const { identity, name } of records) stage.ports.names.add(identity, name);
   const consumers = ["consumer-1", "consumer-2"].map((name) => new ProofConsumer(name, stage));
   run.enter({
     redeliver: ({ process }) => {
