@@ -3,7 +3,8 @@
 //       are still carried out.
 //   P2. A frozen process receives everything later, in order, and acts on it unaware of the delay:
 //       it is a zombie.
-//   P3. Its wall clock is the world's plus a skew that may jump; its monotonic clock is the world's.
+//   P3. Its wall clock is the world's plus a skew that may jump; its monotonic clock is the
+//       world's.
 
 import { type DurationMs, durationMs, epochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";

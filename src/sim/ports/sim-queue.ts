@@ -1,6 +1,6 @@
 // Sim queue: a queue of the embedded broker as one process accesses it, over the faulty network.
 //   Q1. The history records what the broker did, whether or not the caller gets the response.
-//   Q2. Standard queues may deliver twice and out of order. FIFO queues never do, not even by fault.
+//   Q2. Standard queues may deliver twice and out of order. FIFO queues do not, not even by fault.
 //   Q3. An entry of a batch may fail alone, with or without being carried out.
 
 import { durationMs } from "../../core/units.ts";
