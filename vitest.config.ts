@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { defineConfig, defineProject } from "vitest/config";
 import { HeavyFirst } from "./test/support/heavy-first.ts";
 
-// Examples import the package by its name; in tests that means its sources, as no build is there.
+// Examples import the package by its name. In tests that resolves to its sources, without a build.
 const conditions = ["tidegate-source", "node"];
 const resolution = { resolve: { conditions }, ssr: { resolve: { conditions } } };
 
-/** Much longer than any test takes alone: others may need the machine at the same time. */
+/** Much longer than any test takes alone, because others may run at the same time. */
 const timeouts = { testTimeout: 120_000, hookTimeout: 120_000 };
 
-/** Folders whose tests start, kill, freeze or measure processes: each file has its own. */
+/** Folders whose tests start, kill, freeze or measure processes: each file has its own worker. */
 const APART = [
   "bench",
   "browser",
@@ -24,13 +24,13 @@ const APART = [
 ];
 const apart = APART.map((folder) => `test/${folder}/**/*.test.ts`);
 
-// Hundreds of short-lived processes load the same modules: they find them compiled.
+// Hundreds of short-lived processes load the same modules, so they share compiled code.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "node-compile-cache");
 
 export default defineConfig({
   test: {
-    // The long tests wait for processes and leases more than they work, so a few more workers than
-    // there are cores keep these busy.
+    // The long tests mostly wait for processes and leases, so a few more workers than cores keep
+    // the cores busy.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: HeavyFirst },
     projects: [
@@ -45,9 +45,9 @@ export default defineConfig({
           include: ["src/**/*.test.ts", "test/**/*.test.ts"],
           exclude: apart,
           pool: "forks",
-          // A worker takes file after file: to start one for each costs more than most tests.
+          // A worker runs file after file: starting one per file costs more than most tests.
           isolate: false,
-          restoreMocks: true, // Of a test that failed before it could, too.
+          restoreMocks: true, // Also after a test that failed before it restored them.
           ...timeouts,
         },
       }),

@@ -1,8 +1,9 @@
-// Build: src/ -> dist/, what the npm package holds (`npm run build`, and before `npm pack`).
-//   B1. dist is emptied first: a file that is gone from src is gone from the package.
-//   B2. Everything package.json points to exists afterwards, and the command can be executed.
-//   B3. The compiler rewrites the extensions of imports, but not of paths in strings; a worker
-//       started by "./x.ts" would be missing from the package, so such a path ends the build.
+// Build: compiles src/ to dist/, the content of the npm package (`npm run build`, and before
+// `npm pack`).
+//   B1. dist is emptied first: a file that was removed from src is not in the package.
+//   B2. Afterwards everything that package.json refers to exists, and the command is executable.
+//   B3. The compiler rewrites the extensions of imports, but not of paths in strings. A worker
+//       started by "./x.ts" would be missing from the package, so such a path fails the build.
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, globSync, readFileSync, rmSync } from "node:fs";
@@ -22,7 +23,7 @@ console.log("build: dist/ is ready");
 function checkPaths(): void {
   for (const file of globSync("**/*.js", { cwd: dist })) {
     const path = /["'`](\.{1,2}\/[^"'`\s]*\.ts)["'`]/.exec(read(join(dist, file)))?.[1];
-    if (path !== undefined) fail(`dist/${file} names ${path}, which is not in the package`); // B3
+    if (path !== undefined) fail(`dist/${file} refers to ${path}, which is not in the package`); // B3
   }
 }
 
@@ -30,7 +31,8 @@ function checkTargets(): void {
   const { bin, exports } = JSON.parse(read(join(root, "package.json")));
   const targets = JSON.stringify([bin, exports]).match(/\.\/dist\/[^"]+/g) ?? [];
   for (const target of targets) {
-    if (!existsSync(join(root, target))) fail(`package.json names ${target}, which was not built`);
+    if (!existsSync(join(root, target)))
+      fail(`package.json refers to ${target}, which was not built`);
   }
   for (const command of Object.values<string>(bin)) {
     const file = join(root, command);
@@ -43,7 +45,7 @@ function read(file: string): string {
   return readFileSync(file, "utf8");
 }
 
-function fail(sentence: string): never {
-  console.error(`build: ${sentence}`);
+function fail(message: string): never {
+  console.error(`build: ${message}`);
   process.exit(1);
 }

@@ -1,6 +1,6 @@
-// Starts AWS's own DynamoDB Local for tests: a Java program from Maven Central, fetched once into
-// the user's cache folder. Run as a script it prints its endpoint and stays until it is stopped;
-// with --fetch it only fetches, so that tests that run side by side need not.
+// DynamoDB Local: starts AWS's own DynamoDB Local for tests, a Java program from Maven Central that
+// is downloaded once into the user's cache folder. As a script it prints its endpoint and runs
+// until it is stopped. With --fetch it only downloads, so that parallel tests need not.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const VERSION = "2.6.1";
 const MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner";
 const COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies";
 const FETCH_MS_MAX = 300_000;
-/** It lives for seconds, in which it never earns back what a thorough compiler would cost it. */
+/** The server runs for seconds, too short for an optimising compiler to pay off. */
 const SHORT_LIVED = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 const START_TRIES_MAX = 150;
 const START_PAUSE_MS = 200;
@@ -27,12 +27,12 @@ function works(program: string, flag: string): boolean {
   return spawnSync(program, [flag], { stdio: "ignore" }).status === 0;
 }
 
-/** The folder with the jars, fetched if need be, or why it cannot be had. */
+/** The folder with the jars, downloaded if needed, or why it is not available. */
 function fetchJars(): { readonly jars: string } | { readonly missing: string } {
   const cache = resolve(process.env.TIDEGATE_CACHE ?? join(homedir(), ".cache", "tidegate"));
   const jars = join(cache, `dynamodb-local-${VERSION}`);
   if (existsSync(join(jars, `DynamoDBLocal-${VERSION}.jar`))) return { jars };
-  if (!works("mvn", "--version")) return { missing: "Maven is not installed to fetch it" };
+  if (!works("mvn", "--version")) return { missing: "Maven, which downloads it, is not installed" };
   const work = join(cache, `fetch-${process.pid}`);
   mkdirSync(work, { recursive: true });
   const dependency = `<groupId>com.amazonaws</groupId><artifactId>DynamoDBLocal</artifactId>`;
@@ -46,13 +46,13 @@ function fetchJars(): { readonly jars: string } | { readonly missing: string } {
   const args = ["-B", "-q", COPY, "-DoutputDirectory=jars", "-DincludeScope=runtime"];
   const options = { cwd: work, timeout: FETCH_MS_MAX, stdio: "ignore" as const };
   const { status } = spawnSync("mvn", args, options);
-  // Moved in one step, so that a fetch cut short never looks like a whole one.
+  // Moved in one step, so that an interrupted download never looks complete.
   if (status === 0) moveUnlessThere(join(work, "jars"), jars);
   rmSync(work, { recursive: true, force: true });
-  return existsSync(jars) ? { jars } : { missing: "Maven could not fetch it" };
+  return existsSync(jars) ? { jars } : { missing: "Maven could not download it" };
 }
 
-/** Another process may have fetched the same meanwhile. */
+/** Another process may have downloaded the same jars meanwhile. */
 function moveUnlessThere(from: string, to: string): void {
   try {
     renameSync(from, to);
@@ -64,7 +64,7 @@ function moveUnlessThere(from: string, to: string): void {
 async function answers(endpoint: string, child: ChildProcess): Promise<boolean> {
   for (let tries = 0; tries < START_TRIES_MAX && child.exitCode === null; tries += 1) {
     try {
-      await fetch(endpoint); // Any answer will do; an unsigned request is refused, by a server.
+      await fetch(endpoint); // Any response will do, even the rejection of an unsigned request.
       return true;
     } catch {
       await sleep(START_PAUSE_MS);
@@ -73,15 +73,15 @@ async function answers(endpoint: string, child: ChildProcess): Promise<boolean> 
   return false;
 }
 
-/** Starts it in memory on a free port, or tells why it cannot be had. */
+/** Starts it in memory on a free port, or returns why it is not available. */
 export async function startDynamoLocal(): Promise<DynamoLocal | { readonly missing: string }> {
-  if (!works("java", "-version")) return { missing: "Java is not installed to run it" };
-  const found = fetchJars();
-  if ("missing" in found) return found;
-  const { jars } = found;
+  if (!works("java", "-version")) return { missing: "Java, which runs it, is not installed" };
+  const fetched = fetchJars();
+  if ("missing" in fetched) return fetched;
+  const { jars } = fetched;
   const port = await freePort();
   const args = [...SHORT_LIVED, `-Djava.library.path=${jars}`, "-cp", `${jars}/*`, MAIN];
-  // It leaves a file of its own where it is started, in memory or not.
+  // It writes a file to its working directory, even in memory mode.
   const options = { cwd: tmpdir(), stdio: "ignore" as const };
   const child = spawn("java", [...args, "-inMemory", "-port", String(port)], options);
   const endpoint = `http://127.0.0.1:${port}`;

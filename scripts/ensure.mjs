@@ -1,10 +1,11 @@
 // Ensure: makes `npm start`, `npm test` and `npm run tidegate` work on a fresh clone. npm runs it
-// before each of them. What it says goes to stderr, so that it never mixes with a command's output.
-//   N1. It runs on the machine's own Node (20 or later), so it is plain JavaScript and needs no
+// before each of them. It writes to stderr, so that it never mixes with a command's output.
+//   N1. It runs on the system's own Node (20 or later), so it is plain JavaScript and needs no
 //       package. The commands that follow run on the Node pinned in devDependencies.
-//   N2. node_modules carries a stamp of the lock and platform it was installed for. As long as the
-//       stamp matches, nothing is started and nothing is downloaded.
-//   N3. The stamp is written last, and `npm ci` removes it first: a broken install is never trusted.
+//   N2. node_modules contains a stamp of the lock and platform it was installed for. While the
+//       stamp matches, nothing is started or downloaded.
+//   N3. The stamp is written last, and `npm ci` removes it first: a broken install is never
+//       trusted.
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -30,7 +31,7 @@ function install() {
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
   });
-  if (run.error !== undefined) fail(`npm could not be started: ${run.error.message}`);
+  if (run.error !== undefined) fail(`npm did not start: ${run.error.message}`);
   if (run.status !== 0) {
     process.stderr.write(`${run.stdout}${run.stderr}`);
     fail(
@@ -41,14 +42,14 @@ function install() {
   writeFileSync(stampFile, stamp); // N3
 }
 
-/** The pinned Node comes from an install script, which a setting of npm may have held back. */
+/** The pinned Node comes from an install script, which an npm setting may have disabled. */
 function checkPinnedNode() {
   const run = spawnSync(pinnedNode, ["--version"], { encoding: "utf8" });
   if (run.status === 0 && run.stdout.startsWith(`v${pinnedMajor()}.`)) return;
   const reason = run.error?.message ?? (run.stderr.trim() || run.stdout.trim());
   fail(
     `the pinned Node ${pinnedMajor()} cannot run: ${reason}\n` +
-      "It is set up by the install script of the npm package `node`. If npm is told to ignore\n" +
+      "The install script of the npm package `node` sets it up. If npm is configured to ignore\n" +
       "scripts, allow them once: `npm_config_ignore_scripts=false npm test`.",
   );
 }
@@ -76,7 +77,7 @@ function readIfPresent(file) {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-function fail(sentence) {
-  console.error(`tidegate: ${sentence}`);
+function fail(message) {
+  console.error(`tidegate: ${message}`);
   process.exit(1);
 }

@@ -1,6 +1,6 @@
-// Free port: one for a server that is started later, or started again, and so cannot ask for any.
-// It lies below those that systems give to whoever asks for any, connections included: one of
-// these might be gone again by the time the server wants it.
+// Free port: finds a port for a server that starts later, or restarts, and so cannot use port 0.
+// The range is below the ephemeral ports that systems assign to connections and to port 0: one of
+// those could be in use by the time the server starts.
 
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
     const port = randomInt(FIRST, BEYOND);
     if (await isFree(port)) return port;
   }
-  throw new Error(`none of ${TRIES_MAX} ports from ${FIRST} on is free`);
+  throw new Error(`no free port after ${TRIES_MAX} tries from ${FIRST} to ${BEYOND - 1}`);
 }
 
 async function isFree(port: number): Promise<boolean> {

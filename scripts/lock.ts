@@ -1,9 +1,9 @@
 // Lock: completes package-lock.json after a change of dependencies (`npm run lock`).
-//   L1. `npm ci` refuses a lock that leaves out an optional dependency. npm leaves out those that
-//       the registry at hand did not answer for (a mirror with one platform's binaries, say), and a
-//       lock made there would then fail on every fresh clone.
-//   L2. An entry added here has a version and a platform, and no integrity: npm installs it only on
-//       that platform, and fills in the integrity on the next `npm install` that sees the package.
+//   L1. `npm ci` rejects a lock without an entry for an optional dependency. npm omits those that
+//       the current registry does not have (a mirror with one platform's binaries, for example),
+//       and such a lock would then fail on every fresh clone.
+//   L2. An entry added here has a version and a platform, but no integrity: npm installs it only on
+//       that platform, and adds the integrity on the next `npm install` that sees the package.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -41,7 +41,7 @@ const PROCESSORS = [
   "x64",
 ];
 
-/** Optional dependencies that some locked package names and the lock does not hold (L1). */
+/** Optional dependencies of locked packages that are missing from the lock (L1). */
 export function missingFromLock(lock: Lock): MissingPackage[] {
   return Object.entries(lock.packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.entries(optionalDependencies)
@@ -70,7 +70,7 @@ export function completeLock<T extends Lock>(lock: T): T {
   return { ...lock, packages: Object.fromEntries(entries) };
 }
 
-/** Looks where Node would: beside the package, then in every folder above it. */
+/** Searches where Node would: beside the package, then in every folder above it. */
 function isLocked(lock: Lock, path: string, name: string): boolean {
   for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf("/node_modules/")))) {
     if (lock.packages[`${at === "" ? "" : `${at}/`}node_modules/${name}`] !== undefined)
@@ -81,15 +81,16 @@ function isLocked(lock: Lock, path: string, name: string): boolean {
 
 function exactVersion(name: string, version: string): string {
   if (/^\d+\.\d+\.\d+/.test(version)) return version;
-  throw new Error(`${name} is wanted as "${version}": only an exact version can be added by hand.`);
+  throw new Error(`${name} has the range "${version}"; expected an exact version`);
 }
 
-/** What the name of a platform package tells, in package.json's words. */
+/** The platform fields of package.json, derived from the name of a platform package. */
 function platformOf(name: string): LockedPackage {
   const words = name.slice(name.indexOf("/") + 1).split("-");
   const os = words.filter((word) => SYSTEMS.includes(word));
   const cpu = words.filter((word) => PROCESSORS.includes(word));
-  if (cpu.length === 0) throw new Error(`${name} does not tell its platform; add it by hand.`);
+  if (cpu.length === 0)
+    throw new Error(`${name} has no platform in its name; add it to the lock by hand`);
   const libc = ["gnu", "musl"].filter((word) => words.includes(word));
   return {
     cpu,

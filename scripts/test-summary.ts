@@ -1,7 +1,7 @@
-// Test summary: what a run of vitest came to, in numbers that cannot flatter.
-//   M1. Whatever went wrong counts as failed: a test, a hook, a file that could not be loaded, an
-//       error that nobody caught.
-//   M2. Each reason for skipping is told once, with the number of tests it took.
+// Test summary: counts the results of a vitest run.
+//   M1. Every problem counts as failed: a test, a hook, a file that could not be loaded, an
+//       uncaught error.
+//   M2. Each reason for skipping is printed once, with its number of tests.
 
 /** The part of vitest's report that the summary reads. */
 export interface ReportedModule {

@@ -1,7 +1,7 @@
-// Test: the one command that says whether the house stands (`npm test`).
+// Test: runs all checks and tests (`npm test`).
 //   T1. Stages run in order, cheapest first, and the first that fails ends the run.
-//   T2. Arguments are passed on to vitest, so `npm test -- src/core` checks all and tests a part.
-//   T3. The last line is the plain count, for people and scripts alike.
+//   T2. Arguments go to vitest: `npm test -- src/core` runs all checks, but only those tests.
+//   T3. The last line is the plain count, for people and scripts.
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ for (const { title, command, args } of CHECKS) {
     console.error(`${title}: failed after ${elapsed()}`);
     process.exit(1); // T1
   }
-  console.log(`${title}: fine, ${elapsed()}`);
+  console.log(`${title}: passed, ${elapsed()}`);
 }
 await runTests(process.argv.slice(2));
 
@@ -38,7 +38,7 @@ async function runTests(args: readonly string[]): Promise<void> {
   );
   await vitest.close();
   if (summary.failed > 0 || summary.passed === 0) process.exitCode = 1;
-  console.log(`tidy and tests: ${process.exitCode ? "failed" : "fine"}, ${elapsed()}`);
+  console.log(`tidy and tests: ${process.exitCode ? "failed" : "passed"}, ${elapsed()}`);
   for (const line of summary.skipLines) console.log(line);
   console.log(`${summary.passed} passed, ${summary.failed} failed, ${summary.skipped} skipped`); // T3
 }

@@ -1,4 +1,4 @@
-// Prints what the plain-words rule finds, file by file: `node scripts/words.ts [prefix ...]`.
+// Words: prints the findings of the plain-words rule: `node scripts/words.ts [prefix ...]`.
 import { checkPlainCode, checkPlainText } from "../test/tidy/plain-words.ts";
 import { isCode, parse, readRepository } from "../test/tidy/source-file.ts";
 

@@ -1,16 +1,16 @@
-// Letter: what a dead letter says of itself. Its body is the whole message it came in, which may
-// tell of several records; only one of them was given up on.
+// Dead letter in the simulated world: which record a dead letter is for. Its body is the whole
+// original message, which may contain several records; the dead letter is for one of them.
 
 import { DEAD_LETTER_ATTRIBUTES, type FailureFacts } from "../ingest/dead-letters/dead-letter.ts";
 import type { RecordNames } from "./record-names.ts";
 
 export interface SimDeadLetter {
   readonly name: string;
-  /** Of the attempt it was given up with. */
+  /** Fence of the attempt that parked the record. */
   readonly fence: number;
 }
 
-/** The letter that a message with these attributes is; null for any other message. */
+/** The dead letter that these message attributes describe; null for any other message. */
 export function simDeadLetterOf(
   attribute: (name: string) => string | undefined,
   names: Pick<RecordNames, "ofKey">,
@@ -21,7 +21,7 @@ export function simDeadLetterOf(
   return { name: names.ofKey(key), fence: (JSON.parse(facts) as FailureFacts).fence };
 }
 
-/** The records that a message is there for: a letter for its own, any other for all in its body. */
+/** The records of a message: one for a dead letter, all in the body for any other message. */
 export function namesOfMessage(
   message: {
     readonly body: string;
@@ -30,6 +30,6 @@ export function namesOfMessage(
   names: Pick<RecordNames, "ofKey" | "ofBody">,
 ): readonly string[] {
   const { body, attributes } = message;
-  const letter = simDeadLetterOf((name) => attributes?.[name]?.value, names);
-  return letter === null ? names.ofBody(body) : [letter.name];
+  const deadLetter = simDeadLetterOf((name) => attributes?.[name]?.value, names);
+  return deadLetter === null ? names.ofBody(body) : [deadLetter.name];
 }

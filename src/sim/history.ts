@@ -1,6 +1,6 @@
-// History: what happened, as those saw it who carried it out: the broker, the ledger, the sink, the
-// bucket. Checkers read nothing else.
-//   Y1. An event is written down where its effect is, at the moment of it, whoever hears of it.
+// History: what the broker, the ledger, the sink and the bucket did. Checkers read nothing else.
+//   Y1. An event is added where and when its effect happens, whether or not a process gets the
+//       response.
 //   Y2. `name` is the workload's name of a record (e17), `actor` a process (consumer-2).
 
 export interface WaitingMessage {
@@ -9,9 +9,9 @@ export interface WaitingMessage {
 }
 
 type Event =
-  /** The producer's row is in the outbox: from here on it is our duty. */
+  /** The producer's row is in the outbox: from here on, the record must not be lost. */
   | { readonly kind: "registered"; readonly name: string; readonly group: string | null }
-  /** The queue took it, or knew it. */
+  /** The queue accepted the message, or recognised it as a duplicate. */
   | {
       readonly kind: "sent";
       readonly name: string;
@@ -23,7 +23,7 @@ type Event =
       readonly kind: "dead-letter";
       readonly name: string;
       readonly messageId: string;
-      /** Of the attempt it was given up with. */
+      /** Fence of the attempt that parked the record. */
       readonly fence: number;
     }
   | {
@@ -32,8 +32,8 @@ type Event =
       readonly messageId: string;
       readonly receipt: string;
       readonly receiveCount: number;
-      /** What it says of itself if it is a dead letter, come back; null for all others. */
-      readonly letter: { readonly name: string; readonly fence: number } | null;
+      /** Set if the message is a redriven dead letter; null for all others. */
+      readonly deadLetter: { readonly name: string; readonly fence: number } | null;
     }
   | {
       readonly kind: "claimed";
@@ -41,7 +41,7 @@ type Event =
       readonly fence: number;
       readonly attempt: number;
     }
-  /** The ledger had nothing for it to do, or not now. */
+  /** The ledger rejected a claim or a commit. */
   | { readonly kind: "refused"; readonly name: string; readonly why: string }
   | {
       readonly kind: "handling";
@@ -54,7 +54,7 @@ type Event =
       readonly name: string;
       readonly sink: "transactional" | "idempotent";
       readonly fence: number;
-      /** False: the sink knew a later one and left things as they were. */
+      /** False: the sink has a newer effect and ignored this one. */
       readonly accepted: boolean;
       readonly value: string;
       readonly object: string | null;
@@ -65,14 +65,14 @@ type Event =
       readonly name: string;
       readonly fence: number;
       readonly superseded: boolean;
-      /** In one write with its claim, as the receipt was trusted. */
+      /** Claim and commit were one write (`lease: "receipt"`). */
       readonly direct: boolean;
     }
   | {
       readonly kind: "failed";
       readonly name: string;
       readonly attempts: number;
-      /** What the attempt failed of, in the error's words. */
+      /** The message of the error that failed the attempt. */
       readonly why: string;
     }
   | {
@@ -85,10 +85,10 @@ type Event =
   | { readonly kind: "released"; readonly name: string }
   | { readonly kind: "reopened"; readonly name: string }
   | { readonly kind: "acked"; readonly names: readonly string[]; readonly messageId: string }
-  /** Dead letters came back to their queue as new messages. */
+  /** Dead letters were moved back to their source queue as new messages. */
   | { readonly kind: "moved-back"; readonly names: readonly string[] }
   | { readonly kind: "purged"; readonly names: readonly string[] }
-  /** They were in the queue for as long as it keeps a message, and are gone by right. */
+  /** Messages reached the end of their queue's retention period and were deleted. */
   | { readonly kind: "expired"; readonly names: readonly string[] }
   | { readonly kind: "watermark"; readonly value: number; readonly stored: number }
   | {
@@ -101,30 +101,30 @@ type Event =
     }
   | { readonly kind: "process"; readonly what: string }
   | { readonly kind: "fault"; readonly id: string; readonly what: string }
-  /** Faults end here; `probes` were sent afterwards and met none. */
+  /** Faults end here; `probes` are sent afterwards and meet none. */
   | { readonly kind: "quiet"; readonly probes: readonly string[] }
   | {
       readonly kind: "end";
       readonly drained: boolean;
       readonly waiting: readonly WaitingMessage[];
-      /** What every object's row says, if there is one. */
+      /** The sequencer of every object that has a row. */
       readonly rows: readonly { readonly object: string; readonly sequencer: string }[];
     };
 
 export type HistoryEvent = Event & { readonly at: number; readonly actor: string };
 
-/** What a checker may know of the world besides its history. */
+/** Settings of the world that checkers need in addition to its history. */
 export interface WorldFacts {
   readonly fifo: boolean;
-  /** Records given up on keep their group waiting. */
+  /** A parked record blocks its message group. */
   readonly halts: boolean;
   readonly contents: "messages" | "objects";
   readonly sink: "transactional" | "idempotent";
   readonly dedupWindowMs: number;
   readonly visibilityMs: number;
-  /** What is gone when it is to be read is committed without effects. */
+  /** A record whose object is missing is committed without effects. */
   readonly drops: boolean;
-  /** How far the watermark stays behind the newest event, at the least. */
+  /** How far the watermark stays behind the newest event, at least. */
   readonly allowedLatenessMs: number;
   /** How long a handler may hang; 0 if none does. */
   readonly hangMs: number;

@@ -1,15 +1,15 @@
-// Record names: from keys and bodies, which are long, back to what the workload calls a record.
+// Record names: maps long keys and bodies back to the workload's name of a record.
 
 import { envelopeKey } from "../core/events/envelope.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { RecordKey } from "../ports/record.ts";
 
-/** Where the envelopes of the simulated producers come from. */
+/** The `source` of the simulated producers' envelopes. */
 export const EVENT_SOURCE = "sim.world.events";
 
 export interface RecordNames {
-  /** Makes the record of an identity known by `name`. */
-  teach(identity: string, name: string): void;
+  /** Assigns `name` to the record with this identity. */
+  add(identity: string, name: string): void;
   ofKey(key: RecordKey | string): string;
   ofOutboxKey(key: string): string;
   ofBody(body: string): readonly string[];
@@ -19,7 +19,7 @@ export function createRecordNames(pipeline: string, generation: number): RecordN
   const byKey = new Map<string, string>();
   const byIdentity = new Map<string, string>();
   return {
-    teach(identity, name) {
+    add(identity, name) {
       byIdentity.set(identity, name);
       byKey.set(recordKey({ pipeline, generation }, identity), name);
     },
@@ -33,11 +33,11 @@ export function identityOf(name: string): string {
   return envelopeKey(EVENT_SOURCE, name);
 }
 
-/** Before the name of an envelope, and of each record that S3 tells of; both are our own text. */
+/** The text before the name in an envelope, and in each S3 record; the world writes both. */
 const ENVELOPE_MARK = '"dedupe_key":"';
 const RECORD_MARK = '"x-amz-request-id":"';
 
-/** Reads the names without parsing the whole, which every message would pay for many times. */
+/** Finds the names without parsing the whole body, which would cost too much per message. */
 function namesIn(body: string): readonly string[] {
   const names: string[] = [];
   const mark = body.includes(ENVELOPE_MARK) ? ENVELOPE_MARK : RECORD_MARK;

@@ -10,7 +10,7 @@ const CHUNK = 20;
 /** Smaller worlds than `tidegate sim` draws, so that many of them fit into a test. */
 const SMALL = { hours: 0.25, topology: { events: 60 } };
 
-async function expectKept(seeds: readonly number[]): Promise<void> {
+async function expectNoViolations(seeds: readonly number[]): Promise<void> {
   for (const seed of seeds) {
     const report = await runSeed(seed, { drain, ...SMALL });
     const replay = `the small world of seed ${seed}, in this test`;
@@ -23,36 +23,36 @@ const from = (first: number, count: number) => Array.from({ length: count }, (_,
 
 test.each(from(0, FIXED / CHUNK).map((at) => [at * CHUNK + 1, (at + 1) * CHUNK]))(
   "every promise is kept in the worlds of seeds %i to %i",
-  (first) => expectKept(from(first, CHUNK)),
+  (first) => expectNoViolations(from(first, CHUNK)),
 );
 
-test("every promise is kept in worlds that nobody has seen before", async () => {
+test("every promise is kept in the worlds of fresh random seeds", async () => {
   const fresh = Array.from({ length: FRESH }, () => systemRandom.below(1_000_000_000));
   console.log(`fresh seeds: ${fresh.join(" ")}`);
-  await expectKept(fresh);
+  await expectNoViolations(fresh);
 });
 
-test.each([3, 7, 12, 23, 41])("seed %i takes the same steps every time", async (seed) => {
+test.each([3, 7, 12, 23, 41])("two runs of seed %i take the same steps", async (seed) => {
   const one = await runSeed(seed, { drain, ...SMALL });
   const two = await runSeed(seed, { drain, ...SMALL });
   expect(two.traceHash).toBe(one.traceHash);
   expect(two.events).toEqual(one.events);
 });
 
-test("draining by turns of the event loop gives the same steps as draining promise jobs", async () => {
+test("draining by event-loop turns gives the same steps as draining promise jobs", async () => {
   const byTurns = () => new Promise<void>((resolve) => setImmediate(resolve));
   const one = await runSeed(5, { drain, ...SMALL });
   const two = await runSeed(5, { drain: byTurns, ...SMALL });
   expect(two.traceHash).toBe(one.traceHash);
 });
 
-test("another seed takes other steps", async () => {
+test("different seeds take different steps", async () => {
   const hashes = new Set<string>();
   for (const seed of from(1, 5)) hashes.add((await runSeed(seed, { drain, ...SMALL })).traceHash);
   expect(hashes.size).toBe(5);
 });
 
-test("a fault that is left out moves no other", async () => {
+test("leaving out a fault does not shift the others", async () => {
   const all = await runSeed(12, { drain, ...SMALL });
   const first = all.fired.slice(0, 1).map(({ id }) => id);
   const alone = await runSeed(12, { drain, ...SMALL, only: new Set(first) });

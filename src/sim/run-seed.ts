@@ -1,4 +1,4 @@
-// Run seed: one seed, one world, one verdict.
+// Run seed: runs the world of one seed and checks its history.
 
 import { hours } from "../core/units.ts";
 import { CHECKERS } from "./checkers/all-checkers.ts";
@@ -14,13 +14,13 @@ import type { WorldParts } from "./world-parts.ts";
 
 export interface RunSeedOptions {
   readonly drain: Drain;
-  /** How long faults last, in hours of virtual time; 1 unless said. */
+  /** How long faults last, in hours of virtual time. Default: 1. */
   readonly hours?: number;
-  /** Ids of the only faults that may strike; all may unless said. */
+  /** Ids of the only faults that may fire. Default: all. */
   readonly only?: ReadonlySet<string>;
   /** Names of records that are left out. */
   readonly skipped?: ReadonlySet<string>;
-  /** Instead of what the seed draws. */
+  /** Overrides what the seed draws. */
   readonly topology?: Partial<Topology>;
   readonly mix?: Partial<FaultMix>;
   readonly parts?: Partial<WorldParts>;
@@ -36,7 +36,7 @@ export interface SeedReport {
   readonly events: readonly HistoryEvent[];
   readonly deliveries: number;
   readonly elapsedMs: number;
-  /** Events of the scheduler. */
+  /** Events that the scheduler ran. */
   readonly steps: number;
 }
 
@@ -60,6 +60,6 @@ export async function runSeed(seed: number, options: RunSeedOptions): Promise<Se
     violations: CHECKERS.flatMap((checker) => checker.check(events, facts)),
     deliveries: events.filter(({ kind }) => kind === "delivered").length,
     elapsedMs: world.elapsedMs(),
-    steps: world.stage.scheduler.ran,
+    steps: world.services.scheduler.ran,
   };
 }

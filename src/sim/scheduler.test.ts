@@ -6,7 +6,7 @@ import { TraceHash } from "./trace-hash.ts";
 
 const create = () => new Scheduler({ startAt: 0, trace: new TraceHash(), drain });
 
-test("events run by time, and those of one instant in the order they were asked for (S1)", async () => {
+test("events run by time, and those of one instant in the order they were scheduled (S1)", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(20)), async (times) => {
       const scheduler = create();
@@ -34,7 +34,7 @@ test("all promise jobs of an event have ended before the next event (S1)", async
   expect(ran).toEqual(["jobs of the first", "second"]);
 });
 
-test("what was called off does not run", async () => {
+test("a cancelled event does not run", async () => {
   const scheduler = create();
   let ran = 0;
   const event = scheduler.at(1, 0, () => {

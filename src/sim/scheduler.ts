@@ -1,26 +1,26 @@
 // Scheduler: virtual time, and the one order in which everything happens.
-//   S1. Events run by time, and those of one instant in the order they were asked for. One runs at
-//       a time, and all promise jobs it brought about have ended before the next (`drain`).
-//   S2. Nothing here, or in anything that runs on it, looks at real time: a run is a function of
-//       what was scheduled.
+//   S1. Events run by time, and those of one instant in the order they were scheduled. One runs at
+//       a time, and all promise jobs it caused have ended before the next one runs (`drain`).
+//   S2. Nothing here, or in the code that runs on it, reads real time: a run is a function of what
+//       was scheduled.
 //   S3. Every event that ran is part of the trace.
 
 import type { TraceHash } from "./trace-hash.ts";
 
-/** A real end of a turn: resolves once all promise jobs under way have run. */
+/** The end of a real event-loop turn: resolves once all pending promise jobs have run. */
 export type Drain = () => Promise<void>;
 
 export interface Scheduled {
   readonly at: number;
   readonly order: number;
   readonly label: number;
-  /** Null once it ran or was called off. */
+  /** Null once it has run or was cancelled. */
   work: (() => void) | null;
 }
 
 export class Scheduler {
   readonly #heap: Scheduled[] = [];
-  /** What is due at once, in order; most of what is asked for is, and needs no heap. */
+  /** Events that are due immediately, in order. Most events are, and they need no heap. */
   #instant: Scheduled[] = [];
   #instantAt = 0;
   readonly #trace: TraceHash;
@@ -48,7 +48,7 @@ export class Scheduler {
     return this.#ran;
   }
 
-  /** Runs `work` at `at`, or now if that has passed; `label` is what the trace knows it by. */
+  /** Runs `work` at `at`, or now if that has passed; `label` identifies it in the trace. */
   at(at: number, label: number, work: () => void): Scheduled {
     const event = { at: Math.max(at, this.#now), order: this.#order, label, work };
     this.#order += 1;
@@ -61,7 +61,7 @@ export class Scheduler {
     return this.at(this.#now + span, label, work);
   }
 
-  /** Runs what is due up to `until`, or up to the first event after which `stop` says so. */
+  /** Runs events up to `until`, or up to the first event after which `stop` returns true. */
   async run(until: number, stop: () => boolean = never): Promise<void> {
     await this.#drain();
     for (;;) {
@@ -82,7 +82,7 @@ export class Scheduler {
     this.#now = Math.max(this.#now, until);
   }
 
-  /** The first of both queues; what is due at once was asked for at or before this instant. */
+  /** The first event of both queues; immediate ones were scheduled at or before this instant. */
   #next(): Scheduled | undefined {
     const soon = this.#instant[this.#instantAt];
     const later = this.#heap[0];
@@ -103,16 +103,16 @@ export class Scheduler {
 
   #push(event: Scheduled): void {
     const heap = this.#heap;
-    let place = heap.length;
+    let index = heap.length;
     heap.push(event);
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
       const above = heap[parent] as Scheduled;
       if (isBefore(above, event)) break;
-      heap[place] = above;
-      place = parent;
+      heap[index] = above;
+      index = parent;
     }
-    heap[place] = event;
+    heap[index] = event;
   }
 
   #pop(): void {
@@ -120,18 +120,18 @@ export class Scheduler {
     const last = heap.pop() as Scheduled;
     const { length } = heap;
     if (length === 0) return;
-    let place = 0;
+    let index = 0;
     for (;;) {
-      let child = 2 * place + 1;
+      let child = 2 * index + 1;
       if (child >= length) break;
       if (child + 1 < length && isBefore(heap[child + 1] as Scheduled, heap[child] as Scheduled)) {
         child += 1;
       }
       if (isBefore(last, heap[child] as Scheduled)) break;
-      heap[place] = heap[child] as Scheduled;
-      place = child;
+      heap[index] = heap[child] as Scheduled;
+      index = child;
     }
-    heap[place] = last;
+    heap[index] = last;
   }
 }
 

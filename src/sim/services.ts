@@ -1,5 +1,5 @@
-// Stage: everything of a world that outlives its processes: time, the broker, the stores, the
-// network, the history.
+// World services: the parts of a world that outlive its processes: time, the broker, the stores,
+// the network, the history.
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { createBroker } from "../broker/engine/create-broker.ts";
@@ -20,7 +20,7 @@ import { PIPELINE_NAME } from "./hosts/sim-pipeline.ts";
 import { createEffectTable, type EffectTable } from "./ports/effect-table.ts";
 import { Network, type Service } from "./ports/network.ts";
 import { repeatingQueue } from "./ports/repeater.ts";
-import { createSimBrokerStore, type StoreTrouble } from "./ports/sim-broker-store.ts";
+import { createSimBrokerStore, type StoreFaults } from "./ports/sim-broker-store.ts";
 import { SimBucket } from "./ports/sim-bucket.ts";
 import { type LedgerCaller, ledgerClock } from "./ports/sim-ledger.ts";
 import type { SimPorts } from "./ports/sim-ports.ts";
@@ -47,7 +47,7 @@ export interface WorldServicesOptions {
   readonly quietAt: number;
   readonly parts: WorldParts;
   readonly drain: Drain;
-  /** How much later than sent a record is to become visible. */
+  /** How long after it is sent a record becomes visible. */
   readonly lateMsOf: (name: string) => number;
 }
 
@@ -64,8 +64,8 @@ export interface WorldServices {
   readonly outbox: Outbox;
   readonly table: EffectTable;
   readonly bucket: SimBucket;
-  readonly services: Readonly<Record<ServiceName, Service>>;
-  readonly storeTrouble: StoreTrouble;
+  readonly endpoints: Readonly<Record<ServiceName, Service>>;
+  readonly storeFaults: StoreFaults;
   arnOf(queue: Queue): string;
 }
 
@@ -89,12 +89,12 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const network = new Network(scheduler, { latencyMsMax, slowMsMax });
   const names = createRecordNames(PIPELINE_NAME, 0);
   const receipts: Receipts = new Map();
-  const storeTrouble: StoreTrouble = { next: null, commitMsMax: 0 };
+  const storeFaults: StoreFaults = { next: null, commitMsMax: 0 };
   const brokerProcess = new SimProcess("broker", scheduler, () => {});
   const random = createSeededRandom(`${seed} broker`);
   const { clock, turn } = brokerProcess;
-  const told = { scheduler, history, names, retentionMs: topology.retentionMs };
-  const store = createSimBrokerStore(parts.createBrokerStore(), storeTrouble, told);
+  const observer = { scheduler, history, names, retentionMs: topology.retentionMs };
+  const store = createSimBrokerStore(parts.createBrokerStore(), storeFaults, observer);
   const starting = createBroker(
     { store, clock, turn, random },
     { account: ACCOUNT, region: REGION },
@@ -103,31 +103,33 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const broker = lateBroker(await starting, (body) => {
     const name = names.ofBody(body)[0] ?? "";
     const lateMs = topology.fifo ? 0 : options.lateMsOf(name);
-    return lateMs > 0 && faults.strikes(`late/${name}`, "visible late") ? lateMs : 0;
+    return lateMs > 0 && faults.fires(`late/${name}`, `${name} becomes visible late`) ? lateMs : 0;
   });
-  const made = await makeQueues(scheduler, broker, topology);
+  const queues = await createQueues(scheduler, broker, topology);
   const exact = topology.fifo && topology.commitMsMax === 0; // X1
-  const around = { faults, history, names, scheduler };
-  const queue = exact ? repeatingQueue(made.queue, around, { seed, quietAt }) : made.queue;
-  storeTrouble.commitMsMax = topology.commitMsMax;
+  const repeaterPorts = { faults, history, names, scheduler };
+  const queue = exact
+    ? repeatingQueue(queues.queue, repeaterPorts, { seed, quietAt })
+    : queues.queue;
+  storeFaults.commitMsMax = topology.commitMsMax;
   const ledgerCaller: LedgerCaller = { actor: "", now: null };
   const table = createEffectTable(history);
   const ledger = createLedger(options, table, { scheduler, ledgerCaller, names });
   const outbox = parts.createOutbox({ clock: brokerProcess.clock });
   return {
-    ...{ scheduler, trace, history, broker, ledger, ledgerCaller, outbox, table, storeTrouble },
-    ...{ queue, deadLetters: made.deadLetters },
+    ...{ scheduler, trace, history, broker, ledger, ledgerCaller, outbox, table, storeFaults },
+    ...{ queue, deadLetters: queues.deadLetters },
     ports: { network, faults, history, names, receipts },
     bucket: new SimBucket(topology.versioned),
-    services: createServices(),
+    endpoints: createEndpoints(),
     arnOf: ({ name }) => `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`,
   };
 }
 
-function createServices(): Record<ServiceName, Service> {
+function createEndpoints(): Record<ServiceName, Service> {
   const names = ["queue", "dead-letters", "ledger", "sink", "objects", "outbox"] as const;
-  const services = names.map((name): [ServiceName, Service] => [name, { name, downUntil: 0 }]);
-  return Object.fromEntries(services) as Record<ServiceName, Service>;
+  const endpoints = names.map((name): [ServiceName, Service] => [name, { name, downUntil: 0 }]);
+  return Object.fromEntries(endpoints) as Record<ServiceName, Service>;
 }
 
 function tracedHistory(history: History, trace: TraceHash): History {
@@ -164,7 +166,7 @@ function createLedger(
   );
 }
 
-/** A broker in which some messages become visible later than they were sent. */
+/** A broker in which some messages become visible some time after they are sent. */
 function lateBroker(inner: Broker, lateMsOf: (body: string) => number): Broker {
   const submit: Broker["submit"] = (name, input, signal) => {
     if (name !== "send") return inner.submit(name, input, signal);
@@ -178,7 +180,7 @@ function lateBroker(inner: Broker, lateMsOf: (body: string) => number): Broker {
   return Object.assign(Object.create(inner) as Broker, { submit });
 }
 
-async function makeQueues(
+async function createQueues(
   scheduler: Scheduler,
   broker: Broker,
   { fifo, maxReceiveCount, retentionMs }: Topology,
@@ -189,13 +191,13 @@ async function makeQueues(
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
   const MessageRetentionPeriod = String(retentionMs / 1_000);
   const attributes = { ...base, RedrivePolicy, MessageRetentionPeriod };
-  const making = [
+  const creating = [
     broker.submit("createQueue", { name: dead, attributes: base, tags: {} }),
     broker.submit("createQueue", { name: work, attributes, tags: {} }),
   ];
   await scheduler.run(scheduler.now);
-  for (const made of await Promise.all(making)) {
-    if (!made.ok) throw new TidegateError("TG_CONFIG_INVALID", made.fault.message);
+  for (const created of await Promise.all(creating)) {
+    if (!created.ok) throw new TidegateError("TG_CONFIG_INVALID", created.fault.message);
   }
   return {
     queue: createBrokerQueue(broker, { queue: work }),

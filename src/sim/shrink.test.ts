@@ -6,7 +6,7 @@ import { type RunSeedOptions, runSeed } from "./run-seed.ts";
 import { shrinkSeed } from "./shrink.ts";
 import { writeStory } from "./story.ts";
 
-/** A queue that acknowledges what it hands over, before anything was done with it. */
+/** A queue that acknowledges every message when it is delivered, before it is processed. */
 function eager(queue: Queue): Queue {
   return {
     ...queue,
@@ -29,7 +29,7 @@ const BROKEN: RunSeedOptions = {
   },
 };
 
-test("a failing run is made small and told, with the command that shows it again", async () => {
+test("a failing run is shrunk, and its story ends with the command that replays it", async () => {
   const failed = await runSeed(3, BROKEN);
   expect(failed.violations.map(({ checker }) => checker)).toContain("ack-after-commit");
   const { report, runs } = await shrinkSeed(failed, { ...BROKEN, runsMax: 60 });
@@ -46,7 +46,7 @@ test("a failing run is made small and told, with the command that shows it again
   expect(story.at(-1)).toBe("  Replay: tidegate sim --seed 3");
 });
 
-test("a smaller run is told by the promise that was broken first, whatever else it breaks", async () => {
+test("a shrunk run reports the promise that broke first, even if it breaks others too", async () => {
   const failed = await runSeed(3, BROKEN);
   const first = failed.violations.filter(({ checker }) => checker === "ack-after-commit");
   const { report } = await shrinkSeed({ ...failed, violations: first }, { ...BROKEN, runsMax: 10 });

@@ -1,15 +1,15 @@
-// Shrink: makes a failing run small enough to be read: fewer records, fewer faults, the same broken
-// promise.
-//   K1. What is left out shifts nothing else: records and faults are drawn by name.
-//   K2. The number of runs is bounded; what is reached by then is what is told.
-//   K3. A smaller run may break other promises as well; the one that was broken first is told.
+// Shrink: reduces a failing run until it is small enough to read: fewer records, fewer faults, the
+// same broken promise.
+//   K1. Leaving something out shifts nothing else: records and faults are drawn by name.
+//   K2. The number of runs is bounded; the smallest run so far is reported.
+//   K3. A smaller run may break other promises as well; the one that broke first is reported.
 
 import type { RunSeedOptions, SeedReport } from "./run-seed.ts";
 import { runSeed } from "./run-seed.ts";
 
 export interface ShrunkRun {
   readonly report: SeedReport;
-  /** How many runs it took. */
+  /** Runs that shrinking took. */
   readonly runs: number;
 }
 
@@ -19,7 +19,7 @@ export interface ShrinkOptions extends RunSeedOptions {
   readonly runsMax?: number;
 }
 
-/** The smallest run found that breaks the same promise as `failed` does first. */
+/** The smallest run that breaks the promise which `failed` breaks first. */
 export async function shrinkSeed(failed: SeedReport, options: ShrinkOptions): Promise<ShrunkRun> {
   const { runsMax = RUNS_MAX_DEFAULT } = options;
   const checker = failed.violations[0]?.checker;
@@ -30,8 +30,8 @@ export async function shrinkSeed(failed: SeedReport, options: ShrinkOptions): Pr
   async function tryWith(items: readonly string[], faults: readonly string[]): Promise<boolean> {
     if (runs >= runsMax) return false; // K2
     runs += 1;
-    const kept = new Set(items);
-    const skipped = new Set(all.filter((name) => !kept.has(name)));
+    const included = new Set(items);
+    const skipped = new Set(all.filter((name) => !included.has(name)));
     const only = new Set(faults);
     const report = await runSeed(failed.seed, { ...options, skipped, only });
     const same = report.violations.filter((violation) => violation.checker === checker);
@@ -52,25 +52,25 @@ export async function shrinkSeed(failed: SeedReport, options: ShrinkOptions): Pr
   return { report: best, runs };
 }
 
-/** Takes away ever smaller parts for as long as the rest still fails (Zeller's ddmin). */
+/** Removes ever smaller parts while the rest still fails (Zeller's ddmin). */
 async function reduce(
   start: readonly string[],
   fails: (some: readonly string[]) => Promise<boolean>,
 ): Promise<string[]> {
-  let left = [...start];
-  if (left.length > 0 && (await fails([]))) return [];
-  for (let parts = 2; left.length >= 2; ) {
-    const size = Math.ceil(left.length / parts);
+  let remaining = [...start];
+  if (remaining.length > 0 && (await fails([]))) return [];
+  for (let parts = 2; remaining.length >= 2; ) {
+    const size = Math.ceil(remaining.length / parts);
     let smaller: string[] | null = null;
-    for (let from = 0; from < left.length && smaller === null; from += size) {
-      const rest = [...left.slice(0, from), ...left.slice(from + size)];
+    for (let from = 0; from < remaining.length && smaller === null; from += size) {
+      const rest = [...remaining.slice(0, from), ...remaining.slice(from + size)];
       if (await fails(rest)) smaller = rest;
     }
     if (smaller !== null) {
-      left = smaller;
+      remaining = smaller;
       parts = Math.max(2, parts - 1);
     } else if (size === 1) break;
-    else parts = Math.min(left.length, parts * 2);
+    else parts = Math.min(remaining.length, parts * 2);
   }
-  return left;
+  return remaining;
 }

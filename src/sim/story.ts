@@ -1,4 +1,4 @@
-// Story: a failing run in words: who did what, when, which fault struck, and what came of it.
+// Story: a failing run as a timeline: which process did what and when, and which faults fired.
 
 import { unreachable } from "../core/assert.ts";
 import type { HistoryEvent } from "./history.ts";
@@ -7,24 +7,23 @@ import { START_AT } from "./services.ts";
 
 const STEPS_MAX = 80;
 
-/** The first violation of a report as lines of text; `replay` is the command that shows it again. */
+/** The first violation of a report as lines of text; `replay` is the command that runs it again. */
 export function writeStory(report: SeedReport, replay: string): string[] {
   const [violation] = report.violations;
   if (violation === undefined) return [`Seed ${report.seed}: every promise was kept.`];
   const names = new Set(violation.names);
-  const told = report.events.filter((event) => isPart(event, names) && event.at <= violation.at);
-  const steps = told.slice(-STEPS_MAX);
-  const more = told.length - steps.length;
+  const related = report.events.filter((event) => {
+    return isRelated(event, names) && event.at <= violation.at;
+  });
+  const steps = related.slice(-STEPS_MAX);
+  const more = related.length - steps.length;
   return [
     `Seed ${report.seed} breaks "${violation.checker}": ${violation.message}.`,
     `  ${settingOf(report)}`,
     "",
-    ...(more > 0 ? [`  (${more} earlier steps are left out)`] : []),
-    ...steps.map((event, at) => {
-      const number = String(at + 1).padStart(3);
-      return `${number}. ${timeOf(event.at)}  ${event.actor}: ${sentenceOf(event)}`;
-    }),
-    `     ${timeOf(violation.at)}  => ${violation.message}`,
+    ...(more > 0 ? [`  (${more} earlier steps omitted)`] : []),
+    ...steps.map((event) => `  ${timeOf(event.at)}  ${sentenceOf(event)}`),
+    `  ${timeOf(violation.at)}  => ${violation.message}`,
     "",
     `  Replay: ${replay}`,
   ];
@@ -33,97 +32,105 @@ export function writeStory(report: SeedReport, replay: string): string[] {
 function settingOf({ topology, fired, traceHash }: SeedReport): string {
   const { contents, fifo, producers, consumers, lease, sink, visibilityMs } = topology;
   const queue = fifo ? "FIFO" : "standard";
-  const makers = contents === "objects" ? "a bucket" : `${producers} producers`;
-  const terms = `lease ${lease}, ${sink} sink, visibility ${visibilityMs} ms`;
+  const sources = contents === "objects" ? "a bucket" : `${producers} producers`;
+  const settings = `lease ${lease}, ${sink} sink, visibility ${visibilityMs} ms`;
   const trace = `${fired.length} faults, trace ${traceHash}`;
-  return `${makers}, a ${queue} queue, ${consumers} consumers (${terms}); ${trace}`;
+  return `${sources}, a ${queue} queue, ${consumers} consumers (${settings}); ${trace}`;
 }
 
-function isPart(event: HistoryEvent, names: ReadonlySet<string>): boolean {
+function isRelated(event: HistoryEvent, names: ReadonlySet<string>): boolean {
   if (event.kind === "fault" || event.kind === "process" || event.kind === "quiet") return true;
   if ("name" in event) return names.has(event.name);
   return "names" in event && event.names.some((name) => names.has(name));
 }
 
+/** Seconds since the world started: `t+3.200s`. */
 function timeOf(at: number): string {
-  const ms = at - START_AT;
-  const [hours, minutes] = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60];
-  const seconds = ((ms / 1_000) % 60).toFixed(3).padStart(6, "0");
-  return `${hours}:${String(minutes).padStart(2, "0")}:${seconds}`;
+  return `t+${((at - START_AT) / 1_000).toFixed(3)}s`.padStart(12);
 }
 
 function sentenceOf(event: HistoryEvent): string {
+  if (event.kind === "fault") return `FAULT ${event.what} (${event.id})`;
+  if (event.kind === "quiet") return "faults stop";
+  if (event.kind === "end") return event.drained ? "all queues are drained" : "time limit reached";
+  return `${event.actor} ${actionOf(event)}`;
+}
+
+function actionOf(event: Exclude<HistoryEvent, { kind: "fault" | "quiet" | "end" }>): string {
   switch (event.kind) {
     case "registered":
-      return `${event.name} is in the outbox${event.group === null ? "" : ` (${event.group})`}`;
+      return `writes ${event.name} to the outbox${inGroup(event.group)}`;
     case "sent":
-      return `${event.name} is in the queue, as message ${short(event.messageId)}`;
+      return `sends ${event.name} to the queue (message ${short(event.messageId)})`;
     case "dead-letter":
-      return `${event.name} becomes a dead letter`;
+      return `sends ${event.name} to the dead-letter queue`;
     case "delivered": {
-      const which = `message ${short(event.messageId)}`;
-      return `is handed ${event.names.join(", ")} (${which}, time ${event.receiveCount})`;
+      const which = `message ${short(event.messageId)}, receive ${event.receiveCount}`;
+      return `receives ${event.names.join(", ")} (${which})`;
     }
     case "claimed":
-      return `claims ${event.name}, attempt ${event.attempt}, fence ${event.fence - START_AT}`;
+      return `claims ${event.name} (attempt ${event.attempt}, fence ${event.fence - START_AT})`;
     case "refused":
-      return `is told that ${event.name} is ${event.why}`;
+      return `is refused ${event.name} by the ledger: ${event.why}`;
     case "handling":
-      return `runs the handler on ${event.name}, attempt ${event.attempt}`;
+      return `runs the handler on ${event.name} (attempt ${event.attempt})`;
     case "effect":
-      return `${event.accepted ? "applies" : "is refused"} the effect ${event.value}`;
+      return event.accepted
+        ? `applies the effect ${event.value}`
+        : `requests the effect ${event.value}, which the sink ignores as outdated`;
     case "committed":
-      return `commits ${event.name}${event.superseded ? ", superseded" : ""}`;
+      return `commits ${event.name}${event.superseded ? " (superseded)" : ""}`;
     case "failed":
-      return `${event.name} failed, attempt ${event.attempts}: ${event.why}`;
+      return `fails ${event.name} (attempt ${event.attempts}): ${event.why}`;
     case "parked":
-      return `gives ${event.name} up after ${event.attempts} attempts: ${event.why}`;
+      return `parks ${event.name} after ${event.attempts} attempts: ${event.why}`;
     default:
-      return otherSentenceOf(event);
+      return otherActionOf(event);
   }
 }
 
-type Told =
-  | "registered"
-  | "sent"
-  | "dead-letter"
-  | "delivered"
-  | "claimed"
-  | "refused"
-  | "handling"
-  | "effect"
-  | "committed"
-  | "failed"
-  | "parked";
+type OtherKind =
+  | "released"
+  | "reopened"
+  | "acked"
+  | "moved-back"
+  | "purged"
+  | "expired"
+  | "watermark"
+  | "object"
+  | "process";
 
-function otherSentenceOf(event: Exclude<HistoryEvent, { kind: Told }>): string {
+function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): string {
   switch (event.kind) {
     case "released":
+      return `releases ${event.name}`;
     case "reopened":
-      return `${event.name} is ${event.kind}`;
+      return `reopens ${event.name}`;
     case "acked":
       return `acknowledges message ${short(event.messageId)} (${event.names.join(", ")})`;
     case "moved-back":
-      return `dead letters are moved back: ${event.names.join(", ")}`;
+      return `moves dead letters back to the queue: ${event.names.join(", ")}`;
     case "purged":
-      return `the queue is purged of ${event.names.length} messages`;
+      return `purges the queue of ${event.names.length} messages`;
     case "expired":
-      return `the queue keeps it no longer: ${event.names.join(", ")}`;
+      return `deletes expired messages: ${event.names.join(", ")}`;
     case "watermark":
-      return `keeps the watermark ${event.stored - START_AT}`;
+      return `stores watermark ${timeOf(event.stored).trim()}`;
     case "object":
-      return `${event.object} is ${event.change} (${event.name}, ${event.sequencer})`;
+      return `${event.change === "put" ? "puts" : "removes"} ${event.object} (${changeOf(event)})`;
     case "process":
       return event.what;
-    case "fault":
-      return `FAULT ${event.id}: ${event.what}`;
-    case "quiet":
-      return "the faults have stopped";
-    case "end":
-      return event.drained ? "everything has drained" : "time is up";
     default:
       return unreachable(event);
   }
+}
+
+function inGroup(group: string | null): string {
+  return group === null ? "" : ` (group ${group})`;
+}
+
+function changeOf({ name, sequencer }: { readonly name: string; readonly sequencer: string }) {
+  return `${name}, sequencer ${sequencer}`;
 }
 
 function short(messageId: string): string {

@@ -1,6 +1,7 @@
-// Swarm: from a seed to a world. The seed picks the topology and the mix of faults as well as their
-// instants, so that many seeds cover corners that no mix of everything would reach: a fault that is
-// always on hides those that need its absence.
+// Swarm: derives a world from a seed. The seed draws the topology and the mix of faults as well as
+// their instants. Many seeds then cover cases that one fixed mix would not reach: a fault that is
+// always on hides problems that need its absence.
+//   The names of draws are part of a seed's world: a renamed draw changes the world of every seed.
 
 import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
 import { CALL_FAULTS, type CallFaultKind, type CallRates } from "./faults/call-faults.ts";
@@ -21,17 +22,17 @@ export interface SwarmDraw {
 export function drawSwarm(seed: number): SwarmDraw {
   const dice = createNamedDice(seed, "swarm");
   const topology = drawTopology(dice);
-  return { topology, mix: dice.chance("calm", 0.03) ? NO_FAULTS : drawMix(dice) };
+  return { topology, mix: dice.roll("calm", 0.03) ? NO_FAULTS : drawMix(dice) };
 }
 
-/** About so many handlers of a world outlive their lease, or hang. */
+/** About how many handlers of a world outlive their lease, or hang. */
 const SLOW_MAX = 8;
-/** About so many fail at every attempt, until they are given up on. */
+/** About how many records of a world fail at every attempt, until they are parked. */
 const HOPELESS_MAX = 12;
 
 function drawTopology(dice: NamedDice): Topology {
-  const contents = dice.pick("contents", ["messages", "messages", "objects"] as const);
-  const fifo = contents === "messages" && dice.chance("fifo", 0.45);
+  const contents = dice.pick("carries", ["messages", "messages", "objects"] as const);
+  const fifo = contents === "messages" && dice.roll("fifo", 0.45);
   const sink = dice.pick("sink", ["transactional", "transactional", "idempotent"] as const);
   const events = dice.scaled("events", 60, 1_200);
   return {
@@ -40,7 +41,7 @@ function drawTopology(dice: NamedDice): Topology {
     sink,
     groups: dice.scaled("groups", 1, 24),
     producers: dice.whole("producers", 1, 3),
-    forgetful: dice.chance("forgetful", 0.3),
+    forgetful: dice.roll("forgetful", 0.3),
     consumers: dice.whole("consumers", 1, 4),
     concurrency: dice.pick("concurrency", [1, 3, 10, 30]),
     visibilityMs: dice.pick("visibility", [3_000, 10_000, 30_000, 60_000]),
@@ -50,42 +51,42 @@ function drawTopology(dice: NamedDice): Topology {
     lease: dice.pick("lease", ["auto", "auto", "ledger", "receipt"] as const),
     onPoison: dice.pick("on poison", ["halt", "skip"] as const),
     onMissing: dice.pick("on missing", ["dead-letter", "drop", "retry"] as const),
-    // FIFO groups would be overtaken by a move of SQS's own, which no checker could blame on us.
+    // If SQS moves a message, later ones of its FIFO group overtake it, and fifo-order would fail.
     maxReceiveCount: fifo ? 1_000 : dice.pick("receives", [10, 30, 1_000]),
     retentionMs: drawRetentionMs(dice),
-    keeper: dice.pick("keeper", ["loop", "thread"] as const),
+    leaseRenewer: dice.pick("keeper", ["loop", "thread"] as const),
     ledgerTime: dice.pick("ledger time", ["asked", "done"] as const),
-    versioned: dice.chance("versioned", 0.5),
-    recordsMax: dice.chance("several records", 0.4) ? dice.whole("records", 2, 5) : 1,
+    versioned: dice.roll("versioned", 0.5),
+    recordsMax: dice.roll("several records", 0.4) ? dice.whole("records", 2, 5) : 1,
     latencyMsMax: dice.scaled("latency", 2, 200),
     slowMsMax: dice.scaled("slow", 500, 240_000),
-    commitMsMax: dice.chance("slow commits", 0.3) ? dice.scaled("commit", 1, 500) : 0,
+    commitMsMax: dice.roll("slow commits", 0.3) ? dice.scaled("commit", 1, 500) : 0,
     allowedLatenessMs: dice.scaled("lateness", 1_000, 600_000),
     events,
     bursts: dice.whole("bursts", 1, 8),
     burstMs: dice.scaled("burst", 50, 120_000),
     handlerMsMax: dice.scaled("handler", 1, 2_000),
-    poison: dice.chance("poison", 0.5) ? 0.05 : 0,
-    flaky: dice.chance("flaky", 0.5) ? 0.15 : 0,
-    hopeless: dice.chance("hopeless", 0.4) ? Math.min(0.03, HOPELESS_MAX / events) : 0,
-    slow: dice.chance("slow", 0.5) ? Math.min(0.03, SLOW_MAX / events) : 0,
-    hanging: dice.chance("hanging", 0.2) ? Math.min(0.01, SLOW_MAX / events) : 0,
+    poison: dice.roll("poison", 0.5) ? 0.05 : 0,
+    flaky: dice.roll("flaky", 0.5) ? 0.15 : 0,
+    hopeless: dice.roll("hopeless", 0.4) ? Math.min(0.03, HOPELESS_MAX / events) : 0,
+    slow: dice.roll("slow", 0.5) ? Math.min(0.03, SLOW_MAX / events) : 0,
+    hanging: dice.roll("hanging", 0.2) ? Math.min(0.01, SLOW_MAX / events) : 0,
     timeoutMs: dice.scaled("timeout", 200_000, 600_000),
   };
 }
 
-/** Longer than any probe takes, shorter than outages, halted groups and long retries last. */
+/** Longer than any probe takes, shorter than outages, halted groups and long retries. */
 const SHORT_RETENTION_MS_MIN = 600_000;
 const SHORT_RETENTION_MS_MAX = 1_800_000;
 
-/** Most worlds keep everything: what may expire by right hides what must not be lost. */
+/** Most worlds retain everything, because messages that may expire hide messages that are lost. */
 function drawRetentionMs(dice: NamedDice): number {
-  if (!dice.chance("short retention", 0.15)) return SQS_RETENTION_MS_DEFAULT;
+  if (!dice.roll("short retention", 0.15)) return SQS_RETENTION_MS_DEFAULT;
   const ms = dice.scaled("retention", SHORT_RETENTION_MS_MIN, SHORT_RETENTION_MS_MAX);
   return Math.floor(ms / 1_000) * 1_000; // SQS counts it in whole seconds.
 }
 
-/** The most of each kind, per call. */
+/** Maximum probability of each kind, per call. */
 const RATES_MAX: CallRates = {
   refused: 0.05,
   "answer-lost": 0.05,
@@ -97,7 +98,7 @@ const RATES_MAX: CallRates = {
   duplicate: 0.05,
 };
 
-/** The most of each kind in an hour. */
+/** Maximum number of each kind per run. */
 const TIMELINE_MAX: Readonly<Record<TimelineFaultKind, number>> = {
   kill: 10,
   freeze: 10,
@@ -117,24 +118,24 @@ const TIMELINE_MAX: Readonly<Record<TimelineFaultKind, number>> = {
   "object-deleted": 6,
 };
 
-/** Purging a queue loses what is in it by right, so most worlds do without. */
-const TIMELINE_CHANCE = 0.4;
-const PURGE_CHANCE = 0.08;
+/** A queue purge excuses the loss of messages, so most worlds have none. */
+const TIMELINE_PROBABILITY = 0.4;
+const PURGE_PROBABILITY = 0.08;
 
 function drawMix(dice: NamedDice): FaultMix {
   const rates = CALL_FAULTS.map((kind): [CallFaultKind, number] => {
-    const on = dice.chance(`rate ${kind}`, 0.45);
+    const on = dice.roll(`rate ${kind}`, 0.45);
     return [kind, on ? RATES_MAX[kind] * dice.fraction(`how much ${kind}`) : 0];
   });
   const timeline = TIMELINE_FAULTS.map((kind): [TimelineFaultKind, number] => {
-    const chance = kind === "queue-purge" ? PURGE_CHANCE : TIMELINE_CHANCE;
-    const on = dice.chance(`timeline ${kind}`, chance);
+    const probability = kind === "queue-purge" ? PURGE_PROBABILITY : TIMELINE_PROBABILITY;
+    const on = dice.roll(`timeline ${kind}`, probability);
     return [kind, on ? dice.whole(`how often ${kind}`, 1, TIMELINE_MAX[kind]) : 0];
   });
   return {
     rates: Object.fromEntries(rates) as Record<CallFaultKind, number>,
     timeline: Object.fromEntries(timeline) as Record<TimelineFaultKind, number>,
-    late: dice.chance("late", 0.4) ? 0.3 * dice.fraction("how much late") : 0,
+    late: dice.roll("late", 0.4) ? 0.3 * dice.fraction("how much late") : 0,
     lateMsMax: dice.scaled("late ms", 100, 300_000),
   };
 }

@@ -1,4 +1,4 @@
-// Topology: who takes part in a simulated world, and how it is set up. The swarm draws one from the
+// Topology: the processes of a simulated world and their settings. The swarm draws one from the
 // seed; tests write their own.
 
 import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
@@ -10,8 +10,8 @@ export interface Topology {
   readonly groups: number;
   readonly producers: number;
   /**
-   * Whether those who gave a producer an event do not ask again after it failed or died: what was
-   * registered by then is the relay's to send.
+   * Whether the source system does not submit an event again after the producer failed or crashed:
+   * the relay then has to send what was registered.
    */
   readonly forgetful: boolean;
   readonly consumers: number;
@@ -25,28 +25,28 @@ export interface Topology {
   readonly onPoison: "halt" | "skip";
   readonly onMissing: "dead-letter" | "drop" | "retry";
   readonly maxReceiveCount: number;
-  /** How long the queue keeps a message. */
+  /** Retention period of the queue. */
   readonly retentionMs: number;
-  /** Whether leases are kept on a thread of their own. */
-  readonly keeper: "loop" | "thread";
-  /** Whether the ledger judges by the caller's clock as the call began, or as it is carried out. */
+  /** Whether leases are renewed in the event loop, or on a separate thread. */
+  readonly leaseRenewer: "loop" | "thread";
+  /** Whether the ledger uses the caller's clock as of the call, or as of its execution. */
   readonly ledgerTime: "asked" | "done";
   readonly versioned: boolean;
-  /** The most changes of objects that one message tells of. */
+  /** Maximum number of object changes in one message. */
   readonly recordsMax: number;
   readonly latencyMsMax: number;
   readonly slowMsMax: number;
-  /** The longest that a commit of the broker takes; 0: none takes any time. */
+  /** Maximum duration of a broker commit; 0: commits take no time. */
   readonly commitMsMax: number;
   readonly allowedLatenessMs: number;
   readonly events: number;
   readonly bursts: number;
   readonly burstMs: number;
-  /** The longest an ordinary handler takes. */
+  /** Maximum duration of an ordinary handler. */
   readonly handlerMsMax: number;
   /**
-   * Parts of the records: given up on at once, failing at first, failing at every attempt, slower
-   * than their lease, hanging.
+   * Fractions of the records: dead-lettered immediately, failing at first, failing at every
+   * attempt, slower than their lease, hanging.
    */
   readonly poison: number;
   readonly flaky: number;
@@ -74,7 +74,7 @@ export const PLAIN_TOPOLOGY: Topology = {
   onMissing: "dead-letter",
   maxReceiveCount: 1_000,
   retentionMs: SQS_RETENTION_MS_DEFAULT,
-  keeper: "loop",
+  leaseRenewer: "loop",
   ledgerTime: "done",
   versioned: false,
   recordsMax: 1,

@@ -1,12 +1,12 @@
-// Trace hash: one number for all that happened, in order. Two runs with the same hash took the same
-// steps; the first step that differs changes it for good.
+// Trace hash: one number for everything that happened, in order. Two runs with the same hash took
+// the same steps; the first step that differs changes it permanently.
 
 export class TraceHash {
   #high = 0x6a09e667;
   #low = 0xbb67ae85;
   #folded = 0;
 
-  /** How many words were folded in. */
+  /** Number of words folded in. */
   get folded(): number {
     return this.#folded;
   }

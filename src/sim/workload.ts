@@ -1,6 +1,6 @@
-// Workload: the records of a world, when they come and what their handler does with them.
+// Workload: the records of a world: when they are sent and what their handler does.
 //   W1. Every record is drawn by its own name, so that leaving some out changes no other.
-//   W2. A probe comes after the faults have stopped: it has to be done at its first attempt.
+//   W2. A probe is sent after the faults have stopped: it must succeed at its first attempt.
 
 import { createNamedDice, type NamedDice } from "./faults/named-random.ts";
 import type { Topology } from "./topology.ts";
@@ -8,17 +8,17 @@ import type { Topology } from "./topology.ts";
 /** What a record's handler does. */
 export interface HandlerPlan {
   readonly durationMs: number;
-  /** Attempts that fail before one succeeds; `HOPELESS` if none does. */
+  /** Attempts that fail before the first success; `HOPELESS` if all fail. */
   readonly failures: number;
-  /** It fails for good, as long as nobody has mended the cause. */
+  /** Fails permanently, until its cause is repaired. */
   readonly poison: boolean;
-  /** It never comes to an end by itself, as long as nobody has mended the cause. */
+  /** Never ends by itself, until its cause is repaired. */
   readonly hanging: boolean;
 }
 
 export interface WorkloadItem {
   readonly name: string;
-  /** From the beginning of the world. */
+  /** Counted from the start of the world. */
   readonly atMs: number;
   readonly producer: number;
   /** The message group, or the object's key. */
@@ -31,7 +31,7 @@ export interface WorkloadItem {
 /** More attempts than any pipeline makes. */
 export const HOPELESS = Number.MAX_SAFE_INTEGER;
 const QUICK: HandlerPlan = { durationMs: 5, failures: 0, poison: false, hanging: false };
-/** How much longer than its lease a slow handler takes. */
+/** Duration of a slow handler, in leases. */
 const SLOW_LEASES = 2.5;
 
 export function drawWorkload(
@@ -40,7 +40,7 @@ export function drawWorkload(
     readonly topology: Topology;
     readonly spanMs: number;
     readonly skipped: ReadonlySet<string>;
-    readonly late: { readonly part: number; readonly msMax: number };
+    readonly late: { readonly fraction: number; readonly msMax: number };
   },
 ): WorkloadItem[] {
   const { topology, spanMs, skipped, late } = options;
@@ -51,13 +51,13 @@ export function drawWorkload(
     if (skipped.has(name)) continue; // W1
     const burst = dice.whole(`${name} burst`, 1, topology.bursts);
     const startMs = burstAtMs(dice, burst, { topology, spanMs });
-    const isLate = dice.chance(`${name} late`, late.part);
+    const isLate = dice.roll(`${name} late`, late.fraction);
     items.push({
       name,
       atMs: Math.floor(startMs + dice.fraction(`${name} at`) * topology.burstMs),
       producer: dice.whole(`${name} producer`, 1, topology.producers),
       group: `g${dice.whole(`${name} group`, 1, topology.groups)}`,
-      change: dice.chance(`${name} removed`, 0.1) ? "removed" : "put",
+      change: dice.roll(`${name} removed`, 0.1) ? "removed" : "put",
       plan: drawPlan(dice, name, topology),
       lateMs: isLate ? dice.scaled(`${name} late ms`, 10, Math.max(11, late.msMax)) : 0,
     });
@@ -65,7 +65,7 @@ export function drawWorkload(
   return items.sort((one, two) => one.atMs - two.atMs);
 }
 
-/** When a burst of records begins, counted from the beginning of the world (W1). */
+/** When a burst of records starts, counted from the start of the world (W1). */
 function burstAtMs(
   dice: NamedDice,
   burst: number,
@@ -74,7 +74,7 @@ function burstAtMs(
   return dice.fraction(`burst ${burst}`) * Math.max(0, spanMs - topology.burstMs);
 }
 
-/** An instant within one of the bursts, for what means nothing while there is nothing to do. */
+/** An instant within one of the bursts, for faults that have no effect on an idle world. */
 export function busyAtMs(
   seed: number,
   name: string,
@@ -87,24 +87,24 @@ export function busyAtMs(
 }
 
 function drawPlan(dice: NamedDice, name: string, topology: Topology): HandlerPlan {
-  const slow = dice.chance(`${name} slow`, topology.slow);
+  const slow = dice.roll(`${name} slow`, topology.slow);
   const ordinaryMs = dice.fraction(`${name} ms`) * topology.handlerMsMax;
   return {
     durationMs: Math.floor(slow ? topology.visibilityMs * SLOW_LEASES : ordinaryMs),
     failures: drawFailures(dice, name, topology),
-    poison: dice.chance(`${name} poison`, topology.poison),
-    hanging: dice.chance(`${name} hanging`, topology.hanging),
+    poison: dice.roll(`${name} poison`, topology.poison),
+    hanging: dice.roll(`${name} hanging`, topology.hanging),
   };
 }
 
 function drawFailures(dice: NamedDice, name: string, { flaky, hopeless }: Topology): number {
-  if (dice.chance(`${name} hopeless`, hopeless)) return HOPELESS;
-  return dice.chance(`${name} flaky`, flaky) ? dice.whole(`${name} fails`, 1, 3) : 0;
+  if (dice.roll(`${name} hopeless`, hopeless)) return HOPELESS;
+  return dice.roll(`${name} flaky`, flaky) ? dice.whole(`${name} fails`, 1, 3) : 0;
 }
 
 export const SLOW_PROBE = "probe-slow";
 
-/** A quick one and one that outlives its lease, each in a group of its own (W2). */
+/** A quick probe and one that outlives its lease, each in its own message group (W2). */
 export function probesOf(topology: Topology, atMs: number): WorkloadItem[] {
   const common = { atMs, producer: 1, change: "put", lateMs: 0 } as const;
   const slow = { ...QUICK, durationMs: Math.floor(topology.visibilityMs * SLOW_LEASES) };

@@ -1,5 +1,5 @@
-// World parts: the production code that a world is made of, by name. Whoever wants to see what the
-// simulator makes of a broken part puts another in its place; everybody else takes these.
+// World parts: the production code that a world is made of, by name. Tests replace a part to see
+// whether the simulator catches a broken one; everything else uses these.
 
 import { createConsumer } from "../ingest/running/consumer.ts";
 import { createLeaseRenewer } from "../ingest/running/lease-renewer.ts";
@@ -14,16 +14,16 @@ import { createSimPipeline } from "./hosts/sim-pipeline.ts";
 import type { Topology } from "./topology.ts";
 import type { HandlerPlan } from "./workload.ts";
 
-/** What a handler in the world may use besides what production gives it. */
+/** What a simulated handler may use in addition to its production context. */
 export interface HandlerTools {
   /** The process it runs in. */
   readonly actor: string;
-  /** That process's clock: what sleeps by it is frozen and killed with it. */
+  /** That process's clock: its sleeps are frozen and killed with the process. */
   readonly clock: Clock;
   readonly topology: Topology;
-  /** What the record of that name is to do; mended causes are out of it. */
+  /** What the handler does with the record of that name; repaired causes no longer fail. */
   planOf(name: string): HandlerPlan;
-  /** To be called when a handler begins, for the history. */
+  /** Call it when a handler starts, for the history. */
   handling(name: string, attempt: number, fence: number | null): void;
 }
 

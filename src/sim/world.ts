@@ -1,15 +1,14 @@
-// World: the production code on simulated ports, from its first event to its last.
-//   W1. First come faults, for as long as asked. Then the world turns quiet: whoever is dead
-//       starts,
-//       whoever is frozen thaws, clocks are right again, and everything must drain.
-//   W2. The same options give the same run, step by step; the trace hash says so.
+// World: the production code on simulated ports, from the first event to the last.
+//   W1. Faults come first, for as long as requested. Then the world turns quiet: crashed processes
+//       restart, frozen ones thaw, clocks are right again, and everything must drain.
+//   W2. The same options give the same run, step by step; the trace hash proves it.
 
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
 import type { CallFaultKind, FiredFault } from "./faults/call-faults.ts";
 import type { FaultMix } from "./faults/fault-mix.ts";
 import { hashText } from "./faults/named-random.ts";
 import { overlap } from "./faults/overlap.ts";
-import { type Cast, scheduleTimeline } from "./faults/timeline.ts";
+import { scheduleTimeline, type WorldHosts } from "./faults/timeline.ts";
 import type { HistoryEvent, WaitingMessage, WorldFacts } from "./history.ts";
 import { ConsumerHost } from "./hosts/consumer-host.ts";
 import { Operator } from "./hosts/operator.ts";
@@ -35,9 +34,9 @@ export interface WorldOptions {
   readonly mix: FaultMix;
   /** How long faults last. */
   readonly faultyMs: number;
-  /** Ids of the only faults that may strike; all may unless said. */
+  /** Ids of the only faults that may fire. Default: all. */
   readonly only?: ReadonlySet<string>;
-  /** Faults that strike for certain, by their ids. */
+  /** Faults that always fire, by id. */
   readonly planned?: ReadonlyMap<string, CallFaultKind>;
   /** Names of records that are left out. */
   readonly skipped?: ReadonlySet<string>;
@@ -48,51 +47,51 @@ export interface WorldOptions {
 }
 
 export interface World {
-  readonly stage: WorldServices;
-  readonly cast: Cast;
+  readonly services: WorldServices;
+  readonly hosts: WorldHosts;
   readonly facts: WorldFacts;
   readonly events: readonly HistoryEvent[];
   readonly fired: readonly FiredFault[];
-  /** Does something at an instant counted from the beginning. */
+  /** Runs `work` at an instant counted from the start of the world. */
   at(ms: number, work: () => void): void;
   /** Runs the world to its end. */
   run(): Promise<void>;
-  /** How much virtual time has passed. */
+  /** Virtual time that has passed. */
   elapsedMs(): number;
   traceHash(): string;
 }
 
 /**
- * Everything must have drained by then after the faults have stopped, not counting the time that
- * handlers need if all of them run one after the other, twice.
+ * Everything must drain within this time after the faults stop, plus twice the time that all
+ * handlers need when they run one after the other.
  */
 export const LIVENESS_MS_MAX = 3 * 3_600_000;
-const LOOK_EVERY_MS = 5_000;
-/** Long polls and slow answers of the faulty time are over by then, so that no probe meets them. */
+const CHECK_EVERY_MS = 5_000;
+/** Long polls and slow responses from before are over by then, so that no probe meets them. */
 const PROBES_AFTER_MS = 30_000;
-/** Records come for this part of the faulty time, so that faults meet what is left of them, too. */
-const WORKLOAD_PART = 0.8;
+/** Records are sent in this fraction of the faulty time, so that faults also meet the backlog. */
+const WORKLOAD_FRACTION = 0.8;
 
 export async function createWorld(options: WorldOptions): Promise<World> {
   const { seed, topology, mix, faultyMs, drain, skipped = new Set() } = options;
   const parts = { ...PRODUCTION_PARTS, ...options.parts };
-  const late = { part: mix.late, msMax: mix.lateMsMax };
-  const spanMs = faultyMs * WORKLOAD_PART;
+  const late = { fraction: mix.late, msMax: mix.lateMsMax };
+  const spanMs = faultyMs * WORKLOAD_FRACTION;
   const items = options.items ?? drawWorkload(seed, { topology, spanMs, skipped, late });
-  const known = new Map(items.map((item) => [item.name, item]));
-  const stage = await createWorldServices({
+  const itemByName = new Map(items.map((item) => [item.name, item]));
+  const services = await createWorldServices({
     ...{ seed, topology, mix, parts, drain },
     only: options.only ?? null,
     planned: options.planned ?? new Map(),
     quietAt: START_AT + faultyMs,
-    lateMsOf: (name) => known.get(name)?.lateMs ?? 0,
+    lateMsOf: (name) => itemByName.get(name)?.lateMs ?? 0,
   });
-  return new RunningWorld(stage, { ...options, parts, items });
+  return new RunningWorld(services, { ...options, parts, items });
 }
 
 class RunningWorld implements World {
-  readonly stage: WorldServices;
-  readonly cast: Cast;
+  readonly services: WorldServices;
+  readonly hosts: WorldHosts;
   readonly facts: WorldFacts;
   readonly #options: WorldOptions & {
     readonly items: readonly WorkloadItem[];
@@ -100,31 +99,31 @@ class RunningWorld implements World {
   };
   readonly #notifier: Notifier;
   readonly #plans = new Map<string, HandlerPlan>();
-  /** What made records fail or hang for good has been seen to. */
-  #mended = false;
-  /** Nothing hangs any more. */
+  /** The cause of permanently failing and hanging handlers is repaired. */
+  #repaired = false;
+  /** The faults have stopped; handlers no longer hang. */
   #quiet = false;
   #drained = false;
 
   constructor(
-    stage: WorldServices,
+    services: WorldServices,
     options: WorldOptions & { readonly items: readonly WorkloadItem[]; readonly parts: WorldParts },
   ) {
     const { topology, seed, parts, items } = options;
-    this.stage = stage;
+    this.services = services;
     this.#options = options;
-    this.#notifier = new Notifier(stage, topology);
+    this.#notifier = new Notifier(services, topology);
     const common = { seed, topology, parts };
     const planOf = (name: string) => this.#planOf(name);
-    this.cast = {
+    this.hosts = {
       consumers: named("consumer", topology.consumers).map(
-        (name) => new ConsumerHost(stage, { ...common, name, planOf }),
+        (name) => new ConsumerHost(services, { ...common, name, planOf }),
       ),
       producers: named("producer", topology.producers).map(
-        (name) => new ProducerHost(stage, { ...common, name }),
+        (name) => new ProducerHost(services, { ...common, name }),
       ),
-      relay: new RelayHost(stage, { seed, parts }),
-      operator: new Operator(stage),
+      relay: new RelayHost(services, { seed, parts }),
+      operator: new Operator(services),
       objects: named("g", topology.groups).map((name) => name.replace("-", "")),
     };
     const { fifo, contents, sink, onPoison, visibilityMs, allowedLatenessMs } = topology;
@@ -141,38 +140,38 @@ class RunningWorld implements World {
   }
 
   get events(): readonly HistoryEvent[] {
-    return this.stage.history.events;
+    return this.services.history.events;
   }
 
   get fired(): readonly FiredFault[] {
-    return this.stage.ports.faults.fired;
+    return this.services.ports.faults.fired;
   }
 
   at(ms: number, work: () => void): void {
-    this.stage.scheduler.at(START_AT + ms, hashText("script"), work);
+    this.services.scheduler.at(START_AT + ms, hashText("script"), work);
   }
 
   elapsedMs(): number {
-    return this.stage.scheduler.now - START_AT;
+    return this.services.scheduler.now - START_AT;
   }
 
   traceHash(): string {
-    return this.stage.trace.digest();
+    return this.services.trace.digest();
   }
 
   async run(): Promise<void> {
     const { seed, mix, faultyMs, items, topology } = this.#options;
-    const { stage, cast } = this;
-    const { scheduler } = stage;
+    const { services, hosts } = this;
+    const { scheduler } = services;
     const quietAt = START_AT + faultyMs;
-    const spanMs = faultyMs * WORKLOAD_PART;
+    const spanMs = faultyMs * WORKLOAD_FRACTION;
     scheduleTimeline(seed, mix, quietAt, {
-      ...{ stage, cast },
+      ...{ services, hosts },
       busyAtMs: (name) => busyAtMs(seed, name, { topology, spanMs }),
     });
     this.#schedule(items);
-    for (const consumer of cast.consumers) consumer.start();
-    if (this.#hasProducers) for (const each of [...cast.producers, cast.relay]) each.start();
+    for (const consumer of hosts.consumers) consumer.start();
+    if (this.#hasProducers) for (const each of [...hosts.producers, hosts.relay]) each.start();
     await scheduler.run(quietAt);
     this.#turnQuiet(); // W1
     const workMs = workMsOf(items, topology.attempts);
@@ -185,16 +184,16 @@ class RunningWorld implements World {
   }
 
   #schedule(items: readonly WorkloadItem[]): void {
-    const { scheduler } = this.stage;
+    const { scheduler } = this.services;
     for (const item of items) {
       const at = Math.max(scheduler.now, START_AT + item.atMs);
-      scheduler.at(at, hashText(item.name), () => this.#hand(item));
+      scheduler.at(at, hashText(item.name), () => this.#accept(item));
     }
   }
 
-  #hand(item: WorkloadItem): void {
-    if (!this.#hasProducers) this.#notifier.hand(item);
-    else this.cast.producers[item.producer - 1]?.hand(item);
+  #accept(item: WorkloadItem): void {
+    if (!this.#hasProducers) this.#notifier.accept(item);
+    else this.hosts.producers[item.producer - 1]?.accept(item);
   }
 
   #planOf(name: string): HandlerPlan {
@@ -204,20 +203,20 @@ class RunningWorld implements World {
       poison: false,
       hanging: false,
     };
-    if (this.#mended) return { ...plan, failures: 0, poison: false, hanging: false };
+    if (this.#repaired) return { ...plan, failures: 0, poison: false, hanging: false };
     return this.#quiet ? { ...plan, hanging: false } : plan;
   }
 
   #turnQuiet(): void {
     const { topology, faultyMs } = this.#options;
-    const { consumers, producers, relay, operator } = this.cast;
-    const { services, history, scheduler, storeTrouble } = this.stage;
+    const { consumers, producers, relay, operator } = this.hosts;
+    const { endpoints, history, scheduler, storeFaults } = this.services;
     const probesAfterMs = PROBES_AFTER_MS + topology.slowMsMax;
     const probes = probesOf(topology, faultyMs + probesAfterMs);
-    storeTrouble.next = null;
+    storeFaults.next = null;
     this.#quiet = true;
     history.add("world", { kind: "quiet", probes: probes.map(({ name }) => name) });
-    for (const service of Object.values(services)) service.downUntil = 0;
+    for (const service of Object.values(endpoints)) service.downUntil = 0;
     for (const consumer of consumers) {
       consumer.skew(0);
       consumer.thaw();
@@ -229,34 +228,35 @@ class RunningWorld implements World {
         host.start();
       }
     }
-    this.#mended = this.facts.halts;
+    this.#repaired = this.facts.halts;
     if (this.facts.halts) operator.reopen();
     for (const probe of probes) this.#plans.set(probe.name, probe.plan);
     scheduler.after(probesAfterMs, hashText("probes"), () => {
-      for (const probe of probes) this.#hand(probe);
-      overlap(this.stage, SLOW_PROBE, topology.visibilityMs);
+      for (const probe of probes) this.#accept(probe);
+      overlap(this.services, SLOW_PROBE, topology.visibilityMs);
     });
-    scheduler.after(probesAfterMs + LOOK_EVERY_MS, hashText("look"), () => this.#look());
+    scheduler.after(probesAfterMs + CHECK_EVERY_MS, hashText("look"), () => this.#checkDrained());
   }
 
-  /** Looks every few seconds whether everything has drained. */
-  #look(): void {
-    const { scheduler } = this.stage;
+  /** Checks every few seconds whether everything has drained. */
+  #checkDrained(): void {
+    const { scheduler } = this.services;
     void this.#isDrained().then((drained) => {
       this.#drained ||= drained;
       if (drained) return;
-      if (this.facts.halts) this.cast.operator.reopen(); // Work of the faulty time may still fail.
-      scheduler.after(LOOK_EVERY_MS, hashText("look"), () => this.#look());
+      // Attempts from before the repair may still fail.
+      if (this.facts.halts) this.hosts.operator.reopen();
+      scheduler.after(CHECK_EVERY_MS, hashText("look"), () => this.#checkDrained());
     });
   }
 
   async #isDrained(): Promise<boolean> {
-    const { broker, queue, outbox } = this.stage;
-    if (this.cast.producers.some(({ unconfirmed }) => unconfirmed > 0)) return false;
-    if (this.#notifier.untold > 0 || this.cast.operator.busy) return false;
+    const { broker, queue, outbox } = this.services;
+    if (this.hosts.producers.some(({ unconfirmed }) => unconfirmed > 0)) return false;
+    if (this.#notifier.unsent > 0 || this.hosts.operator.busy) return false;
     if ((await outbox.stats(queue.name)).pending > 0) return false;
-    const asked = broker.submit("countQueues", { prefix: queue.name });
-    const counted = await asked.catch(() => undefined);
+    const counting = broker.submit("countQueues", { prefix: queue.name });
+    const counted = await counting.catch(() => undefined);
     if (!counted?.ok) return false;
     return counted.value.queues.every(({ visible, delayed, inFlight }) => {
       return visible + delayed + inFlight === 0;
@@ -264,11 +264,11 @@ class RunningWorld implements World {
   }
 
   async #close(): Promise<void> {
-    const { scheduler, history, queue, deadLetters, table } = this.stage;
-    const { operator } = this.cast;
-    const looking = Promise.all([operator.peek(queue), operator.peek(deadLetters)]);
-    await scheduler.run(scheduler.now + LOOK_EVERY_MS);
-    const [inQueue, dead] = await looking;
+    const { scheduler, history, queue, deadLetters, table } = this.services;
+    const { operator } = this.hosts;
+    const peeking = Promise.all([operator.peek(queue), operator.peek(deadLetters)]);
+    await scheduler.run(scheduler.now + CHECK_EVERY_MS);
+    const [inQueue, dead] = await peeking;
     const waiting: WaitingMessage[] = [
       ...inQueue.map((name): WaitingMessage => ({ name, where: "queue" })),
       ...dead.map((name): WaitingMessage => ({ name, where: "dead-letters" })),
@@ -278,7 +278,7 @@ class RunningWorld implements World {
   }
 }
 
-/** How long handlers run if all of them run one after the other, failures included. */
+/** Total duration of all handlers, failed attempts included. */
 function workMsOf(items: readonly WorkloadItem[], attempts: number): number {
   const runs = ({ plan }: WorkloadItem) => 1 + Math.min(plan.failures, attempts);
   return items.reduce((sum, item) => sum + item.plan.durationMs * runs(item), 0);

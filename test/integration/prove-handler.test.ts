@@ -122,7 +122,7 @@ describe("a handler breaks", () => {
     const way: Handler = async () =>
       void (await fetch(`https://shop.example/${Math.random()}`, { method: "POST" }));
     expect(brokenBy(await prove(way))).toMatch(
-      /POST \S+ was sent for sample-1, though not when nothing happens, and nothing in it tells/,
+      /POST \S+ was sent for sample-1, but not in a run without faults, and the receiver cannot/,
     );
   });
 
@@ -137,13 +137,13 @@ describe("a handler breaks", () => {
       context.upsert("order" as never, { id: payload.order, note: `${new Date()}` } as never);
     };
     const report = await prove(clocked);
-    expect(brokenBy(report)).toContain("the effects are not those of a run without faults");
+    expect(brokenBy(report)).toContain("the effects differ from a run without faults");
     expect(report.failure?.faults).toBe(0);
     expect(report.warnings.join()).toMatch(/new Date\(\) at .*prove-handler\.test\.ts:\d+/);
     const drawn: Handler = ({ payload }, context) => {
       context.upsert("order" as never, { id: payload.order, note: `${Math.random()}` } as never);
     };
-    expect(brokenBy(await prove(drawn))).toContain("the effects are not those");
+    expect(brokenBy(await prove(drawn))).toContain("the effects differ");
   });
 
   test("if it remembers what it has seen, as a process that died would not", async () => {
@@ -153,7 +153,7 @@ describe("a handler breaks", () => {
       seen.add(context.key);
       upsertOrder(event, context);
     });
-    expect(brokenBy(report)).toContain("the effects are not those");
+    expect(brokenBy(report)).toContain("the effects differ");
   });
 
   test("if a second attempt finds what the first has left, and fails", async () => {
@@ -175,7 +175,7 @@ describe("a handler breaks", () => {
         },
       },
     );
-    expect(brokenBy(report)).toMatch(/was given up on, .*: it is there already/);
+    expect(brokenBy(report)).toMatch(/was dead-lettered, .*: it is there already/);
   });
 
   test("if it opens a socket, and the place is told", async () => {
@@ -185,7 +185,7 @@ describe("a handler breaks", () => {
       });
     const report = await prove(opens);
     expect(brokenBy(report)).toMatch(/opens a socket at .*prove-handler\.test\.ts:\d+/);
-    expect(report.failure?.steps).toEqual(["consumer-1 begins attempt 1 at sample-1"]);
+    expect(report.failure?.steps).toEqual(["consumer-1 starts attempt 1 of sample-1"]);
   });
 
   test("if it waits for something that never comes", async () => {
@@ -212,7 +212,7 @@ describe("a report", () => {
       throw new Error("no, never");
     });
     expect(report).toMatchObject({ verdict: "nothing-proved", schedules: 0 });
-    expect(report.warnings[0]).toBe("sample-1 is given up on even undisturbed: no, never");
+    expect(report.warnings[0]).toBe("sample-1 fails even without faults: no, never");
     expect((await prove(upsertOrder, {}, { samples: [] })).verdict).toBe("nothing-proved");
   });
 
@@ -224,7 +224,7 @@ describe("a report", () => {
   test("fails a test, with the story in the message", async () => {
     const samples = [{ payload: { order: "A-1", amount: 1 } }];
     const proving = proveHandler(unsafe, { samples });
-    await expect(proving).rejects.toThrow(/breaks with one fault: .*\n\n {2}1\. consumer-1 begins/);
+    await expect(proving).rejects.toThrow(/breaks with one fault: .*\n\n {2}1\. consumer-1 starts/);
     await expect(proveHandler(fixed, { samples })).resolves.toMatchObject({ failure: null });
   });
 

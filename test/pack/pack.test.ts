@@ -1,5 +1,5 @@
-// Pack: the npm package as a stranger meets it: packed, installed without a registry into a
-// project that knows nothing of this repository, imported, typed and run.
+// Pack: the npm package as a user gets it: packed, installed without a registry into an unrelated
+// project, imported, type-checked and run.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -26,16 +26,16 @@ function runCode(code: string): string {
   return run(process.execPath, ["check.mjs"]).trim();
 }
 
-/** Packs what the package needs at run time, and what that needs, from our own node_modules. */
+/** Packs all direct and transitive runtime dependencies from this repository's node_modules. */
 function packDependencies(): string[] {
-  const wanted = new Set<string>();
+  const needed = new Set<string>();
   const open = Object.keys(readPackage(root).dependencies ?? {});
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (wanted.has(name)) continue;
-    wanted.add(name);
+    if (needed.has(name)) continue;
+    needed.add(name);
     open.push(...Object.keys(readPackage(join(root, "node_modules", name)).dependencies ?? {}));
   }
-  const folders = [...wanted].map((name) => join(root, "node_modules", name));
+  const folders = [...needed].map((name) => join(root, "node_modules", name));
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", temporary, ...folders];
   const packed = folders.length === 0 ? [] : JSON.parse(run("npm", args, root));
   return packed.map(({ filename }: { filename: string }) => join(temporary, filename));
@@ -57,14 +57,14 @@ beforeAll(() => {
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-test("the package holds what was built and the pages to read, and nothing else", () => {
+test("the package contains the build and its pages, and nothing else", () => {
   const pages = ["CHANGELOG.md", "LICENSE", "README.md", "package.json"];
   const others = packedPaths.filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path));
   expect(others.toSorted()).toEqual(pages);
   expect(packedPaths.filter((path) => /\.test\./.test(path))).toEqual([]);
 });
 
-test("a foreign project starts the embedded cloud and talks to it", () => {
+test("a foreign project starts the embedded cloud and sends it a request", () => {
   const code = `
     import { startCloud } from "tidegate/cloud";
     await using cloud = await startCloud({ memory: true, clock: "virtual" });
@@ -74,7 +74,7 @@ test("a foreign project starts the embedded cloud and talks to it", () => {
   expect(runCode(code)).toBe("200");
 });
 
-test("a foreign project holds its producer against the contract", () => {
+test("a foreign project checks its producer against the contract", () => {
   const code = `
     import { buildEnvelope } from "tidegate/produce";
     import { runCompliance } from "tidegate/testkit";
@@ -87,7 +87,7 @@ test("a foreign project holds its producer against the contract", () => {
   expect(runCode(code)).toBe("10");
 });
 
-test("outboxes and the machine's ports come with the package; drivers do not", () => {
+test("outboxes and system ports are part of the package; drivers are not", () => {
   const code = `
     import { systemPorts } from "tidegate/platform";
     import { createSqliteOutbox } from "tidegate/stores/sqlite";
@@ -99,7 +99,7 @@ test("outboxes and the machine's ports come with the package; drivers do not", (
   expect(runCode(code)).toBe("0 ERR_MODULE_NOT_FOUND");
 });
 
-test("numbers, lines and contexts need no OpenTelemetry; it is asked for and may be missing", () => {
+test("metrics, logs and trace context work without OpenTelemetry, which is optional", () => {
   const code = `
     import { systemPorts } from "tidegate/platform";
     import { PRODUCER_METRICS } from "tidegate/produce";
@@ -129,7 +129,7 @@ test("a project written by `tidegate init` passes its own test, without the AWS 
   expect(run(process.execPath, ["--test", "--test-reporter=tap"], shop)).toContain("# pass 1\n");
 });
 
-test("running on AWS without its SDK says what to install", () => {
+test("running on AWS without its SDK names the packages to install", () => {
   const args = ["--no-install", "tidegate", "run", "shop/pipeline.ts", "--queue", "q"];
   const { status, stderr } = spawnSync("npx", args, {
     cwd: project,
@@ -159,7 +159,7 @@ test("a strict TypeScript project compiles against the package's types", () => {
     import { complianceTests } from "tidegate/testkit";
     import { systemPorts } from "tidegate/platform";
     const tracing = await loadTracing("check");
-    export const told: Telemetry = createTelemetry({ metrics: [], ...systemPorts, tracing });
+    export const telemetry: Telemetry = createTelemetry({ metrics: [], ...systemPorts, tracing });
     export const producerOf = (ports: ProducerPorts) =>
       createProducer(ports, { groups: perEntity(({ source }) => source) });
     export const titles = complianceTests(() => undefined).map(({ title }) => title);
@@ -172,12 +172,12 @@ test("a strict TypeScript project compiles against the package's types", () => {
       sink,
       async handler(file, { upsert }) {
         upsert("line", { id: file.object.key, n: file.object.size });
-        // @ts-expect-error A column of another type is refused, so rows are typed by their table.
+        // @ts-expect-error A column of another type is rejected, so rows are typed by their table.
         upsert("line", { id: 1 });
       },
     });
     export const dev: RunningDev = await startDev(lines, { port: 0 });
-    // @ts-expect-error A wrong option is refused, so the types are really there.
+    // @ts-expect-error A wrong option is rejected, so the types are in effect.
     await startCloud({ clock: "sundial" });
   `;
   writeFileSync(join(project, "check.ts"), code);
@@ -188,7 +188,7 @@ test("a strict TypeScript project compiles against the package's types", () => {
   expect(run(tsc, [...strict, ...libraries, "--typeRoots", typeRoots, "check.ts"])).toBe("");
 });
 
-test("the command is installed and tells the version of the package", () => {
+test("the command is installed and prints the version of the package", () => {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   expect(run("npx", ["--no-install", "tidegate", "--version"])).toContain(version);
 });

@@ -1,17 +1,17 @@
-// Catching a bug: the swarm is let loose on it until its checker sees it.
-//   C1. A seed counts only if the same seed finds nothing in the code without the bug.
-//   C2. Where to look first is remembered in first-seeds.json, and that seed is run for real; if it
-//       sees nothing any more, because the simulator has changed, the search goes on from the
-//       first seed, within the same bound.
+// Catch bug: runs swarm seeds against a planted bug until its checker reports it.
+//   C1. A seed counts only if the code without the bug has no violations at the same seed.
+//   C2. first-seeds.json holds the seed to try first, and that seed is really run. If it no longer
+//       catches the bug, because the simulator changed, the search starts at the first seed, within
+//       the same bound.
 
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { Hunted } from "./hunt.ts";
+import type { HuntResult } from "./hunt.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 
-/** Every bug has to be caught within so many seeds. */
+/** Every bug must be caught within this many seeds. */
 export const SEEDS_MAX = 2_000;
 const HUNT_MS_MAX = 1_200_000;
 const HUNT = fileURLToPath(new URL("hunt.ts", import.meta.url));
@@ -27,19 +27,19 @@ export function firstSeeds(): Readonly<Record<string, number>> {
   return JSON.parse(readFileSync(FIRST_SEEDS, "utf8")) as Record<string, number>;
 }
 
-/** Runs seeds against a bug, or `none`, in a process of its own. */
-export async function hunt(bug: string, ...seeds: readonly string[]): Promise<Hunted> {
+/** Runs seeds against a bug, or `none`, in a separate process. */
+export async function hunt(bug: string, ...seeds: readonly string[]): Promise<HuntResult> {
   const args = [HUNT, bug, ...seeds];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: HUNT_MS_MAX });
-  return JSON.parse(stdout) as Hunted;
+  return JSON.parse(stdout) as HuntResult;
 }
 
-/** The first seed from `from` on at which the bug's checker sees it (C1), or null. */
+/** The first seed from `from` on at which the bug's checker reports it (C1), or null. */
 export async function searchFor(bug: PlantedBug, from = 1): Promise<Caught | null> {
   for (let next = from; next <= SEEDS_MAX; ) {
-    const { seen, planted } = await hunt(bug.name, `${next}..${SEEDS_MAX}`);
-    if (!planted) throw new Error(`${bug.file} is no part of the world`);
-    const caught = seen.at(-1);
+    const { catches, planted } = await hunt(bug.name, `${next}..${SEEDS_MAX}`);
+    if (!planted) throw new Error(`${bug.file} is not loaded by the simulated world`);
+    const caught = catches.at(-1);
     if (caught === undefined || !caught.checkers.includes(bug.checker)) return null;
     if (await isClean(caught.seed)) return caught;
     next = caught.seed + 1;
@@ -47,22 +47,23 @@ export async function searchFor(bug: PlantedBug, from = 1): Promise<Caught | nul
   return null;
 }
 
-/** Looks where the bug was seen before, and else everywhere (C2). */
+/** Tries the recorded seed first, then all seeds (C2). */
 export async function catchBug(bug: PlantedBug): Promise<Caught | null> {
-  const known = firstSeeds()[bug.name];
-  if (known !== undefined) {
-    const { seen } = await hunt(bug.name, String(known));
-    const [caught] = seen;
-    if (caught?.checkers.includes(bug.checker) && (await isClean(known))) return caught;
+  const recorded = firstSeeds()[bug.name];
+  if (recorded !== undefined) {
+    const { catches } = await hunt(bug.name, String(recorded));
+    const [caught] = catches;
+    if (caught?.checkers.includes(bug.checker) && (await isClean(recorded))) return caught;
   }
   return searchFor(bug);
 }
 
 const clean = new Map<number, Promise<boolean>>();
 
-/** Whether nothing is seen at a seed without any bug; asked once per seed. */
+/** Whether a seed has no violations without a bug; runs once per seed. */
 function isClean(seed: number): Promise<boolean> {
-  const known = clean.get(seed) ?? hunt("none", String(seed)).then(({ seen }) => seen.length === 0);
-  clean.set(seed, known);
-  return known;
+  const result =
+    clean.get(seed) ?? hunt("none", String(seed)).then(({ catches }) => catches.length === 0);
+  clean.set(seed, result);
+  return result;
 }

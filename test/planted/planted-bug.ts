@@ -1,7 +1,7 @@
-// Planted bugs: production code with one mistake in it, made in its source text as it is loaded.
-//   P1. A mistake is one place in one file, and its place is found by its text: text that is not
-//       there exactly once is an error, so that a bug cannot rot into no bug.
-//   P2. Nothing else is changed: all other code of the world is what ships.
+// Planted bug: production code with one mistake, inserted into the source text as it is loaded.
+//   P1. A mistake replaces one piece of text in one file. If that text does not occur exactly once,
+//       planting fails, so that a bug cannot silently disappear.
+//   P2. Nothing else changes: all other code of the world is production code.
 
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -9,24 +9,24 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 export interface PlantedBug {
   readonly name: string;
-  /** What is wrong, in one sentence. */
+  /** The mistake, in one sentence. */
   readonly mistake: string;
-  /** From the root of the project. */
+  /** Path from the root of the project. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
-  /** The checker that has to be among those that see it. */
+  /** The checker that must report it; others may too. */
   readonly checker: string;
 }
 
 export const ROOT = new URL("../../", import.meta.url);
 
-/** How often the text that a bug replaces occurs in its file; P1 wants one. */
-export function placesOf({ file, find }: PlantedBug): number {
+/** How often the text that a bug replaces occurs in its file; must be 1 (P1). */
+export function occurrencesOf({ file, find }: PlantedBug): number {
   return readFileSync(new URL(file, ROOT), "utf8").split(find).length - 1;
 }
 
-/** From here on the bug's file is loaded with the mistake in it. */
+/** From this call on, the bug's file is loaded with the mistake in it. */
 export function plant(bug: PlantedBug): { readonly planted: () => boolean } {
   const target = pathToFileURL(fileURLToPath(new URL(bug.file, ROOT))).href;
   let done = false;
@@ -41,7 +41,8 @@ export function plant(bug: PlantedBug): { readonly planted: () => boolean } {
       );
       const parts = source.split(bug.find);
       if (parts.length !== 2) {
-        throw new Error(`${bug.name}: its place is ${parts.length - 1} times in ${bug.file}`); // P1
+        const count = parts.length - 1;
+        throw new Error(`${bug.name}: its text occurs ${count} times in ${bug.file}`); // P1
       }
       done = true;
       return { ...loaded, source: parts.join(bug.replace) };

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { CHECKERS } from "../../src/sim/checkers/all-checkers.ts";
 import { catchBug, hunt, searchFor } from "./catch-bug.ts";
-import { placesOf } from "./planted-bug.ts";
+import { occurrencesOf } from "./planted-bug.ts";
 import { PLANTED_BUGS } from "./planted-bugs.ts";
 
-/** `TIDEGATE_PLANTED=search` looks for every bug from the first seed on. */
+/** `TIDEGATE_PLANTED=search` searches for every bug from the first seed on. */
 const catchIt = process.env.TIDEGATE_PLANTED === "search" ? searchFor : catchBug;
 const BUG_MS_MAX = 1_200_000;
 
@@ -29,19 +29,19 @@ test("the twelve classic mistakes are among the planted bugs", () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-test.each(PLANTED_BUGS)("the place of $name is in its file exactly once", (bug) => {
-  expect(placesOf(bug)).toBe(1);
+test.each(PLANTED_BUGS)("the text that $name replaces occurs exactly once in its file", (bug) => {
+  expect(occurrencesOf(bug)).toBe(1);
   expect(bug.replace).not.toBe(bug.find);
   expect(CHECKERS.map(({ name }) => name)).toContain(bug.checker);
 });
 
-test("a bug that is not there cannot be hunted", async () => {
-  await expect(hunt("no-such-bug", "1")).rejects.toThrow("there is no bug called no-such-bug");
+test("an unknown bug is rejected", async () => {
+  await expect(hunt("no-such-bug", "1")).rejects.toThrow('unknown planted bug "no-such-bug"');
 });
 
-describe("the swarm catches, and the code without the bug is clean at the same seed:", () => {
+describe("the swarm catches, at a seed without violations in the original code:", () => {
   test.each(PLANTED_BUGS)(
-    "$name, seen by $checker",
+    "$name, reported by $checker",
     async (bug) => {
       const caught = await catchIt(bug);
       expect(caught?.checkers ?? []).toContain(bug.checker);

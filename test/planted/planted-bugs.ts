@@ -1,11 +1,11 @@
-// The planted bugs: mistakes that systems of this kind have made, each in one place of ours.
+// Planted bugs: mistakes that systems of this kind have made, each in one place of this code.
 
 import type { PlantedBug } from "./planted-bug.ts";
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "ack-before-commit",
-    mistake: "The record counts as done while its commit is still under way.",
+    mistake: "A record counts as committed while its commit is still in flight.",
     file: "src/ingest/pipeline.ts",
     find: "const sealed = await stages.commit.commit(\n        record,",
     replace:
@@ -14,7 +14,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "no-fence-check",
-    mistake: "Whoever once held a claim may commit under it, even if another has taken over.",
+    mistake: "A consumer may commit under a claim that another consumer has taken over.",
     file: "src/ledger/record-transitions.ts",
     find: 'return record.kind === "claimed" && record.fence === fence ? record : null;',
     replace: 'return record.kind === "claimed" ? record : null;',
@@ -22,7 +22,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "claim-without-expiry",
-    mistake: "A claim whose owner died is held for ever.",
+    mistake: "A claim whose owner crashed never expires.",
     file: "src/ledger/record-transitions.ts",
     find: 'if (from.kind === "claimed" && from.leaseUntil > now) {',
     replace: 'if (from.kind === "claimed") {',
@@ -30,7 +30,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "effect-before-claim",
-    mistake: "A sink is told under a fence of our own making, before anything is written down.",
+    mistake: "A sink gets effects under an invented fence, before anything is in the ledger.",
     file: "src/ingest/running/consumer-parts.ts",
     find: 'pipeline.lease === "receipt" && sink?.mode !== "idempotent"',
     replace: 'pipeline.lease === "receipt"',
@@ -38,7 +38,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "dedup-forgotten-on-restart",
-    mistake: "A broker that starts again knows no deduplication ids.",
+    mistake: "A restarted broker has lost its deduplication ids.",
     file: "src/broker/engine/recovery.ts",
     find: 'window?.dedup.add(Buffer.from(entry.digest, "hex"), entry.acceptedAt, entry);',
     replace: "window?.dedup.oldest();",
@@ -46,7 +46,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "dead-letter-move-in-two-steps",
-    mistake: "A record is given up on in one write and its dossier comes in another.",
+    mistake: "A record is parked in one write, and its dossier is stored in another.",
     file: "src/ingest/stages/fail.ts",
     find: "await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);",
     replace:
@@ -56,20 +56,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "dead-letter-noted-before-sent",
-    mistake: "The dossier says that the dead letter is in its queue before it is.",
+    mistake: "The dossier says that the dead letter is in its queue before it is sent.",
     file: "src/ingest/stages/fail.ts",
     find: "const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>",
     replace:
       'const early = { queue: deadLetters.name, message_id: "", sent_at: clock.now() };\n' +
-      "    const told = encodeDossier({ ...dossier, dead_letter: { ...early, fence } });\n" +
+      "    const text = encodeDossier({ ...dossier, dead_letter: { ...early, fence } });\n" +
       '    const noted = { kind: "dossier", name: record.key, at: writtenAt, count: 0 } as const;\n' +
-      "    await ledger.addNotes(this.#options.scope, [{ ...noted, body: told }]);\n" +
+      "    await ledger.addNotes(this.#options.scope, [{ ...noted, body: text }]);\n" +
       "    const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>",
     checker: "no-loss",
   },
   {
     name: "heartbeat-missing",
-    mistake: "Nothing renews the lease of a record whose handler takes its time.",
+    mistake: "The lease of a record with a slow handler is not renewed.",
     file: "src/ingest/running/lease-renewer.ts",
     find: "return !renewing && now.steady >= waitUntil && isSoonDue(term, now);",
     replace: "return renewing && now.steady >= waitUntil && isSoonDue(term, now);",
@@ -77,7 +77,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "group-not-halted",
-    mistake: "What waits behind a record that failed goes on without it.",
+    mistake: "Records behind a failed one of their group are processed without it.",
     file: "src/ingest/running/consumer-parts.ts",
     find: "halting: queue.fifo,",
     replace: "halting: false,",
@@ -85,7 +85,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "sequencer-ignored",
-    mistake: "Changes of an object are applied in the order in which they are heard of.",
+    mistake: "Changes of an object are applied in the order of their delivery.",
     file: "src/core/events/sequencer.ts",
     find: "return left < right ? -1 : 1;",
     replace: "return 1;",
@@ -93,7 +93,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "outbox-marked-before-sent",
-    mistake: "A row is marked sent before the queue has answered for it.",
+    mistake: "A row is marked as sent before the queue has responded.",
     file: "src/produce/outbox-sender.ts",
     find: 'this.#onPoint("before-send");\n',
     replace:
@@ -106,7 +106,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "retry-without-cap",
-    mistake: "A record that always fails is tried for ever.",
+    mistake: "A record that always fails is retried forever.",
     file: "src/ingest/spec/define-pipeline.ts",
     find: "attempts: retry.attempts ?? DEFAULTS.attempts,",
     replace: "attempts: Number.MAX_SAFE_INTEGER,",
@@ -114,7 +114,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "backoff-without-cap",
-    mistake: "The wait between two tries doubles without end.",
+    mistake: "The backoff between two attempts doubles without a cap.",
     file: "src/ingest/policy/retry.ts",
     find: "return Math.min(Math.max(0, cap), Math.max(0, base) * 2 ** times);",
     replace: "return Math.max(0, cap) * 0 + Math.max(0, base) * 2 ** times;",
@@ -122,7 +122,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "watermark-free-late-drop",
-    mistake: "What is older than a minute by our own clock is dropped as late.",
+    mistake: "Records older than a minute by the consumer's clock are dropped as late.",
     file: "src/ingest/pipeline.ts",
     find: "const decision = watermark.decide(record, hold);",
     replace:
@@ -134,7 +134,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "counter-not-durable",
-    mistake: "The broker's count of messages is kept as it stands, not as far as it may be used.",
+    mistake: "The broker stores its message counter as used so far, not as far as it is reserved.",
     file: "src/broker/engine/engine.ts",
     find: 'changes.push({ kind: "set-sequence", seq: this.#reservedThrough });',
     replace: 'changes.push({ kind: "set-sequence", seq: state.sequence });',
@@ -142,7 +142,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "fence-from-the-clock-alone",
-    mistake: "A fence is the time of day, which may stand still or go back.",
+    mistake: "A fence is the wall clock, which may stand still or go back.",
     file: "src/ledger/record-transitions.ts",
     find: 'return fenceOf(record.kind === "absent" ? now : Math.max(record.fence + 1, now));',
     replace: "return fenceOf(now);",
@@ -150,7 +150,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "watermark-forgotten-on-restart",
-    mistake: "A note that is older than the one that is kept takes its place.",
+    mistake: "An older note replaces a newer one.",
     file: "src/ledger/notes.ts",
     find: "const { at, body } = added.at >= former.at ? added : former;",
     replace: "const { at, body } = added;",
@@ -158,7 +158,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "watermark-without-lateness",
-    mistake: "The watermark is at the newest event, so that whatever is a moment older is late.",
+    mistake: "The watermark is at the newest event, so anything slightly older is late.",
     file: "src/ingest/policy/watermark.ts",
     find: "const reached = subtractMs(least.latest, state.allowedLatenessMs);",
     replace: "const reached = least.latest;",
@@ -166,7 +166,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "relay-idle",
-    mistake: "Nobody sends what a producer registered and did not live to send.",
+    mistake: "Rows that a crashed producer registered and did not send are never sent.",
     file: "src/produce/relay.ts",
     find: "while (!signal.aborted) {",
     replace: "while (signal.aborted) {",
@@ -174,7 +174,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "dedup-id-of-the-try",
-    mistake: "A row that is sent again has a deduplication id of that try.",
+    mistake: "A row that is resent gets a new deduplication id.",
     file: "src/produce/outbox-sender.ts",
     find: "dedupId: fifo ? dedupIdOf(row) : null };",
     replace: "dedupId: fifo ? dedupIdOf({ ...row, epoch: row.leaseUntil }) : null };",
@@ -182,7 +182,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "outage-counted",
-    mistake: "An attempt that ends because the ledger or the sink is down counts as one.",
+    mistake: "An attempt that ends because the ledger or the sink is down is counted.",
     file: "src/ingest/stages/fail.ts",
     find: 'if (stage === "commit" && retry !== "never" && blames !== "record") {',
     replace: 'if (stage === "commit" && retry === "never" && blames !== "record") {',
@@ -190,7 +190,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "claim-not-renewed",
-    mistake: "The message of a slow handler stays hidden, but its claim in the ledger runs out.",
+    mistake: "The message of a slow handler stays in flight, but its claim in the ledger expires.",
     file: "src/ingest/stages/claim.ts",
     find: "keeper.attach(delivery.receipt, { key, fence }, startedAt);",
     replace: "void keeper;",
@@ -206,7 +206,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "dedup-window-long",
-    mistake: "A deduplication id is known for a millisecond after its five minutes are over.",
+    mistake: "A deduplication id is remembered for a millisecond after its five minutes are over.",
     file: "src/broker/model/sqs/queue.ts",
     find: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS));",
     replace: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS - 1));",
@@ -214,8 +214,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "timeout-taken-for-done",
-    mistake:
-      "A handler that took too long is committed with what it had asked for, which is nothing.",
+    mistake: "A handler that timed out is committed, without any effects.",
     file: "src/ingest/stages/handle.ts",
     find: "attempt.close([]);\n        return judge(",
     replace:
@@ -225,7 +224,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "missing-object-dropped",
-    mistake: "An object that is gone is dropped, though the pipeline wants a dead letter for it.",
+    mistake: "A missing object is dropped, although the pipeline says to dead-letter it.",
     file: "src/ingest/stages/handle.ts",
     find: 'if (onMissing === "drop" && !forbidden)',
     replace: "if (!forbidden)",
@@ -233,7 +232,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "crash-not-counted",
-    mistake: "An attempt that its process did not survive is not counted.",
+    mistake: "An attempt whose process crashed is not counted.",
     file: "src/ledger/record-transitions.ts",
     find: 'return from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;',
     replace:
@@ -243,7 +242,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "given-back-counted",
-    mistake: "An attempt that was given back through no fault of the record's is counted.",
+    mistake: "A released attempt, which did not fail because of the record, is counted.",
     file: "src/ledger/record-transitions.ts",
     find: "remembered(input, held, held.fence, held.attempts - 1); // R4",
     replace: "remembered(input, held, held.fence, held.attempts); // R4",

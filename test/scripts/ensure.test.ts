@@ -1,5 +1,5 @@
-// The step before `npm start` and `npm test`, run in a folder of its own with an npm that only
-// notes that it was called.
+// The step before `npm start` and `npm test`, run in a separate folder with a fake npm that only
+// records its calls.
 
 import { spawnSync } from "node:child_process";
 import {
@@ -18,8 +18,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 const script = join(import.meta.dirname, "../../scripts/ensure.mjs");
 let root = "";
 
-/** What the false npm does after it has noted its arguments. */
-function givenNpm(...lines: string[]): void {
+/** Installs a fake npm that records its arguments and then runs `lines`. */
+function fakeNpm(...lines: string[]): void {
   const text = ["#!/bin/sh", 'echo "$@" >> calls', ...lines].join("\n");
   writeFileSync(join(root, "bin", "npm"), text, { mode: 0o755 });
 }
@@ -54,8 +54,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(dirname(root), { recursive: true, force: true }));
 
-test("a fresh clone is installed once, with one line, and then left alone in silence", () => {
-  givenNpm(...INSTALLS_NODE_24, "echo added 1 package");
+test("a fresh clone is installed once, with one line of output, and then never again", () => {
+  fakeNpm(...INSTALLS_NODE_24, "echo added 1 package");
   const first = ensure();
   expect(first.stdout).toBe("");
   expect(first.stderr).toMatch(/^tidegate: installing dependencies .*\n$/);
@@ -64,8 +64,8 @@ test("a fresh clone is installed once, with one line, and then left alone in sil
   expect(calls()[0]).toMatch(/^ci --include=dev /);
 });
 
-test("a changed lock, and a Node that has gone, are each installed anew", () => {
-  givenNpm(...INSTALLS_NODE_24);
+test("a changed lock and a missing Node each cause a new install", () => {
+  fakeNpm(...INSTALLS_NODE_24);
   ensure();
   writeFileSync(join(root, "package-lock.json"), `{ "changed": true }`);
   expect(ensure().status).toBe(0);
@@ -75,8 +75,8 @@ test("a changed lock, and a Node that has gone, are each installed anew", () => 
   expect(calls()).toHaveLength(3);
 });
 
-test("a failing npm ci is shown whole, ends the command, and is tried again next time", () => {
-  givenNpm("echo from stdout", "echo npm error EUSAGE >&2", "exit 1");
+test("a failing npm ci prints its output, ends the command, and is retried next time", () => {
+  fakeNpm("echo from stdout", "echo npm error EUSAGE >&2", "exit 1");
   const { status, stderr } = ensure();
   expect(status).toBe(1);
   expect(stderr).toMatch(/from stdout\nnpm error EUSAGE\ntidegate: `npm ci` failed/);
@@ -84,15 +84,15 @@ test("a failing npm ci is shown whole, ends the command, and is tried again next
   expect(calls()).toHaveLength(2);
 });
 
-test("a pinned Node that cannot run is named, with the way out", () => {
-  givenNpm("mkdir -p node_modules");
+test("a pinned Node that cannot run is reported, with a fix", () => {
+  fakeNpm("mkdir -p node_modules");
   const { status, stderr } = ensure();
   expect(status).toBe(1);
   expect(stderr).toMatch(/the pinned Node 24 cannot run: .*ENOENT/);
   expect(stderr).toContain("npm_config_ignore_scripts=false npm test");
 });
 
-test("a pinned Node of another version is refused", () => {
-  givenNpm(...INSTALLS_NODE_24, "sed -i s/v24/v20/ node_modules/node/bin/node");
+test("a pinned Node of another version is rejected", () => {
+  fakeNpm(...INSTALLS_NODE_24, "sed -i s/v24/v20/ node_modules/node/bin/node");
   expect(ensure().stderr).toContain("the pinned Node 24 cannot run: v20.0.0");
 });

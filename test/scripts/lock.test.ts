@@ -14,11 +14,11 @@ const lock: Lock = {
   },
 };
 
-test("an optional package that the lock leaves out is found, a nested one counts as locked", () => {
+test("an optional package that is missing from the lock is found; a nested one counts as locked", () => {
   expect(missingFromLock(lock).map(({ name }) => name)).toEqual(["@tool/bin-linux-x64-musl"]);
 });
 
-test("a completed lock names the platform, so that npm installs the package only there", () => {
+test("a completed lock contains the platform, so that npm installs the package only there", () => {
   expect(completeLock(lock).packages["node_modules/@tool/bin-linux-x64-musl"]).toEqual({
     version: "1.2.3",
     cpu: ["x64"],
@@ -34,7 +34,7 @@ test("completing a complete lock changes nothing", () => {
   expect(JSON.stringify(completeLock(once))).toBe(JSON.stringify(once));
 });
 
-test("a version range is refused, since only npm may choose among versions", () => {
+test("a version range is rejected, because only npm may choose among versions", () => {
   const packages = { "node_modules/a": { optionalDependencies: { "@a/linux-x64": "^1.0.0" } } };
   expect(() => completeLock({ packages })).toThrow(/exact version/);
 });

@@ -13,7 +13,7 @@ function module(results: Result[], errors: string[] = [], suiteErrors: string[] 
   } satisfies ReportedModule;
 }
 
-test("tests are counted by what became of them, over all files", () => {
+test("tests are counted by their result, over all files", () => {
   const files = [
     module([{ state: "passed" }, { state: "failed" }]),
     module([{ state: "passed" }, { state: "skipped", note: "java is missing" }]),
@@ -27,11 +27,11 @@ test("a file that cannot be loaded, a failing hook and an uncaught error each co
   expect(summarize([module([{ state: "passed" }])], 1).failed).toBe(1);
 });
 
-test("a test that never came to an end counts as failed", () => {
+test("a test that never ended counts as failed", () => {
   expect(summarize([module([{ state: "pending" }])], 0).failed).toBe(1);
 });
 
-test("each reason for skipping is told once, with its number of tests", () => {
+test("each reason for skipping is printed once, with its number of tests", () => {
   const missing = { state: "skipped", note: "java is missing" };
   const { skipLines } = summarize([module([missing, missing]), module([missing])], 0);
   expect(skipLines).toEqual(["skipped 3: java is missing"]);

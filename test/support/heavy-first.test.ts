@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { HEAVY, heavyFirst } from "./heavy-first.ts";
 
-test.each(HEAVY)("%s is still there to be started early (H2)", (file) => {
+test.each(HEAVY)("%s exists (H2)", (file) => {
   expect(existsSync(join(import.meta.dirname, "../..", file))).toBe(true);
 });
 
-test("heavy files come first, and the others stay as they were (H1, H3)", () => {
+test("heavy files come first, and the others keep their order (H1, H3)", () => {
   const [first = "", second = ""] = HEAVY;
   const files = ["src/z.test.ts", second, "src/a.test.ts", first];
   const sorted = heavyFirst(files.map((file) => ({ moduleId: `/clone/${file}` })));

@@ -1,11 +1,11 @@
-// Heavy first: the order in which the test files are started.
-//   H1. Files that take long come first, so that none of them runs alone at the end.
-//   H2. Nobody has to have run them before: a fresh clone knows as much as this page.
-//   H3. All else is in Vitest's own order, which remembers the last run.
+// Heavy first: the order in which test files start.
+//   H1. Slow files come first, so that none of them runs alone at the end.
+//   H2. The list below is enough: no earlier run is needed, so a fresh clone has the same order.
+//   H3. All other files are in Vitest's own order, which remembers the last run.
 
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** From the root; at the sizes of CI, each of them takes half a minute or more. */
+/** Paths from the root. At the sizes of CI, each takes half a minute or more. */
 export const HEAVY: readonly string[] = [
   "test/crash/crash.test.ts",
   "test/crash/ingest-race.test.ts",
@@ -22,7 +22,7 @@ export const HEAVY: readonly string[] = [
   "test/crash/crash-flaws.test.ts",
 ];
 
-/** The heavy ones in their order, then the others in theirs. */
+/** The heavy files in the order of the list, then the others in their given order. */
 export function heavyFirst<File extends { readonly moduleId: string }>(files: File[]): File[] {
   const rank = ({ moduleId }: File): number => {
     const at = HEAVY.findIndex((file) => moduleId.endsWith(`/${file}`));

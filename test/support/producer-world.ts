@@ -1,5 +1,5 @@
-// A world for producers: an embedded queue with virtual time, an outbox in memory, and a target
-// that fails when told to.
+// Producer world: an embedded queue with virtual time, an outbox in memory, and a target that fails
+// on request.
 
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
 import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
@@ -13,7 +13,7 @@ import type { OutgoingMessage, QueueSender, SendOutcome } from "../../src/ports/
 import type { Telemetry } from "../../src/ports/telemetry.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 
-/** Stands between a producer and its queue. */
+/** Intercepts a producer's sends to its queue. */
 export type Interference = (
   messages: readonly OutgoingMessage[],
   send: (messages: readonly OutgoingMessage[]) => Promise<readonly SendOutcome[]>,
@@ -33,7 +33,7 @@ export interface ProducerWorld extends AsyncDisposable {
     readonly turn: typeof systemTurn;
     readonly telemetry: Telemetry;
   };
-  /** Bodies on the queue, parsed, in the order they were taken in. */
+  /** Parsed bodies of the queue's messages, in the order of acceptance. */
   messages(): Promise<{ body: Record<string, unknown>; groupId: string | null }[]>;
 }
 
@@ -78,15 +78,15 @@ const PEEK_PAGE = 1_000;
 
 /** Everything on a queue, without receiving it. */
 export async function peekAll(cloud: VirtualCloud, queue: string) {
-  const found: { body: Record<string, unknown>; groupId: string | null }[] = [];
+  const messages: { body: Record<string, unknown>; groupId: string | null }[] = [];
   let afterSeq = -1;
   for (;;) {
     const page = await cloud.broker.submit("peek", { queue, afterSeq, limit: PEEK_PAGE });
     if (!page.ok) throw new Error(page.fault.message);
     for (const { body, groupId } of page.value.messages) {
-      found.push({ body: JSON.parse(body), groupId });
+      messages.push({ body: JSON.parse(body), groupId });
     }
-    if (page.value.nextAfterSeq === null) return found;
+    if (page.value.nextAfterSeq === null) return messages;
     afterSeq = page.value.nextAfterSeq;
   }
 }
@@ -107,10 +107,10 @@ export async function passTime<T>(world: ProducerWorld, work: Promise<T>): Promi
   const settled = work.finally(() => {
     done = true;
   });
-  settled.catch(() => {}); // The caller hears of it by the returned promise.
+  settled.catch(() => {}); // The caller gets the error from the returned promise.
   for (let step = 0; !done && step < 10_000; step += 1) await world.cloud.clock.advance(1_000);
   return settled;
 }
 
 export const unavailable = () =>
-  Promise.reject(new TidegateError("TG_QUEUE_UNAVAILABLE", "the wire was cut"));
+  Promise.reject(new TidegateError("TG_QUEUE_UNAVAILABLE", "connection lost"));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { findPart, judge, type Part, probes, type Run, requirePart } from "./requires.ts";
 
-/** A machine where only these commands exist, each with what it prints. */
+/** A machine where only these commands exist, each with its output. */
 function machine(answers: Record<string, string>): Run {
   return (command) => answers[command];
 }
@@ -9,10 +9,10 @@ function machine(answers: Record<string, string>): Run {
 const old = "aws-cli/1.45.11 Python/3.11.7 Linux/6.1 botocore/1.43.11";
 const current = "aws-cli/2.9.19 Python/3.11.2 Linux/6.1 source/x86_64.debian.12";
 
-describe("looking for a part", () => {
+describe("finding a part", () => {
   const aws = probes({})["aws-cli"];
 
-  test("a version 1 of the AWS CLI earlier on the PATH does not hide version 2", () => {
+  test("version 1 of the AWS CLI earlier on the PATH does not hide version 2", () => {
     expect(findPart(aws, machine({ aws: old, "/usr/bin/aws": current }))).toBe("/usr/bin/aws");
   });
 
@@ -35,26 +35,26 @@ describe("looking for a part", () => {
     ["chromium", "chromium", "Chromium 130.0.6723.91 built on Debian 12.7"],
     ["postgres", "/usr/lib/postgresql/15/bin/postgres", "postgres (PostgreSQL) 15.8 (Debian)"],
     ["promtool", "/usr/bin/promtool", "promtool, version 2.42.0+ds (branch: debian/sid)"],
-  ])("%s is known by what it prints, and by nothing else", (part, command, answer) => {
+  ])("%s is recognised by its output only", (part, command, answer) => {
     expect(findPart(probes({})[part], machine({ [command]: answer }))).toBe(command);
     expect(findPart(probes({})[part], machine({ [command]: "command not found" }))).toBeUndefined();
   });
 });
 
-describe("what becomes of the tests", () => {
+describe("whether tests run", () => {
   const advice = /^boto3 is missing: .*python3-boto3/;
 
-  test("they run when the part is there, however strict the run is", () => {
+  test("they run if the part is installed, whether or not all parts are required", () => {
     expect(judge("java", "java", false)).toEqual({ kind: "run" });
     expect(judge("java", "java", true)).toEqual({ kind: "run" });
   });
 
-  test("a missing part skips them with a note on how to get it", () => {
+  test("a missing part skips them with a note on how to install it", () => {
     const verdict = judge("boto3", undefined, false);
     expect(verdict).toEqual({ kind: "skip", note: expect.stringMatching(advice) });
   });
 
-  test("a missing part fails them when all parts are required", () => {
+  test("a missing part fails them if all parts are required", () => {
     const verdict = judge("boto3", undefined, true);
     expect(verdict).toEqual({ kind: "fail", note: expect.stringMatching(advice) });
   });
@@ -63,7 +63,7 @@ describe("what becomes of the tests", () => {
 describe("aws-cli on this machine", () => {
   const { "aws-cli": aws } = requirePart("aws-cli");
 
-  test("is a command that runs, wherever it was found", () => {
+  test("is a command that runs, wherever it is installed", () => {
     expect(aws).not.toBe("aws-cli-is-missing");
   });
 });

@@ -1,34 +1,34 @@
-// Requires: tests that need more than npm gives say so here, once.
-//   R1. A missing part skips the tests that need it, with a note that says what is missing and how
-//       to get it; scripts/test.ts prints each note once.
+// Requires: declares what tests need in addition to npm packages.
+//   R1. A missing part skips the tests that need it, with a note on what is missing and how to
+//       install it; scripts/test.ts prints each note once.
 //   R2. With TIDEGATE_REQUIRE_ALL=1 (set by .ci/run) a missing part fails those tests instead.
-//   R3. A part is looked for in all its usual places, and the first that works is used: another
-//       version earlier on the PATH does not hide the one we need.
+//   R3. A part is searched for in all its usual locations, and the first that works is used:
+//       another version earlier on the PATH does not hide the required one.
 
 import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "vitest";
 
 export type Part = "aws-cli" | "boto3" | "cc" | "chromium" | "java" | "postgres" | "promtool";
 
-/** How to look for a part: the commands to try, and what a good answer looks like. */
+/** How to find a part: the commands to try, and the output that identifies it. */
 export interface Probe {
   readonly commands: readonly string[];
   readonly args: readonly string[];
-  /** Matched against all that the command printed. */
+  /** Matched against the command's whole output. */
   readonly answer: RegExp;
   /** Ends the sentence "... is missing: ". */
   readonly advice: string;
 }
 
-/** Runs a command; undefined when it could not be run or failed. */
+/** Runs a command; undefined if it could not be run or failed. */
 export type Run = (command: string, args: readonly string[]) => string | undefined;
 
 const PROBE_MS_MAX = 30_000;
 const POSTGRES_VERSIONS = ["18", "17", "16", "15"];
 
-/** Where each part is looked for on this machine. `given` are the environment's variables. */
-export function probes(given: Readonly<Record<string, string | undefined>>): Record<Part, Probe> {
-  const chosen = (name: string) => (given[name] === undefined ? [] : [given[name]]);
+/** How to find each part on this machine; `env` holds the environment variables. */
+export function probes(env: Readonly<Record<string, string | undefined>>): Record<Part, Probe> {
+  const chosen = (name: string) => (env[name] === undefined ? [] : [env[name]]);
   return {
     "aws-cli": {
       commands: [...chosen("TIDEGATE_AWS_CLI"), "aws", "/usr/bin/aws", "/usr/local/bin/aws"],
@@ -79,7 +79,7 @@ export function probes(given: Readonly<Record<string, string | undefined>>): Rec
   };
 }
 
-/** The first command that answers as it should (R3), or undefined when the part is missing. */
+/** The first command with the expected output (R3), or undefined if the part is missing. */
 export function findPart(probe: Probe, run: Run): string | undefined {
   return probe.commands.find((command) => {
     const answer = run(command, probe.args);
@@ -99,18 +99,19 @@ export function judge(part: Part, command: string | undefined, requireAll: boole
   return { kind: requireAll ? "fail" : "skip", note };
 }
 
-const found = new Map<Part, string | undefined>();
+const commandByPart = new Map<Part, string | undefined>();
 
 /**
- * Skips the tests of the enclosing file or `describe` unless every part is on this machine.
- * Returns the command of each part; it is only good inside a test, not in `beforeAll`.
+ * Skips the tests of the enclosing file or `describe` unless every part is installed. Returns the
+ * command of each part; use it only inside a test, not in `beforeAll`.
  */
 export function requirePart<P extends Part>(...parts: P[]): Record<P, string> {
   const requireAll = process.env.TIDEGATE_REQUIRE_ALL === "1";
   const commands = {} as Record<P, string>;
   for (const part of parts) {
-    if (!found.has(part)) found.set(part, findPart(probes(process.env)[part], runCommand));
-    const command = found.get(part);
+    if (!commandByPart.has(part))
+      commandByPart.set(part, findPart(probes(process.env)[part], runCommand));
+    const command = commandByPart.get(part);
     commands[part] = command ?? `${part}-is-missing`;
     const verdict = judge(part, command, requireAll);
     if (verdict.kind === "run") continue;
@@ -123,12 +124,12 @@ export function requirePart<P extends Part>(...parts: P[]): Record<P, string> {
 }
 
 /**
- * For a server that could not be had: one test tells of it, by the same rules (R1, R2). Tests that
- * would need the server are left out by whoever calls this.
+ * Adds one test that reports a server which could not be started, by the same rules (R1, R2). The
+ * caller leaves out the tests that need the server.
  */
-export function tellMissing(server: string, reason: string): void {
+export function reportMissing(server: string, reason: string): void {
   const note = `${server} is missing: ${reason}`;
-  test(`${server} is there to be tested with`, (context) => {
+  test(`${server} is available`, (context) => {
     if (process.env.TIDEGATE_REQUIRE_ALL === "1") throw new Error(note);
     context.skip(note);
   });

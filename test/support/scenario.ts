@@ -1,5 +1,5 @@
-// A scenario: the smallest world in which something once went wrong, written by hand in virtual
-// time. The simulator found each of them; these tests keep them found.
+// Scenario: the smallest world in which something once went wrong, written by hand in virtual time.
+// The simulator found each of them; these tests keep them from coming back.
 
 import { afterPromiseJobs } from "../../src/platform/system-turn.ts";
 import { CHECKERS } from "../../src/sim/checkers/all-checkers.ts";
@@ -14,9 +14,9 @@ import { createWorld, type World } from "../../src/sim/world.ts";
 export interface Scenario {
   readonly topology?: Partial<Topology>;
   readonly items: readonly WorkloadItem[];
-  /** Faults of calls, by id. */
+  /** Call faults, by id. */
   readonly faults?: Readonly<Record<string, CallFaultKind>>;
-  /** What else happens, and when. */
+  /** Schedules further events of the world. */
   readonly script?: (world: World) => void;
 }
 
@@ -41,7 +41,7 @@ export async function play(
   return { events, violations: CHECKERS.flatMap((checker) => checker.check(events, facts)) };
 }
 
-/** A record that comes at `atMs`; quick and good unless said. */
+/** A record that is sent at `atMs`. Default: a quick handler that succeeds. */
 export function item(
   name: string,
   atMs: number,
@@ -51,7 +51,7 @@ export function item(
   return { name, atMs, producer: 1, group: "g1", change: "put", lateMs: 0, ...more, plan };
 }
 
-/** The names of what happened to a record, in order. */
-export function lifeOf(events: readonly HistoryEvent[], name: string): string[] {
+/** The kinds of a record's events, in order. */
+export function eventKindsOf(events: readonly HistoryEvent[], name: string): string[] {
   return events.filter((event) => "name" in event && event.name === name).map(({ kind }) => kind);
 }

@@ -1,7 +1,7 @@
-// Titles: finds the titles of tests that name facts, in the text of a test file or a Python script.
-//   T1. Only numbers at the head of a title count: "[12][13] ..." shows facts 12 and 13.
-//   T2. A title is text that a call begins with; a comment or other string that begins with a
-//       number in brackets is none.
+// Test titles: finds titles of tests that name facts, in the text of a test file or Python script.
+//   T1. Only numbers at the start of a title count: "[12][13] ..." shows facts 12 and 13.
+//   T2. A title is text that a call starts with. A comment or other string that starts with a
+//       number in brackets is not a title.
 
 export interface FactTitle {
   readonly title: string;

@@ -2,7 +2,8 @@
 //   N1. The whole exchange has one deadline, however slowly bytes arrive.
 //   N2. It reads the response body only up to a limit, so that the connection can be reused. A
 //       longer body closes the connection, and the status still counts.
-//       credentials there. The check is on the address that is connected to.
+//   N3. Link-local addresses are refused by default, also behind a name: cloud machines serve their
+//       credentials there. The check is on the address that it connects to.
 
 import { lookup } from "node:dns";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";

@@ -1,8 +1,8 @@
-// Ack after commit: a message is deleted only when all of its records are decided.
-//   A dead letter that was brought back is a new message: for it, the old decision counts no more,
-//   unless the record has another dead letter since, which speaks for itself. Any other message of
-//   a record with a dead letter may go: one that SQS moved and that came back beside the letter, or
-//   one with several records, whose letters are their own.
+// Ack after commit: a message is deleted only after all of its records are decided.
+//   A redriven dead letter is a new message: the earlier decision does not count for it, unless the
+//   record has a newer dead letter since. Any other message of a record with a dead letter may be
+//   deleted: a message that SQS moved and that was redriven beside the dead letter, or a message
+//   with several records, each of which has its own dead letter.
 
 import type { SimDeadLetter } from "../dead-letter.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -14,13 +14,13 @@ export const ackAfterCommit: Checker = {
   promise:
     "A message is acknowledged only after each of its records is committed or dead-lettered.",
   check(events) {
-    const { found, add } = findings(NAME);
+    const { violations, add } = findings(NAME);
     const committed = new Set<string>();
-    const letterAt = new Map<string, number>();
-    const backAt = new Map<string, number>();
-    const firstSeen = new Map<string, number>();
-    const newestLetter = new Map<string, number>();
-    const letters = new Map<string, SimDeadLetter | null>();
+    const deadLetterAt = new Map<string, number>();
+    const redrivenAt = new Map<string, number>();
+    const firstDeliveredAt = new Map<string, number>();
+    const newestFence = new Map<string, number>();
+    const deadLetters = new Map<string, SimDeadLetter | null>();
     for (const [index, event] of events.entries()) {
       switch (event.kind) {
         case "committed":
@@ -30,32 +30,36 @@ export const ackAfterCommit: Checker = {
           if (event.why === "stale") committed.add(event.name);
           break;
         case "dead-letter":
-          letterAt.set(event.name, index);
-          newestLetter.set(event.name, Math.max(newestLetter.get(event.name) ?? 0, event.fence));
+          deadLetterAt.set(event.name, index);
+          newestFence.set(event.name, Math.max(newestFence.get(event.name) ?? 0, event.fence));
           break;
         case "moved-back":
-          for (const name of event.names) backAt.set(name, index);
+          for (const name of event.names) redrivenAt.set(name, index);
           break;
         case "delivered":
-          if (!firstSeen.has(event.messageId)) firstSeen.set(event.messageId, index);
-          letters.set(event.messageId, event.letter);
+          if (!firstDeliveredAt.has(event.messageId)) firstDeliveredAt.set(event.messageId, index);
+          deadLetters.set(event.messageId, event.deadLetter);
           break;
         case "acked":
           for (const name of event.names) {
             if (committed.has(name)) continue;
-            const letter = letterAt.get(name);
-            const back = backAt.get(name) ?? -1;
-            const isOld = (firstSeen.get(event.messageId) ?? index) < back;
-            if (letter !== undefined && (letter > back || isOld)) continue;
-            const own = letters.get(event.messageId) ?? null;
-            if (letter !== undefined && own?.name !== name) continue; // The letter is another.
-            if (own !== null && (newestLetter.get(name) ?? 0) > own.fence) continue;
-            add(event.at, [name], `${event.actor} acknowledged ${name} before it was decided`);
+            const parkedAt = deadLetterAt.get(name);
+            const backAt = redrivenAt.get(name) ?? -1;
+            const isOld = (firstDeliveredAt.get(event.messageId) ?? index) < backAt;
+            if (parkedAt !== undefined && (parkedAt > backAt || isOld)) continue;
+            const own = deadLetters.get(event.messageId) ?? null;
+            if (parkedAt !== undefined && own?.name !== name) continue; // Not its dead letter.
+            if (own !== null && (newestFence.get(name) ?? 0) > own.fence) continue;
+            add(
+              event.at,
+              [name],
+              `${event.actor} acknowledged ${name} before its outcome was stored`,
+            );
           }
           break;
         default:
       }
     }
-    return found;
+    return violations;
   },
 };

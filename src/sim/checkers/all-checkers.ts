@@ -1,4 +1,4 @@
-// All checkers, in the order in which they are told.
+// All checkers, in the order in which violations are reported.
 
 import { ackAfterCommit } from "./ack-after-commit.ts";
 import { attemptsCounted } from "./attempts-counted.ts";

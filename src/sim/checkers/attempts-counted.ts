@@ -1,8 +1,8 @@
-// Attempts counted: an attempt that began counts, however it ended, and counts once. A record that
-// kills its consumer would otherwise be tried for ever, and take others along each time.
-//   An attempt that was given back is as if it had not been made; one that was committed, or let
-//   try again by an operator, begins anew. On a receipt alone nothing is written before the end, so
-//   that a crash there leaves nothing to count.
+// Attempts counted: an attempt that started counts once, however it ended. Otherwise a record that
+// kills its consumer would be retried forever, and interrupt other records each time.
+//   A released attempt does not count. After a commit, or after an operator reopened the record,
+//   counting starts at zero again. With `lease: "receipt"` nothing is written before the end, so a
+//   crash leaves nothing to count.
 
 import type { HistoryEvent } from "../history.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -11,34 +11,36 @@ const NAME = "attempts-counted";
 
 export const attemptsCounted: Checker = {
   name: NAME,
-  promise: "Every attempt under a claim counts once, however it ended, unless it was given back.",
+  promise: "Every attempt under a claim counts once, however it ended, unless it was released.",
   check(events) {
-    const { found, add } = findings(NAME);
+    const { violations, add } = findings(NAME);
     const counted = new Map<string, number>();
     const claimed = new Map<string, number>();
     for (const event of events) {
       if (event.kind === "claimed") {
         const { name, attempt, at } = event;
-        const due = (counted.get(name) ?? 0) + 1;
-        if (attempt !== due) add(at, [name], `attempt ${due} at ${name} was called ${attempt}`);
+        const expected = (counted.get(name) ?? 0) + 1;
+        if (attempt !== expected) {
+          add(at, [name], `attempt ${expected} at ${name} was counted as ${attempt}`);
+        }
         claimed.set(name, attempt);
       }
-      const left = attemptsLeft(event, claimed);
-      if (left !== null) counted.set(left.name, left.attempts);
+      const count = attemptsAfter(event, claimed);
+      if (count !== null) counted.set(count.name, count.attempts);
     }
-    return found;
+    return violations;
   },
 };
 
-/** What is counted of a record after an event that changes it; null for all others. */
-function attemptsLeft(event: HistoryEvent, claimed: ReadonlyMap<string, number>) {
+/** The count after an event that changes it; null for all other events. */
+function attemptsAfter(event: HistoryEvent, claimed: ReadonlyMap<string, number>) {
   switch (event.kind) {
     case "claimed":
       return { name: event.name, attempts: event.attempt };
     case "failed":
     case "parked":
       return { name: event.name, attempts: event.attempts };
-    case "released": // The same again if it is told twice.
+    case "released": // A repeated release has no further effect.
       return { name: event.name, attempts: (claimed.get(event.name) ?? 1) - 1 };
     case "committed":
     case "reopened":

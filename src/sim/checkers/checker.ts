@@ -1,32 +1,33 @@
-// Checker: a promise, and a fold over a history that finds where it was broken.
+// Checker: a guarantee, and a fold over a history that finds violations of it.
 
 import type { HistoryEvent, WorldFacts } from "../history.ts";
 
 export interface Violation {
-  /** Name of the checker that saw it. */
+  /** Name of the checker that found it. */
   readonly checker: string;
   readonly at: number;
   readonly message: string;
-  /** The records it is about. */
+  /** The records that it concerns. */
   readonly names: readonly string[];
 }
 
 export interface Checker {
   readonly name: string;
-  /** What holds if it finds nothing, in one sentence. */
+  /** The guarantee that holds if the checker finds nothing, in one sentence. */
   readonly promise: string;
   check(events: readonly HistoryEvent[], facts: WorldFacts): Violation[];
 }
 
-/** Gathers violations of one checker; the first few of a run say as much as all of them. */
+/** The first few violations of a run say as much as all of them. */
 const VIOLATIONS_MAX = 20;
 
+/** Collects the violations of one checker. */
 export function findings(checker: string) {
-  const found: Violation[] = [];
+  const violations: Violation[] = [];
   return {
-    found,
+    violations,
     add(at: number, names: readonly string[], message: string): void {
-      if (found.length < VIOLATIONS_MAX) found.push({ checker, at, names, message });
+      if (violations.length < VIOLATIONS_MAX) violations.push({ checker, at, names, message });
     },
   };
 }

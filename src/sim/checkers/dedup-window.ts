@@ -1,7 +1,6 @@
-// Dedup window: a FIFO queue recognises a deduplication id for five minutes from its first
-// acceptance, not a millisecond longer or shorter, whatever happens to the broker meanwhile. Only
-// a purge makes it forget them all.
-//   It recognises nothing unless whoever sends a record again uses the id of the first time.
+// Dedup window: a FIFO queue recognises a deduplication id for exactly five minutes from its first
+// acceptance, whatever happens to the broker meanwhile. Only a purge clears the ids.
+//   Deduplication works only if a record is resent with the id of the first send.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -13,8 +12,8 @@ export const dedupWindow: Checker = {
     "A record has one deduplication id, which is recognised for exactly five minutes from its " +
     "first acceptance.",
   check(events, { fifo, dedupWindowMs }) {
-    const { found, add } = findings(NAME);
-    if (!fifo) return found;
+    const { violations, add } = findings(NAME);
+    if (!fifo) return violations;
     const accepted = new Map<string, { readonly at: number; readonly messageId: string }>();
     const idOf = new Map<string, string>();
     for (const event of events) {
@@ -25,16 +24,20 @@ export const dedupWindow: Checker = {
         add(at, [name], `${name} was sent again under another deduplication id`);
       }
       idOf.set(name, dedupId);
-      const former = accepted.get(dedupId);
-      if (former === undefined || messageId !== former.messageId) {
-        if (former !== undefined && at - former.at < dedupWindowMs) {
-          add(at, [name], `${name} was taken twice, ${at - former.at} ms apart`);
+      const previous = accepted.get(dedupId);
+      if (previous === undefined || messageId !== previous.messageId) {
+        if (previous !== undefined && at - previous.at < dedupWindowMs) {
+          add(at, [name], `${name} was accepted twice, ${at - previous.at} ms apart`);
         }
         accepted.set(dedupId, { at, messageId });
-      } else if (at - former.at >= dedupWindowMs) {
-        add(at, [name], `${name} was taken for a duplicate ${at - former.at} ms after the first`);
+      } else if (at - previous.at >= dedupWindowMs) {
+        add(
+          at,
+          [name],
+          `${name} was rejected as a duplicate ${at - previous.at} ms after the first`,
+        );
       }
     }
-    return found;
+    return violations;
   },
 };

@@ -1,6 +1,7 @@
-// FIFO order: within a message group, records are committed in the order the queue took them, and
-// none is passed by a later one unless it was given up on and the pipeline says to skip.
-//   The queue takes them in the order each producer registered them.
+// FIFO order: within a message group, records are committed in the order in which the queue
+// accepted them. A later record passes an earlier one only if the pipeline skips parked records and
+// the earlier one is parked.
+//   The queue accepts records in the order in which each producer registered them.
 
 import type { HistoryEvent } from "../history.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -9,26 +10,26 @@ const NAME = "fifo-order";
 
 interface Line {
   readonly order: string[];
-  readonly places: Map<string, number>;
-  /** Everything before this place is out of the way for good. */
+  readonly positions: Map<string, number>;
+  /** Everything before this position is done and stays done. */
   from: number;
 }
 
-/** The first before `name` that is not out of the way; what is once out of it stays so. */
-function passedBy(name: string, line: Line, isAway: (other: string) => boolean) {
-  const place = line.places.get(name) ?? 0;
-  while (line.from < line.order.length && isAway(line.order[line.from] as string)) line.from += 1;
-  for (let at = line.from; at < place; at += 1) {
+/** The first record before `name` that is not done; a record that is done stays done. */
+function overtakenBy(name: string, line: Line, isDone: (other: string) => boolean) {
+  const position = line.positions.get(name) ?? 0;
+  while (line.from < line.order.length && isDone(line.order[line.from] as string)) line.from += 1;
+  for (let at = line.from; at < position; at += 1) {
     const other = line.order[at] as string;
-    if (!isAway(other)) return other;
+    if (!isDone(other)) return other;
   }
   return undefined;
 }
 
 function join(lines: Map<string, Line>, lineName: string, name: string): void {
-  const line: Line = lines.get(lineName) ?? { order: [], places: new Map(), from: 0 };
+  const line: Line = lines.get(lineName) ?? { order: [], positions: new Map(), from: 0 };
   lines.set(lineName, line);
-  line.places.set(name, line.order.length);
+  line.positions.set(name, line.order.length);
   line.order.push(name);
 }
 
@@ -36,12 +37,12 @@ export const fifoOrder: Checker = {
   name: NAME,
   promise: "Within a message group, records are committed in the order in which they were sent.",
   check(events, { fifo, halts }) {
-    const { found, add } = findings(NAME);
-    if (!fifo) return found;
+    const { violations, add } = findings(NAME);
+    if (!fifo) return violations;
     const groups = new Map<string, Line>();
     const groupOf = new Map<string, string>();
     const settled = new Set<string>();
-    /** Brought back, purged, expired or given up on: their place in the order is lost by right. */
+    /** Redriven, purged, expired or parked: these records may lose their position in the order. */
     const excused = new Set<string>();
     for (const event of events) {
       if (event.kind === "sent") enter(groups, groupOf, event);
@@ -51,14 +52,18 @@ export const fifoOrder: Checker = {
       else if (event.kind === "committed") {
         const { name, at } = event;
         const group = groups.get(groupOf.get(name) ?? "");
-        const isAway = (other: string) => settled.has(other) || excused.has(other);
-        const passed = group === undefined ? undefined : passedBy(name, group, isAway);
+        const isDone = (other: string) => settled.has(other) || excused.has(other);
+        const overtaken = group === undefined ? undefined : overtakenBy(name, group, isDone);
         settled.add(name);
-        if (passed === undefined || excused.has(name)) continue;
-        add(at, [name, passed], `${name} was committed before ${passed}, which was sent before it`);
+        if (overtaken === undefined || excused.has(name)) continue;
+        add(
+          at,
+          [name, overtaken],
+          `${name} was committed before ${overtaken}, which was sent before it`,
+        );
       }
     }
-    return [...found, ...sentInOrder(events)];
+    return [...violations, ...sentInOrder(events)];
   },
 };
 
@@ -72,9 +77,9 @@ function enter(
   join(groups, groupName, name);
 }
 
-/** Each producer's records of a group leave in the order in which it registered them. */
+/** Each producer's records of a group are sent in the order in which it registered them. */
 function sentInOrder(events: readonly HistoryEvent[]) {
-  const { found, add } = findings(NAME);
+  const { violations, add } = findings(NAME);
   const lines = new Map<string, Line>();
   const lineOf = new Map<string, string>();
   const sent = new Set<string>();
@@ -88,11 +93,15 @@ function sentInOrder(events: readonly HistoryEvent[]) {
       const { name, at } = event;
       sent.add(name);
       const line = lines.get(lineOf.get(name) ?? "");
-      const passed =
-        line === undefined ? undefined : passedBy(name, line, (other) => sent.has(other));
-      if (passed === undefined) continue;
-      add(at, [name, passed], `${name} was sent before ${passed}, which was registered before it`);
+      const overtaken =
+        line === undefined ? undefined : overtakenBy(name, line, (other) => sent.has(other));
+      if (overtaken === undefined) continue;
+      add(
+        at,
+        [name, overtaken],
+        `${name} was sent before ${overtaken}, which was registered before it`,
+      );
     }
   }
-  return found;
+  return violations;
 }

@@ -1,5 +1,5 @@
-// Last writer wins: per object, effects are applied in the order of sequencers, and in the end the
-// row is that of the newest change that was applied at all.
+// Last writer wins: per object, effects are applied in the order of sequencers. At the end, the row
+// is that of the newest change that was applied.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -7,10 +7,10 @@ const NAME = "last-writer-wins";
 
 export const lastWriterWins: Checker = {
   name: NAME,
-  promise: "An older change of an object never overwrites what a newer one has left.",
+  promise: "An older change of an object never overwrites a newer one.",
   check(events, { contents }) {
-    const { found, add } = findings(NAME);
-    if (contents !== "objects") return found;
+    const { violations, add } = findings(NAME);
+    if (contents !== "objects") return violations;
     const applied = new Map<string, string>();
     for (const event of events) {
       if (event.kind === "effect" && event.accepted) {
@@ -26,6 +26,6 @@ export const lastWriterWins: Checker = {
         }
       }
     }
-    return found;
+    return violations;
   },
 };

@@ -1,26 +1,26 @@
-// Liveness: once the faults have stopped, everything drains within a bounded time, and a record
-// that comes then is done at its first attempt, however long it takes.
-//   A record that is tried again and again goes nowhere, even if SQS moves its message away in the
-//   end because it was received too often. Being handed out alone is no trial: what follows a
-//   failing message in its group is handed out and given back with each of that one's attempts. And
-//   where handlers may hang, copies of a message may ask in vain until the handler is given up on.
+// Liveness: after the faults stop, everything drains within a bounded time, and a new record is
+// committed at its first attempt, however long the attempt takes.
+//   A record that is tried again and again makes no progress, even if SQS finally moves its message
+//   because it was received too often. A delivery alone is not a trial: messages behind a failing
+//   one of their group are delivered and returned with each of its attempts. Where handlers may
+//   hang, copies of a message may be refused until the hanging handler times out.
 
 import type { HistoryEvent } from "../history.ts";
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "liveness";
-const TOLD_MAX = 5;
-/** No record is tried more often than this after the faults, unless a handler hangs. */
+const REPORTED_MAX = 5;
+/** Trials per record after the faults stop, if no handler hangs. */
 const TRIALS_MAX = 25;
-/** Copies that may ask for one record, each as often as its message comes back. */
+/** Copies that may try to claim one record, each as often as its message is redelivered. */
 const COPIES_MAX = 3;
 
 export const liveness: Checker = {
   name: NAME,
-  promise: "After the faults have stopped everything drains, and what is new is done at once.",
+  promise: "After the faults stop, everything drains and new records succeed at first attempt.",
   check(events, { hangMs, visibilityMs }) {
     const trialsMax = TRIALS_MAX + COPIES_MAX * Math.ceil(hangMs / visibilityMs);
-    const { found, add } = findings(NAME);
+    const { violations, add } = findings(NAME);
     const probes = new Set<string>();
     const starts = new Map<string, number>();
     const done = new Set<string>();
@@ -31,7 +31,7 @@ export const liveness: Checker = {
         const count = (trials.get(event.name) ?? 0) + 1;
         trials.set(event.name, count);
         if (count === trialsMax + 1) {
-          add(event.at, [event.name], `${event.name} goes round and round: tried ${count} times`);
+          add(event.at, [event.name], `${event.name} makes no progress: tried ${count} times`);
         }
       }
       if (event.kind === "handling") starts.set(event.name, (starts.get(event.name) ?? 0) + 1);
@@ -42,23 +42,25 @@ export const liveness: Checker = {
       else if (event.kind === "end") {
         if (!event.drained) {
           const stuck = event.waiting.filter(({ where }) => where === "queue");
-          const names = stuck.slice(0, TOLD_MAX).map(({ name }) => name);
-          const what = names.length === 0 ? "nothing in the queue" : names.join(", ");
-          add(event.at, names, `not everything drained after the faults: ${what} still waits`);
+          const names = stuck.slice(0, REPORTED_MAX).map(({ name }) => name);
+          const rest =
+            names.length === 0 ? "the queue is empty" : `in the queue: ${names.join(", ")}`;
+          add(event.at, names, `not everything drained after the faults stopped; ${rest}`);
         }
         for (const name of probes) {
           const count = starts.get(name) ?? 0;
-          if (!done.has(name)) add(event.at, [name], `${name}, sent after the faults, is not done`);
+          if (!done.has(name))
+            add(event.at, [name], `${name}, sent after the faults, is not committed`);
           else if (count > 1)
             add(event.at, [name], `${name}, sent after the faults, ran ${count} times`);
         }
       }
     }
-    return found;
+    return violations;
   },
 };
 
-/** The ledger was asked for it, or a handler begun without asking. */
+/** The consumer asked the ledger for a claim, or started a handler without one. */
 function isTrial(event: HistoryEvent): event is HistoryEvent & { readonly name: string } {
   if (event.kind === "handling") return event.fence === null;
   return event.kind === "claimed" || event.kind === "refused";

@@ -1,5 +1,5 @@
-// No effect under an older fence: once a claim was made with a higher fence, whatever still comes
-// under a lower one changes nothing.
+// No effect under an older fence: after a claim with a higher fence, nothing that arrives under a
+// lower fence changes anything.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -7,31 +7,37 @@ const NAME = "no-effect-under-older-fence";
 
 export const noEffectUnderOlderFence: Checker = {
   name: NAME,
-  promise: "No effect is applied, and nothing committed, under an older fence than was committed.",
+  promise:
+    "No commit happens under a fence older than the newest claim, and no effect under one older " +
+    "than the commit.",
   check(events) {
-    const { found, add } = findings(NAME);
+    const { violations, add } = findings(NAME);
     const newest = new Map<string, number>();
     const committed = new Map<string, number>();
     for (const event of events) {
       if (event.kind === "claimed") {
-        const former = newest.get(event.name) ?? Number.NEGATIVE_INFINITY;
-        if (event.fence <= former) {
+        const previous = newest.get(event.name) ?? Number.NEGATIVE_INFINITY;
+        if (event.fence <= previous) {
           add(event.at, [event.name], `${event.name} was claimed with a fence that did not grow`);
         }
         newest.set(event.name, event.fence);
       } else if (event.kind === "committed") {
         const { name, fence, at, actor } = event;
         if (fence < (newest.get(name) ?? fence)) {
-          add(at, [name], `${actor} committed ${name} under a fence that another had outdone`);
+          add(at, [name], `${actor} committed ${name} under a fence older than the newest claim`);
         }
         committed.set(name, fence);
       } else if (event.kind === "effect" && event.accepted) {
         const { name, fence, at, actor } = event;
         if (fence < (committed.get(name) ?? fence)) {
-          add(at, [name], `${actor} had an effect of ${name} under an older fence than committed`);
+          add(
+            at,
+            [name],
+            `${actor} applied an effect of ${name} under a fence older than committed`,
+          );
         }
       }
     }
-    return found;
+    return violations;
   },
 };

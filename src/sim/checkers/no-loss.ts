@@ -1,8 +1,9 @@
-// No loss: what was accepted is committed, lies among the dead letters, or visibly waits.
-//   What an operator purged, or what stayed longer than its queue keeps a message, is gone by right
-//   and was told of; a message that goes before its time is not excused. One copy that expired
-//   excuses its record, whatever became of the others: most worlds keep messages for days.
-//   A record of an object that a newer one of the same object has overtaken is settled with it.
+// No loss: every accepted record is committed, in the dead-letter queue, or still in a queue.
+//   Messages that an operator purged, or that were in their queue for the whole retention period,
+//   are excused; the history contains both. A message that disappears earlier is a loss.
+//   One expired copy excuses its record, whatever happened to other copies: most worlds retain
+//   messages for days.
+//   A record that a newer change of the same object superseded counts as settled.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -10,9 +11,9 @@ const NAME = "no-loss";
 
 export const noLoss: Checker = {
   name: NAME,
-  promise: "Nothing that was accepted is lost: it is committed, a dead letter, or visibly waiting.",
+  promise: "No accepted record is lost: it is committed, a dead letter, or still in a queue.",
   check(events, { contents }) {
-    const { found, add } = findings(NAME);
+    const { violations, add } = findings(NAME);
     const accepted = new Map<string, number>();
     const settled = new Set<string>();
     for (const event of events) {
@@ -37,12 +38,12 @@ export const noLoss: Checker = {
         case "end":
           for (const { name } of event.waiting) settled.add(name);
           for (const name of accepted.keys()) {
-            if (!settled.has(name)) add(event.at, [name], `${name} was accepted and is nowhere`);
+            if (!settled.has(name)) add(event.at, [name], `${name} was accepted and is lost`);
           }
           break;
         default:
       }
     }
-    return found;
+    return violations;
   },
 };

@@ -1,7 +1,7 @@
-// Write-ahead: nothing is sent that the outbox does not know of, and nothing is handled or has an
-// effect under a claim that the ledger does not know of.
-//   Where receipts are trusted there is no claim before the commit: then claim, effects and commit
-//   are one write, and no handler has been given a fence.
+// Write-ahead: a message is sent only after its row is in the outbox. A handler runs, and an effect
+// is applied, only under a claim that is in the ledger.
+//   With `lease: "receipt"` nothing is claimed before the commit: claim, effects and commit are one
+//   write, and the handler gets no fence.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -9,35 +9,35 @@ const NAME = "write-ahead";
 
 export const writeAhead: Checker = {
   name: NAME,
-  promise: "What is sent was registered before, and an effect comes after the claim it rests on.",
+  promise: "A message is sent after it is registered, and an effect is applied after its claim.",
   check(events, { contents }) {
-    const { found, add } = findings(NAME);
+    const { violations, add } = findings(NAME);
     const registered = new Set<string>();
     const claimed = new Set<string>();
-    /** Effects within a commit, which may yet turn out to be their claim as well. */
-    const within = new Map<string, { readonly at: number; readonly actor: string }>();
+    /** Effects of a commit that may turn out to contain their claim as well. */
+    const unclaimed = new Map<string, { readonly at: number; readonly actor: string }>();
     for (const event of events) {
       if (event.kind === "registered") registered.add(event.name);
       else if (event.kind === "claimed") claimed.add(`${event.name} ${event.fence}`);
       else if (event.kind === "sent" && contents === "messages" && !registered.has(event.name)) {
         add(event.at, [event.name], `${event.name} was sent before it was in the outbox`);
       } else if (event.kind === "committed" && event.direct) {
-        within.delete(`${event.name} ${event.fence}`);
+        unclaimed.delete(`${event.name} ${event.fence}`);
       } else if (event.kind === "handling" && event.fence !== null) {
         if (claimed.has(`${event.name} ${event.fence}`)) continue;
         const { name, actor, at } = event;
-        add(at, [name], `${actor} handled ${name} under a claim that was not written down`);
+        add(at, [name], `${actor} handled ${name} under a claim that is not in the ledger`);
       } else if (event.kind === "effect") {
         const { name, actor, at, fence, sink } = event;
         if (claimed.has(`${name} ${fence}`)) continue;
-        if (sink === "transactional") within.set(`${name} ${fence}`, { at, actor });
-        else add(at, [name], `${actor} had an effect of ${name} that no claim was written for`);
+        if (sink === "transactional") unclaimed.set(`${name} ${fence}`, { at, actor });
+        else add(at, [name], `${actor} applied an effect of ${name} without a claim`);
       }
     }
-    for (const [which, { at, actor }] of within) {
+    for (const [which, { at, actor }] of unclaimed) {
       const [name = ""] = which.split(" ");
-      add(at, [name], `${actor} had an effect of ${name} that no claim was written for`);
+      add(at, [name], `${actor} applied an effect of ${name} without a claim`);
     }
-    return found;
+    return violations;
   },
 };

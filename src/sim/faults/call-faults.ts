@@ -1,8 +1,8 @@
-// Call faults: which port calls fail, and how. Each is drawn by name (named-random.ts): it has its
-// own id and can be removed without shifting the others.
-//   F1. A call is a crash point twice: before its effect, and after it with the answer lost.
-//   F2. Faults strike until the world turns quiet, and never after.
-//   F3. What struck is kept, with its id, for stories and for shrinking.
+// Call faults: which port calls fail, and how. Each fault is drawn by name (named-random.ts): it
+// has its own id and can be removed without shifting the others.
+//   F1. A call is a crash point twice: before its effect, and after it with the response lost.
+//   F2. Faults fire until the world turns quiet, and never after.
+//   F3. Fired faults are stored with their ids, for stories and for shrinking.
 
 import { fractionOf, hashText, mixWords } from "./named-random.ts";
 
@@ -19,13 +19,25 @@ export const CALL_FAULTS = [
 
 export type CallFaultKind = (typeof CALL_FAULTS)[number];
 
-/** How likely each kind is, per call. */
+/** How stories describe each kind. */
+const DESCRIPTIONS: Readonly<Record<CallFaultKind, string>> = {
+  refused: "the call is rejected",
+  "answer-lost": "the call succeeds, but its response is lost",
+  "crash-before": "the process crashes before the call",
+  "crash-after": "the process crashes after the call, before the response",
+  "slow-request": "the request is delayed",
+  "slow-answer": "the response is delayed",
+  partial: "part of the batch fails",
+  duplicate: "the message is duplicated",
+};
+
+/** Probability of each kind, per call. */
 export type CallRates = Readonly<Record<CallFaultKind, number>>;
 
 export interface CallFault {
   readonly id: string;
   readonly kind: CallFaultKind;
-  /** For whatever else is to be decided about it. */
+  /** Random bits for further decisions about this fault. */
   readonly word: number;
 }
 
@@ -36,28 +48,28 @@ export interface FiredFault {
 }
 
 export interface Faults {
-  /** The faults of one method of one port, as one process calls it. */
-  site(actor: string, method: string): FaultPoint;
-  /** Whether the fault of that name is to strike; if so it has (F3). */
-  strikes(id: string, what: string): boolean;
+  /** Where one process calls one method of one port. */
+  point(actor: string, method: string): FaultPoint;
+  /** Returns whether the fault `id` fires, and records it if it does (F3). */
+  fires(id: string, what: string): boolean;
   readonly fired: readonly FiredFault[];
 }
 
 export interface FaultPoint {
   readonly label: number;
   readonly name: string;
-  /** What happens to the next call, if anything. */
+  /** Draws the fault of the next call; null if the call succeeds. */
   draw(): CallFault | null;
-  /** A word for the call that was drawn for last, for its latency. */
+  /** Random bits of the call that was drawn last, for its latency. */
   readonly word: number;
 }
 
 export interface FaultsOptions {
   readonly seed: number;
   readonly rates: CallRates;
-  /** Faults that strike for certain, by their ids: `consumer-1/ledger.commit#2`. */
+  /** Faults that always fire, by id: `consumer-1/ledger.commit#2`. */
   readonly planned: ReadonlyMap<string, CallFaultKind>;
-  /** The only ones that may strike; null lets all. */
+  /** Ids of the only faults that may fire; null allows all. */
   readonly only: ReadonlySet<string> | null;
   readonly clock: { readonly now: number };
   readonly quietAt: () => number;
@@ -67,7 +79,7 @@ export interface FaultsOptions {
 export function createFaults(options: FaultsOptions): Faults {
   const { seed, rates, planned, only, clock, quietAt, onFired } = options;
   const base = mixWords(hashText("faults", seed | 0), Math.floor(seed / 0x1_0000_0000));
-  const sites = new Map<string, FaultPoint>();
+  const points = new Map<string, FaultPoint>();
   const fired: FiredFault[] = [];
 
   function fire(id: string, what: string): boolean {
@@ -80,29 +92,29 @@ export function createFaults(options: FaultsOptions): Faults {
 
   return {
     fired,
-    strikes: fire,
-    site(actor, method) {
+    fires: fire,
+    point(actor, method) {
       const name = `${actor}/${method}`;
-      let site = sites.get(name);
-      if (site === undefined) {
-        site = new CallSite(name, { base, rates, planned, fire });
-        sites.set(name, site);
+      let point = points.get(name);
+      if (point === undefined) {
+        point = new CallFaultPoint(name, { base, rates, planned, fire });
+        points.set(name, point);
       }
-      return site;
+      return point;
     },
   };
 }
 
-class CallSite implements FaultPoint {
+class CallFaultPoint implements FaultPoint {
   readonly label: number;
   readonly name: string;
   word = 0;
   readonly #own: number;
   readonly #total: number;
-  readonly #options: SiteOptions;
+  readonly #options: FaultPointOptions;
   #calls = 0;
 
-  constructor(name: string, options: SiteOptions) {
+  constructor(name: string, options: FaultPointOptions) {
     this.name = name;
     this.label = hashText(name);
     this.#own = mixWords(options.base, this.label);
@@ -118,12 +130,12 @@ class CallSite implements FaultPoint {
     if (fraction >= this.#total && planned.size === 0) return null;
     const id = `${this.name}#${this.#calls}`;
     const kind = planned.get(id) ?? kindAt(rates, fraction);
-    if (kind === null || !fire(id, kind)) return null;
+    if (kind === null || !fire(id, DESCRIPTIONS[kind])) return null;
     return { id, kind, word: mixWords(this.word, 1) };
   }
 }
 
-interface SiteOptions {
+interface FaultPointOptions {
   readonly base: number;
   readonly rates: CallRates;
   readonly planned: ReadonlyMap<string, CallFaultKind>;
@@ -131,10 +143,10 @@ interface SiteOptions {
 }
 
 function kindAt(rates: CallRates, fraction: number): CallFaultKind | null {
-  let left = fraction;
+  let remaining = fraction;
   for (const kind of CALL_FAULTS) {
-    left -= rates[kind];
-    if (left < 0) return kind;
+    remaining -= rates[kind];
+    if (remaining < 0) return kind;
   }
   return null;
 }

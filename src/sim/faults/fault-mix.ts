@@ -1,8 +1,8 @@
-// Fault mix: how much of what goes wrong in a world, over how many hours.
+// Fault mix: which faults a world has, and how many.
 
 import type { CallRates } from "./call-faults.ts";
 
-/** What happens by itself, at instants that the seed draws; how often in the whole run. */
+/** Faults that happen independently of calls, at instants that the seed draws. */
 export const TIMELINE_FAULTS = [
   "kill",
   "freeze",
@@ -26,8 +26,9 @@ export type TimelineFaultKind = (typeof TIMELINE_FAULTS)[number];
 
 export interface FaultMix {
   readonly rates: CallRates;
+  /** How often each happens in the whole run. */
   readonly timeline: Readonly<Record<TimelineFaultKind, number>>;
-  /** Messages that become visible late, and so out of order; standard queues only. */
+  /** Fraction of messages that become visible late, and so out of order; standard queues only. */
   readonly late: number;
   readonly lateMsMax: number;
 }
@@ -43,14 +44,14 @@ export const NO_RATES: CallRates = {
   duplicate: 0,
 };
 
-const NOTHING_HAPPENS = Object.fromEntries(TIMELINE_FAULTS.map((kind) => [kind, 0])) as Record<
+const NO_TIMELINE = Object.fromEntries(TIMELINE_FAULTS.map((kind) => [kind, 0])) as Record<
   TimelineFaultKind,
   number
 >;
 
 export const NO_FAULTS: FaultMix = {
   rates: NO_RATES,
-  timeline: NOTHING_HAPPENS,
+  timeline: NO_TIMELINE,
   late: 0,
   lateMsMax: 0,
 };

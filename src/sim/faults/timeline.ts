@@ -1,5 +1,5 @@
-// Timeline: what befalls a world by itself, at instants that the seed draws. Each such fault has a
-// name, as the faults of calls have, and can be left out alone.
+// Timeline: faults that happen independently of calls, at instants that the seed draws. Each has a
+// name, like the faults of calls, and can be left out on its own.
 
 import type { ConsumerHost } from "../hosts/consumer-host.ts";
 import type { Operator } from "../hosts/operator.ts";
@@ -10,7 +10,7 @@ import type { WorldServices } from "../services.ts";
 import { type FaultMix, TIMELINE_FAULTS, type TimelineFaultKind } from "./fault-mix.ts";
 import { createNamedDice, hashText, type NamedDice } from "./named-random.ts";
 
-export interface Cast {
+export interface WorldHosts {
   readonly consumers: readonly ConsumerHost[];
   readonly producers: readonly ProducerHost[];
   readonly relay: RelayHost;
@@ -24,27 +24,23 @@ const DOWN_MS_MIN = 500;
 const DOWN_MS_MAX = 300_000;
 const SKEW_MS_MAX = 900_000;
 
-interface Blow {
+interface DueFault {
   readonly id: string;
   readonly kind: TimelineFaultKind;
   readonly dice: NamedDice;
 }
 
 /**
- * Schedules all faults of the mix between now and `quietAt`. A purge strikes at a `busyAtMs`: most
- * of the time the queue is empty, and a purge would prove nothing.
+ * Schedules all faults of the mix between now and `quietAt`. A queue purge happens at a `busyAtMs`:
+ * most of the time the queue is empty, and purging it would prove nothing.
  */
 export function scheduleTimeline(
   seed: number,
   mix: FaultMix,
   quietAt: number,
-  world: {
-    readonly stage: WorldServices;
-    readonly cast: Cast;
-    readonly busyAtMs: (name: string) => number;
-  },
+  world: FaultyWorld & { readonly busyAtMs: (name: string) => number },
 ): void {
-  const { scheduler, ports } = world.stage;
+  const { scheduler, ports } = world.services;
   const dice = createNamedDice(seed, "timeline");
   const from = scheduler.now;
   for (const kind of TIMELINE_FAULTS) {
@@ -55,47 +51,59 @@ export function scheduleTimeline(
           ? from + world.busyAtMs(id)
           : Math.floor(from + dice.fraction(`${id} at`) * (quietAt - from));
       scheduler.at(at, hashText(id), () => {
-        const blow: Blow = { id, kind, dice };
-        if (ports.faults.strikes(id, describe(blow, world.cast))) strike(blow, world);
+        const fault: DueFault = { id, kind, dice };
+        if (ports.faults.fires(id, describe(fault, world.hosts))) inject(fault, world);
       });
     }
   }
 }
 
-function describe({ id, kind, dice }: Blow, cast: Cast): string {
+function describe({ id, kind, dice }: DueFault, hosts: WorldHosts): string {
   switch (kind) {
     case "kill":
-      return `${victimOf(dice, id, cast).name} is killed`;
+      return `${targetOf(dice, id, hosts).name} is killed`;
     case "freeze":
-      return `${consumerOf(dice, id, cast).name} is frozen for ${freezeMs(dice, id)} ms`;
+      return `${consumerOf(dice, id, hosts).name} is frozen for ${freezeMs(dice, id)} ms`;
     case "producer-freeze":
-      return `${senderOf(dice, id, cast).name} is frozen for ${freezeMs(dice, id)} ms`;
+      return `${senderOf(dice, id, hosts).name} is frozen for ${freezeMs(dice, id)} ms`;
     case "loop-stall":
-      return `the event loop of ${consumerOf(dice, id, cast).name} stalls for ${freezeMs(dice, id)} ms`;
+      return `the event loop of ${consumerOf(dice, id, hosts).name} stalls for ${freezeMs(dice, id)} ms`;
     case "skew":
-      return `the clock of ${consumerOf(dice, id, cast).name} jumps to ${skewMs(dice, id)} ms off`;
+      return `the clock of ${consumerOf(dice, id, hosts).name} is off by ${skewMs(dice, id)} ms`;
     case "ledger-down":
     case "queue-down":
     case "sink-down":
       return `${kind.replace("-down", "")} is down for ${downMs(dice, id)} ms`;
     case "drain":
-      return `${consumerOf(dice, id, cast).name} is drained and started again`;
+      return `${consumerOf(dice, id, hosts).name} is drained and restarted`;
     case "object-overwritten":
     case "object-deleted":
-      return `${objectOf(dice, id, cast)} is ${kind.replace("object-", "")}`;
-    default:
-      return kind.replace("-", " ");
+      return `${objectOf(dice, id, hosts)} is ${kind.replace("object-", "")}`;
+    case "broker-restart":
+      return "the broker's store fails, and the broker restarts";
+    case "redrive":
+      return "operator redrives all dead letters";
+    case "native-redrive":
+      return "operator moves dead letters back with SQS's own redrive";
+    case "ledger-purge":
+      return "operator purges expired records from the ledger";
+    case "queue-purge":
+      return "operator purges the queue";
   }
 }
 
-function strike({ id, kind, dice }: Blow, world: { stage: WorldServices; cast: Cast }): void {
-  const { stage, cast } = world;
-  const { scheduler, services } = stage;
-  const consumer = consumerOf(dice, id, cast);
+interface FaultyWorld {
+  readonly services: WorldServices;
+  readonly hosts: WorldHosts;
+}
+
+function inject({ id, kind, dice }: DueFault, { services, hosts }: FaultyWorld): void {
+  const { scheduler, endpoints, bucket } = services;
+  const consumer = consumerOf(dice, id, hosts);
   const down = () => scheduler.now + downMs(dice, id);
   switch (kind) {
     case "kill":
-      victimOf(dice, id, cast).kill(dice.word(id));
+      targetOf(dice, id, hosts).kill(dice.word(id));
       return;
     case "freeze":
     case "loop-stall":
@@ -104,77 +112,77 @@ function strike({ id, kind, dice }: Blow, world: { stage: WorldServices; cast: C
       scheduler.after(freezeMs(dice, id), hashText(id), () => consumer.thaw());
       return;
     case "producer-freeze":
-      freezeFor(senderOf(dice, id, cast).process, freezeMs(dice, id), stage);
+      freezeFor(senderOf(dice, id, hosts).process, freezeMs(dice, id), services);
       return;
     case "skew":
       consumer.skew(skewMs(dice, id));
       return;
     case "ledger-down":
-      services.ledger.downUntil = down();
-      services.outbox.downUntil = down();
+      endpoints.ledger.downUntil = down();
+      endpoints.outbox.downUntil = down();
       return;
     case "queue-down":
-      services.queue.downUntil = down();
-      services["dead-letters"].downUntil = down();
+      endpoints.queue.downUntil = down();
+      endpoints["dead-letters"].downUntil = down();
       return;
     case "sink-down":
-      services.sink.downUntil = down();
+      endpoints.sink.downUntil = down();
       return;
     case "broker-restart":
-      stage.storeTrouble.next = dice.chance(`${id} how`, 0.5) ? "fails" : "is-lost";
+      services.storeFaults.next = dice.roll(`${id} how`, 0.5) ? "fail" : "lose-response";
       return;
     case "drain":
       void consumer.drain();
       return;
     case "redrive":
-      cast.operator.redrive();
+      hosts.operator.redrive();
       return;
     case "native-redrive":
-      cast.operator.redriveNatively();
+      hosts.operator.redriveNatively();
       return;
     case "ledger-purge":
-      cast.operator.purgeLedger();
+      hosts.operator.purgeLedger();
       return;
     case "queue-purge":
-      cast.operator.purgeQueue();
+      hosts.operator.purgeQueue();
       return;
     case "object-overwritten":
-      stage.bucket.overwrite(objectOf(dice, id, cast));
+      bucket.overwrite(objectOf(dice, id, hosts));
       return;
     case "object-deleted":
-      stage.bucket.destroy(objectOf(dice, id, cast));
+      bucket.destroy(objectOf(dice, id, hosts));
       return;
   }
 }
 
-function consumerOf(dice: NamedDice, id: string, { consumers }: Cast): ConsumerHost {
+function consumerOf(dice: NamedDice, id: string, { consumers }: WorldHosts): ConsumerHost {
   return dice.pick(`${id} consumer`, consumers);
 }
 
-function victimOf(
+function targetOf(
   dice: NamedDice,
   id: string,
-  cast: Cast,
+  hosts: WorldHosts,
 ): { name: string; kill(word: number): void } {
-  const { consumers, producers, relay } = cast;
+  const { consumers, producers, relay } = hosts;
   return dice.pick(`${id} victim`, [...consumers, ...consumers, ...producers, relay]);
 }
 
 function senderOf(
   dice: NamedDice,
   id: string,
-  { producers, relay }: Cast,
+  { producers, relay }: WorldHosts,
 ): { readonly name: string; readonly process: SimProcess | null } {
   return dice.pick(`${id} sender`, [...producers, relay]);
 }
 
-/** That life of it, and no later one: whoever starts anew is not frozen. */
+/** Freezes this process only: a restarted one is not frozen. */
 function freezeFor(process: SimProcess | null, ms: number, { scheduler }: WorldServices): void {
   process?.freeze();
   scheduler.after(ms, hashText(process?.name ?? ""), () => process?.thaw());
 }
 
-function objectOf(dice: NamedDice, id: string, { objects }: Cast): string {
+function objectOf(dice: NamedDice, id: string, { objects }: WorldHosts): string {
   return dice.pick(`${id} object`, objects);
 }
 
@@ -188,5 +196,5 @@ function downMs(dice: NamedDice, id: string): number {
 
 function skewMs(dice: NamedDice, id: string): number {
   const ms = dice.scaled(`${id} ms`, 100, SKEW_MS_MAX);
-  return dice.chance(`${id} back`, 0.5) ? -ms : ms;
+  return dice.roll(`${id} back`, 0.5) ? -ms : ms;
 }

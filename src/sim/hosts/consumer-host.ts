@@ -1,6 +1,7 @@
-// Consumer host: looks after one consumer of the world: starts it, lets it die, starts the next.
-//   H1. Every life has an owner name of its own, as processes have.
-//   H2. A keeper of leases on a thread of its own goes on while the loop stands still.
+// Consumer host: supervises one consumer of the world. It starts the consumer and restarts it after
+// a crash.
+//   H1. Every incarnation has its own owner name, as every process does.
+//   H2. A lease renewer on its own thread keeps running while the event loop is stalled.
 
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import type { Consumer } from "../../ingest/running/consumer.ts";
@@ -29,15 +30,15 @@ export interface ConsumerHostOptions {
 
 export class ConsumerHost {
   readonly name: string;
-  readonly #stage: WorldServices;
+  readonly #services: WorldServices;
   readonly #options: ConsumerHostOptions;
-  #life = 0;
+  #incarnation = 0;
   #process: SimProcess | null = null;
-  #keeperProcess: SimProcess | null = null;
+  #renewerProcess: SimProcess | null = null;
   #consumer: Consumer | null = null;
 
-  constructor(stage: WorldServices, options: ConsumerHostOptions) {
-    this.#stage = stage;
+  constructor(services: WorldServices, options: ConsumerHostOptions) {
+    this.#services = services;
     this.#options = options;
     this.name = options.name;
   }
@@ -47,29 +48,30 @@ export class ConsumerHost {
   }
 
   get processes(): readonly SimProcess[] {
-    return [this.#process, this.#keeperProcess].filter((each) => each !== null);
+    return [this.#process, this.#renewerProcess].filter((each) => each !== null);
   }
 
-  /** Begins the next life, unless one is under way. */
+  /** Starts the next incarnation, unless the consumer is running. */
   start(): void {
     if (this.#process?.alive) return;
-    this.#life += 1; // H1
-    const { scheduler, history } = this.#stage;
+    this.#incarnation += 1; // H1
+    const { scheduler, history } = this.#services;
     const { topology } = this.#options;
-    history.add(this.name, { kind: "process", what: `starts (life ${this.#life})` });
+    history.add(this.name, { kind: "process", what: `starts (incarnation ${this.#incarnation})` });
     const onCrash = (_: SimProcess, word: number) => this.#crashed(word);
     const process = new SimProcess(this.name, scheduler, onCrash);
-    const apart = topology.keeper === "thread";
-    const keeperProcess = apart
+    const onThread = topology.leaseRenewer === "thread";
+    // Faults are drawn by this name: another name would change the world of every seed.
+    const renewerProcess = onThread
       ? new SimProcess(`${this.name}-keeper`, scheduler, onCrash)
       : process;
     this.#process = process;
-    this.#keeperProcess = apart ? keeperProcess : null;
-    this.#consumer = this.#createConsumer(process, keeperProcess);
+    this.#renewerProcess = onThread ? renewerProcess : null;
+    this.#consumer = this.#createConsumer(process, renewerProcess);
     void this.#begin(process, this.#consumer);
   }
 
-  /** A ledger that is down when a consumer starts makes it try again, as a supervisor would. */
+  /** A consumer that cannot start, because the ledger is down, is restarted as after a crash. */
   async #begin(process: SimProcess, consumer: Consumer): Promise<void> {
     await consumer.start().catch(() => process.crash(hashText("start failed")));
   }
@@ -83,7 +85,7 @@ export class ConsumerHost {
     for (const process of this.processes) process.freeze();
   }
 
-  /** The event loop stands still; a keeper apart does not (H2). */
+  /** Stalls the event loop; a lease renewer on its own thread keeps running (H2). */
   stallLoop(): void {
     this.#process?.freeze();
   }
@@ -96,39 +98,39 @@ export class ConsumerHost {
     for (const process of this.processes) process.skewMs = ms;
   }
 
-  /** Stops in good order, and starts again. */
+  /** Drains the consumer and starts it again. */
   async drain(): Promise<void> {
     const process = this.#process;
     if (process === null || !process.alive) return;
-    this.#stage.history.add(this.name, { kind: "process", what: "is told to drain" });
+    this.#services.history.add(this.name, { kind: "process", what: "starts to drain" });
     await this.#consumer?.drain();
     for (const each of this.processes) each.kill();
-    this.#stage.history.add(this.name, { kind: "process", what: "has drained" });
+    this.#services.history.add(this.name, { kind: "process", what: "has drained" });
     if (this.#process === process) this.start();
   }
 
   #crashed(word: number): void {
     for (const process of this.processes) process.kill();
     this.#consumer = null;
-    const { scheduler, history } = this.#stage;
-    history.add(this.name, { kind: "process", what: "dies" });
+    const { scheduler, history } = this.#services;
+    history.add(this.name, { kind: "process", what: "crashes" });
     const afterMs = RESTART_MS_MIN + (mixWords(word, 5) % RESTART_MS_SPREAD);
     scheduler.after(afterMs, hashText(this.name), () => this.start());
   }
 
-  #createConsumer(process: SimProcess, keeperProcess: SimProcess): Consumer {
+  #createConsumer(process: SimProcess, renewerProcess: SimProcess): Consumer {
     const { parts, topology, seed, planOf } = this.#options;
-    const stage = this.#stage;
-    const { ports, services, history } = stage;
-    const work = { service: services.queue, role: "work" } as const;
-    const dead = { service: services["dead-letters"], role: "dead-letters" } as const;
+    const services = this.#services;
+    const { ports, endpoints, history } = services;
+    const work = { service: endpoints.queue, role: "work" } as const;
+    const dead = { service: endpoints["dead-letters"], role: "dead-letters" } as const;
     const ledgerOptions = {
-      service: services.ledger,
+      service: endpoints.ledger,
       time: topology.ledgerTime,
-      caller: stage.ledgerCaller,
+      caller: services.ledgerCaller,
     };
-    const queue = createSimQueue(ports, process, stage.queue, work);
-    const ledger = createSimLedger(ports, process, stage.ledger, ledgerOptions);
+    const queue = createSimQueue(ports, process, services.queue, work);
+    const ledger = createSimLedger(ports, process, services.ledger, ledgerOptions);
     const pipeline = parts.createPipeline({
       actor: this.name,
       clock: process.clock,
@@ -138,12 +140,12 @@ export class ConsumerHost {
         history.add(this.name, { kind: "handling", name, attempt, fence }),
     });
     const { visibilityMs } = pipeline;
-    const keeper = parts.createLeaseRenewer(
+    const renewer = parts.createLeaseRenewer(
       {
-        queue: createSimQueue(ports, keeperProcess, stage.queue, work),
-        ledger: createSimLedger(ports, keeperProcess, stage.ledger, ledgerOptions),
+        queue: createSimQueue(ports, renewerProcess, services.queue, work),
+        ledger: createSimLedger(ports, renewerProcess, services.ledger, ledgerOptions),
         scope: SCOPE,
-        clock: keeperProcess.clock,
+        clock: renewerProcess.clock,
         telemetry: SILENT,
       },
       { visibilityMs, leaseMs: visibilityMs },
@@ -152,32 +154,32 @@ export class ConsumerHost {
       {
         clock: process.clock,
         turn: process.turn,
-        random: createSeededRandom(`${seed} ${this.name} ${this.#life}`),
+        random: createSeededRandom(`${seed} ${this.name} ${this.#incarnation}`),
         queue,
-        deadLetters: createSimQueue(ports, process, stage.deadLetters, dead),
+        deadLetters: createSimQueue(ports, process, services.deadLetters, dead),
         ledger,
-        objects: createSimObjects(ports, process, stage.bucket, services.objects),
+        objects: createSimObjects(ports, process, services.bucket, endpoints.objects),
         rows: null,
         sink:
           topology.sink === "transactional"
             ? createSimTransactionalSink()
-            : createSimIdempotentSink(ports, process, stage.table, services.sink),
-        keeper: process === keeperProcess ? keeper : heardBy(process, keeper),
+            : createSimIdempotentSink(ports, process, services.table, endpoints.sink),
+        keeper: process === renewerProcess ? renewer : onOwnThread(process, renewer),
         telemetry: SILENT,
       },
-      { pipeline, owner: `${this.name}#${this.#life}`, runId: `run-${this.#life}` },
+      { pipeline, owner: `${this.name}#${this.#incarnation}`, runId: `run-${this.#incarnation}` },
     );
   }
 }
 
-/** A keeper on another thread: what it has to say waits until the loop listens. */
-function heardBy(process: SimProcess, keeper: LeaseRenewer): LeaseRenewer {
+/** A lease renewer on another thread: its callbacks wait for the event loop of `process`. */
+function onOwnThread(process: SimProcess, renewer: LeaseRenewer): LeaseRenewer {
   return {
-    track: (lease, onLost) => keeper.track(lease, (why) => process.hear(() => onLost(why))),
-    attach: (receipt, claim, since) => keeper.attach(receipt, claim, since),
-    detach: (receipt, claim) => keeper.detach(receipt, claim),
-    release: (receipt) => keeper.release(receipt),
-    alive: (receipt) => keeper.alive(receipt),
-    close: () => keeper.close(),
+    track: (lease, onLost) => renewer.track(lease, (why) => process.dispatch(() => onLost(why))),
+    attach: (receipt, claim, since) => renewer.attach(receipt, claim, since),
+    detach: (receipt, claim) => renewer.detach(receipt, claim),
+    release: (receipt) => renewer.release(receipt),
+    alive: (receipt) => renewer.alive(receipt),
+    close: () => renewer.close(),
   };
 }

@@ -8,33 +8,35 @@ import { SimProcess } from "./process.ts";
 function create() {
   const scheduler = new Scheduler({ startAt: 0, trace: new TraceHash(), drain });
   const process = new SimProcess("one", scheduler, () => {});
-  const heard: string[] = [];
+  const received: string[] = [];
   const sleep = (ms: number, what: string) =>
-    void process.clock.sleep(durationMs(ms)).then(() => heard.push(`${what} at ${scheduler.now}`));
-  return { scheduler, process, heard, sleep };
+    void process.clock
+      .sleep(durationMs(ms))
+      .then(() => received.push(`${what} at ${scheduler.now}`));
+  return { scheduler, process, received, sleep };
 }
 
-test("a killed process hears nothing any more (P1)", async () => {
-  const { scheduler, process, heard, sleep } = create();
+test("a killed process receives nothing any more (P1)", async () => {
+  const { scheduler, process, received, sleep } = create();
   sleep(10, "early");
   sleep(20, "late");
   scheduler.at(15, 0, () => process.kill());
   await scheduler.run(100);
-  expect(heard).toEqual(["early at 10"]);
+  expect(received).toEqual(["early at 10"]);
 });
 
-test("a frozen process hears everything later, in order (P2)", async () => {
-  const { scheduler, process, heard, sleep } = create();
+test("a frozen process receives everything later, in order (P2)", async () => {
+  const { scheduler, process, received, sleep } = create();
   sleep(10, "first");
   sleep(20, "second");
   sleep(60, "third");
   scheduler.at(5, 0, () => process.freeze());
   scheduler.at(50, 0, () => process.thaw());
   await scheduler.run(100);
-  expect(heard).toEqual(["first at 50", "second at 50", "third at 60"]);
+  expect(received).toEqual(["first at 50", "second at 50", "third at 60"]);
 });
 
-test("a skewed clock is wrong about the hour, not about how long things take (P3)", async () => {
+test("a skewed wall clock does not affect the monotonic clock (P3)", async () => {
   const { scheduler, process } = create();
   process.skewMs = -500;
   await scheduler.run(100);

@@ -1,8 +1,10 @@
-// Process: something that runs our code and may be killed, frozen, or wrong about the time.
-//   P1. A killed process hears nothing any more and does nothing any more; what it had asked for
-//       happens all the same.
-//   P2. A frozen one hears everything later, in order, and acts on it without knowing: a zombie.
-//   P3. Its wall clock is the world's plus a skew that may jump; its steady clock is the world's.
+// Process: runs production code, and may be killed, frozen, or have a wrong clock.
+//   P1. A killed process receives nothing and does nothing any more; requests it has already sent
+//       are still carried out.
+//   P2. A frozen process receives everything later, in order, and acts on it unaware of the delay:
+//       it is a zombie.
+//   P3. Its wall clock is the world's plus a skew that may jump; its monotonic clock is the
+//       world's.
 
 import { type DurationMs, durationMs, epochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -24,7 +26,7 @@ export class SimProcess {
   readonly #onCrash: (process: SimProcess, word: number) => void;
   #alive = true;
   #frozen = false;
-  #heldBack: (() => void)[] = [];
+  #pending: (() => void)[] = [];
   readonly #sleepers = new WeakMap<AbortSignal, Set<Sleeper>>();
   /** How far its wall clock is ahead. P3 */
   skewMs = 0;
@@ -46,7 +48,7 @@ export class SimProcess {
     };
     this.turn = {
       afterTurn: (work) => {
-        if (this.#alive) scheduler.at(scheduler.now, this.#label, () => this.hear(work));
+        if (this.#alive) scheduler.at(scheduler.now, this.#label, () => this.dispatch(work));
       },
     };
   }
@@ -59,20 +61,20 @@ export class SimProcess {
     return this.#frozen;
   }
 
-  /** Something reaches the process. */
-  hear(work: () => void): void {
+  /** Runs `work` in the process: a timer fired or a response arrived. */
+  dispatch(work: () => void): void {
     if (!this.#alive) return; // P1
     if (this.#frozen)
-      this.#heldBack.push(work); // P2
+      this.#pending.push(work); // P2
     else work();
   }
 
   kill(): void {
     this.#alive = false;
-    this.#heldBack = [];
+    this.#pending = [];
   }
 
-  /** Dies of a fault: whoever looks after it hears of it. */
+  /** Kills the process because of a fault, and notifies its host. */
   crash(word: number): void {
     if (!this.#alive) return;
     this.kill();
@@ -86,10 +88,11 @@ export class SimProcess {
   thaw(): void {
     if (!this.#frozen) return;
     this.#frozen = false;
-    const waiting = this.#heldBack;
-    this.#heldBack = [];
+    const waiting = this.#pending;
+    this.#pending = [];
     const { now } = this.#scheduler;
-    for (const work of waiting) this.#scheduler.at(now, this.#label, () => this.hear(work)); // P2
+    // P2
+    for (const work of waiting) this.#scheduler.at(now, this.#label, () => this.dispatch(work));
   }
 
   #sleep(span: DurationMs, signal?: AbortSignal): Promise<void> {
@@ -104,16 +107,18 @@ export class SimProcess {
         sleepers?.delete(sleeper);
         resolve();
       };
-      const timer = this.#scheduler.after(Math.max(0, span), this.#label, () => this.hear(wake));
+      const timer = this.#scheduler.after(Math.max(0, span), this.#label, () =>
+        this.dispatch(wake),
+      );
       const sleeper = { timer, reject };
       sleepers?.add(sleeper);
     });
   }
 
-  /** Those who sleep until a signal: one listener for all, as listeners are dear. */
+  /** The sleepers of one signal share one listener, because listeners are expensive. */
   #sleepersOf(signal: AbortSignal): Set<Sleeper> {
-    const known = this.#sleepers.get(signal);
-    if (known !== undefined) return known;
+    const existing = this.#sleepers.get(signal);
+    if (existing !== undefined) return existing;
     const sleepers = new Set<Sleeper>();
     this.#sleepers.set(signal, sleepers);
     const abort = () => {

@@ -1,6 +1,5 @@
-// Producer host: looks after one producer, and stands for the system it gets its events from: what
-// that system has not heard a success of, it hands over again, unless the topology says that it
-// forgets.
+// Producer host: supervises one producer, and stands for the system that its events come from. That
+// system submits an event again until it gets a success, unless the topology says `forgetful`.
 
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import { durationMs, epochMs } from "../../core/units.ts";
@@ -18,10 +17,10 @@ import { SimProcess } from "./process.ts";
 
 const RESTART_MS_MIN = 500;
 const RESTART_MS_SPREAD = 30_000;
-/** The pause before an event is handed over again; it grows up to the most. */
-const SEND_AGAIN_MS = 5_000;
-const SEND_AGAIN_GROWTH = 3;
-const SEND_AGAIN_MS_MAX = 120_000;
+/** Pause before an event is submitted again; it grows up to the maximum. */
+const RETRY_MS = 5_000;
+const RETRY_GROWTH = 3;
+const RETRY_MS_MAX = 120_000;
 
 export interface ProducerHostOptions {
   readonly name: string;
@@ -32,15 +31,15 @@ export interface ProducerHostOptions {
 
 export class ProducerHost {
   readonly name: string;
-  readonly #stage: WorldServices;
+  readonly #services: WorldServices;
   readonly #options: ProducerHostOptions;
   readonly #unconfirmed = new Map<string, WorkloadItem>();
-  #life = 0;
+  #incarnation = 0;
   #process: SimProcess | null = null;
   #producer: Producer | null = null;
 
-  constructor(stage: WorldServices, options: ProducerHostOptions) {
-    this.#stage = stage;
+  constructor(services: WorldServices, options: ProducerHostOptions) {
+    this.#services = services;
     this.#options = options;
     this.name = options.name;
   }
@@ -55,22 +54,22 @@ export class ProducerHost {
 
   start(): void {
     if (this.#process?.alive) return;
-    this.#life += 1;
-    const { scheduler, history, ports, services } = this.#stage;
+    this.#incarnation += 1;
+    const { scheduler, history, ports, endpoints } = this.#services;
     const { seed, topology, parts } = this.#options;
-    history.add(this.name, { kind: "process", what: `starts (life ${this.#life})` });
+    history.add(this.name, { kind: "process", what: `starts (incarnation ${this.#incarnation})` });
     const process = new SimProcess(this.name, scheduler, (_, word) => this.crashed(word));
     this.#process = process;
     this.#producer = parts.createProducer(
       {
-        target: createSimQueue(ports, process, this.#stage.queue, {
-          service: services.queue,
+        target: createSimQueue(ports, process, this.#services.queue, {
+          service: endpoints.queue,
           role: "work",
         }),
-        outbox: createSimOutbox(ports, process, this.#stage.outbox, services.outbox),
+        outbox: createSimOutbox(ports, process, this.#services.outbox, endpoints.outbox),
         clock: process.clock,
         turn: process.turn,
-        random: createSeededRandom(`${seed} ${this.name} ${this.#life}`),
+        random: createSeededRandom(`${seed} ${this.name} ${this.#incarnation}`),
       },
       {
         owner: this.name,
@@ -80,12 +79,12 @@ export class ProducerHost {
     for (const item of this.#unconfirmed.values()) this.#send(process, item);
   }
 
-  /** The source has an event for it. */
-  hand(item: WorkloadItem): void {
-    this.#stage.ports.names.teach(identityOf(item.name), item.name);
+  /** Submits an event of the source system. */
+  accept(item: WorkloadItem): void {
+    this.#services.ports.names.add(identityOf(item.name), item.name);
     this.#unconfirmed.set(item.name, item);
     const process = this.#process;
-    process?.hear(() => this.#send(process, item));
+    process?.dispatch(() => this.#send(process, item));
   }
 
   kill(word: number): void {
@@ -94,19 +93,18 @@ export class ProducerHost {
   }
 
   crashed(word: number): void {
-    const { scheduler, history } = this.#stage;
-    history.add(this.name, { kind: "process", what: "dies" });
+    const { scheduler, history } = this.#services;
+    history.add(this.name, { kind: "process", what: "crashes" });
     if (this.#options.topology.forgetful) this.#unconfirmed.clear();
     const afterMs = RESTART_MS_MIN + (mixWords(word, 5) % RESTART_MS_SPREAD);
     scheduler.after(afterMs, hashText(this.name), () => this.start());
   }
 
-  #send(process: SimProcess, item: WorkloadItem, pauseMs = SEND_AGAIN_MS): void {
+  #send(process: SimProcess, item: WorkloadItem, pauseMs = RETRY_MS): void {
     const { name: dedupeKey, atMs, group } = item;
     const eventTime = epochMs(START_AT + atMs);
     const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload: { group } };
-    const again = () =>
-      this.#send(process, item, Math.min(pauseMs * SEND_AGAIN_GROWTH, SEND_AGAIN_MS_MAX));
+    const again = () => this.#send(process, item, Math.min(pauseMs * RETRY_GROWTH, RETRY_MS_MAX));
     const forget = () => void this.#unconfirmed.delete(item.name);
     this.#producer?.send(event).then(forget, () => {
       if (this.#options.topology.forgetful) forget();

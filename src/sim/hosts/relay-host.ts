@@ -1,4 +1,4 @@
-// Relay host: looks after the relay, which sends what producers registered and never sent.
+// Relay host: supervises the relay, which sends rows that producers registered but never sent.
 
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
@@ -13,16 +13,16 @@ const NAME = "relay";
 
 export class RelayHost {
   readonly name = NAME;
-  readonly #stage: WorldServices;
+  readonly #services: WorldServices;
   readonly #options: { readonly seed: number; readonly parts: WorldParts };
-  #life = 0;
+  #incarnation = 0;
   #process: SimProcess | null = null;
 
   constructor(
-    stage: WorldServices,
+    services: WorldServices,
     options: { readonly seed: number; readonly parts: WorldParts },
   ) {
-    this.#stage = stage;
+    this.#services = services;
     this.#options = options;
   }
 
@@ -32,19 +32,19 @@ export class RelayHost {
 
   start(): void {
     if (this.#process?.alive) return;
-    this.#life += 1;
-    const { scheduler, history, ports, services, queue, outbox } = this.#stage;
+    this.#incarnation += 1;
+    const { scheduler, history, ports, endpoints, queue, outbox } = this.#services;
     const { seed, parts } = this.#options;
-    history.add(NAME, { kind: "process", what: `starts (life ${this.#life})` });
+    history.add(NAME, { kind: "process", what: `starts (incarnation ${this.#incarnation})` });
     const process = new SimProcess(NAME, scheduler, (_, word) => this.#crashed(word));
     this.#process = process;
     const relay = parts.createRelay(
       {
-        target: createSimQueue(ports, process, queue, { service: services.queue, role: "work" }),
-        outbox: createSimOutbox(ports, process, outbox, services.outbox),
+        target: createSimQueue(ports, process, queue, { service: endpoints.queue, role: "work" }),
+        outbox: createSimOutbox(ports, process, outbox, endpoints.outbox),
         clock: process.clock,
         turn: process.turn,
-        random: createSeededRandom(`${seed} ${NAME} ${this.#life}`),
+        random: createSeededRandom(`${seed} ${NAME} ${this.#incarnation}`),
       },
       { owner: NAME },
     );
@@ -57,8 +57,8 @@ export class RelayHost {
   }
 
   #crashed(word: number): void {
-    const { scheduler, history } = this.#stage;
-    history.add(NAME, { kind: "process", what: "dies" });
+    const { scheduler, history } = this.#services;
+    history.add(NAME, { kind: "process", what: "crashes" });
     const afterMs = 500 + (mixWords(word, 5) % RESTART_MS_SPREAD);
     scheduler.after(afterMs, hashText(NAME), () => this.start());
   }

@@ -1,4 +1,4 @@
-// Sim pipeline: what consumers of a simulated world run when nobody brings a pipeline of their own.
+// Sim pipeline: the default pipeline of simulated consumers.
 
 import { durationMs } from "../../core/units.ts";
 import { type HandlerEvent, type Pipeline, pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -24,20 +24,20 @@ export function createSimPipeline(tools: HandlerTools): Pipeline {
     lease: topology.lease,
     onPoison: topology.onPoison,
     onMissing: topology.onMissing,
-    handler: ((arrival: HandlerEvent, context: HandlerContext) =>
-      handle(tools, arrival, context)) as never,
+    handler: ((event: HandlerEvent, context: HandlerContext) =>
+      handle(tools, event, context)) as never,
   });
 }
 
 async function handle(
   tools: HandlerTools,
-  arrival: HandlerEvent,
+  event: HandlerEvent,
   context: HandlerContext,
 ): Promise<void> {
   const { clock } = tools;
   const { attempt, fence, signal } = context;
-  const isObject = "object" in arrival;
-  const name = isObject ? (arrival.object.request_id ?? "") : arrival.envelope.dedupe_key;
+  const isObject = "object" in event;
+  const name = isObject ? (event.object.request_id ?? "") : event.envelope.dedupe_key;
   const plan = tools.planOf(name);
   tools.handling(name, attempt, fence);
   if (plan.hanging) await clock.sleep(durationMs(Number.MAX_SAFE_INTEGER / 4), signal);
@@ -45,6 +45,6 @@ async function handle(
   if (plan.poison) throw new PermanentError("this record is poison", { class: "poison" });
   if (attempt <= plan.failures) throw new Error(`attempt ${attempt} fails`);
   if (!isObject) context.emit(name);
-  else if (arrival.kind === "removed") context.emit(`${arrival.object.key} removed`);
-  else context.emit(await arrival.text());
+  else if (event.kind === "removed") context.emit(`${event.object.key} removed`);
+  else context.emit(await event.text());
 }

@@ -1,5 +1,5 @@
-// Effect table: the database of a simulated world, as its sink sees it. It remembers every effect,
-// and what the last one left behind.
+// Effect table: the database of a simulated world, as its sink sees it. It records every effect in
+// the history and stores the newest state.
 
 import type { History } from "../history.ts";
 
@@ -12,9 +12,9 @@ export interface AppliedEffect {
 }
 
 export interface EffectTable {
-  /** An effect that the ledger's own transaction carries: it does as it is told. */
+  /** Writes an effect that is part of the ledger's transaction, unconditionally. */
   write(actor: string, effect: AppliedEffect): void;
-  /** An effect that comes by itself: an older one than is known is left out. */
+  /** Applies an effect of an idempotent sink; ignores one that is older than the stored one. */
   apply(actor: string, effect: AppliedEffect): void;
   rows(): readonly { readonly object: string; readonly sequencer: string }[];
 }
@@ -23,12 +23,12 @@ export function createEffectTable(history: History): EffectTable {
   const fences = new Map<string, number>();
   const sequencers = new Map<string, string>();
 
-  function take(actor: string, effect: AppliedEffect, sink: "transactional" | "idempotent") {
+  function add(actor: string, effect: AppliedEffect, sink: "transactional" | "idempotent") {
     const { name, fence, object, sequencer } = effect;
-    const known = fences.get(name) ?? Number.NEGATIVE_INFINITY;
+    const newestFence = fences.get(name) ?? Number.NEGATIVE_INFINITY;
     const newest = object === null ? undefined : sequencers.get(object);
     const older = newest !== undefined && sequencer !== null && sequencer < newest;
-    const accepted = sink === "transactional" || (fence >= known && !older);
+    const accepted = sink === "transactional" || (fence >= newestFence && !older);
     history.add(actor, { kind: "effect", sink, accepted, ...effect });
     if (!accepted) return;
     fences.set(name, fence);
@@ -36,8 +36,8 @@ export function createEffectTable(history: History): EffectTable {
   }
 
   return {
-    write: (actor, effect) => take(actor, effect, "transactional"),
-    apply: (actor, effect) => take(actor, effect, "idempotent"),
+    write: (actor, effect) => add(actor, effect, "transactional"),
+    apply: (actor, effect) => add(actor, effect, "idempotent"),
     rows: () => [...sequencers].map(([object, sequencer]) => ({ object, sequencer })),
   };
 }

@@ -1,7 +1,7 @@
-// Network: how a call of a process reaches a service, and how the answer comes back, if it does.
-//   N1. Without a fault, a call is carried out at once and answered a little later.
-//   N2. A request that is under way when its sender dies is carried out all the same.
-//   N3. An answer that was lost is told as an error, after the time a client would have waited.
+// Network: how a process's call reaches a service, and whether the response comes back.
+//   N1. Without a fault, a call is carried out immediately and answered a little later.
+//   N2. A request in flight is carried out even if its sender crashes.
+//   N3. A lost response becomes an error after the client's timeout.
 
 import type { CallFault, FaultPoint } from "../faults/call-faults.ts";
 import { fractionOf, mixWords } from "../faults/named-random.ts";
@@ -9,32 +9,31 @@ import type { SimProcess } from "../hosts/process.ts";
 import type { Scheduler } from "../scheduler.ts";
 
 export interface NetworkTiming {
-  /** The most that an answer takes without a fault. */
+  /** Maximum latency of a response without a fault. */
   readonly latencyMsMax: number;
-  /** The most that a slow request or answer takes. */
+  /** Maximum latency of a slow request or response. */
   readonly slowMsMax: number;
 }
 
 export interface Service {
   readonly name: string;
-  /** Every call before this instant is refused. */
+  /** Every call before this instant is rejected. */
   downUntil: number;
 }
 
-/** What a port's wrapper says of one call. */
+/** One call of a port's wrapper. */
 export interface NetworkCall<T> {
-  /** Carries it out. */
   readonly run: () => Promise<T>;
-  /** What the caller is told when there is no answer, or a refusal. */
+  /** The error that the caller gets if the call is rejected or has no response. */
   readonly unavailable: (reason: string) => Error;
-  /** Carries out a part of it, where that can happen; else a part is all. */
+  /** Runs part of a batch. Default: `run`. */
   readonly runPart?: (word: number) => Promise<T>;
-  /** Carries it out in a way only this call knows. */
+  /** Runs the call with a duplicate. Default: `run`. */
   readonly runTwice?: (word: number) => Promise<T>;
 }
 
 const CLIENT_TIMEOUT_MS = 5_000;
-/** The wait is longer the rarer: most are short, a few are all that is allowed. */
+/** Slow calls are spread on a logarithmic scale: most are short, a few take the maximum. */
 const SLOW_MS_MIN = 50;
 
 export class Network {
@@ -49,24 +48,24 @@ export class Network {
   call<T>(
     process: SimProcess,
     service: Service,
-    site: FaultPoint,
+    point: FaultPoint,
     call: NetworkCall<T>,
   ): Promise<T> {
     if (!process.alive) return new Promise(() => {});
-    const fault = site.draw();
-    const { word } = site;
-    const link = { process, label: site.label, latencyMs: this.#latencyMs(word) };
-    if (fault !== null) return this.#faulty(link, service, fault, call);
-    if (service.downUntil > this.#scheduler.now) return this.#refuse(link, service, call);
-    return this.#carry(link, call.run);
+    const fault = point.draw();
+    const { word } = point;
+    const link = { process, label: point.label, latencyMs: this.#latencyMs(word) };
+    if (fault !== null) return this.#faulty(link, fault, call);
+    if (service.downUntil > this.#scheduler.now) return this.#refuse(link, call);
+    return this.#respond(link, call.run);
   }
 
-  #faulty<T>(link: Link, service: Service, fault: CallFault, call: NetworkCall<T>): Promise<T> {
+  #faulty<T>(link: Link, fault: CallFault, call: NetworkCall<T>): Promise<T> {
     const { process } = link;
     const slowMs = this.#slowMs(fault.word);
     switch (fault.kind) {
       case "refused":
-        return this.#refuse(link, service, call);
+        return this.#refuse(link, call);
       case "crash-before":
         process.crash(fault.word); // F1
         return new Promise(() => {});
@@ -76,40 +75,40 @@ export class Network {
         return new Promise(() => {});
       case "answer-lost": {
         const lost = call.run().then(
-          () => Promise.reject(call.unavailable("the answer was lost")),
+          () => Promise.reject(call.unavailable("response lost")),
           (error: unknown) => Promise.reject(error),
         );
-        return this.#carry({ ...link, latencyMs: CLIENT_TIMEOUT_MS }, () => lost); // N3
+        return this.#respond({ ...link, latencyMs: CLIENT_TIMEOUT_MS }, () => lost); // N3
       }
       case "slow-request":
         return this.#later(link, slowMs, call);
       case "slow-answer":
-        return this.#carry({ ...link, latencyMs: slowMs }, call.run);
+        return this.#respond({ ...link, latencyMs: slowMs }, call.run);
       case "partial":
-        return this.#carry(link, () => call.runPart?.(fault.word) ?? call.run());
+        return this.#respond(link, () => call.runPart?.(fault.word) ?? call.run());
       case "duplicate":
-        return this.#carry(link, () => call.runTwice?.(fault.word) ?? call.run());
+        return this.#respond(link, () => call.runTwice?.(fault.word) ?? call.run());
     }
   }
 
-  #refuse<T>(link: Link, service: Service, call: NetworkCall<T>): Promise<T> {
-    const error = call.unavailable(`${service.name} does not answer`);
-    return this.#carry(link, () => Promise.reject(error));
+  #refuse<T>(link: Link, call: NetworkCall<T>): Promise<T> {
+    const error = call.unavailable("service unavailable");
+    return this.#respond(link, () => Promise.reject(error));
   }
 
-  /** N2: the request goes on its way whatever becomes of its sender. */
+  /** N2: the request arrives even if its sender has crashed since. */
   #later<T>(link: Link, spanMs: number, call: NetworkCall<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#scheduler.after(spanMs, link.label, () => {
-        this.#carry(link, call.run).then(resolve, reject);
+        this.#respond(link, call.run).then(resolve, reject);
       });
     });
   }
 
-  #carry<T>(link: Link, run: () => Promise<T>): Promise<T> {
+  #respond<T>(link: Link, run: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const answer = (tell: () => void) => {
-        this.#scheduler.after(link.latencyMs, link.label, () => link.process.hear(tell));
+      const answer = (settle: () => void) => {
+        this.#scheduler.after(link.latencyMs, link.label, () => link.process.dispatch(settle));
       };
       run().then(
         (value) => answer(() => resolve(value)),

@@ -1,6 +1,6 @@
-// Notifier: S3 in a simulated world. It changes objects and tells the queue of every change, at
-// least once: what the queue does not take it tells again, as S3 does. One message may tell of
-// several changes, which then share one delivery and are decided each for itself.
+// Notifier: S3 in a simulated world. It changes objects and notifies the queue of every change, at
+// least once: like S3, it resends what the queue does not accept. One message may contain several
+// changes, which share one delivery and are decided separately.
 
 import { durationMs } from "../../core/units.ts";
 import { hashText } from "../faults/named-random.ts";
@@ -9,9 +9,9 @@ import type { WorldServices } from "../services.ts";
 import type { WorkloadItem } from "../workload.ts";
 
 const NAME = "s3";
-const TELL_AGAIN_MS = durationMs(1_000);
-/** How long a change waits for others to be told of with it. */
-const GATHER_MS = 500;
+const RETRY_MS = durationMs(1_000);
+/** How long a change waits for others that share its message. */
+const BATCH_MS = 500;
 
 interface Change {
   readonly name: string;
@@ -19,45 +19,45 @@ interface Change {
 }
 
 export class Notifier {
-  readonly #stage: WorldServices;
+  readonly #services: WorldServices;
   readonly #process: SimProcess;
   readonly #recordsMax: number;
-  #gathered: Change[] = [];
-  #untold = 0;
+  #batch: Change[] = [];
+  #unsent = 0;
 
-  constructor(stage: WorldServices, options: { readonly recordsMax: number }) {
-    this.#stage = stage;
+  constructor(services: WorldServices, options: { readonly recordsMax: number }) {
+    this.#services = services;
     this.#recordsMax = options.recordsMax;
-    this.#process = new SimProcess(NAME, stage.scheduler, () => {});
+    this.#process = new SimProcess(NAME, services.scheduler, () => {});
   }
 
-  /** Changes that the queue has not taken yet. */
-  get untold(): number {
-    return this.#untold;
+  /** Changes that the queue has not accepted yet. */
+  get unsent(): number {
+    return this.#unsent;
   }
 
-  hand({ name, group: object, change }: WorkloadItem): void {
-    const { bucket, scheduler, history, ports } = this.#stage;
+  accept({ name, group: object, change }: WorkloadItem): void {
+    const { bucket, scheduler, history, ports } = this.#services;
     const { sequencer, identity, record } = bucket.change(name, object, change, scheduler.now);
-    ports.names.teach(identity, name);
+    ports.names.add(identity, name);
     const value = change === "put" ? `${object}@${name}` : `${object} removed`;
     history.add(NAME, { kind: "object", name, object, sequencer, change, value });
-    this.#untold += 1;
-    this.#gathered.push({ name, record });
-    if (this.#gathered.length >= this.#recordsMax) this.#flush();
-    else if (this.#gathered.length === 1) {
-      scheduler.after(GATHER_MS, hashText(NAME), () => this.#flush());
+    this.#unsent += 1;
+    this.#batch.push({ name, record });
+    if (this.#batch.length >= this.#recordsMax) this.#flush();
+    else if (this.#batch.length === 1) {
+      scheduler.after(BATCH_MS, hashText(NAME), () => this.#flush());
     }
   }
 
   #flush(): void {
-    const changes = this.#gathered;
-    this.#gathered = [];
-    if (changes.length > 0) void this.#tell(changes);
+    const changes = this.#batch;
+    this.#batch = [];
+    if (changes.length > 0) void this.#send(changes);
   }
 
-  async #tell(changes: readonly Change[]): Promise<void> {
-    const { queue, history } = this.#stage;
+  async #send(changes: readonly Change[]): Promise<void> {
+    const { queue, history } = this.#services;
     const body = JSON.stringify({ Records: changes.map(({ record }) => record) });
     for (;;) {
       const message = { body, attributes: {}, groupId: null, dedupId: null };
@@ -67,10 +67,10 @@ export class Notifier {
         for (const { name } of changes) {
           history.add(NAME, { kind: "sent", name, messageId, dedupId: null, group: null });
         }
-        this.#untold -= changes.length;
+        this.#unsent -= changes.length;
         return;
       }
-      await this.#process.clock.sleep(TELL_AGAIN_MS);
+      await this.#process.clock.sleep(RETRY_MS);
     }
   }
 }

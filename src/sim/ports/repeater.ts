@@ -1,8 +1,8 @@
-// Repeater: sends a message of a FIFO queue again at the two instants at which it matters most: the
-// last at which its deduplication id is known, and the first at which it is not.
-//   X1. Only while a commit of the broker takes no time: then an answer comes at the instant of the
-//       acceptance, and a history tells exactly when that was.
-//   X2. A repetition is a fault with a name like any other, and none comes after the faults.
+// Repeater: resends a message of a FIFO queue at the two critical instants: the last one at which
+// its deduplication id is still recognised, and the first one at which it is not.
+//   X1. Only while a broker commit takes no time: then the response comes at the instant of
+//       acceptance, and the history shows that instant exactly.
+//   X2. A resend is a named fault like any other, and none happens after the faults stop.
 
 import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
 import type { OutgoingMessage } from "../../ports/queue.ts";
@@ -12,15 +12,15 @@ import type { Scheduler } from "../scheduler.ts";
 import type { SimPorts } from "./sim-ports.ts";
 
 const NAME = "repeater";
-/** About so many of all records are sent again. */
-const PART = 0.03;
+/** Fraction of records that are resent. */
+const RESENT_FRACTION = 0.03;
 
 export interface RepeaterOptions {
   readonly seed: number;
   readonly quietAt: number;
 }
 
-/** The queue, some of whose messages are sent again by somebody who does not know better. */
+/** Wraps a queue so that some of its messages are sent a second and a third time. */
 export function repeatingQueue(
   inner: Queue,
   ports: Pick<SimPorts, "faults" | "history" | "names"> & { readonly scheduler: Scheduler },
@@ -28,7 +28,7 @@ export function repeatingQueue(
 ): Queue {
   const { faults, history, names, scheduler } = ports;
   const label = hashText(NAME);
-  const met = new Set<string>();
+  const planned = new Set<string>();
 
   async function repeat(message: OutgoingMessage, name: string): Promise<void> {
     const [outcome] = await inner.sendBatch([message]).catch(() => []);
@@ -40,17 +40,18 @@ export function repeatingQueue(
 
   function plan(message: OutgoingMessage): void {
     const [name = ""] = names.ofBody(message.body);
-    if (met.has(name)) return;
-    met.add(name);
+    if (planned.has(name)) return;
+    planned.add(name);
     const endsAt = scheduler.now + SQS_DEDUP_WINDOW_MS;
-    if (endsAt >= quietAt || fractionOf(hashText(`repeat ${name}`, seed)) >= PART) return; // X2
+    if (endsAt >= quietAt || fractionOf(hashText(`repeat ${name}`, seed)) >= RESENT_FRACTION)
+      return; // X2
     for (const [count, [at, when]] of [
-      [endsAt - 1, "the last moment that its deduplication id is known"] as const,
-      [endsAt, "the first moment that its deduplication id is forgotten"] as const,
+      [endsAt - 1, "in the last millisecond of its deduplication window"] as const,
+      [endsAt, "in the first millisecond after its deduplication window"] as const,
     ].entries()) {
       scheduler.at(at, label, () => {
         const id = `repeat/${name}#${count + 1}`;
-        if (faults.strikes(id, `${name} is sent again at ${when}`)) void repeat(message, name); // X2
+        if (faults.fires(id, `${name} is resent ${when}`)) void repeat(message, name); // X2
       });
     }
   }

@@ -1,11 +1,11 @@
-// Sim broker store: the broker's own store, which may fail a commit, or lose the answer to one.
-//   D1. What was written and will never be answered for is written down here, where it happened
-//       (Y1 of history.ts).
-//   D2. So is every message that is erased because its time in the queue was over: nobody asked
-//       for that, and no answer tells of it. One that is erased any sooner is not excused.
-//   D3. A commit may take its time, and the next be asked for meanwhile. They end in their order,
-//       save that one which is not written may say so at once, before those under way have ended.
-//       After one that fails, nothing more is written until the store is read anew.
+// Sim broker store: the broker's store, whose commit may fail, or succeed and lose its response.
+//   D1. A write whose response is lost is added to the history here, where it happened (Y1 of
+//       history.ts).
+//   D2. So is every message that is deleted at the end of its retention period: no caller requested
+//       that, and no response reports it. A message that is deleted earlier is not excused.
+//   D3. A commit may take time, and the next one may be requested meanwhile. Commits finish in
+//       order, except that one which is not written may fail before earlier ones have finished.
+//       After a failure, nothing more is written until the store is loaded again.
 
 import { parseDetail } from "../../broker/model/sqs/message-detail.ts";
 import type { Change } from "../../core/broker-change.ts";
@@ -18,22 +18,22 @@ import type { History } from "../history.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { SimPorts } from "./sim-ports.ts";
 
-/** What the next commit of the broker's store is to do, if it is to fail. */
-export interface StoreTrouble {
-  next: "fails" | "is-lost" | null;
-  /** The longest that a commit takes; none takes any time while it is 0. */
+/** How the next commit of the broker's store fails, if it does. */
+export interface StoreFaults {
+  next: "fail" | "lose-response" | null;
+  /** Maximum duration of a commit; 0: commits take no time. */
   commitMsMax: number;
 }
 
-export interface StoreWitness {
+export interface StoreObserver {
   readonly scheduler: Pick<Scheduler, "now" | "at">;
   readonly history: History;
   readonly names: SimPorts["names"];
-  /** How long the work queue keeps a message. */
+  /** Retention period of the work queue. */
   readonly retentionMs: number;
 }
 
-interface Kept {
+interface StoredMessage {
   readonly sentAt: number;
   readonly names: readonly string[];
 }
@@ -41,16 +41,16 @@ interface Kept {
 /** A store whose next commit may fail, with or without having been written. */
 export function createSimBrokerStore(
   inner: BrokerStore,
-  trouble: StoreTrouble,
-  witness: StoreWitness,
+  faults: StoreFaults,
+  observer: StoreObserver,
 ): BrokerStore {
-  const kept = new Map<number, Kept>();
-  // No world outlives the retention that queues have by themselves.
-  const expires = witness.retentionMs < SQS_RETENTION_MS_DEFAULT;
-  const take = commitTimes(trouble, witness.scheduler);
+  const stored = new Map<number, StoredMessage>();
+  // No world lasts longer than the default retention period.
+  const expires = observer.retentionMs < SQS_RETENTION_MS_DEFAULT;
+  const nextCommit = commitTimes(faults, observer.scheduler);
   let broken = false;
   let failures = 0;
-  const failsAtOnce = () => {
+  const failsImmediately = () => {
     failures += 1;
     return failures % 2 === 0;
   };
@@ -63,36 +63,36 @@ export function createSimBrokerStore(
     objects: inner.objects,
     close: () => inner.close(),
     async commit(changes) {
-      const how = broken ? "fails" : trouble.next; // D3
-      if (!broken) trouble.next = null;
+      const how = broken ? "fail" : faults.next; // D3
+      if (!broken) faults.next = null;
       if (how !== null) broken = true;
-      const taken = take();
-      if (how === "fails" && failsAtOnce()) throw diskIsGone();
-      if (how !== "fails") {
+      const finished = nextCommit();
+      if (how === "fail" && failsImmediately()) throw storeError();
+      if (how !== "fail") {
         await inner.commit(changes);
-        if (expires) for (const change of changes) follow(kept, change, witness);
+        if (expires) for (const change of changes) track(stored, change, observer);
       }
-      if (how === "is-lost") for (const change of changes) tellLost(change, witness);
-      await taken;
-      if (how !== null) throw diskIsGone();
+      if (how === "lose-response") for (const change of changes) recordLost(change, observer);
+      await finished;
+      if (how !== null) throw storeError();
     },
   };
 }
 
-function diskIsGone(): TidegateError {
-  return new TidegateError("TG_STORE_UNAVAILABLE", "the disk is gone");
+function storeError(): TidegateError {
+  return new TidegateError("TG_STORE_UNAVAILABLE", "simulated disk failure");
 }
 
 const COMMIT_LABEL = hashText("broker commits");
 
-/** Waits for as long as a commit takes; one is never done before those that began before it. */
-function commitTimes(trouble: StoreTrouble, scheduler: StoreWitness["scheduler"]) {
+/** Waits for the duration of a commit; a commit never finishes before one that started earlier. */
+function commitTimes(faults: StoreFaults, scheduler: StoreObserver["scheduler"]) {
   let commits = 0;
   let doneAt = 0;
   return (): Promise<void> | null => {
-    if (trouble.commitMsMax === 0) return null;
+    if (faults.commitMsMax === 0) return null;
     commits += 1;
-    const spanMs = 1 + (mixWords(COMMIT_LABEL, commits) % trouble.commitMsMax);
+    const spanMs = 1 + (mixWords(COMMIT_LABEL, commits) % faults.commitMsMax);
     doneAt = Math.max(doneAt, scheduler.now + spanMs);
     return new Promise((resolve) => {
       scheduler.at(doneAt, COMMIT_LABEL, resolve);
@@ -100,34 +100,34 @@ function commitTimes(trouble: StoreTrouble, scheduler: StoreWitness["scheduler"]
   };
 }
 
-/** Keeps account of what is in the store, and tells of what has expired (D2). */
-function follow(kept: Map<number, Kept>, change: Change, witness: StoreWitness): void {
-  const { scheduler, history, retentionMs } = witness;
+/** Tracks which messages are in the store, and records those that expire (D2). */
+function track(stored: Map<number, StoredMessage>, change: Change, observer: StoreObserver): void {
+  const { scheduler, history, retentionMs } = observer;
   if (change.kind === "put-message") {
     const { seq, sentAt } = change.head;
     const { body, detail } = change.content;
     const { attributes } = parseDetail(detail);
-    kept.set(seq, { sentAt, names: namesOfMessage({ body, attributes }, witness.names) });
+    stored.set(seq, { sentAt, names: namesOfMessage({ body, attributes }, observer.names) });
   } else if (change.kind === "move-message") {
     const { seq, sentAt } = change.head;
-    kept.set(seq, { sentAt, names: kept.get(change.from)?.names ?? [] });
-    kept.delete(change.from);
+    stored.set(seq, { sentAt, names: stored.get(change.from)?.names ?? [] });
+    stored.delete(change.from);
   } else if (change.kind === "delete-message") {
-    const gone = kept.get(change.seq);
-    kept.delete(change.seq);
-    if (gone === undefined || scheduler.now - gone.sentAt < retentionMs) return;
-    history.add("broker", { kind: "expired", names: gone.names });
+    const message = stored.get(change.seq);
+    stored.delete(change.seq);
+    if (message === undefined || scheduler.now - message.sentAt < retentionMs) return;
+    history.add("broker", { kind: "expired", names: message.names });
   }
 }
 
-/** A message that the store has and that no answer will ever tell of (D1). */
-function tellLost(change: Change, { history, names }: StoreWitness): void {
+/** Records a message that is in the store although its response is lost (D1). */
+function recordLost(change: Change, { history, names }: StoreObserver): void {
   if (change.kind !== "put-message") return;
   const { id: messageId, body, detail } = change.content;
   const { dedupId, attributes } = parseDetail(detail);
-  const letter = simDeadLetterOf((name) => attributes?.[name]?.value, names);
-  if (letter !== null) {
-    history.add("broker", { kind: "dead-letter", messageId, ...letter });
+  const deadLetter = simDeadLetterOf((name) => attributes?.[name]?.value, names);
+  if (deadLetter !== null) {
+    history.add("broker", { kind: "dead-letter", messageId, ...deadLetter });
     return;
   }
   for (const name of names.ofBody(body)) {

@@ -9,7 +9,7 @@ test.each([
   ["removed", true],
   ["removed", false],
 ] as const)(
-  "the identity of a change (%s, versioned: %s) is the one its decoder finds",
+  "the identity of a change (%s, versioned: %s) equals the one that the decoder derives",
   (change, versioned) => {
     const { record, identity } = new SimBucket(versioned).change("e1", "g1", change, START_AT + 7);
     const decoded = decodeS3Record(record as never, "", null);

@@ -1,6 +1,6 @@
-// Sim bucket: objects and their versions, and the tidings that S3 sends of them.
-//   B1. Each change has a sequencer above the one before.
-//   B2. An unversioned object that was put again, or deleted, is gone for whoever comes late.
+// Sim bucket: objects, their versions, and the notifications that S3 sends about them.
+//   B1. Each change has a higher sequencer than the one before.
+//   B2. A late reader can no longer read an unversioned object that was overwritten or deleted.
 
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import { eventKey } from "../../core/events/object-identity.ts";
@@ -19,11 +19,11 @@ interface Version {
   readonly versionId: string | null;
 }
 
-/** What S3 tells of a change. */
+/** S3's notification of one change. */
 export interface BucketNotification {
   /** One entry of a notification's `Records`. */
   readonly record: object;
-  /** The event key, by which the pipeline knows the record. */
+  /** The event key: the identity of the record in the pipeline. */
   readonly identity: string;
   readonly sequencer: string;
 }
@@ -38,7 +38,7 @@ export class SimBucket {
     this.#versioned = versioned;
   }
 
-  /** Changes an object and gives what S3 tells of it. */
+  /** Changes an object and returns S3's notification of the change. */
   change(name: string, key: string, change: "put" | "removed", now: number): BucketNotification {
     this.#changes += 1;
     const sequencer = (0x1000_0000 + this.#changes).toString(16).toUpperCase(); // B1
@@ -51,18 +51,18 @@ export class SimBucket {
       this.#current.set(key, version);
       if (versionId !== null) this.#versions.set(`${key} ${versionId}`, version);
     }
-    const told = { name, key, change, now, sequencer, etag, versionId };
-    return { record: recordOf(told), sequencer, identity: identityOf(told) };
+    const details = { name, key, change, now, sequencer, etag, versionId };
+    return { record: recordOf(details), sequencer, identity: identityOf(details) };
   }
 
-  /** Puts something else under the key, of which nobody is told. B2 */
+  /** Overwrites the object without a notification. B2 */
   overwrite(key: string): void {
-    const held = this.#current.get(key);
-    if (held !== undefined)
-      this.#current.set(key, { ...held, etag: "etag-other", versionId: null });
+    const current = this.#current.get(key);
+    if (current !== undefined)
+      this.#current.set(key, { ...current, etag: "etag-other", versionId: null });
   }
 
-  /** Takes the object away, with all its versions. B2 */
+  /** Deletes the object and all its versions without a notification. B2 */
   destroy(key: string): void {
     this.#current.delete(key);
     for (const name of this.#versions.keys()) {
@@ -71,15 +71,20 @@ export class SimBucket {
   }
 
   open(key: string, versionId: string | null, etag: string | null): OpenedObject {
-    const named =
+    const version =
       versionId === null ? this.#current.get(key) : this.#versions.get(`${key} ${versionId}`);
-    if (named === undefined) return { kind: "missing" };
-    if (etag !== null && named.etag !== etag) return { kind: "replaced" };
-    return { kind: "opened", bytes: bytesOf(named.value), etag: named.etag, lastModified: null };
+    if (version === undefined) return { kind: "missing" };
+    if (etag !== null && version.etag !== etag) return { kind: "replaced" };
+    return {
+      kind: "opened",
+      bytes: bytesOf(version.value),
+      etag: version.etag,
+      lastModified: null,
+    };
   }
 }
 
-/** The bucket as one process reaches it. */
+/** The bucket as one process accesses it, over the faulty network. */
 export function createSimObjects(
   ports: SimPorts,
   process: SimProcess,
@@ -123,7 +128,7 @@ function recordOf({ name, key, change, now, sequencer, etag, versionId }: Change
   };
 }
 
-/** The key that the decoder will find; asking the decoder itself would do its work twice. */
+/** The event key that the decoder will derive, computed here to avoid decoding twice. */
 function identityOf({ name, key, change, now, sequencer, etag, versionId }: Change): string {
   const put = change === "put";
   return eventKey({

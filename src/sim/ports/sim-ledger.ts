@@ -1,7 +1,7 @@
-// Sim ledger: the one ledger of a world as one process reaches it.
-//   L1. It judges by the caller's clock, as real ledgers do (L3 of the port), either as it was when
-//       the call was made or as it is when the call is carried out.
-//   L2. A batch may be carried out in part and not be answered: each record wholly or not at all.
+// Sim ledger: the world's one ledger as one process accesses it, over the faulty network.
+//   L1. It uses the caller's clock, as real ledgers do (L3 of the port): either as it was when the
+//       call was made, or as it is when the call is carried out.
+//   L2. A batch may be carried out in part without a response: each record entirely or not at all.
 
 import { TidegateError } from "../../core/errors.ts";
 import { epochMs } from "../../core/units.ts";
@@ -20,13 +20,13 @@ import type { Scheduler } from "../scheduler.ts";
 import type { Service } from "./network.ts";
 import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
 
-/** Who is asking the ledger at this moment, and what time they think it is. */
+/** The current caller of the ledger, and the time on its clock. */
 export interface LedgerCaller {
   actor: string;
   now: number | null;
 }
 
-/** The clock that the ledger itself is given (L1). */
+/** The clock that the ledger uses (L1). */
 export function ledgerClock(scheduler: Scheduler, caller: LedgerCaller): Clock {
   const idle: Clock["sleep"] = () => new Promise(() => {});
   const now = () => epochMs(caller.now ?? scheduler.now);
@@ -47,13 +47,13 @@ export function createSimLedger(
   inner: Ledger,
   options: SimLedgerOptions,
 ): Ledger {
-  const asks = createAsks(ports, process, options);
+  const remote = createRemoteCalls(ports, process, options);
   return {
     sinkDialect: inner.sinkDialect,
-    ...recordCalls(ports, process, inner, asks),
-    ...plainCalls(inner, asks),
+    ...recordCalls(ports, process, inner, remote),
+    ...plainCalls(inner, remote),
     addNotes: (scope, notes) =>
-      asks.plain("addNotes", async () => {
+      remote.plain("addNotes", async () => {
         await inner.addNotes(scope, notes);
         for (const note of notes) {
           if (note.kind !== "watermark") continue;
@@ -66,7 +66,7 @@ export function createSimLedger(
   };
 }
 
-interface Asks {
+interface RemoteCalls {
   batch<I, O>(
     method: string,
     items: readonly I[],
@@ -76,7 +76,11 @@ interface Asks {
   plain<T>(method: string, run: () => Promise<T>): Promise<T>;
 }
 
-function createAsks(ports: SimPorts, process: SimProcess, options: SimLedgerOptions): Asks {
+function createRemoteCalls(
+  ports: SimPorts,
+  process: SimProcess,
+  options: SimLedgerOptions,
+): RemoteCalls {
   const { service, time, caller } = options;
   const call = createCaller(ports, process, service, SERVICE_CODE);
 
@@ -103,7 +107,7 @@ function createAsks(ports: SimPorts, process: SimProcess, options: SimLedgerOpti
         runPart: async (word) => {
           const some = items.filter((_, at) => !fails(word, at));
           if (some.length > 0) await runAll(some); // L2
-          throw new TidegateError(SERVICE_CODE, `${service.name}: the answer was lost`);
+          throw new TidegateError(SERVICE_CODE, `${service.name}: response lost`);
         },
       });
     },
@@ -114,31 +118,31 @@ function createAsks(ports: SimPorts, process: SimProcess, options: SimLedgerOpti
   };
 }
 
-/** The calls that change records, each in a batch. */
-function recordCalls(ports: SimPorts, process: SimProcess, inner: Ledger, { batch }: Asks) {
-  const tell = createTeller(ports, process.name);
+/** The calls that change records, all in batches. */
+function recordCalls(ports: SimPorts, process: SimProcess, inner: Ledger, { batch }: RemoteCalls) {
+  const recorder = createRecorder(ports, process.name);
   const { names } = ports;
   const calls: Pick<
     Ledger,
     "claim" | "renew" | "commit" | "commitDirect" | "fail" | "release" | "reopen"
   > = {
     claim: (scope, requests, lease) =>
-      batch("claim", requests, (some) => inner.claim(scope, some, lease), tell.claimed),
+      batch("claim", requests, (some) => inner.claim(scope, some, lease), recorder.claimed),
     renew: (scope, held, leaseMs) =>
       batch("renew", held, (some) => inner.renew(scope, some, leaseMs)),
     commit: (scope, commits) =>
-      batch("commit", commits, (some) => inner.commit(scope, some), tell.committed),
+      batch("commit", commits, (some) => inner.commit(scope, some), recorder.committed),
     commitDirect: (scope, commits) =>
-      batch("commitDirect", commits, (some) => inner.commitDirect(scope, some), tell.direct),
+      batch("commitDirect", commits, (some) => inner.commitDirect(scope, some), recorder.direct),
     fail: (scope, attempts) =>
-      batch("fail", attempts, (some) => inner.fail(scope, some), tell.failed),
+      batch("fail", attempts, (some) => inner.fail(scope, some), recorder.failed),
     release: (scope, held) =>
       batch(
         "release",
         held,
         (some) => inner.release(scope, some),
         ({ key }, { kind }) => {
-          if (kind === "released") tell.add({ kind, name: names.ofKey(key) });
+          if (kind === "released") recorder.add({ kind, name: names.ofKey(key) });
         },
       ),
     reopen: (scope, keys) =>
@@ -147,15 +151,15 @@ function recordCalls(ports: SimPorts, process: SimProcess, inner: Ledger, { batc
         keys,
         (some) => inner.reopen(scope, some),
         (key, { kind }) => {
-          if (kind === "reopened") tell.add({ kind, name: names.ofKey(key) });
+          if (kind === "reopened") recorder.add({ kind, name: names.ofKey(key) });
         },
       ),
   };
   return calls;
 }
 
-/** The calls that only look, or tidy up. */
-function plainCalls(inner: Ledger, { plain }: Asks) {
+/** The calls that only read, and maintenance. */
+function plainCalls(inner: Ledger, { plain }: RemoteCalls) {
   const calls: Pick<
     Ledger,
     "show" | "showObject" | "findNote" | "listNotes" | "removeNotes" | "stats" | "purge" | "check"
@@ -174,8 +178,8 @@ function plainCalls(inner: Ledger, { plain }: Asks) {
   return calls;
 }
 
-/** Writes down what the ledger decided. */
-function createTeller({ history, names }: SimPorts, actor: string) {
+/** Adds the ledger's decisions to the history. */
+function createRecorder({ history, names }: SimPorts, actor: string) {
   const add: (event: Parameters<typeof history.add>[1]) => void = (event) =>
     history.add(actor, event);
   const refused = (name: string, why: string) => add({ kind: "refused", name, why });
@@ -210,9 +214,9 @@ function createTeller({ history, names }: SimPorts, actor: string) {
       if (result.kind === "fenced") refused(name, result.kind);
       else {
         const { kind, attempts } = result;
-        const told = { name, attempts, why: failure.message };
-        if (kind === "failed") add({ kind, ...told });
-        else add({ kind, ...told, dossier: note?.kind === "dossier" });
+        const details = { name, attempts, why: failure.message };
+        if (kind === "failed") add({ kind, ...details });
+        else add({ kind, ...details, dossier: note?.kind === "dossier" });
       }
     },
   };

@@ -1,4 +1,4 @@
-// Sim outbox: the outbox of a world's producers as one process reaches it.
+// Sim outbox: the producers' outbox as one process accesses it, over the faulty network.
 
 import type { Outbox } from "../../ports/outbox.ts";
 import type { SimProcess } from "../hosts/process.ts";
@@ -31,6 +31,7 @@ export function createSimOutbox(
     republish: (target, key, epoch, lease) =>
       call("republish", () => inner.republish(target, key, epoch, lease)),
     unsettled: (target, page) => call("unsettled", () => inner.unsettled(target, page)),
+    // Faults are drawn by this label: another one would change the world of every seed.
     markDone: (target, keys) => call("settle", () => inner.markDone(target, keys)),
     find: (target, key) => call("find", () => inner.find(target, key)),
     stats: (target) => call("stats", () => inner.stats(target)),

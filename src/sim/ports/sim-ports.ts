@@ -1,5 +1,5 @@
-// Sim ports: what all wrappers of ports share: the network, the faults, and the history in which
-// the far end writes down what it did.
+// Sim ports: shared by all port wrappers: the network, the faults, and the history to which the
+// remote side adds what it did.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { Faults } from "../faults/call-faults.ts";
@@ -16,7 +16,7 @@ export interface SimPorts {
   readonly names: RecordNames;
 }
 
-/** How a call of one port is made; parts and repetitions are the port's to know. */
+/** Makes a call of one port; the port supplies partial and duplicated runs. */
 export type Caller = <T>(
   method: string,
   run: () => Promise<T>,
@@ -33,18 +33,18 @@ export function createCaller(
   code: ConstructorParameters<typeof TidegateError>[0],
 ): Caller {
   const unavailable = (reason: string) => new TidegateError(code, `${service.name}: ${reason}`);
-  const sites = new Map<string, ReturnType<Faults["site"]>>();
+  const points = new Map<string, ReturnType<Faults["point"]>>();
   return (method, run, other) => {
-    let site = sites.get(method);
-    if (site === undefined) {
-      site = ports.faults.site(process.name, `${service.name}.${method}`);
-      sites.set(method, site);
+    let point = points.get(method);
+    if (point === undefined) {
+      point = ports.faults.point(process.name, `${service.name}.${method}`);
+      points.set(method, point);
     }
-    return ports.network.call(process, service, site, { run, unavailable, ...other });
+    return ports.network.call(process, service, point, { run, unavailable, ...other });
   };
 }
 
-/** Whether the entry at `at` of a batch is among those that `word` lets fail. */
+/** Whether the batch entry at index `at` fails, as `word` decides. */
 export function fails(word: number, at: number): boolean {
   return mixWords(word, at + 10) % 2 === 0;
 }

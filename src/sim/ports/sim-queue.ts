@@ -1,7 +1,7 @@
-// Sim queue: a queue of the embedded broker as one process reaches it.
-//   Q1. What is written down is what the broker did, whether or not the caller hears of it.
-//   Q2. SQS may deliver twice and out of order, but not on FIFO queues, where no fault does either.
-//   Q3. An entry of a batch may fail alone, with or without having been carried out.
+// Sim queue: a queue of the embedded broker as one process accesses it, over the faulty network.
+//   Q1. The history records what the broker did, whether or not the caller gets the response.
+//   Q2. Standard queues may deliver twice and out of order. FIFO queues do not, not even by fault.
+//   Q3. An entry of a batch may fail alone, with or without being carried out.
 
 import { durationMs } from "../../core/units.ts";
 import type { OutgoingMessage, SendOutcome } from "../../ports/queue.ts";
@@ -22,7 +22,7 @@ export interface SimQueueOptions {
   readonly role: "work" | "dead-letters";
 }
 
-/** What was handed out by which receipt; all processes of a world share it. */
+/** The delivered message of each receipt; all processes of a world share it. */
 export type Receipts = Map<
   string,
   { readonly messageId: string; readonly names: readonly string[] }
@@ -45,7 +45,7 @@ export function createSimQueue(
   const { service, role } = options;
   const { fifo } = inner;
   const call = createCaller(ports, process, service, "TG_QUEUE_UNAVAILABLE");
-  const { send, receive, remove } = witness(ports, process.name, inner, role);
+  const { send, receive, remove } = recordingQueue(ports, process.name, inner, role);
   return {
     kind: "queue",
     name: inner.name,
@@ -82,18 +82,18 @@ export function createSimQueue(
   };
 }
 
-/** The queue's operations as the broker sees them, written down as they happen (Q1). */
-function witness(
+/** The queue's operations, each added to the history as the broker carries it out (Q1). */
+function recordingQueue(
   { history, names, receipts }: SimPorts & { readonly receipts: Receipts },
   actor: string,
   inner: Queue,
   role: SimQueueOptions["role"],
 ) {
-  function wasSent(message: OutgoingMessage, messageId: string): void {
+  function recordSent(message: OutgoingMessage, messageId: string): void {
     const { body, dedupId, groupId: group, attributes } = message;
-    const letter = simDeadLetterOf((name) => attributes[name], names);
-    if (role === "dead-letters" && letter !== null) {
-      history.add(actor, { kind: "dead-letter", messageId, ...letter });
+    const deadLetter = simDeadLetterOf((name) => attributes[name], names);
+    if (role === "dead-letters" && deadLetter !== null) {
+      history.add(actor, { kind: "dead-letter", messageId, ...deadLetter });
       return;
     }
     for (const name of names.ofBody(body)) {
@@ -105,34 +105,34 @@ function witness(
     async send(messages: readonly OutgoingMessage[]): Promise<readonly SendOutcome[]> {
       const outcomes = await inner.sendBatch(messages);
       for (const [at, outcome] of outcomes.entries()) {
-        if (outcome.kind === "sent") wasSent(messages[at] as OutgoingMessage, outcome.messageId);
+        if (outcome.kind === "sent") recordSent(messages[at] as OutgoingMessage, outcome.messageId);
       }
       return outcomes;
     },
     async receive(request: ReceiveRequest, signal: AbortSignal): Promise<readonly Delivery[]> {
       const deliveries = await inner.receive(request, signal);
       for (const { messageId, receipt, receiveCount, body, attributes } of deliveries) {
-        const told = names.ofBody(body);
-        receipts.set(receipt, { messageId, names: told });
-        const event = { names: told, messageId, receipt, receiveCount };
-        const letter = simDeadLetterOf((name) => attributes[name], names);
-        history.add(actor, { kind: "delivered", ...event, letter });
+        const recordNames = names.ofBody(body);
+        receipts.set(receipt, { messageId, names: recordNames });
+        const event = { names: recordNames, messageId, receipt, receiveCount };
+        const deadLetter = simDeadLetterOf((name) => attributes[name], names);
+        history.add(actor, { kind: "delivered", ...event, deadLetter });
       }
       return deliveries;
     },
     async remove(some: readonly string[]): Promise<readonly SettlementResult[]> {
       const outcomes = await inner.deleteBatch(some);
       for (const [at, outcome] of outcomes.entries()) {
-        const known = receipts.get(some[at] ?? "");
-        if (outcome.kind !== "done" || known === undefined || role === "dead-letters") continue;
-        history.add(actor, { kind: "acked", ...known });
+        const message = receipts.get(some[at] ?? "");
+        if (outcome.kind !== "done" || message === undefined || role === "dead-letters") continue;
+        history.add(actor, { kind: "acked", ...message });
       }
       return outcomes;
     },
   };
 }
 
-/** Carries out some entries, and tells of some of those that they failed (Q3). */
+/** Carries out some entries, and reports some of those as failed (Q3). */
 async function inPart<I, O>(
   items: readonly I[],
   word: number,

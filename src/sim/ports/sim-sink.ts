@@ -1,6 +1,6 @@
-// Sim sinks: both kinds of sink (ports/sink.ts) over one effect table. The transactional one turns
-// effects into writes that the ledger hands to the table within a commit; the idempotent one is a
-// service of its own, fenced as K2 asks for.
+// Sim sinks: both kinds of sink (ports/sink.ts) over one effect table. The transactional sink turns
+// effects into writes that the ledger applies within a commit. The idempotent sink is a separate
+// service, fenced as K2 requires.
 
 import type { SinkWrite } from "../../core/sink-write.ts";
 import type { Effect, EffectOrigin, IdempotentSink, TransactionalSink } from "../../ports/sink.ts";
@@ -26,7 +26,7 @@ function writeOf(effect: Effect, { object }: EffectOrigin): SinkWrite {
   return { statement: textOf(effect), params };
 }
 
-/** What a write made by the transactional sink does. */
+/** The effect of a write that the transactional sink planned. */
 export function effectOfWrite(write: SinkWrite, name: string, fence: number): AppliedEffect {
   const [object = null, sequencer = null] = write.params as (string | null)[];
   return { name, fence, value: write.statement, object, sequencer };

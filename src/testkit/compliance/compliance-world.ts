@@ -1,8 +1,8 @@
 // Compliance world: a fresh embedded FIFO queue with virtual time, and one producer under test.
-//   W1. Content-based deduplication is on, as for teams that rely on it: what a producer leaves to
-//       the queue is judged as the queue judges it.
-//   W2. Only what arrives counts. Whether a producer returns messages, sends them, or remembers
-//       what it sent, is its own affair.
+//   W1. Content-based deduplication is on, as for teams that rely on it: messages without an
+//       explicit deduplication id are deduplicated by their body.
+//   W2. Only messages that arrive count. A producer may return messages, send them itself, or
+//       remember what it sent.
 
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
 import { startCloud } from "../../cloud/start-cloud.ts";
@@ -10,15 +10,15 @@ import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
 
-/** What a producer is asked to send. */
+/** An event that the producer under test must send. */
 export interface ComplianceEvent {
   readonly source: string;
   readonly dedupeKey: string;
   readonly eventTime: string;
   readonly payload: JsonObject;
-  /** Drawn anew for every call, as a caller might; must make no other message. */
+  /** New for every call, as a caller might do; must not turn a duplicate into a new message. */
   readonly eventId: string;
-  /** The caller's trace, new for every call; belongs into attributes. */
+  /** The caller's trace, new for every call; belongs in attributes. */
   readonly traceparent: string;
 }
 
@@ -30,7 +30,7 @@ export interface ProducedMessage {
 }
 
 export interface ProducerTools {
-  /** For producers that send by themselves: an SQS endpoint that takes any credentials. */
+  /** For producers that send by themselves: an SQS endpoint that accepts any credentials. */
   readonly endpoint: string;
   readonly queueUrl: string;
   readonly region: string;
@@ -51,32 +51,34 @@ export interface ReceivedEvent {
   readonly groupId: string | null;
 }
 
-/** One call of the producer, some time after the former. */
+/** One call of the producer, some time after the previous one. */
 export interface ComplianceStep {
   readonly event: ComplianceEvent;
   readonly afterMs?: number;
 }
 
 const QUEUE = "compliance.fifo";
-const ARRIVALS_MAX = 100;
-/** Stands in where a producer names no group, so that other checks can go on. */
+const MESSAGES_MAX = 100;
+/** Placeholder for a missing group, so that the other checks can continue. */
 const NO_GROUP = "tidegate.no-group-was-named";
 
-/** Runs the steps against a fresh queue and gives what arrived, in order. */
+/** Runs the steps against a fresh queue and returns the messages that arrived, in order. */
 export async function receivedEventsOf(
   producer: ProducerUnderTest,
   steps: readonly ComplianceStep[],
 ): Promise<ReceivedEvent[]> {
   await using cloud = await startCloud({ memory: true, clock: "virtual" });
   const attributes = { FifoQueue: "true", ContentBasedDeduplication: "true" }; // W1
-  const made = await cloud.broker.submit("createQueue", { name: QUEUE, attributes, tags: {} });
-  if (!made.ok) throw new TidegateError("TG_QUEUE_REFUSED", made.fault.message);
+  const created = await cloud.broker.submit("createQueue", { name: QUEUE, attributes, tags: {} });
+  if (!created.ok) throw new TidegateError("TG_QUEUE_REFUSED", created.fault.message);
   const queue = createBrokerQueue(cloud.broker, { queue: QUEUE });
   const send = async (message: ProducedMessage) => {
-    const { body, attributes: named = {}, groupId = NO_GROUP, dedupId = null } = message;
-    const [outcome] = await queue.sendBatch([{ body, attributes: named, groupId, dedupId }]);
+    const { body, attributes: sentAttributes = {}, groupId = NO_GROUP, dedupId = null } = message;
+    const [outcome] = await queue.sendBatch([
+      { body, attributes: sentAttributes, groupId, dedupId },
+    ]);
     if (outcome?.kind !== "refused") return;
-    const reason = `the queue refused the message: ${outcome.code}: ${outcome.message}`;
+    const reason = `the queue rejected the message: ${outcome.code}: ${outcome.message}`;
     throw new TidegateError("TG_MESSAGE_REFUSED", reason);
   };
   const { account, region } = cloud.broker;
@@ -87,16 +89,16 @@ export async function receivedEventsOf(
     const tools = { endpoint: cloud.endpoint, queueUrl, region, send, now };
     for (const message of messagesIn(await producer(event, tools))) await send(message);
   }
-  const page = { queue: QUEUE, afterSeq: -1, limit: ARRIVALS_MAX };
-  const seen = await cloud.broker.submit("peek", page);
-  if (!seen.ok) throw new TidegateError("TG_QUEUE_REFUSED", seen.fault.message);
-  return seen.value.messages.map(({ body, groupId }) => ({
+  const page = { queue: QUEUE, afterSeq: -1, limit: MESSAGES_MAX };
+  const peeked = await cloud.broker.submit("peek", page);
+  if (!peeked.ok) throw new TidegateError("TG_QUEUE_REFUSED", peeked.fault.message);
+  return peeked.value.messages.map(({ body, groupId }) => ({
     body,
     groupId: groupId === NO_GROUP ? null : groupId,
   }));
 }
 
-/** What a producer returned that is meant to be sent: one message, several, or none. */
+/** The messages that a producer returned: one, several, or none. */
 function messagesIn(returned: unknown): ProducedMessage[] {
   const list = Array.isArray(returned) ? returned : [returned];
   return list.filter(

@@ -15,11 +15,11 @@ const GROUP = { groupId: "g" };
 
 function bodyOf(event: ComplianceEvent): { body: string; dedupId: string } {
   const built = buildEnvelope(event);
-  if (built.kind === "invalid") throw new Error("the sample is not of the contract");
+  if (built.kind === "invalid") throw new Error("the sample is not a valid envelope");
   return built.value;
 }
 
-/** The contract's members in their plainest order, for producers that go wrong from there. */
+/** The contract's members in a fixed order, for producers that break the contract from there. */
 function plain(event: ComplianceEvent) {
   return {
     event_id: "018f2c1e-3f5a-8d0c-9a70-6f8d2f6f0001",
@@ -31,13 +31,13 @@ function plain(event: ComplianceEvent) {
 }
 
 const GOOD: Record<string, ProducerUnderTest> = {
-  "a canonical body alone": (event) => ({ body: bodyOf(event).body, ...GROUP }),
+  "a canonical body without an explicit id": (event) => ({ body: bodyOf(event).body, ...GROUP }),
   "an explicit id, whatever the body's event_id": (event) => ({
     body: JSON.stringify({ ...plain(event), event_id: event.eventId }),
     dedupId: messageDedupId(event.source, event.dedupeKey),
     ...GROUP,
   }),
-  "one that sends by the AWS SDK": async (event, { endpoint, queueUrl, region }) => {
+  "a producer that sends through the AWS SDK": async (event, { endpoint, queueUrl, region }) => {
     const credentials = { accessKeyId: "any", secretAccessKey: "any" };
     const client = new SQSClient({ endpoint, region, credentials });
     const { body, dedupId } = bodyOf(event);
@@ -89,14 +89,14 @@ interface Wrong {
 
 let calls = 0;
 const WRONG: Record<string, Wrong> = {
-  "draws a new event_id into the body and leaves deduplication to its content": {
+  "puts a random event_id into the body and relies on content-based deduplication": {
     producer: (event) => ({
       body: JSON.stringify({ ...plain(event), event_id: randomUUID() }),
       ...GROUP,
     }),
     caughtBy: ["attribute-ignorance", "replay-same-key", "another-event-id", "key-order"],
   },
-  "passes the caller's event_id on into the body": {
+  "copies the caller's event_id into the body": {
     producer: (event) => ({
       body: JSON.stringify({ ...plain(event), event_id: event.eventId }),
       ...GROUP,
@@ -110,7 +110,7 @@ const WRONG: Record<string, Wrong> = {
     }),
     caughtBy: ["attribute-ignorance", "replay-same-key"],
   },
-  "writes the trace into the body behind an explicit id": {
+  "writes the trace into the body and sets an explicit id": {
     producer: (event) => ({
       body: JSON.stringify({ ...plain(event), trace_id: event.traceparent }),
       dedupId: messageDedupId(event.source, event.dedupeKey),
@@ -118,11 +118,11 @@ const WRONG: Record<string, Wrong> = {
     }),
     caughtBy: ["attribute-ignorance"],
   },
-  "serialises members in whatever order they come": {
+  "serialises members in the order of the input": {
     producer: (event) => ({ body: JSON.stringify(plain(event)), ...GROUP }),
     caughtBy: ["key-order"],
   },
-  "carries the key in an attribute only": {
+  "puts the key into an attribute only": {
     producer: (event) => ({
       body: JSON.stringify(event.payload),
       attributes: { unique_key: event.dedupeKey },
@@ -156,7 +156,7 @@ const WRONG: Record<string, Wrong> = {
     producer: (event) => ({ body: bodyOf(event).body, dedupId: "always", ...GROUP }),
     caughtBy: ["hash-behavior", "replay-other-key", "namespaced"],
   },
-  "cuts the id off, so that long keys meet": {
+  "truncates the id, so that long keys collide": {
     producer: (event) => ({ ...bodyOf(event), dedupId: event.dedupeKey.slice(0, 4), ...GROUP }),
     caughtBy: ["hash-behavior", "replay-other-key", "namespaced"],
   },
@@ -167,7 +167,7 @@ const WRONG: Record<string, Wrong> = {
     },
     caughtBy: ["beyond-window"],
   },
-  "names no group": { producer: (event) => bodyOf(event), caughtBy: ["group"] },
+  "sets no group": { producer: (event) => bodyOf(event), caughtBy: ["group"] },
   "leaves members of the envelope out": {
     producer: (event) => ({
       body: JSON.stringify({ dedupe_key: event.dedupeKey, ...event.payload }),
@@ -185,12 +185,12 @@ describe("a producer that", () => {
     expect(caught).toEqual(expect.arrayContaining([...caughtBy]));
   });
 
-  test("fails is told of with its own words, and the report says what to do", async () => {
+  test("throws is reported with its error message and a fix", async () => {
     const broken = () => Promise.reject(new Error("no route to host"));
     const lines = complianceReport(await runCompliance(broken));
     expect(lines[0]).toMatch(/^ {2}FAIL {2}/);
-    expect(lines[1]).toContain("it failed: no route to host");
-    expect(lines.at(-1)).toBe("0 of 10 checks hold.");
+    expect(lines[1]).toContain("the producer failed: no route to host");
+    expect(lines.at(-1)).toBe("0 of 10 checks passed.");
     const [first] = complianceTests(broken);
     await expect(first?.run()).rejects.toThrow("no route to host");
   });

@@ -1,6 +1,6 @@
 // Compliance: runs the checks against a producer, as tests of any runner or as one report.
-//   M1. Every check has a world of its own and events that no other check uses, so that checks may
-//       run in any order, and producers that remember are judged fairly.
+//   M1. Every check has its own world and its own events, so that checks run in any order and a
+//       producer that remembers sent events is judged fairly.
 
 import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { reasonOf } from "../../core/errors.ts";
@@ -13,7 +13,7 @@ import {
 } from "./compliance-world.ts";
 
 export interface ComplianceOptions {
-  /** What the sample events carry, for producers that take only certain payloads. */
+  /** Payload of the sample events, for producers that accept only certain payloads. */
   readonly payload?: JsonObject;
   readonly source?: string;
 }
@@ -33,7 +33,7 @@ export interface ComplianceResult {
   readonly fix: string;
 }
 
-/** What a producer does wrong, and what to do about it. */
+/** A violation of the contract, and how to fix it. */
 export class ComplianceError extends Error {
   override readonly name = "ComplianceError";
 }
@@ -46,7 +46,7 @@ const SAMPLE_PAYLOAD: JsonObject = {
 };
 
 /**
- * The checks as tests of whatever runner there is:
+ * The checks as tests for any runner:
  * `complianceTests(producer).forEach(({ title, run }) => test(title, run))`.
  */
 export function complianceTests(
@@ -63,7 +63,7 @@ export function complianceTests(
   }));
 }
 
-/** Runs every check and tells what came of each. */
+/** Runs every check and returns the result of each. */
 export async function runCompliance(
   producer: ProducerUnderTest,
   options: ComplianceOptions = {},
@@ -84,7 +84,7 @@ async function problemOf(
   try {
     return await check.run(worldOf(check, producer, options));
   } catch (error) {
-    return `it failed: ${reasonOf(error)}`;
+    return `the producer failed: ${reasonOf(error)}`;
   }
 }
 
@@ -120,6 +120,6 @@ export function complianceReport(results: readonly ComplianceResult[]): string[]
       ? [`  ok    ${title}`]
       : [`  FAIL  ${title}`, `${INDENT}${problem}.`, `${INDENT}Fix: ${fix}`],
   );
-  const held = results.filter(({ problem }) => problem === null).length;
-  return [...lines, "", `${held} of ${results.length} checks hold.`];
+  const passed = results.filter(({ problem }) => problem === null).length;
+  return [...lines, "", `${passed} of ${results.length} checks passed.`];
 }

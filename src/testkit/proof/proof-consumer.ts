@@ -1,4 +1,4 @@
-// Proof consumer: a consumer of a proof world, that dies, stands still and starts again.
+// Proof consumer: a consumer of a proof world, which crashes, stalls and restarts.
 
 import type { Broker } from "../../broker/engine/broker.ts";
 import { createSeededRandom } from "../../core/seeded-random.ts";
@@ -22,7 +22,7 @@ import type { Invocation, ProofRun } from "./proof-run.ts";
 import type { ProofTables } from "./proof-tables.ts";
 import type { ProofSetup } from "./proof-world.ts";
 
-export interface ProofStage {
+export interface ProofServices {
   readonly setup: ProofSetup;
   readonly scheduler: Scheduler;
   readonly run: ProofRun;
@@ -35,8 +35,8 @@ export interface ProofStage {
   readonly ledger: Ledger;
   readonly caller: LedgerCaller;
   readonly tables: ProofTables;
-  /** The receipts that each process has in hand, the newest first. */
-  readonly inHand: Map<string, string[]>;
+  /** The receipts in flight at each process, newest first. */
+  readonly inFlight: Map<string, string[]>;
   readonly uses: OutsideUse[];
   readonly failures: Map<string, string>;
 }
@@ -46,25 +46,25 @@ const RECEIPTS_MAX = 10;
 
 export class ProofConsumer {
   readonly name: string;
-  readonly #stage: ProofStage;
-  #life = 0;
+  readonly #services: ProofServices;
+  #incarnation = 0;
   #ended = false;
   #process: SimProcess | null = null;
 
-  constructor(name: string, stage: ProofStage) {
+  constructor(name: string, services: ProofServices) {
     this.name = name;
-    this.#stage = stage;
+    this.#services = services;
   }
 
-  /** Nothing of it is still to come. */
+  /** Whether the process runs, and is neither stalled nor waiting to restart. */
   get idle(): boolean {
     return this.#process?.alive === true && !this.#process.frozen;
   }
 
   start(): void {
     if (this.#ended || this.#process?.alive) return;
-    this.#life += 1;
-    const process = new SimProcess(this.name, this.#stage.scheduler, () => this.#restart());
+    this.#incarnation += 1;
+    const process = new SimProcess(this.name, this.#services.scheduler, () => this.#restart());
     this.#process = process;
     void this.#createConsumer(process).start();
   }
@@ -72,7 +72,7 @@ export class ProofConsumer {
   stall(ms: number): void {
     const process = this.#process;
     process?.freeze();
-    this.#stage.scheduler.after(ms, 0, () => process?.thaw());
+    this.#services.scheduler.after(ms, 0, () => process?.thaw());
   }
 
   end(): void {
@@ -81,18 +81,18 @@ export class ProofConsumer {
   }
 
   #restart(): void {
-    this.#stage.inHand.delete(this.name);
-    this.#stage.scheduler.after(RESTART_MS, 0, () => this.start());
+    this.#services.inFlight.delete(this.name);
+    this.#services.scheduler.after(RESTART_MS, 0, () => this.start());
   }
 
   #createConsumer(process: SimProcess): Consumer {
-    const { setup, ports, queue, deadLetters, run, seed, uses } = this.#stage;
+    const { setup, ports, queue, deadLetters, run, seed, uses } = this.#services;
     const { fetch, input, rows } = setup;
-    const random = createSeededRandom(`${seed} ${this.name} ${this.#life}`);
+    const random = createSeededRandom(`${seed} ${this.name} ${this.#incarnation}`);
     const pipeline = probedPipeline(setup.pipeline, process, {
       ...{ run, fetch, random: random.fork("handler") },
       onUse: (use) => void uses.push(use),
-      // Handlers are told a record's identity, sinks its key in the ledger.
+      // Handlers get a record's identity, sinks its key in the ledger.
       nameOf: (key) => ports.names.ofOutboxKey(ports.names.ofKey(key)),
     });
     const { visibilityMs } = pipeline;
@@ -113,20 +113,20 @@ export class ProofConsumer {
         sink: this.#sink(pipeline),
         telemetry: this.#telemetry(),
       },
-      { pipeline, owner: `${this.name}#${this.#life}`, runId: `run-${this.#life}` },
+      { pipeline, owner: `${this.name}#${this.#incarnation}`, runId: `run-${this.#incarnation}` },
     );
   }
 
   #sink({ sink }: Pipeline): Sink | null {
     if (sink === null) return null;
     if (typeof sink === "function") return createFunctionSink(sink);
-    const { tables } = this.#stage;
+    const { tables } = this.#services;
     return sink.database === null ? tables.transactional() : tables.idempotent();
   }
 
-  /** What a record failed of is told in the log only. */
+  /** The cause of a failure appears only in the log. */
   #telemetry(): Telemetry {
-    const { failures, ports } = this.#stage;
+    const { failures, ports } = this.#services;
     return {
       ...SILENT,
       log(_level, message, fields = {}) {
@@ -137,16 +137,16 @@ export class ProofConsumer {
     };
   }
 
-  /** The queue, whose acknowledgements are points. */
+  /** A queue whose acknowledgements are points. */
   #probed(process: SimProcess, inner: Queue): Queue {
-    const { run, inHand, ports } = this.#stage;
+    const { run, inFlight, ports } = this.#services;
     return {
       ...inner,
       async receive(request, signal) {
         const deliveries = await inner.receive(request, signal);
-        const former = inHand.get(process.name) ?? [];
-        const fresh = deliveries.map(({ receipt }) => receipt);
-        inHand.set(process.name, [...fresh, ...former].slice(0, RECEIPTS_MAX));
+        const previous = inFlight.get(process.name) ?? [];
+        const received = deliveries.map(({ receipt }) => receipt);
+        inFlight.set(process.name, [...received, ...previous].slice(0, RECEIPTS_MAX));
         return deliveries;
       },
       deleteBatch(receipts) {
@@ -159,9 +159,9 @@ export class ProofConsumer {
     };
   }
 
-  /** The ledger, whose commits are points. */
+  /** A ledger whose commits are points. */
   #ledger(process: SimProcess): Ledger {
-    const { run, ports, ledger, caller } = this.#stage;
+    const { run, ports, ledger, caller } = this.#services;
     const service = { name: "ledger", downUntil: 0 };
     const inner = createSimLedger(ports, process, ledger, { service, time: "done", caller });
     const at = <T>(commits: readonly { readonly key: string }[], work: () => Promise<T>) => {

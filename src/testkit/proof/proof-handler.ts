@@ -1,5 +1,5 @@
-// Proof handler: a pipeline whose handler and sink tell a proof run of every point they come to.
-//   H1. The user's code runs as it is, on what it would be given, inside a watched world.
+// Proof handler: a pipeline whose handler and sink report every point they reach to a proof run.
+//   H1. The user's code runs unchanged, on its normal inputs, in a watched world.
 
 import { durationMs } from "../../core/units.ts";
 import type { HandlerEvent, Pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -10,12 +10,12 @@ import type { SinkFunction } from "../../ports/sink.ts";
 import type { SimProcess } from "../../sim/hosts/process.ts";
 import type { Invocation, ProofRun } from "./proof-run.ts";
 
-/** Something that a handler reached for besides what it was given. */
+/** A use of time, randomness, timers or sockets that is not part of the handler's inputs. */
 export interface OutsideUse {
   readonly use: HandlerUse;
   readonly call: string;
   /** file:line of the user's code. */
-  readonly site: string | null;
+  readonly location: string | null;
 }
 
 export type FetchStub = (request: Request) => Response | Promise<Response>;
@@ -38,7 +38,7 @@ export function probedPipeline(
   const { sink } = pipeline;
   return {
     ...pipeline,
-    handler: (arrival, context) => runHandler(pipeline, process, options, { arrival, context }),
+    handler: (event, context) => runHandler(pipeline, process, options, { event, context }),
     sink: typeof sink === "function" ? probedSink(sink, process, options) : sink,
   };
 }
@@ -47,23 +47,23 @@ async function runHandler(
   pipeline: Pipeline,
   process: SimProcess,
   options: ProbeOptions,
-  given: { readonly arrival: HandlerEvent; readonly context: HandlerContext },
+  input: { readonly event: HandlerEvent; readonly context: HandlerContext },
 ): Promise<void> {
   const { run } = options;
-  const { arrival, context } = given;
+  const { event, context } = input;
   const { key, attempt } = context;
   const invocation: Invocation = { process, record: options.nameOf(key), key, waiting: 0 };
   run.begin(invocation);
   try {
-    const begins = `begins attempt ${attempt} at the record`;
-    await run.at(invocation, "start", begins, async () => undefined);
+    const starts = `starts attempt ${attempt} of the record`;
+    await run.at(invocation, "start", starts, async () => undefined);
     await watchHandler(worldOf(invocation, options), async () =>
       pipeline.handler(
-        probedArrival(arrival, invocation, run),
+        probedEvent(event, invocation, run),
         probedContext(context, invocation, run),
       ),
     );
-    await run.at(invocation, "end", "ends its handler", async () => undefined);
+    await run.at(invocation, "end", "returns from the handler", async () => undefined);
   } finally {
     run.end(invocation);
   }
@@ -71,13 +71,13 @@ async function runHandler(
 
 function probedSink(write: SinkFunction, process: SimProcess, options: ProbeOptions): SinkFunction {
   const { run } = options;
-  return async (effects, about) => {
-    const { key } = about;
+  return async (effects, origin) => {
+    const { key } = origin;
     const invocation: Invocation = { process, record: options.nameOf(key), key, waiting: 0 };
     run.begin(invocation);
     try {
-      await run.at(invocation, "sink", `hands ${effects.length} effects to its sink`, async () =>
-        watchHandler(worldOf(invocation, options), async () => write(effects, about)),
+      await run.at(invocation, "sink", `writes ${effects.length} effects to the sink`, async () =>
+        watchHandler(worldOf(invocation, options), async () => write(effects, origin)),
       );
     } finally {
       run.end(invocation);
@@ -85,8 +85,8 @@ function probedSink(write: SinkFunction, process: SimProcess, options: ProbeOpti
   };
 }
 
-function probedArrival(arrival: HandlerEvent, invocation: Invocation, run: ProofRun): HandlerEvent {
-  if (!("object" in arrival)) return arrival;
+function probedEvent(event: HandlerEvent, invocation: Invocation, run: ProofRun): HandlerEvent {
+  if (!("object" in event)) return event;
   const each = async function* <T>(all: AsyncIterable<T>, what: string) {
     let count = 0;
     for await (const one of all) {
@@ -96,10 +96,10 @@ function probedArrival(arrival: HandlerEvent, invocation: Invocation, run: Proof
     }
   };
   return {
-    ...arrival,
-    rows: () => each(arrival.rows(), "row"),
-    bytes: () => each(arrival.bytes(), "part"),
-    text: () => run.at(invocation, "row", "reads its text", () => arrival.text()),
+    ...event,
+    rows: () => each(event.rows(), "row"),
+    bytes: () => each(event.bytes(), "chunk"),
+    text: () => run.at(invocation, "row", "reads the object as text", () => event.text()),
   };
 }
 
@@ -112,11 +112,11 @@ function probedContext(
   return {
     ...context,
     upsert(table, row) {
-      pass(`asks for a row of ${table}`);
+      pass(`requests an upsert into ${table}`);
       context.upsert(table, row);
     },
     delete(table, key) {
-      pass(`asks for a row of ${table} to go`);
+      pass(`requests a delete from ${table}`);
       context.delete(table, key);
     },
     emit(effect) {
@@ -127,7 +127,7 @@ function probedContext(
 }
 
 function worldOf(invocation: Invocation, options: ProbeOptions): HandlerWorld {
-  const { run, random, fetch: answer, onUse } = options;
+  const { run, random, fetch: respond, onUse } = options;
   const { process, record, key } = invocation;
   return {
     now: () => process.clock.now(),
@@ -136,13 +136,13 @@ function worldOf(invocation: Invocation, options: ProbeOptions): HandlerWorld {
       const span = durationMs(Math.max(0, Number.isFinite(ms) ? Math.trunc(ms) : 0));
       return run.waitFor(invocation, () => process.clock.sleep(span));
     },
-    used: (use, call, site) => onUse({ use, call, site }),
+    used: (use, call, location) => onUse({ use, call, location }),
     fetch(request) {
       const { method, url, headers, body } = request;
       return run.at(invocation, "call", `sends ${method} ${url}`, async () => {
         run.calls.push({ ...request, record, key });
-        const plain = method === "GET" || method === "HEAD" ? null : body;
-        return answer(new Request(url, { method, headers, body: plain }));
+        const sentBody = method === "GET" || method === "HEAD" ? null : body;
+        return respond(new Request(url, { method, headers, body: sentBody }));
       });
     },
   };

@@ -1,7 +1,7 @@
-// Proof run: what one run of a proof goes through: its points, what is done at them, and what it
-// was seen to do.
-//   R1. A dead process does nothing any more, and what it had not sent was never sent.
-//   R2. What the handler asks for is told in the order in which the world saw it.
+// Proof run: one run of a proof: the points it reaches, the faults injected there, and the steps of
+// its story.
+//   R1. A crashed process does nothing any more, and what it had not sent is never sent.
+//   R2. Steps are recorded in the order in which the world saw them.
 
 import { durationMs } from "../../core/units.ts";
 import type { OutsideRequest } from "../../platform/handler-watch.ts";
@@ -14,7 +14,7 @@ import type {
   ProofSchedule,
 } from "./proof-schedule.ts";
 
-/** A request that went out. */
+/** A request that the handler or its sink sent. */
 export interface OutsideCall extends OutsideRequest {
   /** Name of the record it was made for. */
   readonly record: string;
@@ -22,18 +22,19 @@ export interface OutsideCall extends OutsideRequest {
   readonly key: string;
 }
 
-export interface ProofEvent {
+export interface ProofStep {
   readonly actor: string;
   readonly record: string;
   readonly what: string;
-  /** Points of a kind that follow one another are told as one. */
+  /** Consecutive points of these kinds become one step of the story. */
   readonly fold: PointKind | null;
-  readonly disturbance?: true;
+  /** The step is an injected fault. */
+  readonly fault?: true;
 }
 
-/** The error that a handler hears where a schedule says so. */
+/** The error that a handler gets where the schedule injects a failure. */
 export class InjectedFailure extends Error {
-  override readonly name = "Disturbed";
+  override readonly name = "InjectedFailure";
 }
 
 /** One call of the handler. */
@@ -41,14 +42,14 @@ export interface Invocation {
   readonly process: SimProcess;
   readonly record: string;
   readonly key: string;
-  /** How many things of the world it waits for at the moment. */
+  /** How many simulated operations it is waiting for. */
   waiting: number;
 }
 
 export interface RunWorld {
-  /** Makes the message that the process has in hand visible to others. */
+  /** Makes the message in flight at the process visible to other consumers. */
   redeliver(invocation: Invocation): void;
-  /** Lets the process stand still for longer than its lease. */
+  /** Stalls the process for longer than its lease. */
   stall(process: SimProcess): void;
 }
 
@@ -57,9 +58,9 @@ const OVERLAP_MS = durationMs(2_000);
 export class ProofRun {
   readonly points: Point[] = [];
   readonly calls: OutsideCall[] = [];
-  readonly told: ProofEvent[] = [];
-  /** Disturbances that came about. */
-  readonly struck: Injection[] = [];
+  readonly steps: ProofStep[] = [];
+  /** Faults of the schedule that were injected. */
+  readonly injected: Injection[] = [];
   readonly #schedule: ReadonlyMap<number, InjectionKind>;
   readonly #active = new Set<Invocation>();
   #world: RunWorld | null = null;
@@ -80,7 +81,7 @@ export class ProofRun {
     this.#active.delete(invocation);
   }
 
-  /** Whether a handler is at something that is not of this world, such as unpacking bytes. */
+  /** Whether a handler waits for real work outside the simulation, such as decompression. */
   get busy(): boolean {
     for (const { process, waiting } of this.#active) {
       if (process.alive && !process.frozen && waiting === 0) return true;
@@ -88,27 +89,28 @@ export class ProofRun {
     return false;
   }
 
-  /** Whether a handler of a living process has not come to its end. */
+  /** Whether a handler of a running process has not ended yet. */
   get running(): boolean {
     return [...this.#active].some(({ process }) => process.alive);
   }
 
-  tell(actor: string, record: string, what: string, fold: PointKind | null = null): void {
-    this.told.push({ actor, record, what, fold });
+  addStep(actor: string, record: string, what: string, fold: PointKind | null = null): void {
+    this.steps.push({ actor, record, what, fold });
   }
 
-  /** A point that cannot wait. */
+  /** A synchronous point: it cannot stall or be overtaken. */
   pass(invocation: Invocation, kind: PointKind, what: string): void {
     if (!invocation.process.alive) return; // R1
-    const how = this.#come(kind, what);
-    this.#tellPoint(invocation, kind, what);
-    if (how === "fails" || how === "answer-lost") this.#fail(invocation, what);
-    else if (how === "crash-before" || how === "crash-after") {
-      this.#crash(invocation, `as it ${what}`);
+    const how = this.#reach(kind, what);
+    this.#addPointStep(invocation, kind, what);
+    if (how === "fails" || how === "answer-lost") {
+      this.#fail(invocation, `gets an error when it ${what}`);
+    } else if (how === "crash-before" || how === "crash-after") {
+      this.#crash(invocation, `while it ${what}`);
     }
   }
 
-  /** A point at which something is done; `work` is not told of in dead processes. */
+  /** A point that runs `work`; a crashed process never gets the result. */
   async at<T>(
     invocation: Invocation,
     kind: PointKind,
@@ -117,21 +119,23 @@ export class ProofRun {
   ): Promise<T> {
     const { process } = invocation;
     if (!process.alive) return never(); // R1
-    const how = this.#come(kind, what);
+    const how = this.#reach(kind, what);
     if (how === "crash-before") {
       this.#crash(invocation, `before it ${what}`);
       return never();
     }
-    if (how === "fails") this.#fail(invocation, what);
+    if (how === "fails") this.#fail(invocation, `gets an error when it ${what}`);
     if (how === "duplicate" || how === "stall") await this.#wait(invocation, how, what);
     if (!process.alive) return never();
-    this.#tellPoint(invocation, kind, what);
+    this.#addPointStep(invocation, kind, what);
     const result = await work();
     if (how === "crash-after") {
-      this.#crash(invocation, `after it ${what}, before it hears of it`);
+      this.#crash(invocation, `after it ${what}, before it gets the response`);
       return never();
     }
-    if (how === "answer-lost") this.#fail(invocation, `${what}, whose answer is lost`);
+    if (how === "answer-lost") {
+      this.#fail(invocation, `gets an error after it ${what}: the response is lost`);
+    }
     return process.alive ? result : never();
   }
 
@@ -144,49 +148,49 @@ export class ProofRun {
     }
   }
 
-  #come(kind: PointKind, what: string): InjectionKind | null {
+  #reach(kind: PointKind, what: string): InjectionKind | null {
     const number = this.points.length + 1;
     this.points.push({ number, kind, what });
     const how = this.#schedule.get(number) ?? null;
-    if (how !== null) this.struck.push({ point: number, how });
+    if (how !== null) this.injected.push({ point: number, how });
     return how;
   }
 
-  #tellPoint({ process, record }: Invocation, kind: PointKind, what: string): void {
+  #addPointStep({ process, record }: Invocation, kind: PointKind, what: string): void {
     const fold = kind === "row" || kind === "effect" ? kind : null;
     if (kind !== "commit" && kind !== "ack" && kind !== "end") {
-      this.tell(process.name, record, what, fold); // R2
+      this.addStep(process.name, record, what, fold); // R2
     }
   }
 
-  #disturb({ process, record }: Invocation, what: string): void {
-    this.told.push({ actor: process.name, record, what, fold: null, disturbance: true });
+  #addFault({ process, record }: Invocation, what: string): void {
+    this.steps.push({ actor: process.name, record, what, fold: null, fault: true });
   }
 
   #crash(invocation: Invocation, where: string): void {
-    this.#disturb(invocation, `dies ${where}`);
+    this.#addFault(invocation, `crashes ${where}`);
     invocation.process.crash(1);
   }
 
   #fail(invocation: Invocation, what: string): never {
-    this.#disturb(invocation, `hears an error as it ${what}`);
-    throw new InjectedFailure("the world fails here, as the schedule says");
+    this.#addFault(invocation, what);
+    throw new InjectedFailure("injected failure");
   }
 
   async #wait(invocation: Invocation, how: "duplicate" | "stall", what: string): Promise<void> {
     const { process } = invocation;
     if (how === "duplicate") {
-      this.#disturb(invocation, `is overtaken: as it ${what}, the message is delivered again`);
+      this.#addFault(invocation, `is interrupted before it ${what}: the message is redelivered`);
       this.#world?.redeliver(invocation);
     } else {
-      this.#disturb(invocation, `stands still as it ${what}, for longer than its lease`);
+      this.#addFault(invocation, `stalls before it ${what}, for longer than its lease`);
       this.#world?.stall(process);
     }
     await this.waitFor(invocation, () => process.clock.sleep(OVERLAP_MS));
   }
 }
 
-/** Whoever is dead waits for ever. */
+/** What a crashed process awaits never resolves. */
 function never(): Promise<never> {
   return new Promise(() => {});
 }

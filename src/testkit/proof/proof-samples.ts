@@ -1,5 +1,5 @@
 // Proof samples: the records that a handler is proved on, as messages of a queue.
-//   A1. A sample has one body, whatever run it takes part in, so that its key is the same in all.
+//   A1. A sample has the same body in every run, so that its key is the same in every run.
 
 import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { md5Hex } from "../../core/encoding/hash.ts";
@@ -16,7 +16,7 @@ export interface ObjectSample {
   readonly body: string | Uint8Array;
 }
 
-/** A message of a producer. */
+/** The message of a producer. */
 export interface MessageSample {
   readonly payload: JsonObject;
   readonly dedupeKey?: string;
@@ -27,16 +27,16 @@ export interface MessageSample {
 
 export type ProofSample = ObjectSample | MessageSample;
 
-/** A sample as the world knows it. */
+/** A sample as a record of the simulated world. */
 export interface ProofRecord {
-  /** What the simulated queue calls it. */
+  /** Its name in the simulated queue. */
   readonly name: string;
-  /** What people call it. */
+  /** Its name in reports. */
   readonly title: string;
   readonly body: string;
   /** `context.key` of its handler. */
   readonly identity: string;
-  /** What else names this record and no other. */
+  /** Other texts that identify this record. */
   readonly otherKeys: readonly string[];
   readonly group: string;
 }
@@ -55,10 +55,10 @@ export function proofInput(pipeline: Pipeline, samples: readonly ProofSample[]):
   const { contents, bucket, prefix } = pipeline.source;
   const records = samples.map((sample, at) => {
     if (contents === "messages") {
-      if (!("payload" in sample)) refuse("takes messages, so that its samples are { payload }");
+      if (!("payload" in sample)) reject("reads messages, so its samples are { payload }");
       return messageRecord(sample, at + 1);
     }
-    if (!("body" in sample)) refuse("takes objects, so that its samples are { key, body }");
+    if (!("body" in sample)) reject("reads objects, so its samples are { key, body }");
     const key = sample.key.startsWith(prefix) ? sample.key : `${prefix}${sample.key}`;
     const { body } = sample;
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -67,14 +67,14 @@ export function proofInput(pipeline: Pipeline, samples: readonly ProofSample[]):
     return record;
   });
   const scope = { pipeline: pipeline.name, generation: pipeline.generation };
-  const known = records.map((record) => {
+  const keyed = records.map((record) => {
     const { otherKeys, identity } = record;
     return { ...record, otherKeys: [...otherKeys, recordKey(scope, identity)] };
   });
-  return { records: known, objects: objectsOf(objects) };
+  return { records: keyed, objects: objectsOf(objects) };
 }
 
-function refuse(reason: string): never {
+function reject(reason: string): never {
   throw new TidegateError("TG_CONFIG_INVALID", `the pipeline ${reason}`);
 }
 
@@ -82,24 +82,24 @@ function messageRecord(sample: MessageSample, at: number): ProofRecord {
   const { payload, dedupeKey = `sample-${at}`, source = SOURCE, eventTime = EVENT_TIME } = sample;
   const built = buildEnvelope({ source, dedupeKey, eventTime, payload });
   if (built.kind === "invalid") {
-    const told = built.problems.map(({ path, reason }) => `${path} ${reason}`).join("; ");
-    throw new TidegateError("TG_CONFIG_INVALID", `sample ${at} is no message: ${told}`);
+    const problems = built.problems.map(({ path, reason }) => `${path} ${reason}`).join("; ");
+    throw new TidegateError("TG_CONFIG_INVALID", `sample ${at} is not a message: ${problems}`);
   }
   return {
     name: dedupeKey,
     title: dedupeKey,
     body: built.value.body,
     identity: envelopeKey(source, dedupeKey),
-    otherKeys: [built.value.envelope.event_id, ...(isTelling(dedupeKey) ? [dedupeKey] : [])],
+    otherKeys: [built.value.envelope.event_id, ...(isDistinctive(dedupeKey) ? [dedupeKey] : [])],
     group: "samples",
   };
 }
 
-/** A key such as "7" is in many texts that are not about it. */
-const TELLING_CHARS_MIN = 6;
+/** A short key such as "7" also occurs in unrelated texts. */
+const DISTINCTIVE_CHARS_MIN = 6;
 
-function isTelling(key: string): boolean {
-  return key.length >= TELLING_CHARS_MIN;
+function isDistinctive(key: string): boolean {
+  return key.length >= DISTINCTIVE_CHARS_MIN;
 }
 
 interface SampleObject {
@@ -131,7 +131,8 @@ function objectRecord({ key, bytes, at, bucket }: SampleObject): ProofRecord {
     },
   };
   const decoded = decodeS3Record(record as never, "", null);
-  if (decoded.kind !== "event") refuse(`has a sample whose key ${key} S3 would not take`);
+  if (decoded.kind !== "event")
+    reject(`has a sample with the key ${key}, which S3 does not accept`);
   const identity = decoded.event.event_key;
   const body = JSON.stringify({ Records: [record] });
   return { name, title: key, body, identity, otherKeys: [], group: "samples" };

@@ -6,7 +6,7 @@ function points(...kinds: Point["kind"][]): Point[] {
   return kinds.map((kind, at) => ({ number: at + 1, kind, what: kind }));
 }
 
-test("every point is disturbed in every way that it can be", () => {
+test("every point gets every fault that it can have", () => {
   const schedules = singles(points("start", "call", "ack")).map(([each]) => each);
   expect(schedules.filter((each) => each?.point === 2).map((each) => each?.how)).toEqual([
     "answer-lost",
@@ -19,21 +19,21 @@ test("every point is disturbed in every way that it can be", () => {
   expect(new Set(schedules.map((each) => each?.point))).toEqual(new Set([1, 2, 3]));
 });
 
-test("of a thousand rows some are disturbed, among them the first and the last (S3)", () => {
+test("of a thousand rows eight get faults, among them the first and the last (S3)", () => {
   const rows = points(...Array.from({ length: 1_000 }, () => "row" as const));
-  const disturbed = new Set(singles(rows).map(([each]) => each?.point ?? 0));
-  expect(disturbed.size).toBe(8);
-  expect(disturbed).toContain(1);
-  expect(disturbed).toContain(1_000);
+  const faulty = new Set(singles(rows).map(([each]) => each?.point ?? 0));
+  expect(faulty.size).toBe(8);
+  expect(faulty).toContain(1);
+  expect(faulty).toContain(1_000);
 });
 
-test("pairs disturb twice, the second time later, and there are no more than asked for", () => {
+test("pairs inject two faults, the second one later, and there are at most as many as requested", () => {
   const two = pairs(points("start", "call", "end"), 12, createSeededRandom("pairs"));
   expect(two).toHaveLength(12);
   for (const [first, second] of two) expect(second?.point).toBeGreaterThan(first?.point ?? 0);
 });
 
-test("a seed draws the same schedule every time, in order and with no point twice", () => {
+test("a seed always draws the same schedule, in order and without repeated points", () => {
   for (let seed = 1; seed <= 50; seed += 1) {
     const draw = () => drawSchedule(20, createSeededRandom(`${seed}`));
     const numbers = draw().map(({ point }) => point);

@@ -1,9 +1,9 @@
-// Proof schedules: what is done to a handler, and at which of its points.
-//   S1. A point is a place where a handler meets the world: its start, each row it reads, each
-//       effect, each outside call, its sink, its end, the commit, the acknowledgement. Points are
-//       numbered in the order in which a run comes to them, over all attempts.
-//   S2. Schedules come in order of length: with one disturbance, then pairs, then seeded ones.
-//   S3. Of many points of a kind only some are disturbed: the first, the last, and some between.
+// Proof schedules: which faults are injected into a handler, and at which of its points.
+//   S1. A point is where a handler meets the world: its start, each row it reads, each effect, each
+//       outside call, its sink, its end, the commit, the acknowledgement. Points are numbered in
+//       the order in which a run reaches them, over all attempts.
+//   S2. Schedules come in order of length: with one fault, then pairs, then seeded ones.
+//   S3. Of many points of a kind only some get faults: the first, the last, and some between.
 
 import type { Random } from "../../ports/random.ts";
 
@@ -12,22 +12,22 @@ export type PointKind = "start" | "row" | "effect" | "call" | "sink" | "end" | "
 export interface Point {
   readonly number: number;
   readonly kind: PointKind;
-  /** In words: "reads row 3", "POST https://…". */
+  /** As in the story: "reads row 3", "sends POST https://…". */
   readonly what: string;
 }
 
 export type InjectionKind =
-  /** The process dies on its way there. */
+  /** The process crashes before the operation. */
   | "crash-before"
-  /** The process dies with the thing done and nobody told. */
+  /** The process crashes after the operation, before it gets the response. */
   | "crash-after"
-  /** It fails there: the handler hears an error. */
+  /** The operation fails: the handler gets an error. */
   | "fails"
-  /** It was done, and the handler hears an error all the same. */
+  /** The operation succeeds, but the handler gets an error. */
   | "answer-lost"
-  /** The message is delivered a second time while the handler is there. */
+  /** The message is redelivered before the operation. */
   | "duplicate"
-  /** The process stands still there, for longer than its lease. */
+  /** The process stalls before the operation, for longer than its lease. */
   | "stall";
 
 export interface Injection {
@@ -37,8 +37,8 @@ export interface Injection {
 
 export type ProofSchedule = readonly Injection[];
 
-/** What can be done at a point; what cannot wait can neither be stalled nor overtaken. */
-const DISTURBINGS: Readonly<Record<PointKind, readonly InjectionKind[]>> = {
+/** The faults that each kind of point can have; a synchronous one can neither stall nor wait. */
+const FAULTS_BY_POINT: Readonly<Record<PointKind, readonly InjectionKind[]>> = {
   start: ["crash-before", "duplicate", "stall"],
   row: ["crash-before", "fails", "duplicate", "stall"],
   effect: ["crash-before", "fails"],
@@ -49,18 +49,18 @@ const DISTURBINGS: Readonly<Record<PointKind, readonly InjectionKind[]>> = {
   ack: ["crash-before", "crash-after"],
 };
 
-/** Points of one kind that are disturbed in one record's schedules (S3). */
+/** Points of one kind that get faults in one record's schedules (S3). */
 const POINTS_PER_KIND_MAX = 8;
-const DISTURBED_MAX = 4;
+const FAULTS_MAX = 4;
 
-/** All schedules with one disturbance. */
+/** All schedules with one fault. */
 export function singles(points: readonly Point[]): ProofSchedule[] {
   return thinned(points).flatMap(({ number: point, kind }) => {
-    return DISTURBINGS[kind].map((how) => [{ point, how }]);
+    return FAULTS_BY_POINT[kind].map((how) => [{ point, how }]);
   });
 }
 
-/** Schedules with two disturbances, the second drawn at a later point; at most `max`. */
+/** Schedules with two faults, the second drawn at a later point; at most `max`. */
 export function pairs(points: readonly Point[], max: number, random: Random): ProofSchedule[] {
   const firsts = singles(points);
   return Array.from({ length: Math.min(max, firsts.length * 2) }, (_, at) => {
@@ -70,9 +70,9 @@ export function pairs(points: readonly Point[], max: number, random: Random): Pr
   });
 }
 
-/** One to four disturbances wherever chance has it. */
+/** One to four faults at random points. */
 export function drawSchedule(points: number, random: Random): ProofSchedule {
-  const count = 1 + random.below(DISTURBED_MAX);
+  const count = 1 + random.below(FAULTS_MAX);
   const drawn = Array.from({ length: count }, (): Injection => {
     return { point: 1 + random.below(points * 2), how: anyOf(random) };
   });
@@ -95,12 +95,12 @@ function anyOf(random: Random): InjectionKind {
 
 function thinned(points: readonly Point[]): Point[] {
   const kinds = new Set(points.map(({ kind }) => kind));
-  const kept = [...kinds].flatMap((kind) => {
+  const selected = [...kinds].flatMap((kind) => {
     const all = points.filter((point) => point.kind === kind);
     if (all.length <= POINTS_PER_KIND_MAX) return all;
     const step = (all.length - 1) / (POINTS_PER_KIND_MAX - 1);
-    const places = Array.from({ length: POINTS_PER_KIND_MAX }, (_, at) => Math.round(at * step));
-    return [...new Set(places)].map((place) => all[place] as Point);
+    const indexes = Array.from({ length: POINTS_PER_KIND_MAX }, (_, at) => Math.round(at * step));
+    return [...new Set(indexes)].map((index) => all[index] as Point);
   });
-  return kept.sort((one, two) => one.number - two.number);
+  return selected.sort((one, two) => one.number - two.number);
 }

@@ -1,11 +1,11 @@
-// Proof story: a run in numbered steps, as short as it can be told.
-//   Y1. What follows one another and is of a kind is one step: "reads 24 rows".
-//   Y2. A story ends where the harm is done.
+// Proof story: a run as a short list of steps.
+//   Y1. Consecutive steps of a kind are one step: "reads 24 rows".
+//   Y2. A story ends at the step that does the damage.
 
 import type { History } from "../../sim/history.ts";
-import type { ProofEvent, ProofRun } from "./proof-run.ts";
+import type { ProofRun, ProofStep } from "./proof-run.ts";
 
-/** A history whose events are told in the run's own words, too. */
+/** A history that also adds its events to the story of the run. */
 export function proofHistory(history: History, run: ProofRun): History {
   return {
     events: history.events,
@@ -13,16 +13,24 @@ export function proofHistory(history: History, run: ProofRun): History {
       history.add(actor, event);
       switch (event.kind) {
         case "committed":
-          run.tell(actor, event.name, event.superseded ? "is superseded" : "commits its effects");
+          run.addStep(
+            actor,
+            event.name,
+            event.superseded ? "is superseded by a newer version" : "commits its effects",
+          );
           break;
         case "refused":
-          run.tell(actor, event.name, REFUSALS[event.why] ?? `is refused: ${event.why}`);
+          run.addStep(
+            actor,
+            event.name,
+            REFUSALS[event.why] ?? `is refused by the ledger: ${event.why}`,
+          );
           break;
         case "failed":
-          run.tell(actor, event.name, "writes the failure down and lets it be tried again");
+          run.addStep(actor, event.name, "stores the failure; the record will be retried");
           break;
         case "parked":
-          run.tell(actor, event.name, "gives the record up for a dead letter");
+          run.addStep(actor, event.name, "dead-letters the record");
           break;
         default:
       }
@@ -31,60 +39,62 @@ export function proofHistory(history: History, run: ProofRun): History {
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  duplicate: "is told by the ledger that it was done before, and does nothing",
-  busy: "is told by the ledger that another is at it, and waits",
-  fenced: "is told by the ledger that its claim is another's, and does nothing",
-  stale: "is told by the ledger that a newer state was applied",
-  parked: "is told by the ledger that it was given up on",
+  duplicate: "skips the record: the ledger has it as committed",
+  busy: "waits: another consumer holds the claim",
+  fenced: "is fenced: another consumer has taken over the claim",
+  stale: "skips the record: a newer version is already applied",
+  parked: "skips the record: it is dead-lettered",
 };
 
-interface Step {
-  readonly told: ProofEvent;
+interface FoldedStep {
+  readonly step: ProofStep;
   readonly counts: Map<string, number>;
 }
 
-/** The steps of a run, each a sentence. */
+/** The story of a run, one sentence per step. */
 export function storyOf(
-  told: readonly ProofEvent[],
+  runSteps: readonly ProofStep[],
   titleOf: (record: string) => string,
 ): string[] {
-  const steps: Step[] = [];
-  const open = new Map<string, Step>();
-  for (const each of told) {
-    const place = `${each.actor} ${each.record}`;
-    const former = open.get(place);
-    if (former !== undefined && isMoreOf(former.told, each)) {
-      former.counts.set(each.what, (former.counts.get(each.what) ?? 0) + 1); // Y1
+  const folded: FoldedStep[] = [];
+  const latest = new Map<string, FoldedStep>();
+  for (const step of runSteps) {
+    const attempt = `${step.actor} ${step.record}`;
+    const previous = latest.get(attempt);
+    if (previous !== undefined && isMoreOf(previous.step, step)) {
+      previous.counts.set(step.what, (previous.counts.get(step.what) ?? 0) + 1); // Y1
       continue;
     }
-    const step = { told: each, counts: new Map([[each.what, 1]]) };
-    steps.push(step);
-    open.set(place, step);
+    const next = { step, counts: new Map([[step.what, 1]]) };
+    folded.push(next);
+    latest.set(attempt, next);
   }
-  return steps.map((step) => sentenceOf(step, titleOf));
+  return folded.map((each) => sentenceOf(each, titleOf));
 }
 
-/** Reading and asking for effects goes on and on; being refused may, too. */
-function isMoreOf(former: ProofEvent, next: ProofEvent): boolean {
-  if (former.disturbance || next.disturbance) return false;
-  return (former.fold !== null && next.fold !== null) || former.what === next.what;
+/** Reads and effects come in long runs; so may refusals. */
+function isMoreOf(previous: ProofStep, next: ProofStep): boolean {
+  if (previous.fault || next.fault) return false;
+  return (previous.fold !== null && next.fold !== null) || previous.what === next.what;
 }
 
-function sentenceOf({ told, counts }: Step, titleOf: (record: string) => string): string {
-  const { actor, record, what, fold, disturbance } = told;
+function sentenceOf({ step, counts }: FoldedStep, titleOf: (record: string) => string): string {
+  const { actor, record, what, fold, fault } = step;
   const title = titleOf(record);
-  const done = fold === null || counts.size === 1 ? what : foldedText(counts);
-  const text = `${actor} ${done}`.replace("the record", title);
-  return disturbance ? `${text}  <- fault` : text;
+  const action = fold === null || counts.size === 1 ? what : foldedText(counts);
+  const text = `${actor} ${action}`.replace("the record", title);
+  return fault ? `${text}  <- fault` : text;
 }
 
 function foldedText(counts: ReadonlyMap<string, number>): string {
   const rows = [...counts.keys()].filter((what) => what.startsWith("reads ")).length;
   const effects = [...counts].filter(([what]) => !what.startsWith("reads "));
-  const asked = effects.reduce((sum, [, count]) => sum + count, 0);
+  const requested = effects.reduce((sum, [, count]) => sum + count, 0);
   const parts = [
     ...(rows === 0 ? [] : [rows === 1 ? "reads 1 row" : `reads ${rows} rows`]),
-    ...(asked === 0 ? [] : [asked === 1 ? "asks for 1 effect" : `asks for ${asked} effects`]),
+    ...(requested === 0
+      ? []
+      : [requested === 1 ? "requests 1 effect" : `requests ${requested} effects`]),
   ];
   return parts.join(" and ");
 }

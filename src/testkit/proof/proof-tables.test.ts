@@ -21,23 +21,23 @@ function apply(sink: ProofTables, effects: Effect[], from: EffectOrigin): void {
   sink.run(sink.transactional().plan(effects, from));
 }
 
-test("a row with the same key takes the place of the former, and may be told to go", () => {
+test("a row with the same key replaces the previous one, and can be deleted", () => {
   const sink = new ProofTables(SPEC);
   apply(sink, [row("a", 1), row("b", 2)], origin("k1"));
   apply(sink, [row("a", 3), { kind: "delete", table: "order", key: { id: "b" } }], origin("k2"));
   expect(JSON.parse(sink.snapshot()).tables).toEqual({ order: [{ id: "a", sum: 3 }] });
 });
 
-test("rows of an object take the place of those of its former state (T1)", () => {
+test("rows of an object replace those of its previous version (T1)", () => {
   const sink = new ProofTables(SPEC);
   apply(sink, [row("a", 1), row("b", 2)], origin("k1", "file"));
   apply(sink, [row("c", 3)], origin("k2", "file"));
   expect(JSON.parse(sink.snapshot()).tables).toEqual({ order: [{ id: "c", sum: 3 }] });
 });
 
-test("a sink outside the ledger leaves things as they are when an older fence comes (T2)", async () => {
+test("an idempotent sink ignores effects under an older fence (T2)", async () => {
   const sink = new ProofTables(null);
-  const tell = (value: string, fence: number) =>
+  const applyCustom = (value: string, fence: number) =>
     sink
       .idempotent()
       .apply(
@@ -45,13 +45,13 @@ test("a sink outside the ledger leaves things as they are when an older fence co
         { ...origin("k1"), fence: fenceOf(fence) },
         new AbortController().signal,
       );
-  await tell("first", 1);
-  await tell("second", 2);
-  await tell("late", 1);
+  await applyCustom("first", 1);
+  await applyCustom("second", 2);
+  await applyCustom("late", 1);
   expect(JSON.parse(sink.snapshot()).emitted).toEqual([{ key: "k1", values: ["second"] }]);
 });
 
-test("the order in which rows came does not show", () => {
+test("the snapshot does not depend on the order of rows", () => {
   const [one, two] = [new ProofTables(SPEC), new ProofTables(SPEC)];
   apply(one, [row("a", 1), row("b", 2)], origin("k1"));
   apply(two, [row("b", 2), row("a", 1)], origin("k1"));

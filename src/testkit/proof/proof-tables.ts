@@ -1,7 +1,7 @@
-// Proof tables: the sink of a proof. It does what tables() and sinks of one's own do, in memory,
-// and can say in one text what everything has come to.
-//   T1. Rows of an object take the place of those that came of its former state, as in tables().
-//   T2. What was emitted is kept per record; a record that is told again replaces its own.
+// Proof tables: the sink of a proof. It behaves like tables() and function sinks, in memory, and
+// renders the final state as one text.
+//   T1. Rows of an object replace those of its previous version, as in tables().
+//   T2. Emitted effects are stored per record; a record that is applied again replaces its own.
 
 import { canonicalJson, type JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { SinkWrite } from "../../core/sink-write.ts";
@@ -9,14 +9,14 @@ import type { TableSinkSpec } from "../../core/table-spec.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { Effect, EffectOrigin, IdempotentSink, TransactionalSink } from "../../ports/sink.ts";
 
-interface KeptRow {
+interface StoredRow {
   readonly owner: string;
   readonly row: JsonValue;
 }
 
 export class ProofTables {
   readonly #spec: TableSinkSpec | null;
-  readonly #rows = new Map<string, Map<string, KeptRow>>();
+  readonly #rows = new Map<string, Map<string, StoredRow>>();
   readonly #emitted = new Map<string, JsonValue[]>();
   readonly #fences = new Map<string, number>();
 
@@ -24,7 +24,7 @@ export class ProofTables {
     this.#spec = typeof sink === "object" ? sink : null;
   }
 
-  /** The sink that the ledger's own transaction carries. */
+  /** The sink whose writes are part of the ledger's transaction. */
   transactional(): TransactionalSink {
     return {
       mode: "transactional",
@@ -43,7 +43,7 @@ export class ProofTables {
     }
   }
 
-  /** A sink outside the ledger: it may be told again, and the later one wins. */
+  /** A sink outside the ledger: effects may be applied again, and the higher fence wins. */
   idempotent(): IdempotentSink {
     return {
       mode: "idempotent",
@@ -57,7 +57,7 @@ export class ProofTables {
     };
   }
 
-  /** Everything, in one order, to be compared. */
+  /** All rows and emitted effects in a fixed order, for comparison. */
   snapshot(): string {
     const tables = [...this.#rows].map(([name, rows]): [string, JsonValue] => {
       const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { row }]) => row);
@@ -74,7 +74,7 @@ export class ProofTables {
     const owner = object === null ? key : JSON.stringify([object.bucket, object.key]);
     if (object !== null && this.#spec !== null && this.#spec.onReplaced === "delete") {
       for (const rows of this.#rows.values()) {
-        for (const [at, kept] of rows) if (kept.owner === owner) rows.delete(at); // T1
+        for (const [at, stored] of rows) if (stored.owner === owner) rows.delete(at); // T1
       }
     }
     const values: JsonValue[] = [];
@@ -86,8 +86,8 @@ export class ProofTables {
     if (values.length > 0) this.#emitted.set(key, values); // T2
   }
 
-  #tableOf(name: string): Map<string, KeptRow> {
-    const rows = this.#rows.get(name) ?? new Map<string, KeptRow>();
+  #tableOf(name: string): Map<string, StoredRow> {
+    const rows = this.#rows.get(name) ?? new Map<string, StoredRow>();
     this.#rows.set(name, rows);
     return rows;
   }
@@ -108,7 +108,7 @@ function writeOf(effects: readonly Effect[], origin: EffectOrigin): SinkWrite {
   return { statement: JSON.stringify({ effects: plainEffects(effects), origin }), params: [] };
 }
 
-/** As JSON, which is all that can be compared; what is none is compared by its text. */
+/** Effects as JSON, so that they can be compared; others are compared by their text. */
 function plainEffects(effects: readonly Effect[]): Effect[] {
   return effects.map((effect) => {
     try {

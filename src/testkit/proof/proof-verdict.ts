@@ -1,34 +1,35 @@
-// Proof verdict: whether a disturbed run came to what the undisturbed one did.
-//   V1. Rows and emitted effects are the same as if nothing had happened.
-//   V2. A request that changes something is made no more often than undisturbed, unless it carries
-//       the record's key, by which the other end can tell a repetition: in a header, the address or
-//       the body; or an Idempotency-Key that is the same every time.
-//   V3. A record may be given up on only if it was disturbed as often as it may be tried.
+// Proof verdict: whether a run with faults has the same outcome as the run without faults.
+//   V1. Rows and emitted effects are the same as in the run without faults.
+//   V2. A request that changes something is sent no more often than without faults, unless the
+//       receiver can recognise a duplicate: the record's key is in a header, the URL or the body,
+//       or the Idempotency-Key is the same every time.
+//   V3. A record may be dead-lettered only if at least as many faults were injected as it has
+//       attempts.
 
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import type { OutsideCall, ProofEvent } from "./proof-run.ts";
+import type { OutsideCall, ProofStep } from "./proof-run.ts";
 import type { ProofRecord } from "./proof-samples.ts";
 import type { RunResult } from "./proof-world.ts";
 
 export interface ProofProblem {
-  readonly kind: "effects" | "outside-call" | "given-up" | "unfinished";
+  readonly kind: "effects" | "outside-call" | "dead-lettered" | "unfinished";
   readonly record: string;
   /** One sentence. */
   readonly what: string;
   readonly hint: string;
-  /** What was told up to the harm. */
-  readonly told: readonly ProofEvent[];
+  /** The steps up to the damage. */
+  readonly steps: readonly ProofStep[];
 }
 
 const HINTS = {
   effects:
-    "Make what the handler asks for follow from the record alone: not from the time, chance, or " +
-    "what it remembers of former calls.",
+    "Derive the handler's effects from the record alone, not from the time, randomness or state " +
+    "of earlier calls.",
   "outside-call":
-    "Send the record's key along, such as headers: { 'Idempotency-Key': context.key }, or let a " +
-    "sink do it.",
-  "given-up": "A second attempt at the same record has to succeed, whatever the first has done.",
-  unfinished: "See to it that the handler comes to an end when its signal aborts.",
+    "Send the record's key with the request, for example headers: { 'Idempotency-Key': " +
+    "context.key }, or move the call to a sink.",
+  "dead-lettered": "Make a second attempt at the same record succeed, whatever the first one did.",
+  unfinished: "Make the handler end when its signal aborts.",
 } as const;
 
 export function judgeProof(
@@ -44,19 +45,20 @@ export function judgeProof(
   for (const { name, title } of records) {
     const end = run.ends.get(name);
     if (end === baseline.ends.get(name)) continue;
-    if (end === "given up on") {
-      if (run.struck.length >= pipeline.retry.attempts) return null; // V3
+    const { steps } = run;
+    if (end === "dead-lettered") {
+      if (run.injected.length >= pipeline.retry.attempts) return null; // V3
       const why = run.failures.get(name) ?? "it failed";
-      const what = `${title} was given up on, though it is done when nothing happens: ${why}`;
-      return { kind: "given-up", record: name, what, hint: HINTS["given-up"], told: run.told };
+      const what = `${title} was dead-lettered, but succeeds without faults: ${why}`;
+      return { kind: end, record: name, what, hint: HINTS[end], steps };
     }
-    const what = `${title} is not done, ${run.stuck ? "as its handler waits for ever" : "ever"}`;
-    return { kind: "unfinished", record: name, what, hint: HINTS.unfinished, told: run.told };
+    const what = `${title} never finishes${run.stuck ? ": its handler waits forever" : ""}`;
+    return { kind: "unfinished", record: name, what, hint: HINTS.unfinished, steps };
   }
   if (run.effects === baseline.effects) return null; // V1
   const record = records[0]?.name ?? "";
-  const what = `the effects are not those of a run without faults: ${difference(run, baseline)}`;
-  return { kind: "effects", record, what, hint: HINTS.effects, told: run.told };
+  const what = `the effects differ from a run without faults: ${difference(run, baseline)}`;
+  return { kind: "effects", record, what, hint: HINTS.effects, steps: run.steps };
 }
 
 /** V2 */
@@ -65,69 +67,69 @@ function repeatedCall(
   baseline: RunResult,
   record: ProofRecord,
 ): ProofProblem | null {
-  const allowed = worksOf(baseline.calls, record);
-  const works = worksOf(run.calls, record);
-  const repeated = firstBeyond(works, allowed);
+  const allowed = unkeyedRequests(baseline.calls, record);
+  const requests = unkeyedRequests(run.calls, record);
+  const repeated = firstBeyond(requests, allowed);
   if (repeated === null) return null;
   const { name, title } = record;
-  const { place, times } = repeated;
+  const { target, times } = repeated;
   const often =
-    times === 1 ? `for ${title}, though not when nothing happens` : `${times} times for ${title}`;
-  const what = `${place} was sent ${often}, and nothing in it tells the repetition from new work`;
-  const told = toldUpTo(run.told, `sends ${place}`, name, times);
-  return { kind: "outside-call", record: name, what, hint: HINTS["outside-call"], told };
+    times === 1 ? `for ${title}, but not in a run without faults` : `${times} times for ${title}`;
+  const what = `${target} was sent ${often}, and the receiver cannot recognise the duplicate`;
+  const steps = stepsUpTo(run.steps, `sends ${target}`, name, times);
+  return { kind: "outside-call", record: name, what, hint: HINTS["outside-call"], steps };
 }
 
 /**
- * The first work that an undisturbed run does not do: one more at an address that it knows, or, at
- * one that it does not know, one more in all. Addresses may hold what differs from run to run.
+ * The first request that a run without faults does not send: one more to a URL which that run uses,
+ * or one more in total to a URL which it does not use. URLs may contain parts that differ per run.
  */
-function firstBeyond(works: readonly OutsideWork[], allowed: readonly OutsideWork[]) {
-  const left = new Map<string, number>();
-  for (const { place } of allowed) left.set(place, (left.get(place) ?? 0) + 1);
-  for (const work of works) {
-    const more = left.get(work.place);
-    if (more === 0) return work;
-    if (more !== undefined) left.set(work.place, more - 1);
+function firstBeyond(requests: readonly UnkeyedRequest[], allowed: readonly UnkeyedRequest[]) {
+  const remaining = new Map<string, number>();
+  for (const { target } of allowed) remaining.set(target, (remaining.get(target) ?? 0) + 1);
+  for (const request of requests) {
+    const more = remaining.get(request.target);
+    if (more === 0) return request;
+    if (more !== undefined) remaining.set(request.target, more - 1);
   }
-  if (works.length <= allowed.length) return null;
-  return works.find(({ place }) => !left.has(place)) ?? null;
+  if (requests.length <= allowed.length) return null;
+  return requests.find(({ target }) => !remaining.has(target)) ?? null;
 }
 
-/** A request that the other end would take for work of its own. */
-interface OutsideWork {
-  /** Method and address. */
-  readonly place: string;
-  /** How many requests there had been to that place, this one included. */
+/** A request that the receiver cannot recognise as a duplicate. */
+interface UnkeyedRequest {
+  /** Method and URL. */
+  readonly target: string;
+  /** Number of requests to that target so far, this one included. */
   readonly times: number;
 }
 
 const IDEMPOTENCY_HEADERS = ["idempotency-key", "x-idempotency-key"];
 
 /**
- * What the other end would take for work of its own: each request that changes something and does
- * not carry the record's key, but for those that share an Idempotency-Key.
+ * Requests that the receiver cannot recognise as duplicates: each that changes something and does
+ * not contain the record's key. Requests that share an Idempotency-Key count once.
  */
-function worksOf(calls: readonly OutsideCall[], record: ProofRecord): OutsideWork[] {
-  const works: OutsideWork[] = [];
+function unkeyedRequests(calls: readonly OutsideCall[], record: ProofRecord): UnkeyedRequest[] {
+  const requests: UnkeyedRequest[] = [];
   const tokens = new Set<string>();
   const sent = new Map<string, number>();
   for (const call of calls) {
     const { method, url, headers } = call;
     if (call.record !== record.name || method === "GET" || method === "HEAD") continue;
-    const place = `${method} ${url}`;
-    const times = (sent.get(place) ?? 0) + 1;
-    sent.set(place, times);
-    if (carriesKey(call, record)) continue;
+    const target = `${method} ${url}`;
+    const times = (sent.get(target) ?? 0) + 1;
+    sent.set(target, times);
+    if (containsKey(call, record)) continue;
     const token = IDEMPOTENCY_HEADERS.map((name) => headers[name]).find((value) => value);
     if (token !== undefined && tokens.has(token)) continue;
     if (token !== undefined) tokens.add(token);
-    works.push({ place, times });
+    requests.push({ target, times });
   }
-  return works;
+  return requests;
 }
 
-function carriesKey(
+function containsKey(
   { url, headers, body }: OutsideCall,
   { identity, otherKeys }: ProofRecord,
 ): boolean {
@@ -143,24 +145,24 @@ function decoded(url: string): string {
   }
 }
 
-/** What was told until `what` was told of the record for the `times`-th time. */
-function toldUpTo(
-  told: readonly ProofEvent[],
+/** The steps up to the `times`-th occurrence of `what` for the record. */
+function stepsUpTo(
+  steps: readonly ProofStep[],
   what: string,
   record: string,
   times: number,
-): ProofEvent[] {
-  let seen = 0;
-  for (const [at, each] of told.entries()) {
-    if (each.what === what && each.record === record && !each.disturbance) seen += 1;
-    if (seen >= times) return told.slice(0, at + 1);
+): ProofStep[] {
+  let count = 0;
+  for (const [at, step] of steps.entries()) {
+    if (step.what === what && step.record === record && !step.fault) count += 1;
+    if (count >= times) return steps.slice(0, at + 1);
   }
-  return [...told];
+  return [...steps];
 }
 
 const SHOWN_CHARS = 120;
 
-/** Where two texts of effects part. */
+/** The first difference between the effects of two runs. */
 function difference(run: RunResult, baseline: RunResult): string {
   const [one, two] = [baseline.effects, run.effects];
   let at = 0;

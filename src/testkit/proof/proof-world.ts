@@ -1,8 +1,8 @@
 // Proof world: one run of a user's handler, on the production consumer, broker and ledger, in
 // virtual time.
-//   W1. Two consumers work on one queue; one that dies is started again.
-//   W2. A run is over when the queue is empty and nobody is at anything any more, or when it has
-//       gone on for so long that it never will be.
+//   W1. Two consumers read one queue; a crashed one is restarted.
+//   W2. A run ends when the queue is empty and no handler runs any more, or when a time limit shows
+//       that it never will.
 
 import { createBroker } from "../../broker/engine/create-broker.ts";
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
@@ -23,9 +23,9 @@ import { Scheduler } from "../../sim/scheduler.ts";
 import { TraceHash } from "../../sim/trace-hash.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
-import { ProofConsumer, type ProofStage } from "./proof-consumer.ts";
+import { ProofConsumer, type ProofServices } from "./proof-consumer.ts";
 import type { FetchStub, OutsideUse } from "./proof-handler.ts";
-import { type OutsideCall, type ProofEvent, ProofRun } from "./proof-run.ts";
+import { type OutsideCall, ProofRun, type ProofStep } from "./proof-run.ts";
 import type { ProofInput, ProofRecord } from "./proof-samples.ts";
 import type { Injection, Point, ProofSchedule } from "./proof-schedule.ts";
 import { proofHistory } from "./proof-story.ts";
@@ -36,7 +36,7 @@ export interface ProofSetup {
   readonly input: ProofInput;
   readonly rows: RowReader;
   readonly fetch: FetchStub;
-  /** Lets real work come to rest; false if it would not. */
+  /** Waits until real work has finished; false if it does not finish. */
   readonly settle: (busy: () => boolean) => Promise<boolean>;
 }
 
@@ -49,28 +49,28 @@ export interface RunOptions {
 
 export interface RunResult {
   readonly points: readonly Point[];
-  readonly told: readonly ProofEvent[];
+  readonly steps: readonly ProofStep[];
   readonly calls: readonly OutsideCall[];
-  readonly struck: readonly Injection[];
+  readonly injected: readonly Injection[];
   readonly uses: readonly OutsideUse[];
   readonly events: readonly HistoryEvent[];
-  /** Everything that the effects have come to. */
+  /** The final state of all effects. */
   readonly effects: string;
   /** How every record ended, by name. */
-  readonly ends: ReadonlyMap<string, "committed" | "given up on" | "unfinished">;
-  /** The last error that a record was given up on for, or tried again after. */
+  readonly ends: ReadonlyMap<string, "committed" | "dead-lettered" | "unfinished">;
+  /** The last error of each record. */
   readonly failures: ReadonlyMap<string, string>;
-  /** A handler waited for something that is not of the world. */
+  /** A handler waits for something outside the simulated world. */
   readonly stuck: boolean;
 }
 
 export const PROOF_START_AT = 1_893_456_000_000;
 const RUN_MS_MAX = hours(12);
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 const LATENCY = { latencyMsMax: 5, slowMsMax: 5 };
 const IDENTITY = { account: "000000000000", region: "us-east-1" };
 
-/** Runs the records once, with the disturbances of the schedule. */
+/** Runs the records once, with the faults of the schedule. */
 export async function runProof(setup: ProofSetup, options: RunOptions): Promise<RunResult> {
   const { records, schedule, startAt, seed } = options;
   const run = new ProofRun(schedule);
@@ -79,14 +79,14 @@ export async function runProof(setup: ProofSetup, options: RunOptions): Promise<
     if (!(await setup.settle(() => run.busy && !stuck))) stuck = true;
   };
   const scheduler = new Scheduler({ startAt, trace: new TraceHash(), drain });
-  const stage = await createStage(setup, { scheduler, run, seed });
-  for (const { identity, name } of records) stage.ports.names.teach(identity, name);
-  const consumers = ["consumer-1", "consumer-2"].map((name) => new ProofConsumer(name, stage));
+  const services = await createProofServices(setup, { scheduler, run, seed });
+  for (const { identity, name } of records) services.ports.names.add(identity, name);
+  const consumers = ["consumer-1", "consumer-2"].map((name) => new ProofConsumer(name, services));
   run.enter({
     redeliver: ({ process }) => {
-      const [receipt] = stage.inHand.get(process.name) ?? [];
+      const [receipt] = services.inFlight.get(process.name) ?? [];
       if (receipt === undefined) return;
-      void stage.queue.changeVisibility([{ receipt, visibilityMs: 0 as never }]);
+      void services.queue.changeVisibility([{ receipt, visibilityMs: 0 as never }]);
     },
     stall: (process) => {
       const host = consumers.find(({ name }) => name === process.name);
@@ -94,15 +94,15 @@ export async function runProof(setup: ProofSetup, options: RunOptions): Promise<
     },
   });
   for (const consumer of consumers) consumer.start(); // W1
-  await sendAll(stage, records);
-  await untilDone(stage, consumers, () => stuck);
-  return resultOf(stage, records, stuck);
+  await sendAll(services, records);
+  await untilDone(services, consumers, () => stuck);
+  return resultOf(services, records, stuck);
 }
 
-async function createStage(
+async function createProofServices(
   setup: ProofSetup,
   parts: { readonly scheduler: Scheduler; readonly run: ProofRun; readonly seed: string },
-): Promise<ProofStage> {
+): Promise<ProofServices> {
   const { scheduler, run, seed } = parts;
   const { pipeline } = setup;
   const history = proofHistory(createHistory(scheduler), run);
@@ -141,7 +141,7 @@ async function createStage(
       names,
       receipts: new Map(),
     },
-    inHand: new Map(),
+    inFlight: new Map(),
     uses: [],
     failures: new Map(),
   };
@@ -151,16 +151,16 @@ async function createQueues(
   scheduler: Scheduler,
   broker: Awaited<ReturnType<typeof createBroker>>,
   { source }: Pipeline,
-): Promise<Pick<ProofStage, "broker" | "queue" | "deadLetters">> {
+): Promise<Pick<ProofServices, "broker" | "queue" | "deadLetters">> {
   const fifo = source.queue?.endsWith(".fifo") ?? false;
   const attributes: Record<string, string> = fifo ? { FifoQueue: "true" } : {};
   const [work, dead] = fifo ? ["work.fifo", "dead.fifo"] : ["work", "dead"];
-  const making = [work, dead].map((name) =>
+  const creating = [work, dead].map((name) =>
     broker.submit("createQueue", { name, attributes, tags: {} }),
   );
   await scheduler.run(scheduler.now);
-  for (const made of await Promise.all(making)) {
-    if (!made.ok) throw new TidegateError("TG_CONFIG_INVALID", made.fault.message);
+  for (const created of await Promise.all(creating)) {
+    if (!created.ok) throw new TidegateError("TG_CONFIG_INVALID", created.fault.message);
   }
   return {
     broker,
@@ -170,7 +170,7 @@ async function createQueues(
 }
 
 async function sendAll(
-  { queue, scheduler }: ProofStage,
+  { queue, scheduler }: ProofServices,
   records: readonly ProofRecord[],
 ): Promise<void> {
   const sending = records.map(({ body, group, name }) => {
@@ -184,44 +184,48 @@ async function sendAll(
 
 /** W2 */
 async function untilDone(
-  stage: ProofStage,
+  services: ProofServices,
   consumers: readonly ProofConsumer[],
   stuck: () => boolean,
 ): Promise<void> {
-  const { scheduler, run } = stage;
+  const { scheduler, run } = services;
   const until = scheduler.now + RUN_MS_MAX;
   while (scheduler.now < until && !stuck()) {
-    await scheduler.run(scheduler.now + LOOK_EVERY_MS);
+    await scheduler.run(scheduler.now + CHECK_EVERY_MS);
     const idle = !run.running && consumers.every((consumer) => consumer.idle);
-    if (idle && (await isEmpty(stage))) break;
+    if (idle && (await isEmpty(services))) break;
   }
   for (const consumer of consumers) consumer.end();
 }
 
-async function isEmpty({ broker, queue, scheduler }: ProofStage): Promise<boolean> {
-  const asked = broker.submit("countQueues", { prefix: queue.name });
+async function isEmpty({ broker, queue, scheduler }: ProofServices): Promise<boolean> {
+  const counting = broker.submit("countQueues", { prefix: queue.name });
   await scheduler.run(scheduler.now);
-  const counted = await asked;
+  const counted = await counting;
   if (!counted.ok) return false;
   return counted.value.queues.every(({ visible, delayed, inFlight }) => {
     return visible + delayed + inFlight === 0;
   });
 }
 
-function resultOf(stage: ProofStage, records: readonly ProofRecord[], stuck: boolean): RunResult {
-  const { run, history, tables, uses, failures } = stage;
-  const ends = records.map(({ name }): [string, "committed" | "given up on" | "unfinished"] => {
-    const about = history.events.filter((event) => "name" in event && event.name === name);
-    const done = about.some((event) => {
-      // An older state of an object is done with when a newer one was applied.
+function resultOf(
+  services: ProofServices,
+  records: readonly ProofRecord[],
+  stuck: boolean,
+): RunResult {
+  const { run, history, tables, uses, failures } = services;
+  const ends = records.map(({ name }): [string, "committed" | "dead-lettered" | "unfinished"] => {
+    const own = history.events.filter((event) => "name" in event && event.name === name);
+    const done = own.some((event) => {
+      // An older version of an object needs no commit once a newer one is applied.
       return event.kind === "committed" || (event.kind === "refused" && event.why === "stale");
     });
     if (done) return [name, "committed"];
-    return [name, about.some(({ kind }) => kind === "parked") ? "given up on" : "unfinished"];
+    return [name, own.some(({ kind }) => kind === "parked") ? "dead-lettered" : "unfinished"];
   });
-  const { points, told, calls, struck } = run;
+  const { points, steps, calls, injected } = run;
   return {
-    ...{ points, told, calls, struck, uses, failures, stuck },
+    ...{ points, steps, calls, injected, uses, failures, stuck },
     events: history.events,
     effects: tables.snapshot(),
     ends: new Map(ends),

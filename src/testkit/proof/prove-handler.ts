@@ -1,10 +1,9 @@
 // Prove handler: runs a pipeline's handler through crashes, duplicates, failures and lost leases at
-// each of its points, and tells how many such schedules it survived, or shows the shortest that
-// breaks it.
-//   P1. The first runs are undisturbed, at two times and with two chances: what comes of them is
-//       what has to come of all others.
+// each of its points. Reports how many such schedules it survived, or the shortest that breaks it.
+//   P1. The first runs have no faults, at two times and with two random seeds. All other runs must
+//       have the same outcome.
 //   P2. Schedules come in order of length (proof-schedule.ts), and of those that break a handler
-//       the one with the fewest steps is told.
+//       the one with the fewest steps is reported.
 //   P3. Nothing is claimed that was not run: samples that no handler finishes prove nothing.
 
 import { createSeededRandom } from "../../core/seeded-random.ts";
@@ -22,11 +21,11 @@ import { PROOF_START_AT, type ProofSetup, type RunResult, runProof } from "./pro
 export type { FetchStub, ProofSample };
 
 export interface ProveOptions {
-  /** What the handler is run on: { key, body } for objects, { payload } for messages. */
+  /** The records to run the handler on: { key, body } for objects, { payload } for messages. */
   readonly samples: readonly ProofSample[];
-  /** Answers the handler's outside calls; 200 and {} unless said. */
+  /** Answers the handler's outside calls. Default: status 200 and {}. */
   readonly fetch?: FetchStub;
-  /** Seeded schedules after the enumerated ones; 100 unless said. */
+  /** Number of seeded schedules after the enumerated ones. Default: 100. */
   readonly seeds?: number;
   readonly onProgress?: (progress: ProofProgress) => void;
 }
@@ -37,13 +36,13 @@ export interface ProofProgress {
 }
 
 export interface ProofFailure {
-  /** The sample it is about. */
+  /** The sample that fails. */
   readonly record: string;
   readonly problem: string;
   readonly hint: string;
-  /** What was done to it; none if it breaks by itself. */
+  /** Number of injected faults; 0 if the handler breaks without any. */
   readonly faults: number;
-  /** The story, a sentence a step. */
+  /** The story, one sentence per step. */
   readonly steps: readonly string[];
 }
 
@@ -51,16 +50,16 @@ export interface ProofReport {
   readonly pipeline: string;
   readonly verdict: "survived" | "broken" | "nothing-proved";
   readonly records: number;
-  /** Places at which something was done to the handler. */
+  /** Points at which faults can be injected. */
   readonly points: number;
-  /** Schedules it survived. */
+  /** Schedules that the handler survived. */
   readonly schedules: number;
   readonly failure: ProofFailure | null;
-  /** What a reader should know whatever the verdict is. */
+  /** Warnings that apply whatever the verdict is. */
   readonly warnings: readonly string[];
 }
 
-/** A handler does not survive a schedule, or nothing could be proved; the message is the story. */
+/** A handler does not survive a schedule, or nothing was proved. The message is the story. */
 export class ProofError extends Error {
   override readonly name = "ProofError";
   readonly report: ProofReport;
@@ -71,7 +70,7 @@ export class ProofError extends Error {
   }
 }
 
-/** Rejects with a ProofError unless the handler survives; for tests of any runner. */
+/** Rejects with a ProofError unless the handler survives; works with any test runner. */
 export async function proveHandler(
   pipeline: Pipeline,
   options: ProveOptions,
@@ -83,11 +82,11 @@ export async function proveHandler(
 
 const SEEDS_DEFAULT = 100;
 const PAIRS_PER_RECORD_MAX = 40;
-/** Records beyond these add time and hardly any schedule of a new kind. */
+/** More records add time, but hardly any new kinds of schedule. */
 export const SAMPLES_MAX = 20;
 const LATER_MS = 86_400_000 + 3_723_004;
 
-/** As `proveHandler`, with the verdict as an answer. */
+/** As `proveHandler`, but returns the report whatever the verdict is. */
 export async function handlerProof(
   pipeline: Pipeline,
   options: ProveOptions,
@@ -123,8 +122,10 @@ class Proof {
     this.#setup = { pipeline, input, rows, fetch: answer, settle: afterRealTurns };
     this.#options = options;
     this.#records = input.records;
-    const left = options.samples.length - this.#records.length;
-    if (left > 0) this.#warnings.push(`${left} samples beyond ${SAMPLES_MAX} were left out`);
+    const ignored = options.samples.length - this.#records.length;
+    if (ignored > 0) {
+      this.#warnings.push(`${ignored} samples ignored; the limit is ${SAMPLES_MAX}`);
+    }
   }
 
   async report(): Promise<ProofReport> {
@@ -135,8 +136,8 @@ class Proof {
       if (socket !== undefined) return this.#broken(this.#socketProblem(record, socket, baseline));
       if (baseline.stuck) return this.#broken(this.#stuckProblem(record, baseline));
       if (baseline.ends.get(record.name) !== "committed") {
-        const why = baseline.failures.get(record.name) ?? "it did not come to an end";
-        this.#warnings.push(`${record.title} is given up on even undisturbed: ${why}`);
+        const why = baseline.failures.get(record.name) ?? "it did not finish";
+        this.#warnings.push(`${record.title} fails even without faults: ${why}`);
       } else baselines.push({ record, baseline });
     }
     if (baselines.length === 0) return this.#report("nothing-proved", null); // P3
@@ -185,21 +186,21 @@ class Proof {
     return null;
   }
 
-  /** Leaves out what is not needed, one fault at a time, for as long as it still breaks. */
+  /** Removes one fault at a time, while the handler still breaks. */
   async #shrink(
     records: readonly ProofRecord[],
-    found: {
+    first: {
       readonly schedule: ProofSchedule;
       readonly baseline: RunResult;
       readonly broken: Broken;
       readonly seed: number;
     },
   ): Promise<Broken> {
-    const { baseline } = found;
-    let { schedule, broken } = found;
+    const { baseline } = first;
+    let { schedule, broken } = first;
     for (let at = 0; at < schedule.length; ) {
-      const fewer = schedule.filter((_, place) => place !== at);
-      const other = { startAt: 0, seed: `${found.seed}` };
+      const fewer = schedule.filter((_, index) => index !== at);
+      const other = { startAt: 0, seed: `${first.seed}` };
       const still = await this.#try(records, fewer, baseline, other);
       if (still === null) at += 1;
       else {
@@ -220,8 +221,8 @@ class Proof {
     const { pipeline } = this.#setup;
     const problem = judgeProof(run, baseline, { pipeline, records });
     if (problem !== null) {
-      const steps = storyOf(problem.told, (name) => titleOf(records, name));
-      return { problem, faults: run.struck.length, steps };
+      const steps = storyOf(problem.steps, (name) => titleOf(records, name));
+      return { problem, faults: run.injected.length, steps };
     }
     this.#survived += 1;
     const of = Math.max(this.#planned, this.#survived);
@@ -236,23 +237,23 @@ class Proof {
   ): Promise<RunResult> {
     const at = PROOF_START_AT + startAt;
     const run = await runProof(this.#setup, { records, schedule, startAt: at, seed });
-    for (const use of run.uses) this.#uses.set(`${use.call} ${use.site}`, use);
+    for (const use of run.uses) this.#uses.set(`${use.call} ${use.location}`, use);
     return run;
   }
 
   #socketProblem({ name }: ProofRecord, use: OutsideUse, baseline: RunResult): Broken {
-    const told = baseline.told.slice(0, 1); // It begins; whatever is tried after that ends alike.
-    const what = `the handler opens a socket${placeOf(use)}, which no simulated world can answer`;
-    const hint = "Make outside calls by fetch, which is answered by a stub here.";
-    const problem: ProofProblem = { kind: "outside-call", record: name, what, hint, told };
-    return { problem, faults: 0, steps: storyOf(told, () => titleOf(this.#records, name)) };
+    const steps = baseline.steps.slice(0, 1); // The first attempt; every retry ends the same way.
+    const what = `the handler opens a socket${locationOf(use)}, which the simulator cannot answer`;
+    const hint = "Use fetch for outside calls; the simulator answers it with a stub.";
+    const problem: ProofProblem = { kind: "outside-call", record: name, what, hint, steps };
+    return { problem, faults: 0, steps: storyOf(steps, () => titleOf(this.#records, name)) };
   }
 
-  #stuckProblem({ name, title }: ProofRecord, { told }: RunResult): Broken {
+  #stuckProblem({ name, title }: ProofRecord, { steps }: RunResult): Broken {
     const what = `the handler of ${title} waits for something outside the simulated world`;
-    const hint = "Let it wait for nothing but what it is given, fetch and timers.";
-    const problem: ProofProblem = { kind: "unfinished", record: name, what, hint, told };
-    return { problem, faults: 0, steps: storyOf(told, () => title) };
+    const hint = "Await only the handler's inputs, fetch and timers.";
+    const problem: ProofProblem = { kind: "unfinished", record: name, what, hint, steps };
+    return { problem, faults: 0, steps: storyOf(steps, () => title) };
   }
 
   #broken({ problem, faults, steps }: Broken): ProofReport {
@@ -263,7 +264,7 @@ class Proof {
 
   #report(verdict: ProofReport["verdict"], failure: ProofFailure | null): ProofReport {
     const uses = [...this.#uses.values()].filter(({ use }) => use !== "socket");
-    const told = uses.map((use) => `the handler ${USES[use.use]}: ${use.call}${placeOf(use)}`);
+    const used = uses.map((use) => `the handler ${USES[use.use]}: ${use.call}${locationOf(use)}`);
     return {
       pipeline: this.#setup.pipeline.name,
       verdict,
@@ -271,33 +272,33 @@ class Proof {
       points: this.#points,
       schedules: this.#survived,
       failure,
-      warnings: [...this.#warnings, ...told],
+      warnings: [...this.#warnings, ...used],
     };
   }
 }
 
 const USES: Readonly<Record<OutsideUse["use"], string>> = {
-  time: "reads the real time, so that another attempt may see another",
-  random: "draws by chance, so that another attempt draws something else",
-  timer: "waits by a timer",
+  time: "reads the clock, so a retry sees another time",
+  random: "uses randomness, so a retry gets another value",
+  timer: "waits for a timer",
   socket: "opens a socket",
 };
 
-function placeOf({ site }: OutsideUse): string {
-  return site === null ? "" : ` at ${site}`;
+function locationOf({ location }: OutsideUse): string {
+  return location === null ? "" : ` at ${location}`;
 }
 
 function titleOf(records: readonly ProofRecord[], name: string): string {
   return records.find((record) => record.name === name)?.title ?? name;
 }
 
-/** The report as lines for people. */
+/** The report as lines of text. */
 export function proofText(report: ProofReport): string[] {
   const { pipeline, verdict, schedules, records, points, failure, warnings } = report;
   const warned = warnings.map((warning) => `warning: ${warning}`);
   if (verdict === "nothing-proved") {
-    const none = records === 0 ? "there is no sample to run it on" : "no sample gets through it";
-    return [`${pipeline}: nothing was proved, as ${none}.`, ...warned];
+    const why = records === 0 ? "it has no samples" : "no sample succeeds without faults";
+    return [`${pipeline}: nothing was proved, because ${why}.`, ...warned];
   }
   if (failure === null) {
     const about = `${records} records, ${points} points`;

@@ -6,7 +6,7 @@
 import pg from "pg";
 import { afterAll } from "vitest";
 import { startDynamoLocal } from "../../../scripts/dynamodb-local.ts";
-import { tellMissing } from "../requires.ts";
+import { reportMissing } from "../requires.ts";
 import { startPostgres } from "./postgres-server.ts";
 
 export interface TestPostgres {
@@ -21,7 +21,7 @@ export async function usePostgres(
   settings: Readonly<Record<string, string>> = { fsync: "off" },
 ): Promise<TestPostgres> {
   const server = await startPostgres(settings);
-  if ("missing" in server) tellMissing("PostgreSQL", server.missing);
+  if ("missing" in server) reportMissing("PostgreSQL", server.missing);
   else afterAll(() => server.stop());
   const url = "url" in server ? server.url : "";
   let schemas = 0;
@@ -63,7 +63,7 @@ export interface TestDynamo {
 
 export async function useDynamo(): Promise<TestDynamo> {
   const local = await startDynamoLocal();
-  if ("missing" in local) tellMissing("DynamoDB Local", local.missing);
+  if ("missing" in local) reportMissing("DynamoDB Local", local.missing);
   else afterAll(() => local.stop());
   const endpoint = "endpoint" in local ? local.endpoint : "";
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };
