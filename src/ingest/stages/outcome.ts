@@ -37,6 +37,9 @@ export const NOT_RUN: RecordOutcome = {
   blames: "record",
 };
 
+/** Another consumer may have the delivery by now: nothing of this attempt counts. */
+export const LEASE_LOST: RecordOutcome = { kind: "lost" };
+
 export function settlementOf(outcomes: readonly RecordOutcome[]): Settlement {
   let delayMs: DurationMs | null = null;
   let begun = true;

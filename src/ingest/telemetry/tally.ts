@@ -30,15 +30,15 @@ export interface Tally {
   readonly counts: Readonly<Counts>;
   /** When the oldest event was sent that is not settled, as far as this consumer knows (Y2). */
   oldestUnsettledAt(): EpochMs | null;
-  received(hold: InFlightDelivery): void;
-  decoded(hold: InFlightDelivery, ignored: readonly string[]): void;
+  received(inFlight: InFlightDelivery): void;
+  decoded(inFlight: InFlightDelivery, ignored: readonly string[]): void;
   /** Begins the span of a record at work. */
-  begin(record: WorkRecord, hold: InFlightDelivery): Span;
+  begin(record: WorkRecord, inFlight: InFlightDelivery): Span;
   /** Settling takes place after the delivery has left our hands, and is measured there. */
   stage(stage: OwnStage, since: EpochMs): void;
-  outcome(record: WorkRecord, outcome: RecordOutcome, hold: InFlightDelivery): void;
+  outcome(record: WorkRecord, outcome: RecordOutcome, inFlight: InFlightDelivery): void;
   /** The delivery left our hands: settled for good, or to come back. */
-  settled(hold: InFlightDelivery, settlement: Settlement): void;
+  settled(inFlight: InFlightDelivery, settlement: Settlement): void;
 }
 
 type OwnStage = Exclude<StageName, "settle">;
@@ -158,20 +158,20 @@ class QueueTally implements Tally {
     telemetry.record(METRICS.latency.name, seconds, STAGE_LABELS[name]);
   }
 
-  outcome(record: WorkRecord, outcome: RecordOutcome, hold: InFlightDelivery): void {
+  outcome(record: WorkRecord, outcome: RecordOutcome, inFlight: InFlightDelivery): void {
     const { clock, telemetry, masked } = this.#ports;
     countOutcome(this.counts, outcome); // Y1
     const count = (name: string) => telemetry.count(name, 1, this.#labels);
     if (outcome.kind === "lost") {
       count(METRICS.leasesLost.name);
-      const fields = logFieldsOf(record, hold, this.#options.runId, { masked });
+      const fields = logFieldsOf(record, inFlight, this.#options.runId, { masked });
       telemetry.log("warn", "the lease was lost", fields);
     } else if (outcome.kind === "later") {
       if (outcome.why !== "retry") count(METRICS.released.name);
       if (outcome.why === "busy") count(METRICS.duplicates.name);
     } else if (outcome.how === "committed" || outcome.how === "superseded") {
       count(METRICS.committed.name);
-      const seconds = Math.max(0, msBetween(hold.receivedAt, clock.now())) / 1_000;
+      const seconds = Math.max(0, msBetween(inFlight.receivedAt, clock.now())) / 1_000;
       telemetry.record(METRICS.messagingProcess.name, seconds, this.#processed);
     } else if (outcome.how === "duplicate" || outcome.how === "parked-before") {
       count(METRICS.duplicates.name);

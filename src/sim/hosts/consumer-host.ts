@@ -162,7 +162,7 @@ export class ConsumerHost {
           topology.sink === "transactional"
             ? createSimTransactionalSink()
             : createSimIdempotentSink(ports, process, stage.table, services.sink),
-        keeper: process === keeperProcess ? keeper : heardBy(process, keeper),
+        renewer: process === keeperProcess ? keeper : heardBy(process, keeper),
         telemetry: SILENT,
       },
       { pipeline, owner: `${this.name}#${this.#life}`, runId: `run-${this.#life}` },
