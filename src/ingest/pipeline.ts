@@ -34,7 +34,13 @@ import type { CommitOutcome, CommitStage, Work } from "./stages/commit.ts";
 import type { DecodedDelivery, WorkRecord } from "./stages/decode.ts";
 import type { FailStage, RecordFailure } from "./stages/fail.ts";
 import type { Handled, HandleStage } from "./stages/handle.ts";
-import { LEASE_LOST, NOT_RUN, type RecordOutcome, settlementOf } from "./stages/outcome.ts";
+import {
+  errorTypeOf,
+  LEASE_LOST,
+  NOT_RUN,
+  type RecordOutcome,
+  settlementOf,
+} from "./stages/outcome.ts";
 import type { Settlement } from "./stages/settle.ts";
 import type { Tally } from "./telemetry/tally.ts";
 
@@ -84,7 +90,8 @@ export function runDelivery(
         async run() {
           const span = stages.tally.begin(record, inFlight);
           const outcome = await runRecord(stages, record, inFlight);
-          span.end(outcome.kind === "done" ? {} : { errorType: outcome.kind });
+          const errorType = errorTypeOf(outcome);
+          span.end(errorType === null ? {} : { errorType });
           finish(record, outcome);
           return stages.halting && outcome.kind !== "done" ? "halt" : "next";
         },
@@ -129,7 +136,10 @@ async function runRecord(
     default:
       return unreachable(progress);
   }
-  if (claimed.kind === "claimed") stages.claim.end(record, claimed, inFlight);
+  if (claimed.kind === "claimed") {
+    stages.claim.end(record, claimed, inFlight);
+    if (progress.kind !== "exhausted") stages.tally.handled(claimed.startedAt, outcome);
+  }
   return outcome;
 }
 

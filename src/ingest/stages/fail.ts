@@ -170,7 +170,8 @@ class LedgerFailures implements FailStage {
     const { receiveCount } = inFlight.delivery;
     const delayMs = retryDelayMs(this.#options.pipeline.retry, receiveCount, random.fraction());
     this.#warn(`comes back later: ${failed.message}`, record, failed, delayMs, inFlight);
-    return { kind: "later", delayMs, why: "unavailable", blames: failed.verdict.blames };
+    const { errorClass, blames } = failed.verdict;
+    return { kind: "later", delayMs, why: "unavailable", blames, errorClass };
   }
 
   async #giveBack(record: WorkRecord, claim: Claim): Promise<RecordOutcome> {
@@ -223,7 +224,7 @@ class LedgerFailures implements FailStage {
     const delayMs = failed.verdict.delayMs ?? backoff();
     const told = `attempt ${result.attempts} failed: ${failed.message}`;
     this.#warn(told, record, failed, delayMs, inFlight);
-    return { kind: "later", delayMs, why: "retry", blames };
+    return { kind: "later", delayMs, why: "retry", blames, errorClass };
   }
 
   /** Gives the record up: dossier and state in one write, then the dead letter (F2). */
@@ -256,7 +257,8 @@ class LedgerFailures implements FailStage {
       fingerprint: failed.fingerprint,
       attempts: result.attempts,
     });
-    return this.#bury(record, { dossier, at }, result.fence, inFlight);
+    const outcome = await this.#bury(record, { dossier, at }, result.fence, inFlight);
+    return outcome.kind === "later" ? { ...outcome, errorClass } : outcome;
   }
 
   /** Puts the dead letter where it belongs and writes down that it is there (F2). */
@@ -279,7 +281,7 @@ class LedgerFailures implements FailStage {
     const at = laterOf(clock.now(), writtenAt); // F7
     const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);
-    return { kind: "done", how: "dead-lettered" };
+    return { kind: "done", how: "dead-lettered", errorClass: dossier.error_class };
   }
 
   /** Gives the claim back, so that the attempt does not count. */
