@@ -13,6 +13,7 @@ import { createDeadlines, type Deadlines } from "../../src/ingest/stages/deadlin
 import { decodeDelivery, type WorkRecord } from "../../src/ingest/stages/decode.ts";
 import { createRecordMask } from "../../src/ingest/telemetry/record-mask.ts";
 import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
+import type { LeaseRenewer } from "../../src/ports/lease-renewer.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { ObjectSource, OpenedObject } from "../../src/ports/object-source.ts";
 import type { OutgoingMessage } from "../../src/ports/queue.ts";
@@ -63,28 +64,7 @@ export function createStageWorld(options: StageWorldOptions = {}) {
   );
   const deadlines: Deadlines = createDeadlines(clock, spec.timeoutMs);
   const mask = createMask(spec.mask);
-  let deliveries = 0;
-
-  function deliver(body: string, more: Partial<Delivery> = {}): Delivered {
-    deliveries += 1;
-    const delivery: Delivery = {
-      messageId: `message-${deliveries}`,
-      receipt: `receipt-${deliveries}`,
-      body,
-      attributes: {},
-      traceHeader: null,
-      groupId: fifo ? "group" : null,
-      sentAt: clock.now(),
-      receiveCount: 1,
-      movedFrom: null,
-      ...more,
-    };
-    const since = { leaseSince: clock.now(), receivedAt: clock.now() };
-    const inFlight = trackDelivery(renewer, { delivery, ...since });
-    const [record] = decodeDelivery(spec, delivery).records;
-    if (record === undefined) throw new Error(`no record in ${body}`);
-    return { record, inFlight };
-  }
+  const deliveries = createDeliveries(clock, spec, { renewer, fifo });
 
   return {
     clock,
@@ -103,15 +83,7 @@ export function createStageWorld(options: StageWorldOptions = {}) {
     masked: createRecordMask(mask),
     pipeline: spec,
     scope,
-    deliver,
-    /** Delivers an envelope with that deduplication key. */
-    message(key: string, payload: object = {}, more: Partial<Delivery> = {}): Delivered {
-      return deliver(envelopeBody(key, payload, clock.now()), more);
-    },
-    /** Delivers an S3 event of that object. */
-    object(key: string, event: { readonly removed?: boolean; readonly sequencer?: string } = {}) {
-      return deliver(notificationBody(bucket ?? "in", key, event));
-    },
+    ...deliveries,
     /** Moves time on in steps of a second, so that renewals happen in between. */
     async pass(ms: number): Promise<void> {
       await turns();
@@ -123,6 +95,46 @@ export function createStageWorld(options: StageWorldOptions = {}) {
     async [Symbol.asyncDispose]() {
       deadlines.close();
       await renewer.close();
+    },
+  };
+}
+
+function createDeliveries(
+  clock: ManualClock,
+  spec: Pipeline,
+  { renewer, fifo }: { readonly renewer: LeaseRenewer; readonly fifo: boolean },
+) {
+  let count = 0;
+
+  const deliver = (body: string, more: Partial<Delivery> = {}): Delivered => {
+    count += 1;
+    const delivery: Delivery = {
+      messageId: `message-${count}`,
+      receipt: `receipt-${count}`,
+      body,
+      attributes: {},
+      traceHeader: null,
+      groupId: fifo ? "group" : null,
+      sentAt: clock.now(),
+      receiveCount: 1,
+      movedFrom: null,
+      ...more,
+    };
+    const since = { leaseSince: clock.now(), receivedAt: clock.now() };
+    const inFlight = trackDelivery(renewer, { delivery, ...since });
+    const [record] = decodeDelivery(spec, delivery).records;
+    if (record === undefined) throw new Error(`no record in ${body}`);
+    return { record, inFlight };
+  };
+  return {
+    deliver,
+    /** Delivers an envelope with that deduplication key. */
+    message(key: string, payload: object = {}, more: Partial<Delivery> = {}): Delivered {
+      return deliver(envelopeBody(key, payload, clock.now()), more);
+    },
+    /** Delivers an S3 event of that object. */
+    object(key: string, event: { readonly removed?: boolean; readonly sequencer?: string } = {}) {
+      return deliver(notificationBody(spec.source.bucket ?? "in", key, event));
     },
   };
 }
