@@ -309,7 +309,7 @@ class LedgerFailures implements FailStage {
     quoted: readonly string[] = [],
   ): Failed {
     const { mask, masked } = this.#ports;
-    const verdict = classify(error, this.#options.pipeline.errors);
+    const verdict = classify(error, this.#options.pipeline.classifyError);
     const secrets = [...masked.secretsOf(record), ...quoted];
     const stack = stackOf(error);
     return {
