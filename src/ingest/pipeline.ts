@@ -1,40 +1,53 @@
-// The pipeline: what happens to a delivery, from the moment the queue hands it over.
+// Pipeline: the path of one delivery through the stages.
 //
-//   receive  ->  decode  ->  claim  ->  handle  ->  commit  ->  settle
-//   Delivery ->  Record[] -> Claim  ->  Effects ->  Commit  ->  Settlement
+//   receive  ->  decode   ->  claim  ->  handle   ->  commit  ->  settle
+//   Delivery ->  Record[] ->  Claim  ->  Effects  ->  Commit  ->  Settlement
+//                               |           |            |
+//                               +-----------+------------+--->  fail
 //
-// Each stage has a file of its own beside this one and no stage calls back. Read them in that
-// order.
-//   P1. Nothing is acknowledged before what came of it is durable. A crash between commit and
-//       settle is a duplicate delivery, which claim or commit answers with "already committed".
-//   P2. Effects happen in the commit or not at all, and the commit happens once per record key,
-//       however often the record is delivered and however many consumers work on it.
-//   P3. Every record comes to an outcome: done, later, or another's. There is no fourth way, and no
-//       error of a handler, a sink, a ledger or a queue gets past this page.
-//   P4. What waits for its turn is skipped, not run, once its lane has halted: order within a FIFO
-//       group is worth more than progress.
+// Each stage has its own file in stages/. No stage calls another: this page calls them in order and
+// switches on the union that each returns. The consumer (running/consumer.ts) runs receive before
+// this page and settle after it.
+//   P1. A delivery is acknowledged only after the outcomes of all its records are durable. A crash
+//       between commit and settle causes a redelivery, which claim or commit answers with
+//       "duplicate".
+//   P2. Effects happen in the commit or not at all. Each record key is committed once, however
+//       often the record is delivered and however many consumers process it.
+//   P3. Every record ends with one of three outcomes: done, later or lost. No error of a handler,
+//       a sink, a ledger or a queue leaves this page.
+//   P4. Once a group has halted, its waiting records are skipped, not run: order within a FIFO
+//       group matters more than progress.
+//   P5. Renewal of a claim stops before commit or fail ends the claim in the ledger. A renewal that
+//       arrived later would be refused and would look like a lost lease.
 
 import { unreachable } from "../core/assert.ts";
 import { msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
 import { busyDelayMs } from "./policy/retry.ts";
+import type { LaneDecision } from "./policy/watermark.ts";
 import type { InFlightDelivery } from "./running/in-flight-delivery.ts";
 import type { KeyedPool } from "./running/keyed-pool.ts";
 import type { WatermarkTracker } from "./running/watermark-tracker.ts";
-import type { Claim, Claimed, ClaimStage } from "./stages/claim.ts";
-import type { CommitOutcome, CommitStage } from "./stages/commit.ts";
+import type { Claim, ClaimOutcome, ClaimStage } from "./stages/claim.ts";
+import type { CommitOutcome, CommitStage, Work } from "./stages/commit.ts";
 import type { DecodedDelivery, WorkRecord } from "./stages/decode.ts";
-import type { FailStage } from "./stages/fail.ts";
-import type { HandleStage } from "./stages/handle.ts";
-import { NOT_RUN, type RecordOutcome, settlementOf } from "./stages/outcome.ts";
+import type { FailStage, RecordFailure } from "./stages/fail.ts";
+import type { Handled, HandleStage } from "./stages/handle.ts";
+import {
+  errorTypeOf,
+  LEASE_LOST,
+  NOT_RUN,
+  type RecordOutcome,
+  settlementOf,
+} from "./stages/outcome.ts";
 import type { Settlement } from "./stages/settle.ts";
 import type { Tally } from "./telemetry/tally.ts";
 
 export interface Stages {
-  readonly decode: (hold: InFlightDelivery) => DecodedDelivery;
-  /** The lane in which a record waits for its turn. */
-  readonly laneOf: (record: WorkRecord, hold: InFlightDelivery) => string;
+  readonly decode: (inFlight: InFlightDelivery) => DecodedDelivery;
+  /** Names the group of the pool in which a record waits for its turn. */
+  readonly groupOf: (record: WorkRecord, inFlight: InFlightDelivery) => string;
   readonly claim: ClaimStage;
   readonly handle: HandleStage;
   readonly commit: CommitStage;
@@ -43,145 +56,171 @@ export interface Stages {
   readonly tally: Tally;
   readonly clock: Clock;
   readonly random: Random;
-  /** A lane halts at the first record that is not done (P4). */
+  /** Whether a group halts at the first record that is not done (P4). */
   readonly halting: boolean;
   readonly attemptsMax: number;
-  /** Hears of every outcome, once. */
-  readonly onOutcome: (record: WorkRecord, outcome: RecordOutcome, hold: InFlightDelivery) => void;
+  /** Called once per outcome. */
+  readonly onOutcome: (
+    record: WorkRecord,
+    outcome: RecordOutcome,
+    inFlight: InFlightDelivery,
+  ) => void;
 }
 
-/** Takes a delivery through all stages, to what the queue is to be told of it. */
+/** Runs all records of a delivery and returns how to settle it. */
 export function runDelivery(
   stages: Stages,
-  lanes: KeyedPool,
-  hold: InFlightDelivery,
+  pool: KeyedPool,
+  inFlight: InFlightDelivery,
 ): Promise<Settlement> {
-  const { records, ignored, trace } = stages.decode(hold);
-  hold.trace = trace;
-  stages.tally.decoded(hold, ignored);
+  const { records, ignored, trace } = stages.decode(inFlight);
+  inFlight.trace = trace;
+  stages.tally.decoded(inFlight, ignored);
   if (records.length === 0) return Promise.resolve(settlementOf([]));
   return new Promise((resolve) => {
     const outcomes: RecordOutcome[] = [];
-    const tell = (record: WorkRecord, outcome: RecordOutcome) => {
-      stages.tally.outcome(record, outcome, hold);
-      stages.onOutcome(record, outcome, hold);
+    const finish = (record: WorkRecord, outcome: RecordOutcome) => {
+      stages.tally.outcome(record, outcome, inFlight);
+      stages.onOutcome(record, outcome, inFlight);
       outcomes.push(outcome);
-      if (outcomes.length === records.length) resolve(settlementOf(outcomes));
+      if (outcomes.length === records.length) resolve(settlementOf(outcomes)); // P1
     };
     for (const record of records) {
-      lanes.add(stages.laneOf(record, hold), {
+      pool.add(stages.groupOf(record, inFlight), {
         async run() {
-          const span = stages.tally.begin(record, hold);
-          const outcome = await runRecord(stages, record, hold).catch(
-            (error: unknown) => stages.fail.unavailable(record, error, hold), // P3
-          );
-          span.end(outcome.kind === "done" ? {} : { errorType: outcome.kind });
-          tell(record, outcome);
+          const span = stages.tally.begin(record, inFlight);
+          const outcome = await runRecord(stages, record, inFlight);
+          const errorType = errorTypeOf(outcome);
+          span.end(errorType === null ? {} : { errorType });
+          finish(record, outcome);
           return stages.halting && outcome.kind !== "done" ? "halt" : "next";
         },
-        skip: () => tell(record, NOT_RUN), // P4
+        skip: () => finish(record, NOT_RUN), // P4
       });
     }
   });
 }
 
-/** Takes one record through claim, handle and commit (P3). */
+/** Where claim, handle and commit brought a record: to its outcome, or to the fail stage. */
+type Progress = RecordOutcome | RecordFailure;
+
+/** Takes one record through claim, handle and commit, and through fail if one of them fails. */
 async function runRecord(
   stages: Stages,
   record: WorkRecord,
-  hold: InFlightDelivery,
+  inFlight: InFlightDelivery,
 ): Promise<RecordOutcome> {
-  if (!hold.alive()) return { kind: "lost" };
-  let claimed: Claimed;
+  if (!inFlight.alive()) return LEASE_LOST;
   const askedAt = stages.clock.now();
-  try {
-    claimed = await stages.claim.claim(record, hold);
-  } catch (error) {
-    return stages.fail.unavailable(record, error, hold);
+  const claimed = await stages.claim.claim(record, inFlight);
+  if (claimed.kind !== "unavailable") stages.tally.stage("claim", askedAt);
+  const progress =
+    claimed.kind === "claimed"
+      ? await runClaimed(stages, record, claimed, inFlight)
+      : afterRefusal(stages, claimed);
+  let outcome: RecordOutcome;
+  switch (progress.kind) {
+    case "done":
+    case "later":
+    case "lost":
+      outcome = progress;
+      break;
+    case "failed":
+    case "exhausted":
+    case "stopped":
+    case "parked":
+    case "unavailable":
+      if (claimed.kind === "claimed") stages.claim.stopRenewal(record, claimed, inFlight); // P5
+      outcome = await stages.fail.fail(record, progress, inFlight);
+      break;
+    default:
+      return unreachable(progress);
   }
-  stages.tally.stage("claim", askedAt);
-  if (claimed.kind !== "claimed") return refused(stages, record, claimed, hold);
-  try {
-    return await runClaimed(stages, record, claimed, hold);
-  } finally {
-    stages.claim.end(record, claimed, hold);
+  if (claimed.kind === "claimed") {
+    stages.claim.end(record, claimed, inFlight);
+    if (progress.kind !== "exhausted") stages.tally.handled(claimed.startedAt, outcome);
   }
+  return outcome;
 }
 
+/** Takes a claimed record through handle and commit. */
 async function runClaimed(
   stages: Stages,
   record: WorkRecord,
   claim: Claim,
-  hold: InFlightDelivery,
-): Promise<RecordOutcome> {
-  const { fail, watermark, tally } = stages;
-  const onSealing = () => stages.claim.letGo(record, claim, hold);
-  if (claim.attempt > stages.attemptsMax) {
-    return fail.exhausted(record, claim, hold);
+  inFlight: InFlightDelivery,
+): Promise<Progress> {
+  const { clock, commit, tally } = stages;
+  if (claim.attempt > stages.attemptsMax) return { kind: "exhausted", claim };
+  try {
+    const decision = stages.watermark.decide(record, inFlight);
+    const handled = await stages.handle.handle(record, claim, decision.lane, inFlight);
+    tally.stage("handle", claim.startedAt);
+    if (handled.kind !== "handled" && handled.kind !== "dropped")
+      return afterHandle(handled, claim);
+    const handledAt = clock.now();
+    const prepared = await commit.prepare(record, claim, workOf(handled, decision), inFlight);
+    if (prepared.kind === "prepared") stages.claim.stopRenewal(record, claim, inFlight); // P5
+    const committed =
+      prepared.kind === "prepared" ? await commit.commit(prepared, claim, inFlight) : prepared;
+    tally.stage("commit", handledAt);
+    const progress = afterCommit(stages, committed, claim);
+    const dropped = handled.kind === "dropped" && progress.kind === "done";
+    return dropped ? { kind: "done", how: "dropped" } : progress;
+  } catch (error) {
+    return { kind: "unavailable", error }; // P3
   }
-  const decision = watermark.decide(record, hold);
-  const handled = await stages.handle.handle(record, claim, decision.lane, hold);
-  tally.stage("handle", claim.startedAt);
+}
+
+function workOf(
+  handled: Extract<Handled, { kind: "handled" | "dropped" }>,
+  decision: LaneDecision,
+): Work {
+  if (handled.kind === "dropped") return { effects: [], secrets: [], decision };
+  return { effects: handled.effects, secrets: handled.secrets, decision };
+}
+
+function afterHandle(
+  handled: Exclude<Handled, { kind: "handled" | "dropped" }>,
+  claim: Claim,
+): Progress {
   switch (handled.kind) {
-    case "handled": {
-      const { effects, secrets } = handled;
-      const handledAt = stages.clock.now();
-      const sealed = await stages.commit.commit(
-        record,
-        claim,
-        { effects, decision, secrets, onSealing },
-        hold,
-      );
-      tally.stage("commit", handledAt);
-      return sealedOutcome(stages, record, claim, sealed, hold);
-    }
-    case "dropped": {
-      const work = { effects: [], decision, secrets: [], onSealing };
-      const sealed = await stages.commit.commit(record, claim, work, hold);
-      const outcome = await sealedOutcome(stages, record, claim, sealed, hold);
-      return outcome.kind === "done" ? { kind: "done", how: "dropped" } : outcome;
-    }
     case "failed":
-      onSealing();
-      return fail.fail(record, claim, { ...handled, stage: "handle" }, hold);
+      return { ...handled, stage: "handle", claim };
     case "stopped":
-      onSealing();
-      return fail.giveBack(record, claim, hold);
+      return { kind: "stopped", claim };
     case "lost":
-      return { kind: "lost" };
+      return LEASE_LOST;
     default:
       return unreachable(handled);
   }
 }
 
-function sealedOutcome(
-  stages: Stages,
-  record: WorkRecord,
-  claim: Claim,
-  sealed: CommitOutcome,
-  hold: InFlightDelivery,
-): Promise<RecordOutcome> | RecordOutcome {
-  switch (sealed.kind) {
+function afterCommit(stages: Stages, committed: CommitOutcome, claim: Claim): Progress {
+  switch (committed.kind) {
     case "committed":
     case "superseded":
-      return { kind: "done", how: sealed.kind };
+      return { kind: "done", how: committed.kind };
     case "fenced":
     case "lost":
-      return { kind: "lost" };
+      return LEASE_LOST;
     case "failed":
-      return stages.fail.fail(record, claim, { ...sealed, stage: "commit" }, hold);
+      return { ...committed, stage: "commit", claim };
+    case "duplicate":
+    case "stale":
+    case "busy":
+    case "parked":
+      return afterRefusal(stages, committed);
     default:
-      return refused(stages, record, sealed, hold);
+      return unreachable(committed);
   }
 }
 
-/** The ledger says that there is nothing for us to do, or not now. */
-function refused(
+/** The ledger refused the claim or the commit: there is nothing to do, or not now. */
+function afterRefusal(
   stages: Stages,
-  record: WorkRecord,
-  refusal: Exclude<Claimed, { kind: "claimed" }>,
-  hold: InFlightDelivery,
-): Promise<RecordOutcome> | RecordOutcome {
+  refusal: Exclude<ClaimOutcome, { kind: "claimed" }>,
+): Progress {
   const { clock, random } = stages;
   switch (refusal.kind) {
     case "duplicate":
@@ -193,7 +232,9 @@ function refused(
       return { kind: "later", delayMs, why: "busy", blames: "record" };
     }
     case "parked":
-      return stages.fail.parked(record, refusal.fence, hold);
+      return { kind: "parked", fence: refusal.fence };
+    case "unavailable":
+      return refusal;
     default:
       return unreachable(refusal);
   }

@@ -97,12 +97,12 @@ export async function runPipeline(
     const sink = await openSink(pipeline, ledger, parseLedgerUrl(settings.ledger));
     if (sink !== null) closers.push(() => sink.close());
     const findings = await checkQueues(pipeline, site);
-    const keeper = await site.openRenewer(ledger, settings.ledger, telemetry);
-    closers.push(() => keeper.close());
+    const renewer = await site.openRenewer(ledger, settings.ledger, telemetry);
+    closers.push(() => renewer.close());
     const { queue, deadLetters, objects } = site;
     const rows = createRowReader();
     const consumer = createConsumer(
-      { ...systemPorts, queue, deadLetters, ledger, objects, rows, sink, keeper, telemetry },
+      { ...systemPorts, queue, deadLetters, ledger, objects, rows, sink, renewer, telemetry },
       { pipeline, owner: ownerOf(runId), runId, drainMs: durationMs(settings.drainMs) },
     );
     let draining = false;
@@ -123,7 +123,7 @@ export async function runPipeline(
       findings,
       snapshot: () => consumer.snapshot(),
       deadLetterDepth: () => depthOf(deadLetters),
-      failed: failureOf(keeper, () => end(() => consumer.stop())),
+      failed: failureOf(renewer, () => end(() => consumer.stop())),
       idle: (signal) => settled(queue, consumer, signal),
       drain: () => end(() => consumer.drain()),
       stop: () => end(() => consumer.stop()),
@@ -147,8 +147,8 @@ function endOnce(closeAll: () => Promise<void>, begin: () => void) {
 }
 
 /** Stops what cannot go on, and tells why (G4). */
-async function failureOf(keeper: LeaseRenewer, stop: () => Promise<void>): Promise<TidegateError> {
-  const reason = await (keeper.ended ?? new Promise<never>(() => undefined));
+async function failureOf(renewer: LeaseRenewer, stop: () => Promise<void>): Promise<TidegateError> {
+  const reason = await (renewer.ended ?? new Promise<never>(() => undefined));
   await stop().catch(() => undefined); // The reason for stopping is what matters.
   return new TidegateError("TG_LEASE_RENEWAL_STOPPED", `the pipeline has stopped: ${reason}`);
 }

@@ -174,7 +174,7 @@ async function startWorker(config: WorkerConfig): Promise<void> {
     deadLetters: createSqsQueue({ client, queueUrl: deadLetterUrl }),
     objects: createS3ObjectSource({ client: s3 }),
     rows: createRowReader(),
-    ...{ ledger, sink, keeper, telemetry: SILENT },
+    ...{ ledger, sink, renewer: keeper, telemetry: SILENT },
   };
   const drainMs = durationMs(config.drainMs);
   const consumer = createConsumer(withPoints(ports, reach), {

@@ -1,19 +1,24 @@
 // Consumer telemetry: what a consumer at work tells, by the telemetry that production has.
 
-import { trace } from "@opentelemetry/api";
+import { SpanStatusCode, trace } from "@opentelemetry/api";
 import {
   BasicTracerProvider,
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { expect, test } from "vitest";
+import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
 import { CONSUMER_METRICS, STAGES } from "../../src/ingest/telemetry/metrics.ts";
 import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
 import { createProducer } from "../../src/produce/producer.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createTelemetry, type ProcessTelemetry } from "../../src/telemetry/create-telemetry.ts";
 import { loadTracing } from "../../src/telemetry/tracing.ts";
-import { createConsumerWorld } from "../support/consumer-world.ts";
+import {
+  type ConsumerWorld,
+  type ConsumerWorldOptions,
+  createConsumerWorld,
+} from "../support/consumer-world.ts";
 import { event } from "../support/producer-world.ts";
 import { random, turn } from "../support/stores/real-ports.ts";
 
@@ -91,6 +96,109 @@ test("the lines about a message carry all that it is found by", () => {
       idempotency_key: expect.any(String),
     });
   }
+});
+
+const PROCESS = 'messaging_system="aws_sqs",messaging_operation_name="process"';
+
+test("every attempt's duration is recorded, with the class of its error if it failed (Y3)", () => {
+  const counts = text
+    .split("\n")
+    .filter((line) => line.startsWith("messaging_process_duration_seconds_count"));
+  const labels = `${PROCESS},messaging_destination_name="work"`;
+  expect(counts.toSorted()).toEqual([
+    `messaging_process_duration_seconds_count{${labels},error_type="unknown"} 2`,
+    `messaging_process_duration_seconds_count{${labels}} 1`,
+  ]);
+});
+
+/** The spans of a consumer's records, each as its status and error type. */
+async function spansOf(
+  options: ConsumerWorldOptions,
+  work: (world: ConsumerWorld) => Promise<void>,
+) {
+  const exporter = new InMemorySpanExporter();
+  const spanProcessors = [new SimpleSpanProcessor(exporter)];
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
+  const tracing = await loadTracing("tidegate");
+  await using world = await createConsumerWorld({
+    ...options,
+    telemetry: ({ clock }) =>
+      createTelemetry({ metrics: [CONSUMER_METRICS], clock, logs: null, tracing }),
+  });
+  await work(world);
+  trace.disable();
+  return exporter.getFinishedSpans().map(({ status, attributes }) => ({
+    failed: status.code === SpanStatusCode.ERROR,
+    errorType: attributes["error.type"],
+  }));
+}
+
+const SUCCESS = { failed: false, errorType: undefined };
+
+test("the span of a retried and then dead-lettered record has the class of its error (Y3)", async () => {
+  const spans = await spansOf(
+    {
+      pipeline: { retry: { attempts: 2, baseMs: 10, capMs: 10 } },
+      handler({ envelope }) {
+        if (envelope.dedupe_key === "bad") throw new RangeError("no such station");
+        if (envelope.dedupe_key === "worse") throw new PermanentError("no", { class: "schema" });
+      },
+    },
+    async (world) => {
+      await world.consumer().start();
+      for (const key of ["good", "bad", "worse"]) await world.send(key);
+      await world.pass(10_000);
+    },
+  );
+  const unknown = { failed: true, errorType: "unknown" };
+  const schema = { failed: true, errorType: "schema" };
+  expect(spans).toHaveLength(4);
+  expect(spans).toEqual(expect.arrayContaining([SUCCESS, unknown, unknown, schema]));
+});
+
+test("spans of duplicate, busy and returned records have no error (Y3)", async () => {
+  let finish = () => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let sawBusy = 0;
+  const spans = await spansOf({ handler: () => finished }, async (world) => {
+    const consumer = world.consumer();
+    await consumer.start();
+    await world.send("a");
+    await world.pass(2_000);
+    await world.send("a");
+    await world.pass(2_000);
+    sawBusy = consumer.snapshot().released;
+    finish();
+    await world.pass(120_000);
+    expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
+  });
+  expect(sawBusy).toBeGreaterThanOrEqual(1);
+  expect(spans.length).toBeGreaterThanOrEqual(3);
+  for (const span of spans) expect(span).toEqual(SUCCESS);
+});
+
+test("the span of a record whose lease was lost has the error type lease-lost (Y3)", async () => {
+  const spans = await spansOf(
+    {
+      handler: (_event, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        }),
+      wrapQueue: (queue) => ({
+        ...queue,
+        changeVisibility: async (changes) =>
+          changes.map(() => ({ kind: "gone", reason: "expired" })),
+      }),
+    },
+    async (world) => {
+      await world.consumer().start();
+      await world.send("a");
+      await world.pass(45_000);
+    },
+  );
+  expect(spans[0]).toEqual({ failed: true, errorType: "lease-lost" });
 });
 
 test("a trace goes from the producer's span to the consumer's, and into its lines", async () => {

@@ -77,11 +77,11 @@ async function consuming<T>(work: () => Promise<T>): Promise<T> {
   const { clock } = systemPorts;
   const scope = { pipeline: spec.name, generation: spec.generation };
   const { visibilityMs } = spec;
-  const keeper = createLeaseRenewer(
+  const renewer = createLeaseRenewer(
     { queue, ledger, scope, clock, telemetry: SILENT },
     { visibilityMs, leaseMs: visibilityMs },
   );
-  const ports = { queue, deadLetters, ledger, objects: null, rows: null, sink: null, keeper };
+  const ports = { queue, deadLetters, ledger, objects: null, rows: null, sink: null, renewer };
   const consumer = createConsumer(
     { ...systemPorts, ...ports, telemetry: SILENT },
     { pipeline: spec, owner: systemPorts.random.uuid(), runId: "run-1" },

@@ -7,9 +7,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "ack-before-commit",
     mistake: "A record counts as committed while its commit is still in flight.",
     file: "src/ingest/pipeline.ts",
-    find: "const sealed = await stages.commit.commit(\n        record,",
+    find:
+      "const committed =\n" +
+      '      prepared.kind === "prepared" ? await commit.commit(prepared, claim, inFlight) : prepared;',
     replace:
-      'const sealed: Sealed = { kind: "committed" };\n      void stages.commit.commit(\n        record,',
+      'const committed: CommitOutcome = { kind: "committed" };\n' +
+      '    if (prepared.kind === "prepared") void commit.commit(prepared, claim, inFlight);',
     checker: "ack-after-commit",
   },
   {
@@ -124,12 +127,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "watermark-free-late-drop",
     mistake: "Records older than a minute by the consumer's clock are dropped as late.",
     file: "src/ingest/pipeline.ts",
-    find: "const decision = watermark.decide(record, hold);",
+    find: "const decision = stages.watermark.decide(record, inFlight);",
     replace:
       "if (msBetween(record.eventTime, stages.clock.now()) > 60_000) {\n" +
       '    return { kind: "done", how: "dropped" };\n' +
       "  }\n" +
-      "  const decision = watermark.decide(record, hold);",
+      "  const decision = stages.watermark.decide(record, inFlight);",
     checker: "no-loss",
   },
   {
@@ -192,8 +195,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "claim-not-renewed",
     mistake: "The message of a slow handler stays in flight, but its claim in the ledger expires.",
     file: "src/ingest/stages/claim.ts",
-    find: "keeper.attach(delivery.receipt, { key, fence }, startedAt);",
-    replace: "void keeper;",
+    find: "renewer.attach(delivery.receipt, { key, fence }, startedAt);",
+    replace: "void renewer;",
     checker: "liveness",
   },
   {

@@ -137,14 +137,14 @@ function consumerOf(site: Site, owner: string, own: OwnPorts): Consumer {
   const ledger = own.ledger ?? site.ledger;
   const queue = own.queue ?? options.wrapQueue?.(site.queue) ?? site.queue;
   const deadLetters = options.wrapDeadLetters?.(site.deadLetters) ?? site.deadLetters;
-  const keeper = createLeaseRenewer(
+  const renewer = createLeaseRenewer(
     { queue, ledger, scope: { pipeline: name, generation }, clock, telemetry },
     { visibilityMs, leaseMs: visibilityMs },
   );
   const hasObjects = options.bucket !== undefined;
   return createConsumer(
     {
-      ...{ clock, random: systemRandom, turn: systemTurn, queue, ledger, keeper, telemetry },
+      ...{ clock, random: systemRandom, turn: systemTurn, queue, ledger, renewer, telemetry },
       deadLetters: own.deadLetters ?? deadLetters,
       objects: hasObjects ? (options.wrapObjects?.(cloud.objects) ?? cloud.objects) : null,
       rows: hasObjects ? createRowReader() : null,

@@ -2,11 +2,11 @@
 
 import { listDeadLetters } from "../../src/ingest/dead-letters/dead-letter-list.ts";
 import {
+  Redrive,
   type RedriveEvent,
   type RedriveOptions,
   type RedrivePorts,
   type RedriveSummary,
-  redrive,
 } from "../../src/ingest/dead-letters/redrive.ts";
 import type { DeadLetterFilter } from "../../src/ingest/policy/dead-letter-filter.ts";
 import { systemRandom } from "../../src/platform/system-random.ts";
@@ -31,13 +31,10 @@ export async function runRedrive(
   ports: RedrivePorts = redrivePorts(world),
 ): Promise<RedriveRun> {
   const events: RedriveEvent[] = [];
-  const run = redrive(ports, { scope: SCOPE, ...options });
+  const run = new Redrive(ports, { scope: SCOPE, ...options });
   const ended = (async () => {
-    for (;;) {
-      const step = await run.next();
-      if (step.done) return step.value;
-      events.push(step.value);
-    }
+    for await (const event of run) events.push(event);
+    return run.summary;
   })();
   return { events, summary: await inTime(world, ended) };
 }

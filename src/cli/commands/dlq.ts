@@ -216,7 +216,7 @@ export const dlqRedrive = command({
   },
   async run({ flags, out }) {
     const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
-    const { redrive } = await import("../../ingest/dead-letters/redrive.ts");
+    const { Redrive } = await import("../../ingest/dead-letters/redrive.ts");
     const site = await openDeadLetterSession(flags);
     const live = out.terminal && !flags.json && !flags["dry-run"];
     const screen = live ? createLiveScreen(process.stdout) : null;
@@ -232,7 +232,7 @@ export const dlqRedrive = command({
         return EXIT_OK;
       }
       const { queue: source, deadLetters } = opened;
-      const run = redrive(
+      const run = new Redrive(
         { ...ports, ledger, source, deadLetters: deadLetters ?? source },
         {
           ...{ scope, filter: asked, dryRun: flags["dry-run"], perSecond: flags.rate },
@@ -245,20 +245,17 @@ export const dlqRedrive = command({
         },
       );
       const progress = words.createProgress(total);
-      for (;;) {
-        const step = await run.next();
-        if (step.done) {
-          const summary = step.value;
-          if (flags.json) out.line(JSON.stringify({ event: "summary", ...summary }));
-          else if (screen !== null) screen.print(words.redriveSummaryLine(summary));
-          else out.line(words.redriveSummaryLine(summary));
-          const { stopped, failedAgain, missing, refused } = summary;
-          const well = stopped === null && failedAgain + missing + refused === 0;
-          return well ? EXIT_OK : EXIT_FAILED; // Q2
-        }
-        if (screen !== null) screen.show([progress(step.value)]);
-        else out.line(flags.json ? words.eventJson(step.value) : words.eventLine(step.value));
+      for await (const event of run) {
+        if (screen !== null) screen.show([progress(event)]);
+        else out.line(flags.json ? words.eventJson(event) : words.eventLine(event));
       }
+      const { summary } = run;
+      if (flags.json) out.line(JSON.stringify({ event: "summary", ...summary }));
+      else if (screen !== null) screen.print(words.redriveSummaryLine(summary));
+      else out.line(words.redriveSummaryLine(summary));
+      const { stopped, failedAgain, missing, refused } = summary;
+      const well = stopped === null && failedAgain + missing + refused === 0;
+      return well ? EXIT_OK : EXIT_FAILED; // Q2
     } finally {
       screen?.close();
       await site.close();

@@ -35,11 +35,11 @@ export async function makeDossier(
     readonly record: WorkRecord;
     readonly claim: Claim;
     readonly failed: Failed;
-    readonly hold: InFlightDelivery;
+    readonly inFlight: InFlightDelivery;
   },
 ): Promise<Dossier> {
-  const { record, claim, failed, hold } = attempt;
-  const { delivery, trace } = hold;
+  const { record, claim, failed, inFlight } = attempt;
+  const { delivery, trace } = inFlight;
   const at = ports.clock.now();
   const known = await ports.ledger.show(about.scope, record.key);
   const first = known?.entries.find(({ status }) => status === "failed");

@@ -15,6 +15,7 @@
 //       whole message. It goes back once per run, and all its records are tried (F5 of fail.ts);
 //       sent once per letter, what still fails would bring as many letters again for each.
 
+import { linearBackoff, type RetryBounds, retryBounded } from "../../core/bounded-retry.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { type DurationMs, durationMs } from "../../core/units.ts";
@@ -111,38 +112,47 @@ async function sendPatiently(
   { clock, source }: RedriveStepPorts,
   message: OutgoingMessage,
 ): Promise<SendOutcome> {
-  for (let tries = 1; ; tries += 1) {
-    let trouble: unknown = null;
-    const [outcome] = await source.sendBatch([message]).catch((error: unknown) => {
-      if (!(error instanceof TidegateError) || error.retry === "never") throw error;
-      trouble = error;
-      return [];
-    });
-    if (outcome?.kind === "sent") return outcome;
-    if (outcome?.kind === "refused" && outcome.retry === "never") return outcome;
-    if (tries >= TRIES_MAX) {
-      if (outcome !== undefined) return outcome;
-      throw trouble ?? new TidegateError("TG_QUEUE_UNAVAILABLE", `${source.name}: no answer`);
+  const tried = await retryBounded<SendOutcome, unknown>(boundsOf(clock), async () => {
+    try {
+      const [outcome] = await source.sendBatch([message]);
+      const final = outcome?.kind === "sent" || outcome?.retry === "never";
+      return final ? { kind: "done", value: outcome } : { kind: "retry", reason: outcome };
+    } catch (error) {
+      return { kind: "retry", reason: transient(error) };
     }
-    await clock.sleep(durationMs(RETRY_MS * tries));
-  }
+  });
+  if (tried.kind === "done") return tried.value;
+  const { reason } = tried;
+  if (reason instanceof TidegateError) throw reason;
+  if (reason !== undefined) return reason as SendOutcome;
+  throw new TidegateError("TG_QUEUE_UNAVAILABLE", `${source.name}: no answer`);
 }
 
-/** Deletes a dead letter. One that cannot be deleted is found again by the next run (B1). */
+/** Deletes a dead letter. The next run finds one that cannot be deleted (B1). */
 export async function takeAway(
   { clock, deadLetters }: Pick<RedriveStepPorts, "clock" | "deadLetters">,
   { delivery }: ReadDeadLetter,
 ): Promise<boolean> {
-  for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
-    const [outcome] = await deadLetters.deleteBatch([delivery.receipt]).catch(keepTrying);
-    if (outcome?.kind === "done") return true;
-    if (outcome?.kind === "gone") return false;
-    if (tries < TRIES_MAX) await clock.sleep(durationMs(RETRY_MS * tries));
-  }
-  return false;
+  const tried = await retryBounded<boolean, unknown>(boundsOf(clock), async () => {
+    try {
+      const [outcome] = await deadLetters.deleteBatch([delivery.receipt]);
+      const final = outcome?.kind === "done" || outcome?.kind === "gone";
+      if (final) return { kind: "done", value: outcome.kind === "done" };
+      return { kind: "retry", reason: outcome };
+    } catch (error) {
+      return { kind: "retry", reason: transient(error) };
+    }
+  });
+  return tried.kind === "done" && tried.value;
 }
 
-function keepTrying(error: unknown): readonly [] {
-  if (error instanceof TidegateError && error.retry === "later") return [];
+function boundsOf(clock: Clock): RetryBounds {
+  const sleep = (span: DurationMs) => clock.sleep(span);
+  return { triesMax: TRIES_MAX, pause: { delayMs: linearBackoff(RETRY_MS), sleep } };
+}
+
+/** Returns an error that may pass, and throws any other. */
+function transient(error: unknown): TidegateError {
+  if (error instanceof TidegateError && error.retry !== "never") return error;
   throw error;
 }

@@ -38,7 +38,7 @@ import {
 } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import type { Dossier } from "./dossier.ts";
-import { createFollower, fenceNow, type RedriveEnd } from "./redrive-follow.ts";
+import { createFollower, type Follower, fenceNow, type RedriveEnd } from "./redrive-follow.ts";
 import {
   forgetCommitted,
   type RedriveStepPorts,
@@ -115,93 +115,259 @@ export interface RedriveSummary {
   stopped: "too-many-failed" | "interrupted" | null;
 }
 
-/** Redrives what the filter names; the last value is the summary. */
-export async function* redrive(
-  ports: RedrivePorts,
-  options: RedriveOptions,
-): AsyncGenerator<RedriveEvent, RedriveSummary> {
-  const run = createRun(ports, options);
-  const scan = startScan(
-    options.ownQueueOnly ? null : ports.deadLetters,
-    options.signal && { signal: options.signal },
-  );
-  try {
-    yield* fromQueue(run, scan);
-    if (run.mayGoOn() && scan.complete) yield* fromLedger(run);
-  } finally {
-    await scan.close(); // V1
-  }
-  while (run.follower.size > 0 && run.summary.stopped !== "interrupted") {
-    yield* run.look();
-    if (run.follower.size > 0) await run.rest(LOOK_MS);
-  }
-  for (const item of run.follower.letGo()) yield run.tell({ kind: "ended", item, end: "waiting" });
-  return run.summary;
-}
+type ItemFacts = Parameters<typeof matchesFilter>[0];
 
-type Run = ReturnType<typeof createRun>;
-
-/** Messages that went back because of a bare letter of theirs (B6 of redrive-step.ts). */
-const sentBare = () => new Set<string>();
-
-function createRun(ports: RedrivePorts, options: RedriveOptions) {
-  const { clock, ledger, random } = ports;
-  const { scope, filter = {}, dryRun = false, signal, stop = REDRIVE_STOP_DEFAULT } = options;
-  const { followMs = REDRIVE_DEFAULTS.followMs, limit = REDRIVE_DEFAULTS.limit } = options;
-  const { perSecond = REDRIVE_DEFAULTS.perSecond } = options;
-  const { onTheirWayMax = REDRIVE_DEFAULTS.onTheirWayMax } = options;
-  const follower = createFollower<RedriveItem>({ clock, ledger }, { scope, followMs });
-  const summary: RedriveSummary = {
-    ...{ planned: 0, sent: 0, reopened: 0, committedBefore: 0, refused: 0, missing: 0 },
-    ...{ committed: 0, overtaken: 0, failedAgain: 0, waiting: 0, stopped: null },
+/**
+ * One redrive run. Iterate over it once: each step does some work and yields an event. Leaving the
+ * loop early returns the dead letters that were received and not redriven.
+ */
+export class Redrive implements AsyncIterable<RedriveEvent> {
+  /** Counts the events so far; final once the iteration has ended. */
+  readonly summary: RedriveSummary = {
+    planned: 0,
+    sent: 0,
+    reopened: 0,
+    committedBefore: 0,
+    refused: 0,
+    missing: 0,
+    committed: 0,
+    overtaken: 0,
+    failedAgain: 0,
+    waiting: 0,
+    stopped: null,
   };
-  let nextAt = clock.monotonic();
-  let lookedAt = clock.monotonic();
+  readonly #ports: RedrivePorts;
+  readonly #options: ReturnType<typeof withDefaults>;
+  readonly #dryRun: boolean;
+  readonly #runId: string;
+  readonly #follower: Follower<RedriveItem>;
+  readonly #read: ReturnType<typeof createDeadLetterReader>;
+  /** Highest fence of each key that was processed (V2). */
+  readonly #handled = new Map<string, Fence>();
+  /** Messages that were sent back because of one of their bare letters (B6 of redrive-step.ts). */
+  readonly #sentBare = new Set<string>();
+  readonly #blockedGroups = new Set<string>();
+  #nextAt: number;
+  #lookedAt: number;
 
-  async function* look(): AsyncGenerator<RedriveEvent> {
-    lookedAt = clock.monotonic();
-    for (const { item, end } of await follower.look()) {
-      yield tell({ kind: "ended", item, end });
+  constructor(ports: RedrivePorts, options: RedriveOptions) {
+    const { clock, ledger, random } = ports;
+    const { scope } = options;
+    this.#ports = ports;
+    this.#options = withDefaults(options);
+    this.#dryRun = options.dryRun ?? false;
+    this.#runId = random.uuid();
+    const { followMs } = this.#options;
+    this.#follower = createFollower<RedriveItem>({ clock, ledger }, { scope, followMs });
+    this.#read = createDeadLetterReader(ports, scope);
+    this.#nextAt = clock.monotonic();
+    this.#lookedAt = clock.monotonic();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RedriveEvent, void> {
+    const { ownQueueOnly, signal } = this.#options;
+    const queue = ownQueueOnly ? null : this.#ports.deadLetters;
+    const scan = startScan(queue, signal && { signal });
+    try {
+      yield* this.#fromQueue(scan);
+      if (this.#mayContinue() && scan.complete) yield* this.#fromLedger();
+    } finally {
+      await scan.close(); // V1
     }
-    const { committed, overtaken, failedAgain } = summary;
+    while (this.#follower.size > 0 && this.summary.stopped !== "interrupted") {
+      yield* this.#look();
+      if (this.#follower.size > 0) await this.#rest(LOOK_MS);
+    }
+    for (const item of this.#follower.letGo()) {
+      yield this.#count({ kind: "ended", item, end: "waiting" });
+    }
+  }
+
+  async *#look(): AsyncGenerator<RedriveEvent> {
+    this.#lookedAt = this.#ports.clock.monotonic();
+    for (const { item, end } of await this.#follower.look()) {
+      yield this.#count({ kind: "ended", item, end });
+    }
+    const { committed, overtaken, failedAgain } = this.summary;
     const ends = { committed: committed + overtaken, failedAgain };
-    if (tooManyFailAgain(ends, stop)) summary.stopped ??= "too-many-failed"; // V5
+    const { stop = REDRIVE_STOP_DEFAULT } = this.#options;
+    if (tooManyFailAgain(ends, stop)) this.summary.stopped ??= "too-many-failed"; // V5
   }
 
-  async function rest(spanMs: DurationMs): Promise<void> {
-    await clock.sleep(spanMs, signal).catch(() => undefined);
-    if (signal?.aborted) summary.stopped = "interrupted";
+  /** Looks if the last look is LOOK_MS ago (V6). */
+  async *#lookInTime(): AsyncGenerator<RedriveEvent> {
+    if (this.#ports.clock.monotonic() - this.#lookedAt >= LOOK_MS) yield* this.#look();
   }
 
-  function tell(event: RedriveEvent): RedriveEvent {
-    count(summary, event);
+  async #rest(spanMs: DurationMs): Promise<void> {
+    const { signal } = this.#options;
+    await this.#ports.clock.sleep(spanMs, signal).catch(() => undefined);
+    if (signal?.aborted) this.summary.stopped = "interrupted";
+  }
+
+  #count(event: RedriveEvent): RedriveEvent {
+    count(this.summary, event);
     return event;
   }
 
+  #isWanted(facts: ItemFacts): boolean {
+    return matchesFilter(facts, this.#options.filter ?? {}, this.#ports.clock.now()); // V1
+  }
+
+  #mayContinue(): boolean {
+    const { summary } = this;
+    const { signal, limit } = this.#options;
+    if (signal?.aborted) summary.stopped ??= "interrupted";
+    const { planned, sent, reopened } = summary;
+    return summary.stopped === null && planned + sent + reopened < limit;
+  }
+
+  /** Waits as the rate limit demands. */
+  async #pace(): Promise<void> {
+    const { clock } = this.#ports;
+    const waitMs = this.#nextAt - clock.monotonic();
+    if (waitMs > 0) await this.#rest(durationMs(Math.ceil(waitMs)));
+    this.#nextAt = Math.max(this.#nextAt, clock.monotonic()) + 1_000 / this.#options.perSecond;
+  }
+
+  /** What lies in the dead-letter queue, as it comes. */
+  async *#fromQueue(scan: DeadLetterScan): AsyncGenerator<RedriveEvent> {
+    while (this.#mayContinue()) {
+      // Waits before it receives, so that nothing is hidden for longer than it takes to send ten.
+      yield* this.#look();
+      if (this.#follower.size > this.#options.onTheirWayMax) {
+        await this.#rest(LOOK_MS);
+        continue;
+      }
+      const deliveries = await scan.next();
+      if (deliveries.length === 0) return;
+      const letters = await this.#chosen(deliveries);
+      const keys = letters.flatMap(({ records }) => records.map(({ key }) => key));
+      const views = await showRecords(this.#ports.ledger, this.#options.scope, keys); // V6
+      for (const letter of letters) {
+        if (!this.#mayContinue()) return;
+        yield* this.#takeLetter(scan, letter, views);
+        yield* this.#lookInTime();
+      }
+    }
+  }
+
+  /** The letters among them that came from our queue and are named by the filter (V1). */
+  async #chosen(deliveries: readonly Delivery[]): Promise<ReadDeadLetter[]> {
+    const { source } = this.#ports;
+    const letters = await sideBySide(deliveries, this.#read);
+    return letters.filter(
+      (letter) => letter !== null && isFrom(letter, source.name) && this.#isWanted(letter),
+    ) as ReadDeadLetter[];
+  }
+
+  async *#takeLetter(
+    scan: DeadLetterScan,
+    letter: ReadDeadLetter,
+    views: RecordViews,
+  ): AsyncGenerator<RedriveEvent> {
+    const item = redriveItemOf(letter);
+    const id = letter.failure === null ? letter.delivery.messageId : item.key;
+    const former = this.#handled.get(id);
+    if (former !== undefined) {
+      // A copy; or what came back, which has a higher fence and stays (V2).
+      if (letter.fence > former || this.#dryRun) return;
+      if (await takeAway(this.#ports, letter)) scan.settled(letter.delivery);
+      return;
+    }
+    const group = letter.delivery.groupId;
+    if (group !== null && this.#blockedGroups.has(group)) return; // V4
+    if (this.#dryRun) {
+      this.#handled.set(id, letter.fence);
+      yield this.#count({ kind: "planned", item });
+      return;
+    }
+    const { bareOf } = letter;
+    const wentBack = bareOf !== null && this.#sentBare.has(bareOf);
+    if (!wentBack) await this.#pace();
+    if (!this.#mayContinue()) return;
+    const outcome = await sendBack(this.#ports, letter, { runId: this.#runId, views, wentBack });
+    if (outcome.kind === "refused") {
+      if (group !== null) this.#blockedGroups.add(group);
+      yield this.#count({ kind: "refused", item, reason: outcome.reason });
+      return;
+    }
+    scan.settled(letter.delivery);
+    if (outcome.kind === "committed-before") {
+      this.#handled.set(id, letter.fence);
+      yield this.#count({ kind: "committed-before", item });
+      return;
+    }
+    if (bareOf !== null) this.#sentBare.add(bareOf);
+    this.#handled.set(id, letter.fence);
+    for (const { key, fence } of outcome.records) {
+      this.#handled.set(key, fenceOf(Math.max(letter.fence, fence)));
+    }
+    this.#follower.add({ item, records: outcome.records });
+    yield this.#count({ kind: "sent", item });
+  }
+
+  /** What the ledger knows of and the queue did not show. */
+  async *#fromLedger(): AsyncGenerator<RedriveEvent> {
+    const { ledger, source } = this.#ports;
+    for await (const batch of batchesOf(dossiersOf(ledger, this.#options.scope))) {
+      const left = batch.filter(
+        (dossier) =>
+          dossier.queue === source.name &&
+          !this.#handled.has(dossier.record_key) &&
+          this.#isWanted(deadLetterFacts(dossier)), // V1
+      );
+      const keys = left.map((dossier) => asRecordKey(dossier.record_key));
+      const views = await showRecords(ledger, this.#options.scope, keys); // V6
+      for (const dossier of left) {
+        if (!this.#mayContinue()) return;
+        yield* this.#takeDossier(dossier, views);
+        yield* this.#lookInTime();
+      }
+    }
+  }
+
+  async *#takeDossier(dossier: Dossier, views: RecordViews): AsyncGenerator<RedriveEvent> {
+    const { ledger, clock } = this.#ports;
+    const item = itemOfDossier(dossier);
+    const key = asRecordKey(dossier.record_key);
+    const view = views.get(key);
+    const state = view?.record.kind;
+    const record = { key, identity: dossier.idempotency_key, object: null };
+    if (state === "committed") {
+      if (!this.#dryRun) await forgetCommitted(ledger, this.#options.scope, key); // V3
+      return;
+    }
+    if (state !== "parked") {
+      if (this.#dryRun) return;
+      this.#follower.add({ item, records: [{ ...record, fence: fenceNow(view) }] }); // V3
+      yield this.#count({ kind: "on-its-way", item });
+      return;
+    }
+    if (dossier.dead_letter !== null) {
+      yield this.#count({ kind: "missing", item });
+      return;
+    }
+    if (this.#dryRun) {
+      yield this.#count({ kind: "planned", item });
+      return;
+    }
+    await this.#pace();
+    if (!this.#mayContinue()) return;
+    const records = await reopenRecords(ledger, this.#options.scope, [record], views);
+    this.#follower.add({ item, records });
+    yield this.#count({ kind: "reopened", item, deliveredBy: addMs(clock.now(), HALT_MS) });
+  }
+}
+
+function withDefaults(options: RedriveOptions) {
+  const { perSecond, limit, onTheirWayMax, followMs } = options;
   return {
-    ...{ ports, scope, dryRun, summary, follower, rest, tell, onTheirWayMax },
-    ...{ runId: random.uuid(), read: createDeadLetterReader(ports, scope), sent: sentBare() },
-    /** Highest fence of each key that was dealt with (V2). */
-    handled: new Map<string, Fence>(),
-    blockedGroups: new Set<string>(),
-    wanted: (facts: Parameters<typeof matchesFilter>[0]) =>
-      matchesFilter(facts, filter, clock.now()),
-    mayGoOn(): boolean {
-      if (signal?.aborted) summary.stopped ??= "interrupted";
-      const { planned, sent, reopened } = summary;
-      return summary.stopped === null && planned + sent + reopened < limit;
-    },
-    /** Waits for its turn at the rate asked for. */
-    async pace(): Promise<void> {
-      const waitMs = nextAt - clock.monotonic();
-      if (waitMs > 0) await rest(durationMs(Math.ceil(waitMs)));
-      nextAt = durationMs(Math.max(nextAt, clock.monotonic()) + 1_000 / perSecond);
-    },
-    look,
-    /** Looks if that was not done for a while (V6). */
-    async *lookInTime(): AsyncGenerator<RedriveEvent> {
-      if (clock.monotonic() - lookedAt >= LOOK_MS) yield* look();
-    },
+    ...options,
+    perSecond: perSecond ?? REDRIVE_DEFAULTS.perSecond,
+    limit: limit ?? REDRIVE_DEFAULTS.limit,
+    onTheirWayMax: onTheirWayMax ?? REDRIVE_DEFAULTS.onTheirWayMax,
+    followMs: followMs ?? REDRIVE_DEFAULTS.followMs,
   };
 }
 
@@ -219,140 +385,6 @@ function count(summary: RedriveSummary, event: RedriveEvent): void {
     default:
       summary[event.kind] += 1;
   }
-}
-
-/** What lies in the dead-letter queue, as it comes. */
-async function* fromQueue(run: Run, scan: DeadLetterScan): AsyncGenerator<RedriveEvent> {
-  while (run.mayGoOn()) {
-    // Waits before it receives, so that nothing is hidden for longer than it takes to send ten.
-    yield* run.look();
-    if (run.follower.size > run.onTheirWayMax) {
-      await run.rest(LOOK_MS);
-      continue;
-    }
-    const deliveries = await scan.next();
-    if (deliveries.length === 0) return;
-    const letters = await chosen(run, deliveries);
-    const keys = letters.flatMap(({ records }) => records.map(({ key }) => key));
-    const views = await showRecords(run.ports.ledger, run.scope, keys); // V6
-    for (const letter of letters) {
-      if (!run.mayGoOn()) return;
-      yield* takeLetter(run, scan, letter, views);
-      yield* run.lookInTime();
-    }
-  }
-}
-
-/** The letters among them that came from our queue and are named by the filter (V1). */
-async function chosen(run: Run, deliveries: readonly Delivery[]): Promise<ReadDeadLetter[]> {
-  const { source } = run.ports;
-  const letters = await sideBySide(deliveries, run.read);
-  return letters.filter(
-    (letter) => letter !== null && isFrom(letter, source.name) && run.wanted(letter),
-  ) as ReadDeadLetter[];
-}
-
-async function* takeLetter(
-  run: Run,
-  scan: DeadLetterScan,
-  letter: ReadDeadLetter,
-  views: RecordViews,
-): AsyncGenerator<RedriveEvent> {
-  const item = redriveItemOf(letter);
-  const id = letter.failure === null ? letter.delivery.messageId : item.key;
-  const former = run.handled.get(id);
-  if (former !== undefined) {
-    // A copy; or what came back, which has a higher fence and stays (V2).
-    if (letter.fence > former || run.dryRun) return;
-    if (await takeAway(run.ports, letter)) scan.settled(letter.delivery);
-    return;
-  }
-  const group = letter.delivery.groupId;
-  if (group !== null && run.blockedGroups.has(group)) return; // V4
-  if (run.dryRun) {
-    run.handled.set(id, letter.fence);
-    yield run.tell({ kind: "planned", item });
-    return;
-  }
-  const { bareOf } = letter;
-  const wentBack = bareOf !== null && run.sent.has(bareOf);
-  if (!wentBack) await run.pace();
-  if (!run.mayGoOn()) return;
-  const outcome = await sendBack(run.ports, letter, { runId: run.runId, views, wentBack });
-  if (outcome.kind === "refused") {
-    if (group !== null) run.blockedGroups.add(group);
-    yield run.tell({ kind: "refused", item, reason: outcome.reason });
-    return;
-  }
-  scan.settled(letter.delivery);
-  if (outcome.kind === "committed-before") {
-    run.handled.set(id, letter.fence);
-    yield run.tell({ kind: "committed-before", item });
-    return;
-  }
-  if (bareOf !== null) run.sent.add(bareOf);
-  run.handled.set(id, letter.fence);
-  for (const { key, fence } of outcome.records) {
-    run.handled.set(key, fenceOf(Math.max(letter.fence, fence)));
-  }
-  run.follower.add({ item, records: outcome.records });
-  yield run.tell({ kind: "sent", item });
-}
-
-/** What the ledger knows of and the queue did not show. */
-async function* fromLedger(run: Run): AsyncGenerator<RedriveEvent> {
-  const { ledger, source } = run.ports;
-  for await (const batch of batchesOf(dossiersOf(ledger, run.scope))) {
-    const left = batch.filter(
-      (dossier) =>
-        dossier.queue === source.name &&
-        !run.handled.has(dossier.record_key) &&
-        run.wanted(deadLetterFacts(dossier)), // V1
-    );
-    const keys = left.map((dossier) => asRecordKey(dossier.record_key));
-    const views = await showRecords(ledger, run.scope, keys); // V6
-    for (const dossier of left) {
-      if (!run.mayGoOn()) return;
-      yield* takeDossier(run, dossier, views);
-      yield* run.lookInTime();
-    }
-  }
-}
-
-async function* takeDossier(
-  run: Run,
-  dossier: Dossier,
-  views: RecordViews,
-): AsyncGenerator<RedriveEvent> {
-  const { ledger, clock } = run.ports;
-  const item = itemOfDossier(dossier);
-  const key = asRecordKey(dossier.record_key);
-  const view = views.get(key);
-  const state = view?.record.kind;
-  const record = { key, identity: dossier.idempotency_key, object: null };
-  if (state === "committed") {
-    if (!run.dryRun) await forgetCommitted(ledger, run.scope, key); // V3
-    return;
-  }
-  if (state !== "parked") {
-    if (run.dryRun) return;
-    run.follower.add({ item, records: [{ ...record, fence: fenceNow(view) }] }); // V3
-    yield run.tell({ kind: "on-its-way", item });
-    return;
-  }
-  if (dossier.dead_letter !== null) {
-    yield run.tell({ kind: "missing", item });
-    return;
-  }
-  if (run.dryRun) {
-    yield run.tell({ kind: "planned", item });
-    return;
-  }
-  await run.pace();
-  if (!run.mayGoOn()) return;
-  const records = await reopenRecords(ledger, run.scope, [record], views);
-  run.follower.add({ item, records });
-  yield run.tell({ kind: "reopened", item, deliveredBy: addMs(clock.now(), HALT_MS) });
 }
 
 export function redriveItemOf(letter: ReadDeadLetter): RedriveItem {

@@ -51,7 +51,7 @@ describe("the table", () => {
     ["governance by class", errorWith({ class: "governance" }), "governance never record"],
     ["an aborted fetch", new DOMException("stop", "AbortError"), "timeout backoff record"],
   ])("knows %s", (_, error, expected) => {
-    expect(told(classify(error, []))).toBe(expected);
+    expect(told(classify(error))).toBe(expected);
   });
 
   test.each([
@@ -70,7 +70,7 @@ describe("the table", () => {
     ["28P01", "permission never sink"],
     ["XX000", "postgres backoff record"],
   ])("knows SQLSTATE %s", (code, expected) => {
-    expect(told(classify(errorWith({ code, severity: "ERROR" }), []))).toBe(expected);
+    expect(told(classify(errorWith({ code, severity: "ERROR" })))).toBe(expected);
   });
 
   test.each([
@@ -82,7 +82,7 @@ describe("the table", () => {
     ["ERR_SQLITE_ERROR", 2067, "sqlite never record"],
     ["ERR_SQLITE_ERROR", 8, "permission never sink"],
   ])("knows SQLite's %s %s", (code, errcode, expected) => {
-    expect(told(classify(errorWith({ code, errcode }), []))).toBe(expected);
+    expect(told(classify(errorWith({ code, errcode })))).toBe(expected);
   });
 
   test.each([
@@ -94,7 +94,7 @@ describe("the table", () => {
   ])("judges a cancelled DynamoDB transaction by its reasons %s", (codes, expected) => {
     const CancellationReasons = codes.map((Code) => ({ Code }));
     const error = errorWith({ name: "TransactionCanceledException", CancellationReasons });
-    expect(told(classify(error, []))).toBe(expected);
+    expect(told(classify(error))).toBe(expected);
   });
 
   test("is heard word by word: no row hides one that comes after it", () => {
@@ -103,7 +103,7 @@ describe("the table", () => {
       (row.words ?? []).filter((word) => {
         const { errorClass, retry, blames } = row;
         const expected = `${errorClass} ${retry} ${blames}`;
-        return told(classify(errorWith({ name: word }), [])) !== expected;
+        return told(classify(errorWith({ name: word }))) !== expected;
       }),
     );
     expect(hidden).toEqual([]);
@@ -111,12 +111,12 @@ describe("the table", () => {
 
   test("gives every code of ours a class, and a retry where the code says later", () => {
     for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
-      const verdict = classify(new TidegateError(code, "m"), []);
+      const verdict = classify(new TidegateError(code, "m"));
       expect(verdict.errorClass, code).not.toBe("unknown");
       if (ERROR_CODES[code].retry === "later") expect(verdict.retry, code).toBe("backoff");
     }
     const newer = errorWith({ code: "TG_OF_A_LATER_VERSION", retry: "never" });
-    expect(told(classify(newer, []))).toBe("refused never record");
+    expect(told(classify(newer))).toBe("refused never record");
   });
 
   test("gives up on no record because of the ledger", () => {
@@ -136,15 +136,15 @@ describe("what a handler says", () => {
   test("PermanentError wins over its cause, and names its class", () => {
     const cause = errorWith({ code: "ECONNRESET" });
     const error = new PermanentError("no", { class: "bad-row", cause });
-    expect(told(classify(error, []))).toBe("bad-row never record");
-    expect(told(classify(new PermanentError("no"), []))).toBe("permanent never record");
+    expect(told(classify(error))).toBe("bad-row never record");
+    expect(told(classify(new PermanentError("no")))).toBe("permanent never record");
   });
 
   test("RetryLater names its delay, up to what a queue can wait", () => {
-    expect(classify(new RetryLater(1_500), [])).toMatchObject({ retry: "later", delayMs: 1_500 });
-    expect(classify(new RetryLater(hours(90)), [])).toMatchObject({ delayMs: DELAY_MS_MAX });
-    expect(classify(new RetryLater(-5), [])).toMatchObject({ retry: "later", delayMs: 0 });
-    expect(classify(new RetryLater(Number.NaN), [])).toMatchObject({ retry: "backoff" });
+    expect(classify(new RetryLater(1_500))).toMatchObject({ retry: "later", delayMs: 1_500 });
+    expect(classify(new RetryLater(hours(90)))).toMatchObject({ delayMs: DELAY_MS_MAX });
+    expect(classify(new RetryLater(-5))).toMatchObject({ retry: "later", delayMs: 0 });
+    expect(classify(new RetryLater(Number.NaN))).toMatchObject({ retry: "backoff" });
   });
 
   test("is heard from inside another error, and under the name of a derived class", () => {
@@ -152,47 +152,49 @@ describe("what a handler says", () => {
       override readonly name = "BadRow";
     }
     const wrapped = errorWith({ cause: new BadRow("no"), code: "ECONNRESET" });
-    expect(told(classify(wrapped, []))).toBe("permanent never record");
+    expect(told(classify(wrapped))).toBe("permanent never record");
     const later = new AggregateError([new Error("x"), new RetryLater(seconds(3))]);
-    expect(classify(later, [])).toMatchObject({ retry: "later", delayMs: 3_000 });
+    expect(classify(later)).toMatchObject({ retry: "later", delayMs: 3_000 });
   });
 
   test("is heard from another copy of the package", () => {
     const foreign = errorWith({ name: "PermanentError", errorClass: "theirs" });
-    expect(told(classify(foreign, []))).toBe("theirs never record");
+    expect(told(classify(foreign))).toBe("theirs never record");
   });
 });
 
-describe("rules of the user", () => {
-  test("come first, and the first that answers is heard", () => {
-    const rules = [
-      () => undefined,
-      () => ({ errorClass: "mine", retry: "backoff" }) as const,
-      () => ({ errorClass: "other", retry: "never" }) as const,
-    ];
-    expect(told(classify(new PermanentError("no"), rules))).toBe("mine backoff record");
+describe("classifyError", () => {
+  test("decides first", () => {
+    const mine = () => ({ errorClass: "mine", retry: "backoff" }) as const;
+    expect(told(classify(new PermanentError("no"), mine))).toBe("mine backoff record");
   });
 
-  test("leave it to the table what is to blame", () => {
-    const rule = () => ({ errorClass: "mine", retry: "never" }) as const;
-    expect(classify(errorWith({ code: "ECONNRESET" }), [rule]).blames).toBe("sink");
+  test("leaves an error to the table by returning undefined", () => {
+    expect(classify(errorWith({ code: "EPIPE" }), () => undefined).errorClass).toBe("network");
   });
 
-  test("that throw or answer nonsense have not answered", () => {
-    const rules = [
+  test("does not decide what is to blame: the table does", () => {
+    const mine = () => ({ errorClass: "mine", retry: "never" }) as const;
+    expect(classify(errorWith({ code: "ECONNRESET" }), mine).blames).toBe("sink");
+  });
+
+  test.each<[string, () => never]>([
+    [
+      "throws",
       () => {
-        throw new Error("the rule is wrong");
+        throw new Error("the classifier is wrong");
       },
-      () => ({ errorClass: "", retry: "never" }) as const,
-      () => ({ errorClass: "x", retry: "perhaps" }) as never,
-      () => 7 as never,
-    ];
-    expect(classify(errorWith({ code: "EPIPE" }), rules).errorClass).toBe("network");
+    ],
+    ["returns an empty class", () => ({ errorClass: "", retry: "never" }) as never],
+    ["returns an unknown retry", () => ({ errorClass: "x", retry: "perhaps" }) as never],
+    ["returns a number", () => 7 as never],
+  ])("has no verdict if it %s", (_, wrong) => {
+    expect(classify(errorWith({ code: "EPIPE" }), wrong).errorClass).toBe("network");
   });
 
-  test("may call a class anything; what is kept is a short word", () => {
+  test("may name any class; the stored class is a short word", () => {
     const rule = () => ({ errorClass: `a b\n\0${"x".repeat(500)}`, retry: "never" }) as const;
-    const { errorClass } = classify("e", [rule]);
+    const { errorClass } = classify("e", rule);
     expect(errorClass).toMatch(/^a-b-x+…$/);
     expect(errorClass.length).toBeLessThanOrEqual(64);
   });
@@ -201,28 +203,28 @@ describe("rules of the user", () => {
 describe("causes", () => {
   test("are asked in turn where the error itself says nothing", () => {
     const error = new Error("a", { cause: new Error("b", { cause: { code: "40001" } }) });
-    expect(told(classify(error, []))).toBe("postgres backoff record");
+    expect(told(classify(error))).toBe("postgres backoff record");
   });
 
   test("of an aggregate are its errors", () => {
     const error = new AggregateError([new Error("x"), errorWith({ code: "ECONNREFUSED" })]);
-    expect(classify(error, []).errorClass).toBe("network");
+    expect(classify(error).errorClass).toBe("network");
   });
 
   test("say nothing where the error itself does", () => {
     const cause = errorWith({ code: "23505" });
     const error = new TidegateError("TG_LEDGER_UNAVAILABLE", "m", { cause });
-    expect(told(classify(error, []))).toBe("unavailable backoff ledger");
+    expect(told(classify(error))).toBe("unavailable backoff ledger");
   });
 
   test("may form circles and have no end", () => {
     const circle: { cause?: unknown } = new Error("round") as never;
     circle.cause = new Error("and round", { cause: circle });
-    expect(classify(circle, [])).toEqual(UNKNOWN);
+    expect(classify(circle)).toEqual(UNKNOWN);
     const endless: object = new Proxy({}, { get: (_, name) => (name === "cause" ? fresh() : 0) });
     const fresh = () => new Proxy({}, { get: (_, name) => (name === "cause" ? fresh() : 0) });
-    expect(classify(endless, [])).toEqual(UNKNOWN);
-    expect(classify({ errors: { length: 1e9 } }, [])).toEqual(UNKNOWN);
+    expect(classify(endless)).toEqual(UNKNOWN);
+    expect(classify({ errors: { length: 1e9 } })).toEqual(UNKNOWN);
   });
 });
 
@@ -260,7 +262,7 @@ describe("whatever is thrown", () => {
     ["a revoked Proxy", revoked.proxy],
     ["an error with a getter that throws", getter],
   ])("%s is unknown, has a message and a fingerprint, and is tried again", (_, thrown) => {
-    expect(classify(thrown, [])).toEqual(UNKNOWN);
+    expect(classify(thrown)).toEqual(UNKNOWN);
     expect(messageOf(thrown)).not.toBe("");
     expect(fingerprintOf(thrown, "unknown")).toMatch(/^[0-9a-f]{16}$/);
     expect(() => stackOf(thrown)).not.toThrow();
@@ -269,7 +271,7 @@ describe("whatever is thrown", () => {
   test("nothing makes it fail", () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true, withBoxedValues: true }), (thrown) => {
-        const { errorClass, retry } = classify(thrown, []);
+        const { errorClass, retry } = classify(thrown);
         expect(errorClass).not.toBe("");
         expect(["backoff", "never", "later"]).toContain(retry);
         expect(fingerprintOf(thrown, errorClass)).toMatch(/^[0-9a-f]{16}$/);

@@ -1,9 +1,9 @@
-// Error class: what a thrown value means for its record.
-//   L1. A user's rules are asked first, then PermanentError and RetryLater anywhere in the chain of
-//       causes, then the table, for the thrown value first and its causes after it.
-//   L2. Nothing here throws, whatever was thrown and whatever a rule does; in doubt it is "unknown",
-//       which is tried again.
-//   L3. A class is a word that every store can keep.
+// Error class: decides from a thrown value whether its record is retried.
+//   L1. The pipeline's `classifyError` decides first. PermanentError and RetryLater anywhere in the
+//       chain of causes come second. The table comes last: the thrown value, then its causes.
+//   L2. Nothing here throws, whatever the handler threw and whatever `classifyError` does. An error
+//       that nothing recognises is "unknown", which is retried.
+//   L3. A class is a short word that every store can hold.
 
 import { clampText } from "../../core/encoding/text.ts";
 import { ERROR_CODES, type ErrorCode } from "../../core/errors.ts";
@@ -18,39 +18,40 @@ import {
 } from "./error-table.ts";
 import { DELAY_MS_MAX } from "./retry.ts";
 
-/** An answer to "is this error worth another try?"; the first rule that answers is heard. */
-export type ErrorRule = (error: unknown) => ErrorVerdict | undefined;
+/** A pipeline's own judgement of an error; undefined leaves it to the built-in table. */
+export type ErrorClassifier = (error: unknown) => ErrorVerdict | undefined;
 
 export interface ErrorVerdict {
-  /** A word, such as "throttling" or "schema". */
+  /** A short word for metrics and `tidegate dlq list --class`, such as "throttling". */
   readonly errorClass: string;
+  /** "never" dead-letters the record immediately. */
   readonly retry: "backoff" | "never";
 }
 
-/** What is to become of a record that failed, and on whose account. */
+/** Whether a failed record is retried, and what caused the failure. */
 export interface Verdict {
   readonly errorClass: string;
-  /** "later" waits for `delayMs`, "backoff" for as long as the attempt says. */
+  /** "later" waits for `delayMs`; "backoff" waits longer with every attempt. */
   readonly retry: "backoff" | "never" | "later";
   readonly delayMs?: DurationMs;
-  /** What would have to recover; feeds the circuit breaker. */
+  /** The dependency that has to recover; feeds the circuit breaker. */
   readonly blames: Blame;
 }
 
 const CLASS_UNITS_MAX = 64;
 
-/** The verdict on anything that was thrown (L1). */
-export function classify(error: unknown, rules: readonly ErrorRule[] = []): Verdict {
+/** The verdict on any thrown value (L1). */
+export function classify(error: unknown, classifier: ErrorClassifier | null = null): Verdict {
   const chain = chainOf(error).map((each) => ({ error: each, facts: errorFacts(each) }));
   const table = () => chain.map(judged).find((verdict) => verdict !== null);
-  const ruled = askRules(error, rules);
-  // A rule knows its error, but not always what is at fault: that is still the table's to say.
-  if (ruled !== null) return { ...ruled, blames: table()?.blames ?? "record" };
+  const own = classifier === null ? null : askClassifier(error, classifier);
+  // A classifier does not name a cause, so the table does.
+  if (own !== null) return { ...own, blames: table()?.blames ?? "record" };
   const spoken = chain.map(({ facts }) => said(facts)).find((verdict) => verdict !== null);
   return spoken ?? table() ?? verdictOf("unknown");
 }
 
-/** The verdict on what the runtime saw itself, without anything being thrown. */
+/** The verdict on a failure that the runtime detects itself, without a thrown value. */
 export function verdictOf(errorClass: BuiltInClass): Verdict {
   return verdictIn(ERROR_TABLE.find((row) => row.errorClass === errorClass) ?? UNKNOWN_ROW);
 }
@@ -59,22 +60,22 @@ function verdictIn({ errorClass, retry, blames }: ErrorRow): Verdict {
   return { errorClass, retry, blames };
 }
 
-function askRules(error: unknown, rules: readonly ErrorRule[]): Omit<Verdict, "blames"> | null {
-  for (const rule of rules) {
-    try {
-      const answer: unknown = rule(error);
-      const errorClass = textOf(answer, "errorClass");
-      const retry = errorMember(answer, "retry");
-      if (errorClass === null || (retry !== "backoff" && retry !== "never")) continue;
-      return { errorClass: wordOf(errorClass), retry };
-    } catch {
-      // A rule that fails has not answered; the error it was asked about matters more (L2).
-    }
+function askClassifier(
+  error: unknown,
+  classifier: ErrorClassifier,
+): Omit<Verdict, "blames"> | null {
+  try {
+    const verdict: unknown = classifier(error);
+    const errorClass = textOf(verdict, "errorClass");
+    const retry = errorMember(verdict, "retry");
+    if (errorClass === null || (retry !== "backoff" && retry !== "never")) return null;
+    return { errorClass: wordOf(errorClass), retry };
+  } catch {
+    return null; // A classifier that throws has no verdict; the original error matters more (L2).
   }
-  return null;
 }
 
-/** What PermanentError and RetryLater say. */
+/** The verdict of PermanentError and RetryLater. */
 function said({ says, errorClass, delayMs }: ErrorFacts): Verdict | null {
   if (says === "permanent") {
     return { errorClass: wordOf(errorClass ?? "permanent"), retry: "never", blames: "record" };
@@ -110,7 +111,7 @@ function fits(row: ErrorRow, facts: ErrorFacts): boolean {
   );
 }
 
-/** Codes of ours that have no row, of this version or another, say whether to try again. */
+/** Tidegate's own codes without a row, of this version or another, carry a retry verdict. */
 function ownCode(error: unknown, { words }: ErrorFacts): Verdict | null {
   const code = words.find((word) => word.startsWith("TG_"));
   if (code === undefined) return null;
@@ -120,7 +121,7 @@ function ownCode(error: unknown, { words }: ErrorFacts): Verdict | null {
     : { errorClass: "unavailable", retry: "backoff", blames: "record" };
 }
 
-/** Whatever a user's class is called, it can be stored, listed and typed on a command line (L3). */
+/** Makes any class name storable, listable and typeable on a command line (L3). */
 function wordOf(text: string): string {
   const word = text.toWellFormed().replace(/[\s\p{C}]+/gu, "-");
   return clampText(word, CLASS_UNITS_MAX);

@@ -39,13 +39,13 @@ export interface ConsumerPorts {
   readonly objects: ObjectSource | null;
   readonly rows: RowReader | null;
   readonly sink: Sink | null;
-  readonly keeper: LeaseRenewer;
+  readonly renewer: LeaseRenewer;
   readonly telemetry: Telemetry;
 }
 
 export interface ConsumerParts {
   readonly stages: Stages;
-  readonly lanes: KeyedPool;
+  readonly pool: KeyedPool;
   readonly settler: Settler;
   readonly breaker: SinkBreaker;
   readonly duplicates: DuplicateNotes;
@@ -64,19 +64,19 @@ export function createParts(
   const deadlines = createDeadlines(clock, pipeline.timeoutMs);
   const breaker = createSinkBreaker(ports, queue.name);
   const duplicates = createDuplicateNotes(ports, scope);
-  const perLane = queue.fifo ? 1 : (perKey ?? total);
+  const perGroup = queue.fifo ? 1 : (perKey ?? total);
   return {
     deadlines,
     breaker,
     duplicates,
-    lanes: createKeyedPool({ total, perLane, onFree }),
+    pool: createKeyedPool({ total, perGroup, onFree }),
     settler: createSettler(ports, onFree),
     stages: {
       ...createStages(ports, { ...options, scope, deadlines }),
-      onOutcome(record, outcome, hold) {
+      onOutcome(record, outcome, inFlight) {
         breaker.heard(outcome);
         const again = outcome.kind === "done" && /^(duplicate|stale)$/.test(outcome.how);
-        if (again) duplicates.add(record, outcome.how, hold);
+        if (again) duplicates.add(record, outcome.how, inFlight);
       },
     },
   };
@@ -107,8 +107,8 @@ function createStages(
     watermark: createWatermarkTracker(ports, options),
     halting: queue.fifo,
     attemptsMax: pipeline.retry.attempts,
-    decode: (hold) => decodeDelivery(pipeline, hold.delivery),
-    laneOf: createGroupNames({ telemetry, mask, masked }, pipeline, queue.fifo),
+    decode: (inFlight) => decodeDelivery(pipeline, inFlight.delivery),
+    groupOf: createGroupNames({ telemetry, mask, masked }, pipeline, queue.fifo),
     claim: createClaimStage(ports, { ...options, leaseMs, receiptIsEnough }),
     handle: createHandleStage({ ...ports, deadlines, mask, masked }, options),
     commit: createCommitStage({ ...ports, deadlines }, options),

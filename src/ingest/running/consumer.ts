@@ -119,7 +119,7 @@ class QueueConsumer implements Consumer {
   async drain(): Promise<void> {
     this.#draining = true;
     const quiet = this.#receiver.stop();
-    this.#parts.lanes.skipWaiting();
+    this.#parts.pool.skipWaiting();
     await this.#within(QUIET_MS_MAX, quiet);
     await this.#within(this.#drainMs, this.#empty()); // U2
     await this.#finish();
@@ -128,7 +128,7 @@ class QueueConsumer implements Consumer {
   async stop(): Promise<void> {
     this.#draining = true;
     const quiet = this.#receiver.stop();
-    this.#parts.lanes.skipWaiting();
+    this.#parts.pool.skipWaiting();
     this.#abortAll();
     await this.#within(QUIET_MS_MAX, quiet); // U3
     await this.#finish();
@@ -141,11 +141,11 @@ class QueueConsumer implements Consumer {
   }
 
   snapshot(): ConsumerSnapshot {
-    const { lanes, breaker, stages } = this.#parts;
+    const { pool, breaker, stages } = this.#parts;
     return {
       ...stages.tally.counts,
-      inFlight: lanes.running,
-      waiting: lanes.waiting,
+      inFlight: pool.running,
+      waiting: pool.waiting,
       breaker: breaker.kind(),
       watermark: stages.watermark.value(),
       oldestUnsettledAt: stages.tally.oldestUnsettledAt(),
@@ -153,34 +153,34 @@ class QueueConsumer implements Consumer {
   }
 
   #take(delivery: Delivery, leaseSince: EpochMs): void {
-    const { clock, keeper } = this.#ports;
-    const hold = trackDelivery(keeper, { delivery, leaseSince, receivedAt: clock.now() });
+    const { clock, renewer } = this.#ports;
+    const inFlight = trackDelivery(renewer, { delivery, leaseSince, receivedAt: clock.now() });
     const { stages } = this.#parts;
-    this.#inHand.add(hold);
-    stages.tally.received(hold);
-    if (this.#draining) this.#settle(hold, { kind: "return", delayMs: durationMs(0) });
-    else void this.#run(hold).then((settlement) => this.#settle(hold, settlement));
+    this.#inHand.add(inFlight);
+    stages.tally.received(inFlight);
+    if (this.#draining) this.#settle(inFlight, { kind: "return", delayMs: durationMs(0) });
+    else void this.#run(inFlight).then((settlement) => this.#settle(inFlight, settlement));
   }
 
   /** What cannot even be decoded goes back; the queue's own redrive policy has the last word. */
-  async #run(hold: InFlightDelivery): Promise<Settlement> {
-    const { stages, lanes } = this.#parts;
+  async #run(inFlight: InFlightDelivery): Promise<Settlement> {
+    const { stages, pool } = this.#parts;
     try {
-      return await runDelivery(stages, lanes, hold);
+      return await runDelivery(stages, pool, inFlight);
     } catch (error) {
-      const fields = { message_id: hold.delivery.messageId, reason: messageOf(error) };
+      const fields = { message_id: inFlight.delivery.messageId, reason: messageOf(error) };
       this.#ports.telemetry.log("error", "a delivery could not be taken in hand", fields);
       return { kind: "return", delayMs: REPORT_MS };
     }
   }
 
-  #settle(hold: InFlightDelivery, settlement: Settlement): void {
+  #settle(inFlight: InFlightDelivery, settlement: Settlement): void {
     const { stages, settler, breaker } = this.#parts;
-    hold.drop();
-    const heldMs = msBetween(hold.leaseSince, this.#ports.clock.now());
-    settler.settle(hold.delivery, withinGrant(settlement, heldMs));
-    stages.tally.settled(hold, settlement);
-    this.#inHand.delete(hold);
+    inFlight.drop();
+    const heldMs = msBetween(inFlight.leaseSince, this.#ports.clock.now());
+    settler.settle(inFlight.delivery, withinGrant(settlement, heldMs));
+    stages.tally.settled(inFlight, settlement);
+    this.#inHand.delete(inFlight);
     breaker.ended(); // Whatever it was, a probe has told all it can; the next may follow.
     this.#receiver.wake();
     if (this.#inHand.size > 0) return;
@@ -203,7 +203,7 @@ class QueueConsumer implements Consumer {
   }
 
   #abortAll(): void {
-    for (const hold of this.#inHand) hold.abort(new Stopping("the consumer stops"));
+    for (const inFlight of this.#inHand) inFlight.abort(new Stopping("the consumer stops"));
   }
 
   async #finish(): Promise<void> {
@@ -215,12 +215,12 @@ class QueueConsumer implements Consumer {
     await stages.watermark.save();
     this.#closing.abort();
     deadlines.close();
-    await this.#ports.keeper.close();
+    await this.#ports.renewer.close();
   }
 
   async #report(): Promise<void> {
     const { clock, queue, telemetry } = this.#ports;
-    const { stages, lanes } = this.#parts;
+    const { stages, pool } = this.#parts;
     const labels = { queue: queue.name };
     let askedAt = Number.NEGATIVE_INFINITY;
     let lettersThen = 0;
@@ -228,7 +228,7 @@ class QueueConsumer implements Consumer {
       const oldest = stages.tally.oldestUnsettledAt();
       const age = oldest === null ? 0 : Math.max(0, clock.now() - oldest) / 1_000;
       telemetry.gauge(METRICS.oldestUnsettled.name, age, labels);
-      telemetry.gauge(METRICS.inFlight.name, lanes.running, labels);
+      telemetry.gauge(METRICS.inFlight.name, pool.running, labels);
       await stages.watermark.save();
       const { deadLettered } = stages.tally.counts;
       if (deadLettered !== lettersThen || clock.monotonic() - askedAt >= DEPTH_MS) {

@@ -15,7 +15,7 @@ const WAITING_MAX = 10_000;
 const LINGER_MS = durationMs(500);
 
 export interface DuplicateNotes {
-  add(record: WorkRecord, how: string, hold: InFlightDelivery): void;
+  add(record: WorkRecord, how: string, inFlight: InFlightDelivery): void;
   flush(): Promise<void>;
 }
 

@@ -24,13 +24,13 @@ export function createGroupNames(
   },
   pipeline: Pipeline,
   fifo: boolean,
-): (record: WorkRecord, hold: InFlightDelivery) => string {
+): (record: WorkRecord, inFlight: InFlightDelivery) => string {
   const { telemetry, mask, masked } = ports;
   const { key } = pipeline.concurrency;
   if (fifo) return (_record, { delivery }) => delivery.groupId ?? ONE_FOR_ALL; // G1
   if (key === null) return () => ONE_FOR_ALL;
-  return (record, hold) => {
-    const arrival = glimpse(pipeline, record, hold);
+  return (record, inFlight) => {
+    const arrival = glimpse(pipeline, record, inFlight);
     if (arrival === null) return record.key;
     try {
       return `key ${textOf(key(arrival))}`;
@@ -53,11 +53,11 @@ function textOf(key: unknown): string {
 function glimpse(
   pipeline: Pipeline,
   { content }: WorkRecord,
-  hold: InFlightDelivery,
+  inFlight: InFlightDelivery,
 ): HandlerEvent | null {
   switch (content.kind) {
     case "object":
-      return readObjectEvent(pipeline, content.event, NOWHERE, hold.signal);
+      return readObjectEvent(pipeline, content.event, NOWHERE, inFlight.signal);
     case "message":
       return { envelope: content.envelope, payload: content.envelope.payload };
     case "unusable":

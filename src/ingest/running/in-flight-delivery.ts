@@ -56,7 +56,7 @@ export function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Pr
 
 /** Takes a delivery in hand: it is renewed from here on, whether or not its work has begun. */
 export function trackDelivery(
-  keeper: LeaseRenewer,
+  renewer: LeaseRenewer,
   received: {
     readonly delivery: Delivery;
     readonly leaseSince: EpochMs;
@@ -66,15 +66,15 @@ export function trackDelivery(
   const { delivery, leaseSince } = received;
   const { receipt } = delivery;
   const abort = new AbortController();
-  keeper.track({ receipt, since: leaseSince }, (reason) => {
+  renewer.track({ receipt, since: leaseSince }, (reason) => {
     abort.abort(new LeaseLost(reason)); // H1
   });
   return {
     ...received,
     trace: NO_TRACE,
     signal: abort.signal,
-    alive: () => !abort.signal.aborted && keeper.alive(receipt), // H2
+    alive: () => !abort.signal.aborted && renewer.alive(receipt), // H2
     abort: (reason) => abort.abort(reason),
-    drop: () => keeper.release(receipt),
+    drop: () => renewer.release(receipt),
   };
 }

@@ -8,13 +8,13 @@ interface Started {
   finish(then: "next" | "halt"): Promise<void>;
 }
 
-function world(total: number, perLane: number) {
+function world(total: number, perGroup: number) {
   const started: Started[] = [];
   const skipped: string[] = [];
   const running = new Map<string, number>();
   let most = 0;
   let mostOfOne = 0;
-  const lanes = createKeyedPool({ total, perLane, onFree: () => undefined });
+  const lanes = createKeyedPool({ total, perGroup, onFree: () => undefined });
   const add = (lane: string, at: number) =>
     lanes.add(lane, {
       run() {
@@ -42,8 +42,8 @@ test("no more run than the limits say, each lane in order, and everything runs (
       fc.integer({ min: 1, max: 5 }),
       fc.integer({ min: 1, max: 3 }),
       fc.infiniteStream(fc.nat()),
-      async (names, total, perLane, picks) => {
-        const { add, started, most, mostOfOne } = world(total, perLane);
+      async (names, total, perGroup, picks) => {
+        const { add, started, most, mostOfOne } = world(total, perGroup);
         for (const [at, name] of names.entries()) add(name, at);
         const open: Started[] = [];
         for (let seen = 0; ; ) {
@@ -55,7 +55,7 @@ test("no more run than the limits say, each lane in order, and everything runs (
         }
         expect(started).toHaveLength(names.length);
         expect(most()).toBeLessThanOrEqual(total);
-        expect(mostOfOne()).toBeLessThanOrEqual(perLane);
+        expect(mostOfOne()).toBeLessThanOrEqual(perGroup);
         for (const lane of ["a", "b", "c"]) {
           const order = started.filter((each) => each.lane === lane).map(({ at }) => at);
           expect(order).toEqual(order.toSorted((left, right) => left - right));

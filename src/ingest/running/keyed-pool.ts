@@ -1,6 +1,6 @@
 // Lanes: which record runs next. A pool of slots that refills as they free up; a lane holds what
 // must not run together.
-//   N1. At most `total` records run at once, and at most `perLane` of one lane.
+//   N1. At most `total` records run at once, and at most `perGroup` of one lane.
 //   N2. Within a lane records start in the order they came.
 //   N3. Lanes take turns: a long lane does not keep the others waiting.
 //   N4. A lane that halts skips all that waits in it at that moment, in order, and is new again.
@@ -30,7 +30,7 @@ export interface KeyedPool {
 
 export interface KeyedPoolOptions {
   readonly total: number;
-  readonly perLane: number;
+  readonly perGroup: number;
   /** Called whenever a slot was freed. */
   readonly onFree: () => void;
 }
@@ -80,7 +80,7 @@ class SlotLanes implements KeyedPool {
   }
 
   #enqueue(lane: Lane): void {
-    const full = lane.running >= this.#options.perLane;
+    const full = lane.running >= this.#options.perGroup;
     if (lane.queued || lane.waiting.length === 0 || full) return;
     lane.queued = true;
     this.#line.push(lane);

@@ -79,7 +79,7 @@ class World {
   readonly cloud: VirtualCloud;
   readonly queue: Queue;
   readonly process = new Process();
-  readonly keeper: LeaseRenewer;
+  readonly renewer: LeaseRenewer;
   /** How long an answer is on its way; its request took a fifth of that. */
   #latencyMs = seconds(0);
   readonly #receivedAt;
@@ -98,7 +98,7 @@ class World {
     };
     const scope = { pipeline: "p", generation: 1 };
     const ports = { queue: ours, ledger: null, scope, clock, telemetry: SILENT };
-    this.keeper = createLeaseRenewer(ports, { visibilityMs: V, leaseMs: V });
+    this.renewer = createLeaseRenewer(ports, { visibilityMs: V, leaseMs: V });
     void this.#compete();
   }
 
@@ -126,11 +126,11 @@ class World {
       case "hold": {
         const delivery = this.#deliveries[command.at];
         if (delivery === undefined || this.process.frozen) return;
-        this.keeper.track({ receipt: delivery.receipt, since: this.#receivedAt }, () => {});
+        this.renewer.track({ receipt: delivery.receipt, since: this.#receivedAt }, () => {});
         return;
       }
       case "drop":
-        if (!this.process.frozen) this.keeper.release(this.#deliveries[command.at]?.receipt ?? "");
+        if (!this.process.frozen) this.renewer.release(this.#deliveries[command.at]?.receipt ?? "");
         return;
       case "wait":
         for (let step = 0; step < command.steps; step += 1) {
@@ -164,7 +164,7 @@ class World {
   /** How many leases are alive; each of them must be a message that is hidden for us alone. */
   async check(): Promise<number> {
     if (this.process.frozen) return 0;
-    const alive = this.#deliveries.filter(({ receipt }) => this.keeper.alive(receipt));
+    const alive = this.#deliveries.filter(({ receipt }) => this.renewer.alive(receipt));
     const input = { queue: "q", afterSeq: 0, limit: MESSAGES };
     const peeked = await this.cloud.broker.submit("peek", input);
     if (!peeked.ok) throw new Error(peeked.fault.message);
@@ -178,7 +178,7 @@ class World {
   async close(): Promise<void> {
     this.process.thaw();
     this.#rival.abort();
-    void this.keeper.close(); // A request that is on its way is let go with its world.
+    void this.renewer.close(); // A request that is on its way is let go with its world.
   }
 }
 

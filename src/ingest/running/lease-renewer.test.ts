@@ -38,13 +38,13 @@ beforeEach(async () => {
   startedAt = cloud.clock.now();
 });
 afterEach(async () => {
-  for (const keeper of keepers.splice(0)) await keeper.close();
+  for (const renewer of keepers.splice(0)) await renewer.close();
   await cloud.close();
 });
 
 type ChangeVisibility = QueueReceiver["changeVisibility"];
 
-/** A keeper on the virtual clock; `around` stands between it and the queue. */
+/** A renewer on the virtual clock; `around` stands between it and the queue. */
 function keep(
   options: {
     visibilityMs?: DurationMs;
@@ -62,9 +62,9 @@ function keep(
     queue: { name: "q", changeVisibility: counted },
     ...{ ledger, scope: SCOPE, clock, telemetry: SILENT },
   };
-  const keeper = createLeaseRenewer(ports, { visibilityMs, leaseMs: OWNER.leaseMs });
-  keepers.push(keeper);
-  return keeper;
+  const renewer = createLeaseRenewer(ports, { visibilityMs, leaseMs: OWNER.leaseMs });
+  keepers.push(renewer);
+  return renewer;
 }
 
 async function receive(count: number, visibilityMs: DurationMs = V): Promise<string[]> {
@@ -79,9 +79,9 @@ async function receive(count: number, visibilityMs: DurationMs = V): Promise<str
   return receipts;
 }
 
-function hold(keeper: LeaseRenewer, receipts: readonly string[]): void {
+function hold(renewer: LeaseRenewer, receipts: readonly string[]): void {
   for (const receipt of receipts) {
-    keeper.track({ receipt, since: cloud.clock.now() }, (reason) => {
+    renewer.track({ receipt, since: cloud.clock.now() }, (reason) => {
       lost.push({ receipt, reason, afterMs: cloud.clock.now() - startedAt });
     });
   }
@@ -90,20 +90,20 @@ function hold(keeper: LeaseRenewer, receipts: readonly string[]): void {
 const visible = async () => (await queue.facts()).visible;
 
 test("what is held stays hidden, for one request per ten deliveries and third of it (K1)", async () => {
-  const keeper = keep();
+  const renewer = keep();
   const receipts = await receive(20);
-  hold(keeper, receipts);
+  hold(renewer, receipts);
   await cloud.clock.advance(10 * V);
   expect(await visible()).toBe(0);
   expect(lost).toEqual([]);
-  expect(receipts.every((receipt) => keeper.alive(receipt))).toBe(true);
+  expect(receipts.every((receipt) => renewer.alive(receipt))).toBe(true);
   expect(calls).toEqual(Array.from({ length: 2 * 30 }, () => 10));
 });
 
 test("deliveries that came one after the other soon share their requests", async () => {
-  const keeper = keep();
+  const renewer = keep();
   for (let at = 0; at < 5; at += 1) {
-    hold(keeper, await receive(1));
+    hold(renewer, await receive(1));
     await cloud.clock.advance(1_000);
   }
   await cloud.clock.advance(V);
@@ -112,14 +112,14 @@ test("deliveries that came one after the other soon share their requests", async
 });
 
 test("what was dropped is renewed no more, and dropping it again does nothing (K3)", async () => {
-  const keeper = keep();
+  const renewer = keep();
   const receipts = await receive(2);
-  hold(keeper, receipts);
+  hold(renewer, receipts);
   const [first = ""] = receipts;
-  keeper.release(first);
-  keeper.release(first);
-  keeper.release("never held");
-  expect(keeper.alive(first)).toBe(false);
+  renewer.release(first);
+  renewer.release(first);
+  renewer.release("never held");
+  expect(renewer.alive(first)).toBe(false);
   await cloud.clock.advance(V);
   expect(await visible()).toBe(1);
   expect(lost).toEqual([]);
@@ -127,25 +127,25 @@ test("what was dropped is renewed no more, and dropping it again does nothing (K
 });
 
 test("a receipt that means nothing any more is lost at once, and only that one (K2)", async () => {
-  const keeper = keep();
+  const renewer = keep();
   const receipts = await receive(3);
-  hold(keeper, receipts);
+  hold(renewer, receipts);
   const [, second = ""] = receipts;
   await queue.deleteBatch([second]);
   await cloud.clock.advance(3 * V);
   expect(lost).toEqual([
     { receipt: second, reason: expect.stringMatching(/does not exist/), afterMs: V / 3 },
   ]);
-  expect(receipts.map((receipt) => keeper.alive(receipt))).toEqual([true, false, true]);
+  expect(receipts.map((receipt) => renewer.alive(receipt))).toEqual([true, false, true]);
 });
 
 test("a queue that is unavailable for a while costs no lease (H3)", async () => {
-  const keeper = keep();
+  const renewer = keep();
   const [receipt = ""] = await receive(1);
-  hold(keeper, [receipt]);
+  hold(renewer, [receipt]);
   cloud.broker.faults.put({ kind: "unavailable", target: { queue: "q" }, probability: 1 });
   await cloud.clock.advance(45_000);
-  expect(keeper.alive(receipt)).toBe(true);
+  expect(renewer.alive(receipt)).toBe(true);
   expect(calls.length).toBeGreaterThan(5);
   cloud.broker.faults.clear();
   await cloud.clock.advance(10 * V);
@@ -154,12 +154,12 @@ test("a queue that is unavailable for a while costs no lease (H3)", async () => 
 });
 
 test("a queue that stays unavailable costs every lease, before others can have them", async () => {
-  const keeper = keep();
+  const renewer = keep();
   const receipts = await receive(2);
-  hold(keeper, receipts);
+  hold(renewer, receipts);
   cloud.broker.faults.put({ kind: "throttle", target: { queue: "q" }, probability: 1 });
   await cloud.clock.advance(47_999);
-  expect(receipts.every((receipt) => keeper.alive(receipt))).toBe(true);
+  expect(receipts.every((receipt) => renewer.alive(receipt))).toBe(true);
   await cloud.clock.advance(1);
   expect(lost.map(({ receipt }) => receipt)).toEqual(receipts);
   expect(lost.every(({ afterMs }) => afterMs === 48_000)).toBe(true);
@@ -182,12 +182,12 @@ test("an entry that failed is tried again without the others", async () => {
       );
     };
   };
-  const keeper = keep({ around });
+  const renewer = keep({ around });
   const receipts = await receive(3);
-  hold(keeper, receipts);
+  hold(renewer, receipts);
   await cloud.clock.advance(V / 3 + V / 20);
   expect(calls).toEqual([3, 1]);
-  expect(receipts.every((receipt) => keeper.alive(receipt))).toBe(true);
+  expect(receipts.every((receipt) => renewer.alive(receipt))).toBe(true);
 });
 
 test("a request that hangs holds up no other, and costs only its own leases (H2)", async () => {
@@ -198,12 +198,12 @@ test("a request that hangs holds up no other, and costs only its own leases (H2)
       return asked === 1 ? new Promise(() => {}) : next(changes);
     };
   };
-  const keeper = keep({ around });
+  const renewer = keep({ around });
   const receipts = await receive(20);
-  hold(keeper, receipts);
+  hold(renewer, receipts);
   await cloud.clock.advance(V);
   expect(lost.map(({ receipt }) => receipt)).toEqual(receipts.slice(0, 10));
-  expect(receipts.slice(10).every((receipt) => keeper.alive(receipt))).toBe(true);
+  expect(receipts.slice(10).every((receipt) => renewer.alive(receipt))).toBe(true);
   keepers.splice(0); // Closing waits for what is under way, which here never ends.
 });
 
@@ -222,14 +222,14 @@ test("an answer that is read too late revives nothing, even if it comes before t
     };
   };
   const { now, monotonic } = cloud.clock;
-  const keeper = keep({ around, clock: { now, monotonic, sleep } });
+  const renewer = keep({ around, clock: { now, monotonic, sleep } });
   const [receipt = ""] = await receive(1);
-  hold(keeper, [receipt]);
+  hold(renewer, [receipt]);
   await cloud.clock.advance(47_000);
   expect(late).toBe(true);
   await cloud.clock.advance(20_000);
   expect(await visible()).toBe(0); // The queue took the old receipt and hid the message again.
-  expect(keeper.alive(receipt)).toBe(false);
+  expect(renewer.alive(receipt)).toBe(false);
   expect(lost).toMatchObject([{ receipt, afterMs: 67_000 }]);
 });
 
@@ -243,13 +243,13 @@ test("a lease ends half an hour before SQS would end it, and is granted until th
       return outcomes;
     };
   };
-  const keeper = keep({ visibilityMs, around });
+  const renewer = keep({ visibilityMs, around });
   const [receipt = ""] = await receive(1, visibilityMs);
-  hold(keeper, [receipt]);
+  hold(renewer, [receipt]);
   await cloud.clock.advance(hours(11) + minutes(30) - 1);
-  expect(keeper.alive(receipt)).toBe(true);
+  expect(renewer.alive(receipt)).toBe(true);
   await cloud.clock.advance(1);
-  expect(keeper.alive(receipt)).toBe(false);
+  expect(renewer.alive(receipt)).toBe(false);
   expect(lost).toMatchObject([{ reason: "it was held for as long as SQS allows" }]);
   expect(refusals).toEqual([]);
 });
@@ -260,25 +260,25 @@ async function claim(owner: string) {
   return present(result, "an answer to a claim");
 }
 
-async function holdWithClaim(keeper: LeaseRenewer, answerMs = 0) {
+async function holdWithClaim(renewer: LeaseRenewer, answerMs = 0) {
   const [receipt = ""] = await receive(1);
-  hold(keeper, [receipt]);
+  hold(renewer, [receipt]);
   const askedAt = cloud.clock.now();
   const result = await claim("me");
   if (result.kind !== "claimed") throw new Error(`the claim was refused: ${result.kind}`);
   const held = { key, fence: result.fence };
   await cloud.clock.advance(answerMs);
-  keeper.attach(receipt, held, askedAt);
+  renewer.attach(receipt, held, askedAt);
   return { receipt, held };
 }
 
 test("an attached claim lives as long as its delivery, a detached one as long as its lease", async () => {
-  const keeper = keep();
-  const { receipt, held } = await holdWithClaim(keeper);
+  const renewer = keep();
+  const { receipt, held } = await holdWithClaim(renewer);
   await cloud.clock.advance(minutes(10));
   expect(await claim("other")).toMatchObject({ kind: "busy" });
-  expect(keeper.alive(receipt)).toBe(true);
-  keeper.detach(receipt, held);
+  expect(renewer.alive(receipt)).toBe(true);
+  renewer.detach(receipt, held);
   await cloud.clock.advance(OWNER.leaseMs);
   expect(await claim("other")).toMatchObject({ kind: "claimed" });
   await cloud.clock.advance(minutes(10));
@@ -286,22 +286,22 @@ test("an attached claim lives as long as its delivery, a detached one as long as
 });
 
 test("a claim that another took over costs the delivery its lease", async () => {
-  const keeper = keep();
-  const { receipt, held } = await holdWithClaim(keeper);
+  const renewer = keep();
+  const { receipt, held } = await holdWithClaim(renewer);
   await ledger.release(SCOPE, [held]);
   expect(await claim("other")).toMatchObject({ kind: "claimed" });
   await cloud.clock.advance(OWNER.leaseMs / 3);
   expect(lost).toMatchObject([{ receipt, reason: "another holds its claim" }]);
-  expect(keeper.alive(receipt)).toBe(false);
+  expect(renewer.alive(receipt)).toBe(false);
 });
 
 test("a ledger that stays unavailable costs the lease when the claim is no longer sure", async () => {
   const down = new TidegateError("TG_LEDGER_UNAVAILABLE", "the ledger is down");
   ledger = { ...ledger, claim: ledger.claim, renew: () => Promise.reject(down) };
-  const keeper = keep();
-  const { receipt } = await holdWithClaim(keeper);
+  const renewer = keep();
+  const { receipt } = await holdWithClaim(renewer);
   await cloud.clock.advance(seconds(24) - 1);
-  expect(keeper.alive(receipt)).toBe(true);
+  expect(renewer.alive(receipt)).toBe(true);
   await cloud.clock.advance(1);
   expect(lost).toMatchObject([{ receipt, reason: "its claim was not renewed in time" }]);
 });
@@ -309,19 +309,19 @@ test("a ledger that stays unavailable costs the lease when the claim is no longe
 test("a claim counts from when it was asked for, however long the answer took", async () => {
   const down = new TidegateError("TG_LEDGER_UNAVAILABLE", "the ledger is down");
   ledger = { ...ledger, claim: ledger.claim, renew: () => Promise.reject(down) };
-  const keeper = keep();
-  const { receipt } = await holdWithClaim(keeper, seconds(10));
+  const renewer = keep();
+  const { receipt } = await holdWithClaim(renewer, seconds(10));
   await cloud.clock.advance(seconds(14) - 1);
-  expect(keeper.alive(receipt)).toBe(true);
+  expect(renewer.alive(receipt)).toBe(true);
   await cloud.clock.advance(1);
   expect(lost).toMatchObject([{ receipt, reason: "its claim was not renewed in time" }]);
 });
 
 test("closing ends the renewals without calling anything lost", async () => {
-  const keeper = keep();
+  const renewer = keep();
   const receipts = await receive(1);
-  hold(keeper, receipts);
-  await keeper.close();
+  hold(renewer, receipts);
+  await renewer.close();
   await cloud.clock.advance(V);
   expect(calls).toEqual([]);
   expect(lost).toEqual([]);

@@ -1,4 +1,4 @@
-// Lease keeper: renews what is being worked on, on whatever event loop it runs (K1 to K3 are in
+// Lease renewer: renews what is being worked on, on whatever event loop it runs (K1 to K3 are in
 // ports/lease-renewer.ts). When and for how long is policy/lease-term.ts; this file is the loop
 // around it.
 //   H1. A renewal counts only if its answer is read while the lease may still be relied on. SQS

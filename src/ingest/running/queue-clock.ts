@@ -13,7 +13,7 @@ import type { Delivery } from "../../ports/queue-receiver.ts";
 export const CLOCKS_APART_MS_MAX: DurationMs = minutes(5);
 
 export interface QueueClock {
-  saw(hold: { readonly delivery: Delivery; readonly receivedAt: EpochMs }): void;
+  saw(inFlight: { readonly delivery: Delivery; readonly receivedAt: EpochMs }): void;
   /** What it shows at least. */
   now(): EpochMs;
 }

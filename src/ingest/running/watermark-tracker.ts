@@ -31,7 +31,7 @@ const TELL_AGAIN_MS: DurationMs = minutes(1);
 export interface WatermarkTracker {
   restore(): Promise<void>;
   /** Takes note of the record's time and says which lane it belongs to. */
-  decide(record: WorkRecord, hold: InFlightDelivery): LaneDecision;
+  decide(record: WorkRecord, inFlight: InFlightDelivery): LaneDecision;
   value(): EpochMs | null;
   save(): Promise<void>;
 }

@@ -12,7 +12,7 @@ import type { SinkFunction } from "../../ports/sink.ts";
 import type { RetrySettings } from "../policy/retry.ts";
 import type {
   ConcurrencySpec,
-  ErrorRule,
+  ErrorClassifier,
   HandlerContext,
   MessageInput,
   ObjectInput,
@@ -76,7 +76,7 @@ export interface Pipeline {
   readonly onMissing: "dead-letter" | "drop" | "retry";
   readonly onPoison: "halt" | "skip";
   readonly lease: "auto" | "receipt" | "ledger";
-  readonly errors: readonly ErrorRule[];
+  readonly classifyError: ErrorClassifier | null;
   readonly handler: (event: HandlerEvent, context: HandlerContext) => Promise<void> | void;
 }
 
@@ -135,7 +135,7 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
     onMissing: spec.onMissing ?? "dead-letter",
     onPoison: spec.onPoison ?? "halt",
     lease: spec.lease ?? "auto",
-    errors: spec.errors ?? [],
+    classifyError: spec.classifyError ?? null,
     handler: spec.handler as unknown as Pipeline["handler"],
   };
 }

@@ -7,10 +7,10 @@ import type { ObjectEventKind } from "../../core/events/object-identity.ts";
 import type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../../core/table-spec.ts";
 import type { SinkFunction } from "../../ports/sink.ts";
 import type { LogLevel } from "../../ports/telemetry.ts";
-import type { ErrorRule, ErrorVerdict } from "../policy/error-class.ts";
+import type { ErrorClassifier, ErrorVerdict } from "../policy/error-class.ts";
 
 export type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../../core/table-spec.ts";
-export type { ErrorRule, ErrorVerdict };
+export type { ErrorClassifier, ErrorVerdict };
 
 /** What is used of the Standard Schema interface, which zod, valibot, arktype and others have. */
 export interface StandardSchema<Output> {
@@ -159,7 +159,10 @@ export interface PipelineSpec<S extends SourceSpec, Out, T extends TablesSpec> {
   readonly visibilityMs?: number;
   /** How much later than its time a record may come before it is late; 10 minutes unless said. */
   readonly allowedLatenessMs?: number;
-  /** Asked before the built-in table of error classes. */
-  readonly errors?: readonly ErrorRule[];
+  /**
+   * Decides whether an error is retried, before PermanentError, RetryLater and the built-in table
+   * of error classes. Return undefined to leave an error to them.
+   */
+  readonly classifyError?: ErrorClassifier;
   readonly handler: (event: EventOf<S, Out>, context: HandlerContext<T>) => Promise<void> | void;
 }

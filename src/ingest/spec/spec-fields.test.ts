@@ -23,8 +23,8 @@ test.each<[string, object, string]>([
     { concurrency: { max: 3 } },
     'concurrency has no setting "max"',
   ],
-  ["error rules that are no list", { errors: {} }, "errors must be a list of functions"],
-  ["error rules that are no functions", { errors: [5] }, "errors must be a list of functions"],
+  ["a classifyError that is a list", { classifyError: [] }, "classifyError must be a function"],
+  ["a classifyError that is a number", { classifyError: 5 }, "classifyError must be a function"],
 ])("%s is refused, since nobody would notice otherwise (F1)", (_, more, told) => {
   expect(() => made(more)).toThrow(told);
 });
@@ -36,7 +36,12 @@ test("an option of tables that is misspelt is refused", () => {
 });
 
 test("what is left out, or undefined, is no mistake", () => {
-  const more = { retry: undefined, concurrency: undefined, errors: undefined, mask: undefined };
+  const more = {
+    retry: undefined,
+    concurrency: undefined,
+    classifyError: undefined,
+    mask: undefined,
+  };
   expect(made({ ...more, source: { bucket: "b", prefix: undefined } })).toMatchObject({
     source: { prefix: "", queue: null },
   });

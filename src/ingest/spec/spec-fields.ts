@@ -17,9 +17,23 @@ import type {
 type FieldsOf<T> = Readonly<Record<keyof T, true>>;
 
 const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
-  ...{ name: true, source: true, schema: true, format: true, retry: true, concurrency: true },
-  ...{ timeoutMs: true, sink: true, mask: true, onMissing: true, onPoison: true, lease: true },
-  ...{ generation: true, visibilityMs: true, allowedLatenessMs: true, errors: true, handler: true },
+  name: true,
+  source: true,
+  schema: true,
+  format: true,
+  retry: true,
+  concurrency: true,
+  timeoutMs: true,
+  sink: true,
+  mask: true,
+  onMissing: true,
+  onPoison: true,
+  lease: true,
+  generation: true,
+  visibilityMs: true,
+  allowedLatenessMs: true,
+  classifyError: true,
+  handler: true,
 };
 const BUCKET: FieldsOf<BucketSource> = { bucket: true, prefix: true, queue: true };
 const QUEUE: FieldsOf<QueueSource> = { queue: true, contents: true };
@@ -29,14 +43,14 @@ const CONTENTS: readonly unknown[] = [undefined, "messages", "objects"];
 
 /** What a spec names that there is not, or that is of another kind than it must be (F1). */
 export function fieldProblems(spec: object): string[] {
-  const { source, retry = {}, concurrency = {}, errors = [] } = spec as Record<string, unknown>;
-  const rules = Array.isArray(errors) && errors.every((rule) => typeof rule === "function");
+  const { source, retry = {}, concurrency = {}, classifyError } = spec as Record<string, unknown>;
+  const classifies = classifyError === undefined || typeof classifyError === "function";
   return [
     ...unknownFields("the pipeline", spec, PIPELINE),
     ...(isObject(source) ? sourceProblems(source) : []),
     ...(isObject(retry) ? unknownFields("retry", retry, RETRY) : ["retry must be an object"]),
     ...(isObject(concurrency) ? unknownFields("concurrency", concurrency, CONCURRENCY) : []),
-    ...(rules ? [] : ["errors must be a list of functions"]),
+    ...(classifies ? [] : ["classifyError must be a function of the error"]),
   ];
 }
 

@@ -25,21 +25,21 @@ const OVER = new Error("the attempt is over");
 
 /** Begins an attempt, which fails with `tooLong` at its deadline. */
 export function beginAttempt(
-  hold: InFlightDelivery,
+  inFlight: InFlightDelivery,
   deadlines: Deadlines,
   tooLong: () => Error,
 ): Attempt {
   const own = new AbortController();
-  const follow = () => own.abort(hold.signal.reason);
-  if (hold.signal.aborted) follow();
-  hold.signal.addEventListener("abort", follow, { once: true });
+  const follow = () => own.abort(inFlight.signal.reason);
+  if (inFlight.signal.aborted) follow();
+  inFlight.signal.addEventListener("abort", follow, { once: true });
   const end = deadlines.begin(() => own.abort(tooLong()));
   return {
     signal: own.signal,
     run: (work) => untilAborted(own.signal, work),
     close(result) {
       end();
-      hold.signal.removeEventListener("abort", follow);
+      inFlight.signal.removeEventListener("abort", follow);
       const all = result.slice();
       own.abort(OVER);
       return all;

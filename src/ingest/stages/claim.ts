@@ -36,14 +36,19 @@ export interface Claim {
   readonly startedAt: ReturnType<Clock["now"]>;
 }
 
-export type Claimed = Claim | Exclude<ClaimResult, { kind: "claimed" }>;
+/** A claim, the ledger's refusal, or the error of a ledger that did not answer. */
+export type ClaimOutcome =
+  | Claim
+  | Exclude<ClaimResult, { kind: "claimed" }>
+  | { readonly kind: "unavailable"; readonly error: unknown };
 
 export interface ClaimStage {
-  claim(record: WorkRecord, hold: InFlightDelivery): Promise<Claimed>;
-  /** The claim is about to be sealed: renewing it from now on would only be in the way. */
-  letGo(record: WorkRecord, claim: Claim, hold: InFlightDelivery): void;
-  /** The work is over, whatever came of it. */
-  end(record: WorkRecord, claim: Claim, hold: InFlightDelivery): void;
+  /** Never rejects. */
+  claim(record: WorkRecord, inFlight: InFlightDelivery): Promise<ClaimOutcome>;
+  /** Call it before the ledger ends the claim: a later renewal would be refused. Idempotent. */
+  stopRenewal(record: WorkRecord, claim: Claim, inFlight: InFlightDelivery): void;
+  /** The attempt is over, whatever its outcome. */
+  end(record: WorkRecord, claim: Claim, inFlight: InFlightDelivery): void;
 }
 
 /** How long a copy of what is at work here stays away. */
@@ -55,7 +60,7 @@ export function createClaimStage(
   ports: {
     readonly clock: Clock;
     readonly ledger: Ledger;
-    readonly keeper: LeaseRenewer;
+    readonly renewer: LeaseRenewer;
     readonly turn: Turn;
   },
   options: {
@@ -65,7 +70,7 @@ export function createClaimStage(
     readonly receiptIsEnough: boolean;
   },
 ): ClaimStage {
-  const { clock, ledger, keeper, turn } = ports;
+  const { clock, ledger, renewer, turn } = ports;
   const { scope, owner, leaseMs, receiptIsEnough } = options;
   const ask = createTurnBatcher<ClaimRequest, ClaimResult>(turn, {
     max: CLAIMS_PER_CALL_MAX,
@@ -73,14 +78,14 @@ export function createClaimStage(
   });
   /** What is at work here without a claim in the ledger. */
   const onReceipt = new Set<RecordKey>();
-  const letGo: ClaimStage["letGo"] = ({ key }, { fence }, { delivery }) => {
-    if (fence !== null) keeper.detach(delivery.receipt, { key, fence });
+  const stopRenewal: ClaimStage["stopRenewal"] = ({ key }, { fence }, { delivery }) => {
+    if (fence !== null) renewer.detach(delivery.receipt, { key, fence });
   };
   return {
-    letGo,
-    async claim(record, hold) {
+    stopRenewal,
+    async claim(record, inFlight) {
       const { key, object, content } = record;
-      const { delivery, receivedAt } = hold;
+      const { delivery, receivedAt } = inFlight;
       const startedAt = clock.now();
       if (onReceipt.has(key)) {
         return { kind: "busy", until: addMs(startedAt, BUSY_MS), owner }; // C5
@@ -89,17 +94,21 @@ export function createClaimStage(
         onReceipt.add(key);
         return { kind: "claimed", fence: null, attempt: 1, startedAt }; // C4
       }
-      const note = delivery.receiveCount > 1 ? triedNote(record, receivedAt) : null; // J1
-      const more = { ...(object !== null && { object }), ...(note !== null && { note }) };
-      const answer = await ask({ key, receivedAt, ...more });
-      if (answer.kind !== "claimed") return answer;
-      const { fence, attempt } = answer;
-      keeper.attach(delivery.receipt, { key, fence }, startedAt);
-      return { kind: "claimed", fence, attempt, startedAt };
+      try {
+        const note = delivery.receiveCount > 1 ? triedNote(record, receivedAt) : null; // J1
+        const more = { ...(object !== null && { object }), ...(note !== null && { note }) };
+        const answer = await ask({ key, receivedAt, ...more });
+        if (answer.kind !== "claimed") return answer;
+        const { fence, attempt } = answer;
+        renewer.attach(delivery.receipt, { key, fence }, startedAt);
+        return { kind: "claimed", fence, attempt, startedAt };
+      } catch (error) {
+        return { kind: "unavailable", error };
+      }
     },
-    end(record, claim, hold) {
+    end(record, claim, inFlight) {
       if (claim.fence === null) onReceipt.delete(record.key);
-      letGo(record, claim, hold);
+      stopRenewal(record, claim, inFlight);
     },
   };
 }

@@ -14,10 +14,11 @@
 //   M6. What is kept of the effects is a summary, which never stands in the way of the commit: an
 //       idempotent sink has them by then, whatever names it was given.
 
+import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { durationMs, type EpochMs, msBetween } from "../../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, msBetween } from "../../core/units.ts";
 import { EFFECTS_CHARS_MAX } from "../../ledger/batches.ts";
 import { fenceOf } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -40,36 +41,51 @@ import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
-export type CommitOutcome =
-  | CommitResult
-  | Exclude<DirectResult, { kind: "committed" }>
-  /** The lease was lost before anything was written (M2). */
+/** Nothing was written: the lease was lost before (M2), or the sink or the ledger failed. */
+type Uncommitted =
   | { readonly kind: "lost"; readonly reason: string }
   | { readonly kind: "failed"; readonly error: unknown; readonly secrets: readonly string[] };
 
-/** What a handler left to be sealed. */
+export type CommitOutcome =
+  | CommitResult
+  | Exclude<DirectResult, { kind: "committed" }>
+  | Uncommitted;
+
+/** The commit of one record, ready to be written. */
+export interface PreparedCommit {
+  readonly kind: "prepared";
+  readonly write: Omit<Commit, "fence">;
+  readonly secrets: readonly string[];
+}
+
+/** What a handler asked for, to be committed. */
 export interface Work {
   readonly effects: readonly Effect[];
   readonly decision: LaneDecision;
-  /** What an error of the sink may quote and nobody may see. */
+  /** Masked values that an error of the sink may quote. */
   readonly secrets: readonly string[];
-  /** Called right before the ledger is asked: from then on the claim is not to be renewed. */
-  readonly onSealing: () => void;
 }
 
+/** Neither call rejects. */
 export interface CommitStage {
-  commit(
+  /** Everything before the ledger is asked: an idempotent sink applies its effects here. */
+  prepare(
     record: WorkRecord,
     claim: Claim,
     work: Work,
-    hold: InFlightDelivery,
+    inFlight: InFlightDelivery,
+  ): Promise<PreparedCommit | Uncommitted>;
+  commit(
+    prepared: PreparedCommit,
+    claim: Claim,
+    inFlight: InFlightDelivery,
   ): Promise<CommitOutcome>;
 }
 
 /** One ledger call takes so many commits. */
 const COMMITS_PER_CALL_MAX = 100;
 const ASKED_MAX = 3;
-const ASK_AGAIN_MS = durationMs(100);
+const BACKOFF_MS = linearBackoff(durationMs(100));
 
 export function createCommitStage(
   ports: {
@@ -84,43 +100,31 @@ export function createCommitStage(
   const { clock, ledger, sink, turn, deadlines } = ports;
   const { scope, owner, pipeline } = options;
   const inTime = createTimeLimit(deadlines, pipeline.timeoutMs);
-  const max = COMMITS_PER_CALL_MAX;
-  const splits = isRefusedSink; // M3
-  const commitOne = createTurnBatcher<Commit, CommitResult>(turn, {
-    max,
-    splits,
-    run: (commits) => insist(clock, () => ledger.commit(scope, commits)),
-  });
-  const commitDirectly = createTurnBatcher<DirectCommit, DirectResult>(turn, {
-    max,
-    splits,
-    run: (commits) => insist(clock, () => ledger.commitDirect(scope, commits)),
-  });
+  const { commitOne, commitDirectly } = createWriters({ clock, ledger, turn }, scope);
 
   return {
-    async commit(record, claim, { effects, decision, secrets, onSealing }, hold) {
+    async prepare(record, claim, { effects, decision, secrets }, inFlight) {
       const origin = originOf(record);
-      if (!hold.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
+      if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
       try {
-        // An object without effects may have had some before, which are to go.
+        // An object without effects may have had some before, which the sink must remove.
         if (sink?.mode === "idempotent" && (effects.length > 0 || origin.object !== null)) {
           const fence = claim.fence ?? fenceOf(claim.startedAt);
-          await inTime(hold, (signal) => sink.apply(effects, { ...origin, fence }, signal));
-          if (!hold.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
+          await inTime(inFlight, (signal) => sink.apply(effects, { ...origin, fence }, signal));
+          if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
         }
         const writes = sink?.mode === "transactional" ? sink.plan(effects, origin) : [];
-        const sealed = {
-          key: record.key,
-          digest: digestOf(effects),
-          effects: describe(effects, decision, claim.startedAt, clock.now()), // M4
-          ...(record.object !== null && { object: record.object }),
-          ...(writes.length > 0 && { writes }),
-        };
-        onSealing();
-        if (claim.fence !== null) return await commitOne({ ...sealed, fence: claim.fence });
-        const { startedAt } = claim;
-        const { receivedAt } = hold;
-        const direct = await commitDirectly({ ...sealed, owner, receivedAt, startedAt });
+        const summary = describe(effects, decision, claim.startedAt, clock.now()); // M4
+        const write = writeOf(record, effects, summary, writes);
+        return { kind: "prepared", write, secrets };
+      } catch (error) {
+        return { kind: "failed", error, secrets };
+      }
+    },
+    async commit({ write, secrets }, { fence, startedAt }, { receivedAt }) {
+      try {
+        if (fence !== null) return await commitOne({ ...write, fence });
+        const direct = await commitDirectly({ ...write, owner, receivedAt, startedAt });
         return direct.kind === "committed" ? { kind: "committed" } : direct;
       } catch (error) {
         return { kind: "failed", error, secrets };
@@ -129,27 +133,61 @@ export function createCommitStage(
   };
 }
 
+/** Ledger calls that share a batch with others of the same turn. */
+function createWriters(
+  ports: { readonly clock: Clock; readonly ledger: Ledger; readonly turn: Turn },
+  scope: LedgerScope,
+) {
+  const { clock, ledger, turn } = ports;
+  const sleep = (span: DurationMs) => clock.sleep(span);
+  const bounds = { triesMax: ASKED_MAX, pause: { delayMs: BACKOFF_MS, sleep } };
+  const insist = <T>(ask: () => Promise<T>) => retryErrors(bounds, isLedgerDown, ask); // M3
+  const max = COMMITS_PER_CALL_MAX;
+  const splits = isRefusedSink; // M3
+  return {
+    commitOne: createTurnBatcher<Commit, CommitResult>(turn, {
+      max,
+      splits,
+      run: (commits) => insist(() => ledger.commit(scope, commits)),
+    }),
+    commitDirectly: createTurnBatcher<DirectCommit, DirectResult>(turn, {
+      max,
+      splits,
+      run: (commits) => insist(() => ledger.commitDirect(scope, commits)),
+    }),
+  };
+}
+
+function writeOf(
+  { key, object }: WorkRecord,
+  effects: readonly Effect[],
+  summary: string,
+  writes: NonNullable<Commit["writes"]>,
+): PreparedCommit["write"] {
+  return {
+    key,
+    digest: digestOf(effects),
+    effects: summary,
+    ...(object !== null && { object }),
+    ...(writes.length > 0 && { writes }),
+  };
+}
+
 /** Lets a sink work until the lease is lost or its time is up (M5). */
 function createTimeLimit(deadlines: Deadlines, timeoutMs: number) {
   const message = `the sink took longer than ${timeoutMs} ms`;
   const tooLong = () => new TidegateError("TG_SINK_UNAVAILABLE", message);
-  return (hold: InFlightDelivery, work: (signal: AbortSignal) => Promise<void>): Promise<void> => {
-    const attempt = beginAttempt(hold, deadlines, tooLong);
+  return (
+    inFlight: InFlightDelivery,
+    work: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> => {
+    const attempt = beginAttempt(inFlight, deadlines, tooLong);
     return attempt.run(async () => work(attempt.signal)).finally(() => attempt.close([]));
   };
 }
 
-/** Asks again while the ledger does not answer; the same words mean the same write (M3). */
-async function insist<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
-  for (let asked = 1; ; asked += 1) {
-    try {
-      return await ask();
-    } catch (error) {
-      const passing = error instanceof TidegateError && error.code === "TG_LEDGER_UNAVAILABLE";
-      if (!passing || asked >= ASKED_MAX) throw error;
-      await clock.sleep(durationMs(ASK_AGAIN_MS * asked));
-    }
-  }
+function isLedgerDown(error: unknown): boolean {
+  return error instanceof TidegateError && error.code === "TG_LEDGER_UNAVAILABLE";
 }
 
 function isRefusedSink(error: unknown): boolean {

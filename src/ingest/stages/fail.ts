@@ -16,6 +16,7 @@
 //   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
 //       it: an older note would be dropped, and tell of a failure that is long over.
 
+import { unreachable } from "../../core/assert.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
 import { type DurationMs, type EpochMs, minutes } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -46,40 +47,40 @@ import { logFieldsOf } from "../telemetry/record-log-fields.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
 import type { Claim } from "./claim.ts";
 import type { WorkRecord } from "./decode.ts";
-import { NOT_RUN, type RecordOutcome } from "./outcome.ts";
+import { LEASE_LOST, NOT_RUN, type RecordOutcome } from "./outcome.ts";
 
 /** How long a record that was given up on waits in its own queue before it is looked at again. */
 export const HALT_MS: DurationMs = minutes(15);
 
-/** What went wrong, and where. */
-export interface StageFailure {
-  readonly error: unknown;
+/** Why a record needs this stage. */
+export type RecordFailure =
+  | AttemptFailed
+  /** Every allowed attempt began, and the last one did not live to report an error. */
+  | { readonly kind: "exhausted"; readonly claim: Claim }
+  /** The consumer stopped before the attempt finished: it does not count. */
+  | { readonly kind: "stopped"; readonly claim: Claim }
+  /** The record was dead-lettered before: make sure that its dead letter exists (F2). */
+  | { readonly kind: "parked"; readonly fence: Fence }
+  /** The ledger did not answer, or the pipeline itself failed (F3). */
+  | { readonly kind: "unavailable"; readonly error: unknown };
+
+/** The handler or the commit failed with `error`. */
+interface AttemptFailed {
+  readonly kind: "failed";
   readonly stage: "handle" | "commit";
-  /** What the error may have quoted and nobody may see, beside what the message itself holds. */
-  readonly secrets?: readonly string[];
+  readonly claim: Claim;
+  readonly error: unknown;
+  /** Masked values that the error may quote, beyond those of the message itself. */
+  readonly secrets: readonly string[];
 }
 
 export interface FailStage {
-  /** The attempt failed with `error`. */
+  /** Decides what happens to the record and writes it down (F1, F2). Never rejects. */
   fail(
     record: WorkRecord,
-    claim: Claim,
-    failure: StageFailure,
-    hold: InFlightDelivery,
+    failure: RecordFailure,
+    inFlight: InFlightDelivery,
   ): Promise<RecordOutcome>;
-  /** It was tried too often, and the last tries did not even live to tell why. */
-  exhausted(record: WorkRecord, claim: Claim, hold: InFlightDelivery): Promise<RecordOutcome>;
-  /** The record was given up on before: its dead letter is made sure of (F2). */
-  parked(record: WorkRecord, fence: Fence, hold: InFlightDelivery): Promise<RecordOutcome>;
-  /** We were told to stop before it was done: as if it had never begun. */
-  giveBack(record: WorkRecord, claim: Claim, hold: InFlightDelivery): Promise<RecordOutcome>;
-  /** Something we depend on is down (F3). */
-  unavailable(
-    record: WorkRecord,
-    error: unknown,
-    hold: InFlightDelivery,
-    secrets?: readonly string[],
-  ): RecordOutcome;
 }
 
 export interface FailPorts {
@@ -119,77 +120,87 @@ class LedgerFailures implements FailStage {
     this.#deadLetters = halts ? null : ports.deadLetters;
   }
 
-  exhausted(record: WorkRecord, claim: Claim, hold: InFlightDelivery): Promise<RecordOutcome> {
-    const tries = claim.attempt - 1;
-    const message = `${tries} attempts were begun, and the last of them never came to an end`;
-    const error = new PermanentError(message, { class: "crash" });
-    return this.fail(record, claim, { error, stage: "handle" }, hold);
-  }
-
-  async fail(record: WorkRecord, claim: Claim, failure: StageFailure, hold: InFlightDelivery) {
-    const { error, stage, secrets } = failure;
-    if (isOf(error, LeaseLost)) return LOST;
-    if (isOf(error, Stopping)) return this.giveBack(record, claim, hold);
-    const failed = this.#read(record, hold, error, secrets);
-    const { retry, blames } = failed.verdict;
+  async fail(record: WorkRecord, failure: RecordFailure, inFlight: InFlightDelivery) {
     try {
-      if (stage === "commit" && retry !== "never" && blames !== "record") {
-        await this.#release(record, claim); // F3
-        return this.unavailable(record, error, hold, secrets);
+      switch (failure.kind) {
+        case "failed":
+          return await this.#failed(record, failure, inFlight);
+        case "exhausted":
+          return await this.#failed(record, crashOf(failure.claim), inFlight);
+        case "stopped":
+          return await this.#giveBack(record, failure.claim);
+        case "parked":
+          return await this.#parked(record, failure.fence, inFlight);
+        case "unavailable":
+          return this.#unavailable(record, failure.error, inFlight);
+        default:
+          return unreachable(failure);
       }
-      const last = claim.attempt >= this.#options.pipeline.retry.attempts;
-      if (retry === "never" || last) return await this.#park(record, claim, failed, hold);
-      return await this.#retry(record, claim, failed, hold);
-    } catch (trouble) {
-      return this.unavailable(record, trouble, hold);
+    } catch (error) {
+      return this.#unavailable(record, error, inFlight); // F3
     }
   }
 
-  unavailable(
+  async #failed(
+    record: WorkRecord,
+    { error, stage, claim, secrets }: AttemptFailed,
+    inFlight: InFlightDelivery,
+  ): Promise<RecordOutcome> {
+    if (isOf(error, LeaseLost)) return LEASE_LOST;
+    if (isOf(error, Stopping)) return this.#giveBack(record, claim);
+    const failed = this.#read(record, inFlight, error, secrets);
+    const { retry, blames } = failed.verdict;
+    if (stage === "commit" && retry !== "never" && blames !== "record") {
+      await this.#release(record, claim); // F3
+      return this.#unavailable(record, error, inFlight, secrets);
+    }
+    const last = claim.attempt >= this.#options.pipeline.retry.attempts;
+    if (retry === "never" || last) return this.#park(record, claim, failed, inFlight);
+    return this.#retry(record, claim, failed, inFlight);
+  }
+
+  #unavailable(
     record: WorkRecord,
     error: unknown,
-    hold: InFlightDelivery,
+    inFlight: InFlightDelivery,
     secrets?: readonly string[],
   ): RecordOutcome {
     const { random } = this.#ports;
-    const failed = this.#read(record, hold, error, secrets);
-    const { receiveCount } = hold.delivery;
+    const failed = this.#read(record, inFlight, error, secrets);
+    const { receiveCount } = inFlight.delivery;
     const delayMs = retryDelayMs(this.#options.pipeline.retry, receiveCount, random.fraction());
-    this.#warn(`comes back later: ${failed.message}`, record, failed, delayMs, hold);
-    return { kind: "later", delayMs, why: "unavailable", blames: failed.verdict.blames };
+    this.#warn(`comes back later: ${failed.message}`, record, failed, delayMs, inFlight);
+    const { errorClass, blames } = failed.verdict;
+    return { kind: "later", delayMs, why: "unavailable", blames, errorClass };
   }
 
-  async giveBack(record: WorkRecord, claim: Claim, hold: InFlightDelivery): Promise<RecordOutcome> {
-    try {
-      await this.#release(record, claim);
+  async #giveBack(record: WorkRecord, claim: Claim): Promise<RecordOutcome> {
+    await this.#release(record, claim);
+    return NOT_RUN;
+  }
+
+  async #parked(
+    record: WorkRecord,
+    fence: Fence,
+    inFlight: InFlightDelivery,
+  ): Promise<RecordOutcome> {
+    this.#queueClock.saw(inFlight);
+    if (isDeadLetterOf(inFlight.delivery, record.key, fence)) {
+      await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
       return NOT_RUN;
-    } catch (trouble) {
-      return this.unavailable(record, trouble, hold);
     }
-  }
-
-  async parked(record: WorkRecord, fence: Fence, hold: InFlightDelivery): Promise<RecordOutcome> {
-    this.#queueClock.saw(hold);
-    try {
-      if (isDeadLetterOf(hold.delivery, record.key, fence)) {
-        await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
-        return NOT_RUN;
-      }
-      const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
-      if (note === undefined) return { kind: "done", how: "parked-before" }; // F6
-      const dossier = decodeDossier(note.body);
-      // A letter of an older failure is not the one that this failure asks for.
-      const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
-      if (sent && mayBeBareDeadLetter(hold.delivery, dossier)) {
-        await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
-        return NOT_RUN;
-      }
-      if (sent) return { kind: "done", how: "parked-before" };
-      const unsent = { dossier: { ...dossier, dead_letter: null }, at: note.at };
-      return await this.#bury(record, unsent, fence, hold);
-    } catch (trouble) {
-      return this.unavailable(record, trouble, hold);
+    const note = await this.#ports.ledger.findNote(this.#options.scope, "dossier", record.key);
+    if (note === undefined) return { kind: "done", how: "parked-before" }; // F6
+    const dossier = decodeDossier(note.body);
+    // A dead letter of an older failure is not the one that this failure needs.
+    const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
+    if (sent && mayBeBareDeadLetter(inFlight.delivery, dossier)) {
+      await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
+      return NOT_RUN;
     }
+    if (sent) return { kind: "done", how: "parked-before" };
+    const unsent = { dossier: { ...dossier, dead_letter: null }, at: note.at };
+    return this.#bury(record, unsent, fence, inFlight);
   }
 
   /** Writes the failure down and sends the delivery back for a while (F1). */
@@ -197,23 +208,23 @@ class LedgerFailures implements FailStage {
     record: WorkRecord,
     claim: Claim,
     failed: Failed,
-    hold: InFlightDelivery,
+    inFlight: InFlightDelivery,
   ): Promise<RecordOutcome> {
     const { clock, ledger, random, telemetry } = this.#ports;
     const { scope, pipeline } = this.#options;
-    const attempt = this.#attemptOf(record, claim, failed, hold);
+    const attempt = this.#attemptOf(record, claim, failed, inFlight);
     const note = triedNote(record, clock.now());
     const [result] = await ledger.fail(scope, [
       { ...attempt, permanent: false, ...(note !== null && { note }) },
     ]);
-    if (result === undefined || result.kind === "fenced") return LOST;
+    if (result === undefined || result.kind === "fenced") return LEASE_LOST;
     const { errorClass, blames } = failed.verdict;
     telemetry.count(METRICS.retries.name, 1, { reason: errorClass });
     const backoff = () => retryDelayMs(pipeline.retry, result.attempts, random.fraction());
     const delayMs = failed.verdict.delayMs ?? backoff();
     const told = `attempt ${result.attempts} failed: ${failed.message}`;
-    this.#warn(told, record, failed, delayMs, hold);
-    return { kind: "later", delayMs, why: "retry", blames };
+    this.#warn(told, record, failed, delayMs, inFlight);
+    return { kind: "later", delayMs, why: "retry", blames, errorClass };
   }
 
   /** Gives the record up: dossier and state in one write, then the dead letter (F2). */
@@ -221,27 +232,33 @@ class LedgerFailures implements FailStage {
     record: WorkRecord,
     claim: Claim,
     failed: Failed,
-    hold: InFlightDelivery,
+    inFlight: InFlightDelivery,
   ): Promise<RecordOutcome> {
     const { clock, ledger, telemetry } = this.#ports;
     const { scope, queue } = this.#options;
-    const dossier = await makeDossier(this.#ports, this.#options, { record, claim, failed, hold });
+    const dossier = await makeDossier(this.#ports, this.#options, {
+      record,
+      claim,
+      failed,
+      inFlight,
+    });
     const body = encodeDossier(dossier);
     const former = await ledger.findNote(scope, "dossier", record.key);
     const at = laterOf(clock.now(), former?.at); // F7
     const note = { kind: "dossier", name: record.key, at, count: 1, body } as const;
-    const attempt = this.#attemptOf(record, claim, failed, hold);
+    const attempt = this.#attemptOf(record, claim, failed, inFlight);
     const [result] = await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);
-    if (result === undefined || result.kind === "fenced") return LOST;
+    if (result === undefined || result.kind === "fenced") return LEASE_LOST;
     const { errorClass } = failed.verdict;
     telemetry.count(METRICS.deadLetters.name, 1, { queue: queue.name, class: errorClass });
     telemetry.log("error", `given up on: ${failed.message}`, {
-      ...this.#logFields(record, failed, hold),
+      ...this.#logFields(record, failed, inFlight),
       error_class: errorClass,
       fingerprint: failed.fingerprint,
       attempts: result.attempts,
     });
-    return this.#bury(record, { dossier, at }, result.fence, hold);
+    const outcome = await this.#bury(record, { dossier, at }, result.fence, inFlight);
+    return outcome.kind === "later" ? { ...outcome, errorClass } : outcome;
   }
 
   /** Puts the dead letter where it belongs and writes down that it is there (F2). */
@@ -249,22 +266,22 @@ class LedgerFailures implements FailStage {
     record: WorkRecord,
     { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs },
     fence: Fence,
-    hold: InFlightDelivery,
+    inFlight: InFlightDelivery,
   ): Promise<RecordOutcome> {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return HALTED;
     const { fifo } = deadLetters;
     const queueClock = this.#queueClock;
-    queueClock.saw(hold);
+    queueClock.saw(inFlight);
     const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>
-      deadLetterOf(hold.delivery, dossier, fence, { fifo, messageBytesMax }),
+      deadLetterOf(inFlight.delivery, dossier, fence, { fifo, messageBytesMax }),
     );
     const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
     const at = laterOf(clock.now(), writtenAt); // F7
     const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);
-    return { kind: "done", how: "dead-lettered" };
+    return { kind: "done", how: "dead-lettered", errorClass: dossier.error_class };
   }
 
   /** Gives the claim back, so that the attempt does not count. */
@@ -272,14 +289,14 @@ class LedgerFailures implements FailStage {
     if (fence !== null) await this.#ports.ledger.release(this.#options.scope, [{ key, fence }]);
   }
 
-  #attemptOf(record: WorkRecord, claim: Claim, failed: Failed, hold: InFlightDelivery) {
+  #attemptOf(record: WorkRecord, claim: Claim, failed: Failed, inFlight: InFlightDelivery) {
     const { errorClass } = failed.verdict;
     const { fingerprint, message } = failed;
     return {
       key: record.key,
       fence: claim.fence,
       owner: this.#options.owner,
-      receivedAt: hold.receivedAt,
+      receivedAt: inFlight.receivedAt,
       failure: { errorClass, fingerprint, message },
     };
   }
@@ -292,7 +309,7 @@ class LedgerFailures implements FailStage {
     quoted: readonly string[] = [],
   ): Failed {
     const { mask, masked } = this.#ports;
-    const verdict = classify(error, this.#options.pipeline.errors);
+    const verdict = classify(error, this.#options.pipeline.classifyError);
     const secrets = [...masked.secretsOf(record), ...quoted];
     const stack = stackOf(error);
     return {
@@ -305,9 +322,9 @@ class LedgerFailures implements FailStage {
     };
   }
 
-  #logFields(record: WorkRecord, { secrets }: Failed, hold: InFlightDelivery): LogFields {
+  #logFields(record: WorkRecord, { secrets }: Failed, inFlight: InFlightDelivery): LogFields {
     const { masked } = this.#ports;
-    return logFieldsOf(record, hold, this.#options.runId, { masked, secrets });
+    return logFieldsOf(record, inFlight, this.#options.runId, { masked, secrets });
   }
 
   #warn(
@@ -315,10 +332,10 @@ class LedgerFailures implements FailStage {
     record: WorkRecord,
     failed: Failed,
     delayMs: number,
-    hold: InFlightDelivery,
+    inFlight: InFlightDelivery,
   ): void {
     this.#ports.telemetry.log("warn", message, {
-      ...this.#logFields(record, failed, hold),
+      ...this.#logFields(record, failed, inFlight),
       error_class: failed.verdict.errorClass,
       delay_ms: delayMs,
     });
@@ -329,6 +346,12 @@ function laterOf(now: EpochMs, former: EpochMs | undefined): EpochMs {
   return former !== undefined && former > now ? former : now;
 }
 
-const LOST: RecordOutcome = { kind: "lost" };
+/** The failure of a record whose last allowed attempt crashed its consumer. */
+function crashOf(claim: Claim): AttemptFailed {
+  const tries = claim.attempt - 1;
+  const message = `${tries} attempts were begun, and the last of them never came to an end`;
+  const error = new PermanentError(message, { class: "crash" });
+  return { kind: "failed", stage: "handle", claim, error, secrets: [] };
+}
 
 const HALTED: RecordOutcome = { kind: "later", delayMs: HALT_MS, why: "halted", blames: "record" };

@@ -58,7 +58,12 @@ export const EFFECTS_MAX = 100_000;
 const SECRETS_MAX = 1_000;
 
 export interface HandleStage {
-  handle(record: WorkRecord, claim: Claim, lane: Lane, hold: InFlightDelivery): Promise<Handled>;
+  handle(
+    record: WorkRecord,
+    claim: Claim,
+    lane: Lane,
+    inFlight: InFlightDelivery,
+  ): Promise<Handled>;
 }
 
 export function createHandleStage(
@@ -75,8 +80,8 @@ export function createHandleStage(
   const tooLong = () => new DeadlinePassed(`the handler took longer than ${pipeline.timeoutMs} ms`);
 
   return {
-    async handle(record, claim, lane, hold) {
-      const attempt = beginAttempt(hold, deadlines, tooLong);
+    async handle(record, claim, lane, inFlight) {
+      const attempt = beginAttempt(inFlight, deadlines, tooLong);
       const effects: Effect[] = [];
       let read: JsonValue = null;
       const seen = new Set<string>();
@@ -94,7 +99,7 @@ export function createHandleStage(
         log(level, message, fields) {
           const secrets = [...masked.secretsOf(record), ...mask.secretsOf(read)];
           const shown = scrubbed(mask, fields, secrets);
-          const ids = logFieldsOf(record, hold, runId, { masked, secrets });
+          const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
           telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
         },
       };

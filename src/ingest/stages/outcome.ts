@@ -3,10 +3,16 @@
 //   O2. Once one of its records is another's, the delivery is another's too: it is left alone.
 //   O3. Otherwise it comes back as soon as the first of its records may be tried again; those that
 //       are done are duplicates by then. A record that never began asks for nothing of its own.
+//   O4. An outcome names the class of an error only if this attempt failed. A duplicate, a busy
+//       record and a record that was returned without having failed name none.
 
+import { unreachable } from "../../core/assert.ts";
 import { type DurationMs, durationMs } from "../../core/units.ts";
-import type { Blame } from "../policy/error-table.ts";
+import type { Blame, BuiltInClass } from "../policy/error-table.ts";
 import type { Settlement } from "./settle.ts";
+
+/** As in the table of error classes (policy/error-table.ts). */
+const LEASE_LOST_CLASS: BuiltInClass = "lease-lost";
 
 export type RecordOutcome =
   | {
@@ -17,17 +23,33 @@ export type RecordOutcome =
         | "duplicate"
         | "stale"
         | "dropped"
-        | "dead-lettered"
         | "parked-before";
     }
+  | { readonly kind: "done"; readonly how: "dead-lettered"; readonly errorClass: string }
   | {
       readonly kind: "later";
       readonly delayMs: DurationMs;
       readonly why: "retry" | "busy" | "unavailable" | "halted" | "not-run";
-      /** What would have to recover; feeds the circuit breaker. */
+      /** The dependency that has to recover; feeds the circuit breaker. */
       readonly blames: Blame;
+      /** The class of the error that ended this attempt; absent if the attempt did not fail. */
+      readonly errorClass?: string;
     }
   | { readonly kind: "lost" };
+
+/** The `error.type` of an attempt with that outcome; null if the attempt did not fail (O4). */
+export function errorTypeOf(outcome: RecordOutcome): string | null {
+  switch (outcome.kind) {
+    case "done":
+      return outcome.how === "dead-lettered" ? outcome.errorClass : null;
+    case "later":
+      return outcome.errorClass ?? null;
+    case "lost":
+      return LEASE_LOST_CLASS;
+    default:
+      return unreachable(outcome);
+  }
+}
 
 /** Handed back without having begun: whoever asks next may have it at once. */
 export const NOT_RUN: RecordOutcome = {
@@ -36,6 +58,9 @@ export const NOT_RUN: RecordOutcome = {
   why: "not-run",
   blames: "record",
 };
+
+/** Another consumer may have the delivery by now: nothing of this attempt counts. */
+export const LEASE_LOST: RecordOutcome = { kind: "lost" };
 
 export function settlementOf(outcomes: readonly RecordOutcome[]): Settlement {
   let delayMs: DurationMs | null = null;

@@ -9,6 +9,7 @@
 //   S5. What waits to be told is counted, so that a queue that is slow to listen can hold up the
 //       receiver: otherwise it would hand out faster than it hears, without bound.
 
+import { linearBackoff, type RetryBounds, retryBounded } from "../../core/bounded-retry.ts";
 import { reasonOf } from "../../core/errors.ts";
 import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../../core/limits.ts";
 import { type DurationMs, durationMs, type EpochMs, msBetween } from "../../core/units.ts";
@@ -29,6 +30,9 @@ const LINGER_MS: DurationMs = durationMs(50);
 const TRIES_MAX = 4;
 const RETRY_MS: DurationMs = durationMs(100);
 const STAGE: { readonly stage: StageName } = { stage: "settle" };
+
+const DONE = { kind: "done", value: undefined } as const;
+const RETRY = { kind: "retry", reason: undefined } as const;
 
 type Change = { readonly receipt: string; readonly visibilityMs: DurationMs };
 
@@ -52,6 +56,7 @@ export function createSettler(ports: SettlerPorts, onTold: () => void): Settler 
   const deletes = createOutgoing<string>(clock, (receipts) =>
     tryAll(receipts, (some) => queue.deleteBatch(some), "DeleteMessageBatch"),
   );
+  const bounds = boundsOf(clock);
   let pending = 0;
   let former: Promise<void> = Promise.resolve();
   const changes = createOutgoing<Change>(clock, (some) => {
@@ -68,25 +73,24 @@ export function createSettler(ports: SettlerPorts, onTold: () => void): Settler 
     action: string,
   ): Promise<void> {
     const askedAt = clock.now();
-    let left = items;
+    let remaining = items;
     let reason = "";
-    for (let tries = 1; left.length > 0 && tries <= TRIES_MAX; tries += 1) {
+    await retryBounded<void, void>(bounds, async () => {
       telemetry.count(METRICS.sqsRequests.name, 1, { action });
       try {
-        const outcomes = await ask(left);
-        const failed = outcomes.filter((outcome) => outcome.kind === "failed");
-        reason = failed[0]?.reason ?? reason;
-        left = left.filter((_, at) => outcomes[at]?.kind === "failed");
+        const results = await ask(remaining);
+        reason = results.find((result) => result.kind === "failed")?.reason ?? reason;
+        remaining = remaining.filter((_, at) => results[at]?.kind === "failed");
       } catch (error) {
         reason = reasonOf(error);
       }
-      if (left.length > 0 && tries < TRIES_MAX) await clock.sleep(durationMs(RETRY_MS * tries));
-    }
-    measure(ports, askedAt, items.length - left.length);
+      return remaining.length === 0 ? DONE : RETRY;
+    });
+    measure(ports, askedAt, items.length - remaining.length);
     pending -= items.length;
     onTold(); // S5
-    if (left.length === 0) return; // S3
-    const fields = { action, entries: left.length, reason };
+    if (remaining.length === 0) return; // S3
+    const fields = { action, entries: remaining.length, reason };
     telemetry.log("warn", "deliveries could not be settled and will come back", fields);
   }
 
@@ -106,6 +110,11 @@ export function createSettler(ports: SettlerPorts, onTold: () => void): Settler 
       await Promise.all([deletes.flush(), changes.flush()]);
     },
   };
+}
+
+function boundsOf(clock: Clock): RetryBounds {
+  const sleep = (span: DurationMs) => clock.sleep(span);
+  return { triesMax: TRIES_MAX, pause: { delayMs: linearBackoff(RETRY_MS), sleep } };
 }
 
 function measure(

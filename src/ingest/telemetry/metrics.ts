@@ -1,14 +1,14 @@
-// Metrics of consumers: the one table of what they count, measure and tell the level of.
-//   N1. Values of labels come from small, known sets: queues, streams, stages, classes of errors,
-//       actions. Never a key, an id or a message, each of which would be a series of its own.
-//   N2. A name, once published, keeps its meaning and its labels; docs/reference/metrics.md is
-//       checked against this table.
-//   N3. "queue" is the name of the queue that the pipeline reads; only where the level of the
-//       dead-letter queue is told, it is that queue's.
+// Consumer metrics: the table of all metrics that a consumer reports.
+//   N1. Label values come from small, fixed sets: queues, streams, stages, error classes, actions.
+//       Never a key, an id or a message, because each value creates a time series.
+//   N2. A published name keeps its meaning and its labels. A test compares
+//       docs/reference/metrics.md with this table.
+//   N3. "queue" is the queue that the pipeline reads. Only the depth of the dead-letter queue has
+//       that queue's name.
 
 import type { MetricTable } from "../../ports/telemetry.ts";
 
-/** The steps a message takes, as `processing_latency_seconds` tells them apart. */
+/** Values of the label `stage` of `processing_latency_seconds`. */
 export const STAGES = [
   "receive",
   "decode",
@@ -16,18 +16,18 @@ export const STAGES = [
   "handle",
   "commit",
   "settle",
-  /** From the receipt of a delivery until it is settled. */
+  /** From receipt to settlement. */
   "total",
 ] as const;
 export type StageName = (typeof STAGES)[number];
 
-/** From a commit in memory to the fifteen minutes that a handler may take. */
+/** From a commit in memory to a handler's default timeout of fifteen minutes. */
 const LATENCY_BUCKETS = [
   ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
   ...[1, 2.5, 5, 10, 30, 60, 300, 900],
 ];
 
-/** As the semantic conventions of OpenTelemetry ask for. */
+/** The buckets of OpenTelemetry's semantic conventions. */
 const MESSAGING_BUCKETS = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ];
@@ -42,25 +42,25 @@ export const CONSUMER_METRICS = {
   received: {
     name: "messages_received_total",
     kind: "counter",
-    help: "Deliveries received, duplicates and redeliveries included.",
+    help: "Deliveries received, including duplicates and redeliveries.",
     labels: ["queue"],
   },
   duplicates: {
     name: "messages_duplicate_total",
     kind: "counter",
-    help: "Records that had been committed or were being worked on, and so were not handled.",
+    help: "Records not handled because they were committed before or are in progress.",
     labels: ["queue"],
   },
   stale: {
     name: "tidegate_messages_stale_total",
     kind: "counter",
-    help: "Records that told of an older state than the committed one, and so were not handled.",
+    help: "Records not handled because a newer event of the same object is committed.",
     labels: ["queue"],
   },
   ignored: {
     name: "tidegate_records_ignored_total",
     kind: "counter",
-    help: "Records acknowledged unhandled: S3's test event, or an object of elsewhere.",
+    help: "Records acknowledged without handling: S3 test events and objects outside the source.",
     labels: ["queue", "reason"],
   },
   committed: {
@@ -72,86 +72,86 @@ export const CONSUMER_METRICS = {
   released: {
     name: "tidegate_messages_returned_total",
     kind: "counter",
-    help: "Deliveries put back without a failure of their own: busy, draining or out of turn.",
+    help: "Records returned to the queue without counting as failed: busy, outage, draining or out of turn.",
     labels: ["queue"],
   },
   latency: {
     name: "processing_latency_seconds",
     kind: "histogram",
-    help: "Time that each stage took; total is from receipt to settlement.",
+    help: "Time per stage; total is from receipt to settlement.",
     labels: ["stage"],
     buckets: LATENCY_BUCKETS,
   },
   retries: {
     name: "retry_attempts_total",
     kind: "counter",
-    help: "Failed attempts that will be tried again, by class of error.",
+    help: "Failed attempts that will be retried, by error class.",
     labels: ["reason"],
   },
   deadLetters: {
     name: "tidegate_dead_letters_total",
     kind: "counter",
-    help: "Records given up on and written to the dead-letter queue, by class of error.",
+    help: "Records dead-lettered by this consumer, by error class.",
     labels: ["queue", "class"],
   },
   deadLetterDepth: {
     name: "dead_letter_count",
     kind: "gauge",
-    help: "Messages that lie in the dead-letter queue now, however they came there.",
+    help: "Messages in the dead-letter queue now, whoever moved them there.",
     labels: ["queue"],
   },
   watermark: {
     name: "watermark_event_time_seconds",
     kind: "gauge",
-    help: "The watermark: records with an event time before it are late. Seconds since 1970.",
+    help: "The watermark, in seconds since 1970; records with an earlier event time are late.",
     labels: ["stream"],
   },
   late: {
     name: "tidegate_late_events_total",
     kind: "counter",
-    help: "Records whose event time lay before the watermark when they came.",
+    help: "Records that arrived with an event time before the watermark.",
     labels: ["stream"],
   },
   future: {
     name: "tidegate_future_events_total",
     kind: "counter",
-    help: "Records whose event time lay more than five minutes ahead; they move no watermark.",
+    help: "Records with an event time over five minutes ahead; they do not move the watermark.",
     labels: ["stream"],
   },
   oldestUnsettled: {
     name: "tidegate_oldest_unsettled_event_seconds",
     kind: "gauge",
-    help: "Age of the oldest event that was received or retried and is not settled; 0 if none.",
+    help: "Age of the oldest received or retried event that is not settled; 0 if there is none.",
     labels: ["queue"],
   },
   leasesLost: {
     name: "tidegate_leases_lost_total",
     kind: "counter",
-    help: "Leases that ended before the work did; what was done under them was not committed.",
+    help: "Leases that ended before the work did; work under a lost lease is not committed.",
     labels: ["queue"],
   },
   breakerOpen: {
     name: "tidegate_sink_breaker_open",
     kind: "gauge",
-    help: "1 while nothing is received because the sink is down, else 0.",
+    help: "1 while the consumer does not receive because the sink is down, otherwise 0.",
     labels: ["queue"],
   },
   inFlight: {
     name: "tidegate_records_in_flight",
     kind: "gauge",
-    help: "Records received and not settled by this process.",
+    help: "Records that this process is handling now.",
     labels: ["queue"],
   },
   sqsRequests: {
     name: "tidegate_sqs_requests_total",
     kind: "counter",
-    help: "Requests made to SQS, by action.",
+    help: "Requests to SQS, by action.",
     labels: ["action"],
   },
   messagingProcess: {
     name: "messaging.process.duration",
     kind: "histogram",
-    help: "Time that handling one message took, by the semantic conventions of OpenTelemetry.",
+    help: "Duration of one attempt to process a record, by OpenTelemetry's conventions.",
     labels: [...MESSAGING_LABELS, "error_type"],
     buckets: MESSAGING_BUCKETS,
     unit: "seconds",
@@ -159,10 +159,10 @@ export const CONSUMER_METRICS = {
   messagingConsumed: {
     name: "messaging.client.consumed.messages",
     kind: "counter",
-    help: "Messages delivered, by the semantic conventions of OpenTelemetry.",
+    help: "Messages delivered, by OpenTelemetry's conventions.",
     labels: MESSAGING_LABELS,
   },
 } as const satisfies MetricTable;
 
-/** What OpenTelemetry calls SQS, embedded or Amazon's: a client cannot tell the two apart. */
+/** OpenTelemetry's name for SQS; the embedded queue uses it, too. */
 export const MESSAGING_SYSTEM = "aws_sqs";

@@ -15,15 +15,15 @@ export interface LogMask {
 
 export function logFieldsOf(
   record: WorkRecord,
-  hold: InFlightDelivery,
+  inFlight: InFlightDelivery,
   runId: string,
   { masked, secrets = masked.secretsOf(record) }: LogMask,
 ): LogFields {
   return {
-    message_id: hold.delivery.messageId,
+    message_id: inFlight.delivery.messageId,
     object_key: masked.objectOf(record, secrets)?.key ?? null, // L1
     run_id: runId,
     idempotency_key: record.identity,
-    trace_id: hold.trace.traceId,
+    trace_id: inFlight.trace.traceId,
   };
 }

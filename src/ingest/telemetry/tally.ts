@@ -3,7 +3,10 @@
 //   Y2. The oldest unsettled event is the first of those in hand or sent back. What SQS says of it
 //       leaves out messages that fail again and again. One that was sent back and does not return
 //       within its delay and a while is in another consumer's hands and forgotten here.
-//   Y3. A record's span ends with its outcome and tells what went wrong, if anything did.
+//   Y3. A record's span ends with its outcome. Its status is an error, and `error.type` the class
+//       of that error, if and only if the attempt failed (O4 of outcome.ts). The duration of every
+//       attempt that ran the handler is recorded with the same type, unless it was interrupted by a
+//       shutdown.
 //   Y4. What is acknowledged because it lies outside the pipeline's bucket and prefix is counted,
 //       and one in a while is told: a misspelt bucket would empty its queue without a word.
 
@@ -19,7 +22,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Labels, Span, Telemetry } from "../../ports/telemetry.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { WorkRecord } from "../stages/decode.ts";
-import type { RecordOutcome } from "../stages/outcome.ts";
+import { errorTypeOf, type RecordOutcome } from "../stages/outcome.ts";
 import type { Settlement } from "../stages/settle.ts";
 import { MESSAGING_SYSTEM, CONSUMER_METRICS as METRICS, type StageName } from "./metrics.ts";
 import { type Counts, countOutcome, NO_COUNTS } from "./outcome-counts.ts";
@@ -30,15 +33,17 @@ export interface Tally {
   readonly counts: Readonly<Counts>;
   /** When the oldest event was sent that is not settled, as far as this consumer knows (Y2). */
   oldestUnsettledAt(): EpochMs | null;
-  received(hold: InFlightDelivery): void;
-  decoded(hold: InFlightDelivery, ignored: readonly string[]): void;
+  received(inFlight: InFlightDelivery): void;
+  decoded(inFlight: InFlightDelivery, ignored: readonly string[]): void;
   /** Begins the span of a record at work. */
-  begin(record: WorkRecord, hold: InFlightDelivery): Span;
+  begin(record: WorkRecord, inFlight: InFlightDelivery): Span;
   /** Settling takes place after the delivery has left our hands, and is measured there. */
   stage(stage: OwnStage, since: EpochMs): void;
-  outcome(record: WorkRecord, outcome: RecordOutcome, hold: InFlightDelivery): void;
+  /** An attempt that began at `since` ran the handler and ended (Y3). */
+  handled(since: EpochMs, outcome: RecordOutcome): void;
+  outcome(record: WorkRecord, outcome: RecordOutcome, inFlight: InFlightDelivery): void;
   /** The delivery left our hands: settled for good, or to come back. */
-  settled(hold: InFlightDelivery, settlement: Settlement): void;
+  settled(inFlight: InFlightDelivery, settlement: Settlement): void;
 }
 
 type OwnStage = Exclude<StageName, "settle">;
@@ -158,21 +163,28 @@ class QueueTally implements Tally {
     telemetry.record(METRICS.latency.name, seconds, STAGE_LABELS[name]);
   }
 
-  outcome(record: WorkRecord, outcome: RecordOutcome, hold: InFlightDelivery): void {
-    const { clock, telemetry, masked } = this.#ports;
+  handled(since: EpochMs, outcome: RecordOutcome): void {
+    if (outcome.kind === "later" && outcome.why === "not-run") return; // Y3
+    const { clock, telemetry } = this.#ports;
+    const seconds = Math.max(0, msBetween(since, clock.now())) / 1_000;
+    const error_type = errorTypeOf(outcome);
+    const labels = error_type === null ? this.#processed : { ...this.#processed, error_type };
+    telemetry.record(METRICS.messagingProcess.name, seconds, labels);
+  }
+
+  outcome(record: WorkRecord, outcome: RecordOutcome, inFlight: InFlightDelivery): void {
+    const { telemetry, masked } = this.#ports;
     countOutcome(this.counts, outcome); // Y1
     const count = (name: string) => telemetry.count(name, 1, this.#labels);
     if (outcome.kind === "lost") {
       count(METRICS.leasesLost.name);
-      const fields = logFieldsOf(record, hold, this.#options.runId, { masked });
+      const fields = logFieldsOf(record, inFlight, this.#options.runId, { masked });
       telemetry.log("warn", "the lease was lost", fields);
     } else if (outcome.kind === "later") {
       if (outcome.why !== "retry") count(METRICS.released.name);
       if (outcome.why === "busy") count(METRICS.duplicates.name);
     } else if (outcome.how === "committed" || outcome.how === "superseded") {
       count(METRICS.committed.name);
-      const seconds = Math.max(0, msBetween(hold.receivedAt, clock.now())) / 1_000;
-      telemetry.record(METRICS.messagingProcess.name, seconds, this.#processed);
     } else if (outcome.how === "duplicate" || outcome.how === "parked-before") {
       count(METRICS.duplicates.name);
     } else if (outcome.how === "stale") count(METRICS.stale.name);

@@ -133,9 +133,7 @@ function shapeProblems(pipeline: Pipeline): string[] {
   if (typeof pipeline.handler !== "function") problems.push("no handler");
   if (typeof pipeline.source?.contents !== "string") problems.push("no source");
   if (typeof pipeline.concurrency?.total !== "number") problems.push("no concurrency");
-  if (!Array.isArray(pipeline.mask) || !Array.isArray(pipeline.errors)) {
-    problems.push("no mask or errors");
-  }
+  if (!Array.isArray(pipeline.mask)) problems.push("no mask");
   return problems;
 }
 

@@ -164,7 +164,7 @@ export class ConsumerHost {
           topology.sink === "transactional"
             ? createSimTransactionalSink()
             : createSimIdempotentSink(ports, process, services.table, endpoints.sink),
-        keeper: process === renewerProcess ? renewer : onOwnThread(process, renewer),
+        renewer: process === renewerProcess ? renewer : onOwnThread(process, renewer),
         telemetry: SILENT,
       },
       { pipeline, owner: `${this.name}#${this.#incarnation}`, runId: `run-${this.#incarnation}` },

@@ -106,7 +106,7 @@ export class ProofConsumer {
     );
     return createConsumer(
       {
-        ...{ clock: process.clock, turn: process.turn, random, ledger, keeper, rows },
+        ...{ clock: process.clock, turn: process.turn, random, ledger, renewer: keeper, rows },
         queue: this.#probed(process, work),
         deadLetters: createSimQueue(ports, process, deadLetters, { service, role: "dead-letters" }),
         objects: input.objects,

@@ -1,0 +1,200 @@
+import { expect, test } from "vitest";
+import {
+  createStageWorld,
+  type Delivered,
+  OWNER,
+  type StageWorld,
+  turns,
+} from "../../../test/support/stage-world.ts";
+import { TidegateError } from "../../core/errors.ts";
+import { durationMs, epochMs } from "../../core/units.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { Effect, IdempotentSink, Sink } from "../../ports/sink.ts";
+import { LeaseLost } from "../running/in-flight-delivery.ts";
+import type { Claim } from "./claim.ts";
+import { type CommitOutcome, type CommitStage, createCommitStage } from "./commit.ts";
+
+const DECISION = { lane: "late", watermark: epochMs(123) } as const;
+
+function commitStage(world: StageWorld, sink: Sink | null = null): CommitStage {
+  const { scope, pipeline } = world;
+  return createCommitStage({ ...world, sink }, { scope, owner: OWNER, pipeline });
+}
+
+function onReceipt(world: StageWorld): Claim {
+  return { kind: "claimed", fence: null, attempt: 1, startedAt: world.clock.now() };
+}
+
+async function inLedger(world: StageWorld, { record }: Delivered): Promise<Claim> {
+  const lease = { owner: OWNER, leaseMs: durationMs(60_000) };
+  const request = { key: record.key, receivedAt: world.clock.now() };
+  const [claimed] = await world.store.claim(world.scope, [request], lease);
+  if (claimed?.kind !== "claimed") throw new Error(claimed?.kind);
+  return { ...onReceipt(world), fence: claimed.fence };
+}
+
+/** Both calls, as the pipeline makes them. */
+async function commit(
+  stage: CommitStage,
+  { record, inFlight }: Delivered,
+  claim: Claim,
+  effects: readonly Effect[] = [],
+): Promise<CommitOutcome> {
+  const work = { effects, decision: DECISION, secrets: ["secret"] };
+  const prepared = await stage.prepare(record, claim, work, inFlight);
+  return prepared.kind === "prepared" ? stage.commit(prepared, claim, inFlight) : prepared;
+}
+
+async function stateOf(world: StageWorld, { record }: Delivered): Promise<string | undefined> {
+  return (await world.store.show(world.scope, record.key))?.record.kind;
+}
+
+const custom = (value: unknown): Effect => ({ kind: "custom", value });
+
+test("a committed record is durable, and a second commit of it is a duplicate (M1)", async () => {
+  await using world = createStageWorld();
+  const stage = commitStage(world);
+  const first = world.message("a");
+  expect(await commit(stage, first, onReceipt(world))).toEqual({ kind: "committed" });
+  expect(await stateOf(world, first)).toBe("committed");
+  const copy = world.message("a");
+  expect(await commit(stage, copy, onReceipt(world))).toMatchObject({ kind: "duplicate" });
+});
+
+test("a claim that another consumer has taken over is fenced (M1)", async () => {
+  await using world = createStageWorld();
+  const delivered = world.message("a");
+  const old = await inLedger(world, delivered);
+  world.clock.advance(61_000);
+  await inLedger(world, world.message("a"));
+  delivered.inFlight.drop();
+  const stage = commitStage(world);
+  const alive = { ...delivered.inFlight, alive: () => true };
+  expect(await commit(stage, { ...delivered, inFlight: alive }, old)).toEqual({ kind: "fenced" });
+  expect(await stateOf(world, delivered)).toBe("claimed");
+});
+
+test("nothing is written under a lease that was lost (M2)", async () => {
+  await using world = createStageWorld();
+  const delivered = world.message("a");
+  delivered.inFlight.abort(new LeaseLost("gone"));
+  const outcome = await commit(commitStage(world), delivered, onReceipt(world));
+  expect(outcome).toMatchObject({ kind: "lost" });
+  expect(await stateOf(world, delivered)).toBeUndefined();
+});
+
+function failingLedger(times: number, code: "TG_LEDGER_UNAVAILABLE" | "TG_SINK_REFUSED") {
+  let calls = 0;
+  const wrap = (ledger: Ledger): Ledger => ({
+    ...ledger,
+    commitDirect(scope, commits) {
+      calls += 1;
+      if (calls > times) return ledger.commitDirect(scope, commits);
+      return Promise.reject(new TidegateError(code, "no"));
+    },
+  });
+  return { wrap, calls: () => calls };
+}
+
+test.each([
+  [2, "committed"],
+  [3, "failed"],
+])(
+  "a ledger that is down for %i calls: the commit is asked three times and %s (M3)",
+  async (down, kind) => {
+    const { wrap, calls } = failingLedger(down, "TG_LEDGER_UNAVAILABLE");
+    await using world = createStageWorld({ wrapLedger: wrap });
+    const committing = commit(commitStage(world), world.message("a"), onReceipt(world));
+    await world.pass(5_000);
+    expect((await committing).kind).toBe(kind);
+    expect(calls()).toBe(3);
+  },
+);
+
+test("a refusal of one record's effects does not fail the others of its batch (M3)", async () => {
+  await using world = createStageWorld({
+    wrapLedger: (ledger) => ({
+      ...ledger,
+      commitDirect(scope, commits) {
+        const refused = commits.some(({ effects }) => effects?.includes("upsert bad"));
+        if (!refused) return ledger.commitDirect(scope, commits);
+        return Promise.reject(new TidegateError("TG_SINK_REFUSED", "no such table"));
+      },
+    }),
+  });
+  const stage = commitStage(world);
+  const row = (table: string): Effect => ({ kind: "upsert", table, row: {} });
+  const outcomes = await Promise.all([
+    commit(stage, world.message("a"), onReceipt(world), [row("good")]),
+    commit(stage, world.message("b"), onReceipt(world), [row("bad")]),
+    commit(stage, world.message("c"), onReceipt(world), [row("good")]),
+  ]);
+  expect(outcomes.map(({ kind }) => kind)).toEqual(["committed", "failed", "committed"]);
+  expect(outcomes[1]).toMatchObject({ secrets: ["secret"] });
+});
+
+test("the lane and the watermark are stored with the outcome (M4)", async () => {
+  await using world = createStageWorld();
+  const delivered = world.message("a");
+  await commit(commitStage(world), delivered, onReceipt(world), [custom(1), custom(2)]);
+  const view = await world.store.show(world.scope, delivered.record.key);
+  const { effects = "{}" } = (view?.record ?? {}) as { effects?: string };
+  expect(JSON.parse(effects)).toMatchObject({
+    lane: "late",
+    watermark: 123,
+    effects: { custom: 2 },
+  });
+});
+
+test("effects that JSON cannot express do not block the commit (M6)", async () => {
+  await using world = createStageWorld();
+  const effects = [custom(10n)];
+  const outcome = await commit(commitStage(world), world.message("a"), onReceipt(world), effects);
+  expect(outcome.kind).toBe("committed");
+});
+
+function sinkThat(apply: IdempotentSink["apply"]): IdempotentSink {
+  const nothing = async () => undefined;
+  return { mode: "idempotent", prepare: nothing, close: nothing, apply };
+}
+
+test("an idempotent sink applies the effects in prepare, under the fence, before the ledger", async () => {
+  await using world = createStageWorld();
+  const delivered = world.message("a");
+  const claim = await inLedger(world, delivered);
+  const applied: unknown[] = [];
+  const sink = sinkThat(async (effects, { fence }) => {
+    applied.push({ effects, fence, state: await stateOf(world, delivered) });
+  });
+  const work = { effects: [custom(1)], decision: DECISION, secrets: [] };
+  const { record, inFlight } = delivered;
+  const prepared = await commitStage(world, sink).prepare(record, claim, work, inFlight);
+  expect(prepared.kind).toBe("prepared");
+  expect(applied).toEqual([{ effects: [custom(1)], fence: claim.fence, state: "claimed" }]);
+  expect(await stateOf(world, delivered)).toBe("claimed");
+});
+
+test("a sink that outlives timeoutMs counts as down, and nothing is committed (M5)", async () => {
+  await using world = createStageWorld({ spec: { timeoutMs: 5_000 } });
+  const delivered = world.message("a");
+  const never = new Promise<void>(() => {});
+  const stage = commitStage(
+    world,
+    sinkThat(() => never),
+  );
+  const committing = commit(stage, delivered, onReceipt(world), [custom(1)]);
+  await turns();
+  await world.pass(6_000);
+  const outcome = await committing;
+  expect(outcome).toMatchObject({ kind: "failed", error: { code: "TG_SINK_UNAVAILABLE" } });
+  expect(await stateOf(world, delivered)).toBeUndefined();
+});
+
+test("a lease that is lost while the sink works is not committed under (M2)", async () => {
+  await using world = createStageWorld();
+  const delivered = world.message("a");
+  const sink = sinkThat(async () => world.renewer.release(delivered.inFlight.delivery.receipt));
+  const outcome = await commit(commitStage(world, sink), delivered, onReceipt(world), [custom(1)]);
+  expect(outcome).toMatchObject({ kind: "lost" });
+  expect(await stateOf(world, delivered)).toBeUndefined();
+});

@@ -1,0 +1,178 @@
+import { expect, test } from "vitest";
+import {
+  createStageWorld,
+  type Delivered,
+  memoryObjects,
+  RUN_ID,
+  type StageWorld,
+  type StageWorldOptions,
+  turns,
+} from "../../../test/support/stage-world.ts";
+import { LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
+import { tables } from "../spec/define-pipeline.ts";
+import { PermanentError } from "../spec/handler-errors.ts";
+import type { HandlerContext, ObjectInput } from "../spec/pipeline-spec.ts";
+import { DeadlinePassed } from "./attempt.ts";
+import type { Claim } from "./claim.ts";
+import { createHandleStage, EFFECTS_MAX, type Handled } from "./handle.ts";
+
+type Handler = (event: never, context: HandlerContext) => unknown;
+
+function withHandler(handler: Handler, more: object = {}): StageWorldOptions {
+  return { spec: { handler, ...more } };
+}
+
+async function handle(
+  world: StageWorld,
+  { record, inFlight }: Delivered,
+  objects: Parameters<typeof memoryObjects>[0] = {},
+): Promise<Handled> {
+  const ports = { ...world, objects: memoryObjects(objects), rows: null };
+  const stage = createHandleStage(ports, { pipeline: world.pipeline, runId: RUN_ID });
+  const claim: Claim = { kind: "claimed", fence: null, attempt: 1, startedAt: world.clock.now() };
+  return stage.handle(record, claim, "live", inFlight);
+}
+
+function errorOf(handled: Handled): unknown {
+  if (handled.kind !== "failed") throw new Error(`it was ${handled.kind}`);
+  return handled.error;
+}
+
+test("effects keep their order and the fields that they had when requested (H2, H5)", async () => {
+  await using world = createStageWorld(
+    withHandler((_event, { upsert, emit }) => {
+      const row = { id: 1 };
+      upsert("t" as never, row as never);
+      row.id = 2;
+      upsert("t" as never, row as never);
+      emit({ id: 3 });
+    }),
+  );
+  expect(await handle(world, world.message("a"))).toMatchObject({
+    kind: "handled",
+    effects: [
+      { kind: "upsert", table: "t", row: { id: 1 } },
+      { kind: "upsert", table: "t", row: { id: 2 } },
+      { kind: "custom", value: { id: 3 } },
+    ],
+  });
+});
+
+test("a handler that outlives timeoutMs fails, and its later effects are rejected (H1)", async () => {
+  let context: HandlerContext | undefined;
+  const never = new Promise(() => {});
+  await using world = createStageWorld(
+    withHandler(
+      (_event, given) => {
+        context = given;
+        return never;
+      },
+      { timeoutMs: 5_000 },
+    ),
+  );
+  const handling = handle(world, world.message("a"));
+  await world.pass(4_000);
+  expect(context?.signal.aborted).toBe(false);
+  await world.pass(2_000);
+  expect(errorOf(await handling)).toBeInstanceOf(DeadlinePassed);
+  expect(context?.signal.aborted).toBe(true);
+  expect(() => context?.emit(1)).toThrow(PermanentError);
+});
+
+test("whatever a handler throws is an outcome, with the masked values it may quote (H3)", async () => {
+  await using world = createStageWorld(
+    withHandler(
+      () => {
+        throw "not even an error";
+      },
+      { mask: ["payload.name"] },
+    ),
+  );
+  expect(await handle(world, world.message("a", { name: "Ada" }))).toEqual({
+    kind: "failed",
+    error: "not even an error",
+    secrets: ["Ada"],
+  });
+});
+
+test.each([
+  ["lost", new LeaseLost("gone")],
+  ["stopped", new Stopping("the consumer stops")],
+] as const)("an abort of the delivery ends the attempt as %s (H1)", async (kind, reason) => {
+  const never = new Promise(() => {});
+  await using world = createStageWorld(withHandler(() => never));
+  const delivered = world.message("a");
+  const handling = handle(world, delivered);
+  await turns();
+  delivered.inFlight.abort(reason);
+  expect((await handling).kind).toBe(kind);
+});
+
+const readText = (event: ObjectInput<unknown>) => event.text();
+
+test.each<["dead-letter" | "drop" | "retry", string, object]>([
+  ["drop", "dropped", {}],
+  ["dead-letter", "failed", { error: { errorClass: "missing-object" } }],
+  ["retry", "failed", { error: { name: "ObjectGone" } }],
+])("a missing object with onMissing %s is %s", async (onMissing, kind, more) => {
+  await using world = createStageWorld({
+    bucket: "in",
+    ...withHandler(readText as never, { onMissing }),
+  });
+  expect(await handle(world, world.object("gone.csv"))).toMatchObject({ kind, ...more });
+});
+
+test("an object that may not be read is never dropped: it may exist", async () => {
+  await using world = createStageWorld({
+    bucket: "in",
+    ...withHandler(readText as never, { onMissing: "drop" }),
+  });
+  const objects = { "a.csv": { kind: "forbidden", reason: "access denied" } } as const;
+  const error = errorOf(await handle(world, world.object("a.csv"), objects));
+  expect(error).toMatchObject({ name: "PermanentError", errorClass: "permission" });
+});
+
+test("a handler that ends without awaiting its read fails (N1 of open-reads.ts)", async () => {
+  await using world = createStageWorld({
+    bucket: "in",
+    ...withHandler(((event: ObjectInput<unknown>) => void event.text()) as never),
+  });
+  const error = errorOf(await handle(world, world.object("a.csv"), { "a.csv": "x" }));
+  expect(error).toMatchObject({ errorClass: "unawaited" });
+});
+
+test("a removed object of a table sink needs no handler (H4)", async () => {
+  let calls = 0;
+  const sink = tables({ t: { columns: { id: "text" }, key: ["id"] } });
+  const handler = () => {
+    calls += 1;
+  };
+  await using world = createStageWorld({ bucket: "in", ...withHandler(handler, { sink }) });
+  const removed = await handle(world, world.object("a.csv", { removed: true }));
+  expect(removed).toMatchObject({ kind: "handled", effects: [] });
+  expect(calls).toBe(0);
+  await handle(world, world.object("a.csv"));
+  expect(calls).toBe(1);
+});
+
+test("a record that cannot be decoded fails for good, without a call of the handler", async () => {
+  let calls = 0;
+  await using world = createStageWorld(
+    withHandler(() => {
+      calls += 1;
+    }),
+  );
+  const error = errorOf(await handle(world, world.deliver("not json")));
+  expect(error).toMatchObject({ name: "PermanentError", errorClass: "undecodable" });
+  expect(calls).toBe(0);
+});
+
+test("a record has at most EFFECTS_MAX effects", async () => {
+  await using world = createStageWorld(
+    withHandler((_event, { emit }) => {
+      for (let at = 0; at <= EFFECTS_MAX; at += 1) emit(at);
+    }),
+  );
+  const error = errorOf(await handle(world, world.message("a")));
+  expect(error).toMatchObject({ errorClass: "too-many-effects" });
+});
