@@ -81,7 +81,11 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const items = options.items ?? drawWorkload(seed, { topology, spanMs, skipped, late });
   const known = new Map(items.map((item) => [item.name, item]));
   const stage = await createWorldServices({
-    ...{ seed, topology, mix, parts, drain },
+    seed,
+    topology,
+    mix,
+    parts,
+    drain,
     only: options.only ?? null,
     planned: options.planned ?? new Map(),
     quietAt: START_AT + faultyMs,
@@ -133,7 +137,12 @@ class RunningWorld implements World {
     const drops = contents === "objects" && topology.onMissing === "drop";
     this.facts = {
       drops,
-      ...{ fifo, halts, contents, sink, visibilityMs, allowedLatenessMs },
+      fifo,
+      halts,
+      contents,
+      sink,
+      visibilityMs,
+      allowedLatenessMs,
       dedupWindowMs: SQS_DEDUP_WINDOW_MS,
       hangMs: hanging > 0 ? timeoutMs : 0,
     };
@@ -167,7 +176,8 @@ class RunningWorld implements World {
     const quietAt = START_AT + faultyMs;
     const spanMs = faultyMs * WORKLOAD_PART;
     scheduleTimeline(seed, mix, quietAt, {
-      ...{ stage, cast },
+      stage,
+      cast,
       busyAtMs: (name) => busyAtMs(seed, name, { topology, spanMs }),
     });
     this.#schedule(items);

@@ -36,26 +36,25 @@ export const dev = command({
     const folder: string | undefined = flags["watch-folder"];
     checkBucket(pipeline.source.bucket, { "watch-folder": folder, feed: flags.feed });
     const faults = faultsOf(flags.faults);
-    const [{ startDev }, { fillSettings }, { loadFeed }] = await Promise.all([
+    const [{ startDev }, { loadFeed }] = await Promise.all([
       import("../../run/dev/start-dev.ts"),
-      import("../../run/config.ts"),
       import("../../run/dev/feed.ts"),
     ]);
     const feed = flags.feed === undefined ? null : await loadFeed(flags.feed);
-    const settings = fillSettings("dev", settingsFrom("dev", flags));
     const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
     const { onLogLine } = reporter;
     const onError = (error: unknown) => reporter.tell("trouble", describeFailure(error));
     const options = { onError, faults, ...(onLogLine !== undefined && { onLogLine }) };
     let running: RunningDev | null = null;
     try {
-      running = await startDev(pipeline, settings, options);
+      running = await startDev(pipeline, settingsFrom("dev", flags), options);
       const { prefix } = pipeline.source;
       // First, so that the watched folder is there for whoever reads the ready line.
       const sources = await startSources(running, reporter, { prefix, folder, feed });
-      tellReady(running, reporter, { data: settings.data, folder, prefix });
+      const { data, drainMs } = running.settings;
+      tellReady(running, reporter, { data, folder, prefix });
       reporter.watch(running, sourceOf(running, prefix));
-      await runUntilStopped(running, reporter, stopped.finally(sources.close), settings.drainMs);
+      await runUntilStopped(running, reporter, stopped.finally(sources.close), drainMs);
     } finally {
       await running?.stop();
       reporter.close();

@@ -235,8 +235,13 @@ export const dlqRedrive = command({
       const run = redrive(
         { ...ports, ledger, source, deadLetters: deadLetters ?? source },
         {
-          ...{ scope, filter: asked, dryRun: flags["dry-run"], perSecond: flags.rate },
-          ...{ limit: flags.limit, signal: interruption(), ownQueueOnly: deadLetters === null },
+          scope,
+          filter: asked,
+          dryRun: flags["dry-run"],
+          perSecond: flags.rate,
+          limit: flags.limit,
+          signal: interruption(),
+          ownQueueOnly: deadLetters === null,
           followMs: durationMs((flags.follow ?? 0) * UNITS.s),
           stop: {
             failuresMin: flags["stop-after"] ?? 1,
@@ -296,8 +301,12 @@ export const dlqDrop = command({
       const events = dropDeadLetters(
         { clock: ports.clock, ledger: site.ledger, deadLetters },
         {
-          ...{ scope, source: queue.name, filter: filterOf(flags), dryRun: flags["dry-run"] },
-          ...{ limit: flags.limit, signal: interruption() },
+          scope,
+          source: queue.name,
+          filter: filterOf(flags),
+          dryRun: flags["dry-run"],
+          limit: flags.limit,
+          signal: interruption(),
         },
       );
       let kept = 0;

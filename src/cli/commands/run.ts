@@ -29,21 +29,19 @@ export const run = command({
     const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
     const pipeline = await loadPipeline(file);
     const { startPipeline } = await import("../../run/start-pipeline.ts");
-    const { fillSettings } = await import("../../run/config.ts");
-    const settings = fillSettings("run", settingsFrom("run", flags));
     const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
     const { onLogLine } = reporter;
     const onError = (error: unknown) => reporter.tell("trouble", describeFailure(error));
     const options = { onError, ...(onLogLine !== undefined && { onLogLine }) };
     let running: RunningPipeline | null = null;
     try {
-      running = await startPipeline(pipeline, settings, options);
+      running = await startPipeline(pipeline, settingsFrom("run", flags), options);
       const { name, queueName: queue, metricsOrigin: metrics, findings } = running;
       const told = `tidegate runs ${name} from the queue ${queue} (metrics at ${metrics}/metrics)`;
       reporter.ready(told, { pipeline: name, queue, metrics, pid: process.pid });
       for (const finding of findings) reporter.tell("finding", finding);
       reporter.watch(running, queue);
-      await runUntilStopped(running, reporter, stopped, settings.drainMs);
+      await runUntilStopped(running, reporter, stopped, running.settings.drainMs);
     } finally {
       await running?.stop();
       reporter.close();

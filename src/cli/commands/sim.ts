@@ -42,7 +42,11 @@ export const sim = command({
     const hours = flags.hours ?? 1;
     const jobs = flags.jobs ?? availableParallelism();
     const totals: Totals = {
-      ...{ seeds: 0, failing: 0, deliveries: 0, days: 0, faults: 0 },
+      seeds: 0,
+      failing: 0,
+      deliveries: 0,
+      days: 0,
+      faults: 0,
       cpuSeconds: 0,
     };
     const before = process.cpuUsage();

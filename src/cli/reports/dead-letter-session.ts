@@ -3,7 +3,6 @@
 
 import { join } from "node:path";
 import { TidegateError } from "../../core/errors.ts";
-import { type DurationMs, seconds } from "../../core/units.ts";
 import { dossiersOf } from "../../ingest/dead-letters/dead-letter-list.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Ledger } from "../../ports/ledger.ts";
@@ -36,8 +35,6 @@ export interface DeadLetterSession {
 }
 
 const PIPELINE_FILE = /\.m?[jt]s$/;
-/** Not used for receiving; a site asks for one. */
-const VISIBILITY_MS: DurationMs = seconds(60);
 
 export async function openDeadLetterSession(place: DeadLetterLocation): Promise<DeadLetterSession> {
   const named = await readPipeline(place);
@@ -60,17 +57,14 @@ export async function openDeadLetterSession(place: DeadLetterLocation): Promise<
     async openQueues(scope) {
       const queue = place.queue ?? named?.queue ?? (await queueInDossiers(ledger, scope));
       if (queue === null) return null;
-      const source = { bucket: null, prefix: "", contents: "messages", queue } as const;
-      const site = await openAwsEnvironment(
-        { name: scope.pipeline, generation: scope.generation, source, visibilityMs: VISIBILITY_MS },
-        {
-          endpoint: place.endpoint,
-          region: place.region,
-          deadLetterQueue: place["dead-letter-queue"],
-        },
-      );
-      closers.push(() => site.close());
-      return { queue: site.queue, deadLetters: site.deadLetters };
+      const environment = await openAwsEnvironment({
+        queue,
+        deadLetterQueue: place["dead-letter-queue"],
+        endpoint: place.endpoint,
+        region: place.region,
+      });
+      closers.push(() => environment.close());
+      return { queue: environment.queue, deadLetters: environment.deadLetters };
     },
     async close() {
       for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();

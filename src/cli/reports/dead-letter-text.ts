@@ -22,8 +22,15 @@ export function deadLetterJson(letter: DeadLetter): string {
   const { scope, key, errorClass, fingerprint, message, failedAt, state, copies, dossier } = letter;
   return JSON.stringify({
     ...scope,
-    ...{ key, state, class: errorClass, fingerprint, message, objects: letter.objects },
-    ...{ failed_at: time(failedAt), copies, dossier },
+    key,
+    state,
+    class: errorClass,
+    fingerprint,
+    message,
+    objects: letter.objects,
+    failed_at: time(failedAt),
+    copies,
+    dossier,
   });
 }
 

@@ -5,7 +5,7 @@ import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { createInbox } from "../dev/inbox.ts";
 import { writeProject } from "../new-project.ts";
-import { ledgerUrl } from "../start-pipeline.ts";
+import { ensureLedgerFolder } from "../prepare-run.ts";
 import { ensureFolder } from "./ensure-folder.ts";
 
 const folder = useTemporaryFolder("own-folder");
@@ -29,7 +29,7 @@ test.each([
   ["a project", () => writeProject(file, "^1.2.3")],
   ["a project inside of it", () => writeProject(join(file, "x"), "^1.2.3")],
   ["a watched folder", () => inbox(file)],
-  ["a ledger", () => ledgerUrl({ ledger: `sqlite:${file}/ledger.db` } as never)],
+  ["a ledger", () => ensureLedgerFolder(`sqlite:${file}/ledger.db`)],
 ])("%s where a file is in the way is refused in a sentence", (_, make) => {
   const told = { code: "TG_CONFIG_INVALID", message: expect.stringContaining("cannot be made") };
   expect(make).toThrow(expect.objectContaining(told));

@@ -108,7 +108,11 @@ async function createStage(
   const history = proofHistory(createHistory(scheduler), run);
   const names = createRecordNames(pipeline.name, pipeline.generation);
   const faults = createFaults({
-    ...{ seed: 1, rates: NO_RATES, planned: new Map(), only: null, clock: scheduler },
+    seed: 1,
+    rates: NO_RATES,
+    planned: new Map(),
+    only: null,
+    clock: scheduler,
     quietAt: () => 0,
     onFired: () => {},
   });
@@ -133,7 +137,15 @@ async function createStage(
     },
   );
   return {
-    ...{ setup, scheduler, run, seed, history, tables, ledger, caller, ...queues },
+    setup,
+    scheduler,
+    run,
+    seed,
+    history,
+    tables,
+    ledger,
+    caller,
+    ...queues,
     ports: {
       network: new Network(scheduler, LATENCY),
       faults,
@@ -221,7 +233,13 @@ function resultOf(stage: ProofStage, records: readonly ProofRecord[], stuck: boo
   });
   const { points, told, calls, struck } = run;
   return {
-    ...{ points, told, calls, struck, uses, failures, stuck },
+    points,
+    told,
+    calls,
+    struck,
+    uses,
+    failures,
+    stuck,
     events: history.events,
     effects: tables.snapshot(),
     ends: new Map(ends),
