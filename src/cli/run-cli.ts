@@ -17,6 +17,7 @@ import { dlqDrop, dlqList, dlqRedrive, dlqShow } from "./commands/dlq.ts";
 import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
 import { prove } from "./commands/prove.ts";
+import { ledgerPurge, outboxPurge } from "./commands/purge.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { up } from "./commands/up.ts";
@@ -44,6 +45,8 @@ export const COMMANDS: readonly Command[] = [
   ledgerCheck,
   ledgerShow,
   ledgerStatsCommand,
+  ledgerPurge,
+  outboxPurge,
   sim,
 ].map((each) => each as Command);
 

@@ -23,7 +23,7 @@ export function writeProject(folder: string, dependency: string): readonly strin
     const message = `${folder} has ${there.join(", ")} already; nothing was written`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
-  ensureFolder("the project's", folder);
+  ensureFolder("project", folder);
   for (const [name, text] of Object.entries(files)) writeOwn(join(folder, name), text);
   return Object.keys(files);
 }

@@ -13,7 +13,7 @@ import {
   type SettingCommand,
 } from "./config.ts";
 import { ensureFolder } from "./open/ensure-folder.ts";
-import { parseLedgerUrl } from "./open/open-ledger.ts";
+import { parseStoreUrl } from "./open/store-url.ts";
 
 export type ReadySettings = FilledSettings & { readonly ledger: string };
 
@@ -30,7 +30,7 @@ export function prepareRun(
 ): PreparedRun {
   const filled = fillSettings(command, given); // S1
   const settings = { ...filled, ledger: filled.ledger ?? ledgerIn(filled.data) };
-  return { pipeline: withTablesIn(withGeneration(pipeline, settings), settings), settings }; // S2
+  return { pipeline: withTablesIn(withOverrides(pipeline, settings), settings), settings }; // S2
 }
 
 /** The URL of the ledger in a data folder. */
@@ -40,12 +40,14 @@ export function ledgerIn(data: string): string {
 
 /** Creates the folder of a ledger that is a file. */
 export function ensureLedgerFolder(url: string): void {
-  const location = parseLedgerUrl(url);
+  const location = parseStoreUrl(url, "ledger");
   if (location.store === "sqlite") ensureFolder("ledger", dirname(location.path));
 }
 
-function withGeneration(pipeline: Pipeline, { generation }: RunSettings): Pipeline {
-  return generation === undefined ? pipeline : { ...pipeline, generation };
+function withOverrides(pipeline: Pipeline, settings: RunSettings): Pipeline {
+  const { generation = pipeline.generation } = settings;
+  const { ledgerRetentionDays = pipeline.ledgerRetentionDays } = settings;
+  return { ...pipeline, generation, ledgerRetentionDays };
 }
 
 function withTablesIn(pipeline: Pipeline, { tablesDatabase: database }: RunSettings): Pipeline {

@@ -9,7 +9,7 @@
 
 import { hostname } from "node:os";
 import { TidegateError } from "../core/errors.ts";
-import { durationMs } from "../core/units.ts";
+import { days, durationMs } from "../core/units.ts";
 import { queueFindings } from "../ingest/policy/queue-check.ts";
 import {
   type Consumer,
@@ -24,12 +24,14 @@ import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
 import { createRowReader } from "../readers/row-reader.ts";
 import { createTelemetry, loadTracing, METRICS_CONTENT_TYPE } from "../telemetry/index.ts";
 import type { FilledSettings } from "./config.ts";
-import type { OpenRenewer } from "./leases/open-renewer.ts";
+import type { OpenRenewer, RenewalTerms } from "./leases/open-renewer.ts";
 import { startMetricsListener } from "./metrics-listener.ts";
 import type { Environment } from "./open/environment.ts";
-import { openLedger, parseLedgerUrl } from "./open/open-ledger.ts";
+import { openLedger } from "./open/open-ledger.ts";
 import { openSink } from "./open/open-sink.ts";
+import { parseStoreUrl } from "./open/store-url.ts";
 import type { PreparedRun, ReadySettings } from "./prepare-run.ts";
+import { startLedgerPurger } from "./upkeep/ledger-purger.ts";
 
 /** What a pipeline runs on. */
 export interface PipelineHost {
@@ -85,13 +87,16 @@ export async function runPipeline(
   const runId = systemPorts.random.uuid();
   try {
     const telemetry = await openTelemetry(pipeline, settings, runId, options);
-    const ledger = await openLedger(settings.ledger, systemPorts);
+    const terms = termsOf(pipeline);
+    const { retentionMs } = terms;
+    const ledger = await openLedger(settings.ledger, systemPorts, { retentionMs });
     closers.push(() => ledger.close());
-    const sink = await openSink(pipeline, ledger, parseLedgerUrl(settings.ledger));
+    const location = parseStoreUrl(settings.ledger, "ledger");
+    const sink = await openSink(pipeline, ledger, location);
     if (sink !== null) closers.push(() => sink.close());
     const findings = await checkQueues(pipeline, environment);
     const opened = { ledger, url: settings.ledger };
-    const keeper = await openRenewer(opened, termsOf(pipeline), telemetry);
+    const keeper = await openRenewer(opened, terms, telemetry);
     closers.push(() => keeper.close());
     const { queue, deadLetters, objects } = environment;
     const rows = createRowReader();
@@ -106,6 +111,8 @@ export async function runPipeline(
     const listener = await startMetricsListener(source, settings.metricsPort);
     closers.unshift(() => listener.close()); // G3
     await consumer.start();
+    const purger = startLedgerPurger({ ...systemPorts, telemetry, ledger }, location.store);
+    closers.push(() => purger.close());
     const end = endOnce(closeAll, () => {
       draining = true;
     });
@@ -141,8 +148,13 @@ function endOnce(closeAll: () => Promise<void>, begin: () => void) {
   };
 }
 
-function termsOf({ name, generation, visibilityMs }: Pipeline) {
-  return { scope: { pipeline: name, generation }, visibilityMs, leaseMs: visibilityMs };
+function termsOf({ name, generation, visibilityMs, ledgerRetentionDays }: Pipeline): RenewalTerms {
+  return {
+    scope: { pipeline: name, generation },
+    visibilityMs,
+    leaseMs: visibilityMs,
+    retentionMs: days(ledgerRetentionDays),
+  };
 }
 
 /** Stops the pipeline when the renewer ends, and resolves with the reason (G4). */

@@ -4,6 +4,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
+import { epochMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
+import { systemPorts } from "../../src/platform/index.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import { openLedger } from "../../src/run/open/open-ledger.ts";
+import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
+import { createManualClock } from "../contracts/manual-clock.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("commands");
@@ -81,4 +88,45 @@ test("a file that holds no producer, or cannot be read, is one sentence", async 
 test("help tells a command's argument", async () => {
   const { out } = await cli("comply", "--help");
   expect(out).toContain("Usage: tidegate comply FILE [flags]");
+});
+
+const LONG_AGO = epochMs(1_500_000_000_000);
+
+test("expired rows of a ledger are deleted by its URL, and live ones stay", async () => {
+  const url = `sqlite:${join(folder, "old.db")}`;
+  const scope = { pipeline: "orders", generation: 0 };
+  const claimAt = async (clock: Clock, count: number) => {
+    const ledger = await openLedger(url, { ...systemPorts, clock });
+    for (let at = 0; at < count; at += 1) {
+      const key = asRecordKey(`k1:${clock.now()}-${at}`);
+      const request = { key, receivedAt: clock.now() };
+      await ledger.claim(scope, [request], { owner: "w", leaseMs: seconds(30) });
+    }
+    await ledger.close();
+  };
+  await claimAt(createManualClock(LONG_AGO), 30);
+  await claimAt(systemPorts.clock, 2);
+  expect(await cli("ledger", "purge", "--url", url)).toEqual({
+    code: 0,
+    out: "30 expired rows deleted.",
+    err: "",
+  });
+  const again = await cli("ledger", "purge", "--url", url, "--json");
+  expect(JSON.parse(again.out)).toEqual({ purged: 0, interrupted: false });
+  expect((await cli("ledger", "stats", "--url", url)).out).toMatch(/orders +0 +0 +2 /);
+});
+
+test("expired rows of an outbox are deleted by its URL, and pending ones stay", async () => {
+  const path = join(folder, "outbox.db");
+  const url = `sqlite:${path}`;
+  const missing = await cli("outbox", "purge", "--url", url);
+  expect(missing).toMatchObject({ code: 2, err: expect.stringContaining("does not exist") });
+  const outbox = createSqliteOutbox({ clock: createManualClock(LONG_AGO) }, { path });
+  const entry = { groupId: null, dedupId: "d", payloadDigest: "p", body: "b", attributes: {} };
+  const entries = ["sent", "pending"].map((key) => ({ ...entry, key }));
+  await outbox.register("q", entries, { owner: "w", leaseMs: seconds(30) });
+  await outbox.markSent("q", [{ key: "sent", epoch: 0, messageId: "m" }]);
+  await outbox.close();
+  const { code, out } = await cli("outbox", "purge", "--url", url, "--json");
+  expect([code, JSON.parse(out)]).toEqual([0, { purged: 1, interrupted: false }]);
 });

@@ -212,7 +212,10 @@ describe("a command that was asked for wrongly", () => {
     [["run", "pipeline.ts", "--drain-ms", "soon"], "--drain-ms must be a whole number from 0 to"],
     [["run", "pipeline.ts", "--port", "1"], '"run" has no flag --port.'],
     [["run", "pipeline.ts"], "the pipeline names no queue to consume: give --queue"],
-    [["run", "pipeline.ts", "--queue", "q", "--ledger", "mysql://x"], "is of no known store"],
+    [
+      ["run", "pipeline.ts", "--queue", "q", "--ledger", "mysql://x"],
+      'unknown ledger URL scheme "mysql:"',
+    ],
     [["why"], '"why" needs WHAT.'],
     [["why", "s3://files/a.csv"], "holds no ledger of this version"],
     [["dev", "pipeline.ts", "--feed", "none.mjs", "--port", "0"], "the feed none.mjs cannot be"],

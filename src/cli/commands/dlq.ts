@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from "../command.ts";
 import { createLiveScreen } from "../screen/live-screen.ts";
-import { stopSignal } from "../stop-signals.ts";
+import { interruption } from "../stop-signals.ts";
 
 const GENERATION_MAX = 1_000_000;
 const RATE_MAX = 1_000;
@@ -105,13 +105,6 @@ function nothingIn({ pipeline }: { readonly pipeline: string }): string {
     `The ledger knows of no dead letter of ${pipeline}; nothing was changed. For what SQS moved ` +
     "by itself, name the queue with --queue."
   );
-}
-
-/** Aborted by the first signal, so that a run ends after the item in hand. */
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  void stopSignal().then(() => controller.abort());
-  return controller.signal;
 }
 
 export const dlqList = command({

@@ -7,11 +7,12 @@ import { requiredFlag } from "../words/required-flag.ts";
 
 const GENERATION_MAX = 1_000_000;
 
-const url = text(
+export const ledgerUrlFlag = text(
   "URL",
   null,
-  "Where it is: sqlite:path, postgres://…, dynamodb://table?region=…, memory: (needed).",
+  "Ledger: sqlite:path, postgres://…, dynamodb://table?region=… or memory: (required).",
 );
+const url = ledgerUrlFlag;
 
 /** Loaded here, so that other commands need not wait for it. */
 async function loadReports() {

@@ -7,7 +7,8 @@ import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Ledger, ScopeStats } from "../../ports/ledger.ts";
 import type { LedgerScope, LogEntry, StoredRecord } from "../../ports/record.ts";
 import type { LedgerPorts } from "../../run/open/open-ledger.ts";
-import { openLedger, parseLedgerUrl } from "../../run/open/open-ledger.ts";
+import { openLedger } from "../../run/open/open-ledger.ts";
+import { parseStoreUrl } from "../../run/open/store-url.ts";
 
 export interface LedgerReport {
   readonly lines: readonly string[];
@@ -31,7 +32,7 @@ async function withLedger(
 
 /** Makes the ledger, or brings it up to date. */
 export function initLedger(url: string, ports: LedgerPorts): Promise<LedgerReport> {
-  const { store } = parseLedgerUrl(url);
+  const { store } = parseStoreUrl(url, "ledger");
   return withLedger(url, ports, { migrate: true }, async () => ({
     lines: [`The ${store} ledger is ready.`],
     ok: true,

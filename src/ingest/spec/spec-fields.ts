@@ -20,6 +20,7 @@ const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
   ...{ name: true, source: true, schema: true, format: true, retry: true, concurrency: true },
   ...{ timeoutMs: true, sink: true, mask: true, onMissing: true, onPoison: true, lease: true },
   ...{ generation: true, visibilityMs: true, allowedLatenessMs: true, errors: true, handler: true },
+  ledgerRetentionDays: true,
 };
 const BUCKET: FieldsOf<BucketSource> = { bucket: true, prefix: true, queue: true };
 const QUEUE: FieldsOf<QueueSource> = { queue: true, contents: true };

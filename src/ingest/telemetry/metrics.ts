@@ -162,6 +162,12 @@ export const CONSUMER_METRICS = {
     help: "Messages delivered, by the semantic conventions of OpenTelemetry.",
     labels: MESSAGING_LABELS,
   },
+  ledgerPurged: {
+    name: "tidegate_ledger_purged_total",
+    kind: "counter",
+    help: "Expired rows that this process deleted from the ledger.",
+    labels: [],
+  },
 } as const satisfies MetricTable;
 
 /** What OpenTelemetry calls SQS, embedded or Amazon's: a client cannot tell the two apart. */

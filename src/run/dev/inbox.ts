@@ -43,7 +43,7 @@ export function createInbox(ports: { readonly clock: Clock }, options: InboxOpti
   const troubled = new Set<string>();
   let seen = new Map<string, string>();
   let looping: Promise<void> = Promise.resolve();
-  ensureFolder("the watched", join(folder, DONE));
+  ensureFolder("watched", join(folder, DONE));
 
   async function look(): Promise<readonly string[]> {
     const before = seen;

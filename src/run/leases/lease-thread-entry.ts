@@ -10,7 +10,8 @@ import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
 import { systemRandom } from "../../platform/system-random.ts";
 import { systemTurn } from "../../platform/system-turn.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
-import { localCredentials, openLedger } from "../open/open-ledger.ts";
+import { openLedger } from "../open/open-ledger.ts";
+import { localCredentials } from "../open/store-url.ts";
 import { LeaseBoard, processClock } from "./lease-board.ts";
 import type {
   LeaseOrder,
@@ -39,11 +40,12 @@ function clientOf({ endpoint, region, credentials }: LeaseThreadConfig["queue"])
 }
 
 async function start(): Promise<void> {
-  const { ledgerUrl, scope, visibilityMs, leaseMs } = config;
+  const { ledgerUrl, retentionMs, scope, visibilityMs, leaseMs } = config;
   const client = clientOf(config.queue);
   const queue = createSqsQueue({ client, queueUrl: config.queue.queueUrl });
   const ports = { clock: processClock, turn: systemTurn, random: systemRandom };
-  const ledger = ledgerUrl === null ? null : await openLedger(ledgerUrl, ports, { migrate: false });
+  const options = { migrate: false, ...(retentionMs !== undefined && { retentionMs }) };
+  const ledger = ledgerUrl === null ? null : await openLedger(ledgerUrl, ports, options);
   const telemetry = {
     log: (level, message, fields = {}) => tell({ kind: "log", level, message, fields }),
   } satisfies Parameters<typeof createLeaseRenewer>[0]["telemetry"];

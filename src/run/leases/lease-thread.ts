@@ -13,7 +13,7 @@ import { endOf, type Moment, momentOf } from "../../ingest/policy/lease-term.ts"
 import type { HeldClaim, HeldLease, LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { LogFields, LogLevel, Telemetry } from "../../ports/telemetry.ts";
-import { parseLedgerUrl } from "../open/open-ledger.ts";
+import { parseStoreUrl } from "../open/store-url.ts";
 import { LeaseBoard, newBoardMemory, processClock } from "./lease-board.ts";
 import { LeaseSlots } from "./lease-slots.ts";
 
@@ -32,6 +32,8 @@ export interface LeaseThreadConfig {
   };
   /** Null where claims are not renewed. */
   readonly ledgerUrl: string | null;
+  /** Default: 45 days. */
+  readonly retentionMs?: DurationMs;
   readonly scope: LedgerScope;
   readonly visibilityMs: DurationMs;
   readonly leaseMs: DurationMs;
@@ -84,7 +86,7 @@ export async function startLeaseThread(
   config: LeaseThreadConfig,
   entry = new URL(ENTRY, import.meta.url),
 ): Promise<LeaseRenewer> {
-  if (config.ledgerUrl !== null && parseLedgerUrl(config.ledgerUrl).store === "memory") {
+  if (config.ledgerUrl !== null && parseStoreUrl(config.ledgerUrl, "ledger").store === "memory") {
     const message = "a ledger in memory cannot be renewed by another thread";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }

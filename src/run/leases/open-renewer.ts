@@ -1,7 +1,7 @@
 // Open renewer: the lease renewer that fits an environment and a ledger.
 //   R1. On AWS it runs in its own thread, so that a handler that blocks the event loop keeps its
 //       leases.
-//   R2. On the embedded cloud it runs in this thread: a blocked event loop blocks the cloud as well,
+//   R2. On the embedded cloud it runs in this thread: a blocked event loop blocks the cloud too,
 //       so a thread could not renew anything either.
 
 import type { DurationMs } from "../../core/units.ts";
@@ -13,7 +13,7 @@ import type { LedgerScope } from "../../ports/record.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import type { AwsEnvironment } from "../open/aws-environment.ts";
 import type { Environment } from "../open/environment.ts";
-import { parseLedgerUrl } from "../open/open-ledger.ts";
+import { parseStoreUrl } from "../open/store-url.ts";
 import { startLeaseThread } from "./lease-thread.ts";
 
 export interface RenewedLedger {
@@ -23,6 +23,8 @@ export interface RenewedLedger {
 }
 
 export interface RenewalTerms {
+  /** A renewed claim is kept for as long as any other record. */
+  readonly retentionMs: DurationMs;
   readonly scope: LedgerScope;
   readonly visibilityMs: DurationMs;
   readonly leaseMs: DurationMs;
@@ -53,7 +55,7 @@ export function openAwsRenewer(
   terms: RenewalTerms,
   telemetry: Telemetry,
 ): LeaseRenewer | Promise<LeaseRenewer> {
-  if (parseLedgerUrl(ledger.url).store === "memory") {
+  if (parseStoreUrl(ledger.url, "ledger").store === "memory") {
     return openRenewer(environment, ledger, terms, telemetry);
   }
   const { connection: queue } = environment;

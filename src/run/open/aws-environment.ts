@@ -8,7 +8,7 @@ import { TidegateError } from "../../core/errors.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { LeaseThreadConfig } from "../leases/lease-thread.ts";
 import type { Environment } from "./environment.ts";
-import { localCredentials } from "./open-ledger.ts";
+import { localCredentials } from "./store-url.ts";
 
 const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
 

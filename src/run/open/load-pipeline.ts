@@ -125,7 +125,7 @@ function isPipeline(value: unknown): value is Pipeline {
 function shapeProblems(pipeline: Pipeline): string[] {
   const numbers = { ...pipeline.retry, ...pipeline } as unknown as Record<string, unknown>;
   const wanted = ["attempts", "baseMs", "capMs", "generation", "timeoutMs", "visibilityMs"];
-  const missing = [...wanted, "allowedLatenessMs"].filter(
+  const missing = [...wanted, "allowedLatenessMs", "ledgerRetentionDays"].filter(
     (name) => typeof numbers[name] !== "number",
   );
   const problems = missing.map((name) => `no ${name}`);
