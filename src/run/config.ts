@@ -1,8 +1,8 @@
 // Config: the table of everything that can be set when a pipeline is started.
 //   C1. The flags and help of `tidegate run` and `tidegate dev`, the variables TIDEGATE_*, the
 //       settings of the library and docs/reference/configuration.md all come from this table.
-//   C2. Flags override environment variables, which override defaults. Only commands read variables:
-//       a library that did would behave differently in another shell.
+//   C2. Flags override environment variables, which override defaults. Only commands read
+//       variables: a library that did would behave differently in another shell.
 
 import { LEDGER_RETENTION_DAYS_MAX } from "../core/limits.ts";
 import type { LogLevel } from "../ports/telemetry.ts";

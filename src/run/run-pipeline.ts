@@ -95,8 +95,7 @@ export async function runPipeline(
     const sink = await openSink(pipeline, ledger, location);
     if (sink !== null) closers.push(() => sink.close());
     const findings = await checkQueues(pipeline, environment);
-    const opened = { ledger, url: settings.ledger };
-    const keeper = await openRenewer(opened, terms, telemetry);
+    const keeper = await openRenewer({ ledger, url: settings.ledger }, terms, telemetry);
     closers.push(() => keeper.close());
     const { queue, deadLetters, objects } = environment;
     const rows = createRowReader();
@@ -107,8 +106,7 @@ export async function runPipeline(
     let draining = false;
     const health = () => healthOf(pipeline, consumer, draining);
     const metrics = () => ({ text: telemetry.metricsText(), type: METRICS_CONTENT_TYPE });
-    const source = { metrics, health, onError };
-    const listener = await startMetricsListener(source, settings.metricsPort);
+    const listener = await startMetricsListener({ metrics, health, onError }, settings.metricsPort);
     closers.unshift(() => listener.close()); // G3
     await consumer.start();
     const purger = startLedgerPurger({ ...systemPorts, telemetry, ledger }, location.store);

@@ -159,7 +159,7 @@ export interface PipelineSpec<S extends SourceSpec, Out, T extends TablesSpec> {
   readonly visibilityMs?: number;
   /** How much later than its time a record may come before it is late; 10 minutes unless said. */
   readonly allowedLatenessMs?: number;
-  /** Days for which the ledger keeps a record. A later duplicate is processed again. Default: 45. */
+  /** Days for which the ledger keeps a record; a later duplicate is processed. Default: 45. */
   readonly ledgerRetentionDays?: number;
   /** Asked before the built-in table of error classes. */
   readonly errors?: readonly ErrorRule[];

@@ -1,5 +1,5 @@
-// Open ledger: the ledger that a URL names. Drivers are optional packages, so each is loaded only if
-// a URL requires it.
+// Open ledger: the ledger that a URL names. Drivers are optional packages, so each is loaded only
+// if a URL requires it.
 
 import type { DurationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";

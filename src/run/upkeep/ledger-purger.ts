@@ -1,6 +1,6 @@
 // Ledger purger: deletes expired rows of the ledger while a pipeline runs.
-//   U1. It never delays processing: batches are small (P1 of purge-rows.ts), a round is bounded, and
-//       no caller waits for it. Expired rows are ignored whether or not they are deleted.
+//   U1. It never delays processing: batches are small (P1 of purge-rows.ts), a round is bounded,
+//       and no caller waits for it. Expired rows are ignored whether or not they are deleted.
 //   U2. Rounds are jittered, so that the processes of a pipeline do not purge at the same time.
 //   U3. A failed round is logged; the next round tries again.
 //   U4. DynamoDB deletes expired items itself (time to live). A purge would read the whole table.
