@@ -91,7 +91,7 @@ function tellReady(
   const facts = { pipeline: name, endpoint, ...names, metrics, data, pid: process.pid };
   reporter.ready(told, { ...facts, watchFolder: folder ?? null });
   for (const finding of findings) reporter.tell("finding", finding);
-  reporter.hint(whatToTry(running, at));
+  reporter.hint(whatToTry(running, { ...at, now: systemClock.now() }));
 }
 
 /** Files that come by themselves: from the watched folder, and from a feed. */
