@@ -76,10 +76,7 @@ describe("tidegate", () => {
     [["up", "--port", "99999"], '--port must be a whole number from 0 to 65535, not "99999".'],
     [["up", "--clock", "foo"], '--clock must be system or virtual, not "foo".'],
     [["up", "--data"], "--data needs a value: FOLDER."],
-    [
-      ["up", "--memory", "--data", "x"],
-      "Choose --memory or --data: with --memory, nothing is kept",
-    ],
+    [["up", "--memory", "--data", "x"], "use either --memory or --data"],
     [["up", "now"], '"up" takes no argument, but got "now".'],
   ])("answers %j with one sentence and exit code 2", async (words, sentence) => {
     const { code, out, err } = await end(...words);

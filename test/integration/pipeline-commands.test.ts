@@ -183,7 +183,7 @@ describe("tidegate dev", () => {
     writeFileSync(join(commands.folder, "pipeline.ts"), moved);
     const { code, err } = await end(["dev", "pipeline.ts", "--port", "0", "--data", "d"]);
     expect(code).toBe(1);
-    expect(err).toContain("The pipeline file has changed since d was made");
+    expect(err).toContain("The pipeline file has changed since d was created");
   });
 });
 
@@ -211,7 +211,7 @@ describe("a command that was asked for wrongly", () => {
     [["dev", "pipeline.ts", "--prot", "1"], '"dev" has no flag --prot. Did you mean --port?'],
     [["run", "pipeline.ts", "--drain-ms", "soon"], "--drain-ms must be a whole number from 0 to"],
     [["run", "pipeline.ts", "--port", "1"], '"run" has no flag --port.'],
-    [["run", "pipeline.ts"], "the pipeline names no queue to consume: give --queue"],
+    [["run", "pipeline.ts"], "the pipeline has no queue to consume; set --queue"],
     [
       ["run", "pipeline.ts", "--queue", "q", "--ledger", "mysql://x"],
       'unknown ledger URL scheme "mysql:"',
@@ -289,6 +289,22 @@ describe("tidegate why", () => {
     const none = await end(["why", "s3://files/none", "--data", "d"]);
     expect(none).toMatchObject({ code: 1, out: "" });
     expect(none.err).toContain("The ledger knows of no event of s3://files/none");
+  });
+});
+
+describe("tidegate dlq", () => {
+  test("finds the embedded cloud through the data folder when no endpoint is given", async () => {
+    const run = await dev();
+    await put(run.ready, "broken.csv", "id,other\n1\n");
+    await until(run, async () => (await end(["dlq", "list", "--data", "d"])).out !== "");
+    const peeked = await end(["dlq", "list", "--peek", "--data", "d", "--json"]);
+    expect(peeked).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(peeked.out)).toMatchObject({ state: "parked", copies: 1 });
+    const planned = await end(["dlq", "redrive", "--dry-run", "--data", "d"]);
+    expect(planned.out).toContain("1 would be redriven");
+    run.child.kill("SIGTERM");
+    await run.ended;
+    expect(existsSync(join(commands.folder, "d", "endpoint.json"))).toBe(false);
   });
 });
 

@@ -90,13 +90,13 @@ function filterOf(flags: FilterFlags) {
 
 /** Loaded here, so that other commands need not wait for it. */
 async function load() {
-  const [site, list, words, { systemPorts }] = await Promise.all([
+  const [session, list, words, { systemPorts }] = await Promise.all([
     import("../reports/dead-letter-session.ts"),
     import("../../ingest/dead-letters/dead-letter-list.ts"),
     import("../reports/dead-letter-text.ts"),
     import("../../platform/index.ts"),
   ]);
-  return { ...site, ...list, words, ports: systemPorts };
+  return { ...session, ...list, words, ports: systemPorts };
 }
 
 /** For whoever asks for more than listing where there is nothing to work on. */
@@ -121,13 +121,13 @@ export const dlqList = command({
   },
   async run({ flags, out }) {
     const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
-    const site = await openDeadLetterSession(flags);
+    const session = await openDeadLetterSession(flags);
     try {
-      const { ledger } = site;
-      const peeked = flags.peek ? await site.openQueues(site.theScope()) : null;
+      const { ledger } = session;
+      const peeked = flags.peek ? await session.openQueues(session.onlyScope()) : null;
       const queue = peeked?.deadLetters ?? undefined;
       const listed = [];
-      for (const scope of site.scopes) {
+      for (const scope of session.scopes) {
         const request = { scope, filter: filterOf(flags) };
         listed.push(...(await listDeadLetters({ clock: ports.clock, ledger, queue }, request)));
       }
@@ -145,7 +145,7 @@ export const dlqList = command({
       if (listed.length === 0) out.note("There are no such dead letters.");
       return EXIT_OK;
     } finally {
-      await site.close();
+      await session.close();
     }
   },
 });
@@ -157,11 +157,11 @@ export const dlqShow = command({
   flags: { ...place, json },
   async run({ argument: key = "", flags, out }) {
     const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
-    const site = await openDeadLetterSession(flags);
+    const session = await openDeadLetterSession(flags);
     try {
       let shown = 0;
-      for (const scope of site.scopes) {
-        const { ledger } = site;
+      for (const scope of session.scopes) {
+        const { ledger } = session;
         const request = { scope, filter: { key } };
         for (const letter of await listDeadLetters({ clock: ports.clock, ledger }, request)) {
           const { dossier, state } = letter;
@@ -177,7 +177,7 @@ export const dlqShow = command({
       if (shown === 0) out.note(`There is no dead letter of ${key}.`);
       return shown > 0 ? EXIT_OK : EXIT_FAILED;
     } finally {
-      await site.close();
+      await session.close();
     }
   },
 });
@@ -210,16 +210,16 @@ export const dlqRedrive = command({
   async run({ flags, out }) {
     const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
     const { redrive } = await import("../../ingest/dead-letters/redrive.ts");
-    const site = await openDeadLetterSession(flags);
+    const session = await openDeadLetterSession(flags);
     const live = out.terminal && !flags.json && !flags["dry-run"];
     const screen = live ? createLiveScreen(process.stdout) : null;
     try {
-      const scope = site.theScope();
-      const { ledger } = site;
+      const scope = session.onlyScope();
+      const { ledger } = session;
       const asked = filterOf(flags);
       const known = await listDeadLetters({ clock: ports.clock, ledger }, { scope, filter: asked });
       const total = Math.min(known.length, flags.limit ?? known.length);
-      const opened = await site.openQueues(scope);
+      const opened = await session.openQueues(scope);
       if (opened === null) {
         out.note(nothingIn(scope));
         return EXIT_OK;
@@ -259,7 +259,7 @@ export const dlqRedrive = command({
       }
     } finally {
       screen?.close();
-      await site.close();
+      await session.close();
     }
   },
 });
@@ -282,17 +282,17 @@ export const dlqDrop = command({
     }
     const { openDeadLetterSession, words, ports } = await load();
     const { dropDeadLetters } = await import("../../ingest/dead-letters/drop-dead-letters.ts");
-    const site = await openDeadLetterSession(flags);
+    const session = await openDeadLetterSession(flags);
     try {
-      const scope = site.theScope();
-      const opened = await site.openQueues(scope);
+      const scope = session.onlyScope();
+      const opened = await session.openQueues(scope);
       if (opened === null) {
         out.note(nothingIn(scope));
         return EXIT_OK;
       }
       const { deadLetters, queue } = opened;
       const events = dropDeadLetters(
-        { clock: ports.clock, ledger: site.ledger, deadLetters },
+        { clock: ports.clock, ledger: session.ledger, deadLetters },
         {
           scope,
           source: queue.name,
@@ -309,7 +309,7 @@ export const dlqDrop = command({
       }
       return kept === 0 ? EXIT_OK : EXIT_FAILED;
     } finally {
-      await site.close();
+      await session.close();
     }
   },
 });

@@ -12,6 +12,7 @@ import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { RunSettings } from "../config.ts";
 import { openRenewer } from "../leases/open-renewer.ts";
+import { writeEndpointFile } from "../open/endpoint-file.ts";
 import type { Environment } from "../open/environment.ts";
 import { ensureLedgerFolder, type PreparedRun, prepareRun } from "../prepare-run.ts";
 import { type RunningPipeline, runPipeline, type StartOptions } from "../run-pipeline.ts";
@@ -42,7 +43,8 @@ export async function startDev(
   const run = prepareRun("dev", pipeline, { ...settings, ledger: undefined }); // V2
   const names = devNames(run.pipeline);
   const cloud = await openCloud(run, options);
-  const environment = environmentOn(cloud, names);
+  const removeFile = writeEndpointFile(run.settings.data, cloud.endpoint);
+  const environment = environmentOn(cloud, names, removeFile);
   await prepare(cloud, run).catch(async (error: unknown) => {
     await environment.close(); // V4
     throw error;
@@ -78,13 +80,16 @@ function openCloud(
 }
 
 /** An environment on the embedded cloud; closing it closes the cloud (V1). */
-function environmentOn(cloud: Cloud, names: DevNames): Environment {
+function environmentOn(cloud: Cloud, names: DevNames, onClose: () => void): Environment {
   const { broker, objects } = cloud;
   return {
     queue: createBrokerQueue(broker, { queue: names.queue }),
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
     objects,
-    close: () => cloud.close(),
+    close() {
+      onClose();
+      return cloud.close();
+    },
   };
 }
 
