@@ -191,7 +191,7 @@ describe("a command that was asked for wrongly", () => {
   const write = (text: string) => writeFileSync(join(commands.folder, "bad.ts"), text);
 
   test.each([
-    ["does not compile", "export default (;", "bad.ts:1:17 does not compile: Expression expected."],
+    ["does not compile", "export default (;", "bad.ts:1:17 does not compile: Expression expected"],
     ["has no default export", "export const a = 1;", "bad.ts has no default export"],
     ["throws", `throw new Error("no");`, "bad.ts:1:7: the file throws while it is loaded"],
   ])("a pipeline file that %s: one paragraph, exit code 2", async (_, text, told) => {
