@@ -1,13 +1,13 @@
-// Weather stations: files of observations in, two tables out.
+// Weather stations: reads files of observations and writes two tables.
 //
 // A station uploads one file per day, as CSV or as JSON Lines, to s3://stations/observations/.
-// Every row becomes a row of `observation`, and every day a row of `station_day`. Files come twice,
-// come late, are corrected, and some are broken; the tables stay right all the same.
+// Every row becomes a row of `observation`, and every day a row of `station_day`. Some files arrive
+// twice, arrive late, are corrected or are broken; the tables stay correct.
 
 import { PermanentError, pipeline, tables } from "tidegate";
 import { z } from "zod";
 
-/** CSV has only text, and an empty cell where nothing was measured; JSON Lines have numbers. */
+/** CSV cells are text, and empty if nothing was measured; JSON Lines have numbers. */
 const measured = (low: number, high: number) =>
   z.preprocess(
     (cell) => (cell === "" || cell === undefined ? null : cell),
@@ -20,7 +20,7 @@ const observation = z.object({
   temperature: measured(-90, 60),
   humidity: measured(0, 100),
   wind: measured(0, 120),
-  /** Who read the instruments: nobody's business, see `mask` below. */
+  /** Who read the instruments; private, see `mask` below. */
   observer: z.string().optional(),
 });
 
@@ -57,8 +57,8 @@ export default pipeline({
     },
   }),
 
-  // Nothing is written while this runs. What it asks for is written in one transaction with the
-  // ledger's "done", once it has returned: all of a file, once, or nothing.
+  // Nothing is written while this runs. Its upserts are committed after it has returned, in one
+  // transaction with the ledger: all rows of a file exactly once, or none.
   async handler(file, { upsert }) {
     const days = new Map<string, StationDay>();
 
@@ -66,18 +66,19 @@ export default pipeline({
       upsert("observation", { station, time, temperature, humidity, wind });
       if (temperature === null) continue;
       const day = time.slice(0, "2026-01-31".length);
-      const former = days.get(station + day) ?? { count: 0, low: temperature, high: temperature };
+      const previous = days.get(station + day) ?? { count: 0, low: temperature, high: temperature };
       days.set(station + day, {
         station,
         day,
-        count: former.count + 1,
-        low: Math.min(former.low, temperature),
-        high: Math.max(former.high, temperature),
+        count: previous.count + 1,
+        low: Math.min(previous.low, temperature),
+        high: Math.max(previous.high, temperature),
       });
     }
 
-    // Trying again will not fill an empty file, so that it goes to the dead letters at once.
-    if (days.size === 0) throw new PermanentError("no temperature in it", { class: "empty" });
+    // A retry cannot help an empty file, so it goes to the dead-letter queue immediately.
+    if (days.size === 0)
+      throw new PermanentError("the file has no temperature", { class: "empty" });
     for (const day of days.values()) upsert("station_day", day);
   },
 });

@@ -1,5 +1,5 @@
-// Orders that are told to a shop by its API, in a way that is not safe: the request carries nothing
-// by which the shop could tell a repetition from another order. `tidegate prove` shows how it ends.
+// Sends orders to the API of a shop, unsafely: the request has no idempotency key, so that the shop
+// cannot tell a repeated request from a new order. `tidegate prove` shows how it fails.
 
 import { pipeline } from "tidegate";
 import { z } from "zod";

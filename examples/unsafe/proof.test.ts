@@ -1,8 +1,8 @@
 import { test } from "node:test";
 import { proveHandler } from "tidegate/testkit";
-import orders from "./mended.ts";
+import orders from "./safe.ts";
 
-test("orders are told once, whatever happens on the way", async () => {
+test("an order is accepted once, whatever crashes or is repeated", async () => {
   await proveHandler(orders, {
     samples: [{ payload: { order: "A-1", amount: 12.5 } }],
     fetch: () => Response.json({ accepted: true }, { status: 201 }),

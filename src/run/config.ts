@@ -21,7 +21,7 @@ export interface Setting {
         readonly max: number;
       }
     | { readonly kind: "choice"; readonly choices: readonly string[] };
-  /** Null if there is no default, or if `doc` describes it. */
+  /** Null without a default, or if `doc` describes it. */
   readonly fallback: string | null;
   /** The default of `dev`, if it differs. */
   readonly devFallback?: string;

@@ -28,7 +28,7 @@ beforeAll(async () => {
     {
       folder: join(data, "inbox"),
       put: (name, path) => dev.putFile(`observations/${name}`, path),
-      onTrouble: (name, error) => console.error(name, error),
+      onFailure: (name, error) => console.error(name, error),
     },
   );
 });
@@ -67,14 +67,14 @@ test("every command of the stations' README does what the page says", async () =
     const script = `set -euo pipefail\n${prelude(begins)}\n${line}`;
     const { stdout } = await promisify(execFile)("bash", ["-c", script], { cwd: folder });
     answers.set(line, stdout);
-    for (let look = 0; look < 2; look += 1) await inbox.look();
+    for (let look = 0; look < 2; look += 1) await inbox.scan();
     await dev.idle();
   }
   const answer = (start: string) =>
     [...answers].find(([line]) => line.startsWith(start))?.[1] ?? `no line ${start}`;
   expect(typed).toHaveLength(12);
   expect(answer("tidegate why s3://stations/observations/kie")).toContain("observation × 1");
-  expect(answer("tidegate why s3://stations/observations/warm")).toContain("given up on: schema");
+  expect(answer("tidegate why s3://stations/observations/warm")).toContain("dead-lettered: schema");
   // Put twice, dropped once, and one of the two objects deleted: the row has one left to stand on.
   expect(dev.snapshot()).toMatchObject({ committed: 5, deadLettered: 1 });
   expect(answer("tidegate dlq list")).toContain("warm.csv");

@@ -6,8 +6,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { pipeline, tables } from "tidegate";
 import { handlerProof, type ProofReport, type ProveOptions, proveHandler } from "tidegate/testkit";
 import { describe, expect, test } from "vitest";
-import mended from "../../examples/unsafe/mended.ts";
 import unsafe from "../../examples/unsafe/pipeline.ts";
+import safe from "../../examples/unsafe/safe.ts";
 
 type Spec = Parameters<typeof pipeline>[0];
 type Handler = (event: { payload: { order: string } }, context: Context) => Promise<void> | void;
@@ -94,7 +94,7 @@ describe("a handler breaks", () => {
     expect(brokenBy(report)).toContain("POST https://shop.example/orders was sent 2 times");
     expect(report.failure?.faults).toBe(1);
     expect(report.failure?.steps.length).toBeLessThanOrEqual(10);
-    expect((await handlerProof(mended, { samples })).verdict).toBe("survived");
+    expect((await handlerProof(safe, { samples })).verdict).toBe("survived");
   });
 
   test("if the key it sends is another every time", async () => {
@@ -225,7 +225,7 @@ describe("a report", () => {
     const samples = [{ payload: { order: "A-1", amount: 1 } }];
     const proving = proveHandler(unsafe, { samples });
     await expect(proving).rejects.toThrow(/breaks with one fault: .*\n\n {2}1\. consumer-1 begins/);
-    await expect(proveHandler(mended, { samples })).resolves.toMatchObject({ failure: null });
+    await expect(proveHandler(safe, { samples })).resolves.toMatchObject({ failure: null });
   });
 
   test("refuses samples of the wrong kind", async () => {

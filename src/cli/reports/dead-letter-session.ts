@@ -106,7 +106,7 @@ async function allScopes(ledger: Ledger, generation: number | undefined): Promis
     .map((scope) => ({ pipeline: scope.pipeline, generation: scope.generation }));
 }
 
-/** The queue that the dossiers name, if they agree; null if there are no dossiers. */
+/** The queue that the dossiers name, if they agree; null without dossiers. */
 async function queueInDossiers(ledger: Ledger, scope: LedgerScope): Promise<string | null> {
   const queues = new Set<string>();
   for await (const { queue } of dossiersOf(ledger, scope)) queues.add(queue);

@@ -22,7 +22,7 @@ test("a folder is created with its parents, and an existing one stays unchanged"
 const inbox = (at: string) =>
   createInbox(
     { clock: systemClock },
-    { folder: at, put: async () => undefined, onTrouble: () => undefined },
+    { folder: at, put: async () => undefined, onFailure: () => undefined },
   );
 
 test.each([

@@ -38,7 +38,7 @@ describe("a sink and the ledger it is beside", () => {
     await sink?.close();
   });
 
-  test("a receipt is no lease for a sink that lets the higher fence win", async () => {
+  test("an idempotent sink rejects the receipt as a lease, because it needs a fence", async () => {
     const wrong = withSink(() => {}, "receipt");
     await expect(openSink(wrong, { sinkDialect: "sqlite" }, sqlite)).rejects.toThrow(
       "needs the fence of a claim",

@@ -1,11 +1,11 @@
-// The same orders, told in a way that is safe: every request carries the record's key, which is the
-// same however often the handler runs. `tidegate prove` finds nothing.
+// The same orders, sent safely: every request has the record's key as its idempotency key, which is
+// the same however often the handler runs. `tidegate prove` finds no failure.
 
 import { pipeline } from "tidegate";
 import { z } from "zod";
 
 export default pipeline({
-  name: "mended-orders",
+  name: "safe-orders",
   source: { queue: "orders" },
   schema: z.object({ order: z.string(), amount: z.number() }),
 
