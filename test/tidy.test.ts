@@ -12,6 +12,7 @@ import { checkLeftovers } from "./tidy/leftovers.ts";
 import { checkMachineTraces } from "./tidy/machine-traces.ts";
 import { checkFileSize, checkFunctionSizes, checkLineLengths } from "./tidy/sizes.ts";
 import { isCode, parse, readRepository, type Violation } from "./tidy/source-file.ts";
+import { checkSpreadLiterals } from "./tidy/spread-literals.ts";
 import { checkUniqueExports } from "./tidy/unique-exports.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -41,6 +42,12 @@ test("files are short enough to be read at once", () => expectNone(files.flatMap
 
 test("functions are short enough to be read at once", () => {
   expectNone(files.flatMap(checkFunctionSizes));
+});
+
+test("no object literal is spread into another", () => {
+  // These three follow; then the rule holds for all of src.
+  const pending = /^src\/(ingest|broker|stores)\//;
+  expectNone(files.filter(({ path }) => !pending.test(path)).flatMap(checkSpreadLiterals));
 });
 
 test("lines fit on a page", () => expectNone(files.flatMap(checkLineLengths)));

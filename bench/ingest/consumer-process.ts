@@ -3,10 +3,10 @@
 
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { Consumer, type ConsumerOptions } from "sqs-consumer";
-import { fillSettings } from "../../src/run/config.ts";
+import { openAwsRenewer } from "../../src/run/leases/open-renewer.ts";
 import { openAwsEnvironment } from "../../src/run/open/aws-environment.ts";
+import { ensureLedgerFolder, prepareRun } from "../../src/run/prepare-run.ts";
 import { runPipeline } from "../../src/run/run-pipeline.ts";
-import { ledgerUrl } from "../../src/run/start-pipeline.ts";
 import { GatedQueue, type RoundReport, timed } from "./gated-queue.ts";
 import { pipelineOf } from "./workload.ts";
 
@@ -35,13 +35,16 @@ async function openOurs(config: ConsumerConfig): Promise<Runner> {
   };
   const workload = contestant === "ours-receipt" ? "receipt" : "claim";
   const pipeline = pipelineOf(workload, { queue: queueUrl, concurrency, onHandled });
-  const settings = fillSettings("run", { endpoint, data: folder });
-  const site = await openAwsEnvironment(pipeline, settings);
-  const gated = new GatedQueue(site.queue);
+  const prepared = prepareRun("run", pipeline, { endpoint, data: folder, metricsPort: 0 });
+  ensureLedgerFolder(prepared.settings.ledger);
+  const environment = await openAwsEnvironment({ queue: queueUrl, endpoint });
+  const gated = new GatedQueue(environment.queue);
   const running = await runPipeline(
-    pipeline,
-    { ...site, queue: gated.queue },
-    { ...settings, metricsPort: 0, ledger: ledgerUrl(settings) },
+    prepared,
+    {
+      environment: { ...environment, queue: gated.queue },
+      openRenewer: openAwsRenewer.bind(null, environment),
+    },
     { onLogLine: () => {} },
   );
   return {

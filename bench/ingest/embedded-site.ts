@@ -3,11 +3,11 @@
 import { join } from "node:path";
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
-import { createLeaseRenewer } from "../../src/ingest/running/lease-renewer.ts";
-import { systemPorts } from "../../src/platform/index.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
-import { fillSettings } from "../../src/run/config.ts";
-import { type Environment, runPipeline } from "../../src/run/run-pipeline.ts";
+import { openRenewer } from "../../src/run/leases/open-renewer.ts";
+import type { Environment } from "../../src/run/open/environment.ts";
+import { prepareRun } from "../../src/run/prepare-run.ts";
+import { runPipeline } from "../../src/run/run-pipeline.ts";
 import { GatedQueue } from "./gated-queue.ts";
 import { bodyOf, pipelineOf, type Workload } from "./workload.ts";
 
@@ -42,19 +42,18 @@ export async function openEmbedded(config: EmbeddedConfig): Promise<Embedded> {
     handled += 1;
   };
   const pipeline = pipelineOf(workload, { queue: QUEUE, concurrency, onHandled });
-  const { name, generation, visibilityMs } = pipeline;
-  const site: Environment = {
-    ...{ queue: gated.queue, deadLetters: null, objects: cloud.objects },
-    openRenewer(ledger, _url, telemetry) {
-      const scope = { pipeline: name, generation };
-      const ports = { queue: gated.queue, ledger, scope, clock: systemPorts.clock, telemetry };
-      return createLeaseRenewer(ports, { visibilityMs, leaseMs: visibilityMs });
-    },
+  const environment: Environment = {
+    queue: gated.queue,
+    deadLetters: null,
+    objects: cloud.objects,
     close: () => cloud.close(),
   };
-  const ledger = config.ledger ?? `sqlite:${join(folder, "ledger.db")}`;
-  const settings = { ...fillSettings("dev", { data: folder }), metricsPort: 0, ledger };
-  const running = await runPipeline(pipeline, site, settings, { onLogLine: () => {} });
+  const settings = { data: folder, metricsPort: 0, ledger: config.ledger };
+  const running = await runPipeline(
+    prepareRun("dev", pipeline, settings),
+    { environment, openRenewer: openRenewer.bind(null, environment) },
+    { onLogLine: () => {} },
+  );
   return {
     handled: () => handled,
     round: (count) => gated.round(count),

@@ -1,10 +1,10 @@
-// The stations' uploads: seeded, so that the same seed makes the same files, and bounded.
+// Generates the uploads of the stations. The same seed gives the same files; their number is bounded.
 //
 //   tidegate dev examples/stations/pipeline.ts --feed examples/stations/generate.ts
-//   node examples/stations/generate.ts FOLDER       writes the same files into a folder
+//   npm run example examples/stations/generate.ts FOLDER    # writes the same files to a folder
 //
-// Most files are fine. Some are put twice, some are corrected later, some arrive days after their
-// neighbours, and some are broken in the ways that real ones are.
+// Most files are fine. Some are put twice, some are corrected later, some arrive days late, and
+// some are broken in ways that real files are.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -14,7 +14,7 @@ export interface Upload {
   readonly body: string;
   /** What is special about it; shown on the screen. */
   readonly note: "fine" | "corrected" | "put again" | "late" | "broken";
-  /** Before it is put. */
+  /** How long to wait before the file is put. */
   readonly waitMs: number;
 }
 
@@ -23,7 +23,7 @@ const FIRST_DAY = Date.UTC(2026, 2, 1);
 const DAY_MS = 86_400_000;
 const READINGS_A_DAY = 24;
 const WAIT_MS_MAX = 400;
-/** Of a hundred files, so many are corrected, put again, late and broken. */
+/** Files out of a hundred that are corrected, put again, late and broken. */
 const SHARES = { corrected: 6, again: 12, late: 8, broken: 5 };
 
 interface Options {

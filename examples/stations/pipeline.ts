@@ -1,13 +1,13 @@
-// Weather stations: files of observations in, two tables out.
+// Weather stations: reads files of observations and writes two tables.
 //
 // A station uploads one file per day, as CSV or as JSON Lines, to s3://stations/observations/.
-// Every row becomes a row of `observation`, and every day a row of `station_day`. Files come twice,
-// come late, are corrected, and some are broken; the tables stay right all the same.
+// Every row becomes a row of `observation`, and every day a row of `station_day`. Some files arrive
+// twice, arrive late, are corrected or are broken; the tables stay correct.
 
 import { PermanentError, pipeline, tables } from "tidegate";
 import { z } from "zod";
 
-/** CSV has only text, and an empty cell where nothing was measured; JSON Lines have numbers. */
+/** CSV cells are text, and empty if nothing was measured; JSON Lines have numbers. */
 const measured = (low: number, high: number) =>
   z.preprocess(
     (cell) => (cell === "" || cell === undefined ? null : cell),
@@ -76,8 +76,9 @@ export default pipeline({
       });
     }
 
-    // A retry does not fill an empty file, so it becomes a dead letter immediately.
-    if (days.size === 0) throw new PermanentError("no temperature in it", { class: "empty" });
+    // A retry cannot help an empty file, so it goes to the dead-letter queue immediately.
+    if (days.size === 0)
+      throw new PermanentError("the file has no temperature", { class: "empty" });
     for (const day of days.values()) upsert("station_day", day);
   },
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { queueFault } from "./faults.ts";
 
-test("a region that nobody named is the caller's to name, and nothing to wait for", () => {
+test("a missing region is a configuration error and is not retried", () => {
   const fault = queueFault(new Error("Region is missing"), "orders");
   expect(fault).toMatchObject({ code: "TG_CONFIG_INVALID" });
   expect(fault.message).toContain("AWS_REGION");

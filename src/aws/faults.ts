@@ -1,17 +1,17 @@
-// Faults: what errors of the AWS SDK mean to whoever sends, receives or settles. They are told
-// apart by name, as two copies of the SDK in one process would not know each other's classes.
+// Faults: what errors of the AWS SDK mean for sending, receiving and settling. They are recognised
+// by name, because two copies of the SDK in one process have different classes.
 
 import { TidegateError } from "../core/errors.ts";
 import { settlementFault } from "../core/settle-fault.ts";
 import type { SendOutcome } from "../ports/queue.ts";
 import type { SettlementResult } from "../ports/queue-receiver.ts";
 
-/** Passing, whoever's fault AWS says it is. */
+/** Transient, even if AWS reports a client fault. */
 const THROTTLED = /throttl|toomanyrequests|slowdown|overlimit|requestlimit|serviceunavailable/i;
-/** Of the client errors of HTTP, those that say "not now" and not "not ever". */
-const PASSING_STATUS: ReadonlySet<number> = new Set([408, 429]);
+/** HTTP client errors that a retry can solve. */
+const TRANSIENT_STATUS: ReadonlySet<number> = new Set([408, 429]);
 
-/** What the SDK says, for want of a name, when it was told of no region. */
+/** The message of the SDK without a region; the error has no name of its own. */
 const NO_REGION = "Region is missing";
 
 export interface SdkError {
@@ -21,7 +21,7 @@ export interface SdkError {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-/** An entry of a batch that failed, as all batches of SQS and SNS tell it. */
+/** A failed entry of a batch, in SQS and SNS. */
 export interface FailedEntry {
   readonly Id?: string | undefined;
   readonly Code?: string | undefined;
@@ -29,29 +29,29 @@ export interface FailedEntry {
   readonly SenderFault?: boolean | undefined;
 }
 
-/** A whole request that failed: refused if AWS said that it is wrong, else of unknown outcome. */
+/** A failed request: refused if AWS rejected it as wrong, otherwise of unknown outcome. */
 export function queueFault(error: unknown, target: string): TidegateError {
   if (error instanceof TidegateError) return error;
   const { name = "Error", message = String(error), $fault, $metadata } = error as SdkError;
   if (message === NO_REGION) {
-    const told = `${target}: no AWS region is known; give --region, or set AWS_REGION`;
-    return new TidegateError("TG_CONFIG_INVALID", told, { cause: error });
+    const text = `${target}: no AWS region; set --region or AWS_REGION`;
+    return new TidegateError("TG_CONFIG_INVALID", text, { cause: error });
   }
   const status = $metadata?.httpStatusCode ?? 0;
-  const answered = status >= 400 && status < 500 && !PASSING_STATUS.has(status);
-  const wrong = $fault === "client" && answered && !THROTTLED.test(name);
+  const rejected = status >= 400 && status < 500 && !TRANSIENT_STATUS.has(status);
+  const wrong = $fault === "client" && rejected && !THROTTLED.test(name);
   const code = wrong ? "TG_QUEUE_REFUSED" : "TG_QUEUE_UNAVAILABLE";
   return new TidegateError(code, `${target}: ${name}: ${message}`, { cause: error });
 }
 
-/** An entry of a batch to send that failed. */
+/** A failed entry of a batch to send. */
 export function refusedEntry(entry: FailedEntry): SendOutcome {
   const { Code: code = "Unknown", Message: message = "", SenderFault: ours = false } = entry;
   const retry = ours && !THROTTLED.test(code) ? "never" : "later";
   return { kind: "refused", code, message, retry };
 }
 
-/** Outcomes of a batch to settle, in the order of its `count` entries, whose ids count from 0. */
+/** The outcomes of a batch to settle, in the order of its `count` entries; ids start at 0. */
 export function settlementResults(
   count: number,
   answer: {
@@ -64,6 +64,6 @@ export function settlementResults(
   for (const { Id, Code = "Unknown", Message = "" } of answer.Failed ?? []) {
     outcomes.set(Id, settlementFault(Code, Message));
   }
-  const unanswered: SettlementResult = { kind: "failed", reason: "the answer does not mention it" };
+  const unanswered: SettlementResult = { kind: "failed", reason: "missing in the response" };
   return Array.from({ length: count }, (_, at) => outcomes.get(String(at)) ?? unanswered);
 }

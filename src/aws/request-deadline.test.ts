@@ -9,37 +9,37 @@ import { createSqsQueue } from "./sqs/sqs-queue.ts";
 
 afterEach(() => vi.useRealTimers());
 
-/** A request that is never answered, and ends only when it is called off. */
+/** A request that is never answered and ends only when it is aborted. */
 const unanswered = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error("AbortError")), { once: true });
   });
 
-test("a request that is never answered is called off, and the error says why", async () => {
+test("a request without a response is aborted, and the error says why", async () => {
   const asked = withDeadline(unanswered, durationMs(1));
-  await expect(asked).rejects.toThrow("no answer within 1 ms");
+  await expect(asked).rejects.toThrow("no response within 1 ms");
 });
 
-test("the caller's signal ends a request, at once if it had been given before", async () => {
+test("the caller's signal ends a request, immediately if it is already aborted", async () => {
   const stop = new AbortController();
   const asked = withDeadline(unanswered, hours(1), stop.signal);
   stop.abort(new Error("enough"));
   await expect(asked).rejects.toThrow("AbortError");
-  let seen: unknown = null;
+  let reason: unknown = null;
   const ask = async (signal: AbortSignal) => {
-    seen = signal.reason;
+    reason = signal.reason;
   };
   await withDeadline(ask, hours(1), stop.signal);
-  expect(seen).toMatchObject({ message: "enough" });
+  expect(reason).toMatchObject({ message: "enough" });
 });
 
-test("an answer or a failure in time comes through as it is", async () => {
+test("a response or failure in time is returned unchanged", async () => {
   expect(await withDeadline(async () => 7, hours(1))).toBe(7);
   const failing = withDeadline(() => Promise.reject(new Error("refused")), hours(1));
   await expect(failing).rejects.toThrow("refused");
 });
 
-/** A client whose connection died without a word. */
+/** A client whose connection is dead. */
 const dead = {
   send: (_: unknown, how: { abortSignal: AbortSignal }) => unanswered(how.abortSignal),
 };
@@ -54,13 +54,13 @@ test.each([
     }),
   ],
 ])(
-  "a batch that a %s never answers is of unknown outcome, and does not wait for ever",
+  "a batch that a %s never answers has an unknown outcome and does not wait forever",
   async (_, to) => {
     vi.useFakeTimers();
     const message: OutgoingMessage = { body: "b", attributes: {}, groupId: null, dedupId: null };
     const sending = to.sendBatch([message]);
-    const told = expect(sending).rejects.toMatchObject({ code: "TG_QUEUE_UNAVAILABLE" });
+    const rejection = expect(sending).rejects.toMatchObject({ code: "TG_QUEUE_UNAVAILABLE" });
     await vi.advanceTimersByTimeAsync(REQUEST_MS_MAX);
-    await told;
+    await rejection;
   },
 );

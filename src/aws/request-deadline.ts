@@ -1,13 +1,13 @@
-// Request deadlines: the SDK's own request timeout only warns unless a client was built otherwise,
-// and clients are the caller's to build.
+// Request deadline: a time limit per request. The SDK's own request timeout only logs a warning by
+// default, and callers create the clients.
 
 import { type DurationMs, seconds } from "../core/units.ts";
 import { queueFault } from "./faults.ts";
 
-/** What a request may take, the SDK's own retries included; a receive may wait besides. */
+/** The limit of a request, including the SDK's retries; a receive may also wait. */
 export const REQUEST_MS_MAX: DurationMs = seconds(10);
 
-/** Runs `ask` with a signal that aborts after `msMax`, or together with `signal`. */
+/** Runs `ask` with a signal that aborts after `msMax`, or when `signal` aborts. */
 export async function withDeadline<T>(
   ask: (signal: AbortSignal) => Promise<T>,
   msMax: DurationMs,
@@ -15,7 +15,7 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const ending = new AbortController();
   const end = () => ending.abort(signal?.reason);
-  const late = new Error(`no answer within ${msMax} ms`);
+  const late = new Error(`no response within ${msMax} ms`);
   const timer = setTimeout(() => ending.abort(late), msMax);
   signal?.addEventListener("abort", end, { once: true });
   if (signal?.aborted) end();
@@ -29,7 +29,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Asks a queue or a topic for what does not wait; failures come out as the port names them. */
+/** Sends a request that does not wait to a queue or topic; throws errors of the port. */
 export async function asked<T>(name: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   try {
     return await withDeadline(ask, REQUEST_MS_MAX);

@@ -1,4 +1,4 @@
-// Sending a batch: what entries and answers of SQS and of SNS have in common.
+// Send batch: what SQS and SNS have in common in the entries and responses of a batch.
 
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import { type FailedEntry, refusedEntry } from "./faults.ts";
@@ -8,7 +8,7 @@ interface TextAttribute {
   readonly StringValue: string;
 }
 
-/** All of an entry but its body, which each service calls by another name. */
+/** An entry without its body, whose field has another name in each service. */
 interface SendEntry {
   readonly Id: string;
   readonly MessageAttributes?: Record<string, TextAttribute>;
@@ -30,7 +30,7 @@ interface SendAnswer {
 const UNANSWERED: SendOutcome = {
   kind: "refused",
   code: "Unanswered",
-  message: "the answer does not mention the entry",
+  message: "the entry is missing in the response",
   retry: "later",
 };
 
@@ -38,7 +38,7 @@ export function textAttribute(value: string): TextAttribute {
   return { DataType: "String", StringValue: value };
 }
 
-/** The entry of a message; ids count from 0. */
+/** The entry of a message; ids start at 0. */
 export function sendEntry(message: OutgoingMessage, at: number): SendEntry {
   const { attributes, groupId, dedupId } = message;
   const named = Object.entries(attributes).map(([name, value]) => [name, textAttribute(value)]);
@@ -50,7 +50,7 @@ export function sendEntry(message: OutgoingMessage, at: number): SendEntry {
   };
 }
 
-/** Outcomes in the order of a batch's `count` entries, whose ids count from 0. */
+/** The outcomes in the order of the `count` entries; ids start at 0. */
 export function sendOutcomes(count: number, answer: SendAnswer): SendOutcome[] {
   const outcomes = new Map<string | undefined, SendOutcome>();
   for (const { Id, MessageId = "", SequenceNumber = null } of answer.Successful ?? []) {

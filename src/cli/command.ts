@@ -1,24 +1,24 @@
-// Command: what a command is to the command line: a name, a line on what it does, its flags, and
-// what it does. Help, parsing, suggestions and docs/reference/cli.md all come from this one value.
+// Command: name, summary, flags and implementation of a command. Help, parsing, suggestions and
+// docs/reference/cli.md come from this value.
 
 import type { Output } from "./screen/output.ts";
 
 export const EXIT_OK = 0;
-/** It was asked for rightly and could not be done. */
+/** The command was valid and failed. */
 export const EXIT_FAILED = 1;
-/** It was asked for wrongly. */
+/** The command line is invalid. */
 export const EXIT_USAGE = 2;
 
 export type ExitCode = typeof EXIT_OK | typeof EXIT_FAILED | typeof EXIT_USAGE;
 
 export interface Flag<T> {
-  /** What stands for the value in help texts; null for a flag that takes none. */
+  /** Placeholder of the value in help texts; null for a flag without a value. */
   readonly value: string | null;
   readonly fallback: string | null;
-  /** The variable that stands in for the flag where it is not given. */
+  /** The environment variable that is read if the flag is absent. */
   readonly env?: string;
   readonly doc: string;
-  /** Throws UsageError with a whole sentence if `text` will not do. */
+  /** Throws UsageError if `text` is invalid. */
   readonly parse: (text: string | boolean, name: string) => T;
 }
 
@@ -29,9 +29,9 @@ export type FlagValues<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends Flag<infer T> ? T | undefined : never;
 };
 
-/** The one word that a command needs besides its flags. */
+/** The positional argument of a command. */
 export interface Argument {
-  /** What stands for it in help texts. */
+  /** Placeholder in help texts. */
   readonly name: string;
   readonly doc: string;
   readonly optional?: true;
@@ -44,7 +44,7 @@ export interface Command<F extends Flags = Flags> {
   readonly argument?: Argument;
   readonly flags: F;
   run(call: {
-    /** Given if the command has an `argument` that is not optional. */
+    /** Defined if the command has an `argument` that is not optional. */
     readonly argument: string | undefined;
     readonly flags: FlagValues<F>;
     readonly out: Output;
@@ -55,7 +55,7 @@ export function command<F extends Flags>(definition: Command<F>): Command<F> {
   return definition;
 }
 
-/** The command line was not understood; the message is one sentence for its writer. */
+/** The command line is invalid; the message is one line for the user. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -71,7 +71,7 @@ export function text(value: string, fallback: string | null, doc: string): Flag<
     doc,
     parse(given, name) {
       if (typeof given === "string" && given !== "") return given;
-      throw new UsageError(`--${name} needs a value: ${value}.`);
+      throw new UsageError(`--${name} needs a value: ${value}`);
     },
   };
 }
@@ -90,7 +90,7 @@ export function wholeNumber(
       const number = /^\d{1,15}$/.test(String(given)) ? Number(given) : Number.NaN;
       if (number >= range.min && number <= range.max) return number;
       const span = `a whole number from ${range.min} to ${range.max}`;
-      throw new UsageError(`--${name} must be ${span}, not "${given}".`);
+      throw new UsageError(`--${name} must be ${span}, not "${given}"`);
     },
   };
 }
@@ -107,7 +107,7 @@ export function oneOf<const T extends string>(
     parse(given, name) {
       const choice = choices.find((each) => each === given);
       if (choice !== undefined) return choice;
-      throw new UsageError(`--${name} must be ${choices.join(" or ")}, not "${given}".`);
+      throw new UsageError(`--${name} must be ${choices.join(" or ")}, not "${given}"`);
     },
   };
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command `tidegate`. This file runs on any Node: it imports nothing that an older one lacks
-// before it has looked at the version, so that the reader gets a sentence and not a stack trace.
+// The command `tidegate`. This file runs on any Node: it checks the version before it imports
+// anything that an older one lacks, so that the user gets a message and not a stack trace.
 
 const NODE_MIN = [22, 13] as const;
 
@@ -9,21 +9,21 @@ const tooOld = major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN
 
 if (tooOld) {
   const needed = NODE_MIN.join(".");
-  console.error(`tidegate needs Node ${needed} or later; this is Node ${process.versions.node}.`);
+  console.error(`tidegate needs Node ${needed} or later; this is Node ${process.versions.node}`);
   process.exitCode = 1;
 } else {
-  // Keeps compiled modules in the system's folder for temporary files: later starts are quicker.
+  // Caches compiled modules in the folder for temporary files, which makes later starts faster.
   const { enableCompileCache } = await import("node:module");
   const { directory } = enableCompileCache();
   if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory; // For threads.
-  // Nobody is left to be told that notes cannot be written, and a server must not end because the
-  // disk with its log is full. A result that is lost is a failure, unless whoever read us has seen
-  // enough, as in `tidegate why … | head`.
+  // A failure to write notes cannot be reported anywhere, and a server must not end because the
+  // disk of its log is full. A lost result is a failure, unless the reader has closed the pipe, as
+  // in `tidegate why … | head`.
   process.stderr.on("error", () => {});
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") return;
-    process.exitCode = process.exitCode || 1; // It may be told after the command has ended.
-    process.stderr.write(`What was to be printed is lost: ${error.message}.\n`);
+    process.exitCode = process.exitCode || 1; // The error may arrive after the command has ended.
+    process.stderr.write(`cannot write to stdout, output is lost: ${error.message}\n`);
   });
   const { runCli } = await import("./run-cli.ts");
   process.exitCode = (await runCli(process.argv.slice(2))) || process.exitCode;

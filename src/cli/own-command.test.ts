@@ -4,7 +4,7 @@ import { ownCommand, sourceFolder } from "./own-command.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-test("the command is told as it can be called: from the package, the repository, or elsewhere", () => {
+test("the command is shown as it works in the package, in the repository, or elsewhere (O1)", () => {
   expect(sourceFolder).toBe(root);
   expect(ownCommand(root, null)).toBe("npx tidegate");
   expect(ownCommand(root)).toBe("npm run -s tidegate --");

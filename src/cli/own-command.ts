@@ -1,18 +1,18 @@
-// Own command: how this very command is called again, for texts that tell what to type next.
-//   O1. What is told works where the reader is: from the package, from the repository's own folder,
-//       and from any other folder while the command runs from its sources.
+// Own command: how to call this command again, for texts that suggest what to type next.
+//   O1. The text works in the reader's folder: with the package, in the repository's folder, and in
+//       any other folder while the command runs from its sources.
 
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The repository whose sources are running; null when it is the package. */
+/** The repository whose sources are running; null if the package is running. */
 export const sourceFolder: string | null = import.meta.url.endsWith(".ts")
   ? REPOSITORY.replace(/[/\\]$/, "")
   : null;
 
-/** What to type before a command's name, in that folder (O1). */
+/** The words before a command's name, in that folder (O1). */
 export function ownCommand(
   folder: string,
   repository: string | null = sourceFolder,
@@ -20,12 +20,12 @@ export function ownCommand(
 ): string {
   if (repository === null) return "npx tidegate";
   if (relative(repository, folder) === "") return "npm run -s tidegate --";
-  // The machine's own Node may be too old for the sources; the one that the clone brings is not.
+  // The installed Node may be too old for the sources; the one in the clone is not.
   const runner = node.startsWith(repository) ? shellQuoted(node) : "node";
   return `${runner} ${shellQuoted(join(repository, "src/cli/main.ts"))}`;
 }
 
-/** A path as one word of a shell. */
+/** A path, quoted for a shell. */
 export function shellQuoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

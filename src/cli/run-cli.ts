@@ -1,6 +1,6 @@
-// The command line from its words to its exit code.
-//   X1. What the user got wrong is one sentence and exit code 2; what failed is a message with a
-//       hint and exit code 1. Only a broken program shows a stack trace.
+// Run CLI: from the words of a command line to an exit code.
+//   X1. A usage error is one line and exit code 2; a failure is a message with a hint and exit code
+//       1. Only a bug shows a stack trace.
 
 import { TidegateError } from "../core/errors.ts";
 import {
@@ -17,6 +17,7 @@ import { dlqDrop, dlqList, dlqRedrive, dlqShow } from "./commands/dlq.ts";
 import { init } from "./commands/init.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
 import { prove } from "./commands/prove.ts";
+import { ledgerPurge, outboxPurge } from "./commands/purge.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { up } from "./commands/up.ts";
@@ -27,7 +28,7 @@ import { helpOf, helpOfAll } from "./words/help.ts";
 import { parseFlags } from "./words/parse-flags.ts";
 import { didYouMean } from "./words/suggest.ts";
 
-/** Every command there is; docs/reference/cli.md is compared with it. */
+/** All commands; docs/reference/cli.md is compared with this table. */
 export const COMMANDS: readonly Command[] = [
   up,
   init,
@@ -44,6 +45,8 @@ export const COMMANDS: readonly Command[] = [
   ledgerCheck,
   ledgerShow,
   ledgerStatsCommand,
+  ledgerPurge,
+  outboxPurge,
   sim,
 ].map((each) => each as Command);
 
@@ -93,17 +96,24 @@ function startsWith(words: readonly string[], name: string): boolean {
   return name.split(" ").every((part, at) => words[at] === part);
 }
 
-/** What was asked for and is not there, in one sentence. */
+/** The error for an unknown command or flag. */
 function unknownWord([first = "", second = ""]: readonly string[]): string {
   const names = COMMANDS.map(({ name }) => name);
   const family = names.filter((name) => name.startsWith(`${first} `));
   if (family.length > 0) {
-    const choices = family.map((name) => `"${name}"`).join(", ");
-    const given = second === "" ? `"${first}"` : `"${first} ${second}"`;
-    return `There is no command ${given} but ${choices}.`;
+    const subcommands = family.map((name) => name.slice(first.length + 1));
+    const choices = listed(subcommands);
+    if (second === "") return `"${first}" needs a subcommand: ${choices}`;
+    return `"${first}" has no subcommand "${second}"; use ${choices}`;
   }
   const flag = first.startsWith("-");
-  const known = flag ? ["--help", "--version"] : names.map((name) => name.split(" ")[0] ?? name);
-  const guess = didYouMean(first, known) || " Run tidegate --help to see what there is.";
-  return `There is no ${flag ? "flag" : "command"} "${first}".${guess}`;
+  const choices = flag ? ["--help", "--version"] : names.map((name) => name.split(" ")[0] ?? name);
+  const hint = didYouMean(first, choices) || "run tidegate --help to see all commands";
+  return `unknown ${flag ? "flag" : "command"} "${first}"; ${hint}`;
+}
+
+/** "a", "a or b", "a, b or c". */
+function listed(names: readonly string[]): string {
+  const last = names.at(-1) ?? "";
+  return names.length < 2 ? last : `${names.slice(0, -1).join(", ")} or ${last}`;
 }

@@ -1,8 +1,7 @@
 // Run until stopped: how a command that runs a pipeline ends.
-//   E1. The first signal drains, and one line says what is waited for. The second ends the process
-//       at once, which is safe: what was not acknowledged is delivered again (stop-signals.ts).
-//   E2. A pipeline that stopped by itself ends the command as a failure, so that whatever watches
-//       the process starts it anew.
+//   E1. The first signal drains, and one line says what it waits for. The second ends the process
+//       immediately, which is safe: unacknowledged messages are redelivered (stop-signals.ts).
+//   E2. If the pipeline stops by itself, the command fails, so that a supervisor restarts it.
 
 import type { RunningPipeline } from "../run/run-pipeline.ts";
 import type { PipelineReporter } from "./screen/pipeline-reporter.ts";
@@ -18,11 +17,12 @@ export async function runUntilStopped(
   if (signal instanceof Error) throw signal; // E2
   const { inFlight } = running.snapshot();
   const work = inFlight === 1 ? "1 record" : `${inFlight} records`;
-  const waits =
+  const state =
     inFlight === 0
-      ? "nothing is at work, what is in hand goes back to the queue"
-      : `waiting up to ${span(drainMs)} for ${work} at work`;
-  reporter.tell("draining", `${signal}: ${waits}; once more to stop at once.`); // E1
+      ? "nothing in progress; returning prefetched messages"
+      : `waiting up to ${span(drainMs)} for ${work} in progress`;
+  const text = `${signal}: ${state}. Press Ctrl-C again to stop immediately.`;
+  reporter.event("draining", text); // E1
   await running.drain();
   reporter.close();
 }

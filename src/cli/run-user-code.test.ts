@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { withLimit } from "./run-user-code.ts";
 
-test("what ends in time gives its result or its error, and what never ends is told of (J2)", async () => {
+test("a call returns its result or error, and one that never ends is reported (J2)", async () => {
   const limited = (call: (text: string) => unknown, limitMs: number) => withLimit(call, limitMs);
   expect(await limited((text) => `${text}!`, 60_000)("done")).toBe("done!");
   expect(await limited(async (text) => text, 60_000)("later")).toBe("later");

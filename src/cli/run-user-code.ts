@@ -1,12 +1,12 @@
-// Judge: runs code that a user has written, to pass a verdict on it.
-//   J1. Code that ends the process ends the judging, too, and would end it with its own exit code.
-//       A check that never ran must not look like one that passed, least of all to a CI.
-//   J2. Code that never ends is told of, and not waited for without end.
+// Run user code: runs code that a check judges.
+//   J1. Code that ends the process also ends the check, with its own exit code. A check that did
+//       not finish must not look like one that passed, above all in CI.
+//   J2. Code that never ends is reported after a time limit.
 
 import { EXIT_FAILED } from "./command.ts";
 import type { Output } from "./screen/output.ts";
 
-/** Whatever `work` gives; if the process ends before it has, that is a failure (J1). */
+/** The result of `work`; if the process ends before it, the exit code is a failure (J1). */
 export async function runUserCode<T>(
   file: string,
   out: Output,
@@ -14,7 +14,7 @@ export async function runUserCode<T>(
 ): Promise<T> {
   const onExit = () => {
     process.exitCode = EXIT_FAILED;
-    out.note(`${file} ended the process before the checks were done.`);
+    out.note(`${file} ended the process before the checks were done`);
   };
   process.once("exit", onExit);
   try {
@@ -24,7 +24,7 @@ export async function runUserCode<T>(
   }
 }
 
-/** A function that fails when the given one takes longer (J2). */
+/** `call` with a time limit (J2). */
 export function withLimit<A extends unknown[]>(
   call: (...given: A) => unknown,
   limitMs: number,

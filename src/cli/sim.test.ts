@@ -13,22 +13,22 @@ async function run(...words: string[]) {
   return { exit: await runCli(["sim", ...words], out), lines, notes };
 }
 
-test("a seed that is no number is one sentence and exit code 2", async () => {
+test("a seed that is not a number gives one line and exit code 2", async () => {
   const { exit, lines, notes } = await run("--seed", "seven");
   expect(exit).toBe(EXIT_USAGE);
   expect(lines).toEqual([]);
   expect(notes).toHaveLength(1);
-  expect(notes[0]).toMatch(/^--seed must be a whole number .*, not "seven"\.$/);
+  expect(notes[0]).toMatch(/^--seed must be a whole number .*, not "seven"$/);
 });
 
-test("every seed is judged once, on as many threads as asked for, and the totals add up", async () => {
+test("each seed runs once, on the requested number of threads, and the totals add up", async () => {
   const { exit, lines } = await run("--seeds", "3", "--jobs", "2", "--json");
   expect(exit).toBe(EXIT_OK);
-  const told = lines.map((line) => JSON.parse(line));
-  const { totals } = told.pop();
-  expect(told.map(({ seed }) => seed).sort()).toEqual([1, 2, 3]);
+  const verdicts = lines.map((line) => JSON.parse(line));
+  const { totals } = verdicts.pop();
+  expect(verdicts.map(({ seed }) => seed).sort()).toEqual([1, 2, 3]);
   expect(totals.seeds).toBe(3);
-  expect(totals.deliveries).toBe(told.reduce((sum, { deliveries }) => sum + deliveries, 0));
+  expect(totals.deliveries).toBe(verdicts.reduce((sum, { deliveries }) => sum + deliveries, 0));
   const { deliveries, cpuSeconds, deliveriesPerCpuSecond } = totals;
   expect(cpuSeconds).toBeGreaterThan(0);
   expect(deliveriesPerCpuSecond).toBe(Math.round(deliveries / cpuSeconds));
@@ -44,5 +44,12 @@ test("a seed that was run again takes the same steps in another thread", async (
 test("a single seed that keeps every promise says so", async () => {
   const { exit, lines } = await run("--seed", "4");
   expect(exit).toBe(EXIT_OK);
-  expect(lines.at(-1)).toBe("Every promise was kept.");
+  expect(lines.at(-1)).toBe("All guarantees held.");
+});
+
+test("a range of seeds starts at --first", async () => {
+  const { exit, lines } = await run("--seeds", "2", "--first", "500", "--jobs", "1", "--json");
+  expect(exit).toBe(EXIT_OK);
+  const verdicts = lines.map((line) => JSON.parse(line)).slice(0, -1);
+  expect(verdicts.map(({ seed }) => seed)).toEqual([500, 501]);
 });

@@ -1,12 +1,12 @@
-// Stop signals: the first asks the program to end, the second ends it. A terminal that is closed
-// asks as well.
+// Stop signals: the first one asks the program to end, the second one ends it. Closing the terminal
+// counts as a signal.
 
 const SIGNAL_EXIT_BASE = 128;
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;
 
 type StopSignal = keyof typeof SIGNAL_NUMBERS;
 
-/** Resolves upon the first signal; from then on, another one exits at once. */
+/** Resolves on the first signal; a second one exits immediately. */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     let stopping = false;
@@ -18,4 +18,11 @@ export function stopSignal(): Promise<StopSignal> {
       });
     }
   });
+}
+
+/** Aborts on the first signal, so that a run ends after the current item. */
+export function interruption(): AbortSignal {
+  const controller = new AbortController();
+  void stopSignal().then(() => controller.abort());
+  return controller.signal;
 }

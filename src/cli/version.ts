@@ -1,4 +1,4 @@
-// The version of the package, whose description lies beside both src and dist.
+// The version in package.json, which is next to both src and dist.
 
 import { readFileSync } from "node:fs";
 

@@ -127,3 +127,6 @@ export const SNS_LAYERS_MAX = 4;
 export const NOTIFICATION_RECORDS_MAX = 4_096;
 
 export const FAILURE_MESSAGE_CHARS_MAX = 2_048;
+
+/** Ten years. */
+export const LEDGER_RETENTION_DAYS_MAX = 3_650;

@@ -13,7 +13,10 @@ const key = asRecordKey("a");
 const T0 = epochMs(1_700_000_000_000);
 
 const commitOf = (fence: number, effects: string | null): RecordItem => ({
-  ...{ key, object: null, writes: [], note: null },
+  key,
+  object: null,
+  writes: [],
+  note: null,
   call: { call: "commit", fence: fenceOf(fence), digest: "d", effects },
 });
 
@@ -24,8 +27,14 @@ test("a plain commit writes what the law writes over the claim that it holds", (
       const now = addMs(T0, seconds(1));
       const item = commitOf(fence, effects);
       const record: RecordState = {
-        ...{ kind: "claimed", fence: fenceOf(fence), attempts: 2, owner: "w" },
-        ...{ seenAt: T0, changedAt: T0, expiresAt: addMs(T0, retentionMs), leaseUntil: now },
+        kind: "claimed",
+        fence: fenceOf(fence),
+        attempts: 2,
+        owner: "w",
+        seenAt: T0,
+        changedAt: T0,
+        expiresAt: addMs(T0, retentionMs),
+        leaseUntil: now,
       };
       const input = { key, record, object: null, sequencer: null, now, retentionMs };
       const law = stepCall(input, item.call);

@@ -86,9 +86,23 @@ export function stepRegister(
 function freshRow(entry: OutboxEntry, seq: number, now: EpochMs): OutboxRow {
   const { key, groupId, dedupId, payloadDigest, body, attributes } = entry;
   return {
-    ...{ key, groupId, dedupId, payloadDigest, body, attributes },
-    ...{ seq, state: "pending", epoch: 0, registeredAt: now, owner: "", leaseUntil: now },
-    ...{ sentAt: null, messageId: null, reason: null, done: false, expiresAt: null },
+    key,
+    groupId,
+    dedupId,
+    payloadDigest,
+    body,
+    attributes,
+    seq,
+    state: "pending",
+    epoch: 0,
+    registeredAt: now,
+    owner: "",
+    leaseUntil: now,
+    sentAt: null,
+    messageId: null,
+    reason: null,
+    done: false,
+    expiresAt: null,
   };
 }
 

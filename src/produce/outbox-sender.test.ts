@@ -27,7 +27,11 @@ function createFaultyQueue(seed: number): QueueSender & { readonly taken: Outgoi
     return { kind: "sent", messageId: String(message.dedupId), sequenceNumber: null };
   };
   return {
-    ...{ kind: "queue", name: "q.fifo", fifo: true, limits: LIMITS, taken },
+    kind: "queue",
+    name: "q.fifo",
+    fifo: true,
+    limits: LIMITS,
+    taken,
     async sendBatch(messages) {
       const chance = random.below(10);
       const cut = new TidegateError("TG_QUEUE_UNAVAILABLE", "cut");
@@ -57,7 +61,11 @@ test("whatever fails, everything arrives once and every group in order (C2)", as
       const ports = { target, outbox, clock, random: createSeededRandom(seed), turn };
       const sender = new OutboxSender(ports, { attemptsMax: 3 });
       const entries = load.map(({ group, bytes, bad }, n) => ({
-        ...{ key: `k${n}`, groupId: group, dedupId: `d${n}`, payloadDigest: "", attributes: {} },
+        key: `k${n}`,
+        groupId: group,
+        dedupId: `d${n}`,
+        payloadDigest: "",
+        attributes: {},
         body: `${"x".repeat(bytes)}${bad ? "!" : ""}`,
       }));
       await outbox.register("q.fifo", entries, LEASE);
@@ -97,7 +105,10 @@ test("a mark that fails leaves the row pending, and the next round sends it agai
   };
   const taken: string[] = [];
   const target: QueueSender = {
-    ...{ kind: "queue", name: "q", fifo: false, limits: LIMITS },
+    kind: "queue",
+    name: "q",
+    fifo: false,
+    limits: LIMITS,
     sendBatch: async (messages) =>
       messages.map(({ body }) => {
         taken.push(body);
@@ -121,7 +132,10 @@ test("once a group is given up, nothing newer of it leaves before its oldest (C2
   const taken: string[] = [];
   let down = true;
   const target: QueueSender = {
-    ...{ kind: "queue", name: "q.fifo", fifo: true, limits: LIMITS },
+    kind: "queue",
+    name: "q.fifo",
+    fifo: true,
+    limits: LIMITS,
     sendBatch: async (messages) =>
       messages.map(({ body }) => {
         if (down && body.startsWith("a")) return later;
@@ -132,7 +146,12 @@ test("once a group is given up, nothing newer of it leaves before its oldest (C2
   const ports = { target, outbox, clock, random: createSeededRandom(1), turn };
   const sender = new OutboxSender(ports, { attemptsMax: 2 });
   const entryOf = (body: string, groupId: string) => ({
-    ...{ key: body, groupId, dedupId: body, payloadDigest: "", attributes: {}, body },
+    key: body,
+    groupId,
+    dedupId: body,
+    payloadDigest: "",
+    attributes: {},
+    body,
   });
   const entries = [entryOf("a1", "a"), entryOf("a2", "a"), entryOf("b1", "b")];
   const results = await outbox.register("q.fifo", entries, LEASE);

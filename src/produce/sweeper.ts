@@ -85,7 +85,9 @@ export function createSweeper(ports: SweeperPorts, options: SweeperOptions): Swe
       let afterSeq = 0;
       for (;;) {
         const page = await outbox.unsettled(target.name, {
-          ...{ sentBefore, afterSeq, limit: PAGE_ROWS },
+          sentBefore,
+          afterSeq,
+          limit: PAGE_ROWS,
         });
         await sweepPage(page, counts);
         const last = page.at(-1);

@@ -1,9 +1,10 @@
-// Config: the one table of what can be set when a pipeline is run; the rest is said by its file.
+// Config: the table of everything that can be set when a pipeline is started.
 //   C1. The flags and help of `tidegate run` and `tidegate dev`, the variables TIDEGATE_*, the
 //       settings of the library and docs/reference/configuration.md all come from this table.
-//   C2. A flag outdoes a variable, a variable outdoes the fallback. Only commands read variables:
-//       a library that did would change under its caller.
+//   C2. Flags override environment variables, which override defaults. Only commands read
+//       variables: a library that did would behave differently in another shell.
 
+import { LEDGER_RETENTION_DAYS_MAX } from "../core/limits.ts";
 import type { LogLevel } from "../ports/telemetry.ts";
 
 export type SettingCommand = "run" | "dev";
@@ -20,9 +21,9 @@ export interface Setting {
         readonly max: number;
       }
     | { readonly kind: "choice"; readonly choices: readonly string[] };
-  /** Null: there is none, or the doc says what happens without it. */
+  /** Null without a default, or if `doc` describes it. */
   readonly fallback: string | null;
-  /** Where `dev` falls back to something else. */
+  /** The default of `dev`, if it differs. */
   readonly devFallback?: string;
   readonly commands: readonly SettingCommand[];
   readonly doc: string;
@@ -30,14 +31,15 @@ export interface Setting {
 
 const PORT_MAX = 65_535;
 const GENERATION_MAX = 1_000_000;
-/** Longer than this, and whoever sent the signal has sent SIGKILL. */
+/** An orchestrator sends SIGKILL long before. */
 const DRAIN_MS_MAX = 3_600_000;
 const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 const text = (value: string) => ({ kind: "text", value }) as const;
-const number = (value: string, max: number) => ({ kind: "number", value, min: 0, max }) as const;
+const number = (value: string, max: number, min = 0) =>
+  ({ kind: "number", value, min, max }) as const;
 
-/** In the order of help and of the page. */
+/** In the order of the help and of the page. */
 export const SETTINGS = {
   endpoint: {
     flag: "endpoint",
@@ -45,7 +47,7 @@ export const SETTINGS = {
     takes: text("URL"),
     fallback: null,
     commands: ["run"],
-    doc: "Where SQS and S3 answer; without it, Amazon's own, or what AWS_ENDPOINT_URL says.",
+    doc: "SQS and S3 endpoint (default: AWS, or AWS_ENDPOINT_URL).",
   },
   region: {
     flag: "region",
@@ -54,7 +56,7 @@ export const SETTINGS = {
     fallback: null,
     devFallback: "us-east-1",
     commands: ["run", "dev"],
-    doc: "AWS region; `run` finds one as the AWS SDK does if none is given.",
+    doc: "AWS region; without it, `run` uses the default of the AWS SDK.",
   },
   queue: {
     flag: "queue",
@@ -62,7 +64,7 @@ export const SETTINGS = {
     takes: text("QUEUE"),
     fallback: null,
     commands: ["run"],
-    doc: "Name or URL of the queue to consume; without it, the one that the pipeline file names.",
+    doc: "Name or URL of the queue to consume (default: from the pipeline file).",
   },
   deadLetterQueue: {
     flag: "dead-letter-queue",
@@ -70,7 +72,7 @@ export const SETTINGS = {
     takes: text("QUEUE"),
     fallback: null,
     commands: ["run"],
-    doc: "Name or URL of the queue for dead letters; without it, that of the redrive policy.",
+    doc: "Name or URL of the dead-letter queue (default: from the redrive policy).",
   },
   ledger: {
     flag: "ledger",
@@ -78,7 +80,7 @@ export const SETTINGS = {
     takes: text("URL"),
     fallback: null,
     commands: ["run"],
-    doc: "sqlite:path, postgres://… or dynamodb://table; without it, ledger.db in the data folder.",
+    doc: "sqlite:path, postgres://… or dynamodb://table (default: ledger.db in the data folder).",
   },
   tablesDatabase: {
     flag: "tables-database",
@@ -86,7 +88,7 @@ export const SETTINGS = {
     takes: text("DATABASE"),
     fallback: null,
     commands: ["run"],
-    doc: "postgres://… or a SQLite file for tables(); without it, what the file says, or the ledger's.",
+    doc: "postgres://… or SQLite file for tables() (default: from the pipeline file, or the ledger's).",
   },
   data: {
     flag: "data",
@@ -94,7 +96,7 @@ export const SETTINGS = {
     takes: text("FOLDER"),
     fallback: ".tidegate",
     commands: ["run", "dev"],
-    doc: "Folder for what must outlive the process.",
+    doc: "Folder for everything that must survive a restart.",
   },
   port: {
     flag: "port",
@@ -102,7 +104,7 @@ export const SETTINGS = {
     takes: number("PORT", PORT_MAX),
     fallback: "4566",
     commands: ["dev"],
-    doc: "Port of the embedded cloud; 0 takes a free one.",
+    doc: "Port of the embedded cloud; 0 picks a free one.",
   },
   metricsPort: {
     flag: "metrics-port",
@@ -111,7 +113,7 @@ export const SETTINGS = {
     fallback: "9464",
     devFallback: "0",
     commands: ["run", "dev"],
-    doc: "Port of /metrics and /health on 127.0.0.1; 0 takes a free one.",
+    doc: "Port of /metrics and /health on 127.0.0.1; 0 picks a free one.",
   },
   drainMs: {
     flag: "drain-ms",
@@ -119,7 +121,7 @@ export const SETTINGS = {
     takes: number("MS", DRAIN_MS_MAX),
     fallback: "25000",
     commands: ["run", "dev"],
-    doc: "How long running handlers may go on after a signal before they are released.",
+    doc: "How long running handlers may continue after a signal before they are stopped.",
   },
   logLevel: {
     flag: "log-level",
@@ -128,7 +130,7 @@ export const SETTINGS = {
     fallback: "info",
     devFallback: "warn",
     commands: ["run", "dev"],
-    doc: "Which lines are logged to stderr, as JSON.",
+    doc: "Lowest level that is logged to stderr, as JSON.",
   },
   generation: {
     flag: "generation",
@@ -136,13 +138,21 @@ export const SETTINGS = {
     takes: number("NUMBER", GENERATION_MAX),
     fallback: null,
     commands: ["run", "dev"],
-    doc: "Whose memory to use: 0 for live work, another for a replay; else what the file says.",
+    doc: "Ledger generation: 0 for live data, another number for a replay (default: from the pipeline file).",
+  },
+  ledgerRetentionDays: {
+    flag: "ledger-retention-days",
+    env: "TIDEGATE_LEDGER_RETENTION_DAYS",
+    takes: number("DAYS", LEDGER_RETENTION_DAYS_MAX, 1),
+    fallback: null,
+    commands: ["run", "dev"],
+    doc: "Days for which the ledger keeps a record (default: from the pipeline file, or 45).",
   },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** What the library takes; each is told of in SETTINGS. */
+/** The settings of the library; SETTINGS describes each. */
 export interface RunSettings {
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
@@ -156,9 +166,10 @@ export interface RunSettings {
   readonly drainMs?: number | undefined;
   readonly logLevel?: LogLevel | undefined;
   readonly generation?: number | undefined;
+  readonly ledgerRetentionDays?: number | undefined;
 }
 
-/** Those with a fallback are always there. */
+/** Settings with a default are always present. */
 export type FilledSettings = RunSettings & {
   readonly data: string;
   readonly port: number;
@@ -172,19 +183,19 @@ export function settingsOf(command: SettingCommand): readonly (readonly [Setting
   return all.filter(([, { commands }]) => commands.includes(command));
 }
 
-/** What is used where nothing was given, as text. */
+/** The default of a command, as text. */
 export function fallbackOf(setting: Setting, command: SettingCommand): string | null {
   return command === "dev" ? (setting.devFallback ?? setting.fallback) : setting.fallback;
 }
 
-/** The settings with every fallback filled in (C2). */
+/** The settings with all defaults filled in (C2). */
 export function fillSettings(command: SettingCommand, given: RunSettings): FilledSettings {
   const filled: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting][]) {
     const fallback = fallbackOf(setting, command);
-    const usual =
-      fallback !== null && setting.takes.kind === "number" ? Number(fallback) : fallback;
-    const value = given[name] ?? usual;
+    const value =
+      given[name] ??
+      (fallback !== null && setting.takes.kind === "number" ? Number(fallback) : fallback);
     if (value !== null) filled[name] = value;
   }
   return filled as unknown as FilledSettings;

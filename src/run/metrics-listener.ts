@@ -1,7 +1,8 @@
-// Metrics listener: /metrics for Prometheus and /health for whoever restarts processes.
-//   L1. Loopback only: numbers tell of business, and nobody is asked who they are.
-//   L2. Health is 200 while deliveries are taken, and 503 from the moment draining begins, so that
-//       a load balancer or an orchestrator looks elsewhere.
+// Metrics listener: /metrics for Prometheus and /health for an orchestrator.
+//   L1. It listens on loopback only: metrics reveal business figures, and callers are not
+//       authenticated.
+//   L2. /health is 200 while the pipeline receives, and 503 from the start of a drain, so that load
+//       balancers and orchestrators stop counting on it.
 
 import { TidegateError } from "../core/errors.ts";
 import { createHttpListener } from "../platform/http/http-listener.ts";
@@ -10,7 +11,7 @@ import type { HttpReply } from "../ports/http.ts";
 const HOST = "127.0.0.1"; // L1
 
 export interface MetricsSource {
-  /** Prometheus text, and its content type. */
+  /** Prometheus text and its content type. */
   readonly metrics: () => { readonly text: string; readonly type: string };
   readonly health: () => { readonly ok: boolean; readonly facts: object };
   readonly onError: (error: unknown) => void;
@@ -32,7 +33,7 @@ export async function startMetricsListener(
       const { text, type } = source.metrics();
       return reply(200, type, text);
     }
-    if (path !== "/health") return reply(404, "text/plain", "There are /metrics and /health.\n");
+    if (path !== "/health") return reply(404, "text/plain", "not found: use /metrics or /health\n");
     const { ok, facts } = source.health();
     const body = { status: ok ? "ok" : "draining", ...facts };
     return reply(ok ? 200 : 503, "application/json", `${JSON.stringify(body)}\n`); // L2
@@ -46,7 +47,7 @@ export async function startMetricsListener(
   } catch (error) {
     await listener.close();
     if ((error as { code?: string }).code !== "TG_PORT_IN_USE") throw error;
-    const message = `Port ${port}, where /metrics is to be, is in use: choose another --metrics-port.`;
+    const message = `port ${port} for /metrics is in use; choose another --metrics-port`;
     throw new TidegateError("TG_PORT_IN_USE", message, { cause: error });
   }
 }

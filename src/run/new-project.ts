@@ -1,6 +1,5 @@
-// New project: the files that `tidegate init` writes: a pipeline that runs, and a test that shows
-// it.
-//   N1. Nothing is overwritten. If one of the files is there, none is written.
+// New project: the files that `tidegate init` writes: a pipeline that runs, and its test.
+//   N1. Nothing is overwritten. If one of the files exists, none is written.
 
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -8,22 +7,22 @@ import { reasonOf, TidegateError } from "../core/errors.ts";
 import { ensureFolder } from "./open/ensure-folder.ts";
 
 const PIPELINE = "pipeline.ts";
-const NAME_USUAL = "my-pipeline";
-/** What a bucket may be called, which the pipeline's is called after. */
+const NAME_DEFAULT = "my-pipeline";
+/** A valid bucket name: the bucket has the name of the project. */
 const NAME = /^[a-z][a-z0-9-]{1,40}[a-z0-9]$/;
 
 /**
- * Writes a project into `folder`, which is made if it is missing; tells the files (N1). `dependency`
- * is where its package.json finds Tidegate.
+ * Writes a project into `folder`, which is created if it does not exist, and returns the names of
+ * the files (N1). `dependency` is the version of Tidegate in its package.json.
  */
 export function writeProject(folder: string, dependency: string): readonly string[] {
   const files = projectFiles(projectName(folder), dependency);
-  const there = Object.keys(files).filter((name) => existsSync(join(folder, name)));
-  if (there.length > 0) {
-    const message = `${folder} has ${there.join(", ")} already; nothing was written`;
+  const existing = Object.keys(files).filter((name) => existsSync(join(folder, name)));
+  if (existing.length > 0) {
+    const message = `${folder} already has ${existing.join(", ")}; nothing was written`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
-  ensureFolder("the project's", folder);
+  ensureFolder("project", folder);
   for (const [name, text] of Object.entries(files)) writeOwn(join(folder, name), text);
   return Object.keys(files);
 }
@@ -32,18 +31,18 @@ function writeOwn(path: string, text: string): void {
   try {
     writeFileSync(path, text, { flag: "wx" });
   } catch (cause) {
-    const message = `${path} cannot be written: ${reasonOf(cause)}`;
+    const message = `cannot write ${path}: ${reasonOf(cause)}`;
     throw new TidegateError("TG_CONFIG_INVALID", message, { cause });
   }
 }
 
-/** The name of a project in that folder, in letters that all of its parts may have. */
+/** The name of a project in that folder, valid for a package, a pipeline and a bucket. */
 export function projectName(folder: string): string {
   const name = basename(resolve(folder))
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "");
-  return NAME.test(name) ? name : NAME_USUAL;
+  return NAME.test(name) ? name : NAME_DEFAULT;
 }
 
 function projectFiles(name: string, dependency: string): Readonly<Record<string, string>> {
@@ -86,7 +85,7 @@ const TSCONFIG = `{
 `;
 
 function pipelineFile(name: string): string {
-  return `// Files of orders in, a table of orders out.
+  return `// Reads files of orders and writes a table of orders.
 
 import { PermanentError, pipeline, tables } from "tidegate";
 
@@ -101,20 +100,20 @@ export default pipeline({
     },
   }),
 
-  // Rows of CSV, JSON Lines, JSON or Parquet. What is upserted is written once the handler has
-  // returned, in one transaction with the ledger: all of a file, once, or nothing.
+  // rows() reads CSV, JSON Lines, JSON and Parquet. Upserts are committed after the handler has
+  // returned, in one transaction with the ledger: all rows of a file exactly once, or none.
   async handler(file, { upsert }) {
     for await (const row of file.rows()) upsert("orders", orderOf(row));
   },
 });
 
-/** Checks a row by hand; \`schema\` takes one of zod, valibot, arktype or the like instead. */
+/** Validates a row by hand. You can use \`schema\` with zod, valibot or arktype instead. */
 function orderOf(row: unknown): { id: string; customer: string; amount: number } {
   const { id, customer, amount } = row as Record<string, unknown>;
   const value = Number(amount);
   if (typeof id !== "string" || id === "" || Number.isNaN(value)) {
-    // Trying again would not help: this goes to the dead letters at once.
-    throw new PermanentError(\`no order: \${JSON.stringify(row)}\`, { class: "order" });
+    // A retry would not help, so the file goes to the dead-letter queue immediately.
+    throw new PermanentError(\`not an order: \${JSON.stringify(row)}\`, { class: "order" });
   }
   return { id, customer: String(customer ?? ""), amount: value };
 }
@@ -130,16 +129,16 @@ import { test } from "node:test";
 import { startDev } from "tidegate/run";
 import orders from "./${PIPELINE}";
 
-test("an order is there once, however often its file is put", async () => {
+test("an order is stored once, however often its file is put", async () => {
   const data = mkdtempSync(join(tmpdir(), "orders-"));
-  // The embedded cloud and the pipeline, in this process, on a free port.
+  // Runs the embedded cloud and the pipeline in this process, on a free port.
   const dev = await startDev(orders, { data, port: 0 });
   try {
     const file = "id,customer,amount\\n1,Ada,9.50\\n2,Grace,12\\n";
     await dev.put("in/monday.csv", file);
     await dev.put("in/monday.csv", file);
     await dev.put("in/broken.csv", "id,customer,amount\\n3,Alan,lots\\n");
-    await dev.settled();
+    await dev.idle();
     const { deadLettered } = dev.snapshot();
     assert.equal(deadLettered, 1);
   } finally {
@@ -156,15 +155,15 @@ test("an order is there once, however often its file is put", async () => {
 function readme(name: string): string {
   return `# ${name}
 
-A pipeline of [Tidegate](https://www.npmjs.com/package/tidegate): files in, rows out, each once.
+A [Tidegate](https://www.npmjs.com/package/tidegate) pipeline: it turns files into rows, exactly once.
 
 \`\`\`sh
 npm install
-npm test       # the pipeline on an embedded cloud, in one process
-npm start      # the same, and it stays: it prints its endpoint and what to try
+npm test       # runs the pipeline on an embedded cloud, in one process
+npm start      # keeps it running; prints the endpoint and commands to try
 \`\`\`
 
-While it runs, drop a file into \`inbox/\`, or put one with any S3 client:
+While it runs, copy a file into \`inbox/\`, or put one with any S3 client:
 
 \`\`\`sh
 export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=us-east-1
@@ -173,7 +172,7 @@ printf 'id,customer,amount\\n1,Ada,9.50\\n' | aws --endpoint-url $AWS_ENDPOINT_U
 npx tidegate why s3://${name}/in/monday.csv
 \`\`\`
 
-\`pipeline.ts\` is the whole of it. On AWS, run the same file:
+\`pipeline.ts\` is the whole pipeline. The same file runs on AWS:
 \`npx tidegate run pipeline.ts --queue QUEUE --ledger postgres://…\`.
 `;
 }

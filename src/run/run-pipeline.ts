@@ -1,15 +1,15 @@
-// Run on site: a pipeline, put together around a queue that is there already.
-//   G1. When starting fails, everything that had been opened is closed again, last first.
-//   G2. What cannot work is refused before the first delivery is taken; what can, but should not be
-//       left so, is told as findings.
-//   G3. Closing is the reverse of opening, once, whoever asks and however often. The metrics go
-//       last, so that a drain can be watched.
-//   G4. A pipeline whose leases nobody keeps any more stops by itself and says so: it would
-//       receive, lose and receive again until the redrive policy had moved the whole queue away.
+// Run pipeline: a pipeline started in an environment that is already open.
+//   G1. If starting fails, everything that was opened is closed again, in reverse order.
+//   G2. A combination that cannot work is rejected before the first delivery. One that works but
+//       should be changed is reported as a finding.
+//   G3. Closing reverses opening, and happens once, however often it is requested. The metrics
+//       listener closes last, so that a drain can be observed.
+//   G4. A pipeline whose leases are no longer renewed stops by itself and reports why. Otherwise it
+//       would receive and lose messages until the redrive policy had moved the whole queue.
 
 import { hostname } from "node:os";
 import { TidegateError } from "../core/errors.ts";
-import { durationMs } from "../core/units.ts";
+import { days, durationMs } from "../core/units.ts";
 import { queueFindings } from "../ingest/policy/queue-check.ts";
 import {
   type Consumer,
@@ -20,71 +20,66 @@ import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
 import { systemPorts } from "../platform/index.ts";
 import type { LeaseRenewer } from "../ports/lease-renewer.ts";
-import type { Ledger } from "../ports/ledger.ts";
-import type { ObjectSource } from "../ports/object-source.ts";
 import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
-import type { Telemetry } from "../ports/telemetry.ts";
 import { createRowReader } from "../readers/row-reader.ts";
 import { createTelemetry, loadTracing, METRICS_CONTENT_TYPE } from "../telemetry/index.ts";
 import type { FilledSettings } from "./config.ts";
+import type { OpenRenewer, RenewalTerms } from "./leases/open-renewer.ts";
 import { startMetricsListener } from "./metrics-listener.ts";
-import { openLedger, parseLedgerUrl } from "./open/open-ledger.ts";
+import type { Environment } from "./open/environment.ts";
+import { openLedger } from "./open/open-ledger.ts";
 import { openSink } from "./open/open-sink.ts";
+import { parseStoreUrl } from "./open/store-url.ts";
+import type { PreparedRun, ReadySettings } from "./prepare-run.ts";
+import { startLedgerPurger } from "./upkeep/ledger-purger.ts";
 
-/** Where deliveries come from, and what is needed to work on them. */
-export interface Environment {
-  readonly queue: Queue;
-  readonly deadLetters: Queue | null;
-  readonly objects: ObjectSource | null;
-  /** Keeps leases alive, the ledger's as well: on a thread of its own wherever that helps. */
-  openRenewer(
-    ledger: Ledger,
-    ledgerUrl: string,
-    telemetry: Telemetry,
-  ): LeaseRenewer | Promise<LeaseRenewer>;
-  close(): Promise<void>;
+/** What a pipeline runs on. */
+export interface PipelineHost {
+  readonly environment: Environment;
+  readonly openRenewer: OpenRenewer;
 }
 
 export interface StartOptions {
-  /** Takes the lines of the log instead of stderr. */
+  /** Receives the log lines. Default: stderr. */
   readonly onLogLine?: (line: string) => void;
-  /** Hears of failures that no caller waits for. */
+  /** Receives failures that no caller waits for. Default: stderr. */
   readonly onError?: (error: unknown) => void;
 }
 
 export interface RunningPipeline extends AsyncDisposable {
   readonly name: string;
   readonly queueName: string;
-  /** Null where what was given up on stays in its own queue. */
+  /** Null if dead-lettered records stay in their own queue. */
   readonly deadLetterQueueName: string | null;
-  /** Where /metrics and /health are: `http://127.0.0.1:port`. */
+  /** Origin of /metrics and /health: `http://127.0.0.1:port`. */
   readonly metricsOrigin: string;
-  /** What should be mended about the queues, each in a sentence with the fix. */
+  /** Problems of the queues' configuration, each with its fix. */
   readonly findings: readonly string[];
+  /** The settings it runs with, defaults included. */
+  readonly settings: ReadySettings;
   snapshot(): ConsumerSnapshot;
-  /** How many dead letters wait in their queue; null without one, or where it does not answer. */
+  /** Messages in the dead-letter queue; null if there is none, or if it does not answer. */
   deadLetterDepth(): Promise<number | null>;
-  /** Resolves with the reason once it has stopped by itself (G4); never if it is told to. */
+  /** Resolves with the reason if the pipeline stops by itself (G4). */
   readonly failed: Promise<TidegateError>;
-  /** Resolves when the queue holds nothing, nothing is in hand, and all that is told. */
+  /** Resolves when the queue is empty, nothing is in flight, and all telemetry is reported. */
   idle(signal?: AbortSignal): Promise<void>;
-  /** Takes nothing new, lets what has begun come to an end, and closes everything. */
+  /** Stops receiving, waits for running handlers, and closes everything. */
   drain(): Promise<void>;
-  /** Closes everything at once; what was not done comes back by itself. */
+  /** Closes everything immediately; unfinished messages are redelivered. */
   stop(): Promise<void>;
 }
 
-/** How often a queue is asked whether it is empty. */
-const SETTLED_LOOK_MS = durationMs(25);
+/** How often a queue is checked for being empty. */
+const IDLE_POLL_MS = durationMs(25);
 
-/** Starts a pipeline on a site, which is closed with it. */
+/** Starts a pipeline; the environment is closed with it. */
 export async function runPipeline(
-  pipeline: Pipeline,
-  site: Environment,
-  settings: FilledSettings & { readonly ledger: string },
+  { pipeline, settings }: PreparedRun,
+  { environment, openRenewer }: PipelineHost,
   options: StartOptions = {},
 ): Promise<RunningPipeline> {
-  const closers: (() => Promise<unknown>)[] = [() => site.close()];
+  const closers: (() => Promise<unknown>)[] = [() => environment.close()];
   const closeAll = async () => {
     for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
   };
@@ -92,14 +87,17 @@ export async function runPipeline(
   const runId = systemPorts.random.uuid();
   try {
     const telemetry = await openTelemetry(pipeline, settings, runId, options);
-    const ledger = await openLedger(settings.ledger, systemPorts);
+    const terms = termsOf(pipeline);
+    const { retentionMs } = terms;
+    const ledger = await openLedger(settings.ledger, systemPorts, { retentionMs });
     closers.push(() => ledger.close());
-    const sink = await openSink(pipeline, ledger, parseLedgerUrl(settings.ledger));
+    const location = parseStoreUrl(settings.ledger, "ledger");
+    const sink = await openSink(pipeline, ledger, location);
     if (sink !== null) closers.push(() => sink.close());
-    const findings = await checkQueues(pipeline, site);
-    const renewer = await site.openRenewer(ledger, settings.ledger, telemetry);
+    const findings = await checkQueues(pipeline, environment);
+    const renewer = await openRenewer({ ledger, url: settings.ledger }, terms, telemetry);
     closers.push(() => renewer.close());
-    const { queue, deadLetters, objects } = site;
+    const { queue, deadLetters, objects } = environment;
     const rows = createRowReader();
     const consumer = createConsumer(
       { ...systemPorts, queue, deadLetters, ledger, objects, rows, sink, renewer, telemetry },
@@ -108,10 +106,11 @@ export async function runPipeline(
     let draining = false;
     const health = () => healthOf(pipeline, consumer, draining);
     const metrics = () => ({ text: telemetry.metricsText(), type: METRICS_CONTENT_TYPE });
-    const source = { metrics, health, onError };
-    const listener = await startMetricsListener(source, settings.metricsPort);
+    const listener = await startMetricsListener({ metrics, health, onError }, settings.metricsPort);
     closers.unshift(() => listener.close()); // G3
     await consumer.start();
+    const purger = startLedgerPurger({ ...systemPorts, telemetry, ledger }, location.store);
+    closers.push(() => purger.close());
     const end = endOnce(closeAll, () => {
       draining = true;
     });
@@ -121,10 +120,11 @@ export async function runPipeline(
       deadLetterQueueName: deadLetters?.name ?? null,
       metricsOrigin: listener.origin,
       findings,
+      settings,
       snapshot: () => consumer.snapshot(),
       deadLetterDepth: () => depthOf(deadLetters),
       failed: failureOf(renewer, () => end(() => consumer.stop())),
-      idle: (signal) => settled(queue, consumer, signal),
+      idle: (signal) => untilIdle(queue, consumer, signal),
       drain: () => end(() => consumer.drain()),
       stop: () => end(() => consumer.stop()),
       [Symbol.asyncDispose]: () => end(() => consumer.stop()),
@@ -135,7 +135,7 @@ export async function runPipeline(
   }
 }
 
-/** A stop hurries a drain along that has begun; once all is closed, neither does anything. */
+/** A stop interrupts a drain that is in progress; after closing, neither has an effect. */
 function endOnce(closeAll: () => Promise<void>, begin: () => void) {
   let closing: Promise<void> | null = null;
   return async (end: () => Promise<void>): Promise<void> => {
@@ -146,10 +146,19 @@ function endOnce(closeAll: () => Promise<void>, begin: () => void) {
   };
 }
 
-/** Stops what cannot go on, and tells why (G4). */
+function termsOf({ name, generation, visibilityMs, ledgerRetentionDays }: Pipeline): RenewalTerms {
+  return {
+    scope: { pipeline: name, generation },
+    visibilityMs,
+    leaseMs: visibilityMs,
+    retentionMs: days(ledgerRetentionDays),
+  };
+}
+
+/** Stops the pipeline when the renewer ends, and resolves with the reason (G4). */
 async function failureOf(renewer: LeaseRenewer, stop: () => Promise<void>): Promise<TidegateError> {
   const reason = await (renewer.ended ?? new Promise<never>(() => undefined));
-  await stop().catch(() => undefined); // The reason for stopping is what matters.
+  await stop().catch(() => undefined); // The renewer's reason matters more.
   return new TidegateError("TG_LEASE_RENEWAL_STOPPED", `the pipeline has stopped: ${reason}`);
 }
 
@@ -167,23 +176,25 @@ async function openTelemetry(
   });
 }
 
-/** Names this consumer in the ledger, to people as well. */
+/** Identifies this consumer in the ledger, readably. */
 function ownerOf(runId: string): string {
   return `${hostname()}:${process.pid}:${runId.slice(0, 8)}`;
 }
 
-async function checkQueues(pipeline: Pipeline, site: Environment): Promise<string[]> {
-  const { queue, deadLetters } = site;
+async function checkQueues(
+  pipeline: Pipeline,
+  { queue, deadLetters }: Environment,
+): Promise<string[]> {
   const facts = await queue.facts();
-  // Some may send to the dead-letter queue and not look at it, which the findings tell.
+  // A role may be allowed to send to the dead-letter queue and not to read its attributes.
   const dead: QueueFacts | null = (await deadLetters?.facts().catch(() => null)) ?? null;
   const { visibilityMs, onPoison, retry } = pipeline;
-  const found = queueFindings({
+  const findings = queueFindings({
     queue: { ...facts, name: queue.name, fifo: queue.fifo },
     deadLetters: dead,
     pipeline: { attempts: retry.attempts, visibilityMs, onPoison },
   });
-  return found.map(({ message }) => message); // G2
+  return findings.map(({ message }) => message); // G2
 }
 
 async function depthOf(queue: Queue | null): Promise<number | null> {
@@ -191,14 +202,14 @@ async function depthOf(queue: Queue | null): Promise<number | null> {
   return facts === undefined ? null : facts.visible + facts.hidden + facts.delayed;
 }
 
-async function settled(queue: Queue, consumer: Consumer, signal?: AbortSignal): Promise<void> {
+async function untilIdle(queue: Queue, consumer: Consumer, signal?: AbortSignal): Promise<void> {
   for (;;) {
     signal?.throwIfAborted();
     await consumer.idle();
     const { visible, hidden, delayed } = await queue.facts();
     const { inFlight, waiting } = consumer.snapshot();
     if (visible + hidden + delayed + inFlight + waiting === 0) return;
-    await systemPorts.clock.sleep(SETTLED_LOOK_MS, signal);
+    await systemPorts.clock.sleep(IDLE_POLL_MS, signal);
   }
 }
 

@@ -46,7 +46,10 @@ export async function runSeed(seed: number, options: RunSeedOptions): Promise<Se
   const mix = { ...drawn.mix, ...options.mix };
   const { drain, only, skipped, parts } = options;
   const world = await createWorld({
-    ...{ seed, topology, mix, drain },
+    seed,
+    topology,
+    mix,
+    drain,
     faultyMs: hours(options.hours ?? 1),
     ...(only !== undefined && { only }),
     ...(skipped !== undefined && { skipped }),
@@ -55,7 +58,11 @@ export async function runSeed(seed: number, options: RunSeedOptions): Promise<Se
   await world.run();
   const { events, facts, fired } = world;
   return {
-    ...{ seed, topology, mix, events, fired },
+    seed,
+    topology,
+    mix,
+    events,
+    fired,
     traceHash: world.traceHash(),
     violations: CHECKERS.flatMap((checker) => checker.check(events, facts)),
     deliveries: events.filter(({ kind }) => kind === "delivered").length,

@@ -115,10 +115,18 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const ledgerCaller: LedgerCaller = { actor: "", now: null };
   const table = createEffectTable(history);
   const ledger = createLedger(options, table, { scheduler, ledgerCaller, names });
-  const outbox = parts.createOutbox({ clock: brokerProcess.clock });
   return {
-    ...{ scheduler, trace, history, broker, ledger, ledgerCaller, outbox, table, storeFaults },
-    ...{ queue, deadLetters: queues.deadLetters },
+    scheduler,
+    trace,
+    history,
+    broker,
+    ledger,
+    ledgerCaller,
+    outbox: parts.createOutbox({ clock }),
+    table,
+    storeFaults,
+    queue,
+    deadLetters: queues.deadLetters,
     ports: { network, faults, history, names, receipts },
     bucket: new SimBucket(topology.versioned),
     endpoints: createEndpoints(),

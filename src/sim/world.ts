@@ -80,7 +80,11 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const items = options.items ?? drawWorkload(seed, { topology, spanMs, skipped, late });
   const itemByName = new Map(items.map((item) => [item.name, item]));
   const services = await createWorldServices({
-    ...{ seed, topology, mix, parts, drain },
+    seed,
+    topology,
+    mix,
+    parts,
+    drain,
     only: options.only ?? null,
     planned: options.planned ?? new Map(),
     quietAt: START_AT + faultyMs,
@@ -132,7 +136,12 @@ class RunningWorld implements World {
     const drops = contents === "objects" && topology.onMissing === "drop";
     this.facts = {
       drops,
-      ...{ fifo, halts, contents, sink, visibilityMs, allowedLatenessMs },
+      fifo,
+      halts,
+      contents,
+      sink,
+      visibilityMs,
+      allowedLatenessMs,
       dedupWindowMs: SQS_DEDUP_WINDOW_MS,
       hangMs: hanging > 0 ? timeoutMs : 0,
     };
@@ -166,7 +175,8 @@ class RunningWorld implements World {
     const quietAt = START_AT + faultyMs;
     const spanMs = faultyMs * WORKLOAD_FRACTION;
     scheduleTimeline(seed, mix, quietAt, {
-      ...{ services, hosts },
+      services,
+      hosts,
       busyAtMs: (name) => busyAtMs(seed, name, { topology, spanMs }),
     });
     this.#schedule(items);

@@ -24,13 +24,25 @@ const odd = (fields: Record<string, unknown>) => fields as LogFields;
 test("a line carries level, time, the message and all by which it is found", () => {
   const { log, only } = setUp({ fields: { run_id: "run", pipeline: "p" } });
   log("warn", "it happened", {
-    ...{ message_id: "m", object_key: "a/b.csv", idempotency_key: "k", trace_id: null },
-    ...{ attempt: 2, last: false, left_out: undefined },
+    message_id: "m",
+    object_key: "a/b.csv",
+    idempotency_key: "k",
+    trace_id: null,
+    attempt: 2,
+    last: false,
+    left_out: undefined,
   });
   expect(only()).toEqual({
-    ...{ level: "warn", time: "2023-11-14T22:13:20.123Z", msg: "it happened" },
-    ...{ run_id: "run", pipeline: "p", message_id: "m", object_key: "a/b.csv" },
-    ...{ idempotency_key: "k", attempt: 2, last: false },
+    level: "warn",
+    time: "2023-11-14T22:13:20.123Z",
+    msg: "it happened",
+    run_id: "run",
+    pipeline: "p",
+    message_id: "m",
+    object_key: "a/b.csv",
+    idempotency_key: "k",
+    attempt: 2,
+    last: false,
   });
 });
 
@@ -80,8 +92,11 @@ describe("odd values", () => {
     const { log, only } = setUp();
     log("error", "odd", odd(fields));
     expect(only()).toMatchObject({
-      ...{ msg: "odd", message_id: "m", cycle: '{"name":"c","self":"[seen before]"}' },
-      ...{ throwing: "[cannot be written: no]", got: "[cannot be written: not yours]" },
+      msg: "odd",
+      message_id: "m",
+      cycle: '{"name":"c","self":"[seen before]"}',
+      throwing: "[cannot be written: no]",
+      got: "[cannot be written: not yours]",
     });
   });
 
@@ -96,8 +111,15 @@ describe("odd values", () => {
     const fields = { level: "mine", time: 1, msg: "x", socket: "s", method: "GET", headers: "h" };
     log("info", "said", odd(fields));
     expect(only()).toMatchObject({
-      ...{ level: "info", time: "2023-11-14T22:13:20.123Z", msg: "said", field_level: "mine" },
-      ...{ field_time: 1, field_msg: "x", field_socket: "s", method: "GET", headers: "h" },
+      level: "info",
+      time: "2023-11-14T22:13:20.123Z",
+      msg: "said",
+      field_level: "mine",
+      field_time: 1,
+      field_msg: "x",
+      field_socket: "s",
+      method: "GET",
+      headers: "h",
     });
   });
 

@@ -34,8 +34,12 @@ test("a counter has one line for each set of labels; empty labels are left out (
 
 test("a histogram has buckets that hold those below them, a sum and a count", () => {
   const spread: MetricDefinition = {
-    ...{ name: "spread", kind: "histogram", help: "S.", labels: ["l"] },
-    ...{ buckets: [0.5, 1], unit: "seconds" },
+    name: "spread",
+    kind: "histogram",
+    help: "S.",
+    labels: ["l"],
+    buckets: [0.5, 1],
+    unit: "seconds",
   };
   expect(textOf(spread, [0.25, { l: "x" }], [0.75, { l: "x" }], [9, { l: "x" }])).toBe(
     [

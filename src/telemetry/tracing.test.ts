@@ -42,7 +42,9 @@ describe("with an SDK", () => {
     const exporter = register();
     const tracing = await loadTracing("tidegate", "1.2.3");
     const span = tracing.span("process orders", {
-      ...{ kind: "consumer", parent, attributes: { "messaging.system": "aws_sqs", n: 2 } },
+      kind: "consumer",
+      parent,
+      attributes: { "messaging.system": "aws_sqs", n: 2 },
       links: [
         { context: other, attributes: { "messaging.message.id": "m" } },
         { context: { traceparent: "nonsense", tracestate: null } },
@@ -54,7 +56,9 @@ describe("with an SDK", () => {
     span.end();
     const [told] = exporter.getFinishedSpans();
     expect(told).toMatchObject({
-      ...{ name: "process orders", kind: 4, attributes: { "messaging.system": "aws_sqs", n: 2 } },
+      name: "process orders",
+      kind: 4,
+      attributes: { "messaging.system": "aws_sqs", n: 2 },
       parentSpanContext: { traceId: ID, spanId: SPAN, isRemote: true },
       instrumentationScope: { name: "tidegate", version: "1.2.3" },
       status: { code: 0 },

@@ -28,7 +28,7 @@ beforeAll(async () => {
     {
       folder: join(data, "inbox"),
       put: (name, path) => dev.putFile(`observations/${name}`, path),
-      onTrouble: (name, error) => console.error(name, error),
+      onFailure: (name, error) => console.error(name, error),
     },
   );
 });
@@ -67,7 +67,7 @@ test("every command in the README of the stations example works", async () => {
     const script = `set -euo pipefail\n${prelude(begins)}\n${line}`;
     const { stdout } = await promisify(execFile)("bash", ["-c", script], { cwd: folder });
     answers.set(line, stdout);
-    for (let look = 0; look < 2; look += 1) await inbox.look();
+    for (let look = 0; look < 2; look += 1) await inbox.scan();
     await dev.idle();
   }
   const answer = (start: string) =>

@@ -126,7 +126,7 @@ test("SNS: a producer sends to a FIFO topic, and a queue behind it gets the body
   expect(keys.toSorted()).toEqual(["a", "b"]);
 });
 
-test("SNS: a topic that is not there, or is no ARN, is refused", async () => {
+test("SNS: a topic that does not exist, or is not an ARN, is rejected", async () => {
   const client = keep(new SNSClient(at(fauxEndpoint())));
   const topicArn = "arn:aws:sns:us-east-1:000000000000:none";
   const absent = createSnsTopic({ client, topicArn });

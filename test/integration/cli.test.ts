@@ -60,7 +60,7 @@ async function call(ready: Ready, action: string, input: object) {
 }
 
 describe("tidegate", () => {
-  test("tells its version, its help and the flags of a command", async () => {
+  test("prints its version, its help and the flags of a command", async () => {
     expect(await end("--version")).toMatchObject({ code: 0, out: expect.stringMatching(/^\d/) });
     expect(await end("--help")).toMatchObject({ code: 0, out: expect.stringContaining("up  ") });
     expect(await end("up", "--help")).toMatchObject({
@@ -70,26 +70,23 @@ describe("tidegate", () => {
   });
 
   test.each([
-    [["upp"], 'There is no command "upp". Did you mean up?'],
-    [["--verson"], 'There is no flag "--verson". Did you mean --version?'],
-    [["up", "--prot", "1"], '"up" has no flag --prot. Did you mean --port?'],
-    [["up", "--port", "99999"], '--port must be a whole number from 0 to 65535, not "99999".'],
-    [["up", "--clock", "foo"], '--clock must be system or virtual, not "foo".'],
-    [["up", "--data"], "--data needs a value: FOLDER."],
-    [
-      ["up", "--memory", "--data", "x"],
-      "Choose --memory or --data: with --memory, nothing is kept",
-    ],
-    [["up", "now"], '"up" takes no argument, but got "now".'],
-  ])("answers %j with one sentence and exit code 2", async (words, sentence) => {
+    [["upp"], 'unknown command "upp"; did you mean up?'],
+    [["--verson"], 'unknown flag "--verson"; did you mean --version?'],
+    [["up", "--prot", "1"], '"up" has no flag --prot; did you mean --port?'],
+    [["up", "--port", "99999"], '--port must be a whole number from 0 to 65535, not "99999"'],
+    [["up", "--clock", "foo"], '--clock must be system or virtual, not "foo"'],
+    [["up", "--data"], "--data needs a value: FOLDER"],
+    [["up", "--memory", "--data", "x"], "use either --memory or --data"],
+    [["up", "now"], '"up" takes no argument, but got "now"'],
+  ])("rejects %j with one line and exit code 2", async (words, message) => {
     const { code, out, err } = await end(...words);
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toContain(sentence);
+    expect(err).toContain(message);
     expect(err.trim().split("\n")).toHaveLength(1);
   });
 });
 
-test("a command whose reader has seen enough ends without a stack trace", async () => {
+test("a command whose reader closes the pipe ends without a stack trace", async () => {
   const { child, printed, ended } = start("--help");
   child.stdout?.destroy();
   expect(await ended).toEqual({ code: 0, signal: null });
@@ -100,7 +97,7 @@ describe.runIf(existsSync(FULL_DISK))("on a full disk", () => {
   const full = openSync(existsSync(FULL_DISK) ? FULL_DISK : devNull, "w");
   afterAll(() => closeSync(full));
 
-  test("a server that cannot write its notes goes on serving", async () => {
+  test("a server that cannot write its notes continues to serve", async () => {
     const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0"]; // Which is worth a note.
     const run = commands.start(words, {}, { errTo: full });
     const { child, printed, ended } = run;
@@ -114,7 +111,7 @@ describe.runIf(existsSync(FULL_DISK))("on a full disk", () => {
   test("a command whose result cannot be written says so and fails", async () => {
     const { printed, ended } = commands.start(["--help"], {}, { outTo: full });
     expect(await ended).toEqual({ code: 1, signal: null });
-    expect(printed.err).toMatch(/^What was to be printed is lost: ENOSPC.*\n$/);
+    expect(printed.err).toMatch(/^cannot write to stdout, output is lost: ENOSPC.*\n$/);
   });
 });
 
@@ -197,7 +194,7 @@ describe("tidegate up", () => {
     expect(err).toContain("TG_STORE_CORRUPT");
   });
 
-  test("keeps all that it acknowledged over kill -9, and starts again on the folder", async () => {
+  test("kill -9 loses nothing that was acknowledged, and the next start uses the folder", async () => {
     const first = await startReady("--data", "d");
     const { QueueUrl } = await call(first.ready, "CreateQueue", { QueueName: "q" });
     const bodies = Array.from({ length: 50 }, (_, index) => `message ${index}`);
@@ -217,13 +214,13 @@ describe("tidegate up", () => {
   });
 });
 
-describe("a set-up and faults from files", () => {
+describe("setup and faults from files", () => {
   const write = (name: string, value: unknown) => {
     const text = typeof value === "string" ? value : JSON.stringify(value);
     writeFileSync(join(commands.folder, name), text);
   };
 
-  test("tidegate up --setup makes what examples/cloud.json says, and again makes no more", async () => {
+  test("tidegate up --setup creates what examples/cloud.json names, once", async () => {
     const example = join(import.meta.dirname, "..", "..", "examples", "cloud.json");
     for (const _start of [1, 2]) {
       const { ready, child, ended } = await startReady("--data", "d", "--setup", example);
@@ -238,23 +235,23 @@ describe("a set-up and faults from files", () => {
   });
 
   test.each([
-    ["{", /is no JSON.*line 1/],
-    ['{"queues": [], "queues": []}', /is no JSON/],
+    ["{", /is not valid JSON.*line 1/],
+    ['{"queues": [], "queues": []}', /is not valid JSON/],
     [{ queues: [{ name: "q", colour: "red" }] }, /\/queues\/0\/colour is no field/],
     [{ queues: [{ name: "q", attributes: { DelaySeconds: -1 } }] }, /\/queues\/0 is refused/],
-  ])("a set-up of %j ends with exit code 2 and a sentence", async (value, told) => {
+  ])("a setup of %j ends with exit code 2 and a message", async (value, message) => {
     write("bad.json", value);
     const { code, out, err } = await end("up", "--memory", "--port", "0", "--setup", "bad.json");
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toMatch(told);
+    expect(err).toMatch(message);
   });
 
   test("a file that is not there ends with exit code 2", async () => {
     const { code, err } = await end("up", "--memory", "--port", "0", "--setup", "none.json");
-    expect([code, err]).toEqual([2, expect.stringContaining("none.json cannot be read (ENOENT)")]);
+    expect([code, err]).toEqual([2, expect.stringContaining("cannot read none.json (ENOENT)")]);
   });
 
-  test("faults are told with the ready line and by health, and bad ones end with 2", async () => {
+  test("faults appear in the ready line and in health, and invalid ones end with exit code 2", async () => {
     write("faults.json", { kind: "throttle", target: { queue: "*" }, probability: 0.5 });
     const { ready, printed } = await startReady("--memory", "--faults", "faults.json");
     expect(ready).toMatchObject({ faults: 1 });

@@ -37,7 +37,7 @@ const spec = pipeline({
   source: { queue: "orders" },
   mask: ["payload.person"],
   handler: (event: { envelope: { dedupe_key: string; payload: unknown } }) => {
-    if (broken) throw new PermanentError(`no room for ${SECRET}`, { class: "schema" });
+    if (broken) throw new PermanentError(`no capacity for ${SECRET}`, { class: "schema" });
     applied.push(event.envelope.dedupe_key);
   },
 } as never);
@@ -66,9 +66,9 @@ afterAll(async () => {
 });
 
 async function cli(...words: string[]) {
-  const place = ["--ledger", url, "--pipeline", "orders"];
+  const location = ["--ledger", url, "--pipeline", "orders"];
   const env = { TIDEGATE_ENDPOINT: cloud.endpoint };
-  const { code, out, err } = await endOf(startCommand(["dlq", ...words, ...place], { env }));
+  const { code, out, err } = await endOf(startCommand(["dlq", ...words, ...location], { env }));
   expect(out + err).not.toContain(SECRET);
   return { code, out, err, lines: out.split("\n").filter((line) => line !== "") };
 }
@@ -109,7 +109,7 @@ async function send(key: string): Promise<void> {
   await queue.sendBatch([{ body, attributes: {}, groupId: null, dedupId: null }]);
 }
 
-test("dead letters are listed, shown, redriven to their end and dropped, by the command line", async () => {
+test("the commands list, show, redrive and drop dead letters", async () => {
   for (const key of ["a", "b", "c"]) await send(key);
   await consuming(() => deadLettersAre(3));
 
@@ -125,7 +125,7 @@ test("dead letters are listed, shown, redriven to their end and dropped, by the 
   expect(shown).toMatchObject({ code: 0 });
   expect(shown.out).toContain("schema");
   expect(shown.out).toContain('"person": "***"');
-  expect((await cli("show", "k1:nobody-has-this")).code).toBe(1);
+  expect((await cli("show", "k1:missing")).code).toBe(1);
 
   expect((await cli("redrive", "--dry-run")).out).toContain("3 would be redriven");
   await deadLettersAre(3);
@@ -143,7 +143,7 @@ test("dead letters are listed, shown, redriven to their end and dropped, by the 
   expect(last).toMatchObject({ code: 0 });
   expect(last.out).toContain("2 redriven: 2 committed, 0 failed again, 0 still waiting.");
   expect(applied).toHaveLength(2);
-  expect((await cli("list")).err).toContain("There are no such dead letters.");
+  expect((await cli("list")).err).toContain("No dead letters match.");
   for (const words of [["redrive"], ["drop", "--yes"]]) {
     const none = await cli(...words);
     expect(none).toMatchObject({ code: 0, out: "" });
@@ -152,7 +152,7 @@ test("dead letters are listed, shown, redriven to their end and dropped, by the 
   await deadLettersAre(0);
 }, 120_000);
 
-test("what SQS moved by itself is recognised, listed as back-stop and redriven", async () => {
+test("a message that SQS moved is recognised, listed as back-stop and redriven", async () => {
   broken = false;
   await send("poison");
   for (let receives = 0; receives < 26; receives += 1) {

@@ -135,7 +135,7 @@ test("the same on the main thread loses it, and knows before anything else is do
   expect(await rivalCount(queue)).toBe(2);
 });
 
-test("a process that was stopped past its lease knows it when it goes on", async () => {
+test("a process that was paused past its lease notices it when it continues", async () => {
   const { queue, queueUrl, lease } = await receiveOne();
   const words = [freezeWorker, JSON.stringify({ config: configOf(queueUrl), lease })];
   const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"] });
@@ -153,7 +153,7 @@ test("a process that was stopped past its lease knows it when it goes on", async
   await once(child, "exit");
 });
 
-test("what the thread loses is told, once, and is no longer alive", async () => {
+test("a lost lease is reported once and is no longer alive", async () => {
   const { queue, queueUrl, lease } = await receiveOne();
   const keeper = await startThread(configOf(queueUrl));
   await queue.deleteBatch([lease.receipt]);

@@ -4,6 +4,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCli } from "../../src/cli/run-cli.ts";
+import { epochMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
+import { systemPorts } from "../../src/platform/index.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import { openLedger } from "../../src/run/open/open-ledger.ts";
+import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
+import { createManualClock } from "../contracts/manual-clock.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("commands");
@@ -37,15 +44,15 @@ test("a ledger is made, checked, counted and asked by its URL", async () => {
 });
 
 test.each([
-  [["ledger", "init"], "--url is needed."],
-  [["ledger", "show", "--url", "memory:", "--key", "k"], "--pipeline is needed."],
-  [["ledger"], 'There is no command "ledger" but "ledger init"'],
-  [["ledger", "int"], 'There is no command "ledger int" but "ledger init"'],
+  [["ledger", "init"], "--url is required"],
+  [["ledger", "show", "--url", "memory:", "--key", "k"], "--pipeline is required"],
+  [["ledger"], '"ledger" needs a subcommand: init, check, show, stats or purge'],
+  [["ledger", "int"], '"ledger" has no subcommand "int"; use init, check'],
   [["ledger", "init", "--url", "mysql:x"], "TG_CONFIG_INVALID"],
-  [["legder"], "Did you mean ledger?"],
-  [["comply"], '"comply" needs FILE.'],
-  [["comply", "a", "b"], '"comply" takes one argument, but got "b".'],
-  [["comply", "./none.ts"], "There is no file ./none.ts."],
+  [["legder"], "did you mean ledger?"],
+  [["comply"], '"comply" needs FILE'],
+  [["comply", "a", "b"], '"comply" takes one argument, but got "b"'],
+  [["comply", "./none.ts"], "the file ./none.ts does not exist"],
 ])("%j is refused in a sentence", async (words, sentence) => {
   const { code, err } = await cli(...words);
   expect(code).toBe(2);
@@ -75,10 +82,51 @@ test("a file that holds no producer, or cannot be read, is one sentence", async 
   writeFileSync(broken, "export const produce = (;");
   const { code, err } = await cli("comply", broken);
   expect(code).toBe(2);
-  expect(err).toContain("cannot be loaded");
+  expect(err).toContain("cannot load");
 });
 
 test("help tells a command's argument", async () => {
   const { out } = await cli("comply", "--help");
   expect(out).toContain("Usage: tidegate comply FILE [flags]");
+});
+
+const LONG_AGO = epochMs(1_500_000_000_000);
+
+test("expired rows of a ledger are deleted by its URL, and live ones stay", async () => {
+  const url = `sqlite:${join(folder, "old.db")}`;
+  const scope = { pipeline: "orders", generation: 0 };
+  const claimAt = async (clock: Clock, count: number) => {
+    const ledger = await openLedger(url, { ...systemPorts, clock });
+    for (let at = 0; at < count; at += 1) {
+      const key = asRecordKey(`k1:${clock.now()}-${at}`);
+      const request = { key, receivedAt: clock.now() };
+      await ledger.claim(scope, [request], { owner: "w", leaseMs: seconds(30) });
+    }
+    await ledger.close();
+  };
+  await claimAt(createManualClock(LONG_AGO), 30);
+  await claimAt(systemPorts.clock, 2);
+  expect(await cli("ledger", "purge", "--url", url)).toEqual({
+    code: 0,
+    out: "30 expired rows deleted.",
+    err: "",
+  });
+  const again = await cli("ledger", "purge", "--url", url, "--json");
+  expect(JSON.parse(again.out)).toEqual({ purged: 0, interrupted: false });
+  expect((await cli("ledger", "stats", "--url", url)).out).toMatch(/orders +0 +0 +2 /);
+});
+
+test("expired rows of an outbox are deleted by its URL, and pending ones stay", async () => {
+  const path = join(folder, "outbox.db");
+  const url = `sqlite:${path}`;
+  const missing = await cli("outbox", "purge", "--url", url);
+  expect(missing).toMatchObject({ code: 2, err: expect.stringContaining("does not exist") });
+  const outbox = createSqliteOutbox({ clock: createManualClock(LONG_AGO) }, { path });
+  const entry = { groupId: null, dedupId: "d", payloadDigest: "p", body: "b", attributes: {} };
+  const entries = ["sent", "pending"].map((key) => ({ ...entry, key }));
+  await outbox.register("q", entries, { owner: "w", leaseMs: seconds(30) });
+  await outbox.markSent("q", [{ key: "sent", epoch: 0, messageId: "m" }]);
+  await outbox.close();
+  const { code, out } = await cli("outbox", "purge", "--url", url, "--json");
+  expect([code, JSON.parse(out)]).toEqual([0, { purged: 1, interrupted: false }]);
 });

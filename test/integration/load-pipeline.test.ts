@@ -1,4 +1,4 @@
-// Pipeline files as users write them, loaded by a real Node: the test runner would compile them.
+// Pipeline files as users write them, loaded by Node itself: the test runner would compile them.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -13,35 +13,35 @@ const PIPELINE = `import { pipeline, PermanentError } from "tidegate";`;
 const spec = (name: string, handler = "() => 1") =>
   `pipeline({ name: "${name}", source: { queue: "q" }, handler: ${handler} })`;
 
-/** File, its text (null: none is written), and what loading it must give. */
+/** File, its text (null: it does not exist), and the expected outcome of loading it. */
 const CASES: readonly (readonly [string, string | null, object])[] = [
   [
     "good.ts",
     `${PIPELINE}\nconst n: number = 1;\nexport default ${spec("good", "() => n")};`,
-    { name: "good", told: "1" },
+    { name: "good", handled: "1" },
   ],
   ["plain.mjs", `${PIPELINE}\nexport default ${spec("plain")};`, { name: "plain" }],
   [
     "deep.ts",
     `${PIPELINE}\nimport { startCloud } from "tidegate/cloud";\n` +
       `export default ${spec("deep", "() => typeof startCloud")};`,
-    { name: "deep", told: "function" },
+    { name: "deep", handled: "function" },
   ],
-  ["none.ts", null, { message: "There is no file none.ts." }],
+  ["none.ts", null, { message: "the file none.ts does not exist" }],
   [
     "broken.ts",
     `${PIPELINE}\nexport default pipeline({\n  name: (;\n});`,
-    { message: "broken.ts:3:10 does not compile: Expression expected." },
+    { message: "broken.ts:3:10 does not compile: Expression expected" },
   ],
   [
     "broken.mjs",
     `${PIPELINE}\nexport default pipeline({\n  name: (;\n});`,
-    { message: "broken.mjs:3:10 does not compile: Unexpected token ';'." },
+    { message: "broken.mjs:3:10 does not compile: Unexpected token ';'" },
   ],
   [
     "imports-broken.mjs",
     `${PIPELINE}\nimport "./bad-part.mjs";\nexport default ${spec("x")};`,
-    { message: "bad-part.mjs:2:7 does not compile: Unexpected token '='." },
+    { message: "bad-part.mjs:2:7 does not compile: Unexpected token '='" },
   ],
   [
     "enum.ts",
@@ -51,21 +51,21 @@ const CASES: readonly (readonly [string, string | null, object])[] = [
   [
     "wrong-name.ts",
     `import { pipelin } from "tidegate";\nexport default pipelin({});`,
-    { message: expect.stringMatching(/^wrong-name\.ts:1:10 does not compile: .*'pipelin'\.$/) },
+    { message: expect.stringMatching(/^wrong-name\.ts:1:10 does not compile: .*'pipelin'$/) },
   ],
   [
     "no-package.ts",
     `${PIPELINE}\nimport { z } from "zodd";\nexport default ${spec("x")};`,
     {
       message:
-        'no-package.ts:2:19 imports the package "zodd", which is not installed: ' +
-        "run `npm install zodd`.",
+        'no-package.ts:2:19 imports the package "zodd", which is not installed; ' +
+        "run `npm install zodd`",
     },
   ],
   [
     "no-module.ts",
     `${PIPELINE}\nimport { z } from "./schema.ts";\nexport default ${spec("x")};`,
-    { message: "no-module.ts:2:19 imports schema.ts, which is not there." },
+    { message: "no-module.ts:2:19 imports schema.ts, which does not exist" },
   ],
   [
     "throws.ts",
@@ -102,7 +102,7 @@ const CASES: readonly (readonly [string, string | null, object])[] = [
   [
     "named.ts",
     `${PIPELINE}\nexport const mine = ${spec("x")};`,
-    { message: expect.stringContaining('is the export "mine": write `export default mine`.') },
+    { message: expect.stringContaining('is the export "mine": write `export default mine`') },
   ],
   [
     "bare.ts",
@@ -113,19 +113,19 @@ const CASES: readonly (readonly [string, string | null, object])[] = [
   [
     "later.ts",
     `${PIPELINE}\nexport default Promise.resolve(${spec("x")});`,
-    { message: expect.stringContaining("is a promise (put `await` before it)") },
+    { message: expect.stringContaining("is a promise (`await` it)") },
   ],
   [
     "other-version.mjs",
     `export default { kind: "tidegate-pipeline", name: "x", handler() {}, retry: {} };`,
-    { message: expect.stringMatching(/made by another version .*no attempts, .*no source/) },
+    { message: expect.stringMatching(/created by another version .*no attempts, .*no source/) },
   ],
   ["notes.txt", "hello", { message: expect.stringContaining("must end with .ts, .mts, .js") }],
   [
     "a-folder",
     null,
     {
-      message: `a-folder is a folder; name the file in it, such as ${join("a-folder", "pipeline.ts")}.`,
+      message: `a-folder is a folder; name a file in it, such as ${join("a-folder", "pipeline.ts")}`,
     },
   ],
 ];
@@ -144,7 +144,7 @@ beforeAll(() => {
 });
 
 test.each(CASES.map(([file, , expected], at) => [file, at, expected] as const))(
-  "%s is loaded, or refused in one paragraph that tells the place and no stack",
+  "%s is loaded, or rejected in one paragraph with a position and no stack",
   (_file, at, expected) => {
     expect(outcomes[at]).toMatchObject(expected);
     if (!("message" in expected)) return;

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
 import { type CommandRun, endOf, useCommands } from "../support/command-process.ts";
 
-/** Waits for a file named "go" if it is told to be slow, and says when it has begun. */
+/** With SLOW, it waits for a file named "go"; the file "at-work" shows that it has started. */
 const PIPELINE = `
 import { existsSync, writeFileSync } from "node:fs";
 import { pipeline, tables } from "tidegate";
@@ -82,7 +82,7 @@ function lines(): unknown[] {
 }
 
 describe("tidegate dev", () => {
-  test("tells its endpoint, works off what is put there, and ends cleanly upon SIGTERM", async () => {
+  test("prints its endpoint, processes objects that are put there, and ends cleanly on SIGTERM", async () => {
     const run = await dev();
     expect(run.ready).toMatchObject({
       event: "ready",
@@ -101,27 +101,27 @@ describe("tidegate dev", () => {
     expect(draining).toEqual({
       event: "draining",
       message:
-        "SIGTERM: nothing is at work, what is in hand goes back to the queue; " +
-        "once more to stop at once.",
+        "SIGTERM: nothing in progress; returning prefetched messages. " +
+        "Press Ctrl-C again to stop immediately.",
     });
     expect(progress).toMatchObject({ event: "progress", committed: 1, deadLettered: 0 });
     expect(run.printed.err).toBe("");
   });
 
-  test("waits upon a signal for what has begun, and commits it", async () => {
+  test("waits for running handlers on a signal, and commits them", async () => {
     const run = await dev([], { SLOW: "1" });
     await put(run.ready, "a.csv", "id\n1\n");
     await until(run, () => existsSync(join(commands.folder, "at-work")));
     run.child.kill("SIGINT");
     await until(run, () => run.printed.out.includes("draining"));
-    expect(run.printed.out).toContain("SIGINT: waiting up to 25 s for 1 record at work;");
+    expect(run.printed.out).toContain("SIGINT: waiting up to 25 s for 1 record in progress.");
     expect((await fetch(`${run.ready.metrics}/health`)).status).toBe(503);
     writeFileSync(join(commands.folder, "go"), "");
     expect((await run.ended).code).toBe(0);
     expect(lines()).toEqual(["1"]);
   });
 
-  test("ends at once upon a second signal; what had begun is done by the next process", async () => {
+  test("ends immediately on a second signal; the next process finishes the work", async () => {
     const run = await dev([], { SLOW: "1" });
     await put(run.ready, "a.csv", "id\n1\n");
     await until(run, () => existsSync(join(commands.folder, "at-work")));
@@ -135,7 +135,7 @@ describe("tidegate dev", () => {
     expect(lines()).toEqual(["1"]);
   });
 
-  test("puts what is dropped into the watched folder, and moves it to done", async () => {
+  test("puts files from the watched folder, and moves them to done", async () => {
     const run = await dev(["--watch-folder", "inbox"]);
     writeFileSync(join(commands.folder, "inbox", "b.csv"), "id\n7\n");
     await until(run, async () => (await committed(run.ready)) === 1);
@@ -143,7 +143,7 @@ describe("tidegate dev", () => {
     expect(lines()).toEqual(["7"]);
   });
 
-  test("puts what a feed makes up, and goes on when it ends", async () => {
+  test("puts the files of a feed, and continues when it ends", async () => {
     const feed = `export default function* () { yield { key: "f.csv", body: "id\\n9\\n" }; }`;
     writeFileSync(join(commands.folder, "feed.mjs"), feed);
     const run = await dev(["--feed", "feed.mjs"]);
@@ -151,7 +151,7 @@ describe("tidegate dev", () => {
     expect(lines()).toEqual(["9"]);
   });
 
-  test("prints plain lines and what to try into a pipe", async () => {
+  test("prints plain lines and commands to try into a pipe", async () => {
     const run = start(["dev", "pipeline.ts", "--port", "0", "--data", "d"]);
     await until(run, () => run.printed.err.includes("/metrics"));
     expect(run.printed.out).toMatch(
@@ -164,12 +164,12 @@ describe("tidegate dev", () => {
     expect(run.printed.out).toContain("received 1, committed 0, duplicates 0");
   });
 
-  test("refuses a port that is taken, and a data folder that is in use", async () => {
+  test("rejects a port and a data folder that are in use", async () => {
     const { ready } = await dev();
     const { port } = new URL(ready.endpoint);
-    const taken = await end(["dev", "pipeline.ts", "--port", port, "--data", "other"]);
-    expect(taken).toMatchObject({ code: 1, out: "" });
-    expect(taken.err).toContain(`port ${port} on 127.0.0.1 is in use by another program`);
+    const conflict = await end(["dev", "pipeline.ts", "--port", port, "--data", "other"]);
+    expect(conflict).toMatchObject({ code: 1, out: "" });
+    expect(conflict.err).toContain(`port ${port} on 127.0.0.1 is in use by another program`);
     const locked = await end(["dev", "pipeline.ts", "--port", "0", "--data", "d"]);
     expect(locked.code).toBe(1);
     expect(locked.err).toContain("TG_STORE_LOCKED");
@@ -183,23 +183,23 @@ describe("tidegate dev", () => {
     writeFileSync(join(commands.folder, "pipeline.ts"), moved);
     const { code, err } = await end(["dev", "pipeline.ts", "--port", "0", "--data", "d"]);
     expect(code).toBe(1);
-    expect(err).toContain("The pipeline file has changed since d was made");
+    expect(err).toContain("The pipeline file has changed since d was created");
   });
 });
 
-describe("a command that was asked for wrongly", () => {
+describe("an invalid command line", () => {
   const write = (text: string) => writeFileSync(join(commands.folder, "bad.ts"), text);
 
   test.each([
-    ["does not compile", "export default (;", "bad.ts:1:17 does not compile: Expression expected."],
+    ["does not compile", "export default (;", "bad.ts:1:17 does not compile: Expression expected"],
     ["has no default export", "export const a = 1;", "bad.ts has no default export"],
     ["throws", `throw new Error("no");`, "bad.ts:1:7: the file throws while it is loaded"],
-  ])("a pipeline file that %s: one paragraph, exit code 2", async (_, text, told) => {
+  ])("a pipeline file that %s: one paragraph, exit code 2", async (_, text, message) => {
     write(text);
     for (const command of ["dev", "run"]) {
       const { code, out, err } = await end([command, "bad.ts"]);
       expect([code, out]).toEqual([2, ""]);
-      expect(err).toContain(told);
+      expect(err).toContain(message);
       expect(err).toContain("nothing was opened. (TG_PIPELINE_INVALID)");
       expect(err).not.toContain("    at ");
     }
@@ -207,32 +207,35 @@ describe("a command that was asked for wrongly", () => {
   });
 
   test.each([
-    [["dev"], '"dev" needs FILE.'],
-    [["dev", "pipeline.ts", "--prot", "1"], '"dev" has no flag --prot. Did you mean --port?'],
+    [["dev"], '"dev" needs FILE'],
+    [["dev", "pipeline.ts", "--prot", "1"], '"dev" has no flag --prot; did you mean --port?'],
     [["run", "pipeline.ts", "--drain-ms", "soon"], "--drain-ms must be a whole number from 0 to"],
-    [["run", "pipeline.ts", "--port", "1"], '"run" has no flag --port.'],
-    [["run", "pipeline.ts"], "the pipeline names no queue to consume: give --queue"],
-    [["run", "pipeline.ts", "--queue", "q", "--ledger", "mysql://x"], "is of no known store"],
-    [["why"], '"why" needs WHAT.'],
+    [["run", "pipeline.ts", "--port", "1"], '"run" has no flag --port;'],
+    [["run", "pipeline.ts"], "the pipeline has no queue to consume; set --queue"],
+    [
+      ["run", "pipeline.ts", "--queue", "q", "--ledger", "mysql://x"],
+      'unknown ledger URL scheme "mysql:"',
+    ],
+    [["why"], '"why" needs WHAT'],
     [["why", "s3://files/a.csv"], "holds no ledger of this version"],
-    [["dev", "pipeline.ts", "--feed", "none.mjs", "--port", "0"], "the feed none.mjs cannot be"],
-  ])("%j is refused with exit code 2", async (words, told) => {
+    [["dev", "pipeline.ts", "--feed", "none.mjs", "--port", "0"], "cannot load the feed none.mjs"],
+  ])("%j is refused with exit code 2", async (words, message) => {
     const { code, out, err } = await end(words);
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(told) });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
     expect(out).toBe("");
   });
 
-  test("a variable that will not do is told by its name", async () => {
+  test("an invalid variable is reported by its name", async () => {
     const { code, err } = await end(["run", "pipeline.ts"], { TIDEGATE_LOG_LEVEL: "loud" });
     expect([code, err]).toEqual([
       2,
-      'TIDEGATE_LOG_LEVEL must be debug or info or warn or error, not "loud".\n',
+      'TIDEGATE_LOG_LEVEL must be debug or info or warn or error, not "loud"\n',
     ]);
   });
 });
 
 describe("tidegate run", () => {
-  test("works on any endpoint, and tells what should be mended about the queue", async () => {
+  test("runs on any endpoint, and reports what to fix about the queue", async () => {
     await using cloud = await startCloud({
       setup: {
         queues: [{ name: "tidings" }],
@@ -255,7 +258,7 @@ describe("tidegate run", () => {
     expect(findings.map(({ message }) => message).join(" ")).toMatch(/dead-letter queue/);
   });
 
-  test("says so, with exit code 1, when there is no such queue", async () => {
+  test("ends with exit code 1 if the queue does not exist", async () => {
     await using cloud = await startCloud();
     const flags = ["--endpoint", cloud.endpoint, "--queue", "none", "--metrics-port", "0"];
     const { code, err } = await end(["run", "pipeline.ts", ...flags]);
@@ -265,14 +268,14 @@ describe("tidegate run", () => {
 });
 
 describe("tidegate why", () => {
-  test("tells an event's life while the pipeline runs, as text and as JSON", async () => {
+  test("prints the history of an event while the pipeline runs, as text and as JSON", async () => {
     const run = await dev();
     await put(run.ready, "a b.csv", "id\n1\n");
     await put(run.ready, "broken.csv", "");
     await until(run, async () => (await committed(run.ready)) === 2);
-    const told = await end(["why", "s3://files/a b.csv", "--data", "d"]);
-    expect(told).toMatchObject({ code: 0, err: "" });
-    expect(told.out).toContain("effects     upsert line × 1");
+    const history = await end(["why", "s3://files/a b.csv", "--data", "d"]);
+    expect(history).toMatchObject({ code: 0, err: "" });
+    expect(history.out).toContain("effects     upsert line × 1");
     const json = await end([
       "why",
       "a b.csv",
@@ -285,7 +288,23 @@ describe("tidegate why", () => {
     expect(JSON.parse(json.out)).toMatchObject({ pipeline: "files", state: "committed" });
     const none = await end(["why", "s3://files/none", "--data", "d"]);
     expect(none).toMatchObject({ code: 1, out: "" });
-    expect(none.err).toContain("The ledger knows of no event of s3://files/none");
+    expect(none.err).toContain("The ledger has no event of s3://files/none");
+  });
+});
+
+describe("tidegate dlq", () => {
+  test("finds the embedded cloud through the data folder when no endpoint is given", async () => {
+    const run = await dev();
+    await put(run.ready, "broken.csv", "id,other\n1\n");
+    await until(run, async () => (await end(["dlq", "list", "--data", "d"])).out !== "");
+    const peeked = await end(["dlq", "list", "--peek", "--data", "d", "--json"]);
+    expect(peeked).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(peeked.out)).toMatchObject({ state: "parked", copies: 1 });
+    const planned = await end(["dlq", "redrive", "--dry-run", "--data", "d"]);
+    expect(planned.out).toContain("1 would be redriven");
+    run.child.kill("SIGTERM");
+    await run.ended;
+    expect(existsSync(join(commands.folder, "d", "endpoint.json"))).toBe(false);
   });
 });
 

@@ -23,10 +23,10 @@ import { startPipeline } from "../../src/run/start-pipeline.ts";
 import { findHistories } from "../../src/run/why/event-history.ts";
 import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
 
-/** A copy of what is at work waits for as long as a lease may last: not long, in a test. */
+/** A duplicate of a record in progress waits for up to one lease, which is short in a test. */
 const stations = { ...example, visibilityMs: seconds(3) };
 
-/** A pipeline at work, whatever it runs on. */
+/** A running pipeline, on any environment. */
 interface World {
   readonly running: RunningPipeline;
   readonly endpoint: string;
@@ -137,14 +137,14 @@ async function passes(open: () => Promise<World>): Promise<void> {
   expect(received).toBeGreaterThan(8);
   expect(await running.deadLetterDepth()).toBe(1);
   await running.drain();
-  expect(await tellLives(ledger)).toEqual(["committed", "parked"]);
+  expect(await statesOf(ledger)).toEqual(["committed", "parked"]);
 }
 
 /**
- * The states in which the ledger has the file that was corrected and the one that is broken. Both
- * events of the corrected one are told of where the first took more than one try.
+ * The ledger's states of the corrected file and of the broken one. Both events of the corrected file
+ * are listed if the first needed more than one attempt.
  */
-async function tellLives(url: string): Promise<string[]> {
+async function statesOf(url: string): Promise<string[]> {
   const ledger = await openLedger(url, systemPorts);
   const states: string[] = [];
   for (const name of ["b.jsonl", "broken.csv"]) {

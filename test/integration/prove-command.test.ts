@@ -51,7 +51,7 @@ test("the unsafe example breaks in at most ten steps, and its fixed form passes"
   expect(prove("examples/unsafe/fixed.ts", "--seeds", "10").status).toBe(0);
 });
 
-test("--json tells the same as one object", () => {
+test("--json prints the same as one object", () => {
   const { status, stdout } = prove("examples/unsafe/pipeline.ts", "--json");
   expect(status).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
@@ -62,41 +62,39 @@ test("--json tells the same as one object", () => {
   });
 });
 
-test("a pipeline that does not load is told as by tidegate run", () => {
+test("a pipeline that does not load is reported as by tidegate run", () => {
   expect(prove("none.ts")).toMatchObject({
     status: 2,
     stdout: "",
-    stderr: expect.stringContaining("There is no file none.ts."),
+    stderr: expect.stringContaining("the file none.ts does not exist"),
   });
 });
 
-test("seeds that are no number and samples that are not there are a sentence and exit code 2", () => {
+test("invalid seeds and missing samples give one line and exit code 2", () => {
   const file = writePipeline("plain", "() => {}");
   const wrong = prove(file, "--seeds", "many");
-  expect(wrong.stderr).toMatch(/^--seeds must be a whole number .*, not "many"\.\n$/);
+  expect(wrong.stderr).toMatch(/^--seeds must be a whole number .*, not "many"\n$/);
   expect(wrong.status).toBe(2);
   const missing = prove(file, "--samples", join(folder, "nowhere"));
-  expect(missing.stderr).toContain("--samples: there is no ");
+  expect(missing.stderr).toContain("--samples: ");
   expect(missing.status).toBe(2);
 });
 
-test("where there is nothing to run on, that is said, with what to do", () => {
+test("without samples, the error says what to do (S2)", () => {
   const file = writePipeline("bare", "() => {}");
   const { status, stderr } = prove(file);
-  expect(stderr).toMatch(
-    /^There is nothing to run the handler on; name a file with a JSON payload/,
-  );
+  expect(stderr).toMatch(/^no samples for the handler; name a file of JSON lines/);
   expect(status).toBe(2);
   mkdirSync(join(folder, "empty"));
   const empty = prove(file, "--samples", join(folder, "empty"));
-  expect(empty.stderr).toMatch(/^There is nothing to run the handler on in /);
+  expect(empty.stderr).toMatch(/^no samples in /);
 });
 
-test("a line that is no payload is named", () => {
+test("a line that is not a payload is named", () => {
   const file = writePipeline("lines", "() => {}");
   const samples = writeFileIn("bad.jsonl", '{"a":1}\n[1]\n');
   const { status, stderr } = prove(file, "--samples", samples);
-  expect(stderr).toBe(`${samples}:2 is no JSON object; each line is a payload.\n`);
+  expect(stderr).toBe(`${samples}:2 is not a JSON object; each line is a payload\n`);
   expect(status).toBe(2);
 });
 

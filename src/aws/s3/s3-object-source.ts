@@ -1,11 +1,11 @@
-// S3 object source: objects of Amazon's, or of any that speaks its protocol, pinned to what an
-// event told of them.
-//   P1. Every request names the version, if there is one, and the ETag that was found at the
-//       opening: S3 itself refuses to answer with other bytes.
-//   P2. What HEAD refuses is asked for once more by GET, which alone says why: an object that is
-//       missing and a bucket that is missing are both 404 to HEAD.
-//   P3. A transfer that nobody goes on reading is ended, and so is one that stalls: each would hold
-//       one of the client's connections for ever.
+// S3 object source: objects of S3, or of a compatible server, pinned to the version that an event
+// names.
+//   P1. Every request names the version, if there is one, and the ETag of the opening: S3 itself
+//       refuses to return other bytes.
+//   P2. If HEAD is rejected, a GET follows, because only its response has the reason: for HEAD, a
+//       missing object and a missing bucket are both 404.
+//   P3. A transfer that is no longer read is ended, and so is one that stalls: each would hold a
+//       connection of the client forever.
 
 import {
   GetObjectCommand,
@@ -21,18 +21,18 @@ import type { ByteSource } from "../../ports/rows.ts";
 import type { SdkError } from "../faults.ts";
 import { withDeadline } from "../request-deadline.ts";
 
-/** What S3 may take to begin an answer, and to send the next piece of one. */
+/** How long S3 may take to start a response, and to send its next chunk. */
 const ANSWER_MS_MAX: DurationMs = seconds(30);
 
-/** Refusals that say nothing of the object or of our rights: another time, S3 would answer. */
-const PASSING_REFUSALS: ReadonlySet<string> = new Set([
+/** Rejections that are not about the object or our permissions; a retry can succeed. */
+const TRANSIENT_REFUSALS: ReadonlySet<string> = new Set([
   "ExpiredToken",
   "RequestExpired",
   "RequestTimeTooSkewed",
   "TokenRefreshRequired",
 ]);
 
-/** What names one state of an object in a request. */
+/** Identifies one version of an object in a request. */
 interface Pinned {
   readonly Bucket: string;
   readonly Key: string;
@@ -89,24 +89,26 @@ function bytesOf(
     size,
     stream: (closing) => transfer(client, pin, pinned, AbortSignal.any([signal, closing])),
     async range(start, end, closing) {
-      const wanted = Math.max(0, Math.min(end, size ?? end) - start);
-      const bytes = new Uint8Array(wanted);
-      if (wanted === 0) return bytes;
-      const Range = `bytes=${start}-${start + wanted - 1}`;
+      const length = Math.max(0, Math.min(end, size ?? end) - start);
+      const bytes = new Uint8Array(length);
+      if (length === 0) return bytes;
+      const Range = `bytes=${start}-${start + length - 1}`;
       let at = 0;
       const either = AbortSignal.any([signal, closing]);
       for await (const chunk of transfer(client, pin, { ...pinned, Range }, either)) {
-        if (at + chunk.length > wanted) throw unavailable(pin, "more bytes came than asked for");
+        if (at + chunk.length > length)
+          throw unavailable(pin, "received more bytes than requested");
         bytes.set(chunk, at);
         at += chunk.length;
       }
-      if (at < wanted && size !== null) throw unavailable(pin, "fewer bytes came than asked for");
+      if (at < length && size !== null)
+        throw unavailable(pin, "received fewer bytes than requested");
       return bytes.subarray(0, at);
     },
   };
 }
 
-/** The body of one GET, as it is taken. */
+/** The body of one GET, chunk by chunk. */
 async function* transfer(
   client: S3Client,
   pin: ObjectPin,
@@ -120,20 +122,20 @@ async function* transfer(
     body?.destroy?.(reason instanceof Error ? reason : undefined);
   };
   const abort = () => end(signal.reason);
-  const soon = <T>(coming: Promise<T>) =>
+  const inTime = <T>(pending: Promise<T>) =>
     withDeadline((late) => {
       late.addEventListener("abort", () => end(late.reason), { once: true });
-      return coming;
+      return pending;
     }, ANSWER_MS_MAX);
   signal.addEventListener("abort", abort, { once: true });
   try {
     signal.throwIfAborted();
     const command = new GetObjectCommand(request);
-    const answer = await soon(client.send(command, { abortSignal: ending.signal }));
+    const answer = await inTime(client.send(command, { abortSignal: ending.signal }));
     body = answer.Body as Body | undefined;
     const chunks = body?.[Symbol.asyncIterator]();
     for (;;) {
-      const next = await soon(chunks?.next() ?? Promise.resolve(null));
+      const next = await inTime(chunks?.next() ?? Promise.resolve(null));
       signal.throwIfAborted();
       if (next === null || next.done === true) break;
       yield next.value;
@@ -146,7 +148,7 @@ async function* transfer(
   }
 }
 
-/** The error of a GET for what HEAD refused (P2). */
+/** The error of a GET after a rejected HEAD (P2). */
 async function whyNot(
   client: S3Client,
   pinned: Pinned,
@@ -162,7 +164,7 @@ async function whyNot(
     return error;
   }
   (answer.Body as Body | undefined)?.destroy?.();
-  return unavailable(pin, "the object came or changed while it was being opened");
+  return unavailable(pin, "the object appeared or changed while it was opened");
 }
 
 function notOpened(error: unknown, pin: ObjectPin, signal: AbortSignal): OpenedObject {
@@ -171,12 +173,12 @@ function notOpened(error: unknown, pin: ObjectPin, signal: AbortSignal): OpenedO
     case 404:
       if (name === "NoSuchBucket") throw objectFault(error, pin, signal);
       return { kind: "missing" };
-    case 405: // A delete marker, named by its version.
+    case 405: // The version is a delete marker.
       return { kind: "missing" };
     case 412:
       return { kind: "replaced" };
     case 403:
-      if (PASSING_REFUSALS.has(name ?? "")) throw objectFault(error, pin, signal);
+      if (TRANSIENT_REFUSALS.has(name ?? "")) throw objectFault(error, pin, signal);
       return { kind: "forbidden", reason: `${name}: ${message}` };
     case 400:
       // No version can have such an id.
@@ -191,15 +193,16 @@ function statusOf(error: unknown): number {
   return (error as SdkError | null)?.$metadata?.httpStatusCode ?? 0;
 }
 
-/** What the caller called off is no failure of ours: it gets its own reason back. */
+/** If the caller has aborted, its own reason is thrown. */
 function objectFault(error: unknown, pin: ObjectPin, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof TidegateError) return error;
-  if (statusOf(error) === 412) return unavailable(pin, "the object was replaced meanwhile", error);
+  if (statusOf(error) === 412)
+    return unavailable(pin, "the object was replaced during the transfer", error);
   const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return unavailable(pin, reason, error);
 }
 
-function unavailable({ bucket, key }: ObjectPin, why: string, cause?: unknown): TidegateError {
-  return new TidegateError("TG_OBJECTS_UNAVAILABLE", `s3://${bucket}/${key}: ${why}`, { cause });
+function unavailable({ bucket, key }: ObjectPin, reason: string, cause?: unknown): TidegateError {
+  return new TidegateError("TG_OBJECTS_UNAVAILABLE", `s3://${bucket}/${key}: ${reason}`, { cause });
 }

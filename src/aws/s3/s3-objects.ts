@@ -1,4 +1,4 @@
-// S3 objects: where claim checks put payloads, and fetch them from.
+// S3 objects: stores and fetches the payloads of claim checks.
 
 import { GetObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
 import { TidegateError } from "../../core/errors.ts";
@@ -26,7 +26,7 @@ export function createS3Objects(options: { readonly client: S3Client }): Objects
   };
 }
 
-function objectFault(error: unknown, where: string): TidegateError {
+function objectFault(error: unknown, location: string): TidegateError {
   const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new TidegateError("TG_OBJECTS_UNAVAILABLE", `${where}: ${reason}`, { cause: error });
+  return new TidegateError("TG_OBJECTS_UNAVAILABLE", `${location}: ${reason}`, { cause: error });
 }

@@ -1,4 +1,4 @@
-// SNS topic: Amazon's, or any that speaks its protocol, as a producer's target.
+// SNS topic: a topic of SNS, or of a compatible server, as the target of a producer.
 
 import { PublishBatchCommand, type SNSClient } from "@aws-sdk/client-sns";
 import { TidegateError } from "../../core/errors.ts";
@@ -10,7 +10,7 @@ import { sendEntry, sendOutcomes } from "../send-batch.ts";
 export interface SnsTopicOptions {
   readonly client: SNSClient;
   readonly topicArn: string;
-  /** The topic's own MaximumMessageSize, if it was raised above 256 KiB. */
+  /** The topic's MaximumMessageSize, if it is above 256 KiB. */
   readonly messageBytesMax?: number;
 }
 
@@ -20,13 +20,13 @@ export function createSnsTopic(options: SnsTopicOptions): TopicPublisher {
   const { client, topicArn, messageBytesMax = SNS_MESSAGE_BYTES_DEFAULT } = options;
   const name = TOPIC_ARN.exec(topicArn)?.[1];
   if (name === undefined) {
-    throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(topicArn)} is no topic ARN`);
+    throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(topicArn)} is not a topic ARN`);
   }
   return {
     kind: "topic",
     name,
     fifo: name.endsWith(".fifo"),
-    // All entries of a batch together may have what one message may.
+    // A whole batch has the size limit of one message.
     limits: { entriesMax: SNS_BATCH_ENTRIES_MAX, batchBytesMax: messageBytesMax, messageBytesMax },
     async sendBatch(messages) {
       const entries = messages.map((message, at) => {

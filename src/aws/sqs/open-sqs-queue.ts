@@ -1,5 +1,4 @@
-// Opening an SQS queue by what people call it: its URL, its name, or its ARN, by which a redrive
-// policy names the dead-letter queue.
+// Open SQS queue: by URL, by name, or by ARN, which redrive policies use for the dead-letter queue.
 
 import { GetQueueUrlCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import { TidegateError } from "../../core/errors.ts";
@@ -12,22 +11,22 @@ const QUEUE_NAME = /^[\w-]{1,80}(?:\.fifo)?$/;
 
 export interface OpenSqsQueueOptions {
   readonly client: SQSClient;
-  /** URL, name or ARN; names and ARNs are looked up where the client asks. */
+  /** URL, name or ARN; the client looks up names and ARNs. */
   readonly queue: string;
 }
 
-/** Finds a queue; fails with TG_QUEUE_REFUSED if there is none. URLs are taken at their word. */
+/** Throws TG_QUEUE_REFUSED if the queue does not exist; a URL is not checked. */
 export async function openSqsQueue(options: OpenSqsQueueOptions): Promise<Queue> {
   return createSqsQueue({ client: options.client, queueUrl: await findQueueUrl(options) });
 }
 
-/** The URL by which a queue is asked for. */
+/** The URL of a queue. */
 export async function findQueueUrl({ client, queue }: OpenSqsQueueOptions): Promise<string> {
   if (/^https?:\/\//.test(queue)) return queue;
   const arn = parseQueueArn(queue);
   const name = arn?.name ?? queue;
   if (!QUEUE_NAME.test(name)) {
-    const message = `${JSON.stringify(queue)} is no name, URL or ARN of a queue`;
+    const message = `${JSON.stringify(queue)} is not the name, URL or ARN of a queue`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   const owner = arn === null ? {} : { QueueOwnerAWSAccountId: arn.account };

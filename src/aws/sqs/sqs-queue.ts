@@ -1,8 +1,8 @@
-// SQS queue: both ends of a queue of Amazon's, or of any that speaks its protocol.
-//   A1. Every request has a deadline of its own, longer than the queue may wait by agreement: a
-//       connection that died without a word would otherwise hold its caller for ever.
-//   A2. Seconds are rounded up, so that nothing comes back earlier than was asked for.
-//   A3. System attributes are asked for by name: without that SQS tells none of them.
+// SQS queue: sends to and receives from a queue of SQS, or of a compatible server.
+//   A1. Every request has a deadline, longer than its long-poll wait: a dead connection would
+//       otherwise block its caller forever.
+//   A2. Seconds are rounded up, so that no message becomes visible earlier than requested.
+//   A3. System attributes are requested by name: otherwise SQS returns none of them.
 
 import {
   ChangeMessageVisibilityBatchCommand,
@@ -35,7 +35,7 @@ import { sendEntry, sendOutcomes, textAttribute } from "../send-batch.ts";
 export interface SqsQueueOptions {
   readonly client: SQSClient;
   readonly queueUrl: string;
-  /** The queue's own MaximumMessageSize, if it is lower than 1 MiB. */
+  /** The queue's MaximumMessageSize, if it is below 1 MiB. */
   readonly messageBytesMax?: number;
 }
 
@@ -52,7 +52,7 @@ export function createSqsQueue(options: SqsQueueOptions): Queue {
   const { client, queueUrl, messageBytesMax = SQS_MESSAGE_BYTES_MAX } = options;
   const name = queueUrl.split("/").at(-1) ?? "";
   if (!URL.canParse(queueUrl) || name === "") {
-    throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(queueUrl)} is no queue URL`);
+    throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(queueUrl)} is not a queue URL`);
   }
   return {
     kind: "queue",
@@ -137,18 +137,18 @@ function entryOf(message: OutgoingMessage, at: number): SendMessageBatchRequestE
 }
 
 function deliveryOf(message: Message): Delivery {
-  const { MessageId = "", ReceiptHandle = "", Body = "", Attributes: told = {} } = message;
+  const { MessageId = "", ReceiptHandle = "", Body = "", Attributes: system = {} } = message;
   return {
     messageId: MessageId,
     receipt: ReceiptHandle,
     body: Body,
     attributes: textOf(message.MessageAttributes ?? {}),
-    traceHeader: told.AWSTraceHeader ?? null,
-    groupId: told.MessageGroupId ?? null,
-    dedupId: told.MessageDeduplicationId ?? null,
-    sentAt: epochMs(Number(told.SentTimestamp ?? Date.now())),
-    receiveCount: Number(told.ApproximateReceiveCount ?? 1),
-    movedFrom: told.DeadLetterQueueSourceArn ?? null,
+    traceHeader: system.AWSTraceHeader ?? null,
+    groupId: system.MessageGroupId ?? null,
+    dedupId: system.MessageDeduplicationId ?? null,
+    sentAt: epochMs(Number(system.SentTimestamp ?? Date.now())),
+    receiveCount: Number(system.ApproximateReceiveCount ?? 1),
+    movedFrom: system.DeadLetterQueueSourceArn ?? null,
   };
 }
 

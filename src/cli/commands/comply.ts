@@ -1,25 +1,26 @@
-// tidegate comply: runs the compliance checks against a producer in a file, for terminals and CI.
+// tidegate comply: runs the compliance checks on a producer, for terminals and CI.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { reasonOf } from "../../core/errors.ts";
+import { linkPackage } from "../../run/open/link-package.ts";
 import type { ProducerUnderTest } from "../../testkit/compliance/compliance-world.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
 import { runUserCode, withLimit } from "../run-user-code.ts";
 
-/** How long the producer may take with one event. */
+/** How long the producer may take for one event. */
 const CALL_MS_MAX = 30_000;
 
 export const comply = command({
   name: "comply",
-  summary: "Check that a producer keeps the contract, on an embedded queue with virtual time.",
+  summary: "Check a producer against the contract, on an embedded queue with virtual time.",
   argument: {
     name: "FILE",
     doc: "A module whose default export, or export `produce`, is the producer.",
   },
   flags: {
-    source: text("NAME", null, "The event_source of the sample events."),
+    source: text("NAME", null, "event_source of the sample events."),
     json: toggle("Print the results as JSON."),
   },
   async run({ argument, flags, out }) {
@@ -40,13 +41,14 @@ export const comply = command({
 
 async function loadProducer(file: string): Promise<ProducerUnderTest> {
   const path = resolve(file);
-  if (!existsSync(path)) throw new UsageError(`There is no file ${file}.`);
+  if (!existsSync(path)) throw new UsageError(`the file ${file} does not exist`);
+  linkPackage();
   const module: Record<string, unknown> = await import(pathToFileURL(path).href).catch(
     (error: unknown) => {
-      throw new UsageError(`${file} cannot be loaded: ${reasonOf(error)}`);
+      throw new UsageError(`cannot load ${file}: ${reasonOf(error)}`);
     },
   );
   const producer = module.default ?? module.produce;
   if (typeof producer === "function") return producer as ProducerUnderTest;
-  throw new UsageError(`${file} exports no function, neither as default nor as "produce".`);
+  throw new UsageError(`${file} exports no producer; export a function as default or "produce"`);
 }

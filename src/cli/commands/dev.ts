@@ -1,4 +1,4 @@
-// tidegate dev: an embedded cloud and a pipeline on it, in one process, for whoever writes one.
+// tidegate dev: an embedded cloud and a pipeline on it, in one process, for development.
 
 import { resolve } from "node:path";
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
@@ -17,10 +17,14 @@ import { PIPELINE_FILE } from "./run.ts";
 
 const flags: Flags = {
   ...settingFlags("dev"),
-  "watch-folder": text("FOLDER", null, "Folder whose files are put into the bucket, then moved."),
-  feed: text("FILE", null, "Module whose default export makes files to put, to see it work."),
-  faults: text("FILE", null, "Faults of the embedded cloud to begin with."),
-  json: toggle("Print lines of JSON."),
+  "watch-folder": text(
+    "FOLDER",
+    null,
+    "Folder whose files are put into the bucket, then moved to done/.",
+  ),
+  feed: text("FILE", null, "Module whose default export yields files to put."),
+  faults: text("FILE", null, "Faults that the embedded cloud starts with."),
+  json: toggle("Print JSON lines."),
 };
 
 export const dev = command({
@@ -30,32 +34,31 @@ export const dev = command({
   flags,
   async run({ argument: file = "", flags, out }) {
     const stopped = stopSignal();
-    // Loaded here, so that help and refusals need not wait for it.
+    // Loaded here to keep help and usage errors fast.
     const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
     const pipeline = await loadPipeline(file);
     const folder: string | undefined = flags["watch-folder"];
     checkBucket(pipeline.source.bucket, { "watch-folder": folder, feed: flags.feed });
     const faults = faultsOf(flags.faults);
-    const [{ startDev }, { fillSettings }, { loadFeed }] = await Promise.all([
+    const [{ startDev }, { loadFeed }] = await Promise.all([
       import("../../run/dev/start-dev.ts"),
-      import("../../run/config.ts"),
       import("../../run/dev/feed.ts"),
     ]);
     const feed = flags.feed === undefined ? null : await loadFeed(flags.feed);
-    const settings = fillSettings("dev", settingsFrom("dev", flags));
     const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
     const { onLogLine } = reporter;
-    const onError = (error: unknown) => reporter.tell("trouble", describeFailure(error));
+    const onError = (error: unknown) => reporter.event("trouble", describeFailure(error));
     const options = { onError, faults, ...(onLogLine !== undefined && { onLogLine }) };
     let running: RunningDev | null = null;
     try {
-      running = await startDev(pipeline, settings, options);
+      running = await startDev(pipeline, settingsFrom("dev", flags), options);
       const { prefix } = pipeline.source;
-      // First, so that the watched folder is there for whoever reads the ready line.
+      // Before the ready line, so that its readers find the watched folder.
       const sources = await startSources(running, reporter, { prefix, folder, feed });
-      tellReady(running, reporter, { data: settings.data, folder, prefix });
+      const { data, drainMs } = running.settings;
+      printReady(running, reporter, { data, folder, prefix });
       reporter.watch(running, sourceOf(running, prefix));
-      await runUntilStopped(running, reporter, stopped.finally(sources.close), settings.drainMs);
+      await runUntilStopped(running, reporter, stopped.finally(sources.close), drainMs);
     } finally {
       await running?.stop();
       reporter.close();
@@ -68,34 +71,34 @@ function checkBucket(bucket: string | null, given: Readonly<Record<string, unkno
   if (bucket !== null) return;
   for (const [flag, value] of Object.entries(given)) {
     if (value === undefined) continue;
-    throw new UsageError(`--${flag} puts files into a bucket, and the pipeline has none.`);
+    throw new UsageError(`--${flag} needs a pipeline with a bucket`);
   }
 }
 
 function faultsOf(file: string | undefined): readonly FaultSpec[] {
-  const read = file === undefined ? [] : readJsonFile(file, "faults");
-  return (Array.isArray(read) ? read : [read]) as unknown as readonly FaultSpec[];
+  const value = file === undefined ? [] : readJsonFile(file, "faults");
+  return (Array.isArray(value) ? value : [value]) as unknown as readonly FaultSpec[];
 }
 
 function sourceOf({ names, queueName }: RunningDev, prefix: string): string {
   return names.bucket === null ? queueName : `s3://${names.bucket}/${prefix}`;
 }
 
-function tellReady(
+function printReady(
   running: RunningDev,
   reporter: PipelineReporter,
   at: { readonly data: string; readonly folder: string | undefined; readonly prefix: string },
 ): void {
   const { data, folder } = at;
   const { name, endpoint, names, metricsOrigin: metrics, findings } = running;
-  const told = `tidegate dev is ready at ${endpoint} (pipeline ${name}, data in ${data})`;
+  const text = `tidegate dev is ready at ${endpoint} (pipeline ${name}, data in ${data})`;
   const facts = { pipeline: name, endpoint, ...names, metrics, data, pid: process.pid };
-  reporter.ready(told, { ...facts, watchFolder: folder ?? null });
-  for (const finding of findings) reporter.tell("finding", finding);
-  reporter.hint(whatToTry(running, at));
+  reporter.ready(text, { ...facts, watchFolder: folder ?? null });
+  for (const finding of findings) reporter.event("finding", finding);
+  reporter.hint(whatToTry(running, { ...at, now: systemClock.now() }));
 }
 
-/** Files that come by themselves: from the watched folder, and from a feed. */
+/** Starts the watched folder and the feed. */
 async function startSources(
   running: RunningDev,
   reporter: PipelineReporter,
@@ -111,20 +114,20 @@ async function startSources(
   ]);
   const ports = { clock: systemClock };
   const stopping = new AbortController();
-  const trouble = (what: string) => (error: unknown) =>
-    reporter.tell("trouble", `${what}: ${describeFailure(error)}`);
+  const report = (source: string) => (error: unknown) =>
+    reporter.event("trouble", `${source}: ${describeFailure(error)}`);
   const inbox =
     from.folder === undefined
       ? null
       : createInbox(ports, {
           folder: resolve(from.folder),
           put: (name, path) => running.putFile(`${from.prefix}${name}`, path),
-          onTrouble: (name, error) => trouble(name)(error),
+          onFailure: (name, error) => report(name)(error),
         });
   inbox?.start();
   const { put } = running;
   const { signal } = stopping;
-  const fed = from.feed && runFeed(ports, from.feed, { put, signal }).catch(trouble("feed"));
+  const fed = from.feed && runFeed(ports, from.feed, { put, signal }).catch(report("feed"));
   return {
     async close() {
       stopping.abort();

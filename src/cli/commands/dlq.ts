@@ -1,7 +1,7 @@
 // tidegate dlq: lists, shows, redrives and drops dead letters.
-//   Q1. Nothing is changed by list and show, nor by --dry-run; drop asks for --yes.
-//   Q2. The exit code is 1 if a redrive stopped by itself, or anything failed again, is missing or
-//       was refused.
+//   Q1. list, show and --dry-run change nothing; drop requires --yes.
+//   Q2. The exit code is 1 if a redrive stopped by itself, or if an item failed again, is missing
+//       or was rejected.
 
 import { type DurationMs, durationMs } from "../../core/units.ts";
 import { SETTINGS } from "../../run/config.ts";
@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from "../command.ts";
 import { createLiveScreen } from "../screen/live-screen.ts";
-import { stopSignal } from "../stop-signals.ts";
+import { interruption } from "../stop-signals.ts";
 
 const GENERATION_MAX = 1_000_000;
 const RATE_MAX = 1_000;
@@ -33,18 +33,22 @@ function age(doc: string): Flag<DurationMs> {
     parse(given, name) {
       const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(String(given)) ?? [];
       if (count !== undefined) return durationMs(Number(count) * UNITS[unit as keyof typeof UNITS]);
-      throw new UsageError(`--${name} must be an age such as 30s, 15m, 2h or 7d, not "${given}".`);
+      throw new UsageError(`--${name} must be an age such as 30s, 15m, 2h or 7d, not "${given}"`);
     },
   };
 }
 
-const place = {
-  pipeline: text("FILE|NAME", null, "The pipeline's file or name; needed if there are several."),
+const location = {
+  pipeline: text(
+    "FILE|NAME",
+    null,
+    "Pipeline file or name; required if the ledger has several pipelines.",
+  ),
   generation: wholeNumber(
     "NUMBER",
     { min: 0, max: GENERATION_MAX },
     null,
-    "0 for live work; every replay counts one up.",
+    "Ledger generation: 0 for live data, another number for a replay.",
   ),
   ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
   data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
@@ -54,7 +58,7 @@ const queues = {
   endpoint: { ...text("URL", null, SETTINGS.endpoint.doc), env: SETTINGS.endpoint.env },
   region: { ...text("REGION", null, SETTINGS.region.doc), env: SETTINGS.region.env },
   queue: {
-    ...text("QUEUE", null, "The source queue; without it, the one that the dossiers name."),
+    ...text("QUEUE", null, "Source queue (default: the queue that the dossiers name)."),
     env: SETTINGS.queue.env,
   },
   "dead-letter-queue": {
@@ -64,16 +68,21 @@ const queues = {
 };
 
 const filter = {
-  class: text("CLASS", null, "Only this error class; back-stop for what SQS moved by itself."),
-  fingerprint: text("TEXT", null, "Only this fingerprint, or what begins with it."),
+  class: text("CLASS", null, "Only this error class; back-stop for messages that SQS moved."),
+  fingerprint: text("TEXT", null, "Only fingerprints that start with this text."),
   key: text("TEXT", null, "Only this record or event key, or any part of s3://bucket/key."),
-  older: age("Only what failed longer ago than this: 30s, 15m, 2h, 7d."),
-  newer: age("Only what failed no longer ago than this."),
+  older: age("Only failures older than this: 30s, 15m, 2h, 7d."),
+  newer: age("Only failures newer than this."),
 };
 
-const json = toggle("Print lines of JSON.");
-const limit = wholeNumber("NUMBER", { min: 1, max: LIMIT_MAX }, null, "At most so many.");
-const dryRun = toggle("Tell what would be done and change nothing.");
+const json = toggle("Print JSON lines.");
+const limit = wholeNumber(
+  "NUMBER",
+  { min: 1, max: LIMIT_MAX },
+  null,
+  "Maximum number of dead letters.",
+);
+const dryRun = toggle("Print what would be done, and change nothing.");
 
 interface FilterFlags {
   readonly class?: string | undefined;
@@ -88,53 +97,46 @@ function filterOf(flags: FilterFlags) {
   return { errorClass, fingerprint, key, olderThanMs: older, newerThanMs: newer };
 }
 
-/** Loaded here, so that other commands need not wait for it. */
+/** Loaded here to keep other commands fast. */
 async function load() {
-  const [site, list, words, { systemPorts }] = await Promise.all([
+  const [session, list, words, { systemPorts }] = await Promise.all([
     import("../reports/dead-letter-session.ts"),
     import("../../ingest/dead-letters/dead-letter-list.ts"),
     import("../reports/dead-letter-text.ts"),
     import("../../platform/index.ts"),
   ]);
-  return { ...site, ...list, words, ports: systemPorts };
+  return { ...session, ...list, words, ports: systemPorts };
 }
 
-/** For whoever asks for more than listing where there is nothing to work on. */
+/** The note of redrive and drop without dead letters and without a queue. */
 function nothingIn({ pipeline }: { readonly pipeline: string }): string {
   return (
-    `The ledger knows of no dead letter of ${pipeline}; nothing was changed. For what SQS moved ` +
-    "by itself, name the queue with --queue."
+    `The ledger has no dead letter of ${pipeline}; nothing was changed. For messages that SQS moved, ` +
+    "name the queue with --queue."
   );
-}
-
-/** Aborted by the first signal, so that a run ends after the item in hand. */
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  void stopSignal().then(() => controller.abort());
-  return controller.signal;
 }
 
 export const dlqList = command({
   name: "dlq list",
-  summary: "List dead letters, from the ledger.",
+  summary: "List the dead letters in the ledger.",
   flags: {
-    ...place,
+    ...location,
     ...filter,
     limit,
-    group: toggle("Count by fingerprint, the most frequent first."),
-    peek: toggle("Look into the dead-letter queue as well; its messages are hidden meanwhile."),
+    group: toggle("Count by fingerprint, most frequent first."),
+    peek: toggle("Also read the dead-letter queue, which hides its messages for a while."),
     ...queues,
     json,
   },
   async run({ flags, out }) {
     const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
-    const site = await openDeadLetterSession(flags);
+    const session = await openDeadLetterSession(flags);
     try {
-      const { ledger } = site;
-      const peeked = flags.peek ? await site.openQueues(site.theScope()) : null;
+      const { ledger } = session;
+      const peeked = flags.peek ? await session.openQueues(session.onlyScope()) : null;
       const queue = peeked?.deadLetters ?? undefined;
       const listed = [];
-      for (const scope of site.scopes) {
+      for (const scope of session.scopes) {
         const request = { scope, filter: filterOf(flags) };
         listed.push(...(await listDeadLetters({ clock: ports.clock, ledger, queue }, request)));
       }
@@ -149,26 +151,26 @@ export const dlqList = command({
           for (const line of lines) out.line(line);
         }
       }
-      if (listed.length === 0) out.note("There are no such dead letters.");
+      if (listed.length === 0) out.note("No dead letters match.");
       return EXIT_OK;
     } finally {
-      await site.close();
+      await session.close();
     }
   },
 });
 
 export const dlqShow = command({
   name: "dlq show",
-  summary: "Show the dossier of a dead letter: failures, attempts, stack, masked payload.",
-  argument: { name: "KEY", doc: "A record or event key, or any part of s3://bucket/key." },
-  flags: { ...place, json },
+  summary: "Show the dossier (failure report) of a dead letter.",
+  argument: { name: "KEY", doc: "Record or event key, or any part of s3://bucket/key." },
+  flags: { ...location, json },
   async run({ argument: key = "", flags, out }) {
     const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
-    const site = await openDeadLetterSession(flags);
+    const session = await openDeadLetterSession(flags);
     try {
       let shown = 0;
-      for (const scope of site.scopes) {
-        const { ledger } = site;
+      for (const scope of session.scopes) {
+        const { ledger } = session;
         const request = { scope, filter: { key } };
         for (const letter of await listDeadLetters({ clock: ports.clock, ledger }, request)) {
           const { dossier, state } = letter;
@@ -181,34 +183,39 @@ export const dlqShow = command({
           shown += 1;
         }
       }
-      if (shown === 0) out.note(`There is no dead letter of ${key}.`);
+      if (shown === 0) out.note(`No dead letter matches ${key}.`);
       return shown > 0 ? EXIT_OK : EXIT_FAILED;
     } finally {
-      await site.close();
+      await session.close();
     }
   },
 });
 
 export const dlqRedrive = command({
   name: "dlq redrive",
-  summary: "Send dead letters back to their queue and follow each to its end.",
+  summary: "Send dead letters back to their queue and follow each to its outcome.",
   flags: {
-    ...place,
+    ...location,
     ...filter,
     limit,
-    rate: wholeNumber("NUMBER", { min: 1, max: RATE_MAX }, "10", "At most so many per second."),
-    follow: wholeNumber("S", { min: 0, max: FOLLOW_S_MAX }, "120", "Seconds to follow each for."),
+    rate: wholeNumber("NUMBER", { min: 1, max: RATE_MAX }, "10", "Maximum per second."),
+    follow: wholeNumber(
+      "S",
+      { min: 0, max: FOLLOW_S_MAX },
+      "120",
+      "Seconds to follow each dead letter.",
+    ),
     "stop-after": wholeNumber(
       "NUMBER",
       { min: 1, max: LIMIT_MAX },
       "5",
-      "Failures again before the run may stop by itself.",
+      "Repeated failures after which the run may stop by itself.",
     ),
     "stop-percent": wholeNumber(
       "PERCENT",
       { min: 0, max: PERCENT_MAX },
       "50",
-      "The share of failures again above which it stops.",
+      "Share of repeated failures above which it stops.",
     ),
     "dry-run": dryRun,
     ...queues,
@@ -217,16 +224,19 @@ export const dlqRedrive = command({
   async run({ flags, out }) {
     const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
     const { Redrive } = await import("../../ingest/dead-letters/redrive.ts");
-    const site = await openDeadLetterSession(flags);
+    const session = await openDeadLetterSession(flags);
     const live = out.terminal && !flags.json && !flags["dry-run"];
     const screen = live ? createLiveScreen(process.stdout) : null;
     try {
-      const scope = site.theScope();
-      const { ledger } = site;
-      const asked = filterOf(flags);
-      const known = await listDeadLetters({ clock: ports.clock, ledger }, { scope, filter: asked });
-      const total = Math.min(known.length, flags.limit ?? known.length);
-      const opened = await site.openQueues(scope);
+      const scope = session.onlyScope();
+      const { ledger } = session;
+      const wanted = filterOf(flags);
+      const listed = await listDeadLetters(
+        { clock: ports.clock, ledger },
+        { scope, filter: wanted },
+      );
+      const total = Math.min(listed.length, flags.limit ?? listed.length);
+      const opened = await session.openQueues(scope);
       if (opened === null) {
         out.note(nothingIn(scope));
         return EXIT_OK;
@@ -235,8 +245,13 @@ export const dlqRedrive = command({
       const run = new Redrive(
         { ...ports, ledger, source, deadLetters: deadLetters ?? source },
         {
-          ...{ scope, filter: asked, dryRun: flags["dry-run"], perSecond: flags.rate },
-          ...{ limit: flags.limit, signal: interruption(), ownQueueOnly: deadLetters === null },
+          scope,
+          filter: wanted,
+          dryRun: flags["dry-run"],
+          perSecond: flags.rate,
+          limit: flags.limit,
+          signal: interruption(),
+          ownQueueOnly: deadLetters === null,
           followMs: durationMs((flags.follow ?? 0) * UNITS.s),
           stop: {
             failuresMin: flags["stop-after"] ?? 1,
@@ -258,53 +273,59 @@ export const dlqRedrive = command({
       return well ? EXIT_OK : EXIT_FAILED; // Q2
     } finally {
       screen?.close();
-      await site.close();
+      await session.close();
     }
   },
 });
 
 export const dlqDrop = command({
   name: "dlq drop",
-  summary: "Delete dead letters and their dossiers for good.",
+  summary: "Delete dead letters and their dossiers permanently.",
   flags: {
-    ...place,
+    ...location,
     ...filter,
     limit,
     "dry-run": dryRun,
-    yes: toggle("Yes, delete them; without it, nothing is done."),
+    yes: toggle("Confirm the deletion; required."),
     ...queues,
     json,
   },
   async run({ flags, out }) {
     if (!flags.yes && !flags["dry-run"]) {
-      throw new UsageError("dlq drop deletes for good: see with --dry-run what, then say --yes.");
+      throw new UsageError(
+        "dlq drop deletes permanently. Preview with --dry-run, then confirm with --yes.",
+      );
     }
     const { openDeadLetterSession, words, ports } = await load();
     const { dropDeadLetters } = await import("../../ingest/dead-letters/drop-dead-letters.ts");
-    const site = await openDeadLetterSession(flags);
+    const session = await openDeadLetterSession(flags);
     try {
-      const scope = site.theScope();
-      const opened = await site.openQueues(scope);
+      const scope = session.onlyScope();
+      const opened = await session.openQueues(scope);
       if (opened === null) {
         out.note(nothingIn(scope));
         return EXIT_OK;
       }
       const { deadLetters, queue } = opened;
       const events = dropDeadLetters(
-        { clock: ports.clock, ledger: site.ledger, deadLetters },
+        { clock: ports.clock, ledger: session.ledger, deadLetters },
         {
-          ...{ scope, source: queue.name, filter: filterOf(flags), dryRun: flags["dry-run"] },
-          ...{ limit: flags.limit, signal: interruption() },
+          scope,
+          source: queue.name,
+          filter: filterOf(flags),
+          dryRun: flags["dry-run"],
+          limit: flags.limit,
+          signal: interruption(),
         },
       );
-      let kept = 0;
+      let skipped = 0;
       for await (const event of events) {
-        if (event.kind === "kept") kept += 1;
+        if (event.kind === "kept") skipped += 1;
         out.line(flags.json ? words.eventJson(event) : words.eventLine(event));
       }
-      return kept === 0 ? EXIT_OK : EXIT_FAILED;
+      return skipped === 0 ? EXIT_OK : EXIT_FAILED;
     } finally {
-      await site.close();
+      await session.close();
     }
   },
 });

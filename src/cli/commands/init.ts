@@ -1,4 +1,4 @@
-// tidegate init: writes a small pipeline project to start from.
+// tidegate init: creates a small pipeline project.
 
 import { relative, resolve } from "node:path";
 import { command, EXIT_OK } from "../command.ts";
@@ -7,8 +7,8 @@ import { version } from "../version.ts";
 
 export const init = command({
   name: "init",
-  summary: "Write a small pipeline project to start from; nothing is overwritten.",
-  argument: { name: "FOLDER", doc: "Where to; the current folder if left out.", optional: true },
+  summary: "Create a small pipeline project; overwrites nothing.",
+  argument: { name: "FOLDER", doc: "Target folder (default: the current one).", optional: true },
   flags: {},
   async run({ argument: folder = ".", out }) {
     const { writeProject } = await import("../../run/new-project.ts");
@@ -21,14 +21,12 @@ export const init = command({
     }
     const start = `${ownCommand(resolve(folder))} dev pipeline.ts --watch-folder inbox`;
     out.note(`Next: ${[...enter, start].join(" && ")}`);
-    out.note(
-      "For npm install, npm test and npm start in it, run npm run build in the clone first.",
-    );
+    out.note("Before npm install, npm test or npm start there, run npm run build in the clone.");
     return EXIT_OK;
   },
 });
 
-/** A clone is what its projects depend on, as nobody could install its version from npm. */
+/** A project of a clone depends on the clone, whose version may not be on npm. */
 function dependencyFor(folder: string): string {
   if (sourceFolder === null) return `^${version()}`;
   return `file:${relative(resolve(folder), sourceFolder)}`;

@@ -1,5 +1,5 @@
-// tidegate prove: runs a pipeline's handler through crashes, duplicates, failures and lost leases,
-// and tells how many it survived or shows the shortest that breaks it.
+// tidegate prove: runs a pipeline's handler through crashes, duplicates, failures and lost leases.
+// It prints how many schedules the handler survived, or the shortest one that breaks it.
 
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../command.ts";
 import { runUserCode } from "../run-user-code.ts";
@@ -11,16 +11,16 @@ const BAR_CHARS = 30;
 
 export const prove = command({
   name: "prove",
-  summary: "Run a pipeline's handler through crashes and duplicates at each of its awaits.",
+  summary: "Test a pipeline's handler with crashes and duplicates at each of its awaits.",
   argument: PIPELINE_FILE,
   flags: {
-    samples: text("PATH", null, "Folder of files, or file of JSON payloads, to run it on."),
+    samples: text("PATH", null, "Folder of sample files, or file of JSON payloads."),
     seeds: wholeNumber("NUMBER", SEEDS, "100", "Seeded schedules after the enumerated ones."),
     json: toggle("Print the report as JSON."),
   },
   run: ({ argument: file = "", flags, out }) =>
     runUserCode(file, out, async () => {
-      // Loaded here, so that help and refusals need not wait for it.
+      // Loaded here to keep help and usage errors fast.
       const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
       const pipeline = await loadPipeline(file);
       const { findSamples } = await import("../reports/prove-samples.ts");

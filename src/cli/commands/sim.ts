@@ -1,4 +1,4 @@
-// tidegate sim: runs seeds of the simulated world and tells what broke, if anything did.
+// tidegate sim: runs seeds of the simulated world and reports violations.
 
 import { availableParallelism } from "node:os";
 import { command, EXIT_FAILED, EXIT_OK, toggle, wholeNumber } from "../command.ts";
@@ -8,7 +8,7 @@ import { runSeeds, type SeedVerdict } from "../threads/sim-threads.ts";
 
 const SEED_MAX = 999_999_999_999;
 const BAR_CELLS = 30;
-/** In a pipe, a line about every so many seeds. */
+/** Progress lines in a pipe. */
 const LINES_MAX = 20;
 
 interface Totals {
@@ -17,24 +17,25 @@ interface Totals {
   deliveries: number;
   days: number;
   faults: number;
-  /** Seconds of processor time so far, of all threads together. */
+  /** CPU seconds so far, of all threads. */
   cpuSeconds: number;
 }
 
 export const sim = command({
   name: "sim",
-  summary: "Run the whole system in a simulated world of faults, seed after seed.",
+  summary: "Run the whole system in a simulated world with injected faults, seed by seed.",
   flags: {
     seeds: wholeNumber("COUNT", { min: 1, max: 100_000_000 }, "1000", "How many seeds to run."),
-    seed: wholeNumber("NUMBER", { min: 0, max: SEED_MAX }, null, "Run this one seed only."),
+    first: wholeNumber("SEED", { min: 0, max: SEED_MAX }, "1", "First seed of the range."),
+    seed: wholeNumber("SEED", { min: 0, max: SEED_MAX }, null, "Run only this seed."),
     hours: wholeNumber(
       "HOURS",
       { min: 1, max: 168 },
       "1",
-      "How long faults last, in virtual time.",
+      "Virtual hours during which faults are injected.",
     ),
     jobs: wholeNumber("COUNT", { min: 1, max: 256 }, null, "Threads (default: one per core)."),
-    json: toggle("Print every verdict, and the totals, as lines of JSON."),
+    json: toggle("Print each verdict, and the totals, as JSON lines."),
   },
   async run({ flags, out }) {
     const single = flags.seed !== undefined;
@@ -42,18 +43,22 @@ export const sim = command({
     const hours = flags.hours ?? 1;
     const jobs = flags.jobs ?? availableParallelism();
     const totals: Totals = {
-      ...{ seeds: 0, failing: 0, deliveries: 0, days: 0, faults: 0 },
+      seeds: 0,
+      failing: 0,
+      deliveries: 0,
+      days: 0,
+      faults: 0,
       cpuSeconds: 0,
     };
     const before = process.cpuUsage();
     const failed: SeedVerdict[] = [];
     const progress = createProgress(out, count, flags.json === true);
-    await runSeeds({ first: flags.seed ?? 1, count, hours, jobs }, (verdict) => {
+    await runSeeds({ first: flags.seed ?? flags.first ?? 1, count, hours, jobs }, (verdict) => {
       add(totals, verdict);
       totals.cpuSeconds = secondsOf(process.cpuUsage(before));
       if (verdict.violations.length > 0) failed.push(verdict);
       if (flags.json) out.line(JSON.stringify(verdict));
-      progress.tell(totals);
+      progress.show(totals);
     });
     progress.close();
     if (flags.json)
@@ -75,7 +80,7 @@ function secondsOf({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1_000_000;
 }
 
-/** What one core does in a second; starting the threads is part of it. */
+/** Deliveries per CPU second, including the start of the threads. */
 function speedOf({ deliveries, cpuSeconds }: Totals): number {
   return cpuSeconds === 0 ? 0 : Math.round(deliveries / cpuSeconds);
 }
@@ -93,18 +98,18 @@ function report(
 ): void {
   for (const { story } of failed) for (const line of [...story, ""]) out.line(line);
   out.line(describe(totals));
-  out.line(`${speedOf(totals)} deliveries per second of processor time`);
+  out.line(`${speedOf(totals)} deliveries per CPU second`);
   const [only] = failed;
-  if (single && only === undefined) out.line("Every promise was kept.");
+  if (single && only === undefined) out.line("All guarantees held.");
 }
 
-/** A bar for people, a line now and then for pipes, nothing beside JSON. */
+/** A bar on a terminal, some lines in a pipe, nothing with JSON. */
 function createProgress(out: Output, count: number, silent: boolean) {
-  if (silent) return { tell() {}, close() {} };
+  if (silent) return { show() {}, close() {} };
   if (!out.terminal) {
     const every = Math.max(1, Math.ceil(count / LINES_MAX));
     return {
-      tell(totals: Totals) {
+      show(totals: Totals) {
         if (count > 1 && totals.seeds % every === 0) out.note(describe(totals));
       },
       close() {},
@@ -112,7 +117,7 @@ function createProgress(out: Output, count: number, silent: boolean) {
   }
   const screen = createLiveScreen(process.stdout);
   return {
-    tell(totals: Totals) {
+    show(totals: Totals) {
       const full = Math.floor((totals.seeds / count) * BAR_CELLS);
       const bar = `${"█".repeat(full)}${"░".repeat(BAR_CELLS - full)}`;
       screen.show([`${bar} ${totals.seeds}/${count}`, describe(totals)]);

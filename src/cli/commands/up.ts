@@ -1,6 +1,6 @@
-// tidegate up: starts the embedded cloud and stays until it is told to stop.
-//   U1. One ready line on stdout, once requests are answered, and not before.
-//   U2. A signal stops it cleanly: what was answered is on disk, and the exit code is 0.
+// tidegate up: starts the embedded cloud and runs it until a signal.
+//   U1. It prints one ready line on stdout, and not before requests are answered.
+//   U2. A signal stops it cleanly: everything that was acknowledged is on disk; the exit code is 0.
 
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
 import { isLoopback } from "../../cloud/loopback.ts";
@@ -13,35 +13,36 @@ import { version } from "../version.ts";
 import { readJsonFile } from "../words/json-file.ts";
 
 const DATA_FALLBACK = ".tidegate";
-/** The same trouble is told once in this time, however many requests meet it. */
+/** The same failure is printed once in this time. */
 const REPEAT_MS = 5_000;
 
 export const up = command({
   name: "up",
   summary: "Start the embedded cloud and print its endpoint.",
   flags: {
-    port: wholeNumber("PORT", { min: 0, max: 65_535 }, "4566", "Port; 0 takes a free one."),
+    port: wholeNumber("PORT", { min: 0, max: 65_535 }, "4566", "Port; 0 picks a free one."),
     host: text("ADDRESS", "127.0.0.1", "Address to listen on."),
-    data: text("FOLDER", null, `Folder to keep everything in (default: ${DATA_FALLBACK}).`),
-    memory: toggle("Keep everything in memory; nothing survives a stop."),
-    clock: oneOf(["system", "virtual"], "system", "Virtual time moves only when told to."),
-    "enforce-policies": toggle("Let queue policies decide what topics and buckets may deliver."),
-    "event-bridge-queue": text("QUEUE", null, "Queue for what S3 sends to EventBridge."),
-    setup: text("FILE", null, "Set-up to apply first: queues, topics, subscriptions, buckets."),
-    faults: text("FILE", null, "Faults to begin with; they are never kept."),
+    data: text("FOLDER", null, `Data folder (default: ${DATA_FALLBACK}).`),
+    memory: toggle("Keep all data in memory; a stop deletes it."),
+    clock: oneOf(["system", "virtual"], "system", "Virtual time moves only on request."),
+    "enforce-policies": toggle("Enforce queue policies on deliveries of topics and buckets."),
+    "event-bridge-queue": text("QUEUE", null, "Queue that receives the EventBridge events of S3."),
+    setup: text("FILE", null, "Setup file to apply first: queues, topics, subscriptions, buckets."),
+    faults: text("FILE", null, "Faults to start with; they are never stored."),
     json: toggle("Print the ready line as JSON."),
   },
   async run({ flags, out }) {
     if (flags.memory && flags.data !== undefined) {
-      throw new UsageError(
-        "Choose --memory or --data: with --memory, nothing is kept in a folder.",
-      );
+      throw new UsageError("--memory stores nothing in a folder; use either --memory or --data");
     }
     const stopped = stopSignal();
     const host = flags.host ?? "127.0.0.1";
     if (!isLoopback(host)) out.note(exposureWarning(host));
-    // Loaded here, so that help and refusals need not wait for it.
-    const { startCloud } = await import("../../cloud/start-cloud.ts");
+    // Loaded here to keep help and usage errors fast.
+    const [{ startCloud }, { writeEndpointFile }] = await Promise.all([
+      import("../../cloud/start-cloud.ts"),
+      import("../../run/open/endpoint-file.ts"),
+    ]);
     const cloud = await startCloud({
       ...(flags.memory ? { memory: true } : { data: flags.data ?? DATA_FALLBACK }),
       port: flags.port ?? 0,
@@ -51,10 +52,13 @@ export const up = command({
       ...eventBridgeOf(flags["event-bridge-queue"]),
       ...filesOf(flags),
       version: version(),
-      onError: createTroubleTeller(out),
+      onError: createFailurePrinter(out),
     });
-    tellReady(cloud, out, { json: flags.json === true, folder: folderOf(flags) });
+    const folder = folderOf(flags);
+    const removeFile = folder === null ? null : writeEndpointFile(folder, cloud.endpoint);
+    printReady(cloud, out, { json: flags.json === true, folder });
     await stopped;
+    removeFile?.();
     await cloud.close(); // U2
     return EXIT_OK;
   },
@@ -64,10 +68,10 @@ function eventBridgeOf(queue: string | undefined) {
   return queue === undefined ? {} : { eventBridgeQueue: queue };
 }
 
-/** startCloud checks what is in them, as it does for those who call it themselves. */
+/** startCloud validates the contents. */
 function filesOf({ setup, faults }: { setup?: string | undefined; faults?: string | undefined }) {
-  const read = faults === undefined ? [] : readJsonFile(faults, "faults");
-  const list = Array.isArray(read) ? read : [read];
+  const value = faults === undefined ? [] : readJsonFile(faults, "faults");
+  const list = Array.isArray(value) ? value : [value];
   return {
     ...(setup === undefined ? {} : { setup: readJsonFile(setup, "setup") as CloudSetup }),
     faults: list as unknown as readonly FaultSpec[],
@@ -78,7 +82,7 @@ function folderOf(flags: { memory?: boolean | undefined; data?: string | undefin
   return flags.memory ? null : (flags.data ?? DATA_FALLBACK);
 }
 
-function tellReady(
+function printReady(
   cloud: Cloud,
   out: Output,
   facts: { readonly json: boolean; readonly folder: string | null },
@@ -92,11 +96,11 @@ function tellReady(
     out.line(JSON.stringify(active === 0 ? ready : { ...ready, faults: active }));
     return;
   }
-  const place = facts.folder === null ? "in memory" : `data in ${facts.folder}`;
-  out.line(`tidegate is ready at ${endpoint} (${place})`); // U1
+  const storage = facts.folder === null ? "in memory" : `data in ${facts.folder}`;
+  out.line(`tidegate is ready at ${endpoint} (${storage})`); // U1
   if (!out.terminal) return;
   out.note("");
-  out.note("Try it (any credentials will do; stop with Ctrl-C):");
+  out.note("Try it (any credentials work; stop with Ctrl-C):");
   out.note("  export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_REGION=us-east-1");
   out.note(`  aws sqs create-queue --endpoint-url ${endpoint} --queue-name orders`);
   out.note(`  aws sqs list-queues --endpoint-url ${endpoint}`);
@@ -104,25 +108,25 @@ function tellReady(
 
 function faultsWarning(active: number, endpoint: string): string {
   const some = active === 1 ? "1 fault is" : `${active} faults are`;
-  return `Warning: ${some} active, so that requests fail on purpose: ${endpoint}/_tidegate/faults`;
+  return `Warning: ${some} active, requests fail on purpose: ${endpoint}/_tidegate/faults`;
 }
 
 function exposureWarning(host: string): string {
   return (
-    `Warning: listening on ${host}, not on loopback only. No credentials are checked: ` +
-    "whoever reaches this port can read, change and delete everything."
+    `Warning: listening on ${host}, not only on loopback. No credentials are checked: ` +
+    "anyone who reaches this port can read, change and delete everything."
   );
 }
 
-function createTroubleTeller(out: Output): (error: unknown) => void {
+function createFailurePrinter(out: Output): (error: unknown) => void {
   let last = "";
   let lastAt = Number.NEGATIVE_INFINITY;
   return (error) => {
-    const told = describeFailure(error);
+    const message = describeFailure(error);
     const now = performance.now();
-    if (told === last && now - lastAt < REPEAT_MS) return;
-    last = told;
+    if (message === last && now - lastAt < REPEAT_MS) return;
+    last = message;
     lastAt = now;
-    out.note(told);
+    out.note(message);
   };
 }

@@ -1,6 +1,5 @@
-// tidegate why: one event's life, from what the ledger remembers.
+// tidegate why: the history of an event, from the ledger.
 
-import { join } from "node:path";
 import type { Ledger } from "../../ports/ledger.ts";
 import { SETTINGS } from "../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../command.ts";
@@ -10,10 +9,10 @@ const PIPELINE_FILE = /\.m?[jt]s$/;
 
 export const why = command({
   name: "why",
-  summary: "Tell what became of an event: deliveries, attempts, outcome, effects, dead letter.",
+  summary: "Show what happened to an event: deliveries, attempts, outcome, effects, dead letter.",
   argument: {
     name: "WHAT",
-    doc: "s3://bucket/key, a key in the pipeline's bucket, or a key of the ledger.",
+    doc: "s3://bucket/key, an object key in the pipeline's bucket, or a record or event key.",
   },
   flags: {
     ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
@@ -21,39 +20,40 @@ export const why = command({
     pipeline: text(
       "FILE|NAME",
       null,
-      "The pipeline's file or name; without it, all in the ledger.",
+      "Pipeline file or name (default: all pipelines of the ledger).",
     ),
     generation: wholeNumber(
       "NUMBER",
       { min: 0, max: GENERATION_MAX },
       null,
-      "Only this one; without it, 0 of a named pipeline, else all.",
+      "Only this generation (default: 0 of a named pipeline, otherwise all).",
     ),
-    json: toggle("Print each life as a line of JSON."),
+    json: toggle("Print each history as a JSON line."),
   },
   async run({ argument: what = "", flags, out }) {
-    const [{ findHistories }, { describeHistory }, { openLedger }, { systemPorts }] =
+    const [{ findHistories }, { describeHistory }, { openLedger }, { ledgerIn }, { systemPorts }] =
       await Promise.all([
         import("../../run/why/event-history.ts"),
         import("../../run/why/describe-history.ts"),
         import("../../run/open/open-ledger.ts"),
+        import("../../run/prepare-run.ts"),
         import("../../platform/index.ts"),
       ]);
     const named = await namedPipeline(flags.pipeline);
     const generation = flags.generation ?? named.generation;
-    const url = flags.ledger ?? `sqlite:${join(flags.data ?? "", "ledger.db")}`;
+    const url = flags.ledger ?? ledgerIn(flags.data ?? "");
     const ledger: Ledger = await openLedger(url, systemPorts, { migrate: false });
     try {
       const { pipeline, bucket } = named;
-      const lives = await findHistories(ledger, { what, pipeline, bucket, generation });
-      for (const [at, life] of lives.entries()) {
-        if (flags.json) out.line(JSON.stringify(life));
+      const histories = await findHistories(ledger, { what, pipeline, bucket, generation });
+      for (const [at, history] of histories.entries()) {
+        if (flags.json) out.line(JSON.stringify(history));
         else
-          for (const line of [...(at > 0 ? [""] : []), ...describeHistory(life, what)])
+          for (const line of [...(at > 0 ? [""] : []), ...describeHistory(history, what)])
             out.line(line);
       }
-      if (lives.length === 0) out.note(nothingOf(what));
-      return lives.length > 0 ? EXIT_OK : EXIT_FAILED;
+      if (histories.length === 0) out.note(nothingOf(what));
+      return histories.length > 0 ? EXIT_OK : EXIT_FAILED;
     } finally {
       await ledger.close();
     }
@@ -76,7 +76,7 @@ async function namedPipeline(given: string | undefined): Promise<Named> {
 
 function nothingOf(what: string): string {
   return (
-    `The ledger knows of no event of ${what}: none was committed, given up on or tried again. One ` +
-    "that still waits, or is tried for the first time, is found by its key: idempotency_key in logs."
+    `The ledger has no event of ${what}: none was committed, dead-lettered or retried. An event that ` +
+    "is queued, or in its first attempt, is found by its key: idempotency_key in the logs."
   );
 }

@@ -1,17 +1,19 @@
-// Dead-letter site: what the dlq commands work on: a ledger, whose dossiers name the pipelines and
-// queues, and the queues themselves once they are needed.
+// Dead-letter session: what the dlq commands work on. A ledger, whose dossiers name the pipelines
+// and queues, and the queues, opened on demand.
+//   L1. Without an endpoint, the embedded cloud that runs on the data folder is used, if the ledger
+//       is that folder's: the dead letters of another ledger are in other queues.
 
-import { join } from "node:path";
 import { TidegateError } from "../../core/errors.ts";
-import { type DurationMs, seconds } from "../../core/units.ts";
 import { dossiersOf } from "../../ingest/dead-letters/dead-letter-list.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { openAwsEnvironment } from "../../run/open/aws-environment.ts";
+import { findRunningCloud } from "../../run/open/endpoint-file.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
+import { ledgerIn } from "../../run/prepare-run.ts";
 
 export interface DeadLetterLocation {
   readonly pipeline?: string | undefined;
@@ -26,56 +28,66 @@ export interface DeadLetterLocation {
 
 export interface DeadLetterSession {
   readonly ledger: Ledger;
-  /** The pipelines meant: the one that was named, or all that the ledger knows. */
+  /** The named pipeline, or all pipelines of the ledger. */
   readonly scopes: readonly LedgerScope[];
-  /** The one pipeline meant; refuses where there are several. */
-  theScope(): LedgerScope;
-  /** Null where nobody knows of a queue: it was not named, and there is no dossier to name it. */
+  /** The only scope; throws if there are several. */
+  onlyScope(): LedgerScope;
+  /** Null if no queue is named and no dossier names one. */
   openQueues(scope: LedgerScope): Promise<{ queue: Queue; deadLetters: Queue | null } | null>;
   close(): Promise<void>;
 }
 
 const PIPELINE_FILE = /\.m?[jt]s$/;
-/** Not used for receiving; a site asks for one. */
-const VISIBILITY_MS: DurationMs = seconds(60);
+const DATA_DEFAULT = ".tidegate";
+const CLOUD_REGION = "us-east-1";
 
-export async function openDeadLetterSession(place: DeadLetterLocation): Promise<DeadLetterSession> {
-  const named = await readPipeline(place);
-  const url = place.ledger ?? `sqlite:${join(place.data ?? "", "ledger.db")}`;
+export async function openDeadLetterSession(
+  location: DeadLetterLocation,
+): Promise<DeadLetterSession> {
+  const named = await readPipeline(location);
+  const url = location.ledger ?? ledgerIn(location.data ?? DATA_DEFAULT);
   const ledger = await openLedger(url, systemPorts, { migrate: false });
   const closers: (() => Promise<void>)[] = [() => ledger.close()];
-  const scopes = named === null ? await allScopes(ledger, place.generation) : [named.scope];
+  const scopes = named === null ? await allScopes(ledger, location.generation) : [named.scope];
   return {
     ledger,
     scopes,
-    theScope() {
+    onlyScope() {
       const [scope, ...others] = scopes;
       if (scope !== undefined && others.length === 0) return scope;
-      const known = scopes.map(({ pipeline }) => pipeline).join(", ");
-      throw new TidegateError(
-        "TG_CONFIG_INVALID",
-        `say which pipeline is meant with --pipeline; the ledger knows of ${known || "none"}`,
-      );
+      throw new TidegateError("TG_CONFIG_INVALID", chooseScope(scopes));
     },
     async openQueues(scope) {
-      const queue = place.queue ?? named?.queue ?? (await queueInDossiers(ledger, scope));
+      const queue = location.queue ?? named?.queue ?? (await queueInDossiers(ledger, scope));
       if (queue === null) return null;
-      const source = { bucket: null, prefix: "", contents: "messages", queue } as const;
-      const site = await openAwsEnvironment(
-        { name: scope.pipeline, generation: scope.generation, source, visibilityMs: VISIBILITY_MS },
-        {
-          endpoint: place.endpoint,
-          region: place.region,
-          deadLetterQueue: place["dead-letter-queue"],
-        },
-      );
-      closers.push(() => site.close());
-      return { queue: site.queue, deadLetters: site.deadLetters };
+      const deadLetterQueue = location["dead-letter-queue"];
+      const server = await serverOf(location);
+      const environment = await openAwsEnvironment({ queue, deadLetterQueue, ...server });
+      closers.push(() => environment.close());
+      return { queue: environment.queue, deadLetters: environment.deadLetters };
     },
     async close() {
       for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
     },
   };
+}
+
+function chooseScope(scopes: readonly LedgerScope[]): string {
+  if (scopes.length === 0) return "the ledger is empty; name the pipeline with --pipeline";
+  const names = scopes.map(({ pipeline }) => pipeline);
+  if (new Set(names).size === 1) {
+    const generations = scopes.map(({ generation }) => generation).join(", ");
+    return `${names[0]} has several generations (${generations}); choose one with --generation`;
+  }
+  return `the ledger has several pipelines (${names.join(", ")}); choose one with --pipeline`;
+}
+
+async function serverOf({ endpoint, region, ledger, data = DATA_DEFAULT }: DeadLetterLocation) {
+  const { AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_SQS } = process.env;
+  const given = endpoint ?? ledger ?? AWS_ENDPOINT_URL_SQS ?? AWS_ENDPOINT_URL;
+  const running = given === undefined ? await findRunningCloud(data) : null;
+  if (running === null) return { endpoint, region };
+  return { endpoint: running, region: region ?? CLOUD_REGION }; // L1
 }
 
 async function readPipeline({ pipeline: given, generation }: DeadLetterLocation) {
@@ -88,21 +100,20 @@ async function readPipeline({ pipeline: given, generation }: DeadLetterLocation)
 }
 
 async function allScopes(ledger: Ledger, generation: number | undefined): Promise<LedgerScope[]> {
-  const known = await ledger.stats();
-  return known
+  const scopes = await ledger.stats();
+  return scopes
     .filter((scope) => generation === undefined || scope.generation === generation)
     .map((scope) => ({ pipeline: scope.pipeline, generation: scope.generation }));
 }
 
-/** The queue that the dossiers came from, if they agree; null if there are none. */
+/** The queue that the dossiers name, if they agree; null without dossiers. */
 async function queueInDossiers(ledger: Ledger, scope: LedgerScope): Promise<string | null> {
   const queues = new Set<string>();
   for await (const { queue } of dossiersOf(ledger, scope)) queues.add(queue);
   const [queue, ...others] = queues;
   if (others.length === 0) return queue ?? null;
-  const known = [...queues].join(", ");
   throw new TidegateError(
     "TG_CONFIG_INVALID",
-    `say which queue is meant with --queue: there are ${known}`,
+    `the dead letters come from several queues (${[...queues].join(", ")}); choose one with --queue`,
   );
 }

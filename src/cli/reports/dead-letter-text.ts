@@ -1,6 +1,6 @@
 // Dead-letter text: dead letters as lines for people and as JSON for programs.
-//   T1. Nothing is printed that was not masked when its dossier was written: bodies of messages are
-//       never shown, only dossiers.
+//   T1. Only dossiers are printed, which were masked when they were written. Message bodies are
+//       never shown.
 
 import type { DeadLetter } from "../../ingest/dead-letters/dead-letter-list.ts";
 import type { Dossier } from "../../ingest/dead-letters/dossier.ts";
@@ -22,8 +22,15 @@ export function deadLetterJson(letter: DeadLetter): string {
   const { scope, key, errorClass, fingerprint, message, failedAt, state, copies, dossier } = letter;
   return JSON.stringify({
     ...scope,
-    ...{ key, state, class: errorClass, fingerprint, message, objects: letter.objects },
-    ...{ failed_at: time(failedAt), copies, dossier },
+    key,
+    state,
+    class: errorClass,
+    fingerprint,
+    message,
+    objects: letter.objects,
+    failed_at: time(failedAt),
+    copies,
+    dossier,
   });
 }
 
@@ -37,20 +44,20 @@ export function deadLetterLines(letter: DeadLetter): string[] {
   ];
 }
 
-/** One line, whatever is in it. */
+/** The message as one short line. */
 function shortened(message: string): string {
   const line = message.replace(/\s+/g, " ");
   return line.length <= MESSAGE_CHARS ? line : `${line.slice(0, MESSAGE_CHARS - 1)}…`;
 }
 
 function stateText(state: DeadLetter["state"]): string {
-  if (state === "parked") return "given up on";
+  if (state === "parked") return "dead-lettered";
   if (state === "unknown") return "not in the ledger";
-  return state === "committed" ? "committed" : "on its way";
+  return state === "committed" ? "committed" : "in progress";
 }
 
-export function groupsOf(letters: readonly DeadLetter[]): DeadLetterGroup[] {
-  return groupByFingerprint(letters);
+export function groupsOf(deadLetters: readonly DeadLetter[]): DeadLetterGroup[] {
+  return groupByFingerprint(deadLetters);
 }
 
 export function groupJson(group: DeadLetterGroup): string {
@@ -84,7 +91,7 @@ export function dossierLines(dossier: Dossier, state: DeadLetter["state"]): stri
     row(
       "dead letter",
       letter === null
-        ? "none: the message waits in its own queue"
+        ? "none: the message is still in its own queue"
         : `${letter.queue}, message ${letter.message_id}, since ${time(letter.sent_at)}`,
     ),
     row("run", dossier.run_id),
@@ -111,27 +118,27 @@ export function eventLine(event: RedriveEvent | DropEvent): string {
   const name = nameOf(event.item);
   switch (event.kind) {
     case "planned":
-      return `would go: ${name}`;
+      return `would be redriven: ${name}`;
     case "sent":
       return `sent back: ${name}`;
     case "committed-before":
-      return `was committed meanwhile, dead letter removed: ${name}`;
+      return `already committed, dead letter removed: ${name}`;
     case "reopened":
-      return `reopened in its own queue, delivered by ${time(event.deliveredBy)}: ${name}`;
+      return `reopened in its own queue, redelivered by ${time(event.deliveredBy)}: ${name}`;
     case "on-its-way":
-      return `already on its way: ${name}`;
+      return `already in progress: ${name}`;
     case "missing":
-      return `not in the dead-letter queue (expired, or another reader has it): ${name}`;
+      return `not in the dead-letter queue (expired, or received by another reader): ${name}`;
     case "refused":
-      return `refused (${event.reason}): ${name}`;
+      return `rejected (${event.reason}): ${name}`;
     case "ended":
       return `${event.end.replace("-", " ")}: ${name}`;
     case "dropped":
       return `dropped: ${name}`;
     case "let-go":
-      return `dropped; its own queue lets it go at the next delivery: ${name}`;
+      return `dropped; its own queue deletes it on the next delivery: ${name}`;
     case "kept":
-      return `kept, as ${event.reason}: ${name}`;
+      return `not dropped, ${event.reason}: ${name}`;
   }
 }
 
@@ -139,7 +146,7 @@ function nameOf({ key, object, errorClass }: RedriveItem): string {
   return `${object ?? key} (${errorClass})`;
 }
 
-/** A run in one sentence. */
+/** The summary of a run in one line. */
 export function redriveSummaryLine(summary: RedriveSummary): string {
   const { planned, sent, reopened, committed, overtaken, failedAgain, waiting } = summary;
   if (planned > 0) return `${planned} would be redriven; nothing was changed.`;
@@ -150,28 +157,30 @@ export function redriveSummaryLine(summary: RedriveSummary): string {
     `${waiting} still waiting`,
     ...(summary.committedBefore > 0 ? [`${summary.committedBefore} committed before`] : []),
     ...(summary.missing > 0 ? [`${summary.missing} missing`] : []),
-    ...(summary.refused > 0 ? [`${summary.refused} refused`] : []),
+    ...(summary.refused > 0 ? [`${summary.refused} rejected`] : []),
   ];
-  const told = `${sent + reopened} redriven: ${ends.join(", ")}.`;
-  if (summary.stopped === "too-many-failed") return `${told} Stopped: too many failed again.`;
-  return summary.stopped === "interrupted" ? `${told} Interrupted; run it again to go on.` : told;
+  const text = `${sent + reopened} redriven: ${ends.join(", ")}.`;
+  if (summary.stopped === "too-many-failed") return `${text} Stopped: too many failed again.`;
+  return summary.stopped === "interrupted"
+    ? `${text} Interrupted; run it again to continue.`
+    : text;
 }
 
 const BAR_WIDTH = 24;
 
-/** Progress in one line of a terminal, event by event. */
+/** A progress bar, updated event by event. */
 export function createProgress(total: number): (event: RedriveEvent) => string {
-  let gone = 0;
+  let redriven = 0;
   let committed = 0;
   let failed = 0;
   return (event) => {
-    if (event.kind === "sent" || event.kind === "reopened") gone += 1;
+    if (event.kind === "sent" || event.kind === "reopened") redriven += 1;
     if (event.kind === "ended" && event.end === "committed") committed += 1;
     if (event.kind === "ended" && event.end === "failed-again") failed += 1;
-    const share = total === 0 ? 1 : Math.min(1, gone / total);
+    const share = total === 0 ? 1 : Math.min(1, redriven / total);
     const full = Math.round(share * BAR_WIDTH);
     const bar = "█".repeat(full) + "░".repeat(BAR_WIDTH - full);
-    return `${bar} ${gone}/${total} sent, ${committed} committed, ${failed} failed again`;
+    return `${bar} ${redriven}/${total} sent, ${committed} committed, ${failed} failed again`;
   };
 }
 

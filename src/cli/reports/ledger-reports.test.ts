@@ -12,7 +12,7 @@ const folder = useTemporaryFolder("reports");
 const ports = { clock: createManualClock(epochMs(1_700_000_000_000)), turn, random };
 const scope = { pipeline: "orders", generation: 1 };
 
-test("a ledger is made, found sound, counted and shown by its URL alone", async () => {
+test("a ledger is created, checked, counted and shown by its URL", async () => {
   const url = `sqlite:${join(folder, "ledger.db")}`;
   await expect(checkLedger(url, ports)).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
   expect(await initLedger(url, ports)).toEqual({
@@ -35,7 +35,7 @@ test("a ledger is made, found sound, counted and shown by its URL alone", async 
   ]);
   expect((await showRecord(url, ports, { scope, key: "k1:a" })).lines).toEqual([
     "committed, fence 1700000000000, attempts 1",
-    "first seen 2023-11-14T22:13:20.000Z, remembered until 2023-12-29T22:13:20.000Z",
+    "first seen 2023-11-14T22:13:20.000Z, kept until 2023-12-29T22:13:20.000Z",
     "result d",
     "effects: 3 rows",
     "2023-11-14T22:13:20.000Z  received   1700000000000/0",
@@ -48,6 +48,6 @@ test("a ledger is made, found sound, counted and shown by its URL alone", async 
   });
 });
 
-test("a ledger in memory is not sound, and says why", async () => {
+test("a ledger in memory is reported as not durable", async () => {
   expect(await checkLedger("memory:", ports)).toMatchObject({ ok: false });
 });

@@ -1,5 +1,5 @@
-// Ledger reports: what `tidegate ledger init|check|show|stats` do, as functions from a URL to lines
-// of text, so that the commands only parse flags and print.
+// Ledger reports: `tidegate ledger init|check|show|stats` as functions from a URL to lines of text.
+// The commands only parse flags and print.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
@@ -7,11 +7,12 @@ import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Ledger, ScopeStats } from "../../ports/ledger.ts";
 import type { LedgerScope, LogEntry, StoredRecord } from "../../ports/record.ts";
 import type { LedgerPorts } from "../../run/open/open-ledger.ts";
-import { openLedger, parseLedgerUrl } from "../../run/open/open-ledger.ts";
+import { openLedger } from "../../run/open/open-ledger.ts";
+import { parseStoreUrl } from "../../run/open/store-url.ts";
 
 export interface LedgerReport {
   readonly lines: readonly string[];
-  /** False when what was found or not found should end a script. */
+  /** False if the command exits with 1. */
   readonly ok: boolean;
 }
 
@@ -29,22 +30,22 @@ async function withLedger(
   }
 }
 
-/** Makes the ledger, or brings it up to date. */
+/** Creates the ledger, or updates its schema. */
 export function initLedger(url: string, ports: LedgerPorts): Promise<LedgerReport> {
-  const { store } = parseLedgerUrl(url);
+  const { store } = parseStoreUrl(url, "ledger");
   return withLedger(url, ports, { migrate: true }, async () => ({
     lines: [`The ${store} ledger is ready.`],
     ok: true,
   }));
 }
 
-/** Opens the ledger without changing it and tells what is wrong with it. */
+/** Opens the ledger without changing it, and lists its problems. */
 export function checkLedger(url: string, ports: LedgerPorts): Promise<LedgerReport> {
   return withLedger(url, ports, { migrate: false }, async (ledger) => {
-    const found = await ledger.check();
-    return found.length === 0
+    const problems = await ledger.check();
+    return problems.length === 0
       ? { lines: ["The ledger is sound."], ok: true }
-      : { lines: found, ok: false };
+      : { lines: problems, ok: false };
   });
 }
 
@@ -59,9 +60,15 @@ export function ledgerStats(url: string, ports: LedgerPorts): Promise<LedgerRepo
 }
 
 const STATS_COLUMNS = [
-  ...(["pipeline", "generation", "committed", "claimed"] as const),
-  ...(["released", "failed", "parked", "objects"] as const),
-] satisfies (keyof ScopeStats)[];
+  "pipeline",
+  "generation",
+  "committed",
+  "claimed",
+  "released",
+  "failed",
+  "parked",
+  "objects",
+] as const satisfies (keyof ScopeStats)[];
 
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, at) =>
@@ -74,14 +81,14 @@ function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** All that is known of one record: its state and every entry of its log. */
+/** The state of a record and all entries of its log. */
 export function showRecord(
   url: string,
   ports: LedgerPorts,
   wanted: { readonly scope: LedgerScope; readonly key: string },
 ): Promise<LedgerReport> {
   const { scope, key } = wanted;
-  if (key === "") throw new TidegateError("TG_CONFIG_INVALID", "a record key is needed");
+  if (key === "") throw new TidegateError("TG_CONFIG_INVALID", "--key is empty; name a record key");
   return withLedger(url, ports, { migrate: false }, async (ledger) => {
     const view = await ledger.show(scope, asRecordKey(key));
     if (view === undefined) {
@@ -100,7 +107,7 @@ function stateLines(record: StoredRecord): string[] {
   const { kind, fence, attempts, seenAt, expiresAt } = record;
   const lines = [
     `${kind}, fence ${fence}, attempts ${attempts}`,
-    `first seen ${time(seenAt)}, remembered until ${time(expiresAt)}`,
+    `first seen ${time(seenAt)}, kept until ${time(expiresAt)}`,
   ];
   if (record.kind === "claimed") {
     lines.push(`held by ${record.owner} until ${time(record.leaseUntil)}`);

@@ -1,7 +1,7 @@
-// Prove samples: what `tidegate prove` runs a handler on.
-//   S1. What the user names is taken and nothing else. Otherwise what lies beside the pipeline file
-//       is: a folder `samples` or a file `samples.jsonl`, else a feed `generate.ts`.
-//   S2. Where there is nothing, that is said with what to do; no record is made up.
+// Prove samples: the input that `tidegate prove` runs a handler on.
+//   S1. Samples that the user names are the only ones. The default is, next to the pipeline file, a
+//       folder `samples`, a file `samples.jsonl`, or a feed `generate.ts`.
+//   S2. Without samples, the error says what to do; no record is invented.
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
@@ -14,11 +14,11 @@ import { UsageError } from "../command.ts";
 
 export interface LoadedSamples {
   readonly samples: readonly ProofSample[];
-  /** Where they were found, for whoever reads the report. */
+  /** Their path, for the report. */
   readonly from: string;
 }
 
-/** As many as are taken of a feed, which may never end. */
+/** Samples from a feed, which may never end. */
 const FED_MAX = 6;
 const FILES_MAX = 1_000;
 const FILE_BYTES_MAX = 16_777_216;
@@ -30,47 +30,47 @@ export async function findSamples(
 ): Promise<LoadedSamples> {
   if (named !== undefined) return { samples: readSamples(pipeline, named), from: named }; // S1
   const beside = ["samples", "samples.jsonl"].map((name) => join(dirname(file), name));
-  const found = beside.find((path) => statSync(path, { throwIfNoEntry: false }) !== undefined);
-  if (found !== undefined) return { samples: readSamples(pipeline, found), from: found };
+  const existing = beside.find((path) => statSync(path, { throwIfNoEntry: false }) !== undefined);
+  if (existing !== undefined) return { samples: readSamples(pipeline, existing), from: existing };
   const feed = ["generate.ts", "generate.js"].map((name) => join(dirname(file), name));
   const generator = feed.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
   if (pipeline.source.contents === "objects" && generator !== undefined) {
     return { samples: await fedSamples(generator), from: generator };
   }
-  const what =
+  const fix =
     pipeline.source.contents === "objects"
-      ? `name a folder of sample files with --samples, or put one at ${beside[0]}`
-      : `name a file with a JSON payload a line with --samples, or put one at ${beside[1]}`;
-  throw new UsageError(`There is nothing to run the handler on; ${what}.`); // S2
+      ? `name a folder of sample files with --samples, or create ${beside[0]}`
+      : `name a file of JSON lines with --samples, or create ${beside[1]}`;
+  throw new UsageError(`no samples for the handler; ${fix}`); // S2
 }
 
 function readSamples(pipeline: Pipeline, path: string): ProofSample[] {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) throw new UsageError(`--samples: there is no ${path}.`);
-  const files = found.isDirectory() ? filesIn(path) : [path];
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UsageError(`--samples: ${path} does not exist`);
+  const files = stats.isDirectory() ? filesIn(path) : [path];
   const samples =
     pipeline.source.contents === "messages"
       ? files.flatMap((each) => payloadsIn(each))
       : files.map((each) => ({
-          key: found.isDirectory() ? relative(path, each).split(sep).join("/") : each,
+          key: stats.isDirectory() ? relative(path, each).split(sep).join("/") : each,
           body: readBytes(each),
         }));
   if (samples.length > 0) return samples;
-  throw new UsageError(`There is nothing to run the handler on in ${path}.`); // S2
+  throw new UsageError(`no samples in ${path}`); // S2
 }
 
 function filesIn(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith("."));
   if (files.length > FILES_MAX) {
-    throw new UsageError(`${folder} has ${files.length} files; a proof takes ${FILES_MAX}.`);
+    throw new UsageError(`${folder} has ${files.length} files; a proof uses at most ${FILES_MAX}`);
   }
   return files.map(({ parentPath, name }) => join(parentPath, name)).sort();
 }
 
 function readBytes(file: string): Uint8Array {
   const { size } = statSync(file);
-  if (size > FILE_BYTES_MAX) throw new UsageError(`${file} is over ${FILE_BYTES_MAX} bytes.`);
+  if (size > FILE_BYTES_MAX) throw new UsageError(`${file} is over ${FILE_BYTES_MAX} bytes`);
   return readFileSync(file);
 }
 
@@ -82,7 +82,7 @@ function payloadsIn(file: string): ProofSample[] {
     const isObject =
       parsed.kind === "value" && typeof parsed.value === "object" && parsed.value !== null;
     if (!isObject || Array.isArray(parsed.value)) {
-      throw new UsageError(`${file}:${at + 1} is no JSON object; each line is a payload.`);
+      throw new UsageError(`${file}:${at + 1} is not a JSON object; each line is a payload`);
     }
     return [{ payload: parsed.value as JsonObject }];
   });

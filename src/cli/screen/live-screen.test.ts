@@ -16,7 +16,7 @@ function terminal(columns = 20, rows = 10) {
   return { columns, rows, writes, write: (text: string) => void writes.push(text) };
 }
 
-test("the cursor is hidden while the screen lives, and shown again", () => {
+test("the cursor is hidden while the screen is open, and shown after it (V2)", () => {
   const stream = terminal();
   const listeners = process.listenerCount("exit");
   const screen = createLiveScreen(stream);
@@ -27,7 +27,7 @@ test("the cursor is hidden while the screen lives, and shown again", () => {
   expect(process.listenerCount("exit")).toBe(listeners);
 });
 
-test("it is redrawn in place, at most four times a second, with what was shown last", () => {
+test("the screen is redrawn in place with the latest lines, at most four times a second (V1)", () => {
   const stream = terminal();
   const screen = createLiveScreen(stream);
   for (let at = 0; at < 990; at += 10) {
@@ -41,7 +41,7 @@ test("it is redrawn in place, at most four times a second, with what was shown l
   expect(stream.writes.at(-2)).toContain("980");
 });
 
-test("nothing is written where nothing changed", () => {
+test("nothing is written if nothing changed (V1)", () => {
   const stream = terminal();
   const screen = createLiveScreen(stream);
   screen.show(["same"]);
@@ -59,7 +59,7 @@ test("lines are cut to the width and the height of the terminal", () => {
   expect(stream.writes.at(-1)).toBe("\r\u001b[J0123456…\nb\n");
 });
 
-test("what is printed stays above, and the screen is drawn again below it", () => {
+test("printed lines stay above, and the screen is redrawn below them", () => {
   const stream = terminal();
   const screen = createLiveScreen(stream);
   screen.show(["screen"]);
@@ -67,11 +67,11 @@ test("what is printed stays above, and the screen is drawn again below it", () =
   expect(stream.writes.slice(-2)).toEqual(["\u001b[1A\r\u001b[Ja note\n", "\r\u001b[Jscreen\n"]);
 });
 
-test("a terminal that does not know its size gets all lines, as if it were of the usual one", () => {
+test("a terminal of unknown size is treated as 80 by 24", () => {
   const stream = terminal(0, 0);
   const screen = createLiveScreen(stream);
-  screen.show(["received 1", "at work 0"]);
+  screen.show(["received 1", "in progress 0"]);
   screen.close();
-  expect(stream.writes.join("")).toContain("received 1\nat work 0\n");
+  expect(stream.writes.join("")).toContain("received 1\nin progress 0\n");
   expect(screen.columns).toBe(80);
 });

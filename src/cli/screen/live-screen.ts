@@ -1,8 +1,8 @@
 // Live screen: a few lines at the bottom of a terminal that are redrawn in place.
-//   V1. At most one redraw in REDRAW_MS, and none where nothing changed.
-//   V2. The cursor is hidden while the screen lives and shown again however the process ends.
-//   V3. No line is wider than the terminal and no screen higher: a wrapped line could not be drawn
-//       over again.
+//   V1. It redraws at most once per REDRAW_MS, and only if something changed.
+//   V2. The cursor is hidden while the screen is open, and shown again however the process ends.
+//   V3. No line is wider than the terminal, and the screen is not higher: a wrapped line could not
+//       be overwritten.
 
 export interface ScreenStream {
   readonly columns?: number | undefined;
@@ -11,18 +11,18 @@ export interface ScreenStream {
 }
 
 export interface LiveScreen {
-  /** The width to lay lines out for. */
+  /** The width of the terminal. */
   readonly columns: number;
   show(lines: readonly string[]): void;
-  /** Writes lines that stay, above the screen. */
+  /** Writes permanent lines above the screen. */
   print(text: string): void;
-  /** Draws what was shown last, and leaves it there. */
+  /** Draws the latest lines and leaves them. */
   close(): void;
 }
 
 const REDRAW_MS = 250;
-const COLUMNS_USUAL = 80;
-const ROWS_USUAL = 24;
+const COLUMNS_DEFAULT = 80;
+const ROWS_DEFAULT = 24;
 const ESCAPE = "\u001b[";
 const HIDE_CURSOR = `${ESCAPE}?25l`;
 const SHOW_CURSOR = `${ESCAPE}?25h`;
@@ -39,12 +39,12 @@ export function createLiveScreen(stream: ScreenStream): LiveScreen {
   process.on("exit", restore); // V2
   stream.write(HIDE_CURSOR);
 
-  // A terminal that does not know its size says that it is zero.
-  const columns = () => stream.columns || COLUMNS_USUAL;
+  // A terminal of unknown size reports zero.
+  const columns = () => stream.columns || COLUMNS_DEFAULT;
   const home = () => `${height === 0 ? "" : `${ESCAPE}${height}A`}\r${CLEAR_BELOW}`;
 
   function draw(): void {
-    const rowsMax = Math.max(1, (stream.rows || ROWS_USUAL) - 1);
+    const rowsMax = Math.max(1, (stream.rows || ROWS_DEFAULT) - 1);
     const lines = wanted.slice(0, rowsMax).map((line) => cut(line, columns())); // V3
     const text = lines.map((line) => `${line}\n`).join("");
     timer = null;
@@ -83,7 +83,7 @@ export function createLiveScreen(stream: ScreenStream): LiveScreen {
   };
 }
 
-/** At most `width` characters, of which the last says that there were more. */
+/** At most `width` characters; an ellipsis marks a cut. */
 function cut(line: string, width: number): string {
   const characters = [...line];
   return characters.length <= width ? line : `${characters.slice(0, width - 1).join("")}…`;

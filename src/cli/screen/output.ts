@@ -1,10 +1,10 @@
-// Output: where a command writes. Results go to stdout, everything about them to stderr, so that
-// `tidegate up --json` can be read by a program whatever else is said.
+// Output: where a command writes. Results go to stdout and everything else to stderr, so that a
+// program can read `tidegate up --json`.
 
 import { TidegateError } from "../../core/errors.ts";
 
 export interface Output {
-  /** Whether a person is reading. */
+  /** Whether stdout is a terminal. */
   readonly terminal: boolean;
   line(text: string): void;
   note(text: string): void;
@@ -16,7 +16,7 @@ export const standardOutput: Output = {
   note: (text) => void process.stderr.write(`${text}\n`),
 };
 
-/** An operating failure in two lines, anything else with all that is known of it. */
+/** An operating failure as message and hint; any other error with its stack. */
 export function describeFailure(error: unknown): string {
   if (error instanceof TidegateError) return `${error.message}\n${error.hint} (${error.code})`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -25,7 +25,7 @@ function world(mode: ReportMode) {
   return { printed, counts, running, reporter: createReporter(out, mode) };
 }
 
-test("in a pipe, a line is printed when counts change, at most one in five seconds", () => {
+test("in a pipe, a line is printed when counts change, at most one every five seconds", () => {
   const { printed, counts, running, reporter } = world("plain");
   reporter.ready("ready", {});
   reporter.watch(running, "q");
@@ -41,11 +41,11 @@ test("in a pipe, a line is printed when counts change, at most one in five secon
   expect(printed.out.at(-1)).toMatch(/^received 9, /);
 });
 
-test("as JSON, every line of stdout is an object with an event, and stderr stays empty", () => {
+test("with JSON, every line on stdout is an object with an event, and stderr stays empty", () => {
   const { printed, counts, running, reporter } = world("json");
   reporter.ready("ready", { endpoint: "http://e" });
   reporter.hint(["for people only"]);
-  reporter.tell("finding", "mend this");
+  reporter.event("finding", "fix this");
   reporter.watch(running, "q");
   counts.committed = 1;
   vi.advanceTimersByTime(5_000);
@@ -53,7 +53,7 @@ test("as JSON, every line of stdout is an object with an event, and stderr stays
   expect(printed.err).toEqual([]);
   expect(printed.out.map((line) => JSON.parse(line))).toMatchObject([
     { event: "ready", endpoint: "http://e" },
-    { event: "finding", message: "mend this" },
+    { event: "finding", message: "fix this" },
     { event: "progress", committed: 1 },
     { event: "progress", committed: 1 },
   ]);
@@ -62,9 +62,9 @@ test("as JSON, every line of stdout is an object with an event, and stderr stays
 test("for people, findings and hints go to stderr, and only the ready line to stdout", () => {
   const { printed, reporter } = world("plain");
   reporter.ready("ready", {});
-  reporter.tell("finding", "mend this");
+  reporter.event("finding", "fix this");
   reporter.hint(["try this"]);
   reporter.close();
-  expect(printed).toEqual({ out: ["ready"], err: ["mend this", "try this"] });
+  expect(printed).toEqual({ out: ["ready"], err: ["fix this", "try this"] });
   expect(reporter.onLogLine).toBeUndefined();
 });

@@ -1,10 +1,10 @@
-// Pipeline reporter: what `tidegate run` and `tidegate dev` say while they run: a screen for a
-// terminal, plain lines for a pipe, lines of JSON for a program.
-//   R1. In a pipe, a line is printed when counts changed, at most one in LINE_MS, and one at
+// Pipeline reporter: the output of `tidegate run` and `tidegate dev` while they run. A live screen
+// on a terminal, plain lines in a pipe, JSON lines for a program.
+//   R1. In a pipe, a line is printed when counts have changed, at most one per LINE_MS, and one at
 //       the end.
-//   R2. Every line of JSON has `event`; stdout holds nothing else then.
-//   R3. Lines of the log go to stderr as they are, unless that is the terminal with the screen on
-//       it: then their message is printed above the screen.
+//   R2. Every JSON line has `event`; stdout contains nothing else.
+//   R3. Log lines go to stderr unchanged. If stderr is the terminal with the live screen, only
+//       their message is printed, above the screen.
 
 import type { ConsumerSnapshot } from "../../ingest/running/consumer.ts";
 import { createLiveScreen, type LiveScreen } from "./live-screen.ts";
@@ -13,7 +13,7 @@ import { summaryLine, summaryScreen } from "./pipeline-summary.ts";
 
 export type ReportMode = "live" | "plain" | "json";
 
-/** What a reporter asks of a running pipeline. */
+/** The part of a running pipeline that a reporter reads. */
 export interface Reported {
   readonly name: string;
   snapshot(): ConsumerSnapshot;
@@ -21,24 +21,24 @@ export interface Reported {
 }
 
 export interface PipelineReporter {
-  /** Takes the log's lines; undefined leaves them to stderr (R3). */
+  /** Receives log lines; undefined leaves them to stderr (R3). */
   readonly onLogLine: ((line: string) => void) | undefined;
   /** The ready line: `text` for people, `facts` for programs. */
   ready(text: string, facts: object): void;
-  /** Something to know besides: `text` for people, and for programs as that event. */
-  tell(event: string, text: string): void;
+  /** Something that happened: `text` for people, an event for programs. */
+  event(event: string, text: string): void;
   /** Lines for people only. */
   hint(lines: readonly string[]): void;
-  /** Begins to report on `running`. */
+  /** Starts reporting on `running`. */
   watch(running: Reported, source: string): void;
-  /** Prints the last state and ends. */
+  /** Prints the final state and stops. */
   close(): void;
 }
 
 const SCREEN_MS = 250;
 const LINE_MS = 5_000;
 const DEPTH_MS = 2_000;
-/** Weight of the newest second in the rate shown. */
+/** Weight of the last second in the displayed rate. */
 const RATE_WEIGHT = 0.3;
 
 export function createReporter(out: Output, mode: ReportMode): PipelineReporter {
@@ -53,7 +53,7 @@ export function createReporter(out: Output, mode: ReportMode): PipelineReporter 
       else if (screen === null) out.line(text);
       else screen.print(text);
     },
-    tell(event, text) {
+    event(event, text) {
       if (mode === "json") json(event, { message: text });
       else note(text);
     },
@@ -76,7 +76,7 @@ export function createReporter(out: Output, mode: ReportMode): PipelineReporter 
   };
 }
 
-/** Level, message and object of a line of the log. */
+/** Level, message and object of a log line. */
 function briefOf(line: string): string {
   try {
     const { level, msg, object_key: object } = JSON.parse(line) as Record<string, string>;
@@ -88,21 +88,21 @@ function briefOf(line: string): string {
 
 function watchByLines(running: Reported, print: (snapshot: ConsumerSnapshot) => void): () => void {
   let last = countsOf(running.snapshot());
-  const look = () => {
+  const report = () => {
     const snapshot = running.snapshot();
     const counts = countsOf(snapshot);
     if (counts === last) return;
     last = counts;
     print(snapshot);
   };
-  const timer = setInterval(look, LINE_MS).unref(); // R1
+  const timer = setInterval(report, LINE_MS).unref(); // R1
   return () => {
     clearInterval(timer);
     print(running.snapshot());
   };
 }
 
-/** What must change for a new line to be worth printing. */
+/** The counts whose change is worth a line. */
 function countsOf({ watermark: _, oldestUnsettledAt: __, ...counts }: ConsumerSnapshot): string {
   return JSON.stringify(counts);
 }
@@ -126,10 +126,10 @@ function watchOnScreen(running: Reported, source: string, screen: LiveScreen): (
     const facts = { name: running.name, source, runningMs, nowMs, rate, deadLetters };
     screen.show(summaryScreen(snapshot, facts, screen.columns));
   };
-  const ask = async () => {
+  const updateDepth = async () => {
     deadLetters = await running.deadLetterDepth();
   };
-  const timers = [setInterval(draw, SCREEN_MS).unref(), setInterval(ask, DEPTH_MS).unref()];
+  const timers = [setInterval(draw, SCREEN_MS).unref(), setInterval(updateDepth, DEPTH_MS).unref()];
   draw();
   return () => {
     for (const timer of timers) clearInterval(timer);

@@ -34,11 +34,11 @@ test("a wide terminal gets three lines", () => {
   expect(summaryScreen(snapshot, facts, 200)).toEqual([
     "stations from s3://stations/observations/   for 1 min 1 s",
     "received 120   committed 93   duplicates 12   retried 3   dead letters 5 (4 in the queue)",
-    "at work 2   waiting 0   12.3/s   oldest unsettled 3 s   watermark 2023-11-14T22:13:20.000Z",
+    "in progress 2   waiting 0   12.3/s   oldest unsettled 3 s   watermark 2023-11-14T22:13:20.000Z",
   ]);
 });
 
-test("a narrow one gets more lines, and loses nothing", () => {
+test("a narrow terminal gets more lines with the same content (S3)", () => {
   const wide = summaryScreen(snapshot, facts, 200).join("   ");
   for (const columns of [20, 40, 80]) {
     const lines = summaryScreen(snapshot, facts, columns);
@@ -46,16 +46,16 @@ test("a narrow one gets more lines, and loses nothing", () => {
   }
 });
 
-test("what is out of the ordinary is shown only then", () => {
+test("rare outcomes appear once they occur (S2)", () => {
   const counts = { ignored: 5, stale: 1, dropped: 2, released: 3, lost: 4 };
   const odd = { ...snapshot, ...counts, breaker: "open", watermark: null } as const;
   const screen = summaryScreen(odd, { ...facts, deadLetters: null }, 200).join("\n");
-  expect(screen).toContain("ignored 5   stale 1   dropped 2   put back 3   leases lost 4");
+  expect(screen).toContain("ignored 5   stale 1   dropped 2   returned 3   leases lost 4");
   expect(screen).toContain("sink down, breaker open   watermark none yet");
   expect(summaryLine(odd)).toBe(
-    "received 120, committed 93, duplicates 12, ignored 5, stale 1, dropped 2, put back 3, " +
+    "received 120, committed 93, duplicates 12, ignored 5, stale 1, dropped 2, returned 3, " +
       "leases lost 4, retried 3, " +
-      "dead letters 5, at work 2, waiting 0, breaker open",
+      "dead letters 5, in progress 2, waiting 0, breaker open",
   );
 });
 
@@ -69,7 +69,7 @@ test("no line is wider than asked, but for a single item that is", () => {
   );
 });
 
-test("spans are told in two units at the most", () => {
+test("durations are shown in at most two units", () => {
   expect([0, 59_999, 60_000, 3_600_000, 90_061_000].map(span)).toEqual([
     "0 s",
     "59 s",

@@ -1,26 +1,25 @@
 // Pipeline summary: the counts of a running pipeline, as a screen or as a line.
-//   S1. Pure: what is shown follows from what is given, the time and the width included.
-//   S2. No outcome goes untold, so that the counts add up for whoever looks; what is out of the
-//       ordinary is shown once there is any.
-//   S3. A narrow terminal gets more lines, not lines that are cut.
+//   S1. Pure: the output depends on the arguments only, including time and width.
+//   S2. Every outcome is shown, so that the counts add up. Rare outcomes appear once they occur.
+//   S3. A narrow terminal gets more lines; no line is cut.
 
 import type { ConsumerSnapshot } from "../../ingest/running/consumer.ts";
 
 export interface SummaryFacts {
   readonly name: string;
-  /** Where it is consumed from, in words. */
+  /** The bucket and prefix, or the queue. */
   readonly source: string;
   readonly runningMs: number;
   readonly nowMs: number;
-  /** Commits in a second, of late. */
+  /** Recent commits per second. */
   readonly rate: number;
-  /** Dead letters that wait in their queue; null where nobody knows. */
+  /** Messages in the dead-letter queue; null if unknown. */
   readonly deadLetters: number | null;
 }
 
 const GAP = "   ";
 
-/** What fits on one screen, for a terminal of that width. */
+/** The lines of the live screen, for a terminal of that width. */
 export function summaryScreen(
   snapshot: ConsumerSnapshot,
   facts: SummaryFacts,
@@ -43,7 +42,7 @@ export function summaryScreen(
     ),
     ...wrap(
       [
-        `at work ${snapshot.inFlight}`,
+        `in progress ${snapshot.inFlight}`,
         `waiting ${snapshot.waiting}`,
         `${rate.toFixed(1)}/s`,
         `oldest unsettled ${ageOf(snapshot.oldestUnsettledAt, facts.nowMs)}`,
@@ -66,15 +65,15 @@ export function summaryLine(snapshot: ConsumerSnapshot): string {
     ...unusual(snapshot), // S2
     `retried ${retried}`,
     `dead letters ${deadLettered}`,
-    `at work ${inFlight}`,
+    `in progress ${inFlight}`,
     `waiting ${waiting}`,
     ...(breaker === "closed" ? [] : [`breaker ${breaker}`]),
   ].join(", ");
 }
 
-/** What most runs have none of. */
+/** Counts that are zero in most runs. */
 function unusual({ ignored, stale, dropped, released, lost }: ConsumerSnapshot): string[] {
-  const counts = { ignored, stale, dropped, "put back": released, "leases lost": lost };
+  const counts = { ignored, stale, dropped, returned: released, "leases lost": lost };
   return Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []));
 }
 
@@ -98,7 +97,7 @@ function timeOf(at: number | null): string {
   return at === null ? "none yet" : new Date(at).toISOString();
 }
 
-/** A span in its two largest units. */
+/** A duration in its two largest units. */
 export function span(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   const minutes = Math.floor(seconds / 60);

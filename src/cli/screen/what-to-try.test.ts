@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { parseStrictJson } from "../../core/encoding/strict-json.ts";
+import { validateEnvelope } from "../../core/events/envelope.ts";
+import { epochMs } from "../../core/units.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import { COMMANDS } from "../run-cli.ts";
 import { whatToTry } from "./what-to-try.ts";
@@ -9,11 +12,11 @@ const started = {
   queueName: "q",
   metricsOrigin: "http://127.0.0.1:1",
 };
-/** As versions before 2.13 need it, which Debian still has. */
+/** AWS CLI versions before 2.13 need the flag. */
 const AWS = "aws --endpoint-url $AWS_ENDPOINT_URL";
-const at = { data: "d", folder: "inbox", prefix: "in/" };
+const at = { data: "d", folder: "inbox", prefix: "in/", now: epochMs(1_700_000_000_000) };
 
-test("every command that is named is there, and looks at the data folder in use", () => {
+test("every printed command exists and uses the data folder of the running process", () => {
   const lines = whatToTry(started, at).filter((line) => /tidegate (-- )?\w/.test(line));
   const names = COMMANDS.map(({ name }) => name);
   expect(lines.length).toBeGreaterThan(2);
@@ -24,7 +27,7 @@ test("every command that is named is there, and looks at the data folder in use"
   }
 });
 
-test("files are shown where there is a bucket, messages where there is none", () => {
+test("a pipeline with a bucket gets file commands, one without gets message commands", () => {
   expect(whatToTry(started, at).join("\n")).toContain(`${AWS} s3 cp FILE s3://files/in/`);
   const names = { ...started.names, bucket: null, topic: null };
   const lines = whatToTry({ ...started, names }, { ...at, folder: undefined }).join("\n");
@@ -35,7 +38,7 @@ test("files are shown where there is a bucket, messages where there is none", ()
   expect(lines).not.toContain("watched folder");
 });
 
-test("the broken file is one that no reader takes", async () => {
+test("every reader rejects the broken file", async () => {
   const [, body = ""] = /printf '(.*)' \|/.exec(whatToTry(started, at).join("\n")) ?? [];
   const bytes = Buffer.from(body.replaceAll("\\n", "\n"));
   const source = {
@@ -49,4 +52,21 @@ test("the broken file is one that no reader takes", async () => {
   const options = { format: "auto", name: "broken.csv", signal } as const;
   const rows = createRowReader().read(source, options)[Symbol.asyncIterator]();
   await expect(rows.next()).rejects.toMatchObject({ code: "TG_OBJECT_UNREADABLE" });
+});
+
+test.each(["q", "q.fifo"])("messages for the queue %s work as pasted", (queueName) => {
+  const names = { ...started.names, bucket: null, topic: null };
+  const lines = whatToTry({ ...started, names, queueName }, at);
+  const sends = lines.filter((line) => line.includes("send-message"));
+  const [valid, broken] = sends.map((line) => {
+    const [, body = ""] = /--message-body '([^']*)'$/.exec(line) ?? [];
+    const parsed = parseStrictJson(body);
+    return parsed.kind === "value" ? validateEnvelope(parsed.value).kind : "not JSON";
+  });
+  expect([valid, broken]).toEqual(["valid", "invalid"]);
+  for (const line of sends) {
+    expect(/--message-group-id \S+ --message-deduplication-id \S+/.test(line)).toBe(
+      queueName.endsWith(".fifo"),
+    );
+  }
 });

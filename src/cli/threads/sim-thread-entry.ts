@@ -1,4 +1,4 @@
-// A thread that runs seeds: it is told one at a time and answers with what came of it.
+// Sim thread: runs one seed per message and answers with the verdict.
 
 import { parentPort } from "node:worker_threads";
 import { present } from "../../core/assert.ts";
@@ -8,7 +8,7 @@ import { shrinkSeed } from "../../sim/shrink.ts";
 import { writeStory } from "../../sim/story.ts";
 import type { SeedOrder, SeedVerdict } from "./sim-threads.ts";
 
-// Simulated errors are made by the thousand, and nobody reads their stacks.
+// Simulated errors are created by the thousand, and their stacks are never read.
 Error.stackTraceLimit = 0;
 
 const port = present(parentPort, "the port of a worker thread");
@@ -18,11 +18,14 @@ async function judge({ seed, hours, shrinks }: SeedOrder): Promise<SeedVerdict> 
   const { traceHash, deliveries, elapsedMs, steps, violations, fired } = report;
   const counts = { seed, traceHash, deliveries, elapsedMs, steps, faults: fired.length };
   if (violations.length === 0) return { ...counts, violations: [], story: [] };
-  const told = shrinks ? (await shrinkSeed(report, { drain, hours })).report : report;
+  const smallest = shrinks ? (await shrinkSeed(report, { drain, hours })).report : report;
   return {
     ...counts,
     violations: violations.map(({ checker, message }) => ({ checker, message })),
-    story: writeStory(told, `tidegate sim --seed ${seed}${hours === 1 ? "" : ` --hours ${hours}`}`),
+    story: writeStory(
+      smallest,
+      `tidegate sim --seed ${seed}${hours === 1 ? "" : ` --hours ${hours}`}`,
+    ),
   };
 }
 

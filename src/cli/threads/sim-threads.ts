@@ -1,6 +1,6 @@
-// Sim threads: seeds on all cores. Each thread runs one seed at a time and asks for the next.
-//   J1. Verdicts come as they are found, in no order; every seed is run once.
-//   J2. After as many failing seeds as are worth reading, no new ones are begun.
+// Sim threads: runs seeds on all cores. Each thread runs one seed at a time.
+//   J1. Verdicts arrive in any order; each seed runs once.
+//   J2. After FAILURES_MAX failing seeds, no new seed starts.
 
 import { Worker } from "node:worker_threads";
 
@@ -18,14 +18,14 @@ export interface SeedVerdict {
   readonly steps: number;
   readonly faults: number;
   readonly violations: readonly { readonly checker: string; readonly message: string }[];
-  /** The shortest failing schedule found, in words; empty if all was well. */
+  /** The shortest failing schedule, in words; empty if the seed passed. */
   readonly story: readonly string[];
 }
 
 const ENTRY = `./sim-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
-/** A world is mostly short-lived objects: with more room for them, fewer are copied in vain. */
+/** A world consists of short-lived objects: a larger young generation copies fewer of them. */
 const LIMITS = { maxYoungGenerationSizeMb: 128 };
-/** Failing seeds that are shrunk and told; the first few say what is wrong. */
+/** Failing seeds that are shrunk and printed; the first few show what is wrong. */
 const FAILURES_MAX = 3;
 
 export interface SeedRun {
@@ -35,7 +35,7 @@ export interface SeedRun {
   readonly jobs: number;
 }
 
-/** Resolves when all seeds are judged, or enough of them failed (J2). */
+/** Resolves when all seeds have run, or enough of them failed (J2). */
 export async function runSeeds(
   run: SeedRun,
   onVerdict: (verdict: SeedVerdict) => void,

@@ -14,7 +14,7 @@ export function helpOfAll(commands: readonly Command[]): string {
     "",
     "Flags:",
     ...columns([
-      ["--help", "Show this, or the flags of a command."],
+      ["--help", "Show this help, or the flags of a command."],
       ["--version", "Show the version."],
     ]),
   ].join("\n");
@@ -22,9 +22,12 @@ export function helpOfAll(commands: readonly Command[]): string {
 
 export function helpOf(command: Command): string {
   const rows = Object.entries(command.flags).map(([name, flag]): [string, string] => {
-    return [flag.value === null ? `--${name}` : `--${name} ${flag.value}`, flag.doc + usual(flag)];
+    return [
+      flag.value === null ? `--${name}` : `--${name} ${flag.value}`,
+      flag.doc + defaultOf(flag),
+    ];
   });
-  rows.push(["--help", "Show this."]);
+  rows.push(["--help", "Show this help."]);
   const { name, summary, argument } = command;
   return [
     `Usage: tidegate ${name} ${argumentOf(command)}[flags]`,
@@ -42,11 +45,11 @@ function argumentOf({ argument }: Command): string {
   return argument.optional ? `[${argument.name}] ` : `${argument.name} `;
 }
 
-/** What is used where the flag is not given. */
-function usual({ fallback, env }: Command["flags"][string]): string {
+/** Default and environment variable of a flag. */
+function defaultOf({ fallback, env }: Command["flags"][string]): string {
   const parts = [
     ...(fallback === null ? [] : [`default: ${fallback}`]),
-    ...(env === undefined ? [] : [`or ${env}`]),
+    ...(env === undefined ? [] : [`env: ${env}`]),
   ];
   return parts.length === 0 ? "" : ` (${parts.join("; ")})`;
 }

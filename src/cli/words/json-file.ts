@@ -1,22 +1,23 @@
-// JSON files that a flag names: read whole and strictly, and every trouble with one is a sentence.
+// JSON file: the strict JSON of a file that a flag names.
 
 import { readFileSync } from "node:fs";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import { parseStrictJson } from "../../core/encoding/strict-json.ts";
 import { UsageError } from "../command.ts";
 
-/** The value in a file. A name used twice in one object is refused: one would be lost. */
+/** The value in a file. An object with a duplicate name is rejected: one would be lost. */
 export function readJsonFile(path: string, flag: string): JsonValue {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
     const { code = "unknown" } = error as NodeJS.ErrnoException;
-    throw new UsageError(`--${flag}: the file ${path} cannot be read (${code}).`);
+    throw new UsageError(`--${flag}: cannot read ${path} (${code})`);
   }
   const parsed = parseStrictJson(text);
   if (parsed.kind === "value") return parsed.value;
-  const { reason, place, offset } = parsed;
+  const { reason, place: pointer, offset } = parsed;
   const line = text.slice(0, offset).split("\n").length;
-  throw new UsageError(`--${flag}: ${path} is no JSON: ${reason} (line ${line}, at ${place}).`);
+  const position = `line ${line}, at ${pointer}`;
+  throw new UsageError(`--${flag}: ${path} is not valid JSON: ${reason} (${position})`);
 }

@@ -1,4 +1,4 @@
-// Parsing: from words to the values of a command's flags, or to one sentence on what is wrong.
+// Parse flags: from the words of a command line to the values of its flags, or to one error line.
 
 import { parseArgs } from "node:util";
 import { type Command, type Flags, type FlagValues, UsageError } from "../command.ts";
@@ -37,7 +37,7 @@ export function parseFlags(
     if (token.kind === "positional") {
       if (command.argument === undefined || argument !== undefined) {
         const takes = command.argument === undefined ? "no argument" : "one argument";
-        throw new UsageError(`"${command.name}" takes ${takes}, but got "${token.value}".`);
+        throw new UsageError(`"${command.name}" takes ${takes}, but got "${token.value}"`);
       }
       argument = token.value;
       continue;
@@ -51,7 +51,7 @@ export function parseFlags(
   }
   const wanted = command.argument?.optional ? undefined : command.argument;
   if (wanted !== undefined && argument === undefined && !help) {
-    throw new UsageError(`"${command.name}" needs ${wanted.name}.`);
+    throw new UsageError(`"${command.name}" needs ${wanted.name}`);
   }
   if (help) return { help, argument, flags: {} };
   const flags = { ...fallbacksOf(command), ...variablesOf(command, env, given), ...given };
@@ -67,14 +67,14 @@ function readFlag(
   const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
   if (flag === undefined) {
     const near = didYouMean(name, Object.keys(command.flags), "--");
-    const hint = near || ` Run tidegate ${command.name} --help to see its flags.`;
-    throw new UsageError(`"${command.name}" has no flag ${rawName}.${hint}`);
+    const hint = near || `run tidegate ${command.name} --help to see its flags`;
+    throw new UsageError(`"${command.name}" has no flag ${rawName}; ${hint}`);
   }
   if (flag.value === null && value !== undefined) {
-    throw new UsageError(`--${name} takes no value.`);
+    throw new UsageError(`--${name} takes no value`);
   }
   if (flag.value !== null && (value === undefined || value.startsWith("--"))) {
-    throw new UsageError(`--${name} needs a value: ${flag.value}.`);
+    throw new UsageError(`--${name} needs a value: ${flag.value}`);
   }
   return flag.parse(value ?? true, name);
 }
@@ -86,7 +86,7 @@ function fallbacksOf(command: Command): Record<string, unknown> {
   );
 }
 
-/** What the environment says of flags that were not given; an empty variable says nothing. */
+/** Flags from environment variables; an empty variable counts as unset. */
 function variablesOf(
   command: Command,
   env: EnvironmentVariables,

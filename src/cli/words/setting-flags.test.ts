@@ -15,7 +15,7 @@ function settings(words: readonly string[], env: Record<string, string> = {}) {
   return settingsFrom("run", parseFlags(run, words, env).flags);
 }
 
-test("a flag outdoes its variable, and a variable the fallback", () => {
+test("a flag overrides its variable, which overrides the default", () => {
   const env = { TIDEGATE_DRAIN_MS: "5", TIDEGATE_QUEUE: "from-env", TIDEGATE_DATA: "" };
   expect(settings(["--queue", "from-flag"], env)).toEqual({
     queue: "from-flag",
@@ -26,21 +26,21 @@ test("a flag outdoes its variable, and a variable the fallback", () => {
   });
 });
 
-test("a variable that will not do is refused by its own name", () => {
+test("an invalid variable is rejected by its name", () => {
   expect(() => settings([], { TIDEGATE_METRICS_PORT: "http" })).toThrow(
-    'TIDEGATE_METRICS_PORT must be a whole number from 0 to 65535, not "http".',
+    'TIDEGATE_METRICS_PORT must be a whole number from 0 to 65535, not "http"',
   );
   expect(() => settings(["--log-level", "loud"])).toThrow(
-    '--log-level must be debug or info or warn or error, not "loud".',
+    '--log-level must be debug or info or warn or error, not "loud"',
   );
 });
 
-test("a wrong variable does not keep anybody from reading the help", () => {
+test("an invalid variable does not prevent help", () => {
   expect(parseFlags(run, ["--help"], { TIDEGATE_METRICS_PORT: "http" }).help).toBe(true);
 });
 
-test("help tells the fallback and the variable of each setting", () => {
-  expect(helpOf(run)).toMatch(/--drain-ms MS .*\(default: 25000; or TIDEGATE_DRAIN_MS\)/);
-  expect(helpOf(run)).toMatch(/--queue QUEUE .*\(or TIDEGATE_QUEUE\)/);
+test("help shows the default and the variable of each setting", () => {
+  expect(helpOf(run)).toMatch(/--drain-ms MS .*\(default: 25000; env: TIDEGATE_DRAIN_MS\)/);
+  expect(helpOf(run)).toMatch(/--queue QUEUE .*\(env: TIDEGATE_QUEUE\)/);
   expect(helpOf(run)).not.toContain("--port");
 });

@@ -18,7 +18,7 @@ export function settingFlags(command: SettingCommand): SettingFlags {
   return flags;
 }
 
-/** What was given by those flags, by the names that the library has for them. */
+/** The values of those flags, by the setting names of the library. */
 export function settingsFrom(
   command: SettingCommand,
   values: Readonly<Record<string, unknown>>,

@@ -1,18 +1,18 @@
-// Suggestions: the word that a mistyped one was probably meant to be.
+// Suggest: the name that a mistyped word probably means.
 
-/** Edits after which a word is another word and no mistake. */
+/** With more edits, it is another word and not a typo. */
 const EDITS_MAX = 2;
 
-/** " Did you mean ...?" with a leading blank, or nothing. */
-export function didYouMean(word: string, known: readonly string[], prefix = ""): string {
-  const near = known
+/** "did you mean ...?", or an empty text. */
+export function didYouMean(word: string, names: readonly string[], prefix = ""): string {
+  const near = names
     .map((name) => ({ name, edits: editsBetween(word, name) }))
     .filter(({ name, edits }) => edits <= EDITS_MAX && edits < name.length)
     .sort((a, b) => a.edits - b.edits)[0];
-  return near === undefined ? "" : ` Did you mean ${prefix}${near.name}?`;
+  return near === undefined ? "" : `did you mean ${prefix}${near.name}?`;
 }
 
-/** Fewest insertions, deletions and replacements that make one word of the other. */
+/** The edit distance: insertions, deletions and replacements. */
 export function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let at = 1; at <= from.length; at += 1) {

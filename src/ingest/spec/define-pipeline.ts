@@ -5,6 +5,7 @@
 //       lists.
 
 import { TidegateError } from "../../core/errors.ts";
+import { LEDGER_RETENTION_DAYS_MAX } from "../../core/limits.ts";
 import { tableProblems } from "../../core/table-spec.ts";
 import { type DurationMs, durationMs, hours, minutes, seconds } from "../../core/units.ts";
 import { checkScope } from "../../ledger/batches.ts";
@@ -34,6 +35,7 @@ export const DEFAULTS = {
   timeoutMs: minutes(15),
   visibilityMs: seconds(60),
   allowedLatenessMs: minutes(10),
+  ledgerRetentionDays: 45,
 } as const;
 
 /** SQS takes a message back twelve hours after it was received, whatever one says. */
@@ -71,6 +73,7 @@ export interface Pipeline {
   readonly timeoutMs: DurationMs;
   readonly visibilityMs: DurationMs;
   readonly allowedLatenessMs: DurationMs;
+  readonly ledgerRetentionDays: number;
   readonly sink: TableSinkSpec | SinkFunction | null;
   readonly mask: readonly string[];
   readonly onMissing: "dead-letter" | "drop" | "retry";
@@ -130,6 +133,7 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
     timeoutMs: durationMs(spec.timeoutMs ?? DEFAULTS.timeoutMs),
     visibilityMs: durationMs(spec.visibilityMs ?? DEFAULTS.visibilityMs),
     allowedLatenessMs: durationMs(spec.allowedLatenessMs ?? DEFAULTS.allowedLatenessMs),
+    ledgerRetentionDays: spec.ledgerRetentionDays ?? DEFAULTS.ledgerRetentionDays,
     sink: sink as Pipeline["sink"],
     mask: spec.mask ?? [],
     onMissing: spec.onMissing ?? "dead-letter",
@@ -177,6 +181,10 @@ function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string
   check(
     within(allowedLatenessMs, 0, Number.MAX_SAFE_INTEGER),
     "allowedLatenessMs must be 0 or more",
+  );
+  check(
+    within(spec.ledgerRetentionDays, 1, LEDGER_RETENTION_DAYS_MAX),
+    `ledgerRetentionDays must be 1 to ${LEDGER_RETENTION_DAYS_MAX}`,
   );
   check(within(generation, 0, Number.MAX_SAFE_INTEGER), "generation must be a whole number from 0");
   problems.push(...concurrencyProblems(spec.concurrency), ...choiceProblems(spec));

@@ -159,6 +159,8 @@ export interface PipelineSpec<S extends SourceSpec, Out, T extends TablesSpec> {
   readonly visibilityMs?: number;
   /** How much later than its time a record may come before it is late; 10 minutes unless said. */
   readonly allowedLatenessMs?: number;
+  /** Days for which the ledger keeps a record; a later duplicate is processed. Default: 45. */
+  readonly ledgerRetentionDays?: number;
   /**
    * Decides whether an error is retried, before PermanentError, RetryLater and the built-in table
    * of error classes. Return undefined to leave an error to them.

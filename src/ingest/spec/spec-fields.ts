@@ -32,6 +32,7 @@ const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
   generation: true,
   visibilityMs: true,
   allowedLatenessMs: true,
+  ledgerRetentionDays: true,
   classifyError: true,
   handler: true,
 };

@@ -162,6 +162,12 @@ export const CONSUMER_METRICS = {
     help: "Messages delivered, by OpenTelemetry's conventions.",
     labels: MESSAGING_LABELS,
   },
+  ledgerPurged: {
+    name: "tidegate_ledger_purged_total",
+    kind: "counter",
+    help: "Expired rows that this process deleted from the ledger.",
+    labels: [],
+  },
 } as const satisfies MetricTable;
 
 /** OpenTelemetry's name for SQS; the embedded queue uses it, too. */

@@ -1,9 +1,9 @@
-// Dev set-up: what the embedded cloud must have for a pipeline to run on it, as a set-up value.
-//   D1. It is what one would make on AWS: bucket -> topic -> queue, with a dead-letter queue behind
-//       it as the back-stop for crashes, where the runtime puts its own dead letters as well.
-//   D2. Names follow from the pipeline's name, so that the next start finds everything again.
-//   D3. The bucket keeps versions. Without them, an object that is overwritten before its event was
-//       worked off can no longer be read as the event tells of it.
+// Dev setup: what the embedded cloud needs to run a pipeline, as a setup value.
+//   D1. It is what you would create on AWS: bucket -> topic -> queue, with a dead-letter queue. The
+//       redrive policy moves messages there after crashes; the runtime sends dead letters there.
+//   D2. Names are derived from the pipeline's name, so that the next start finds everything again.
+//   D3. The bucket is versioned. Otherwise an object that is overwritten before its event is
+//       processed can no longer be read in the version that the event names.
 
 import type { CloudSetup, QueueSetup } from "../../cloud/setup/cloud-setup.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -21,21 +21,21 @@ export interface DevNames {
 const FIFO_SUFFIX = ".fifo";
 const LONGEST_SUFFIX = "-dead-letters.fifo";
 const STEM_CHARACTERS_MAX = SQS_QUEUE_NAME_CHARACTERS_MAX - LONGEST_SUFFIX.length;
-/** Well above the attempts that a pipeline makes by itself. */
+/** Well above the attempts of a pipeline. */
 const RECEIVES_MAX = 25;
-/** A FIFO group that halts is looked at again and again, which must not move its head away. */
+/** A halted FIFO group is received again and again; its first message must stay in the queue. */
 const HALTED_RECEIVES_MAX = 1_000;
 const DEAD_LETTER_RETENTION_MS = days(14);
 const WAIT_MS = seconds(20);
 
-/** What everything is called (D2). */
+/** The names of all resources (D2). */
 export function devNames({ name, source }: Pipeline): DevNames {
   const stem = name.replaceAll(".", "-").slice(0, STEM_CHARACTERS_MAX);
   const queue = source.queue === null ? `${stem}-events` : lastPart(source.queue);
   const fifo = queue.endsWith(FIFO_SUFFIX);
   if (fifo && source.bucket !== null) {
-    const reason = "S3 notifies no FIFO queue; name a standard queue, or none";
-    throw new TidegateError("TG_CONFIG_INVALID", `source.queue is ${queue}, but ${reason}`);
+    const reason = "but S3 cannot notify a FIFO queue; use a standard queue, or leave it out";
+    throw new TidegateError("TG_CONFIG_INVALID", `source.queue is ${queue}, ${reason}`);
   }
   return {
     bucket: source.bucket,
@@ -45,7 +45,7 @@ export function devNames({ name, source }: Pipeline): DevNames {
   };
 }
 
-/** The set-up that a pipeline needs (D1). */
+/** The setup that a pipeline needs (D1). */
 export function devSetup(pipeline: Pipeline): CloudSetup {
   const { bucket, topic, queue, deadLetterQueue } = devNames(pipeline);
   const queues: QueueSetup[] = [
@@ -91,7 +91,7 @@ function inSeconds(spanMs: number): number {
   return Math.ceil(spanMs / 1_000);
 }
 
-/** The name in a URL; a name is its own. */
+/** The queue name at the end of a URL. */
 function lastPart(queue: string): string {
   return queue.split("/").at(-1) ?? queue;
 }

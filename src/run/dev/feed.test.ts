@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../platform/system-clock.ts";
 import { loadFeed, runFeed } from "./feed.ts";
 
-test("a feed's files are put in order, and it ends when told to", async () => {
+test("the files of a feed are put in order until the signal aborts", async () => {
   const stop = new AbortController();
   const keys: string[] = [];
   const feed = function* () {
@@ -16,6 +16,6 @@ test("a feed's files are put in order, and it ends when told to", async () => {
   expect([files, keys]).toEqual([3, ["file-0", "file-1", "file-2"]]);
 });
 
-test("a module that is none is refused in a sentence", async () => {
+test("a module that is not a feed is rejected", async () => {
   await expect(loadFeed("no-such-feed.ts")).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
 });

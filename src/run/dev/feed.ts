@@ -1,6 +1,5 @@
-// Feed: files that a module of the user's makes up and `tidegate dev --feed` puts, so that there is
-// something to look at.
-//   E1. A feed may end; the pipeline goes on without it. One that fails is told of and ends.
+// Feed: generated files that `tidegate dev --feed` puts into the bucket. A user's module yields them.
+//   E1. A feed may end; the pipeline continues without it. A failing feed is reported and ends.
 
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,28 +10,27 @@ import type { Clock } from "../../ports/clock.ts";
 export interface FeedFile {
   readonly key: string;
   readonly body: string | Uint8Array;
-  /** How long to wait before it is put. */
+  /** How long to wait before the file is put. */
   readonly waitMs?: number;
 }
 
 export type Feed = () => Iterable<FeedFile> | AsyncIterable<FeedFile>;
 
 const WAIT_MS_MAX = 60_000;
-/** Nobody watches longer than that. */
 const FILES_MAX = 100_000;
 
-/** The feed that a module exports as its default: a function that gives files. */
+/** The default export of a module: a function that yields files. */
 export async function loadFeed(file: string): Promise<Feed> {
   const module = await import(pathToFileURL(resolve(file)).href).catch((error: unknown) => {
-    const message = `the feed ${file} cannot be loaded: ${reasonOf(error)}`;
+    const message = `cannot load the feed ${file}: ${reasonOf(error)}`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   });
   if (typeof module.default === "function") return module.default;
-  const wanted = "its default export must be a function that gives files";
-  throw new TidegateError("TG_CONFIG_INVALID", `${file} is no feed: ${wanted}`);
+  const reason = "its default export must be a function that yields files";
+  throw new TidegateError("TG_CONFIG_INVALID", `${file} is not a feed; ${reason}`);
 }
 
-/** Puts what a feed gives, at its pace; resolves to how many files it were. */
+/** Puts the files of a feed, at its pace; resolves to their number. */
 export async function runFeed(
   ports: { readonly clock: Clock },
   feed: Feed,

@@ -1,10 +1,10 @@
-// Inbox: a folder whose files become objects: drop one in, and the pipeline gets it.
-//   I1. A file is taken once its size and time were the same in two looks in a row, so that one
-//       that is still being written is left alone. A file that was moved in is whole already, and
-//       taken at the second look as well.
-//   I2. It is moved to done/ only after the put was answered. A crash in between puts it again,
-//       which is the same object with the same bytes.
-//   I3. Nothing in done/ is ever overwritten, and nothing is deleted.
+// Inbox: a watched folder whose files are put into the bucket.
+//   I1. A file is put once two scans in a row found the same size and time, so that a file that is
+//       still being written is skipped. A file that was moved in is complete, and also waits for
+//       the second scan.
+//   I2. It is moved to done/ only after the put has succeeded. A crash in between puts it again:
+//       the same object with the same bytes.
+//   I3. Files in done/ are never overwritten, and no file is deleted.
 
 import { readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,79 +14,79 @@ import { ensureFolder } from "../open/ensure-folder.ts";
 
 export interface InboxOptions {
   readonly folder: string;
-  /** Puts the file at `path` under that name. */
+  /** Puts the file at `path` under `name`. */
   readonly put: (name: string, path: string) => Promise<void>;
-  readonly onTaken?: (name: string) => void;
-  /** Hears once of each file that could not be put; it is tried again at every look. */
-  readonly onTrouble: (name: string, error: unknown) => void;
-  readonly lookMs?: DurationMs;
+  readonly onPut?: (name: string) => void;
+  /** Called once per file that could not be put; each scan tries it again. */
+  readonly onFailure: (name: string, error: unknown) => void;
+  readonly scanMs?: DurationMs;
 }
 
 export interface Inbox {
-  /** Looks once; resolves to the names that were taken. */
-  look(): Promise<readonly string[]>;
+  /** Scans once; resolves to the names of the files that were put. */
+  scan(): Promise<readonly string[]>;
   start(): void;
   close(): Promise<void>;
 }
 
-const LOOK_MS = durationMs(400);
-/** Files taken at one look; the rest waits for the next. */
-const FILES_PER_LOOK_MAX = 200;
+const SCAN_MS = durationMs(400);
+/** Files per scan; the rest waits for the next one. */
+const FILES_PER_SCAN_MAX = 200;
 const DONE = "done";
-/** Names under which programs write what is not finished. */
+/** Names of unfinished files. */
 const UNFINISHED = /^\.|~$|\.(part|tmp|partial|crdownload|swp)$/i;
 
 export function createInbox(ports: { readonly clock: Clock }, options: InboxOptions): Inbox {
   const { clock } = ports;
-  const { folder, put, onTaken, onTrouble, lookMs = LOOK_MS } = options;
+  const { folder, put, onPut, onFailure, scanMs = SCAN_MS } = options;
   const closing = new AbortController();
-  const troubled = new Set<string>();
-  let seen = new Map<string, string>();
+  const failing = new Set<string>();
+  let marks = new Map<string, string>();
   let looping: Promise<void> = Promise.resolve();
-  ensureFolder("the watched", join(folder, DONE));
+  ensureFolder("watched", join(folder, DONE));
 
-  async function look(): Promise<readonly string[]> {
-    const before = seen;
-    seen = await marksOf(folder);
-    const whole = [...seen].filter(([name, mark]) => before.get(name) === mark); // I1
-    const taken: string[] = [];
-    for (const [name] of whole.slice(0, FILES_PER_LOOK_MAX)) {
+  async function scan(): Promise<readonly string[]> {
+    const previous = marks;
+    marks = await marksOf(folder);
+    const complete = [...marks].filter(([name, mark]) => previous.get(name) === mark); // I1
+    const names: string[] = [];
+    for (const [name] of complete.slice(0, FILES_PER_SCAN_MAX)) {
       if (closing.signal.aborted) break;
-      if (await take(name)) taken.push(name);
+      if (await putFile(name)) names.push(name);
     }
-    return taken;
+    return names;
   }
 
-  async function take(name: string): Promise<boolean> {
+  async function putFile(name: string): Promise<boolean> {
     try {
       await put(name, join(folder, name));
       await moveAway(name); // I2
     } catch (error) {
-      if (!troubled.has(name)) onTrouble(name, error);
-      troubled.add(name);
+      if (!failing.has(name)) onFailure(name, error);
+      failing.add(name);
       return false;
     }
-    troubled.delete(name);
-    seen.delete(name);
-    onTaken?.(name);
+    failing.delete(name);
+    marks.delete(name);
+    onPut?.(name);
     return true;
   }
 
   async function moveAway(name: string): Promise<void> {
-    const wanted = join(folder, DONE, name);
-    const free = (await exists(wanted)) ? `${wanted}.${clock.now()}` : wanted; // I3
+    const target = join(folder, DONE, name);
+    const free = (await exists(target)) ? `${target}.${clock.now()}` : target; // I3
     await rename(join(folder, name), free);
   }
 
   async function loop(): Promise<void> {
     while (!closing.signal.aborted) {
-      await look().catch((error: unknown) => onTrouble(folder, error));
-      await clock.sleep(lookMs, closing.signal).catch(() => undefined);
+      await scan().catch((error: unknown) => onFailure(folder, error));
+      await clock.sleep(scanMs, closing.signal).catch(() => undefined);
     }
   }
 
   return {
-    look,
+    scan,
     start() {
       looping = loop();
     },
@@ -97,7 +97,7 @@ export function createInbox(ports: { readonly clock: Clock }, options: InboxOpti
   };
 }
 
-/** Size and time of every file that may be taken; folders, links and unfinished ones are not. */
+/** Size and time of every file; folders, links and unfinished files are skipped. */
 async function marksOf(folder: string): Promise<Map<string, string>> {
   const marks = new Map<string, string>();
   for (const entry of await readdir(folder, { withFileTypes: true })) {

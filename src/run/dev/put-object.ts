@@ -1,5 +1,5 @@
-// Put object: one plain PUT to an S3 endpoint that checks no credentials, which the embedded cloud
-// is. It serves `tidegate dev`; producers and AWS have the SDK.
+// Put object: a plain PUT to the embedded cloud, which checks no credentials. It serves
+// `tidegate dev`; producers use the AWS SDK.
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -13,7 +13,7 @@ export interface ObjectTarget {
 
 type RequestBody = NonNullable<RequestInit["body"]>;
 
-/** Puts bytes under a key; it is durable, and its event on the way, when this resolves. */
+/** Resolves when the object is durable and its event is sent. */
 export function putLocalObject(
   target: ObjectTarget,
   key: string,
@@ -22,10 +22,10 @@ export function putLocalObject(
   return put(target, key, { body: body as RequestBody });
 }
 
-/** Puts a file under a key, as a stream. */
+/** Puts a file, as a stream. */
 export async function putFile(target: ObjectTarget, key: string, path: string): Promise<void> {
   const { size } = await stat(path);
-  // An empty stream has no length of its own to send.
+  // fetch sends no content-length for an empty stream.
   if (size === 0) return putLocalObject(target, key, "");
   const body = Readable.toWeb(createReadStream(path, { end: size - 1 })) as RequestBody;
   return put(target, key, {
@@ -40,9 +40,9 @@ async function put({ endpoint, bucket }: ObjectTarget, key: string, request: Req
   let reason: string;
   try {
     const reply = await fetch(`${endpoint}/${bucket}/${path}`, { method: "PUT", ...request });
-    const told = await reply.text();
+    const text = await reply.text();
     if (reply.ok) return;
-    reason = /<Message>([^<]*)</.exec(told)?.[1] ?? `status ${reply.status}`;
+    reason = /<Message>([^<]*)</.exec(text)?.[1] ?? `status ${reply.status}`;
   } catch (error) {
     reason = reasonOf(error);
   }

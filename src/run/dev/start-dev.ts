@@ -1,35 +1,31 @@
-// Start dev: the embedded cloud and a pipeline on it, in one process; what `tidegate dev` does.
-//   V1. Queues and objects are reached without HTTP; the endpoint is for everybody else.
-//   V2. The ledger lies beside the cloud in the data folder, as a file of its own that
-//       `tidegate ledger` and `tidegate why` may open meanwhile.
-//   V3. What is there already is not changed, but for how long its queue hides. A pipeline file
-//       that wants it otherwise is refused.
-//   V4. A cloud that was started for a pipeline that cannot start is closed again.
+// Start dev: the embedded cloud and a pipeline on it, in one process. `tidegate dev` as a function.
+//   V1. The pipeline reaches queues and objects without HTTP; the endpoint is for other clients.
+//   V2. The ledger is its own file in the data folder. `tidegate ledger` and `tidegate why` may
+//       open it at the same time.
+//   V3. Existing resources stay unchanged, except for the queue's visibility timeout. A pipeline
+//       file that requires other resources is rejected.
+//   V4. If the pipeline cannot start, the cloud is closed again.
 
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../cloud/start-cloud.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import { systemPorts } from "../../platform/index.ts";
-import { type FilledSettings, fillSettings, type RunSettings } from "../config.ts";
-import {
-  type Environment,
-  type RunningPipeline,
-  runPipeline,
-  type StartOptions,
-} from "../run-pipeline.ts";
-import { ledgerUrl, withGeneration } from "../start-pipeline.ts";
+import type { RunSettings } from "../config.ts";
+import { openRenewer } from "../leases/open-renewer.ts";
+import { writeEndpointFile } from "../open/endpoint-file.ts";
+import type { Environment } from "../open/environment.ts";
+import { ensureLedgerFolder, type PreparedRun, prepareRun } from "../prepare-run.ts";
+import { type RunningPipeline, runPipeline, type StartOptions } from "../run-pipeline.ts";
 import { type DevNames, devNames, devSetup } from "./dev-setup.ts";
 import { putFile, putLocalObject } from "./put-object.ts";
 
 export interface DevOptions extends StartOptions {
-  /** Faults of the embedded cloud to begin with. */
+  /** Faults that the embedded cloud starts with. */
   readonly faults?: CloudOptions["faults"];
 }
 
 export interface RunningDev extends RunningPipeline {
-  /** Where AWS clients find the embedded cloud. */
+  /** The endpoint of the embedded cloud, for AWS clients. */
   readonly endpoint: string;
   readonly names: DevNames;
   /** Puts an object into the pipeline's bucket. */
@@ -38,36 +34,27 @@ export interface RunningDev extends RunningPipeline {
   putFile(key: string, path: string): Promise<void>;
 }
 
-/** Starts an embedded cloud, sets it up for a pipeline, and runs the pipeline on it. */
+/** Starts an embedded cloud, creates what the pipeline needs in it, and runs the pipeline. */
 export async function startDev(
   pipeline: Pipeline,
   settings: RunSettings = {},
   options: DevOptions = {},
 ): Promise<RunningDev> {
-  const filled = fillSettings("dev", settings);
-  const { data, port, region } = filled;
-  const running = withGeneration(pipeline, filled);
-  const names = devNames(running);
-  const setup = devSetup(running);
-  const { faults, onError } = options;
-  const cloud = await startCloud({
-    ...{ data, port, setup },
-    ...(region !== undefined && { region }),
-    ...(faults !== undefined && { faults }),
-    ...(onError !== undefined && { onError }),
-  }).catch((error: unknown) => {
-    throw explained(error, data);
-  });
-  const site = siteOn(cloud, running, names);
-  const ledger = await prepare(cloud, running, filled).catch(async (error: unknown) => {
-    await site.close(); // V4
+  const run = prepareRun("dev", pipeline, { ...settings, ledger: undefined }); // V2
+  const names = devNames(run.pipeline);
+  const cloud = await openCloud(run, options);
+  const removeFile = writeEndpointFile(run.settings.data, cloud.endpoint);
+  const environment = environmentOn(cloud, names, removeFile);
+  await prepare(cloud, run).catch(async (error: unknown) => {
+    await environment.close(); // V4
     throw error;
   });
-  const started = await runPipeline(running, site, { ...filled, ledger }, options);
+  const open = openRenewer.bind(null, environment);
+  const running = await runPipeline(run, { environment, openRenewer: open }, options);
   const { endpoint } = cloud;
   const target = { endpoint, bucket: names.bucket ?? "" };
   return {
-    ...started,
+    ...running,
     endpoint,
     names,
     put: (key, body) => putLocalObject(target, key, body),
@@ -75,38 +62,49 @@ export async function startDev(
   };
 }
 
-/** A site on the embedded cloud, which is closed with it (V1). */
-function siteOn(cloud: Cloud, pipeline: Pipeline, names: DevNames): Environment {
-  const { broker } = cloud;
-  const queue = createBrokerQueue(broker, { queue: names.queue });
-  const { name, generation, visibilityMs } = pipeline;
-  const scope = { pipeline: name, generation };
+function openCloud(
+  { pipeline, settings }: PreparedRun,
+  { faults, onError }: DevOptions,
+): Promise<Cloud> {
+  const { data, port, region } = settings;
+  return startCloud({
+    data,
+    port,
+    setup: devSetup(pipeline),
+    ...(region !== undefined && { region }),
+    ...(faults !== undefined && { faults }),
+    ...(onError !== undefined && { onError }),
+  }).catch((error: unknown) => {
+    throw explained(error, data);
+  });
+}
+
+/** An environment on the embedded cloud; closing it closes the cloud (V1). */
+function environmentOn(cloud: Cloud, names: DevNames, onClose: () => void): Environment {
+  const { broker, objects } = cloud;
   return {
-    queue,
+    queue: createBrokerQueue(broker, { queue: names.queue }),
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
-    objects: cloud.objects,
-    openRenewer(ledger, _url, telemetry) {
-      // Whatever keeps this event loop busy keeps the embedded cloud waiting as well, so that a
-      // thread could not renew anything meanwhile.
-      const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
-      return createLeaseRenewer(ports, { visibilityMs, leaseMs: visibilityMs });
+    objects,
+    close() {
+      onClose();
+      return cloud.close();
     },
-    close: () => cloud.close(),
   };
 }
 
-/** Makes the queue hide for as long as the pipeline says by now, and a place for the ledger. */
-async function prepare(cloud: Cloud, pipeline: Pipeline, filled: FilledSettings): Promise<string> {
+/** Sets the queue's visibility timeout (V3), and creates the folder of the ledger. */
+async function prepare(cloud: Cloud, { pipeline, settings }: PreparedRun): Promise<void> {
   const { queue } = devNames(pipeline);
   const attributes = { VisibilityTimeout: String(Math.ceil(pipeline.visibilityMs / 1_000)) };
   await cloud.broker.submit("setQueueAttributes", { queue, attributes });
-  return ledgerUrl({ ...filled, ledger: undefined }); // V2
+  ensureLedgerFolder(settings.ledger);
 }
 
 function explained(error: unknown, data: string): unknown {
   if (!(error instanceof TidegateError) || error.code !== "TG_SETUP_CONFLICT") return error;
   const message =
-    `${error.message}\nThe pipeline file has changed since ${data} was made; ` +
-    "start with another --data folder, or delete that one.";
+    `${error.message}\nThe pipeline file has changed since ${data} was created; ` +
+    "use another --data folder, or delete this one.";
   return new TidegateError("TG_SETUP_CONFLICT", message, { cause: error }); // V3
 }

@@ -1,23 +1,23 @@
-// Lease board: until when each lease may be relied on, in memory that two threads share, so that
-// one can judge what the other keeps without asking it.
-//   B1. A slot belongs to one lease. It is given to another only after the keeper's thread has
-//       worked off the order that dropped the first: after that it writes to the slot no more.
-//   B2. A lease is over by whichever of its two ends comes first, so that whoever reads them while
-//       they are being prolonged errs on the safe side.
+// Lease board: the expiry of each lease, in memory that two threads share. One thread renews
+// leases, and the other reads whether they are valid without sending a message.
+//   B1. A slot belongs to one lease. It is reused only after the renewing thread has processed the
+//       order that dropped the lease: after that, the thread no longer writes to the slot.
+//   B2. A lease has two expiries, by wall clock and by steady clock, and ends at the earlier one. A
+//       read during a renewal therefore errs on the safe side.
 
 import { type DurationMs, durationMs, epochMs } from "../../core/units.ts";
 import { hasCome, type Moment } from "../../ingest/policy/lease-term.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import type { Clock } from "../../ports/clock.ts";
 
-/** Leases held at once. */
+/** Leases at the same time. */
 export const LEASES_MAX = 16_384;
 
 const WORDS_BEFORE = 1;
 const WORDS_PER_LEASE = 2;
 const WORDS = WORDS_BEFORE + LEASES_MAX * WORDS_PER_LEASE;
 
-/** The steady clock of the whole process; each thread's own counts from the thread's beginning. */
+/** A steady clock shared by all threads; performance.now() starts at 0 in each thread. */
 export const processClock: Clock = {
   ...systemClock,
   monotonic: (): DurationMs => durationMs(Number(process.hrtime.bigint() / 1_000_000n)),
@@ -34,7 +34,7 @@ export class LeaseBoard {
     this.#words = new BigInt64Array(memory);
   }
 
-  /** Says until when a lease may be relied on; null: no longer. */
+  /** Writes the expiry of a lease; null means that it is lost. */
   write(slot: number, end: Moment | null): void {
     const at = WORDS_BEFORE + slot * WORDS_PER_LEASE;
     Atomics.store(this.#words, at, BigInt(end?.wall ?? 0));
@@ -48,7 +48,7 @@ export class LeaseBoard {
     return hasCome({ wall, steady }, now);
   }
 
-  /** The number of the last order that was worked off. */
+  /** The number of the last order that was processed. */
   get worked(): number {
     return Number(Atomics.load(this.#words, 0));
   }

@@ -3,7 +3,7 @@ import { durationMs, epochMs } from "../../core/units.ts";
 import { LEASES_MAX, LeaseBoard, newBoardMemory } from "./lease-board.ts";
 import { LeaseSlots } from "./lease-slots.ts";
 
-test("a slot is given away again only after the order that dropped its lease (B1)", () => {
+test("a slot is reused only after the order that dropped its lease (B1)", () => {
   const slots = new LeaseSlots();
   expect([slots.take(0), slots.take(0)]).toEqual([0, 1]);
   slots.free(0, 5);
@@ -12,18 +12,18 @@ test("a slot is given away again only after the order that dropped its lease (B1
   expect(slots.take(5)).toBe(3);
 });
 
-test("slots are used again for ever, and there are only so many", () => {
+test("slots are reused without limit, and their number is bounded", () => {
   const slots = new LeaseSlots();
   const first = Array.from({ length: LEASES_MAX }, () => slots.take(0));
   expect(new Set(first).size).toBe(LEASES_MAX);
-  expect(() => slots.take(0)).toThrow(/no more than/);
+  expect(() => slots.take(0)).toThrow(/at most/);
   for (let round = 1; round <= 3; round += 1) {
     for (const slot of first) slots.free(slot, round);
     expect(first.map(() => slots.take(round))).toEqual(first);
   }
 });
 
-test("a board tells each end to whoever shares its memory, until it is taken back", () => {
+test("an expiry is visible to every thread that shares the memory, until it is withdrawn", () => {
   const memory = newBoardMemory();
   const [writer, reader] = [new LeaseBoard(memory), new LeaseBoard(memory)];
   const end = { wall: epochMs(1_700_000_000_000), steady: durationMs(500) };

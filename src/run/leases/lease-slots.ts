@@ -1,4 +1,4 @@
-// Lease slots: which places of a lease board are free.
+// Lease slots: the free slots of a lease board.
 
 import { assert } from "../../core/assert.ts";
 import { LEASES_MAX } from "./lease-board.ts";
@@ -10,12 +10,12 @@ interface FreedSlot {
 }
 
 export class LeaseSlots {
-  /** In the order in which they were freed; those before `#head` have been taken again. */
+  /** In the order of release; slots before `#head` are in use again. */
   #freed: FreedSlot[] = [];
   #head = 0;
   #untouched = 0;
 
-  /** A slot that nobody writes to any more, given the last order that was worked off. */
+  /** A slot that the other thread no longer writes to, given the last processed order. */
   take(worked: number): number {
     const first = this.#freed[this.#head];
     if (first !== undefined && first.order <= worked) {
@@ -23,7 +23,7 @@ export class LeaseSlots {
       this.#compact();
       return first.slot;
     }
-    assert(this.#untouched < LEASES_MAX, `no more than ${LEASES_MAX} leases are held at once`);
+    assert(this.#untouched < LEASES_MAX, `at most ${LEASES_MAX} leases at the same time`);
     this.#untouched += 1;
     return this.#untouched - 1;
   }

@@ -1,5 +1,5 @@
-// The thread that renews leases: a keeper with connections of its own, told by its parent what to
-// hold. It tells what was lost, and writes on the board what may be relied on.
+// Lease thread: a lease renewer with its own connections. The parent sends orders; the thread
+// reports lost leases and writes expiries to the board.
 
 import { parentPort, workerData } from "node:worker_threads";
 import { SQSClient } from "@aws-sdk/client-sqs";
@@ -10,24 +10,25 @@ import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
 import { systemRandom } from "../../platform/system-random.ts";
 import { systemTurn } from "../../platform/system-turn.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
-import { localCredentials, openLedger } from "../open/open-ledger.ts";
+import { openLedger } from "../open/open-ledger.ts";
+import { localCredentials } from "../open/store-url.ts";
 import { LeaseBoard, processClock } from "./lease-board.ts";
 import type {
   LeaseOrder,
   LeaseThreadConfig,
   LeaseThreadData,
-  LeaseThreadNews,
+  LeaseThreadEvent,
   LeaseThreadRequest,
 } from "./lease-thread.ts";
 
 const port = present(parentPort, "the port of a worker thread");
 const { config, board: memory } = workerData as LeaseThreadData;
 const board = new LeaseBoard(memory);
-/** Where on the board each lease is. */
+/** The slot of each lease on the board. */
 const slots = new Map<string, number>();
 
-function tell(news: LeaseThreadNews): void {
-  port.postMessage(news);
+function report(event: LeaseThreadEvent): void {
+  port.postMessage(event);
 }
 
 function clientOf({ endpoint, region, credentials }: LeaseThreadConfig["queue"]): SQSClient {
@@ -39,15 +40,16 @@ function clientOf({ endpoint, region, credentials }: LeaseThreadConfig["queue"])
 }
 
 async function start(): Promise<void> {
-  const { ledgerUrl, scope, visibilityMs, leaseMs } = config;
+  const { ledgerUrl, retentionMs, scope, visibilityMs, leaseMs } = config;
   const client = clientOf(config.queue);
   const queue = createSqsQueue({ client, queueUrl: config.queue.queueUrl });
   const ports = { clock: processClock, turn: systemTurn, random: systemRandom };
-  const ledger = ledgerUrl === null ? null : await openLedger(ledgerUrl, ports, { migrate: false });
+  const options = { migrate: false, ...(retentionMs !== undefined && { retentionMs }) };
+  const ledger = ledgerUrl === null ? null : await openLedger(ledgerUrl, ports, options);
   const telemetry = {
-    log: (level, message, fields = {}) => tell({ kind: "log", level, message, fields }),
+    log: (level, message, fields = {}) => report({ kind: "log", level, message, fields }),
   } satisfies Parameters<typeof createLeaseRenewer>[0]["telemetry"];
-  const keeper = createLeaseRenewer(
+  const renewer = createLeaseRenewer(
     { queue, ledger, scope, clock: processClock, telemetry },
     {
       visibilityMs,
@@ -60,35 +62,35 @@ async function start(): Promise<void> {
   );
   port.on("message", async (request: LeaseThreadRequest) => {
     if (request.kind === "orders") {
-      for (const order of request.orders) follow(keeper, order);
+      for (const order of request.orders) follow(renewer, order);
       board.worked = request.number; // B1 of the board
       return;
     }
-    await keeper.close();
+    await renewer.close();
     await ledger?.close();
     client.destroy();
     port.close();
   });
-  tell({ kind: "ready" });
+  report({ kind: "ready" });
 }
 
-function follow(keeper: LeaseRenewer, order: LeaseOrder): void {
+function follow(renewer: LeaseRenewer, order: LeaseOrder): void {
   const { receipt } = order;
   switch (order.kind) {
     case "hold":
       slots.set(receipt, order.slot);
-      keeper.track({ receipt, since: order.since }, (reason) => {
-        tell({ kind: "lost", receipt, reason });
+      renewer.track({ receipt, since: order.since }, (reason) => {
+        report({ kind: "lost", receipt, reason });
       });
       return;
     case "attach":
-      keeper.attach(receipt, order.claim, order.since);
+      renewer.attach(receipt, order.claim, order.since);
       return;
     case "detach":
-      keeper.detach(receipt, order.claim);
+      renewer.detach(receipt, order.claim);
       return;
     case "drop":
-      keeper.release(receipt);
+      renewer.release(receipt);
       slots.delete(receipt);
       return;
     default:
@@ -98,6 +100,6 @@ function follow(keeper: LeaseRenewer, order: LeaseOrder): void {
 
 start().catch((error: unknown) => {
   if (!(error instanceof TidegateError)) throw error;
-  tell({ kind: "failed", code: error.code, message: error.message });
+  report({ kind: "failed", code: error.code, message: error.message });
   port.close();
 });

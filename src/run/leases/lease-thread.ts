@@ -1,10 +1,10 @@
-// Lease thread: the keeper of leases on a thread of its own, with its own connections, so that a
-// handler which keeps the event loop busy loses nothing.
-//   D1. What is held is on its way to the thread before the code that holds it goes on beyond its
-//       next `await`. Drops may come late (K3) and share a message with whatever comes next.
-//   D2. `alive` asks nobody: it reads what the thread has written on the board, by the clock.
-//   D3. A thread that ends, for whatever reason, takes all leases with it, and says so; `ended`
-//       tells whoever would go on receiving (K4).
+// Lease thread: a lease renewer in its own thread, with its own connections, so that a handler that
+// blocks the event loop keeps its leases.
+//   D1. An order to track a lease is sent before the caller continues past its next `await`. Orders
+//       to drop may be late (K3) and share a message with the next order.
+//   D2. `alive` sends no message: it compares the expiry on the board with the clock.
+//   D3. If the thread ends, for any reason, all leases are lost and reported; `ended` informs the
+//       consumer, which must stop receiving (K4).
 
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, TidegateError } from "../../core/errors.ts";
@@ -13,25 +13,27 @@ import { endOf, type Moment, momentOf } from "../../ingest/policy/lease-term.ts"
 import type { HeldClaim, HeldLease, LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { LogFields, LogLevel, Telemetry } from "../../ports/telemetry.ts";
-import { parseLedgerUrl } from "../open/open-ledger.ts";
+import { parseStoreUrl } from "../open/store-url.ts";
 import { LeaseBoard, newBoardMemory, processClock } from "./lease-board.ts";
 import { LeaseSlots } from "./lease-slots.ts";
 
-/** All that the thread needs to know, as plain data. */
+/** The configuration of the thread, as plain data. */
 export interface LeaseThreadConfig {
   readonly queue: {
     readonly queueUrl: string;
     readonly region?: string;
     readonly endpoint?: string;
-    /** Without them, the SDK finds its own. */
+    /** Default: the SDK finds them. */
     readonly credentials?: {
       readonly accessKeyId: string;
       readonly secretAccessKey: string;
       readonly sessionToken?: string;
     };
   };
-  /** Null where claims are not renewed. */
+  /** Null if claims are not renewed. */
   readonly ledgerUrl: string | null;
+  /** Default: 45 days. */
+  readonly retentionMs?: DurationMs;
   readonly scope: LedgerScope;
   readonly visibilityMs: DurationMs;
   readonly leaseMs: DurationMs;
@@ -57,7 +59,7 @@ export type LeaseThreadRequest =
   | { readonly kind: "orders"; readonly number: number; readonly orders: readonly LeaseOrder[] }
   | { readonly kind: "close" };
 
-export type LeaseThreadNews =
+export type LeaseThreadEvent =
   | { readonly kind: "ready" }
   | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: "lost"; readonly receipt: string; readonly reason: string }
@@ -76,16 +78,16 @@ export interface LeaseThreadData {
 const ENTRY = `./lease-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
 
 /**
- * Starts the thread, and resolves once it has its connections. Another `entry` serves tests that
- * need a thread which misbehaves.
+ * Starts the thread, and resolves once it is connected. Tests pass another `entry` for a thread that
+ * misbehaves.
  */
 export async function startLeaseThread(
   ports: { readonly telemetry: Pick<Telemetry, "log"> },
   config: LeaseThreadConfig,
   entry = new URL(ENTRY, import.meta.url),
 ): Promise<LeaseRenewer> {
-  if (config.ledgerUrl !== null && parseLedgerUrl(config.ledgerUrl).store === "memory") {
-    const message = "a ledger in memory cannot be renewed by another thread";
+  if (config.ledgerUrl !== null && parseStoreUrl(config.ledgerUrl, "ledger").store === "memory") {
+    const message = "another thread cannot renew claims of a ledger in memory";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   const thread = new LeaseThread(ports.telemetry, config, entry);
@@ -109,7 +111,7 @@ class LeaseThread implements LeaseRenewer {
   readonly #held = new Map<string, Held>();
   readonly #exited: Promise<void>;
   #started: (error: Error | null) => void = () => {};
-  #tellEnded: (reason: string) => void = () => {};
+  #resolveEnded: (reason: string) => void = () => {};
   #orders: LeaseOrder[] = [];
   /** The number of the last message that was sent. */
   #sent = 0;
@@ -128,14 +130,14 @@ class LeaseThread implements LeaseRenewer {
       this.#started = (error) => (error === null ? resolve() : reject(error));
     });
     this.ended = new Promise((resolve) => {
-      this.#tellEnded = resolve;
+      this.#resolveEnded = resolve;
     });
     this.#exited = new Promise((resolve) => this.#worker.once("exit", () => resolve()));
-    this.#worker.on("message", (news: LeaseThreadNews) => this.#hear(news));
+    this.#worker.on("message", (event: LeaseThreadEvent) => this.#receive(event));
     this.#worker.on("error", (error: unknown) => {
-      this.#end(`the thread that renews leases failed: ${(error as Error)?.message ?? error}`);
+      this.#end(`the lease thread failed: ${(error as Error)?.message ?? error}`);
     });
-    this.#worker.on("exit", () => this.#end("the thread that renews leases ended"));
+    this.#worker.on("exit", () => this.#end("the lease thread ended"));
   }
 
   track({ receipt, since }: HeldLease, onLost: (reason: string) => void): void {
@@ -204,33 +206,33 @@ class LeaseThread implements LeaseRenewer {
     if (this.#ended === null) this.#worker.postMessage(request);
   }
 
-  /** Its slot is free once the message that the order to drop it goes out with was worked off. */
+  /** The slot is free once the thread has processed the message with the order to drop. */
   #forget(receipt: string, { slot }: Held): void {
     this.#held.delete(receipt);
     this.#slots.free(slot, this.#sent + 1);
   }
 
-  #hear(news: LeaseThreadNews): void {
-    switch (news.kind) {
+  #receive(event: LeaseThreadEvent): void {
+    switch (event.kind) {
       case "ready":
-        this.#worker.unref(); // Whoever holds leases has work of its own that keeps it running.
+        this.#worker.unref(); // The consumer keeps the process running, not the thread.
         this.#started(null);
         return;
       case "failed":
         this.#closing = true;
-        this.#started(new TidegateError(news.code, news.message));
+        this.#started(new TidegateError(event.code, event.message));
         return;
       case "lost":
-        this.#lose(news.receipt, news.reason);
+        this.#lose(event.receipt, event.reason);
         return;
       case "log":
-        this.#telemetry.log(news.level, news.message, news.fields);
+        this.#telemetry.log(event.level, event.message, event.fields);
     }
   }
 
   #lose(receipt: string, reason: string): void {
     const held = this.#held.get(receipt);
-    if (held === undefined) return; // Dropped meanwhile.
+    if (held === undefined) return; // Already dropped.
     this.#forget(receipt, held);
     this.#order({ kind: "drop", receipt }, "later");
     held.onLost(reason);
@@ -241,9 +243,9 @@ class LeaseThread implements LeaseRenewer {
     this.#ended = reason;
     this.#started(new TidegateError("TG_LEASE_RENEWAL_STOPPED", reason));
     if (this.#closing) return;
-    this.#telemetry.log("error", `${reason}; ${this.#held.size} leases are lost`);
+    this.#telemetry.log("error", `${reason}; ${this.#held.size} leases lost`);
     for (const receipt of [...this.#held.keys()]) this.#lose(receipt, reason); // D3
-    this.#tellEnded(reason);
+    this.#resolveEnded(reason);
   }
 }
 

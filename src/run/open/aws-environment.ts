@@ -1,64 +1,51 @@
-// AWS site: the queues and buckets of Amazon, or of any endpoint that speaks for them, as a site.
-//   A1. The SDK is loaded here and only here, since it is an optional package; without it, the
-//       refusal names what to install.
-//   A2. Credentials are found as the SDK finds them. An endpoint on this machine gets stand-ins
-//       where there are none, as it asks for a signature and looks at no key.
+// AWS environment: the queues and objects of AWS, or of any endpoint that is compatible with it.
+//   A1. The SDK is an optional package and is loaded only here. If it is missing, the error names
+//       the packages to install.
+//   A2. The SDK finds the credentials. An endpoint on this machine gets placeholder credentials if
+//       there are none: it requires a signature and checks no key.
 
 import { TidegateError } from "../../core/errors.ts";
-import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
-import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import { systemPorts } from "../../platform/index.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
-import type { RunSettings } from "../config.ts";
-import { startLeaseThread } from "../leases/lease-thread.ts";
-import type { Environment } from "../run-pipeline.ts";
-import { localCredentials, parseLedgerUrl } from "./open-ledger.ts";
+import type { LeaseThreadConfig } from "../leases/lease-thread.ts";
+import type { Environment } from "./environment.ts";
+import { localCredentials } from "./store-url.ts";
 
 const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
 
-/** What of a pipeline its site depends on. */
-export type EnvironmentPipeline = Pick<Pipeline, "name" | "generation" | "source" | "visibilityMs">;
+export interface AwsEnvironmentOptions {
+  /** Name, URL or ARN of the queue to consume. */
+  readonly queue: string;
+  /** Default: the dead-letter queue of the redrive policy. */
+  readonly deadLetterQueue?: string | undefined;
+  /** Default: AWS. */
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+}
 
-/** Finds the queue, its dead-letter queue and the bucket of a pipeline. */
-export async function openAwsEnvironment(
-  pipeline: EnvironmentPipeline,
-  settings: RunSettings,
-): Promise<Environment> {
-  const wanted = settings.queue ?? pipeline.source.queue;
-  if (wanted === null) {
-    const message =
-      "the pipeline names no queue to consume: give --queue, or source.queue in its file";
-    throw new TidegateError("TG_CONFIG_INVALID", message);
-  }
+export interface AwsEnvironment extends Environment {
+  readonly objects: NonNullable<Environment["objects"]>;
+  /** How another thread connects to the queue. */
+  readonly connection: LeaseThreadConfig["queue"];
+}
+
+/** Opens a queue, its dead-letter queue and the objects that its messages refer to. */
+export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promise<AwsEnvironment> {
   const { SQSClient, S3Client, ...aws } = await loadSdk();
-  const options = clientOptions(settings);
-  const sqs = new SQSClient(options);
-  const s3 = new S3Client({ ...options, forcePathStyle: settings.endpoint !== undefined });
+  const client = clientOptions(options);
+  const sqs = new SQSClient(client);
+  const s3 = new S3Client({ ...client, forcePathStyle: options.endpoint !== undefined });
   const close = async () => {
     sqs.destroy();
     s3.destroy();
   };
   try {
-    const queueUrl = await aws.findQueueUrl({ client: sqs, queue: wanted });
+    const queueUrl = await aws.findQueueUrl({ client: sqs, queue: options.queue });
     const queue = aws.createSqsQueue({ client: sqs, queueUrl });
-    const named = settings.deadLetterQueue ?? (await queue.facts()).redrive?.deadLetterArn;
+    const name = options.deadLetterQueue ?? (await queue.facts()).redrive?.deadLetterArn;
     const deadLetters: Queue | null =
-      named === undefined ? null : await aws.openSqsQueue({ client: sqs, queue: named });
+      name === undefined ? null : await aws.openSqsQueue({ client: sqs, queue: name });
     const objects = aws.createS3ObjectSource({ client: s3 });
-    const { name, generation, visibilityMs } = pipeline;
-    const terms = { visibilityMs, leaseMs: visibilityMs };
-    const scope = { pipeline: name, generation };
-    return {
-      ...{ queue, deadLetters, objects, close },
-      openRenewer(ledger, ledgerUrl, telemetry) {
-        if (parseLedgerUrl(ledgerUrl).store === "memory") {
-          const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
-          return createLeaseRenewer(ports, terms); // A thread has no way to this memory.
-        }
-        const config = { queue: { ...options, queueUrl }, ledgerUrl, scope, ...terms };
-        return startLeaseThread({ telemetry }, config);
-      },
-    };
+    return { queue, deadLetters, objects, connection: { ...client, queueUrl }, close };
   } catch (error) {
     await close();
     throw error;
@@ -77,12 +64,12 @@ async function loadSdk() {
     return { SQSClient, S3Client, ...adapters[0], ...adapters[1], ...adapters[2] };
   } catch (error) {
     if ((error as { code?: string }).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    const message = `running on SQS and S3 needs the AWS SDK: npm install ${PACKAGES}`;
+    const message = `SQS and S3 need the AWS SDK: npm install ${PACKAGES}`;
     throw new TidegateError("TG_CONFIG_INVALID", message, { cause: error }); // A1
   }
 }
 
-function clientOptions({ endpoint, region }: RunSettings) {
+function clientOptions({ endpoint, region }: AwsEnvironmentOptions) {
   const credentials = localCredentials(endpoint); // A2
   const local = "credentials" in credentials;
   return {

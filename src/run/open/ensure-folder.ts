@@ -1,15 +1,14 @@
-// Own folder: one that a setting or an argument names, made if it is missing. What stands in the
-// way is the user's to mend, and is told in a sentence.
+// Ensure folder: creates a folder that a setting or an argument names.
 
 import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { makeFolder } from "../../stores/sqlite/broker/make-folder.ts";
 
-/** Makes a folder; fails with TG_CONFIG_INVALID. `what` begins the sentence, as in "the ledger's". */
-export function ensureFolder(what: string, folder: string): void {
+/** Throws TG_CONFIG_INVALID if the folder cannot be created; `purpose` names it in the error. */
+export function ensureFolder(purpose: string, folder: string): void {
   try {
     makeFolder(folder);
   } catch (cause) {
-    const message = `${what} folder ${folder} cannot be made: ${reasonOf(cause)}`;
+    const message = `cannot create the ${purpose} folder ${folder}: ${reasonOf(cause)}`;
     throw new TidegateError("TG_CONFIG_INVALID", message, { cause });
   }
 }

@@ -1,7 +1,7 @@
-// Load failure: why a pipeline file could not be imported, in one paragraph for its writer.
-//   W1. The place is `file:line:column`, as editors and terminals make links of, and lies in a file
-//       of the user's wherever one can be found.
-//   W2. What somebody threw is told in their words. Stacks stay away; the cause keeps them.
+// Load failure: why a pipeline file could not be imported, in one paragraph for its author.
+//   W1. The position is `file:line:column`, which editors and terminals turn into a link, and is in
+//       one of the user's files if possible.
+//   W2. Thrown messages stay as they are. Stacks are left out; the cause has them.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -9,49 +9,48 @@ import { basename, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface LoadedFile {
-  /** As the user named it. */
+  /** The name that the user gave. */
   readonly file: string;
   readonly path: string;
-  /** Files that were resolved on the way, the pipeline file among them or not. */
+  /** Files that were resolved so far; the pipeline file may be among them. */
   readonly loaded: readonly string[];
 }
 
-interface Place {
+interface Position {
   readonly path: string;
   readonly line: number;
   readonly column: number | null;
 }
 
 const CHECK_MS_MAX = 10_000;
-/** Files looked through for the one that does not compile. */
+/** Files that are checked to find the one that does not compile. */
 const CHECKS_MAX = 20;
 
 export function describeLoadFailure(error: unknown, from: LoadedFile): string {
   const { code } = (error ?? {}) as { code?: unknown };
   if (error instanceof SyntaxError) return compileFailure(error, from);
   if (code === "ERR_MODULE_NOT_FOUND") return missingImport(error as Error, from);
-  const place = error instanceof Error ? placeInStack(error.stack ?? "", from) : null;
-  const where = tellPlace(place, from);
+  const position = error instanceof Error ? positionInStack(error.stack ?? "", from) : null;
+  const where = positionText(position, from);
   if (typeof code === "string" && code.startsWith("TG_")) {
-    return `${where}: ${(error as Error).message}`; // The pipeline itself says what is wrong.
+    return `${where}: ${(error as Error).message}`; // pipeline() describes the problem.
   }
   const thrown = error instanceof Error ? `${error.name}: ${error.message}` : JSON.stringify(error);
   return `${where}: the file throws while it is loaded: ${thrown ?? String(error)}`;
 }
 
 function compileFailure(error: SyntaxError, from: LoadedFile): string {
-  const place = placeAtHead(error.stack ?? "") ?? placeByCheck(from);
+  const position = positionAtHead(error.stack ?? "") ?? positionByCheck(from);
   const { code = "" } = error as { code?: string };
-  const advice =
+  const fix =
     code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX"
-      ? " Node runs TypeScript by taking its types away, so enums, namespaces and parameter " +
-        "properties cannot be used."
+      ? "; Node only strips types, so enums, namespaces and parameter properties do not work"
       : "";
-  return `${tellPlace(place, from)} does not compile: ${sentence(error.message)}${advice}`;
+  return `${positionText(position, from)} does not compile: ${clause(error.message)}${fix}`;
 }
 
-/** Node writes the place of a syntax error above its stack: file and line, the code, a caret. */
-function placeAtHead(stack: string): Place | null {
+/** Node prints the position of a syntax error above its stack: file and line, code, a caret. */
+function positionAtHead(stack: string): Position | null {
   const lines = stack.split("\n");
   const [, file = "", line = ""] = /^(\S.*):(\d+)$/.exec(lines[0] ?? "") ?? [];
   if (file === "") return null;
@@ -61,17 +60,18 @@ function placeAtHead(stack: string): Place | null {
 }
 
 /**
- * V8 tells nobody but the terminal where JavaScript does not compile, so that Node is asked to
- * check the files in question; of TypeScript the place is known already.
+ * The error of JavaScript that does not compile has no position, so that `node --check` is run on
+ * the files in question. Errors of TypeScript have one.
  */
-function placeByCheck({ path, loaded }: LoadedFile): Place | null {
+function positionByCheck({ path, loaded }: LoadedFile): Position | null {
   const suspects = [...new Set([...loaded, path])].filter((file) => /\.m?js$/.test(file));
   for (const file of suspects.reverse().slice(0, CHECKS_MAX)) {
     const check = spawnSync(process.execPath, ["--check", file], {
       encoding: "utf8",
       timeout: CHECK_MS_MAX,
     });
-    if (check.status !== 0) return placeAtHead(check.stderr) ?? { path: file, line: 1, column: 1 };
+    if (check.status !== 0)
+      return positionAtHead(check.stderr) ?? { path: file, line: 1, column: 1 };
   }
   return null;
 }
@@ -79,15 +79,15 @@ function placeByCheck({ path, loaded }: LoadedFile): Place | null {
 function missingImport({ message }: Error, from: LoadedFile): string {
   const [, kind, what = "", importer = ""] =
     /^Cannot find (package|module) '(.+)' imported from (.+)$/.exec(message) ?? [];
-  if (kind === undefined) return `${from.file} cannot be loaded: ${sentence(message)}`;
-  const place = placeOfImport(importer, kind === "package" ? what : basename(what));
-  const where = tellPlace(place ?? { path: importer, line: 1, column: null }, from);
+  if (kind === undefined) return `cannot load ${from.file}: ${clause(message)}`;
+  const position = positionOfImport(importer, kind === "package" ? what : basename(what));
+  const where = positionText(position ?? { path: importer, line: 1, column: null }, from);
   return kind === "package"
-    ? `${where} imports the package "${what}", which is not installed: run \`npm install ${what}\`.`
-    : `${where} imports ${shown(what, from)}, which is not there.`;
+    ? `${where} imports the package "${what}", which is not installed; run \`npm install ${what}\``
+    : `${where} imports ${shown(what, from)}, which does not exist`;
 }
 
-function placeOfImport(importer: string, name: string): Place | null {
+function positionOfImport(importer: string, name: string): Position | null {
   const text = readOrNull(importer);
   if (text === null) return null;
   const lines = text.split("\n");
@@ -104,20 +104,20 @@ function readOrNull(path: string): string | null {
   }
 }
 
-/** The innermost place in a file of the user's: neither Node's, nor ours, nor a package's (W1). */
-function placeInStack(stack: string, { path, loaded }: LoadedFile): Place | null {
+/** The innermost position in a user file: not in Node, this package or another one (W1). */
+function positionInStack(stack: string, { path, loaded }: LoadedFile): Position | null {
   const users = new Set([path, ...loaded]);
   for (const [, file = "", line, column] of stack.matchAll(/(file:\/\/[^\s)]+):(\d+):(\d+)/g)) {
-    const found = { path: fileURLToPath(file), line: Number(line), column: Number(column) };
-    if (users.has(found.path)) return found;
+    const position = { path: fileURLToPath(file), line: Number(line), column: Number(column) };
+    if (users.has(position.path)) return position;
   }
   return null;
 }
 
-function tellPlace(place: Place | null, from: LoadedFile): string {
-  if (place === null) return from.file;
-  const column = place.column === null ? "" : `:${place.column}`;
-  return `${shown(place.path, from)}:${place.line}${column}`;
+function positionText(position: Position | null, from: LoadedFile): string {
+  if (position === null) return from.file;
+  const column = position.column === null ? "" : `:${position.column}`;
+  return `${shown(position.path, from)}:${position.line}${column}`;
 }
 
 function shown(path: string, from: LoadedFile): string {
@@ -125,6 +125,6 @@ function shown(path: string, from: LoadedFile): string {
   return relative(process.cwd(), path) || path;
 }
 
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
+function clause(text: string): string {
+  return text.replace(/\.$/, "");
 }

@@ -30,7 +30,7 @@ describe("a sink and the ledger it is beside", () => {
     const beside = { sinkDialect: null };
     await expect(openSink(withSink(tables(line)), beside, dynamo)).rejects.toMatchObject({
       code: "TG_CONFIG_INVALID",
-      message: expect.stringContaining("a dynamodb ledger is none: name one for them"),
+      message: expect.stringContaining("a dynamodb ledger has none; set --tables-database"),
     });
     const database = join(folder, "own.db");
     const sink = await openSink(withSink(tables(line, { database })), beside, dynamo);
@@ -38,7 +38,7 @@ describe("a sink and the ledger it is beside", () => {
     await sink?.close();
   });
 
-  test("a receipt is no lease for a sink that lets the higher fence win", async () => {
+  test("an idempotent sink rejects the receipt as a lease, because it needs a fence", async () => {
     const wrong = withSink(() => {}, "receipt");
     await expect(openSink(wrong, { sinkDialect: "sqlite" }, sqlite)).rejects.toThrow(
       "needs the fence of a claim",

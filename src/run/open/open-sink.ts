@@ -1,5 +1,5 @@
-// Open sink: the sink that a pipeline names, beside the ledger it runs on.
-//   K3. Which pair can work is decided here, at the start, in one sentence (ports/sink.ts).
+// Open sink: the sink of a pipeline, next to its ledger.
+//   K3. Pairs that cannot work are rejected here, at the start, with the fix (ports/sink.ts).
 
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -7,19 +7,19 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Sink } from "../../ports/sink.ts";
 import { createFunctionSink } from "../../sinks/function/function-sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../sinks/table/index.ts";
-import type { LedgerLocation } from "./open-ledger.ts";
+import type { StoreLocation } from "./store-url.ts";
 
-/** The sink, ready to be written to; null where a pipeline has none. */
+/** Opens the sink; null if the pipeline has none. */
 export async function openSink(
   pipeline: Pipeline,
   ledger: Pick<Ledger, "sinkDialect">,
-  place: LedgerLocation,
+  location: StoreLocation,
 ): Promise<Sink | null> {
-  const sink = sinkOf(pipeline, ledger, place);
+  const sink = sinkOf(pipeline, ledger, location);
   if (sink?.mode === "idempotent" && pipeline.lease === "receipt") {
     refuse(
-      'lease: "receipt" goes only with tables in the ledger\'s own database, since any other sink ' +
-        'needs the fence of a claim; say lease: "auto"',
+      'lease: "receipt" needs tables in the ledger\'s database: any other sink needs the fence ' +
+        'of a claim; use lease: "auto"',
     );
   }
   await sink?.prepare();
@@ -29,21 +29,20 @@ export async function openSink(
 function sinkOf(
   { sink }: Pipeline,
   { sinkDialect }: Pick<Ledger, "sinkDialect">,
-  place: LedgerLocation,
+  location: StoreLocation,
 ): Sink | null {
   if (sink === null) return null;
   if (typeof sink === "function") return createFunctionSink(sink);
   if (sink.database !== null) return createIdempotentTableSink(sink);
-  if (sinkDialect === "sqlite" && place.store === "sqlite") {
-    return createTableSink(sink, { dialect: "sqlite", path: place.path });
+  if (sinkDialect === "sqlite" && location.store === "sqlite") {
+    return createTableSink(sink, { dialect: "sqlite", path: location.path });
   }
-  if (sinkDialect === "postgres" && place.store === "postgres") {
-    return createTableSink(sink, { dialect: "postgres", url: place.url });
+  if (sinkDialect === "postgres" && location.store === "postgres") {
+    return createTableSink(sink, { dialect: "postgres", url: location.url });
   }
   return refuse(
-    `tables() writes into the ledger's database, and a ${place.store} ledger is none: name one for ` +
-      "them with --tables-database or tables({ … }, { database }), or run on a SQLite or PostgreSQL " +
-      "ledger",
+    `tables() needs a database, and a ${location.store} ledger has none; set --tables-database or ` +
+      "tables({ … }, { database }), or use a SQLite or PostgreSQL ledger",
   );
 }
 

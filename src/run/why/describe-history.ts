@@ -1,25 +1,25 @@
-// Describe life: one event's life as lines of text, for `tidegate why`.
+// Describe history: the history of an event as lines of text, for `tidegate why`.
 
 import type { LogEntry } from "../../ports/record.ts";
 import type { EventHistory } from "./event-history.ts";
 
-/** From the first sight to the outcome, in the order in which it happened. */
-export function describeHistory(life: EventHistory, what: string): string[] {
-  const { pipeline, generation, key, object, attempts, fence, seenAt, rememberedUntil } = life;
+/** Outcome first, then the log in order. */
+export function describeHistory(history: EventHistory, what: string): string[] {
+  const { pipeline, generation, key, object, attempts, fence, seenAt, rememberedUntil } = history;
   const named = object === null ? what : `s3://${object.bucket}/${object.key}`;
   return [
     `${named} in pipeline ${pipeline}, generation ${generation}`,
     row("key", key),
-    row("outcome", outcomeOf(life)),
-    row("deliveries", deliveriesOf(life)),
+    row("outcome", outcomeOf(history)),
+    row("deliveries", deliveriesOf(history)),
     row("attempts", `${attempts}, fence ${fence}`),
-    ...(life.lane === null ? [] : [row("lane", laneOf(life))]),
-    ...(life.effects === null ? [] : [row("effects", effectsOf(life))]),
-    row("duplicates", duplicatesOf(life)),
-    ...deadLetterOf(life),
-    row("first seen", `${time(seenAt)}, remembered until ${time(rememberedUntil)}`),
+    ...(history.lane === null ? [] : [row("lane", laneOf(history))]),
+    ...(history.effects === null ? [] : [row("effects", effectsOf(history))]),
+    row("duplicates", duplicatesOf(history)),
+    ...deadLetterOf(history),
+    row("first seen", `${time(seenAt)}, kept until ${time(rememberedUntil)}`),
     "",
-    ...life.entries.map(entryLine),
+    ...history.entries.map(entryLine),
   ];
 }
 
@@ -33,24 +33,24 @@ function outcomeOf({ state, heldBy, superseded, dossier, tookMs }: EventHistory)
   switch (state) {
     case "committed": {
       const took = tookMs === null ? "" : `, in ${tookMs} ms`;
-      const left = "committed without effects: a newer event of the object was applied before";
-      return superseded ? left : `committed${took}`;
+      const skipped = "committed without effects: a newer event of the object was applied first";
+      return superseded ? skipped : `committed${took}`;
     }
     case "parked":
-      return `given up on: ${dossier?.error_class ?? "unknown"}: ${dossier?.message ?? ""}`;
+      return `dead-lettered: ${dossier?.error_class ?? "unknown"}: ${dossier?.message ?? ""}`;
     case "claimed":
-      return `being worked on by ${heldBy?.owner} until ${time(heldBy?.until ?? 0)}`;
+      return `in progress, claimed by ${heldBy?.owner} until ${time(heldBy?.until ?? 0)}`;
     case "failed":
-      return "failed, and will be tried again when the queue delivers it";
+      return "failed, will be retried when the queue redelivers it";
     case "released":
-      return "waiting to be tried when the queue delivers it";
+      return "returned to the queue, will be redelivered";
   }
 }
 
-/** Those that the log still has; a copy that came while another was worked on is not in it. */
+/** Deliveries in the log; a duplicate that arrived during an attempt is not in it. */
 function deliveriesOf({ entries, duplicates }: EventHistory): string {
-  const begun = entries.filter(({ status }) => status === "received").length;
-  return `${begun} worked on, ${duplicates?.count ?? 0} known as duplicates`;
+  const attempted = entries.filter(({ status }) => status === "received").length;
+  return `${attempted} attempted, ${duplicates?.count ?? 0} suppressed as duplicates`;
 }
 
 function laneOf({ lane, watermark }: EventHistory): string {
@@ -58,8 +58,8 @@ function laneOf({ lane, watermark }: EventHistory): string {
 }
 
 function effectsOf({ effects }: EventHistory): string {
-  const told = Object.entries(effects ?? {}).map(([effect, count]) => `${effect} × ${count}`);
-  return told.length === 0 ? "none" : told.join(", ");
+  const counts = Object.entries(effects ?? {}).map(([effect, count]) => `${effect} × ${count}`);
+  return counts.length === 0 ? "none" : counts.join(", ");
 }
 
 function duplicatesOf({ duplicates }: EventHistory): string {
@@ -70,13 +70,13 @@ function duplicatesOf({ duplicates }: EventHistory): string {
 function deadLetterOf({ state, dossier }: EventHistory): string[] {
   if (dossier === null) return [];
   const { dead_letter: letter, first_failed_at, last_failed_at, fingerprint } = dossier;
-  const former = state === "parked" ? "" : " (before it was redriven)";
+  const suffix = state === "parked" ? "" : " (before it was redriven)";
   const where =
     letter === null
-      ? "waits in its own queue"
+      ? "still in its own queue"
       : `in ${letter.queue} since ${time(letter.sent_at)}, message ${letter.message_id}`;
   return [
-    row("dead letter", `${where}${former}`),
+    row("dead letter", `${where}${suffix}`),
     row("failed", `first ${time(first_failed_at)}, last ${time(last_failed_at)}`),
     row("fingerprint", fingerprint),
   ];

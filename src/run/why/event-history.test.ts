@@ -72,11 +72,11 @@ async function park(): Promise<void> {
   ]);
 }
 
-test("an object that was committed is found by its URL, with lane, effects and duplicates", async () => {
+test("a committed object is found by its URL, with lane, effects and duplicates", async () => {
   const what = "s3://stations/in/a b.csv";
-  const [life, ...others] = await findHistories(ledger, { what });
+  const [history, ...others] = await findHistories(ledger, { what });
   expect(others).toEqual([]);
-  expect(life).toMatchObject({
+  expect(history).toMatchObject({
     ...scope,
     key: good,
     state: "committed",
@@ -87,17 +87,17 @@ test("an object that was committed is found by its URL, with lane, effects and d
     duplicates: { count: 3, lastAt: START },
     dossier: null,
   });
-  const fence = life?.fence;
-  expect(life === undefined ? [] : describeHistory(life, what)).toEqual([
+  const fence = history?.fence;
+  expect(history === undefined ? [] : describeHistory(history, what)).toEqual([
     "s3://stations/in/a b.csv in pipeline stations, generation 0",
     `  key         ${good}`,
     "  outcome     committed, in 12 ms",
-    "  deliveries  1 worked on, 3 known as duplicates",
+    "  deliveries  1 attempted, 3 suppressed as duplicates",
     `  attempts    1, fence ${fence}`,
     "  lane        late, at watermark 2023-11-14T22:13:20.000Z",
     "  effects     upsert observation × 24, upsert station_day × 1",
     "  duplicates  3 suppressed, the last at 2023-11-14T22:13:20.000Z",
-    "  first seen  2023-11-14T22:13:20.000Z, remembered until 2023-12-29T22:13:20.000Z",
+    "  first seen  2023-11-14T22:13:20.000Z, kept until 2023-12-29T22:13:20.000Z",
     "",
     `  2023-11-14T22:13:20.000Z  received    fence ${fence}`,
     `  2023-11-14T22:13:20.000Z  started     fence ${fence} by w1`,
@@ -105,11 +105,11 @@ test("an object that was committed is found by its URL, with lane, effects and d
   ]);
 });
 
-test("an object that was given up on is found by its dossier, with the dead letter", async () => {
-  const [life] = await findHistories(ledger, { what: "in/broken.csv", bucket: "stations" });
-  const lines = life === undefined ? [] : describeHistory(life, "in/broken.csv");
+test("a dead-lettered object is found by its dossier, with the dead letter", async () => {
+  const [history] = await findHistories(ledger, { what: "in/broken.csv", bucket: "stations" });
+  const lines = history === undefined ? [] : describeHistory(history, "in/broken.csv");
   expect(lines[0]).toBe("s3://stations/in/broken.csv in pipeline stations, generation 0");
-  expect(lines).toContain("  outcome     given up on: schema: row 3 breaks the schema");
+  expect(lines).toContain("  outcome     dead-lettered: schema: row 3 breaks the schema");
   expect(lines).toContain(
     "  dead letter in stations-dead-letters since 2023-11-14T22:13:20.000Z, message d1",
   );
@@ -117,30 +117,30 @@ test("an object that was given up on is found by its dossier, with the dead lett
 });
 
 test.each([
-  ["a bare key whose bucket is known", { what: "in/a b.csv", bucket: "stations" }, 1],
-  ["a bare key whose bucket only a dossier tells", { what: "in/broken.csv" }, 1],
+  ["a bare key with a bucket", { what: "in/a b.csv", bucket: "stations" }, 1],
+  ["a bare key whose bucket is in a dossier", { what: "in/broken.csv" }, 1],
   ["a record key", { what: good }, 1],
   ["an idempotency key", { what: identity }, 1],
   ["an object of another bucket", { what: "s3://other/in/a b.csv" }, 0],
   ["another pipeline", { what: good, pipeline: "orders" }, 0],
   ["another generation", { what: good, generation: 1 }, 0],
-  ["an object nobody has seen", { what: "s3://stations/none" }, 0],
-])("%s finds what there is", async (_, query, count) => {
+  ["an unknown object", { what: "s3://stations/none" }, 0],
+])("%s finds the matching histories", async (_, query, count) => {
   expect(await findHistories(ledger, query)).toHaveLength(count);
 });
 
-test("a record at work tells who has it, one that failed that it comes again", async () => {
+test("a record in progress shows its owner, and a failed one that it will be retried", async () => {
   const key = asRecordKey("k1:work");
   const lease = { owner: "w2", leaseMs: seconds(30) };
   const [claim] = await ledger.claim(scope, [{ key, receivedAt: START }], lease);
-  const tell = async () => {
-    const [life] = await findHistories(ledger, { what: key });
-    return life === undefined ? "" : describeHistory(life, key)[2];
+  const outcome = async () => {
+    const [history] = await findHistories(ledger, { what: key });
+    return history === undefined ? "" : describeHistory(history, key)[2];
   };
-  expect(await tell()).toContain("being worked on by w2 until 2023-11-14T22:13:50.000Z");
+  expect(await outcome()).toContain("in progress, claimed by w2 until 2023-11-14T22:13:50.000Z");
   const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
   const failure = { errorClass: "network", fingerprint: "f", message: "no answer" };
   const attempt = { key, fence, owner: "w2", receivedAt: START, permanent: false, failure };
   await ledger.fail(scope, [attempt]);
-  expect(await tell()).toContain("failed, and will be tried again");
+  expect(await outcome()).toContain("failed, will be retried");
 });

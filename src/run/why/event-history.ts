@@ -1,8 +1,8 @@
-// Event life: all that the ledger knows of an event, found by its object or by its key.
-//   Y1. Everything here was masked before it was written down; nothing is read but the ledger.
-//   Y2. The ledger knows an object by the newest event that was applied to it, by dossiers of
-//       events that were given up on, and by notes of events that were tried more than once. An
-//       event at its first attempt is known by its key only.
+// Event history: everything the ledger stores about an event, found by its object or its key.
+//   Y1. All data was masked before it was written; only the ledger is read.
+//   Y2. An object is found by the newest event that was applied to it, by the dossiers of
+//       dead-lettered events, and by the notes of events that were tried more than once. An event
+//       in its first attempt is found by its key only.
 
 import { MASKED } from "../../core/encoding/mask.ts";
 import type { EpochMs } from "../../core/units.ts";
@@ -24,14 +24,14 @@ export interface EventHistory {
   readonly fence: number;
   readonly seenAt: EpochMs;
   readonly rememberedUntil: EpochMs;
-  /** Who works on it, while somebody does. */
+  /** The owner of the claim, while there is one. */
   readonly heldBy: { readonly owner: string; readonly until: EpochMs } | null;
   readonly lane: string | null;
   readonly watermark: number | null;
   readonly tookMs: number | null;
-  /** How often each effect was asked for; null until it is committed. */
+  /** How often each effect was requested; null until the commit. */
   readonly effects: Readonly<Record<string, number>> | null;
-  /** A newer event of the object was applied first, so that this one's effects were left out. */
+  /** A newer event of the object was applied first, so the effects of this one were skipped. */
   readonly superseded: boolean;
   readonly duplicates: { readonly count: number; readonly lastAt: EpochMs } | null;
   readonly dossier: Dossier | null;
@@ -41,35 +41,35 @@ export interface EventHistory {
 export interface HistoryQuery {
   /** `s3://bucket/key`, a key in a bucket, an idempotency key or a record key. */
   readonly what: string;
-  /** Where a bare key is looked for. */
+  /** The bucket of a bare key. */
   readonly bucket?: string | null | undefined;
-  /** Only this pipeline; without it, all that the ledger knows. */
+  /** Default: all pipelines of the ledger. */
   readonly pipeline?: string | undefined;
   readonly generation?: number | undefined;
 }
 
-/** Lives told of one object. */
-const LIVES_MAX = 100;
+/** Histories per query. */
+const HISTORIES_MAX = 100;
 const KEY = /^k\d+:/;
 const OBJECT_URL = /^s3:\/\/([^/]+)\/(.+)$/s;
 
-/** The lives that `what` may mean, oldest first; none if the ledger knows of none. */
+/** The histories that match `what`, oldest first. */
 export async function findHistories(ledger: Ledger, query: HistoryQuery): Promise<EventHistory[]> {
-  const lives: EventHistory[] = [];
+  const histories: EventHistory[] = [];
   for (const scope of await scopesOf(ledger, query)) {
     for (const key of await keysOf(ledger, scope, query)) {
-      const life = await lifeOf(ledger, scope, key);
-      if (life !== null && lives.length < LIVES_MAX) lives.push(life);
+      const history = await historyOf(ledger, scope, key);
+      if (history !== null && histories.length < HISTORIES_MAX) histories.push(history);
     }
   }
-  return lives.toSorted((a, b) => a.seenAt - b.seenAt);
+  return histories.toSorted((a, b) => a.seenAt - b.seenAt);
 }
 
 async function scopesOf(ledger: Ledger, query: HistoryQuery): Promise<LedgerScope[]> {
   const { pipeline, generation } = query;
   if (pipeline !== undefined) return [{ pipeline, generation: generation ?? 0 }];
-  const known = await ledger.stats();
-  return known
+  const scopes = await ledger.stats();
+  return scopes
     .filter((scope) => generation === undefined || scope.generation === generation)
     .map((scope) => ({ pipeline: scope.pipeline, generation: scope.generation }));
 }
@@ -77,13 +77,13 @@ async function scopesOf(ledger: Ledger, query: HistoryQuery): Promise<LedgerScop
 async function keysOf(
   ledger: Ledger,
   scope: LedgerScope,
-  { what, bucket: usual }: HistoryQuery,
+  { what, bucket: bucketDefault }: HistoryQuery,
 ): Promise<RecordKey[]> {
   if (KEY.test(what)) return [asRecordKey(what), recordKey(scope, what)];
-  const [, bucket = usual ?? null, path = what] = OBJECT_URL.exec(what) ?? [];
+  const [, bucket = bucketDefault ?? null, path = what] = OBJECT_URL.exec(what) ?? [];
   const keys = new Set<RecordKey>();
   const buckets = new Set(bucket === null ? [] : [bucket]);
-  // The ledger orders dossiers by key, not by object.
+  // Dossiers are ordered by record key, not by object.
   const digest = objectDigest(path);
   for await (const { object, object_digest, record_key } of dossiersOf(ledger, scope)) {
     if (object === null || (object.key !== path && object_digest !== digest)) continue;
@@ -102,7 +102,7 @@ async function keysOf(
   return [...keys];
 }
 
-async function lifeOf(
+async function historyOf(
   ledger: Ledger,
   scope: LedgerScope,
   key: RecordKey,
@@ -135,15 +135,15 @@ async function lifeOf(
   };
 }
 
-/** What the commit wrote down; whatever cannot be read of it is left out. */
+/** The details stored by the commit; unreadable ones are left out. */
 function decidedOf(text: string | null) {
-  let told: Record<string, unknown> = {};
+  let details: Record<string, unknown> = {};
   try {
-    told = text === null ? {} : (JSON.parse(text) as Record<string, unknown>);
+    details = text === null ? {} : (JSON.parse(text) as Record<string, unknown>);
   } catch {
-    // Another version's words: they are in `tidegate ledger show`.
+    // Another version wrote it; `tidegate ledger show` prints it.
   }
-  const { lane, watermark, tookMs, effects } = told;
+  const { lane, watermark, tookMs, effects } = details;
   return {
     lane: typeof lane === "string" ? lane : null,
     watermark: typeof watermark === "number" ? watermark : null,

@@ -86,7 +86,9 @@ async function guarded(work: () => Promise<void>): Promise<void> {
 function layout(text: string, values: unknown[] = []): pg.QueryConfig {
   // The driver takes a limit per statement, which its types leave out.
   const limited: pg.QueryConfig & { readonly query_timeout: number } = {
-    ...{ text, values, query_timeout: LAYOUT_MS_MAX },
+    text,
+    values,
+    query_timeout: LAYOUT_MS_MAX,
   };
   return limited;
 }

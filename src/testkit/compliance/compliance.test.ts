@@ -71,7 +71,10 @@ describe("producers that comply", () => {
               return [{ kind: "sent", messageId: "m", sequenceNumber: null }];
             },
           },
-          ...{ outbox, clock: clock as never, random: systemRandom, turn: systemTurn },
+          outbox,
+          clock: clock as never,
+          random: systemRandom,
+          turn: systemTurn,
         },
         { groups: perEntity(({ source }) => source) },
       );

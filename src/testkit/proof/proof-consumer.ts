@@ -90,7 +90,9 @@ export class ProofConsumer {
     const { fetch, input, rows } = setup;
     const random = createSeededRandom(`${seed} ${this.name} ${this.#incarnation}`);
     const pipeline = probedPipeline(setup.pipeline, process, {
-      ...{ run, fetch, random: random.fork("handler") },
+      run,
+      fetch,
+      random: random.fork("handler"),
       onUse: (use) => void uses.push(use),
       // Handlers get a record's identity, sinks its key in the ledger.
       nameOf: (key) => ports.names.ofOutboxKey(ports.names.ofKey(key)),
@@ -106,7 +108,12 @@ export class ProofConsumer {
     );
     return createConsumer(
       {
-        ...{ clock: process.clock, turn: process.turn, random, ledger, renewer: keeper, rows },
+        clock: process.clock,
+        turn: process.turn,
+        random,
+        ledger,
+        renewer: keeper,
+        rows,
         queue: this.#probed(process, work),
         deadLetters: createSimQueue(ports, process, deadLetters, { service, role: "dead-letters" }),
         objects: input.objects,

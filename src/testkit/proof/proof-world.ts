@@ -108,7 +108,11 @@ async function createProofServices(
   const history = proofHistory(createHistory(scheduler), run);
   const names = createRecordNames(pipeline.name, pipeline.generation);
   const faults = createFaults({
-    ...{ seed: 1, rates: NO_RATES, planned: new Map(), only: null, clock: scheduler },
+    seed: 1,
+    rates: NO_RATES,
+    planned: new Map(),
+    only: null,
+    clock: scheduler,
     quietAt: () => 0,
     onFired: () => {},
   });
@@ -133,7 +137,15 @@ async function createProofServices(
     },
   );
   return {
-    ...{ setup, scheduler, run, seed, history, tables, ledger, caller, ...queues },
+    setup,
+    scheduler,
+    run,
+    seed,
+    history,
+    tables,
+    ledger,
+    caller,
+    ...queues,
     ports: {
       network: new Network(scheduler, LATENCY),
       faults,
@@ -225,7 +237,13 @@ function resultOf(
   });
   const { points, steps, calls, injected } = run;
   return {
-    ...{ points, steps, calls, injected, uses, failures, stuck },
+    points,
+    steps,
+    calls,
+    injected,
+    uses,
+    failures,
+    stuck,
     events: history.events,
     effects: tables.snapshot(),
     ends: new Map(ends),

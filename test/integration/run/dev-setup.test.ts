@@ -7,7 +7,7 @@ import { devNames, devSetup } from "../../../src/run/dev/dev-setup.ts";
 
 const handler = () => {};
 
-test("names follow from the pipeline's, in letters that queues take", () => {
+test("names are derived from the pipeline's name and are valid queue names", () => {
   const named = pipeline({ name: "a.b", source: { bucket: "files", prefix: "in/" }, handler });
   expect(devNames(named)).toEqual({
     bucket: "files",
@@ -19,7 +19,7 @@ test("names follow from the pipeline's, in letters that queues take", () => {
   expect(devNames(long).deadLetterQueue.length).toBeLessThanOrEqual(80);
 });
 
-test("a queue that the pipeline names keeps its name; its dead letters are of its type", () => {
+test("a queue that the pipeline names keeps its name, and its dead-letter queue has its type", () => {
   const url = "https://sqs.eu-west-1.amazonaws.com/123456789012/orders.fifo";
   const fifo = pipeline({ name: "orders", source: { queue: url }, handler });
   expect(devNames(fifo)).toEqual({
@@ -30,12 +30,12 @@ test("a queue that the pipeline names keeps its name; its dead letters are of it
   });
 });
 
-test("a bucket's events in a FIFO queue are refused in a sentence", () => {
+test("a bucket that notifies a FIFO queue is rejected", () => {
   const wrong = pipeline({ name: "p", source: { bucket: "b", queue: "q.fifo" }, handler });
-  expect(() => devSetup(wrong)).toThrow("S3 notifies no FIFO queue");
+  expect(() => devSetup(wrong)).toThrow("S3 cannot notify a FIFO queue");
 });
 
-test("receives end far above attempts, and hardly ever where a FIFO group halts", () => {
+test("maxReceiveCount is far above the attempts, and higher where a FIFO group halts", () => {
   const receives = (spec: { queue: string; attempts?: number; onPoison?: "halt" | "skip" }) => {
     const { queue, attempts = 7, onPoison = "halt" } = spec;
     const made = pipeline({ name: "p", source: { queue }, retry: { attempts }, onPoison, handler });
@@ -47,7 +47,7 @@ test("receives end far above attempts, and hardly ever where a FIFO group halts"
   expect(receives({ queue: "q.fifo", onPoison: "skip" })).toBe(25);
 });
 
-test("the embedded cloud takes the set-up, and a put arrives in the queue", async () => {
+test("the embedded cloud accepts the setup, and a put arrives in the queue", async () => {
   const made = pipeline({ name: "p", source: { bucket: "files", prefix: "in/" }, handler });
   await using cloud = await startCloud({ memory: true, setup: devSetup(made) });
   for (const key of ["in/a.csv", "out/b.csv"]) {

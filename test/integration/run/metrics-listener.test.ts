@@ -9,7 +9,7 @@ function source(ok = { value: true }) {
   };
 }
 
-test("metrics and health are told on loopback, health as 503 once draining began", async () => {
+test("metrics and health are served on loopback, and health is 503 during a drain", async () => {
   const ok = { value: true };
   const { origin, close } = await startMetricsListener(source(ok), 0);
   try {
@@ -27,7 +27,7 @@ test("metrics and health are told on loopback, health as 503 once draining began
   }
 });
 
-test("a port that is taken is told with the flag that chooses another", async () => {
+test("a port in use is reported with the flag that changes it", async () => {
   const first = await startMetricsListener(source(), 0);
   try {
     const { port } = new URL(first.origin);

@@ -5,10 +5,10 @@ import { startCloud } from "../../../src/cloud/start-cloud.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import type { LeaseRenewer } from "../../../src/ports/lease-renewer.ts";
 import type { Queue } from "../../../src/ports/queue-receiver.ts";
-import { fillSettings } from "../../../src/run/config.ts";
+import { prepareRun } from "../../../src/run/prepare-run.ts";
 import { runPipeline } from "../../../src/run/run-pipeline.ts";
 
-test("a pipeline whose leases nobody keeps stops by itself, and receives nothing more (G4)", async () => {
+test("a pipeline whose leases are no longer renewed stops by itself and receives nothing more (G4)", async () => {
   const cloud = await startCloud({ memory: true, setup: { queues: [{ name: "work" }] } });
   const work = createBrokerQueue(cloud.broker, { queue: "work" });
   const polls: AbortSignal[] = [];
@@ -19,10 +19,10 @@ test("a pipeline whose leases nobody keeps stops by itself, and receives nothing
       return work.receive(request, signal);
     },
   };
-  let endKeeper: (reason: string) => void = () => {};
-  const keeper: LeaseRenewer = {
+  let endRenewer: (reason: string) => void = () => {};
+  const renewer: LeaseRenewer = {
     ended: new Promise((resolve) => {
-      endKeeper = resolve;
+      endRenewer = resolve;
     }),
     track: (_lease, onLost) => queueMicrotask(() => onLost("the thread died")),
     attach() {},
@@ -31,18 +31,15 @@ test("a pipeline whose leases nobody keeps stops by itself, and receives nothing
     alive: () => false,
     async close() {},
   };
+  const spec = pipeline({ name: "leases", source: { queue: "work" }, handler() {} });
+  const environment = { queue, deadLetters: null, objects: null, close: async () => undefined };
   const running = await runPipeline(
-    pipeline({ name: "leases", source: { queue: "work" }, handler() {} }),
-    {
-      ...{ queue, deadLetters: null, objects: null },
-      openRenewer: () => keeper,
-      close: async () => undefined,
-    },
-    { ...fillSettings("run", { metricsPort: 0 }), ledger: "memory:" },
+    prepareRun("run", spec, { metricsPort: 0, ledger: "memory:" }),
+    { environment, openRenewer: () => renewer },
     { onLogLine() {} },
   );
   try {
-    endKeeper("the thread died");
+    endRenewer("the thread died");
     expect(await running.failed).toMatchObject({
       code: "TG_LEASE_RENEWAL_STOPPED",
       message: expect.stringMatching(/the thread died/),
