@@ -240,7 +240,7 @@ describe("a set-up and faults from files", () => {
   test.each([
     ["{", /is no JSON.*line 1/],
     ['{"queues": [], "queues": []}', /is no JSON/],
-    [{ queues: [{ name: "q", colour: "red" }] }, /\/queues\/0\/colour is no field/],
+    [{ queues: [{ name: "q", colour: "red" }] }, /\/queues\/0\/colour is an unknown field/],
     [{ queues: [{ name: "q", attributes: { DelaySeconds: -1 } }] }, /\/queues\/0 is refused/],
   ])("a set-up of %j ends with exit code 2 and a sentence", async (value, told) => {
     write("bad.json", value);
