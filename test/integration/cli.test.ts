@@ -237,7 +237,7 @@ describe("setup and faults from files", () => {
   test.each([
     ["{", /is not valid JSON.*line 1/],
     ['{"queues": [], "queues": []}', /is not valid JSON/],
-    [{ queues: [{ name: "q", colour: "red" }] }, /\/queues\/0\/colour is no field/],
+    [{ queues: [{ name: "q", colour: "red" }] }, /\/queues\/0\/colour is an unknown field/],
     [{ queues: [{ name: "q", attributes: { DelaySeconds: -1 } }] }, /\/queues\/0 is refused/],
   ])("a setup of %j ends with exit code 2 and a message", async (value, message) => {
     write("bad.json", value);
