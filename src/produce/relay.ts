@@ -11,6 +11,8 @@ import { sendBacklog } from "./backlog.ts";
 import { OutboxSender, type OutboxSenderOptions, type OutboxSenderPorts } from "./outbox-sender.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
+export type RelayPorts = OutboxSenderPorts;
+
 export interface RelayOptions extends OutboxSenderOptions {
   /** As a producer's owner; a name of its own. */
   readonly owner?: string;
@@ -33,7 +35,7 @@ export interface Relay {
 
 const INTERVAL_MS_DEFAULT: DurationMs = seconds(10);
 
-export function createRelay(ports: OutboxSenderPorts, options: RelayOptions = {}): Relay {
+export function createRelay(ports: RelayPorts, options: RelayOptions = {}): Relay {
   const sender = new OutboxSender(ports, options);
   const owner = options.owner ?? ports.random.uuid();
   const lease: OutboxLease = { owner, leaseMs: SEND_LEASE_MS };

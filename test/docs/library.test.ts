@@ -34,7 +34,7 @@ test.each([
 });
 
 test("it tells of every function that tidegate/run exports", async () => {
-  const exported = Object.entries(await import("../../src/run/index.ts"));
+  const exported = Object.entries(await import("../../src/api/run.ts"));
   const functions = exported.filter(([name]) => name !== "TidegateError").map(([name]) => name);
   const told = rowsOf(page, "function").map(([cell = ""]) => /^`(\w+)\(/.exec(cell)?.[1]);
   expect(told.toSorted()).toEqual(functions.toSorted());

@@ -87,11 +87,10 @@ test("a foreign project holds its producer against the contract", () => {
   expect(runCode(code)).toBe("10");
 });
 
-test("outboxes and the machine's ports come with the package; drivers do not", () => {
+test("outboxes come with the package; database drivers do not", () => {
   const code = `
-    import { systemPorts } from "tidegate/platform";
     import { createSqliteOutbox } from "tidegate/stores/sqlite";
-    const outbox = createSqliteOutbox(systemPorts, { path: ":memory:" });
+    const outbox = createSqliteOutbox({ path: ":memory:" });
     const { pending } = await outbox.stats("q");
     const driver = await import("tidegate/stores/postgres").catch(({ code }) => code);
     console.log(pending, driver);
@@ -101,11 +100,10 @@ test("outboxes and the machine's ports come with the package; drivers do not", (
 
 test("numbers, lines and contexts need no OpenTelemetry; it is asked for and may be missing", () => {
   const code = `
-    import { systemPorts } from "tidegate/platform";
     import { PRODUCER_METRICS } from "tidegate/produce";
     import { createTelemetry, loadTracing } from "tidegate/telemetry";
     const tracing = await loadTracing("test");
-    const telemetry = createTelemetry({ metrics: [PRODUCER_METRICS], ...systemPorts, tracing });
+    const telemetry = createTelemetry({ metrics: [PRODUCER_METRICS], tracing });
     telemetry.count(PRODUCER_METRICS.windowHits.name);
     const parent = { traceparent: "00-${"a".repeat(32)}-${"b".repeat(16)}-01", tracestate: null };
     const handedOn = telemetry.span("send q", { kind: "producer", parent }).context === parent;
@@ -157,9 +155,8 @@ test("a strict TypeScript project compiles against the package's types", () => {
     import { createProducer, perEntity, type ProducerPorts } from "tidegate/produce";
     import { createTelemetry, loadTracing, type Telemetry } from "tidegate/telemetry";
     import { complianceTests } from "tidegate/testkit";
-    import { systemPorts } from "tidegate/platform";
     const tracing = await loadTracing("check");
-    export const told: Telemetry = createTelemetry({ metrics: [], ...systemPorts, tracing });
+    export const told: Telemetry = createTelemetry({ metrics: [], tracing });
     export const producerOf = (ports: ProducerPorts) =>
       createProducer(ports, { groups: perEntity(({ source }) => source) });
     export const titles = complianceTests(() => undefined).map(({ title }) => title);

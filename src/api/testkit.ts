@@ -1,4 +1,4 @@
-// What `tidegate/testkit` exports: names only.
+// `tidegate/testkit`: what users import in their tests.
 
 export {
   ComplianceError,
@@ -8,14 +8,14 @@ export {
   complianceReport,
   complianceTests,
   runCompliance,
-} from "./compliance/compliance.ts";
+} from "../testkit/compliance/compliance.ts";
 export type {
   ComplianceEvent,
   ProducedMessage,
   ProducerTools,
   ProducerUnderTest,
-} from "./compliance/compliance-world.ts";
-export type { MessageSample, ObjectSample, ProofSample } from "./proof/proof-samples.ts";
+} from "../testkit/compliance/compliance-world.ts";
+export type { MessageSample, ObjectSample, ProofSample } from "../testkit/proof/proof-samples.ts";
 export {
   type FetchStub,
   handlerProof,
@@ -26,4 +26,4 @@ export {
   type ProveOptions,
   proofText,
   proveHandler,
-} from "./proof/prove-handler.ts";
+} from "../testkit/proof/prove-handler.ts";
