@@ -1,15 +1,14 @@
 import { pipeline, tables } from "tidegate";
+import { z } from "zod";
 
 export default pipeline({
   name: "orders",
   source: { bucket: "shop", prefix: "orders/" },
+  schema: z.object({ id: z.string(), amount: z.coerce.number() }),
   sink: tables({
     orders: { columns: { id: "text", amount: "real" }, key: ["id"] },
   }),
   async handler(file, { upsert }) {
-    for await (const row of file.rows()) {
-      const { id, amount } = row as { id: string; amount: string };
-      upsert("orders", { id, amount: Number(amount) });
-    }
+    for await (const { id, amount } of file.rows()) upsert("orders", { id, amount });
   },
 });
