@@ -127,10 +127,10 @@ export function createDeadLetterAccess(
 ): DeadLetters {
   const { clock, ledger } = ports;
   const { scope } = options;
-  let opened: Promise<DeadLetterQueues | null> | null = null;
+  let opening: Promise<DeadLetterQueues | null> | null = null;
   const queues = () => {
-    opened ??= options.openQueues(); // A1
-    return opened;
+    opening ??= options.openQueues(); // A1
+    return opening;
   };
   return {
     async *list(filter = {}) {
@@ -138,9 +138,9 @@ export function createDeadLetterAccess(
       for (const letter of await listDeadLetters({ clock, ledger }, request)) yield entryOf(letter);
     },
     async redrive(filter = {}, request = {}) {
-      const found = await queues();
-      if (found === null) return { ...NOTHING }; // A2
-      const { queue: source, deadLetters } = found;
+      const opened = await queues();
+      if (opened === null) return { ...NOTHING }; // A2
+      const { queue: source, deadLetters } = opened;
       const { onEvent = () => {}, followMs, ...rest } = request;
       const run = redrive(
         { ...ports, source, deadLetters: deadLetters ?? source },
@@ -160,12 +160,12 @@ export function createDeadLetterAccess(
     },
     async drop(filter = {}, request = {}) {
       const counts = { planned: 0, dropped: 0, kept: 0 };
-      const found = await queues();
-      if (found === null) return counts; // A2
+      const opened = await queues();
+      if (opened === null) return counts; // A2
       const { onEvent = () => {}, ...rest } = request;
-      const source = found.queue.name;
+      const source = opened.queue.name;
       const run = dropDeadLetters(
-        { clock, ledger, deadLetters: found.deadLetters },
+        { clock, ledger, deadLetters: opened.deadLetters },
         { ...rest, scope, source, filter: filterOf(filter) },
       );
       for await (const event of run) {

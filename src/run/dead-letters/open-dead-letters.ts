@@ -32,7 +32,7 @@ export interface OpenDeadLettersOptions {
   readonly ledger?: string | Ledger;
   /** Folder of the default ledger. Default: ".tidegate". */
   readonly data?: string;
-  /** Name, URL or ARN of the source queue, or the queue. Default: as the pipeline or dossiers say. */
+  /** Name, URL or ARN of the source queue, or the queue. Default: see O2. */
   readonly queue?: string | Queue;
   /** Name, URL or ARN of the dead-letter queue, or the queue. Default: by the redrive policy. */
   readonly deadLetterQueue?: string | Queue;
