@@ -1,5 +1,10 @@
 // `tidegate/testkit`: what users import in their tests.
 
+export type {
+  DeadLetterEntry as DeadLetter,
+  DeadLetterSelection as DeadLetterFilter,
+} from "../ingest/dead-letters/dead-letter-access.ts";
+export type { ConsumerSnapshot } from "../ingest/running/consumer.ts";
 export {
   ComplianceError,
   type ComplianceOptions,
@@ -27,3 +32,9 @@ export {
   proofText,
   proveHandler,
 } from "../testkit/proof/prove-handler.ts";
+export type { TestMessage } from "../testkit/test-message.ts";
+export {
+  startTestPipeline,
+  type TestPipeline,
+  type TestPipelineOptions,
+} from "../testkit/test-pipeline.ts";

@@ -4,6 +4,7 @@
 //       does at its instant it does at that instant.
 //   C3. Moves do not overlap; they happen one after the other.
 //   C4. Time ends with the year 9999: what comes later has no timestamp that others could read.
+//   C5. Time stands still while work that was passed to `waitFor` runs.
 
 import { TidegateError } from "../core/errors.ts";
 import { durationMs, type EpochMs, epochMs } from "../core/units.ts";
@@ -14,6 +15,8 @@ const INSTANT_MS_MAX = Date.UTC(9_999, 11, 31, 23, 59, 59, 999);
 export interface VirtualClock extends Clock {
   /** Moves time on by `ms`; resolves once all that became due has been done. */
   advance(ms: number): Promise<void>;
+  /** Keeps `advance` from moving time until `work` has settled (C5). */
+  waitFor(work: Promise<unknown>): void;
 }
 
 export interface VirtualClockOptions {
@@ -31,9 +34,18 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
   const sleepers = new Set<Sleeper>();
   let now: number = options.startAt;
   let moves: Promise<void> = Promise.resolve();
+  const running = new Set<Promise<unknown>>();
+
+  const settled = async () => {
+    await options.settled();
+    while (running.size > 0) {
+      await Promise.all(running); // C5
+      await options.settled();
+    }
+  };
 
   const move = async (ms: number) => {
-    await options.settled(); // C2
+    await settled(); // C2
     const target = now + ms;
     if (target > INSTANT_MS_MAX) refuse("Time ends with the year 9999."); // C4
     for (;;) {
@@ -42,16 +54,23 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
       now = Math.max(now, next.dueAt); // C1
       sleepers.delete(next);
       next.wake();
-      await options.settled();
+      await settled();
     }
     now = target;
-    await options.settled();
+    await settled();
   };
 
   return {
     now: () => epochMs(now),
     monotonic: () => durationMs(now - options.startAt),
     sleep: (span, signal) => sleepUntil(sleepers, now + Math.max(0, span), signal),
+    waitFor(work) {
+      const ended = work.then(
+        () => void running.delete(ended),
+        () => void running.delete(ended),
+      );
+      running.add(ended);
+    },
     async advance(ms) {
       if (!Number.isSafeInteger(ms) || ms < 0) {
         refuse(`Time moves by a whole number of milliseconds, not by ${ms}.`);

@@ -118,7 +118,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "readers",
       "platform",
       "sinks/function",
+      "sinks/table",
     ],
+    // A test pipeline runs on the same queues, topic and bucket as `tidegate dev`.
+    files: ["src/run/dev/dev-setup.ts", "src/run/dev/put-object.ts"],
     packages: ["fast-check"],
   },
   cli: { imports: ["*"], packages: ["*"], machine: true },
