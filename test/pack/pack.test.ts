@@ -16,6 +16,7 @@ const environment = {
   npm_config_cache: join(temporary, "cache"),
 };
 let packedPaths: string[] = [];
+let tarball = "";
 
 function run(command: string, args: readonly string[], cwd = project): string {
   return execFileSync(command, args, { cwd, env: environment, encoding: "utf8", stdio: "pipe" });
@@ -50,9 +51,10 @@ beforeAll(() => {
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", temporary];
   const [packed] = JSON.parse(run("npm", args, root));
   packedPaths = packed.files.map(({ path }: { path: string }) => path);
+  tarball = join(temporary, packed.filename);
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), `{ "private": true, "type": "module" }`);
-  run("npm", ["install", "--offline", ...packDependencies(), join(temporary, packed.filename)]);
+  run("npm", ["install", "--offline", ...packDependencies(), tarball]);
 });
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
@@ -62,6 +64,26 @@ test("the package holds what was built and the pages to read, and nothing else",
   const others = packedPaths.filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path));
   expect(others.toSorted()).toEqual(pages);
   expect(packedPaths.filter((path) => /\.test\./.test(path))).toEqual([]);
+});
+
+test("publint finds nothing to improve in the package", async () => {
+  const { publint } = await import("publint");
+  const bytes = readFileSync(tarball);
+  const { messages } = await publint({
+    pack: { tarball: new Uint8Array(bytes).buffer },
+    strict: true,
+  });
+  expect(messages).toEqual([]);
+});
+
+test("every import path resolves to its types in ESM projects and bundlers", () => {
+  const attw = join(root, "node_modules", ".bin", "attw");
+  const args = [tarball, "--profile", "esm-only", "--no-color", "--no-emoji", "--format", "ascii"];
+  const report = run(attw, args, root); // It ends with an error if it finds a problem.
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  for (const path of Object.keys(exports)) {
+    expect(report).toContain(`"${path.replace(/^\./, "tidegate")}"`);
+  }
 });
 
 test("a foreign project starts the embedded cloud and talks to it", () => {
@@ -85,6 +107,24 @@ test("a foreign project holds its producer against the contract", () => {
     console.log(results.filter(({ problem }) => problem === null).length);
   `;
   expect(runCode(code)).toBe("10");
+});
+
+test("a foreign project tests its pipeline in memory", () => {
+  const code = `
+    import { pipeline } from "tidegate";
+    import { startTestPipeline } from "tidegate/testkit";
+    const echo = pipeline({
+      name: "echo",
+      source: { bucket: "files" },
+      sink() {},
+      handler: async (file, { emit }) => emit(await file.text()),
+    });
+    await using t = await startTestPipeline(echo);
+    await t.put("a.txt", "hello");
+    await t.idle();
+    console.log(...t.effects());
+  `;
+  expect(runCode(code)).toBe("hello");
 });
 
 test("outboxes come with the package; database drivers do not", () => {
@@ -154,7 +194,9 @@ test("a strict TypeScript project compiles against the package's types", () => {
     import { type RunningDev, startDev } from "tidegate/run";
     import { createProducer, perEntity, type ProducerPorts } from "tidegate/produce";
     import { createTelemetry, loadTracing, type Telemetry } from "tidegate/telemetry";
-    import { complianceTests } from "tidegate/testkit";
+    import { complianceTests, startTestPipeline } from "tidegate/testkit";
+    import { openDeadLetters } from "tidegate/dead-letters";
+    import { createMemoryOutbox } from "tidegate/stores/memory";
     const tracing = await loadTracing("check");
     export const told: Telemetry = createTelemetry({ metrics: [], tracing });
     export const producerOf = (ports: ProducerPorts) =>
@@ -173,6 +215,13 @@ test("a strict TypeScript project compiles against the package's types", () => {
         upsert("line", { id: 1 });
       },
     });
+    export const rowsOf = async () => {
+      await using t = await startTestPipeline(lines);
+      await t.idle();
+      return t.rows("line");
+    };
+    export const outbox = createMemoryOutbox({ retentionMs: 86_400_000 });
+    export const opened = openDeadLetters({ pipeline: lines });
     export const dev: RunningDev = await startDev(lines, { port: 0 });
     // @ts-expect-error A wrong option is refused, so the types are really there.
     await startCloud({ clock: "sundial" });
