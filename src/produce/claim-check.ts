@@ -1,4 +1,5 @@
-// Claim check, the effectful half: stores payloads before their messages are sent, and fetches them.
+// Claim check, the effectful half: stores payloads before their messages are sent, and fetches
+// them.
 
 import { reasonOf, TidegateError } from "../core/errors.ts";
 import { type ClaimCheck, readClaimCheck, redeemClaimCheck } from "../core/events/claim-check.ts";

@@ -1,7 +1,7 @@
 // Group strategies: which messages of a FIFO queue stay in order, or, on a standard queue, which
 // messages share a tenant's fair share.
-//   G1. A strategy is a function of the event alone. A replay gets the same group; otherwise a queue
-//       that deduplicates per group would accept it a second time.
+//   G1. A strategy is a function of the event alone. A replay gets the same group; otherwise a
+//       queue that deduplicates per group would accept it a second time.
 //   G2. Every name becomes a group id that SQS accepts, and two names never become the same id.
 
 import { sha256Bytes, sha256Hex } from "../core/encoding/hash.ts";

@@ -1,5 +1,5 @@
-// Job registry: reports the state of an event, from registered to done. It stores nothing itself: the
-// outbox has what was sent, the ledger what was processed.
+// Job registry: reports the state of an event, from registered to done. It stores nothing itself:
+// the outbox has what was sent, the ledger what was processed.
 //
 //   available   registered, sent or not; no consumer has it, or one returned it or failed
 //   claimed     a consumer is processing it, until the lease ends

@@ -1,8 +1,8 @@
 // Outbox sender: sends registered rows to the target and marks them sent.
 //   C1. A row is marked sent only after the target has answered for it.
-//   C2. Within a group, a row is sent only after the target has answered for the one before it. A row
-//       that is retried keeps its position. If retries are exhausted, all rows behind it fail too:
-//       they stay registered, and the relay sends them in order.
+//   C2. Within a group, a row is sent only after the target has answered for the one before it. A
+//       row that is retried keeps its position. If retries are exhausted, all rows behind it fail
+//       too: they stay registered, and the relay sends them in order.
 //   C3. A row that the target rejects permanently is not retried.
 //   C4. A row in flight is not sent a second time: a second caller shares its result.
 

@@ -4,10 +4,10 @@
 //   S2. An event that breaks the contract, or reuses a key for another payload, is rejected and
 //       counted before anything is sent.
 //   S3. Memory is bounded: `send` waits while the limits of the options are reached.
-//   S4. Older rows first: pending rows of this producer, or of its previous process, are sent before
-//       newer ones.
-//   S5. A message has the trace context of the span in which it was sent, or else that of the event.
-//       Neither is part of the body or the deduplication id.
+//   S4. Older rows first: pending rows of this producer, or of its previous process, are sent
+//       before newer ones.
+//   S5. A message has the trace context of the span in which it was sent, or else that of the
+//       event. Neither is part of the body or the deduplication id.
 
 import { unreachable } from "../core/assert.ts";
 import { utf8ByteLength } from "../core/encoding/text.ts";
@@ -208,7 +208,7 @@ class OutboxProducer implements Producer {
       const backlog = await this.#catchUp();
       for (const [at, item] of items.entries()) this.#answer(item, results[at], backlog);
     } catch (error) {
-      for (const item of items) this.#failUnsent(item, error); // The rows may have been registered (S4).
+      for (const item of items) this.#failUnsent(item, error); // It may be registered (S4).
     }
   }
 

@@ -1,12 +1,12 @@
 // Sweeper: finds jobs that are unsent or stuck, and sends them.
 //   W1. Unsent: registered, and no producer is sending it. The relay's work.
-//   W2. Stuck: sent long ago, not done, and not claimed. It is republished under its next epoch with
-//       a new deduplication id: within five minutes, the queue would drop the previous one.
+//   W2. Stuck: sent long ago, not done, and not claimed. It is republished under its next epoch
+//       with a new deduplication id: within five minutes, the queue would drop the previous one.
 //   W3. Fenced twice: one of several sweepers wins the epoch, and a slow worker keeps its claim. A
 //       consumer that takes over has a higher fence, so the slow commit is rejected. Nothing is
 //       reset.
-//   W4. A second copy of a message that was still queued is harmless: the ledger recognises the later
-//       delivery as a duplicate. `stuckAfterMs` should still be longer than a usual backlog.
+//   W4. A second copy of a message that was still queued is harmless: the ledger recognises the
+//       later delivery as a duplicate. `stuckAfterMs` should still be longer than a usual backlog.
 
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import { hours, subtractMs } from "../core/units.ts";

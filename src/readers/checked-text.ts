@@ -1,10 +1,10 @@
 // Checked text: passes UTF-8 through, and reports where other bytes are.
-//   T1. Invalid UTF-8 is rejected with its line and byte, never replaced by U+FFFD: a name damaged in
-//       transit would become another key.
+//   T1. Invalid UTF-8 is rejected with its line and byte, never replaced by U+FFFD: a name damaged
+//       in transit would become another key.
 //   T2. No output chunk ends inside a character.
 //   T3. One byte order mark at the start is dropped; it does not belong to the first column's name.
-//   T4. NUL is rejected. UTF-16 and binary files contain it, databases do not accept it in text, and
-//       CSV parsers disagree on it. JSON may still contain it, escaped.
+//   T4. NUL is rejected. UTF-16 and binary files contain it, databases do not accept it in text,
+//       and CSV parsers disagree on it. JSON may still contain it, escaped.
 
 import { Buffer, isUtf8 } from "node:buffer";
 import type { ByteCursor } from "./byte-cursor.ts";

@@ -1,10 +1,10 @@
 // CSV: a header, then one record per row. csv-parse splits the text, this file makes rows.
 //   CV1. Cells are strings, as written. Numbers, dates and nulls are for the schema to interpret.
-//   CV2. Every record has as many cells as the header has names, and no name occurs twice. Otherwise
-//        it is rejected with its line: a shifted cell is worse than a missing file.
+//   CV2. Every record has as many cells as the header has names, and no name occurs twice.
+//        Otherwise it is rejected with its line: a shifted cell is worse than a missing file.
 //   CV3. Records end with LF, CRLF or CR; empty lines are skipped.
-//   CV4. A record over the limit is rejected while it grows, so that an unclosed quote does not fill
-//        the memory.
+//   CV4. A record over the limit is rejected while it grows, so that an unclosed quote does not
+//        fill the memory.
 
 import type { Buffer } from "node:buffer";
 import { CsvError, Parser } from "csv-parse";

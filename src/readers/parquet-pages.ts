@@ -1,6 +1,6 @@
 // Parquet pages: inspects pages before hyparquet decodes them.
-//   PP1. No count in a page may make the decoder work or allocate without bound. hyparquet repeats a
-//        value as often as a run says. A damaged run may say two thousand million, or a negative
+//   PP1. No count in a page may make the decoder work or allocate without bound. hyparquet repeats
+//        a value as often as a run says. A damaged run may say two thousand million, or a negative
 //        number, from which hyparquet counts down forever; nothing could interrupt it.
 //   PP2. It does not validate pages. Harmless errors are left for hyparquet to find.
 

@@ -1,7 +1,7 @@
 // Parquet: reads row group by row group, each in slices, by ranges of the object.
 //   PQ1. Memory holds one stored row group and one slice of its rows, never the file.
-//   PQ2. A declared cell without a value makes the object unreadable; hyparquet leaves it undefined,
-//        which would look like a null.
+//   PQ2. A declared cell without a value makes the object unreadable; hyparquet leaves it
+//        undefined, which would look like a null.
 //   PQ3. Errors of hyparquet or zlib on damaged bytes concern the content; errors of the source do
 //        not (RW3).
 //   PQ4. Pages are inspected before they are decoded, so that damage cannot hang the process.

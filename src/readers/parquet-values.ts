@@ -1,9 +1,9 @@
 // Parquet values: converts the values of a column to JSON (RW2).
-//   PV1. Values stay exact: an int64 outside the safe range, and every DECIMAL, is a decimal string;
-//        times keep the digits of their unit.
+//   PV1. Values stay exact: an int64 outside the safe range, and every DECIMAL, is a decimal
+//        string; times keep the digits of their unit.
 //   PV2. A time that is not adjusted to UTC gets no Z, which would change its meaning.
-//   PV3. Bytes without a text annotation are base64, even if they look like text: the type of a value
-//        must not depend on the value.
+//   PV3. Bytes without a text annotation are base64, even if they look like text: the type of a
+//        value must not depend on the value.
 //   PV4. NaN and infinities are null, as in every JSON writer.
 
 import { Buffer } from "node:buffer";

@@ -5,8 +5,8 @@
 //
 //   RR1. Every stage pulls from the one before; nothing is read ahead of the request.
 //   RR2. Stages pass on the rows of a whole chunk; only this file splits them into single rows.
-//   RR3. Parquet is compressed inside. A Parquet file that is compressed as a whole cannot be read by
-//        ranges and is rejected.
+//   RR3. Parquet is compressed inside. A Parquet file that is compressed as a whole cannot be read
+//        by ranges and is rejected.
 
 import type { Buffer } from "node:buffer";
 import { unreachable } from "../core/assert.ts";

@@ -3,8 +3,8 @@
 //       values. Everything else is a caller's mistake: reported to `misuse`, and dropped.
 //   R2. Updating an existing series allocates nothing: it is found by walking from label to label,
 //       without building a key.
-//   R3. Memory is bounded: a metric has at most SERIES_MAX series. Later ones share one series whose
-//       labels are all "other".
+//   R3. Memory is bounded: a metric has at most SERIES_MAX series. Later ones share one series
+//       whose labels are all "other".
 
 import { assert } from "../core/assert.ts";
 import type { Labels, MetricDefinition, MetricTable } from "../ports/telemetry.ts";
