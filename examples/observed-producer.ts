@@ -1,7 +1,6 @@
 import { CreateQueueCommand, ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { createSqsQueue } from "tidegate/aws/sqs";
 import { startCloud } from "tidegate/cloud";
-import { systemPorts } from "tidegate/platform";
 import { createProducer, PRODUCER_METRICS } from "tidegate/produce";
 import { createMemoryOutbox } from "tidegate/stores/memory";
 import { createTelemetry, loadTracing } from "tidegate/telemetry";
@@ -13,15 +12,11 @@ const { QueueUrl = "" } = await client.send(new CreateQueueCommand({ QueueName: 
 
 const telemetry = createTelemetry({
   metrics: [PRODUCER_METRICS],
-  clock: systemPorts.clock,
   logs: { level: "info", fields: { run_id: "run-7" } },
   tracing: await loadTracing("scenes"), // spans, if this process has an OpenTelemetry SDK
 });
 const target = createSqsQueue({ client, queueUrl: QueueUrl });
-const producer = createProducer({
-  ...systemPorts,
-  ...{ outbox: createMemoryOutbox(systemPorts), target, telemetry },
-});
+const producer = createProducer({ outbox: createMemoryOutbox(), target, telemetry });
 
 const scene = {
   source: "kfm.remote-sensing.landsat",

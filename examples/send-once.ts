@@ -1,13 +1,12 @@
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { createSqsQueue } from "tidegate/aws/sqs";
 import { startCloud } from "tidegate/cloud";
-import { systemPorts } from "tidegate/platform";
 import { createProducer, perEntity } from "tidegate/produce";
 import { createSqliteOutbox } from "tidegate/stores/sqlite";
 
 await using cloud = await startCloud({ memory: true });
 const client = new SQSClient({
-  endpoint: cloud.endpoint, // leave it out for Amazon's own
+  endpoint: cloud.endpoint, // omit it to use AWS
   region: "us-east-1",
   credentials: { accessKeyId: "any", secretAccessKey: "any" },
 });
@@ -15,9 +14,9 @@ const { QueueUrl = "" } = await client.send(
   new CreateQueueCommand({ QueueName: "scenes.fifo", Attributes: { FifoQueue: "true" } }),
 );
 
-const outbox = createSqliteOutbox(systemPorts, { path: process.argv[2] ?? "outbox.db" });
+const outbox = createSqliteOutbox({ path: process.argv[2] ?? "outbox.db" });
 const producer = createProducer(
-  { ...systemPorts, outbox, target: createSqsQueue({ client, queueUrl: QueueUrl }) },
+  { outbox, target: createSqsQueue({ client, queueUrl: QueueUrl }) },
   { owner: "scenes-1", groups: perEntity(({ payload }) => String(payload.tile)) },
 );
 

@@ -79,3 +79,16 @@ test("time can be advanced up to the end of the year 9999 (C4)", async () => {
   expect(came).toEqual(["fulfilled", "rejected", "fulfilled"]);
   expect(clock.now() - START).toBe(span);
 });
+
+test("time stands still while work that advance waits for runs, also if it fails (C5)", async () => {
+  const { clock, log, nap } = createTracedClock();
+  const work = Promise.withResolvers<void>();
+  void nap("sleeper", 10);
+  clock.waitFor(work.promise);
+  const moved = clock.advance(100);
+  for (let turn = 0; turn < 100; turn += 1) await null;
+  expect([clock.now() - START, log]).toEqual([0, []]);
+  work.reject(new Error("failed"));
+  await moved;
+  expect([clock.now() - START, log]).toEqual([100, ["sleeper@10"]]);
+});

@@ -5,6 +5,7 @@
 //       a sleeper happens at its due time.
 //   C3. Moves run one after another and do not overlap.
 //   C4. Time ends with the year 9999, because later timestamps cannot be written in common formats.
+//   C5. Time stands still while work that was passed to `waitFor` runs.
 
 import { TidegateError } from "../core/errors.ts";
 import { durationMs, type EpochMs, epochMs } from "../core/units.ts";
@@ -15,6 +16,8 @@ const INSTANT_MS_MAX = Date.UTC(9_999, 11, 31, 23, 59, 59, 999);
 export interface VirtualClock extends Clock {
   /** Advances time by `ms`; resolves after all work that became due has finished. */
   advance(ms: number): Promise<void>;
+  /** Keeps `advance` from moving time until `work` has settled (C5). */
+  waitFor(work: Promise<unknown>): void;
 }
 
 export interface VirtualClockOptions {
@@ -32,9 +35,18 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
   const sleepers = new Set<Sleeper>();
   let now: number = options.startAt;
   let moves: Promise<void> = Promise.resolve();
+  const running = new Set<Promise<unknown>>();
+
+  const settled = async () => {
+    await options.settled();
+    while (running.size > 0) {
+      await Promise.all(running); // C5
+      await options.settled();
+    }
+  };
 
   const move = async (ms: number) => {
-    await options.settled(); // C2
+    await settled(); // C2
     const target = now + ms;
     if (target > INSTANT_MS_MAX) refuse("cannot advance past the year 9999"); // C4
     for (;;) {
@@ -43,16 +55,23 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
       now = Math.max(now, next.dueAt); // C1
       sleepers.delete(next);
       next.wake();
-      await options.settled();
+      await settled();
     }
     now = target;
-    await options.settled();
+    await settled();
   };
 
   return {
     now: () => epochMs(now),
     monotonic: () => durationMs(now - options.startAt),
     sleep: (span, signal) => sleepUntil(sleepers, now + Math.max(0, span), signal),
+    waitFor(work) {
+      const ended = work.then(
+        () => void running.delete(ended),
+        () => void running.delete(ended),
+      );
+      running.add(ended);
+    },
     async advance(ms) {
       if (!Number.isSafeInteger(ms) || ms < 0) {
         refuse(`cannot advance by ${ms}; expected a non-negative integer of milliseconds`);

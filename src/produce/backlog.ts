@@ -1,22 +1,23 @@
-// Backlog: carries what an outbox holds and nobody has sent, oldest first, page by page. Producers
-// catch up with it, relays do nothing else.
-//   L1. A page is results to its end before the next is read, so memory is bounded and order kept.
-//   L2. The first row that cannot be sent ends it: what follows waits in the outbox.
+// Backlog: sends the pending rows of an outbox, oldest first, page by page. Producers catch up with
+// it; relays do nothing else.
+//   L1. Every row of a page has its result before the next page is read, so that memory is bounded
+//       and order is preserved.
+//   L2. The first row that cannot be sent ends the run; later rows stay in the outbox.
 
 import type { Outbox, OutboxLease, OutboxRow } from "../ports/outbox.ts";
 import type { OutboxSender, RowSendResult } from "./outbox-sender.ts";
 import type { Target } from "./target.ts";
 
 const PAGE_ROWS = 100;
-/** Results kept for a caller; a producer's own rows are at the end, and fewer than that. */
+/** The newest results that a caller gets. A producer has fewer rows than that of its own. */
 const RESULTS_MAX = 2_000;
 
 export interface Backlog {
-  /** What became of the newest rows results, by key. */
+  /** Results of the newest rows, by key. */
   readonly results: ReadonlyMap<string, RowSendResult>;
   readonly sent: number;
   readonly refused: number;
-  /** Why it ended early, or null if nothing is left. */
+  /** Why the run ended early; null if no row is pending. */
   readonly failed: Extract<RowSendResult, { kind: "unsent" }> | null;
 }
 
@@ -25,7 +26,7 @@ export async function sendBacklog(
   sender: OutboxSender,
   lease: OutboxLease,
 ): Promise<Backlog> {
-  await sender.idle(); // Else a row just being marked could be read as pending and sent again.
+  await sender.idle(); // A row that is being marked could be read as pending and sent again.
   sender.resume();
   const results = new Map<string, RowSendResult>();
   const counts = { sent: 0, refused: 0 };
@@ -34,7 +35,7 @@ export async function sendBacklog(
     const page = await Promise.all(rows.map((row) => sender.send(row))); // L1
     let failed: Backlog["failed"] = null;
     for (const [at, result] of page.entries()) {
-      remember(results, rows[at], result);
+      addResult(results, rows[at], result);
       if (result.kind === "unsent") failed ??= result;
       else counts[result.kind] += 1;
     }
@@ -42,7 +43,7 @@ export async function sendBacklog(
   }
 }
 
-function remember(
+function addResult(
   results: Map<string, RowSendResult>,
   row: OutboxRow | undefined,
   result: RowSendResult,

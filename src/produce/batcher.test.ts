@@ -9,7 +9,7 @@ const anySendable = fc.record({
   bytes: fc.integer({ min: 1, max: 100 }),
 });
 
-test("a batch keeps to its limits and leaves busy groups alone (T1, T2)", () => {
+test("a batch stays within its limits and takes nothing of busy groups (T1, T2)", () => {
   const busy = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"));
   const perGroup = fc.integer({ min: 1, max: 3 });
   fc.assert(
@@ -29,23 +29,23 @@ test("a batch keeps to its limits and leaves busy groups alone (T1, T2)", () => 
   );
 });
 
-test("nobody of a group is passed over by one behind (T3)", () => {
+test("no message overtakes an earlier one of its group (T3)", () => {
   fc.assert(
     fc.property(fc.array(anySendable), fc.integer({ min: 1, max: 3 }), (waiting, most) => {
       const chosen = new Set(
         selectBatch(waiting, new Set(), { ...LIMITS, entriesPerGroupMax: most }),
       );
-      const left = new Set<string>();
+      const waitingGroups = new Set<string>();
       for (const [at, { orderedBy }] of waiting.entries()) {
         if (orderedBy === null) continue;
-        if (chosen.has(at)) expect(left.has(orderedBy)).toBe(false);
-        else left.add(orderedBy);
+        if (chosen.has(at)) expect(waitingGroups.has(orderedBy)).toBe(false);
+        else waitingGroups.add(orderedBy);
       }
     }),
   );
 });
 
-test("something is always sent when something can be: no message waits for ever", () => {
+test("something is always sent when something can be: no message waits forever", () => {
   fc.assert(
     fc.property(fc.array(anySendable, { minLength: 1 }), (waiting: Sendable[]) => {
       expect(selectBatch(waiting, new Set(), LIMITS)[0]).toBe(0);

@@ -1,19 +1,19 @@
-// Batcher: which of the waiting messages go into the next request. Pure.
-//   T1. A batch keeps to the target's limits: entries and bytes.
-//   T2. Entries of a batch succeed and fail one by one. So that a failure can be repeated without
-//       overtaking, a batch holds one entry of a group (or as many as the caller says it can bear),
-//       and a group with an entry under way has none in another batch.
-//   T3. Within a group, nobody is passed over: once one has to wait, so do all behind it.
+// Batcher: selects which of the waiting messages go into the next request. Pure.
+//   T1. A batch stays within the target's limits on entries and bytes.
+//   T2. Entries of a batch succeed and fail one by one. A failed entry must be retried without
+//       being overtaken, so a batch has one entry per group, or as many as the caller allows.
+//       A group with an entry in flight has no entry in another batch.
+//   T3. Within a group, messages never overtake: once one has to wait, all later ones wait.
 
 import type { SendLimits } from "../ports/queue.ts";
 
 export interface Sendable {
-  /** Null when order means nothing to it. */
+  /** The group whose order it must keep; null if order does not matter. */
   readonly orderedBy: string | null;
   readonly bytes: number;
 }
 
-/** Positions of the next batch, in order; empty when all have to wait. */
+/** Indexes of the next batch, in order; empty if all messages have to wait. */
 export function selectBatch(
   waiting: readonly Sendable[],
   busyGroups: ReadonlySet<string>,

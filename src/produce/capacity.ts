@@ -1,6 +1,6 @@
-// Room: how much may be under way at once. Whoever finds it full waits, first come first served.
-//   R1. Never more than the limits, but for one that alone is over them: it waits until the room is
-//       empty.
+// Capacity: limits how much is in flight. When it is full, callers wait in the order of arrival.
+//   R1. The limits are never exceeded, except by a single item that is larger than they are: it
+//       waits until nothing else is in flight.
 
 export interface CapacityLimits {
   readonly countMax: number;
@@ -18,7 +18,7 @@ export class Capacity {
     this.#limits = limits;
   }
 
-  /** Resolves once nobody is inside or waiting to be. */
+  /** Resolves once nothing is in flight or waiting. */
   empty(): Promise<void> {
     if (this.#count === 0) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -26,7 +26,7 @@ export class Capacity {
     return promise;
   }
 
-  /** Resolves once there is room; `leave` with the same bytes gives it back. */
+  /** Resolves once there is capacity; `leave` with the same bytes releases it. */
   enter(bytes: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#queue.push({ bytes, enter: resolve });
@@ -39,7 +39,7 @@ export class Capacity {
     this.#bytes -= bytes;
     this.#admit();
     if (this.#count > 0) return;
-    for (const tell of this.#watchers.splice(0)) tell();
+    for (const notify of this.#watchers.splice(0)) notify();
   }
 
   #admit(): void {

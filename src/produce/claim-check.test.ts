@@ -17,7 +17,7 @@ async function sendBig() {
   return { world, objects, producer };
 }
 
-test("a payload over the limit goes to a bucket and comes back the same", async () => {
+test("a payload over the limit goes to a bucket and is read back unchanged", async () => {
   const { world, objects, producer } = await sendBig();
   await using _ = world;
   await producer.send(big);
@@ -28,7 +28,7 @@ test("a payload over the limit goes to a bucket and comes back the same", async 
   expect((await withPayload(envelope, objects)).payload).toEqual(big.payload);
 });
 
-test("sent again it is the same event, and with another payload a reused key", async () => {
+test("a repeated big event is recognised, and another payload under its key is rejected", async () => {
   const { world, producer } = await sendBig();
   await using _ = world;
   await producer.send(big);
@@ -49,7 +49,7 @@ test("a payload that fits stays in its message", async () => {
   expect(await withPayload(envelope, objects)).toBe(envelope);
 });
 
-test("an object that is gone or was changed is told of, not read", async () => {
+test("a payload object that is missing or changed fails the read", async () => {
   const { world, objects, producer } = await sendBig();
   await using _ = world;
   await producer.send(big);
@@ -62,7 +62,7 @@ test("an object that is gone or was changed is told of, not read", async () => {
   await expect(withPayload(envelope, objects)).rejects.toMatchObject({ code: "TG_VALUE_INVALID" });
 });
 
-test("a bucket that fails ends that event only, with nothing registered", async () => {
+test("a failing bucket fails only that event, and nothing is registered", async () => {
   const { world } = await sendBig();
   await using _ = world;
   const objects = {
@@ -76,10 +76,10 @@ test("a bucket that fails ends that event only, with nothing registered", async 
   expect(await world.outbox.stats("orders.fifo")).toMatchObject({ pending: 0, sent: 1 });
 });
 
-test("without a bucket, an event over the limit is refused", async () => {
+test("without a bucket, an event over the limit is rejected", async () => {
   await using world = await createProducerWorld("orders.fifo", { messageBytesMax: 1_024 });
   const producer = createProducer(world.ports, { groups });
   const refused = producer.send(big);
-  await expect(refused).rejects.toThrow("there is no bucket for the payload");
+  await expect(refused).rejects.toThrow("no bucket is configured for its payload");
   expect(world.counts.get("sqs_fifo.producer.violations")).toBe(1);
 });

@@ -1,4 +1,5 @@
-// Claim check, the effectful half: puts payloads before their messages leave, and fetches them.
+// Claim check, the effectful half: stores payloads before their messages are sent, and fetches
+// them.
 
 import { reasonOf, TidegateError } from "../core/errors.ts";
 import { type ClaimCheck, readClaimCheck, redeemClaimCheck } from "../core/events/claim-check.ts";
@@ -7,7 +8,7 @@ import type { Objects } from "../ports/objects.ts";
 
 export interface ClaimCheckLocation {
   readonly bucket: string;
-  /** Ends in a slash, if it is to be a folder. */
+  /** Ends in a slash if it is a folder. */
   readonly prefix?: string;
 }
 
@@ -16,18 +17,18 @@ export interface PayloadObject {
   readonly bytes: Uint8Array;
 }
 
-/** Stores a payload; once this resolves, the message that points to it may leave. */
+/** Stores a payload. Once this resolves, the message that refers to it may be sent. */
 export async function putPayload(objects: Objects, { check, bytes }: PayloadObject): Promise<void> {
   try {
     await objects.put(check.bucket, check.key, bytes);
   } catch (error) {
     if (error instanceof TidegateError) throw error;
-    const message = `the payload could not be put into ${check.bucket}: ${reasonOf(error)}`;
+    const message = `cannot put the payload into ${check.bucket}: ${reasonOf(error)}`;
     throw new TidegateError("TG_OBJECTS_UNAVAILABLE", message, { cause: error });
   }
 }
 
-/** The envelope with its real payload, fetched and verified if it lies in a bucket. */
+/** Returns the envelope with its payload, fetched and verified if it is in a bucket. */
 export async function withPayload(
   envelope: MessageEnvelope,
   objects: Objects,
@@ -36,7 +37,7 @@ export async function withPayload(
   if (check === undefined) return envelope;
   const bytes = await objects.get(check.bucket, check.key);
   if (bytes === undefined) {
-    const message = `the payload s3://${check.bucket}/${check.key} is not there`;
+    const message = `payload s3://${check.bucket}/${check.key} does not exist`;
     throw new TidegateError("TG_OBJECTS_UNAVAILABLE", message);
   }
   return { ...envelope, payload: redeemClaimCheck(check, bytes) };

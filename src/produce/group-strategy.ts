@@ -1,8 +1,8 @@
-// Group strategies: which messages of a FIFO queue wait for one another, or, on a standard queue,
-// which share a tenant's fair part.
-//   G1. A strategy is a function of the event alone: a replay lands in the group it was in, else a
-//       queue that deduplicates per group would take it a second time.
-//   G2. Whatever names an entity becomes a group id that SQS takes, and two names never become one.
+// Group strategies: which messages of a FIFO queue stay in order, or, on a standard queue, which
+// messages share a tenant's fair share.
+//   G1. A strategy is a function of the event alone. A replay gets the same group; otherwise a
+//       queue that deduplicates per group would accept it a second time.
+//   G2. Every name becomes a group id that SQS accepts, and two names never become the same id.
 
 import { sha256Bytes, sha256Hex } from "../core/encoding/hash.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -10,7 +10,7 @@ import type { EnvelopeInput } from "../core/events/envelope.ts";
 
 export type GroupStrategy = (event: EnvelopeInput) => string;
 
-/** Letters, digits and punctuation of ASCII; "h:" is kept for names that are none. */
+/** Printable ASCII; the prefix "h:" is reserved for hashed names. */
 const GROUP_ID = /^(?!h:)[!-~]{1,128}$/;
 const GROUPS_MAX = 100_000;
 
@@ -30,7 +30,7 @@ export function fixedGroups(
   keyOf: (event: EnvelopeInput) => string = ({ dedupeKey }) => dedupeKey,
 ): GroupStrategy {
   if (!Number.isInteger(count) || count < 1 || count > GROUPS_MAX) {
-    const message = `a number of groups is a whole number from 1 to ${GROUPS_MAX}, not ${count}`;
+    const message = `${count} groups; the number of groups must be a whole number from 1 to ${GROUPS_MAX}`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   return (event) => {
@@ -42,10 +42,13 @@ export function fixedGroups(
 
 function nameOf(name: unknown): string {
   if (typeof name === "string" && name !== "" && name.isWellFormed()) return name;
-  throw new TidegateError("TG_VALUE_INVALID", "the group strategy names no group for this event");
+  throw new TidegateError(
+    "TG_VALUE_INVALID",
+    "the group strategy returned no group for this event",
+  );
 }
 
-function groupId(given: unknown): string {
-  const name = nameOf(given);
+function groupId(entity: unknown): string {
+  const name = nameOf(entity);
   return GROUP_ID.test(name) ? name : `h:${sha256Hex(name)}`; // G2
 }

@@ -1,13 +1,13 @@
-// Job registry: what has become of an event, from being registered to being done. It keeps nothing
-// of its own: the outbox knows what was sent, the ledger what was worked on.
+// Job registry: reports the state of an event, from registered to done. It stores nothing itself:
+// the outbox has what was sent, the ledger what was processed.
 //
-//   available   registered, sent or not; nobody has it, or whoever had it gave it back or failed
-//   claimed     somebody works on it, until the lease ends
-//   completed   done, once
-//   failed      given up on: parked in the ledger, or refused by the queue
+//   available   registered, sent or not; no consumer has it, or one returned it or failed
+//   claimed     a consumer is processing it, until the lease ends
+//   completed   processed, once
+//   failed      parked in the ledger, or rejected by the queue
 //
-//   J1. A claim whose lease is over is available again: nothing is stuck for ever.
-//   J2. The ledger's key is that of the consuming pipeline and generation, over the event's own.
+//   J1. A claim whose lease has ended is available again, so no job is stuck forever.
+//   J2. The ledger's key is that of the consuming pipeline and generation, made of the event's key.
 
 import { unreachable } from "../core/assert.ts";
 import { envelopeKey } from "../core/events/envelope.ts";
@@ -24,13 +24,13 @@ export interface Job {
   readonly key: string;
   readonly status: JobStatus;
   readonly sentAt: EpochMs | null;
-  /** How often it was put on the queue again. */
+  /** How often it was republished. */
   readonly epoch: number;
   readonly attempts: number;
-  /** Who works on it, and until when; null unless claimed. */
+  /** The consumer that has claimed it, and until when; null unless claimed. */
   readonly owner: string | null;
   readonly leaseUntil: EpochMs | null;
-  /** Why it failed, last time or for good. */
+  /** Why the last attempt failed. */
   readonly reason: string | null;
 }
 
@@ -41,16 +41,16 @@ export interface RegistryPorts {
 }
 
 export interface RegistryOptions {
-  /** Name of the queue or topic the jobs are sent to. */
+  /** Name of the queue or topic that jobs are sent to. */
   readonly target: string;
-  /** Whose work counts. */
+  /** Pipeline and generation that process the jobs. */
   readonly scope: LedgerScope;
 }
 
 export interface JobRegistry {
-  /** The job of an event, or undefined if it was never registered. */
+  /** Returns the job of an event, or undefined if it was never registered. */
   find(source: string, dedupeKey: string): Promise<Job | undefined>;
-  /** The job of an outbox's row. */
+  /** Returns the job of an outbox row. */
   jobOf(row: OutboxRow): Promise<Job>;
 }
 
@@ -71,20 +71,20 @@ export function createJobRegistry(ports: RegistryPorts, options: RegistryOptions
 }
 
 function describe(row: OutboxRow, record: StoredRecord | undefined, now: EpochMs): Job {
-  const held = record?.kind === "claimed" && record.leaseUntil > now ? record : null; // J1
+  const claim = record?.kind === "claimed" && record.leaseUntil > now ? record : null; // J1
   return {
     key: row.key,
-    status: statusOf(row, record, held !== null),
+    status: statusOf(row, record, claim !== null),
     sentAt: row.sentAt,
     epoch: row.epoch,
     attempts: record?.attempts ?? 0,
-    owner: held?.owner ?? null,
-    leaseUntil: held?.leaseUntil ?? null,
+    owner: claim?.owner ?? null,
+    leaseUntil: claim?.leaseUntil ?? null,
     reason: row.reason ?? (record && "failure" in record ? record.failure.message : null),
   };
 }
 
-function statusOf(row: OutboxRow, record: StoredRecord | undefined, held: boolean): JobStatus {
+function statusOf(row: OutboxRow, record: StoredRecord | undefined, claimed: boolean): JobStatus {
   if (record === undefined) return row.state === "refused" ? "failed" : "available";
   switch (record.kind) {
     case "committed":
@@ -92,7 +92,7 @@ function statusOf(row: OutboxRow, record: StoredRecord | undefined, held: boolea
     case "parked":
       return "failed";
     case "claimed":
-      return held ? "claimed" : "available";
+      return claimed ? "claimed" : "available";
     case "released":
     case "failed":
       return "available";

@@ -1,17 +1,17 @@
-// Metrics of producers. SQS tells a sender nothing of duplicates: what is counted here is what the
-// outbox knows.
+// Metrics of producers. SQS does not report duplicates to senders, so these count what the outbox
+// finds.
 
 import type { MetricTable } from "../ports/telemetry.ts";
 
-/** Names, as they are counted by. */
+/** Metric names. */
 export const METRICS = {
-  /** Events refused because they break the contract or reuse a dedupe_key. */
+  /** Events rejected because they break the contract or reuse a dedupe_key. */
   violations: "sqs_fifo.producer.violations",
   /** The same dedupe_key with another payload. */
   collisions: "sqs_fifo.dedupe.collisions_detected",
-  /** Events sent again within five minutes, which the outbox kept from the queue. */
+  /** Events repeated within five minutes, which the outbox did not send again. */
   windowHits: "sqs_fifo.dedupe_window_hits",
-  /** Sizes of bodies, which is what is hashed. The hash itself has always 32 bytes. */
+  /** Body sizes: the hashed bytes. The hash itself always has 32 bytes. */
   bodyBytes: "sqs_fifo.body_hash.length_bytes",
 } as const;
 

@@ -15,15 +15,15 @@ const LEASE = { owner: "me", leaseMs: seconds(120) };
 const later: SendOutcome = { kind: "refused", code: "Busy", message: "", retry: "later" };
 const never: SendOutcome = { kind: "refused", code: "Bad", message: "", retry: "never" };
 
-/** A FIFO queue that deduplicates and fails by chance: entries, whole requests, lost answers. */
-function createFaultyQueue(seed: number): QueueSender & { readonly taken: OutgoingMessage[] } {
+/** A FIFO queue that deduplicates and fails at random: entries, whole requests, lost responses. */
+function createFaultyQueue(seed: number): QueueSender & { readonly accepted: OutgoingMessage[] } {
   const random = createSeededRandom(seed);
-  const taken: OutgoingMessage[] = [];
+  const accepted: OutgoingMessage[] = [];
   const take = (message: OutgoingMessage): SendOutcome => {
-    const chance = random.below(20);
-    if (chance < 6) return later;
+    const draw = random.below(20);
+    if (draw < 6) return later;
     if (message.body.endsWith("!")) return never;
-    if (!taken.some(({ dedupId }) => dedupId === message.dedupId)) taken.push(message);
+    if (!accepted.some(({ dedupId }) => dedupId === message.dedupId)) accepted.push(message);
     return { kind: "sent", messageId: String(message.dedupId), sequenceNumber: null };
   };
   return {
@@ -31,13 +31,13 @@ function createFaultyQueue(seed: number): QueueSender & { readonly taken: Outgoi
     name: "q.fifo",
     fifo: true,
     limits: LIMITS,
-    taken,
+    accepted,
     async sendBatch(messages) {
-      const chance = random.below(10);
+      const draw = random.below(10);
       const cut = new TidegateError("TG_QUEUE_UNAVAILABLE", "cut");
-      if (chance === 0) throw cut; // Before it arrived.
+      if (draw === 0) throw cut; // Before it arrived.
       const outcomes = messages.map(take);
-      if (chance === 1) throw cut; // After it arrived.
+      if (draw === 1) throw cut; // After it arrived.
       return outcomes;
     },
   };
@@ -52,7 +52,7 @@ const anyLoad = fc.array(
   { maxLength: 40 },
 );
 
-test("whatever fails, everything arrives once and every group in order (C2)", async () => {
+test("despite random failures, every message arrives once and groups stay in order (C2)", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer(), anyLoad, async (seed, load) => {
       const clock = createManualClock(epochMs(1_700_000_000_000));
@@ -76,7 +76,7 @@ test("whatever fails, everything arrives once and every group in order (C2)", as
       }
       expect(rounds).toBeLessThan(100);
       for (const group of ["a", "b", "c"]) {
-        const arrived = target.taken.filter(({ groupId }) => groupId === group);
+        const arrived = target.accepted.filter(({ groupId }) => groupId === group);
         const wanted = entries.filter(
           ({ groupId, body }) => groupId === group && !body.endsWith("!"),
         );
@@ -92,7 +92,7 @@ test("whatever fails, everything arrives once and every group in order (C2)", as
   );
 });
 
-test("a mark that fails leaves the row pending, and the next round sends it again", async () => {
+test("a row whose mark fails stays pending and is sent again", async () => {
   const clock = createManualClock(epochMs(1_700_000_000_000));
   const inner = createMemoryOutbox({ clock });
   let down = true;
@@ -103,7 +103,7 @@ test("a mark that fails leaves the row pending, and the next round sends it agai
       await inner.markSent(...call);
     },
   };
-  const taken: string[] = [];
+  const accepted: string[] = [];
   const target: QueueSender = {
     kind: "queue",
     name: "q",
@@ -111,7 +111,7 @@ test("a mark that fails leaves the row pending, and the next round sends it agai
     limits: LIMITS,
     sendBatch: async (messages) =>
       messages.map(({ body }) => {
-        taken.push(body);
+        accepted.push(body);
         return { kind: "sent", messageId: body, sequenceNumber: null };
       }),
   };
@@ -123,13 +123,13 @@ test("a mark that fails leaves the row pending, and the next round sends it agai
   expect(first.failed?.error.code).toBe("TG_OUTBOX_UNAVAILABLE");
   down = false;
   expect(await sendBacklog(ports, sender, LEASE)).toMatchObject({ sent: 1, failed: null });
-  expect(taken).toEqual(["hello", "hello"]);
+  expect(accepted).toEqual(["hello", "hello"]);
 });
 
-test("once a group is given up, nothing newer of it leaves before its oldest (C2)", async () => {
+test("a stalled group sends nothing newer before its oldest row (C2)", async () => {
   const clock = createManualClock(epochMs(1_700_000_000_000));
   const outbox = createMemoryOutbox({ clock });
-  const taken: string[] = [];
+  const accepted: string[] = [];
   let down = true;
   const target: QueueSender = {
     kind: "queue",
@@ -139,7 +139,7 @@ test("once a group is given up, nothing newer of it leaves before its oldest (C2
     sendBatch: async (messages) =>
       messages.map(({ body }) => {
         if (down && body.startsWith("a")) return later;
-        taken.push(body);
+        accepted.push(body);
         return { kind: "sent", messageId: body, sequenceNumber: null };
       }),
   };
@@ -156,7 +156,7 @@ test("once a group is given up, nothing newer of it leaves before its oldest (C2
   const entries = [entryOf("a1", "a"), entryOf("a2", "a"), entryOf("b1", "b")];
   const results = await outbox.register("q.fifo", entries, LEASE);
   const [a1, a2, b1] = results.map((result) => {
-    if (result.kind !== "taken") throw new Error("not taken");
+    if (result.kind !== "taken") throw new Error("not accepted");
     return result.row;
   });
   if (a1 === undefined || a2 === undefined || b1 === undefined) throw new Error("no rows");
@@ -166,6 +166,6 @@ test("once a group is given up, nothing newer of it leaves before its oldest (C2
   expect(await sender.send(b1)).toMatchObject({ kind: "sent" });
   expect(sender.behind).toBe(true);
   expect(await sendBacklog(ports, sender, LEASE)).toMatchObject({ sent: 2, failed: null });
-  expect(taken).toEqual(["b1", "a1", "a2"]);
+  expect(accepted).toEqual(["b1", "a1", "a2"]);
   expect(sender.behind).toBe(false);
 });

@@ -1,10 +1,10 @@
-// Courier: carries registered rows to the target and marks them sent.
+// Outbox sender: sends registered rows to the target and marks them sent.
 //   C1. A row is marked sent only after the target has answered for it.
-//   C2. Within a group, a row leaves only after the one before it was answered for; one that has to
-//       be tried again keeps its place. When it is given up, so are those waiting behind it: they
-//       stay registered, and the relay sends them in order.
-//   C3. What the sender got wrong is not tried again.
-//   C4. A row that is under way is not sent a second time: whoever asks shares the answer.
+//   C2. Within a group, a row is sent only after the target has answered for the one before it. A
+//       row that is retried keeps its position. If retries are exhausted, all rows behind it fail
+//       too: they stay registered, and the relay sends them in order.
+//   C3. A row that the target rejects permanently is not retried.
+//   C4. A row in flight is not sent a second time: a second caller shares its result.
 
 import { present, unreachable } from "../core/assert.ts";
 import { messageBytes } from "../core/encoding/message-size.ts";
@@ -18,7 +18,7 @@ import type { Turn } from "../ports/turn.ts";
 import { type Sendable, selectBatch } from "./batcher.ts";
 import { BATCHES_IN_FLIGHT_MAX, backoffMs, SEND_ATTEMPTS_MAX, type Target } from "./target.ts";
 
-/** Where a test may let the process die. */
+/** Points at which a test may kill the process. */
 export type SendPoint =
   | "before-put"
   | "put"
@@ -47,12 +47,12 @@ export interface OutboxSenderOptions {
 export type RowSendResult =
   | { readonly kind: "sent"; readonly messageId: string; readonly sequenceNumber: string | null }
   | { readonly kind: "refused"; readonly error: TidegateError }
-  /** Still registered: nothing is lost, and nothing can be said of the queue. */
+  /** Still registered: nothing is lost, but the target may or may not have the message. */
   | { readonly kind: "unsent"; readonly error: TidegateError };
 
 interface PendingSend extends Sendable {
   readonly row: OutboxRow;
-  readonly place: number;
+  readonly position: number;
   attempts: number;
   resolve(result: RowSendResult): void;
 }
@@ -68,11 +68,11 @@ export class OutboxSender {
   readonly #onPoint: (point: SendPoint) => void;
   readonly #inFlight = new Map<string, Promise<RowSendResult>>();
   readonly #busyGroups = new Set<string>();
-  /** Groups that were given up, and how: nothing of theirs leaves before `resume` (C2). */
+  /** Groups whose retries are exhausted, and why: they send nothing before `resume` (C2). */
   readonly #stalled = new Map<string, RowSendResult>();
   #waiting: PendingSend[] = [];
   #batches = 0;
-  #places = 0;
+  #positions = 0;
   #scheduled = false;
 
   constructor(ports: OutboxSenderPorts, options: OutboxSenderOptions = {}) {
@@ -85,19 +85,19 @@ export class OutboxSender {
     };
   }
 
-  /** Resolves when the row is sent and marked, or given up. Never rejects. */
+  /** Resolves when the row is sent and marked, or retries are exhausted. Never rejects. */
   send(row: OutboxRow): Promise<RowSendResult> {
-    const known = this.#inFlight.get(row.key);
-    if (known !== undefined) return known; // C4
+    const sending = this.#inFlight.get(row.key);
+    if (sending !== undefined) return sending; // C4
     const orderedBy = this.#ports.target.fifo ? row.groupId : null;
     const stalled = orderedBy === null ? undefined : this.#stalled.get(orderedBy);
     if (stalled !== undefined) return Promise.resolve(stalled);
     const { promise, resolve } = Promise.withResolvers<RowSendResult>();
     this.#inFlight.set(row.key, promise);
-    this.#places += 1;
+    this.#positions += 1;
     this.#waiting.push({
       row,
-      place: this.#places,
+      position: this.#positions,
       orderedBy,
       bytes: messageBytes(row.body, row.attributes),
       attempts: 0,
@@ -110,22 +110,22 @@ export class OutboxSender {
     return promise;
   }
 
-  /** Whether a group was given up, so that the outbox holds older rows than the next. */
+  /** Whether a group is stalled, so that the outbox has older rows than the next one. */
   get behind(): boolean {
     return this.#stalled.size > 0;
   }
 
-  /** Lets given-up groups go on, for whoever begins with their oldest rows. */
+  /** Allows stalled groups to send again; the caller must start with their oldest rows. */
   resume(): void {
     this.#stalled.clear();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is in flight. */
   async idle(): Promise<void> {
     while (this.#inFlight.size > 0) await Promise.all(this.#inFlight.values());
   }
 
-  /** Waits for the end of the turn, so that rows handed over together leave together. */
+  /** Waits for the end of the turn, so that rows of one turn share requests. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -164,28 +164,28 @@ export class OutboxSender {
     }
     this.#onPoint("answered");
     const again: PendingSend[] = [];
-    const settled: FinishedSend[] = [];
+    const finished: FinishedSend[] = [];
     for (const [at, pending] of batch.entries()) {
       const outcome =
-        outcomes instanceof TidegateError ? outcomes : present(outcomes[at], "an answer");
+        outcomes instanceof TidegateError ? outcomes : present(outcomes[at], "an outcome");
       const result = this.#judge(pending, outcome);
       if (result === null) again.push(pending);
-      else settled.push({ pending, result });
+      else finished.push({ pending, result });
     }
-    await this.#mark(settled);
+    await this.#mark(finished);
     this.#free(batch, again);
-    for (const { pending, result } of settled) {
-      if (result.kind === "unsent") this.#giveUpBehind(pending, result);
+    for (const { pending, result } of finished) {
+      if (result.kind === "unsent") this.#stall(pending, result);
     }
-    if (again.length > 0) void this.#tryAgain(again);
+    if (again.length > 0) void this.#retry(again);
   }
 
-  /** What became of a pending, or null if it is to be tried again. */
+  /** The result of a send, or null if it is to be retried. */
   #judge(pending: PendingSend, outcome: SendOutcome | TidegateError): RowSendResult | null {
     pending.attempts += 1;
-    const mayTryAgain = pending.attempts < this.#options.attemptsMax;
+    const mayRetry = pending.attempts < this.#options.attemptsMax;
     if (outcome instanceof TidegateError) {
-      return outcome.retry === "later" && mayTryAgain ? null : { kind: "unsent", error: outcome };
+      return outcome.retry === "later" && mayRetry ? null : { kind: "unsent", error: outcome };
     }
     switch (outcome.kind) {
       case "sent":
@@ -196,7 +196,7 @@ export class OutboxSender {
         if (outcome.retry === "never") {
           return { kind: "refused", error: new TidegateError("TG_MESSAGE_REFUSED", reason) }; // C3
         }
-        if (mayTryAgain) return null;
+        if (mayRetry) return null;
         return { kind: "unsent", error: new TidegateError("TG_QUEUE_UNAVAILABLE", reason) };
       }
       default:
@@ -204,12 +204,12 @@ export class OutboxSender {
     }
   }
 
-  /** Tells the outbox, then whoever waits (C1). A mark that fails leaves the row pending. */
-  async #mark(settled: readonly FinishedSend[]): Promise<void> {
+  /** Marks rows in the outbox, then resolves (C1). A mark that fails leaves the row pending. */
+  async #mark(finished: readonly FinishedSend[]): Promise<void> {
     const { outbox, target } = this.#ports;
     const sent: SentMark[] = [];
     const refused: RefusedMark[] = [];
-    for (const { pending, result } of settled) {
+    for (const { pending, result } of finished) {
       const { key, epoch } = pending.row;
       if (result.kind === "sent") sent.push({ key, epoch, messageId: result.messageId });
       if (result.kind === "refused") refused.push({ key, epoch, reason: result.error.message });
@@ -219,33 +219,33 @@ export class OutboxSender {
       if (refused.length > 0) await outbox.markRefused(target.name, refused);
     } catch (error) {
       const fault = asTidegateError(error);
-      for (const { pending, result } of settled) {
+      for (const { pending, result } of finished) {
         pending.resolve(result.kind === "sent" ? { kind: "unsent", error: fault } : result);
       }
       return;
     }
     this.#onPoint("marked");
-    for (const { pending, result } of settled) pending.resolve(result);
+    for (const { pending, result } of finished) pending.resolve(result);
   }
 
   #free(batch: readonly PendingSend[], again: readonly PendingSend[]): void {
-    const kept = new Set(again.map(({ orderedBy }) => orderedBy));
+    const retried = new Set(again.map(({ orderedBy }) => orderedBy));
     for (const { orderedBy } of batch) {
-      if (orderedBy !== null && !kept.has(orderedBy)) this.#busyGroups.delete(orderedBy);
+      if (orderedBy !== null && !retried.has(orderedBy)) this.#busyGroups.delete(orderedBy);
     }
   }
 
-  /** Puts sends back in their places after a pause in which their groups stand still (C2). */
-  async #tryAgain(sends: readonly PendingSend[]): Promise<void> {
+  /** Requeues sends in their positions after a backoff in which their groups wait (C2). */
+  async #retry(sends: readonly PendingSend[]): Promise<void> {
     const { clock, random } = this.#ports;
     const attempt = Math.max(...sends.map(({ attempts }) => attempts));
     await clock.sleep(backoffMs(attempt, random));
     for (const { orderedBy } of sends) if (orderedBy !== null) this.#busyGroups.delete(orderedBy);
-    this.#waiting = [...this.#waiting, ...sends].sort((a, b) => a.place - b.place);
+    this.#waiting = [...this.#waiting, ...sends].sort((a, b) => a.position - b.position);
     this.#schedule();
   }
 
-  #giveUpBehind({ orderedBy }: PendingSend, result: RowSendResult): void {
+  #stall({ orderedBy }: PendingSend, result: RowSendResult): void {
     if (orderedBy === null) return;
     this.#stalled.set(orderedBy, result);
     const behind = this.#waiting.filter((pending) => pending.orderedBy === orderedBy);
@@ -259,7 +259,7 @@ function messageOf(row: OutboxRow, fifo: boolean): OutgoingMessage {
   return { body, attributes, groupId, dedupId: fifo ? dedupIdOf(row) : null };
 }
 
-/** What a port threw; anything but a TidegateError is a fault nobody foresaw, and may pass. */
+/** Any other error of a port is unexpected, and treated as transient. */
 function asTidegateError(error: unknown): TidegateError {
   if (error instanceof TidegateError) return error;
   const message = `sending failed: ${reasonOf(error)}`;

@@ -1,9 +1,9 @@
-// Prepare: from an event to the row that an outbox keeps, or to the reason why it must not leave.
-//   P1. Nothing volatile enters the body; trace context travels in attributes.
-//   P2. The digest that tells a replay from a reused key is that of the real payload, also when a
-//       claim check stands in for it.
-//   P3. Trace context takes what room is left, and never changes what is sent: not the body, not
-//       whether a claim check stands in for the payload, not whether the event is refused.
+// Prepare: turns an event into the row that an outbox stores, or into the reasons to reject it.
+//   P1. Nothing volatile enters the body; trace context is sent in attributes.
+//   P2. The digest that tells a replay from a reused key is that of the real payload, even if a
+//       claim check replaces it.
+//   P3. Trace context uses the remaining space only. It never changes the body, nor whether a claim
+//       check replaces the payload, nor whether the event is rejected.
 
 import { messageBytes } from "../core/encoding/message-size.ts";
 import { hasInvalidXmlCharacter } from "../core/encoding/text.ts";
@@ -24,42 +24,41 @@ import type { ClaimCheckLocation, PayloadObject } from "./claim-check.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import type { Target } from "./target.ts";
 
-/** An event as a producer takes it. */
 export interface EventInput extends EnvelopeInput {
-  /** The trace that the event belongs to; travels beside the body, and is no part of the event. */
+  /** The trace of the event; sent in attributes, and not part of its identity. */
   readonly trace?: TraceContext | null;
 }
 
-/** What travels beside the body and has no part in the event's identity (P1). */
+/** Sent in attributes, and not part of the event's identity (P1). */
 export interface SendContext {
-  /** As it is to be sent; stands before the event's own `trace`. */
+  /** Overrides the event's own `trace`. */
   readonly traceparent?: string;
   readonly tracestate?: string;
-  /** For routing and filters; the contract's identity is never among them. */
+  /** For routing and filters; never part of the identity. */
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
 export interface Prepared {
   readonly entry: OutboxEntry;
   readonly bytes: number;
-  /** To be put before the message leaves. */
+  /** To be stored before the message is sent. */
   readonly object: PayloadObject | null;
 }
 
 export interface PrepareOptions {
   readonly target: Target;
   readonly groups: GroupStrategy | null;
-  /** Where payloads over the limit go; null refuses them. */
+  /** Where payloads over the limit go; null rejects them. */
   readonly claimCheck: ClaimCheckLocation | null;
 }
 
-/** Builds the row of an event, or says what is wrong with it. */
+/** Builds the row of an event, or returns its problems. */
 export function prepare(
   event: EventInput,
   context: SendContext,
   options: PrepareOptions,
 ): Checked<Prepared> {
-  if (event === null || typeof event !== "object") return invalidAt("", "is no event");
+  if (event === null || typeof event !== "object") return invalidAt("", "is not an event");
   const built = buildEnvelope(event);
   if (built.kind === "invalid") return built;
   if (mentionsClaimCheck(event.payload)) return invalidAt("/payload", "uses a reserved name");
@@ -89,7 +88,7 @@ interface Sized {
   readonly object: PayloadObject | null;
 }
 
-/** The message as it is, or with its payload in a bucket if that is too big. */
+/** The message as it is, or with its payload in a bucket if it is too large. */
 function sizeOf(
   event: EnvelopeInput,
   { body }: BuiltEnvelope,
@@ -99,9 +98,9 @@ function sizeOf(
   const { messageBytesMax } = target.limits;
   const bytes = messageBytes(body, attributes);
   if (bytes <= messageBytesMax) return { kind: "valid", value: { body, object: null } };
-  const tooBig = `has ${bytes} bytes; ${target.name} takes ${messageBytesMax}`;
+  const tooBig = `has ${bytes} bytes; ${target.name} accepts ${messageBytesMax}`;
   if (claimCheck === null)
-    return invalidAt("", `${tooBig}, and there is no bucket for the payload`);
+    return invalidAt("", `${tooBig}, and no bucket is configured for its payload`);
   const { bucket, prefix = "" } = claimCheck;
   const eventKey = envelopeKey(event.source, event.dedupeKey);
   const written = writeClaimCheck({ bucket, prefix, eventKey }, event.payload);
@@ -131,10 +130,10 @@ function attributesOf(context: SendContext): Checked<Record<string, string>> {
   }
   for (const [name, value] of Object.entries({ ...own, ...headersOf(context) })) {
     if (!NAME.test(name) || name.length > SQS_ATTRIBUTE_NAME_CHARACTERS_MAX) {
-      return invalidAt("", `has an attribute that cannot be called ${JSON.stringify(name)}`);
+      return invalidAt("", `has an attribute with the invalid name ${JSON.stringify(name)}`);
     }
     if (typeof value !== "string" || value === "" || hasInvalidXmlCharacter(value)) {
-      return invalidAt("", `has the attribute ${name}, whose value is no text SQS takes`);
+      return invalidAt("", `has the attribute ${name} with a value that SQS does not accept`);
     }
   }
   return { kind: "valid", value: own };
@@ -153,7 +152,7 @@ function traceOf(event: EventInput, context: SendContext): Readonly<Record<strin
     : headersOf(context);
 }
 
-/** The attributes, with as much of the trace as there is room for (P3). */
+/** The attributes, with as much of the trace as fits (P3). */
 function withTrace(
   own: Readonly<Record<string, string>>,
   trace: Readonly<Record<string, string>>,
@@ -170,7 +169,6 @@ function withTrace(
   return attributes;
 }
 
-/** Tells a producer's caller why an event was refused. */
 export function violation(checked: Extract<Checked<never>, { kind: "invalid" }>): TidegateError {
   const message = `the event breaks the contract: ${describeProblems(checked.problems)}`;
   return new TidegateError("TG_VALUE_INVALID", message);

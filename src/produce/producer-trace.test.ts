@@ -10,16 +10,16 @@ const groups = perEntity(({ source }) => source);
 const trace = { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: "v=1" };
 const inner = { traceparent: `00-${"a".repeat(32)}-${"c".repeat(16)}-01`, tracestate: null };
 
-/** Ports whose spans have a context of their own, and what was told of each. */
+/** Ports whose spans have their own context, and a record of every span. */
 function traced(ports: ProducerPorts & { readonly telemetry: Telemetry }) {
   const spans: { name: string; options: SpanOptions; ended: unknown }[] = [];
   const span: Telemetry["span"] = (name, options) => {
-    const told = { name, options, ended: "not yet" as unknown };
-    spans.push(told);
+    const recorded = { name, options, ended: "not yet" as unknown };
+    spans.push(recorded);
     return {
       context: inner,
       end: (how) => {
-        told.ended = how ?? "well";
+        recorded.ended = how ?? "well";
       },
     };
   };
@@ -27,7 +27,7 @@ function traced(ports: ProducerPorts & { readonly telemetry: Telemetry }) {
 }
 
 describe("the trace of an event", () => {
-  test("travels in two attributes, and neither body nor deduplication id knows of it", async () => {
+  test("is sent in two attributes, and changes neither body nor deduplication id", async () => {
     await using world = await createProducerWorld();
     await using plain = await createProducerWorld();
     await createProducer(world.ports, { groups }).send({ ...event("a"), trace });
@@ -37,7 +37,7 @@ describe("the trace of an event", () => {
     expect({ ...sent, attributes: {} }).toEqual(plain.calls[0]?.[0]);
   });
 
-  test("is carried by sendAll, and by a relay that sends what was left behind", async () => {
+  test("is also sent by sendAll, and by a relay that sends pending rows", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups, attemptsMax: 1 });
     world.interfere = () => Promise.reject(new Error("cut"));
@@ -50,7 +50,7 @@ describe("the trace of an event", () => {
     expect(world.calls.at(-1)?.[0]?.attributes).toEqual(trace);
   });
 
-  test("that is malformed is left out, and the event is sent", async () => {
+  test("is omitted if it is malformed, and the event is sent", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     const bad = { traceparent: "nonsense\u0000", tracestate: "" };
@@ -58,7 +58,7 @@ describe("the trace of an event", () => {
     expect(world.calls[0]?.[0]?.attributes).toEqual({});
   });
 
-  test("gives way to the attributes of the event, of which SQS takes ten", async () => {
+  test("is omitted if the event already has the ten attributes that SQS allows", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     const many = (count: number) =>
@@ -72,7 +72,7 @@ describe("the trace of an event", () => {
     ]);
   });
 
-  test("gives way to a body that leaves no room, which is sent as it would be without", async () => {
+  test("is omitted if the body leaves no space, and the body is sent unchanged", async () => {
     await using plain = await createProducerWorld();
     await createProducer(plain.ports, { groups }).send(event("a"));
     const body = plain.calls[0]?.[0]?.body ?? "";
@@ -83,7 +83,7 @@ describe("the trace of an event", () => {
 });
 
 describe("with a tracer", () => {
-  test("a message carries the context of the span it was sent in", async () => {
+  test("a message has the context of the span in which it was sent", async () => {
     await using world = await createProducerWorld();
     const { spans, ports } = traced(world.ports);
     const producer = createProducer(ports, { groups });
@@ -104,11 +104,11 @@ describe("with a tracer", () => {
         "messaging.destination.name": "orders.fifo",
       },
     };
-    const told = { name: "send orders.fifo", options, ended: "well" };
-    expect(spans).toEqual([told, told]);
+    const expected = { name: "send orders.fifo", options, ended: "well" };
+    expect(spans).toEqual([expected, expected]);
   });
 
-  test("the span of a refused event ends with the code of its error", async () => {
+  test("the span of a rejected event ends with its error code", async () => {
     await using world = await createProducerWorld();
     const { spans, ports } = traced(world.ports);
     const refused = createProducer(ports, { groups }).send(event("a", { dedupeKey: "" }));

@@ -15,7 +15,7 @@ const later: SendOutcome = { kind: "refused", code: "InternalError", message: ""
 const never: SendOutcome = { kind: "refused", code: "Bad", message: "no", retry: "never" };
 
 describe("a producer", () => {
-  test("sends an event once and says so when it did before, minutes and days later", async () => {
+  test("sends an event once and reports already-sent minutes and days later", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     const first = await producer.send(event("a"));
@@ -40,7 +40,7 @@ describe("a producer", () => {
     ]);
   });
 
-  test("the same dedupe_key with another payload is refused loudly, and counted", async () => {
+  test("the same dedupe_key with another payload is rejected and counted", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     await producer.send(event("a"));
@@ -59,7 +59,7 @@ describe("a producer", () => {
     ["30 February", { eventTime: "2026-02-30T08:00:00Z" }, "/event_time"],
     ["a number JSON cannot carry", { payload: { n: Number.NaN } }, "/payload cannot be sent"],
     ["a reserved name", { payload: { tidegate_claim_check: {} } }, "/payload uses a reserved name"],
-  ])("an event with %s is refused before anything is written", async (_, wrong, reason) => {
+  ])("an event with %s is rejected before anything is written", async (_, wrong, reason) => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     const refused = producer.send(event("a", wrong));
@@ -70,7 +70,7 @@ describe("a producer", () => {
     expect(world.calls).toEqual([]);
   });
 
-  test("attributes SQS would refuse are refused here", async () => {
+  test("attributes that SQS would reject are rejected first", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     const many = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`a${n}`, "x"]));
@@ -80,7 +80,7 @@ describe("a producer", () => {
     }
   });
 
-  test("a hundred events of a hundred groups leave in ten requests of ten", async () => {
+  test("a hundred events of a hundred groups are sent in ten requests of ten", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups: perEntity((e) => e.dedupeKey) });
     await Promise.all(Array.from({ length: 100 }, (_, n) => producer.send(event(`k${n}`))));
@@ -88,7 +88,7 @@ describe("a producer", () => {
     expect(await world.messages()).toHaveLength(100);
   });
 
-  test("a request that got no answer is repeated, and the queue holds one message", async () => {
+  test("a request without a response is retried, and the queue has one message", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     let cuts = 2;
@@ -103,7 +103,7 @@ describe("a producer", () => {
     expect(await world.messages()).toHaveLength(1);
   });
 
-  test("what the sender got wrong is not tried again, and may be mended", async () => {
+  test("a permanently rejected message is not retried, and a fixed event may reuse its key", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     world.interfere = async (messages) => messages.map(() => never);
@@ -115,7 +115,7 @@ describe("a producer", () => {
     expect(await producer.send(mended)).toMatchObject({ kind: "sent" });
   });
 
-  test("a queue that is not there is told at once; the event waits for it", async () => {
+  test("a missing queue fails the send immediately, and the event stays registered", async () => {
     await using world = await createProducerWorld();
     await world.cloud.broker.submit("deleteQueue", { queue: "orders.fifo" });
     const producer = createProducer(world.ports, { groups });
@@ -128,7 +128,7 @@ describe("a producer", () => {
     expect(keys).toEqual(["a", "b"]);
   });
 
-  test("what could not be sent stays registered and leaves first when the queue is back", async () => {
+  test("an unsent event stays registered and is sent first when the queue is back", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     world.interfere = unavailable;
@@ -146,7 +146,7 @@ describe("a producer", () => {
     expect(await world.outbox.stats("orders.fifo")).toMatchObject({ pending: 0, sent: 4 });
   });
 
-  test("passing faults of single entries are tried again without reordering a group", async () => {
+  test("transient failures of single entries are retried without reordering a group", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups: fixedGroups(3) });
     const tries = new Map<string, number>();
@@ -172,9 +172,9 @@ describe("a producer", () => {
     }
   });
 
-  test("send waits while as much is under way as is allowed", async () => {
+  test("send waits while the in-flight limit is reached", async () => {
     await using world = await createProducerWorld();
-    const options = { groups: perEntity((e) => e.dedupeKey), underWayMax: 5 };
+    const options = { groups: perEntity((e) => e.dedupeKey), inFlightMax: 5 };
     const producer = createProducer(world.ports, options);
     const gate = Promise.withResolvers<void>();
     world.interfere = async (messages, send) => {
@@ -189,7 +189,7 @@ describe("a producer", () => {
     expect(await world.messages()).toHaveLength(20);
   });
 
-  test("another process that is sending the event is waited for", async () => {
+  test("send waits for another process that is sending the same event", async () => {
     await using world = await createProducerWorld();
     const gate = Promise.withResolvers<void>();
     const one = createProducer(world.ports, { groups });
@@ -208,23 +208,23 @@ describe("a producer", () => {
     expect(await world.messages()).toHaveLength(1);
   });
 
-  test("a standard queue gets neither a dedup id nor a group it did not ask for", async () => {
+  test("a standard queue gets no deduplication id, and no group without a strategy", async () => {
     await using world = await createProducerWorld("orders");
     const producer = createProducer(world.ports);
     await producer.send(event("a"));
     expect(world.calls[0]).toMatchObject([{ dedupId: null, groupId: null }]);
   });
 
-  test("an impossible wiring is refused at the start", async () => {
+  test("impossible options are rejected at the start", async () => {
     await using world = await createProducerWorld();
-    const wrong = [{}, { groups, claimCheck: { bucket: "b" } }, { groups, underWayMax: 0 }];
+    const wrong = [{}, { groups, claimCheck: { bucket: "b" } }, { groups, inFlightMax: 0 }];
     for (const options of wrong) {
       const wiring = () => createProducer(world.ports, options);
       expect(wiring).toThrow(expect.objectContaining({ code: "TG_CONFIG_INVALID" }));
     }
   });
 
-  test("close waits for what is under way and refuses what comes later", async () => {
+  test("close waits for events in flight and rejects later sends", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     const sending = producer.send(event("a"));
@@ -234,7 +234,7 @@ describe("a producer", () => {
   });
 });
 
-test("a relay sends what a dead producer registered, once its lease is over", async () => {
+test("a relay sends the rows of a crashed producer once their lease has ended", async () => {
   await using world = await createProducerWorld();
   world.interfere = () => new Promise(() => {}); // The process dies here.
   void createProducer(world.ports, { groups }).send(event("a"));
@@ -248,7 +248,7 @@ test("a relay sends what a dead producer registered, once its lease is over", as
   expect(await world.messages()).toHaveLength(1);
 });
 
-test("a relay that runs goes on until told to stop, and outlives a failing queue", async () => {
+test("a running relay continues until aborted, and survives a failing queue", async () => {
   await using world = await createProducerWorld();
   world.interfere = unavailable;
   const producer = createProducer(world.ports, { groups, owner: "p" });

@@ -1,13 +1,13 @@
-// Producer: sends every event once, as far as a sender can, and says so when it did before.
-//   S1. Registered before sent, marked after the queue's answer. Whatever happens in between, the
-//       row is still there, and the next send of the event, or a relay, contents it on.
-//   S2. What breaks the contract, or reuses a key for another payload, is refused and counted
-//       before anything leaves.
-//   S3. Memory is bounded: `send` waits while as much is under way as the options allow.
-//   S4. Older first: rows that were left behind, by us or by a former life of ours, leave before
-//       newer ones.
-//   S5. A message carries the context of the span in which it was sent, or else the one that the
-//       event came with. Neither has a part in the body or the deduplication id.
+// Producer: sends every event once, as far as a sender can, and reports when it was sent before.
+//   S1. An event is registered before it is sent, and marked after the target's answer. If anything
+//       fails in between, the row remains; the next send of the event, or a relay, sends it.
+//   S2. An event that breaks the contract, or reuses a key for another payload, is rejected and
+//       counted before anything is sent.
+//   S3. Memory is bounded: `send` waits while the limits of the options are reached.
+//   S4. Older rows first: pending rows of this producer, or of its previous process, are sent
+//       before newer ones.
+//   S5. A message has the trace context of the span in which it was sent, or else that of the
+//       event. Neither is part of the body or the deduplication id.
 
 import { unreachable } from "../core/assert.ts";
 import { utf8ByteLength } from "../core/encoding/text.ts";
@@ -39,28 +39,29 @@ export interface ProducerPorts extends OutboxSenderPorts {
 
 export interface ProducerOptions extends OutboxSenderOptions {
   /**
-   * Names this producer in the outbox. Give a name that survives a restart and that no other
-   * process uses: what a former life left behind is then taken up at once.
+   * Names this producer in the outbox. Use a name that survives a restart and that no other
+   * process has: pending rows of the previous process are then sent immediately. Default: random.
    */
   readonly owner?: string;
-  /** Needed for FIFO targets; on standard queues it means fairness between groups. */
+  /** Required for FIFO targets; on standard queues it sets fairness between groups. */
   readonly groups?: GroupStrategy;
-  /** Where payloads go that are too big for the target; needs `objects`. */
+  /** Bucket for payloads that are too large for the target; needs `objects`. */
   readonly claimCheck?: ClaimCheckLocation;
-  /** Events under way before `send` waits (S3). */
-  readonly underWayMax?: number;
-  readonly underWayBytesMax?: number;
+  /** Events in flight before `send` waits (S3). Default: 1000. */
+  readonly inFlightMax?: number;
+  /** Default: 16 MiB. */
+  readonly inFlightBytesMax?: number;
 }
 
 export type SendResult =
   | { readonly kind: "sent"; readonly messageId: string; readonly sequenceNumber: string | null }
-  /** Before, by anybody with this outbox; nothing was sent now. */
+  /** Sent before, by any producer with this outbox; nothing was sent now. */
   | { readonly kind: "already-sent"; readonly messageId: string; readonly sentAt: EpochMs };
 
 export interface Producer {
-  /** Resolves once the event is on the queue and marked so; else throws a TidegateError. */
+  /** Resolves once the target has the event and the row is marked; throws a TidegateError. */
   send(event: EventInput, context?: SendContext): Promise<SendResult>;
-  /** Waits for what is under way; later sends are refused. Ports stay open. */
+  /** Waits for events in flight; later sends are rejected. Ports stay open. */
   close(): Promise<void>;
 }
 
@@ -71,14 +72,14 @@ interface Item {
   reject(error: unknown): void;
 }
 
-const UNDER_WAY_MAX_DEFAULT = 1_000;
-const UNDER_WAY_BYTES_MAX_DEFAULT = 16 * 1_048_576;
-/** Rows written down in one transaction. */
+const IN_FLIGHT_MAX_DEFAULT = 1_000;
+const IN_FLIGHT_BYTES_MAX_DEFAULT = 16 * 1_048_576;
+/** Rows registered in one transaction. */
 const REGISTER_MAX = 100;
-/** How often to wait for another process that is sending the same event. */
+/** Waits for another process that is sending the same event. */
 const BUSY_WAITS_MAX = 10;
-/** Rows left behind that one round looks after. */
-const LEFT_CHECKED_MAX = 100;
+/** Unsent keys that one round looks up. */
+const UNSENT_CHECKED_MAX = 100;
 /** How long to wait for an older row of the same group that another process is sending. */
 const GROUP_WAIT_MS = durationMs(1_000);
 
@@ -91,15 +92,15 @@ class OutboxProducer implements Producer {
   readonly #ports: ProducerPorts;
   readonly #options: ProducerOptions;
   readonly #sender: OutboxSender;
-  readonly #room: Capacity;
+  readonly #capacity: Capacity;
   readonly #lease: OutboxLease;
   #intake: Item[] = [];
   #working: Promise<void> | null = null;
-  #behind = true; // Until we have looked, there may be rows of a former life (S4).
-  /** Keys whose rows are, or may be, in the outbox unsent: nothing newer leaves before them. */
-  readonly #left = new Set<string>();
+  #behind = true; // There may be rows of a previous process (S4).
+  /** Keys whose rows are, or may be, pending: nothing newer is sent before them. */
+  readonly #unsent = new Set<string>();
   #closed = false;
-  /** Null once all that is older was seen to be sent. */
+  /** Start of this producer; null once all older rows are sent. */
   #bornAt: EpochMs | null;
 
   constructor(ports: ProducerPorts, options: ProducerOptions) {
@@ -107,9 +108,9 @@ class OutboxProducer implements Producer {
     this.#options = options;
     this.#bornAt = ports.clock.now();
     this.#sender = new OutboxSender(ports, options);
-    this.#room = new Capacity({
-      countMax: options.underWayMax ?? UNDER_WAY_MAX_DEFAULT,
-      bytesMax: options.underWayBytesMax ?? UNDER_WAY_BYTES_MAX_DEFAULT,
+    this.#capacity = new Capacity({
+      countMax: options.inFlightMax ?? IN_FLIGHT_MAX_DEFAULT,
+      bytesMax: options.inFlightBytesMax ?? IN_FLIGHT_BYTES_MAX_DEFAULT,
     });
     this.#lease = { owner: options.owner ?? ports.random.uuid(), leaseMs: SEND_LEASE_MS };
   }
@@ -136,22 +137,22 @@ class OutboxProducer implements Producer {
     const { groups = null, claimCheck = null } = this.#options;
     const { attributes = {} } = context;
     const traced = span?.context ? { ...event, trace: span.context } : event; // S5
-    const beside = span?.context ? { attributes } : context;
-    const prepared = prepare(traced, beside, { target, groups, claimCheck });
+    const sentContext = span?.context ? { attributes } : context;
+    const prepared = prepare(traced, sentContext, { target, groups, claimCheck });
     if (prepared.kind === "invalid") {
       const field = prepared.problems[0]?.path || "message";
       telemetry?.count(METRICS.violations, 1, { field });
       throw violation(prepared); // S2
     }
     const { entry, bytes, object } = prepared.value;
-    const held = bytes + (object?.bytes.byteLength ?? 0);
-    await this.#room.enter(held); // S3
+    const heldBytes = bytes + (object?.bytes.byteLength ?? 0);
+    await this.#capacity.enter(heldBytes); // S3
     try {
       const result = await this.#enqueue(prepared.value);
       if (result.kind === "sent") telemetry?.record(METRICS.bodyBytes, utf8ByteLength(entry.body));
       return result;
     } finally {
-      this.#room.leave(held);
+      this.#capacity.leave(heldBytes);
     }
   }
 
@@ -172,7 +173,7 @@ class OutboxProducer implements Producer {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#room.empty();
+    await this.#capacity.empty();
   }
 
   #enqueue(prepared: Prepared): Promise<SendResult> {
@@ -182,7 +183,7 @@ class OutboxProducer implements Producer {
     return promise;
   }
 
-  /** Starts one round of work unless one is under way; those who come together share it. */
+  /** Starts a round unless one is running; events of one turn share a round. */
   #work(): void {
     if (this.#working !== null) return;
     const turn = new Promise<void>((resolve) => this.#ports.turn.afterTurn(resolve));
@@ -207,11 +208,11 @@ class OutboxProducer implements Producer {
       const backlog = await this.#catchUp();
       for (const [at, item] of items.entries()) this.#answer(item, results[at], backlog);
     } catch (error) {
-      for (const item of items) this.#leave(item, error); // The rows may have been written (S4).
+      for (const item of items) this.#failUnsent(item, error); // It may be registered (S4).
     }
   }
 
-  /** Puts big payloads; an event whose payload cannot be put fails alone. */
+  /** Stores large payloads; an event whose payload cannot be stored fails alone. */
   async #putPayloads(chunk: readonly Item[]): Promise<Item[]> {
     const { objects } = this.#ports;
     const put = await Promise.all(
@@ -232,17 +233,17 @@ class OutboxProducer implements Producer {
     return put.filter((item) => item !== null);
   }
 
-  /** Carries what was left behind, the newly registered rows at its end included (S4). */
+  /** Sends pending rows, including those just registered (S4). */
   async #catchUp(): Promise<Backlog | null> {
-    if (!this.#behind && !this.#sender.behind && this.#left.size === 0) return null;
+    if (!this.#behind && !this.#sender.behind && this.#unsent.size === 0) return null;
     const backlog = await sendBacklog(this.#ports, this.#sender, this.#lease);
-    this.#behind = backlog.failed !== null || (await this.#mayHaveFormerRows());
+    this.#behind = backlog.failed !== null || (await this.#mayHaveOlderRows());
     await this.#forgetSent();
     return backlog;
   }
 
-  /** Whether rows from before our time are unsent: some may be ours, waiting behind another's. */
-  async #mayHaveFormerRows(): Promise<boolean> {
+  /** Whether rows older than this producer are pending: some may be its own. */
+  async #mayHaveOlderRows(): Promise<boolean> {
     if (this.#bornAt === null) return false;
     const { outbox, target } = this.#ports;
     const { oldestPendingAt } = await outbox.stats(target.name);
@@ -251,17 +252,17 @@ class OutboxProducer implements Producer {
     return false;
   }
 
-  /** Forgets of what was left whatever has been sent since, by us or by a relay. */
+  /** Forgets keys whose rows have been sent since, by this producer or a relay. */
   async #forgetSent(): Promise<void> {
     const { outbox, target } = this.#ports;
-    for (const key of [...this.#left].slice(0, LEFT_CHECKED_MAX)) {
+    for (const key of [...this.#unsent].slice(0, UNSENT_CHECKED_MAX)) {
       const row = await outbox.find(target.name, key);
-      if (row?.state !== "pending") this.#left.delete(key);
+      if (row?.state !== "pending") this.#unsent.delete(key);
     }
   }
 
-  #leave({ prepared, reject }: Item, error: unknown): void {
-    this.#left.add(prepared.entry.key);
+  #failUnsent({ prepared, reject }: Item, error: unknown): void {
+    this.#unsent.add(prepared.entry.key);
     reject(error);
   }
 
@@ -275,7 +276,7 @@ class OutboxProducer implements Producer {
         return;
       }
       case "sent":
-        this.#tellAlreadySent(item, result);
+        this.#resolveAlreadySent(item, result);
         return;
       case "busy":
         void this.#waitFor(item, result.until);
@@ -284,7 +285,7 @@ class OutboxProducer implements Producer {
         item.reject(this.#conflict(item));
         return;
       case undefined:
-        item.reject(new TidegateError("TG_OUTBOX_UNAVAILABLE", "the outbox gave no answer"));
+        item.reject(new TidegateError("TG_OUTBOX_UNAVAILABLE", "the outbox returned no result"));
         return;
       default:
         unreachable(result);
@@ -298,7 +299,7 @@ class OutboxProducer implements Producer {
         return;
       case "unsent":
         this.#behind = true;
-        this.#leave(item, result.error);
+        this.#failUnsent(item, result.error);
         return;
       case "refused":
         item.reject(result.error);
@@ -308,7 +309,7 @@ class OutboxProducer implements Producer {
     }
   }
 
-  #tellAlreadySent(
+  #resolveAlreadySent(
     item: Item,
     { sentAt, messageId }: { sentAt: EpochMs; messageId: string },
   ): void {
@@ -321,22 +322,22 @@ class OutboxProducer implements Producer {
     const { telemetry } = this.#ports;
     telemetry?.count(METRICS.collisions);
     telemetry?.count(METRICS.violations, 1, { field: "/dedupe_key" });
-    const message = `the dedupe_key of ${prepared.entry.key} was used before with another payload`;
+    const message = `the dedupe_key of ${prepared.entry.key} was already used with another payload`;
     return new TidegateError("TG_DEDUPE_KEY_REUSED", message);
   }
 
-  /** Another producer's row is older and of the same group: ours may not leave before it. */
+  /** An older row of the same group belongs to another producer and must be sent first. */
   async #waitForGroup(item: Item): Promise<void> {
-    this.#left.add(item.prepared.entry.key);
+    this.#unsent.add(item.prepared.entry.key);
     await this.#waitFor(item, addMs(this.#ports.clock.now(), GROUP_WAIT_MS));
   }
 
-  /** Another process is sending the event: asks again when its time is over. */
+  /** Another process is sending the event: registers it again when that lease ends. */
   async #waitFor(item: Item, until: EpochMs): Promise<void> {
     const { clock } = this.#ports;
     item.waits += 1;
     if (item.waits > BUSY_WAITS_MAX) {
-      const message = "another process holds the event and neither sends it nor gives it up";
+      const message = "another process holds the lease of this event and does not send it";
       item.reject(new TidegateError("TG_QUEUE_UNAVAILABLE", message));
       return;
     }
@@ -349,15 +350,18 @@ class OutboxProducer implements Producer {
 function checkOptions(ports: ProducerPorts, options: ProducerOptions): void {
   const { target, objects } = ports;
   if (target.fifo && options.groups === undefined) {
-    refuse(`${target.name} is FIFO: say how its messages are grouped (perEntity, fixedGroups, …)`);
+    refuse(
+      `${target.name} is FIFO and needs a group strategy: set groups (perEntity, fixedGroups, ...)`,
+    );
   }
   if (options.claimCheck !== undefined && objects === undefined) {
-    refuse("a claim check needs objects, the port to its bucket");
+    refuse("claimCheck needs objects: pass createS3Objects({ client })");
   }
-  const limits = ["underWayMax", "underWayBytesMax", "entriesPerGroupMax", "attemptsMax"] as const;
+  const limits = ["inFlightMax", "inFlightBytesMax", "entriesPerGroupMax", "attemptsMax"] as const;
   for (const name of limits) {
     const value = options[name] ?? 1;
-    if (!Number.isInteger(value) || value < 1) refuse(`${name} is a whole number above zero`);
+    if (!Number.isInteger(value) || value < 1)
+      refuse(`${name} is ${value}; it must be a whole number above zero`);
   }
 }
 

@@ -1,8 +1,8 @@
-// Relay: sends what was registered and never marked sent, whoever registered it.
-//   Y1. It takes only rows whose lease is over, or its own, so it does not race a living producer.
+// Relay: sends rows that were registered and never marked sent, by any producer.
+//   Y1. It takes only rows whose lease has ended, and its own, so it does not race a live producer.
 //   Y2. A row sent twice within five minutes is one message to a FIFO queue. A row that was sent,
-//       not marked, and relayed later than that is two messages with one identity; the ledger of
-//       whoever consumes them answers the second with "duplicate".
+//       not marked, and relayed later becomes two messages with one identity; the consumer's ledger
+//       recognises the second as a duplicate.
 
 import type { DurationMs } from "../core/units.ts";
 import { seconds } from "../core/units.ts";
@@ -11,29 +11,32 @@ import { sendBacklog } from "./backlog.ts";
 import { OutboxSender, type OutboxSenderOptions, type OutboxSenderPorts } from "./outbox-sender.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
+export type RelayPorts = OutboxSenderPorts;
+
 export interface RelayOptions extends OutboxSenderOptions {
-  /** As a producer's owner; a name of its own. */
+  /** Names this relay in the outbox, as `owner` names a producer. Default: random. */
   readonly owner?: string;
+  /** Default: 10 seconds. */
   readonly intervalMs?: DurationMs;
 }
 
 export interface RelayReport {
   readonly sent: number;
   readonly refused: number;
-  /** Why some are left, or null if none is. */
+  /** Why rows are still pending; null if none are. */
   readonly failed: Error | null;
 }
 
 export interface Relay {
-  /** Sends what is pending now. */
+  /** Sends all rows that are pending now. */
   drain(): Promise<RelayReport>;
-  /** Drains, waits, and so on until the signal; hands every report to `onReport`. */
+  /** Drains every `intervalMs` until the signal aborts; passes each report to `onReport`. */
   run(signal: AbortSignal, onReport?: (report: RelayReport) => void): Promise<void>;
 }
 
 const INTERVAL_MS_DEFAULT: DurationMs = seconds(10);
 
-export function createRelay(ports: OutboxSenderPorts, options: RelayOptions = {}): Relay {
+export function createRelay(ports: RelayPorts, options: RelayOptions = {}): Relay {
   const sender = new OutboxSender(ports, options);
   const owner = options.owner ?? ports.random.uuid();
   const lease: OutboxLease = { owner, leaseMs: SEND_LEASE_MS };
@@ -48,7 +51,7 @@ export function createRelay(ports: OutboxSenderPorts, options: RelayOptions = {}
     drain,
     async run(signal, onReport = () => {}) {
       while (!signal.aborted) {
-        // A store that is down is a report like any other: the next round asks again.
+        // A store that is down is reported like any failure; the next round tries again.
         const report = await drain().catch((error: unknown) => failure(error));
         onReport(report);
         await ports.clock.sleep(intervalMs, signal).catch((error: unknown) => {

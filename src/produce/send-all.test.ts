@@ -4,7 +4,7 @@ import { perEntity } from "./group-strategy.ts";
 import { createProducer } from "./producer.ts";
 import { sendAll } from "./send-all.ts";
 
-test("a stream is read only as far as there is room, and its results come in order", async () => {
+test("a stream is read only as far as there is capacity, and results are in order", async () => {
   await using world = await createProducerWorld();
   const producer = createProducer(world.ports, { groups: perEntity((e) => e.dedupeKey) });
   let asked = 0;

@@ -1,6 +1,6 @@
-// Send all: a stream of events through a producer, with bounded memory at both ends.
-//   A1. An event is asked for only when there is room for it; results come in the order of events.
-//   A2. An event that fails is a result, so that one does not end the others.
+// Send all: sends a stream of events through a producer, with bounded memory.
+//   A1. The next event is read only when there is capacity for it; results are in event order.
+//   A2. A failed event is a result and does not end the others.
 
 import type { EventInput } from "./prepare.ts";
 import type { Producer, SendResult } from "./producer.ts";

@@ -44,7 +44,7 @@ const fail = (ledger: Ledger, name: string, fence: Fence, permanent: boolean) =>
 };
 
 describe("a job", () => {
-  test("is available, claimed, and completed; a lease that is over makes it available", async () => {
+  test("is available, claimed and completed; an expired lease makes it available again", async () => {
     const { world, ledger, producer, registry } = await createJobs();
     await using _ = world;
     const status = async () => (await registry.find(source, "a"))?.status;
@@ -60,20 +60,20 @@ describe("a job", () => {
     expect(await registry.find(source, "a")).toMatchObject({ status: "completed", attempts: 2 });
   });
 
-  test("that failed may be tried again, until it is given up", async () => {
+  test("stays available after a failure, until it is parked", async () => {
     const { world, ledger, producer, registry } = await createJobs();
     await using _ = world;
     await producer.send(event("a"));
     await fail(ledger, "a", await claim(ledger, world, "a"), false);
-    const found = { status: "available", reason: "no space" };
-    expect(await registry.find(source, "a")).toMatchObject(found);
+    const expected = { status: "available", reason: "no space" };
+    expect(await registry.find(source, "a")).toMatchObject(expected);
     await fail(ledger, "a", await claim(ledger, world, "a"), true);
-    expect(await registry.find(source, "a")).toMatchObject({ ...found, status: "failed" });
+    expect(await registry.find(source, "a")).toMatchObject({ ...expected, status: "failed" });
   });
 });
 
 describe("a sweep", () => {
-  test("puts on the queue again what was sent, is not done, and is nobody's", async () => {
+  test("republishes jobs that were sent, are not done and are not claimed", async () => {
     const { world, ledger, producer, sweeper, registry } = await createJobs();
     await using _ = world;
     for (const name of ["stuck", "done", "slow", "parked"]) await producer.send(event(name));
@@ -91,7 +91,7 @@ describe("a sweep", () => {
     expect(await sweeper.sweep()).toMatchObject({ republished: 0, settled: 0 });
   });
 
-  test("sends what was registered and never sent", async () => {
+  test("sends jobs that were registered and never sent", async () => {
     const { world, producer, sweeper } = await createJobs();
     await using _ = world;
     world.interfere = () => new Promise(() => {}); // The producer dies here.

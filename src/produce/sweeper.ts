@@ -1,13 +1,12 @@
-// Sweeper: finds jobs that are stuck or unsent and puts them right.
-//   W1. Unsent: registered, and nobody is sending it. The relay's work.
-//   W2. Stuck: sent long ago, not done, and nobody holds it. It is put on the queue again under its
-//       next epoch, with a dedup id of its own: the former one would be taken and dropped within
-//       five minutes.
-//   W3. Fenced twice: of several sweepers one wins the epoch, and a worker that was merely slow
-//       keeps its claim; whoever takes over has a higher fence, and the slow one's commit is
-//       refused. Nothing is reset.
-//   W4. A second copy of a message that was still queued does no harm: the ledger answers the later
-//       delivery with "duplicate". `stuckAfterMs` should still be longer than a usual backlog.
+// Sweeper: finds jobs that are unsent or stuck, and sends them.
+//   W1. Unsent: registered, and no producer is sending it. The relay's work.
+//   W2. Stuck: sent long ago, not done, and not claimed. It is republished under its next epoch
+//       with a new deduplication id: within five minutes, the queue would drop the previous one.
+//   W3. Fenced twice: one of several sweepers wins the epoch, and a slow worker keeps its claim. A
+//       consumer that takes over has a higher fence, so the slow commit is rejected. Nothing is
+//       reset.
+//   W4. A second copy of a message that was still queued is harmless: the ledger recognises the
+//       later delivery as a duplicate. `stuckAfterMs` should still be longer than a usual backlog.
 
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import { hours, subtractMs } from "../core/units.ts";
@@ -22,18 +21,18 @@ export type SweeperPorts = OutboxSenderPorts & RegistryPorts;
 export interface SweeperOptions extends OutboxSenderOptions {
   readonly scope: RegistryOptions["scope"];
   readonly owner?: string;
-  /** How long after it was sent a job nobody holds counts as stuck. */
+  /** Age of a sent, unclaimed job at which it counts as stuck. Default: 12 hours. */
   readonly stuckAfterMs?: DurationMs;
 }
 
 export interface SweepReport {
   /** Unsent jobs that were sent (W1). */
   readonly sent: number;
-  /** Stuck jobs that were put on the queue again (W2). */
+  /** Stuck jobs that were republished (W2). */
   readonly republished: number;
-  /** Jobs found done or failed for good, which no later sweep looks at. */
+  /** Jobs that are completed or failed; later sweeps skip them. */
   readonly settled: number;
-  /** Why not all could be put right, or null. */
+  /** Why some jobs could not be sent; null if all were. */
   readonly failed: Error | null;
 }
 
@@ -53,7 +52,7 @@ export function createSweeper(ports: SweeperPorts, options: SweeperOptions): Swe
   const registry = createJobRegistry(ports, { target: target.name, scope });
   const sender = new OutboxSender(ports, options);
 
-  /** Puts one row right; tells what was done. */
+  /** Republishes the job of a row if it is stuck. */
   async function look(row: OutboxRow): Promise<"settled" | "republished" | "left" | Error> {
     const { status } = await registry.jobOf(row);
     if (status === "completed" || status === "failed") return "settled";
@@ -65,12 +64,12 @@ export function createSweeper(ports: SweeperPorts, options: SweeperOptions): Swe
   }
 
   async function sweepPage(page: readonly OutboxRow[], counts: Counts): Promise<void> {
-    const found = await Promise.all(page.map(async (row) => ({ row, result: await look(row) })));
-    const settled = found.filter(({ result }) => result === "settled");
+    const looks = await Promise.all(page.map(async (row) => ({ row, result: await look(row) })));
+    const settled = looks.filter(({ result }) => result === "settled");
     const keys = settled.map(({ row }) => row.key);
     if (keys.length > 0) await outbox.markDone(target.name, keys);
     counts.settled += keys.length;
-    for (const { result } of found) {
+    for (const { result } of looks) {
       if (result === "republished") counts.republished += 1;
       if (result instanceof Error) counts.failed ??= result;
     }

@@ -1,7 +1,7 @@
-// Byte cursor: a stream of chunks that can be looked into before it is read.
-//   B1. Bytes come out once and in order, whatever was peeked at or given back.
-//   B2. A chunk that is taken is never empty; null is the end.
-//   B3. Nothing is read ahead of what was asked for.
+// Byte cursor: a stream of chunks that can be peeked into before it is read.
+//   B1. Bytes are returned once and in order, whatever was peeked at or given back.
+//   B2. A chunk is never empty; null is the end.
+//   B3. Nothing is read ahead of the request.
 
 import { Buffer } from "node:buffer";
 
@@ -26,13 +26,13 @@ export class ByteCursor {
     }
   }
 
-  /** Puts bytes back in front of what is still to come. */
+  /** Returns bytes to the front of the stream. */
   giveBack(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.#held = this.#held === null ? bytes : Buffer.concat([bytes, this.#held]);
   }
 
-  /** The first `count` bytes, or all there are if they are fewer; they stay to be taken. */
+  /** Peeks at the first `count` bytes, or at all if there are fewer. */
   async peek(count: number): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     let length = 0;
@@ -48,7 +48,7 @@ export class ByteCursor {
     return all.subarray(0, count);
   }
 
-  /** Lets go of the stream below; what was held is dropped. */
+  /** Closes the stream and drops buffered bytes. */
   async close(): Promise<void> {
     this.#held = null;
     await this.#iterator.return?.();

@@ -12,7 +12,7 @@ async function check(bytes: Uint8Array, lengths?: readonly number[]): Promise<Bu
 
 const anyLengths = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 });
 
-test("text comes through unchanged, and no chunk ends inside a character", async () => {
+test("text passes through unchanged, and no chunk ends inside a character", async () => {
   const text = fc
     .string({ unit: "binary", maxLength: 40 })
     .map((it) => it.replace(/[\0\ufeff]/g, ""));
@@ -23,7 +23,7 @@ test("text comes through unchanged, and no chunk ends inside a character", async
   await fc.assert(property);
 });
 
-test("whatever the bytes, they are refused exactly when they are no UTF-8, at the same place", async () => {
+test("bytes are rejected exactly if they are not UTF-8, at the position of the first error", async () => {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const bytes = fc.array(
     fc.constantFrom(0x41, 0x0a, 0xc3, 0xa9, 0xe2, 0x82, 0xac, 0xf0, 0x9f, 0xed),
@@ -55,12 +55,12 @@ test("whatever the bytes, they are refused exactly when they are no UTF-8, at th
 });
 
 test.each([
-  [[0x61, 0x0a, 0x62, 0xff], "a, line 2: byte 4 is no UTF-8"],
+  [[0x61, 0x0a, 0x62, 0xff], "a, line 2: byte 4 is not UTF-8"],
   [[0x61, 0xe2, 0x82], "a, line 1: byte 2 ends inside a character"],
-  [[0xef, 0xbb, 0xbf, 0x61, 0x00], "a, line 1: byte 5 is NUL, which text does not hold"],
+  [[0xef, 0xbb, 0xbf, 0x61, 0x00], "a, line 1: byte 5 is NUL, which text must not contain"],
   [[0xff, 0xfe, 0x61, 0x00], "a, line 1: is UTF-16; write it as UTF-8"],
-  [[0xed, 0xa0, 0x80], "a, line 1: byte 1 is no UTF-8"],
-])("%j is refused with its line and byte", async (bytes, message) => {
+  [[0xed, 0xa0, 0x80], "a, line 1: byte 1 is not UTF-8"],
+])("%j is rejected with its line and byte", async (bytes, message) => {
   await expect(check(Uint8Array.from(bytes))).rejects.toMatchObject({
     code: "TG_OBJECT_UNREADABLE",
     message,

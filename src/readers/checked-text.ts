@@ -1,10 +1,10 @@
-// Checked text: lets bytes through that are UTF-8, and says where the others are.
-//   T1. Invalid UTF-8 is refused with its line and byte, never turned into U+FFFD: a name that was
-//       damaged on the way would become a key of its own.
-//   T2. A chunk that comes out never ends inside a character.
-//   T3. One byte order mark at the start is dropped; it is no part of the first column's name.
-//   T4. NUL is refused. It is what UTF-16 and binary files look like, databases take it in no text,
-//       and parsers of CSV disagree on it. JSON may still carry it, escaped.
+// Checked text: passes UTF-8 through, and reports where other bytes are.
+//   T1. Invalid UTF-8 is rejected with its line and byte, never replaced by U+FFFD: a name damaged
+//       in transit would become another key.
+//   T2. No output chunk ends inside a character.
+//   T3. One byte order mark at the start is dropped; it does not belong to the first column's name.
+//   T4. NUL is rejected. UTF-16 and binary files contain it, databases do not accept it in text,
+//       and CSV parsers disagree on it. JSON may still contain it, escaped.
 
 import { Buffer, isUtf8 } from "node:buffer";
 import type { ByteCursor } from "./byte-cursor.ts";
@@ -30,7 +30,7 @@ export async function* checkText(input: ByteCursor, name: string): AsyncGenerato
   if (carry.length > 0) throw refuse("ends inside a character", carry, 0, { name, line, offset });
 }
 
-interface ChunkPlace {
+interface ChunkPosition {
   readonly name: string;
   /** The line and the byte at which the chunk starts, from 1 and from 0. */
   readonly line: number;
@@ -49,18 +49,18 @@ async function skipMark(input: ByteCursor, name: string): Promise<number> {
   return MARK_BYTES;
 }
 
-function checkChunk(text: Buffer, place: ChunkPlace): void {
-  if (!isUtf8(text)) throw refuse("is no UTF-8", text, firstInvalid(text), place); // T1
+function checkChunk(text: Buffer, position: ChunkPosition): void {
+  if (!isUtf8(text)) throw refuse("is not UTF-8", text, firstInvalid(text), position); // T1
   const nul = text.indexOf(0);
-  if (nul >= 0) throw refuse("is NUL, which text does not hold", text, nul, place); // T4
+  if (nul >= 0) throw refuse("is NUL, which text must not contain", text, nul, position); // T4
 }
 
-function refuse(what: string, text: Buffer, at: number, place: ChunkPlace) {
-  const line = place.line + countNewlines(text.subarray(0, at));
-  return unreadable(place.name, `byte ${place.offset + at + 1} ${what}`, { line });
+function refuse(what: string, text: Buffer, at: number, position: ChunkPosition) {
+  const line = position.line + countNewlines(text.subarray(0, at));
+  return unreadable(position.name, `byte ${position.offset + at + 1} ${what}`, { line });
 }
 
-/** Where the last character begins if it is not all there, else the length. */
+/** The start of the last character if it is incomplete, else the length. */
 function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const at = bytes.length - back;
@@ -70,7 +70,7 @@ function wholeCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** What a first byte announces; 0 for a byte that cannot be the first. */
+/** The length that a first byte announces; 0 if it cannot be a first byte. */
 function characterBytes(first: number): number {
   if (first < 0x80) return 1;
   if (first >= 0xc0 && first < 0xe0) return 2;

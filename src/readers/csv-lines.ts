@@ -1,15 +1,15 @@
-// CSV lines: on which physical line each record starts. csv-parse counts a CRLF inside quotes as
-// two lines, and does not say where a record began.
-//   CL1. CRLF, LF and CR each end one line, inside quotes as well.
+// CSV lines: finds the physical line on which each record starts. csv-parse counts a CRLF inside
+// quotes as two lines, and does not report where a record began.
+//   CL1. CRLF, LF and CR each end one line, also inside quotes.
 //   CL2. Empty lines before a record are not part of it.
-//   CL3. Only the bytes that csv-parse may not have decided on yet are held.
+//   CL3. Only the bytes that csv-parse may still be undecided about are buffered.
 
 import { Buffer } from "node:buffer";
 
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** csv-parse looks a few bytes ahead before it emits a record; this is more than it ever does. */
+/** csv-parse looks a few bytes ahead before it emits a record; it never looks this far. */
 const LOOKAHEAD_BYTES = 16;
 
 export interface RecordExtent {
@@ -27,7 +27,7 @@ export class CsvLines {
   #startLine = 1;
   #startOffset = 0;
 
-  /** Bytes that csv-parse is given now. */
+  /** Adds the bytes that csv-parse gets now. */
   feed(chunk: Buffer): void {
     const rest = this.#held.subarray(this.#position - this.#heldStart);
     this.#held = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
@@ -44,13 +44,13 @@ export class CsvLines {
     return record;
   }
 
-  /** The record that has no end yet; every record that ended in what was fed has been told. */
+  /** The record that has not ended yet; all ended records must have been reported. */
   openRecord(): RecordExtent {
     this.#scanTo(this.#heldStart + this.#held.length - LOOKAHEAD_BYTES); // CL3
     return { line: this.#startLine, bytes: Math.max(0, this.#position - this.#startOffset) };
   }
 
-  /** The same at the last byte there is, for a record that will get no end. */
+  /** The same at the last byte, for a record that is never ended. */
   openRecordLine(): number {
     this.#scanTo(this.#heldStart + this.#held.length);
     return this.#startLine;
@@ -60,7 +60,7 @@ export class CsvLines {
     while (this.#position < offset) {
       const at = this.#position - this.#heldStart;
       const byte = this.#held[at];
-      // CL1: a CR before an LF is half of one end, and the LF will count.
+      // CL1: a CR before an LF is half of one line end; the LF counts.
       const ends = byte === LF || (byte === CR && this.#held[at + 1] !== LF);
       if (!this.#inRecord && byte !== LF && byte !== CR) this.#beginRecord();
       if (ends) this.#line++;

@@ -1,10 +1,10 @@
-// CSV: a header, then one record per row; csv-parse takes the text apart, this file makes rows.
-//   CV1. Cells are strings, as written. Numbers, dates and nulls are for the schema to see in them.
-//   CV2. Every record has as many cells as the header has names, and no name is there twice; what
-//        differs is refused with its line, since a shifted cell is worse than a missing file.
+// CSV: a header, then one record per row. csv-parse splits the text, this file makes rows.
+//   CV1. Cells are strings, as written. Numbers, dates and nulls are for the schema to interpret.
+//   CV2. Every record has as many cells as the header has names, and no name occurs twice.
+//        Otherwise it is rejected with its line: a shifted cell is worse than a missing file.
 //   CV3. Records end with LF, CRLF or CR; empty lines are skipped.
-//   CV4. A record longer than the limit is refused while it grows, so that a quote that was never
-//        closed does not fill the memory.
+//   CV4. A record over the limit is rejected while it grows, so that an unclosed quote does not
+//        fill the memory.
 
 import type { Buffer } from "node:buffer";
 import { CsvError, Parser } from "csv-parse";
@@ -62,24 +62,24 @@ export async function* csvRows(
   }
 }
 
-/** The parser puts what it finds into `records`, in the very call that gives it the bytes. */
+/** The parser adds records to `records` synchronously, in the call that writes the bytes. */
 function createParser(delimiter: string, records: CsvRecord[]): Parser {
   const parser = new Parser({
     delimiter,
     record_delimiter: ["\r\n", "\n", "\r"], // CV3
     skip_empty_lines: true,
-    relax_column_count: true, // CV2 is checked here, where the line is known.
+    relax_column_count: true, // CV2 is checked below, where the line is available.
     bom: false,
     on_record(cells: string[], { bytes }: { readonly bytes: number }) {
       records.push({ cells, end: bytes });
-      return null; // It goes no further, so that the parser's own queue stays empty.
+      return null; // Dropped here, so that the parser's own queue stays empty.
     },
   });
-  parser.on("error", () => {}); // It is told to whoever wrote the chunk.
+  parser.on("error", () => {}); // The write callback reports it.
   return parser;
 }
 
-/** Gives one chunk, or with null the end, to the parser; its failure or null when it is done. */
+/** Writes one chunk, or null for the end; resolves with the parser's failure or null. */
 function write(parser: Parser, chunk: Buffer | null): Promise<unknown> {
   return new Promise((resolve) => {
     const done = (failure?: Error | null) => resolve(failure ?? null);
@@ -93,12 +93,12 @@ function checkNames(
   line: number,
   { name }: CsvSettings,
 ): readonly string[] {
-  const seen = new Set<string>();
+  const unique = new Set<string>();
   for (const text of names) {
-    if (seen.has(text)) {
-      throw unreadable(name, `the header names ${JSON.stringify(text)} twice`, { line }); // CV2
+    if (unique.has(text)) {
+      throw unreadable(name, `the header has ${JSON.stringify(text)} twice`, { line }); // CV2
     }
-    seen.add(text);
+    unique.add(text);
   }
   return names;
 }
@@ -113,7 +113,7 @@ function rowOf(
     const counts = `has ${counted(cells.length)} where the header has ${names.length}`;
     throw unreadable(name, `the row ${counts}`, { line }); // CV2
   }
-  // Not by assignment: a column may be called __proto__.
+  // Not by assignment: a column may be named __proto__.
   return Object.fromEntries(names.map((key, index) => [key, cells[index] ?? ""]));
 }
 
@@ -127,16 +127,16 @@ function checkLength({ line, bytes }: RecordExtent, { name, limits }: CsvSetting
   throw unreadable(name, `${reason}; is a quote not closed?`, { line });
 }
 
-/** csv-parse's refusals in our words; its own name lines that we count otherwise. */
+/** Rewords errors of csv-parse, whose own texts have other line numbers. */
 function reasonOfCsv(failure: unknown): string {
   switch (failure instanceof CsvError ? failure.code : null) {
     case "CSV_QUOTE_NOT_CLOSED":
       return "a quote is not closed before the object ends";
     case "CSV_INVALID_CLOSING_QUOTE":
-      return "a quoted cell goes on after its closing quote";
+      return "a quoted cell continues after its closing quote";
     case "INVALID_OPENING_QUOTE":
-      return "a quote stands in the middle of a cell that is not quoted";
+      return "a quote is in the middle of an unquoted cell";
     default:
-      return `is no CSV: ${reasonOf(failure)}`;
+      return `is not CSV: ${reasonOf(failure)}`;
   }
 }

@@ -29,7 +29,7 @@ describe.each(BOTH)("%s", (kind) => {
     expect((await unpack(packed, kind)).toString().split(";")).toHaveLength(501);
   });
 
-  test("data that ends too early is refused, wherever it is cut", async () => {
+  test("truncated data is rejected, wherever it is cut", async () => {
     const text = randomBytes(300).toString("hex");
     const packed = Buffer.concat([packer(text), packer(text)]);
     const border = packer(text).length;
@@ -42,22 +42,22 @@ describe.each(BOTH)("%s", (kind) => {
     }
   });
 
-  test("what follows the last member and is none is refused", async () => {
+  test("trailing data after the last member is rejected", async () => {
     const packed = Buffer.concat([packer("x\n1\n"), Buffer.from("and so on")]);
     for (const lengths of [[65_536], [1]]) {
       expect(await refusalOf(packed, { name: "a.csv", lengths })).toContain("a.csv: its");
     }
   });
 
-  test("a bomb is refused at the limit of expanded bytes", async () => {
+  test("a decompression bomb is rejected at the limit of expanded bytes", async () => {
     const bomb = packer(Buffer.alloc(50_000_000, "x\n"));
     const limits = { expandedBytesMax: 1_048_576 };
     expect(await refusalOf(bomb, { name: "a.csv", limits })).toBe(
-      "a.csv: holds more than 1 MiB when expanded",
+      "a.csv: has more than 1 MiB when expanded",
     );
   });
 
-  test("nothing is fed to the decoder while nobody takes what came out", async () => {
+  test("nothing is fed to the decoder while its output is not read", async () => {
     const source = sourceOf(packer(randomBytes(4_000_000)), [65_536]);
     let pulled = 0;
     async function* counted() {
@@ -74,19 +74,19 @@ describe.each(BOTH)("%s", (kind) => {
   });
 });
 
-test("gzip data that does not match its checksum is refused", async () => {
+test("gzip data that does not match its checksum is rejected", async () => {
   const packed = gzipSync("x".repeat(2_000));
   packed.writeUInt8(packed.readUInt8(packed.length - 5) ^ 1, packed.length - 5);
   await expect(unpack(packed, "gzip")).rejects.toThrow("cannot be expanded");
 });
 
-test("zeros after gzip data are padding; a member behind them is not passed over", async () => {
+test("zeros after gzip data are padding; a member behind them is not skipped", async () => {
   const padded = Buffer.concat([gzipSync("x\n1\n"), Buffer.alloc(1_000)]);
   expect(await readAll(padded, { name: "a.csv" })).toHaveLength(1);
   const hidden = Buffer.concat([padded, gzipSync("2\n")]);
   for (const lengths of [[65_536], [10]]) {
     expect(await refusalOf(hidden, { name: "a.csv", lengths })).toBe(
-      "a.csv: its gzip data is followed by something else",
+      "a.csv: its gzip data is followed by other data",
     );
   }
 });
@@ -98,15 +98,15 @@ test("a skippable frame in front is still zstd", async () => {
   expect((await unpack(packed, "zstd")).toString()).toBe("text");
 });
 
-test("text is not taken for compressed", () => {
+test("text is not detected as compressed", () => {
   expect(compressionOf(Buffer.from("(a,b"))).toBeNull();
   expect(compressionOf(Buffer.from(""))).toBeNull();
 });
 
-test("a Node without zstd says so in one sentence", async () => {
+test("a Node without zstd reports it in one sentence", async () => {
   onTestFinished(() => {
     vi.doUnmock("node:zlib");
-    vi.resetModules(); // Nobody else is to meet the modules that were loaded here.
+    vi.resetModules(); // Other tests must not get the modules loaded here.
   });
   vi.resetModules();
   vi.doMock("node:zlib", async (load) => {

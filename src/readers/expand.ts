@@ -1,10 +1,11 @@
-// Expand: gzip and zstd taken off, in a stream.
-//   X1. Compression is told by the first bytes; a suffix proves nothing.
-//   X2. Every member of a gzip file and every frame of a zstd file is read. Node's decoder stops in
-//       silence after a zstd frame that ends inside a chunk, and at padding between gzip members;
-//       here what a decoder left over is either read by the next one or refused.
-//   X3. Data that ends too early is refused, and so is data that grows beyond the limit.
-//   X4. One chunk goes in when all that came of the one before is taken, so a bomb fills no memory.
+// Expand: decompresses gzip and zstd, as a stream.
+//   X1. Compression is detected by the first bytes, never by a suffix.
+//   X2. Every member of a gzip file and every frame of a zstd file is read. Node's decoder stops
+//       silently after a zstd frame that ends inside a chunk, and at padding between gzip members.
+//       Here, the next decoder reads the remaining bytes, or they are rejected.
+//   X3. Data that ends too early is rejected, and so is data that exceeds the limit.
+//   X4. A chunk is fed only after all output of the previous one is taken, so that a decompression
+//       bomb does not fill the memory.
 
 import * as zlib from "node:zlib";
 import { reasonOf } from "../core/errors.ts";
@@ -14,10 +15,10 @@ import { unreadable } from "./unreadable.ts";
 
 export type Compression = "gzip" | "zstd";
 
-/** As many bytes as tell a compression. */
+/** Bytes needed to detect a compression. */
 export const MAGIC_BYTES = 4;
 
-/** X1: null for bytes that are not compressed by anything we know. */
+/** X1: null for bytes without a supported compression. */
 export function compressionOf(head: Uint8Array): Compression | null {
   if (head[0] === 0x1f && head[1] === 0x8b) return "gzip";
   const rest = head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd;
@@ -27,7 +28,7 @@ export function compressionOf(head: Uint8Array): Compression | null {
   return skippable && ((head[0] ?? 0) & 0xf0) === 0x50 ? "zstd" : null;
 }
 
-/** The bytes inside; `name` is for messages. */
+/** The decompressed bytes; `name` is for messages. */
 export async function* expand(
   input: ByteCursor,
   compression: Compression,
@@ -35,10 +36,10 @@ export async function* expand(
 ): AsyncGenerator<Uint8Array> {
   do {
     yield* expandOnce(input, createDecoder(compression, name), compression, name);
-  } while (await goesOn(input, compression, name)); // X2
+  } while (await hasNextMember(input, compression, name)); // X2
 }
 
-/** The same bytes, as long as they are no more than the limit (X3). */
+/** The same bytes, up to the limit (X3). */
 export async function* limitBytes(
   chunks: AsyncIterable<Uint8Array>,
   bytesMax: number,
@@ -48,7 +49,7 @@ export async function* limitBytes(
   for await (const chunk of chunks) {
     total += chunk.length;
     if (total > bytesMax) {
-      throw unreadable(name, `holds more than ${describeBytes(bytesMax)} when expanded`);
+      throw unreadable(name, `has more than ${describeBytes(bytesMax)} when expanded`);
     }
     yield chunk;
   }
@@ -83,7 +84,7 @@ async function* expandOnce(
     const reason = `its ${compression} data cannot be expanded (${reasonOf(error)})`;
     throw unreadable(name, reason, { cause: error });
   } finally {
-    // On a break the feeder may wait for the source, which only our caller can close.
+    // On a break the feeder may wait for the source, which only the caller can close.
     decoder.destroy();
   }
   await feeding;
@@ -94,10 +95,10 @@ function rethrow(failure: { readonly error: unknown } | null): void {
   if (failure !== null) throw failure.error;
 }
 
-/** Hands chunks to the decoder one by one (X4), until the input or the decoder is at its end. */
+/** Feeds chunks to the decoder one by one (X4), until the input or the decoder ends. */
 async function feed(input: ByteCursor, decoder: Decoder): Promise<void> {
   let release = () => {};
-  decoder.once("close", () => release()); // A decoder that failed calls nobody back.
+  decoder.once("close", () => release()); // A failed decoder calls no callback.
   while (!decoder.destroyed) {
     const chunk = await input.take();
     if (chunk === null) {
@@ -117,15 +118,19 @@ async function feed(input: ByteCursor, decoder: Decoder): Promise<void> {
   }
 }
 
-/** Whether another member follows; zeros after the last are padding, as tapes leave it. */
-async function goesOn(input: ByteCursor, compression: Compression, name: string): Promise<boolean> {
+/** Whether another member follows; zeros after the last are padding, as on tapes. */
+async function hasNextMember(
+  input: ByteCursor,
+  compression: Compression,
+  name: string,
+): Promise<boolean> {
   for (let chunk = await input.take(); chunk !== null; chunk = await input.take()) {
     if (compression === "zstd") {
       input.giveBack(chunk);
       return true;
     }
     if (chunk.some((byte) => byte !== 0)) {
-      throw unreadable(name, "its gzip data is followed by something else");
+      throw unreadable(name, "its gzip data is followed by other data");
     }
   }
   return false;

@@ -4,7 +4,7 @@ import { readAll, readValues, refusalOf } from "../../test/support/byte-sources.
 describe("JSON Lines", () => {
   const jsonl = { name: "a.jsonl", format: "jsonl" as const };
 
-  test("empty lines are no rows but count, CRLF ends a line, the last needs no end", async () => {
+  test("empty lines are skipped but counted, CRLF ends a line, the last line needs no end", async () => {
     const text = '{"a":1}\r\n\n \t\r\n{"a":"ü€😀"}\n{"a":3}';
     const expected = [
       { line: 1, value: { a: 1 } },
@@ -21,22 +21,22 @@ describe("JSON Lines", () => {
   });
 
   test.each([
-    ['{"a":1}\n{"a":\n', "line 2: is no JSON: text ends too early in /a, at character 6"],
-    ['{"a":1}\n\n[1]\n', "line 3: a row is a JSON object, and this is an array"],
-    ["null\n", "line 1: a row is a JSON object, and this is null"],
-    ["{}\n{} {}\n", "line 2: is no JSON: text goes on after its value, at character 4"],
-    ['{"a":"\0"}', "line 1: byte 7 is NUL, which text does not hold"],
-  ])("%j is refused with its line", async (text, reason) => {
+    ['{"a":1}\n{"a":\n', "line 2: is not JSON: text ends too early in /a, at character 6"],
+    ['{"a":1}\n\n[1]\n', "line 3: a row must be a JSON object, not an array"],
+    ["null\n", "line 1: a row must be a JSON object, not null"],
+    ["{}\n{} {}\n", "line 2: is not JSON: text goes on after its value, at character 4"],
+    ['{"a":"\0"}', "line 1: byte 7 is NUL, which text must not contain"],
+  ])("%j is rejected with its line", async (text, reason) => {
     expect(await refusalOf(text, jsonl)).toBe(`a.jsonl, ${reason}`);
     expect(await refusalOf(text, { ...jsonl, lengths: [1] })).toBe(`a.jsonl, ${reason}`);
   });
 
-  test("what JSON.parse would drop or round in silence is refused", async () => {
+  test("values that JSON.parse would silently drop or round are rejected", async () => {
     expect(await refusalOf('{"a":1,"a":2}', jsonl)).toContain("name is used twice");
     expect(await refusalOf('{"id":9007199254740993}', jsonl)).toContain("in /id");
   });
 
-  test("a line over the limit is refused before it is held", async () => {
+  test("a line over the limit is rejected before it is buffered", async () => {
     const limits = { rowBytesMax: 100 };
     const text = `{}\n{"a":"${"x".repeat(100_000)}"}\n`;
     const reason = "a.jsonl, line 2: is longer than 100 bytes";
@@ -62,18 +62,18 @@ describe("JSON", () => {
   });
 
   test.each([
-    ['[{"a":1},\n{"a":}]', "line 2: is no JSON: unexpected character in /1/a"],
-    ['[{"a":1},2]', "row 2: a row is a JSON object, and this is a number"],
-    ['"text"', "row 1: a row is a JSON object, and this is a string"],
+    ['[{"a":1},\n{"a":}]', "line 2: is not JSON: unexpected character in /1/a"],
+    ['[{"a":1},2]', "row 2: a row must be a JSON object, not a number"],
+    ['"text"', "row 1: a row must be a JSON object, not a string"],
     [
       '{"a":1}\n{"a":2}\n',
-      'line 2: is no JSON: text goes on after its value; if it is JSON Lines, read it with the format "jsonl"',
+      'line 2: is not JSON: text goes on after its value; if it is JSON Lines, read it with the format "jsonl"',
     ],
-  ])("%j is refused with its place", async (text, reason) => {
+  ])("%j is rejected with its position", async (text, reason) => {
     expect(await refusalOf(text, json)).toBe(`a.json, ${reason}`);
   });
 
-  test("a document over the limit is refused, and the message names the way out", async () => {
+  test("a document over the limit is rejected, and the message names the alternative", async () => {
     const limits = { jsonBytesMax: 1_024 };
     const text = `[{"a":"${"x".repeat(1_024)}"}]`;
     expect(await refusalOf(text, { ...json, limits, lengths: [100] })).toBe(

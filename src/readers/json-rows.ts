@@ -1,6 +1,6 @@
 // JSON: one array of rows, or one row.
-//   JS1. The document is parsed as a whole, so it has a limit of its own, and a message that says
-//        which format has none.
+//   JS1. The document is parsed as a whole, so it has its own limit, and a message that names the
+//        format without one.
 
 import { Buffer } from "node:buffer";
 import { parseStrictJson } from "../core/encoding/strict-json.ts";
@@ -48,12 +48,13 @@ async function readWhole(
 function invalidJson(
   name: string,
   document: string,
-  { reason, place, offset }: { reason: string; place: string; offset: number },
+  failure: { readonly reason: string; readonly place: string; readonly offset: number },
 ) {
+  const { reason, offset } = failure;
   const line = document.slice(0, offset).split("\n").length;
-  const where = place === "the top" ? "" : ` in ${place}`;
-  // Many writers call their JSON Lines .json, so the likely reason is named.
-  const lines = reason === "text goes on after its value" && document.trimStart().startsWith("{");
+  const where = failure.place === "the top" ? "" : ` in ${failure.place}`;
+  // Many writers name their JSON Lines .json, so the message suggests that.
+  const lines = reason.endsWith("after its value") && document.trimStart().startsWith("{");
   const advice = lines ? '; if it is JSON Lines, read it with the format "jsonl"' : "";
-  return unreadable(name, `is no JSON: ${reason}${where}${advice}`, { line });
+  return unreadable(name, `is not JSON: ${reason}${where}${advice}`, { line });
 }

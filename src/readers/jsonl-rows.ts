@@ -1,7 +1,7 @@
 // JSON Lines: one JSON object per line.
 //   JL1. A line ends with LF or CRLF; the last may end with the object.
-//   JL2. A line of spaces only is no row, but counts as a line.
-//   JL3. A line longer than the limit is refused before it is held.
+//   JL2. A blank line is not a row, but counts as a line.
+//   JL3. A line over the limit is rejected before it is buffered.
 
 import { Buffer } from "node:buffer";
 import type { NumberedRow } from "../ports/rows.ts";

@@ -1,9 +1,9 @@
 // Open source: one stream of an object, under a signal, until it is closed.
-//   O1. An abort, or closing, ends the stream at once: the signal handed to the source is aborted
-//       and its iterator returned, even while a read hangs.
-//   O2. What the source throws is thrown unchanged; after an abort it is the signal's reason.
-//   O3. A stream that ends with more or fewer bytes than the object has is a failure of the source:
-//       half of a CSV file is a valid CSV file, and nobody else would notice.
+//   O1. Aborting or closing ends the stream immediately: the source's signal is aborted and its
+//       iterator returned, even while a read hangs.
+//   O2. Errors of the source are thrown unchanged; after an abort the signal's reason is thrown.
+//   O3. A stream with more or fewer bytes than the object has is a failure of the source: half of a
+//       CSV file is a valid CSV file, and no later stage would notice.
 
 import { TidegateError } from "../core/errors.ts";
 import type { ByteSource } from "../ports/rows.ts";
@@ -26,9 +26,9 @@ export function openSource(source: ByteSource, name: string, signal: AbortSignal
     const fail = failPending;
     stopping.abort(signal.aborted ? signal.reason : undefined);
     fail?.(stopping.signal.reason); // O2
-    // Nobody waits for a stream that was given up, so neither its failures nor its end count.
+    // The caller no longer waits for this stream, so its failures and its end are ignored.
     const returned = Promise.resolve(iterator.return?.()).catch(() => undefined);
-    if (fail === null) await returned; // O1: behind a read that hangs, it would wait for ever.
+    if (fail === null) await returned; // O1: behind a hanging read, it would wait forever.
   }
 
   function close(): Promise<void> {
@@ -71,6 +71,6 @@ export function openSource(source: ByteSource, name: string, signal: AbortSignal
 }
 
 export function cutShort(name: string, got: number, wanted: number): TidegateError {
-  const message = `${name}: the source gave ${got} bytes where ${wanted} were due`;
+  const message = `${name}: the source returned ${got} bytes, expected ${wanted}`;
   return new TidegateError("TG_OBJECTS_UNAVAILABLE", message);
 }

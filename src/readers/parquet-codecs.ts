@@ -1,12 +1,12 @@
 // Parquet codecs: how the pages inside a Parquet file are expanded.
-//   PC1. A page may expand to what its header says and no further, and that has a limit.
+//   PC1. A page may expand to the size in its header and no further, and that size has a limit.
 
 import * as zlib from "node:zlib";
 import { type CompressionCodec, type Compressors, snappyUncompress } from "hyparquet";
 import { describeBytes } from "./row-limits.ts";
 import { unreadable } from "./unreadable.ts";
 
-/** Codecs that are read; docs/reference/formats.md lists them. */
+/** Supported codecs; docs/reference/formats.md lists them. */
 export const PARQUET_CODECS: readonly CompressionCodec[] = [
   "UNCOMPRESSED",
   "SNAPPY",
@@ -44,7 +44,7 @@ export function createCompressors(name: string, pageBytesMax: number): Compresso
   };
 }
 
-/** Node takes no limit of zero; a page that should be empty and is not fails by its length. */
+/** Node rejects a limit of zero; a page that should be empty fails by its length instead. */
 function atMost(length: number): { readonly maxOutputLength: number } {
   return { maxOutputLength: Math.max(1, length) };
 }

@@ -1,5 +1,5 @@
-// Damage: whatever happened to the bytes, reading ends, with rows or with a refusal. A test that
-// hangs here is a decoder that would have hung a consumer.
+// Damage: however the bytes are damaged, reading ends with rows or with an error. A test that
+// hangs here means a decoder that would hang a consumer.
 
 import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
@@ -66,7 +66,7 @@ test.each([
   ["flat", flat("UNCOMPRESSED")],
   ["compressed", flat("SNAPPY")],
   ["nested", nested],
-])("a flipped bit anywhere in a %s file ends in rows or in a refusal", async (_, file) => {
+])("a flipped bit anywhere in a %s file ends in rows or in an error", async (_, file) => {
   for (let at = 4; at < file.length; at++) {
     const damaged = file.slice();
     damaged[at] = (damaged[at] ?? 0) ^ (1 << ((at * 5) % 8));
@@ -75,11 +75,11 @@ test.each([
       (error: { code?: string }) => error.code,
     );
     expect(outcome).toMatch(/^(rows|TG_OBJECT_UNREADABLE)$/);
-    await new Promise(setImmediate); // A rejection that nobody handles shows itself between turns.
+    await new Promise(setImmediate); // Unhandled rejections surface between turns.
   }
 });
 
-test("a cell that went missing is refused, never read as null", async () => {
+test("a missing cell is rejected, never read as null", async () => {
   const data = Array.from({ length: 40 }, (_, index) => ["north", "south", "west"][index % 3]);
   const columnData = [{ name: "x", data, type: "STRING" as const, nullable: false }];
   const file = new Uint8Array(parquetWriteBuffer({ columnData, codec: "UNCOMPRESSED" }));
@@ -149,11 +149,11 @@ describe("pages of version 1", () => {
     ["repeats without bound", [0xff, 0xff, 0xff, 0xff, 0x06, 1]],
     ["is packed without bound", [0xff, 0xff, 0xff, 0xff, 0x07, 1]],
     ["has a negative length", [0xff, 0xff, 0xff, 0xff, 0x0f, 1]],
-  ])("a run that %s is refused", (_, run) => {
+  ])("a run that %s is rejected", (_, run) => {
     expect(() => check(pageOf(run))).toThrow(`up to ${PARQUET_PAGE_VALUES_MAX} are read`);
   });
 
-  test("a page that is longer than its column is refused", () => {
+  test("a page that is longer than its column is rejected", () => {
     expect(() => check(pageOf([8 << 1, 1]).subarray(0, -1))).toThrow("longer than its column");
   });
 });

@@ -1,7 +1,7 @@
-// Parquet file: an object as hyparquet wants to see it, by ranges.
-//   PF1. Only what is asked for is fetched, a few ranges at a time, and each once per row group.
-//   PF2. A range outside the object, or too long to hold, is refused before it is fetched.
-//   PF3. What the source throws is remembered, so that it is told apart from what hyparquet throws.
+// Parquet file: gives hyparquet access to an object by ranges.
+//   PF1. Only requested ranges are fetched, a few at a time, and each once per row group.
+//   PF2. A range outside the object, or too long to buffer, is rejected before it is fetched.
+//   PF3. Errors of the source are recorded, to distinguish them from errors of hyparquet.
 
 import type { AsyncBuffer } from "hyparquet";
 import type { ByteSource } from "../ports/rows.ts";
@@ -11,9 +11,9 @@ import { unreadable } from "./unreadable.ts";
 
 export interface ParquetFile {
   readonly buffer: AsyncBuffer;
-  /** What the source threw first, if it did (PF3). */
+  /** The first error of the source, if any (PF3). */
   sourceFailure(): { readonly error: unknown } | null;
-  /** Drops what was fetched, and looks through what is fetched from now on by `inspect`. */
+  /** Drops fetched ranges, and passes later ones to `inspect`. */
   begin(inspect: Inspect): void;
 }
 
@@ -29,7 +29,7 @@ export interface ParquetFileOptions {
 
 export function openParquetFile(source: ByteSource, options: ParquetFileOptions): ParquetFile {
   const { name, size, signal } = options;
-  const lanes: Promise<unknown>[] = Array.from({ length: PARQUET_RANGES_MAX }, async () => {});
+  const slots: Promise<unknown>[] = Array.from({ length: PARQUET_RANGES_MAX }, async () => {});
   const fetched = new Map<string, Promise<ArrayBuffer>>();
   let failure: { readonly error: unknown } | null = null;
   let inspect: Inspect = () => {};
@@ -49,15 +49,15 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
   function slice(start: number, end: number = size): Promise<ArrayBuffer> {
     checkRange(start, end, options); // PF2
     const key = `${start}-${end}`;
-    const known = fetched.get(key);
-    if (known !== undefined) return known;
-    const lane = turn++ % lanes.length;
-    const answer = (lanes[lane] ?? Promise.resolve()).then(async () => {
+    const existing = fetched.get(key);
+    if (existing !== undefined) return existing;
+    const slot = turn++ % slots.length;
+    const answer = (slots[slot] ?? Promise.resolve()).then(async () => {
       const bytes = await fetchRange(start, end); // PF1
       inspect(bytes, start);
       return bytes;
     });
-    lanes[lane] = answer.catch(() => undefined);
+    slots[slot] = answer.catch(() => undefined);
     fetched.set(key, answer);
     return answer;
   }
@@ -67,7 +67,7 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
       byteLength: size,
       slice(start, end) {
         const answer = (async () => slice(start, end))();
-        // hyparquet drops the answers that it no longer needs once one of them has failed.
+        // hyparquet ignores the other ranges once one has failed.
         answer.catch(() => undefined);
         return answer;
       },
@@ -87,10 +87,10 @@ function checkRange(start: number, end: number, { name, size, limits }: ParquetF
   }
   if (end - start <= limits.parquetGroupBytesMax) return;
   const max = describeBytes(limits.parquetGroupBytesMax);
-  throw unreadable(name, `a part of it that is read at once is longer than ${max}`);
+  throw unreadable(name, `a part that must be read as a whole is longer than ${max}`);
 }
 
-/** The answer, or the signal's reason once it is aborted, even if the source does not heed it. */
+/** Rejects with the signal's reason once it aborts, even if the source ignores the signal. */
 function untilAborted<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {

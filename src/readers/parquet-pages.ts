@@ -1,8 +1,8 @@
-// Parquet pages: looked through before hyparquet decodes them.
+// Parquet pages: inspects pages before hyparquet decodes them.
 //   PP1. No count in a page may make the decoder work or allocate without bound. hyparquet repeats
-//        a value as often as a run says, and a damaged run says two thousand million, or less than
-//        none, which it counts down from for ever; nothing could interrupt it.
-//   PP2. This is no validation. What is wrong but harmless is left for hyparquet to find.
+//        a value as often as a run says. A damaged run may say two thousand million, or a negative
+//        number, from which hyparquet counts down forever; nothing could interrupt it.
+//   PP2. It does not validate pages. Harmless errors are left for hyparquet to find.
 
 import type {
   ColumnMetaData,
@@ -28,7 +28,7 @@ interface Levels {
   readonly definition: number;
 }
 
-/** Throws if a page of the column cannot be decoded within bounds; `bytes` are all its pages. */
+/** Throws if a page of the column exceeds the bounds; `bytes` are all its pages. */
 export function checkPages(bytes: Uint8Array, chunk: ColumnChunk, compressors: Compressors): void {
   const levels = levelsOf(chunk.path);
   const reader = { view: viewOf(bytes), offset: 0 };
@@ -56,7 +56,7 @@ interface PageContext {
 function checkPage(bytes: Uint8Array, header: PageHeader, context: PageContext): void {
   const { data_page_header: v1, data_page_header_v2: v2 } = header;
   const length = header.uncompressed_page_size;
-  // PP2: a page of another type, or without the header of its type, is refused by hyparquet.
+  // PP2: hyparquet rejects a page of another type, or without the header of its type.
   if (header.type === "DICTIONARY_PAGE") checkCounts(header.dictionary_page_header?.num_values);
   if (header.type === "DATA_PAGE" && v1 !== undefined) checkDataPage(bytes, length, v1, context);
   if (header.type === "DATA_PAGE_V2" && v2 !== undefined)
@@ -102,7 +102,7 @@ function expandPage(bytes: Uint8Array, length: number, context: PageContext): Ui
   return expander === undefined ? bytes : expander(bytes, length);
 }
 
-/** The place behind levels that are stored with their length in front. */
+/** The position behind levels that are stored with their length in front. */
 function skipLevels(page: Uint8Array, at: number, level: number, count: number): number {
   if (level === 0) return at;
   walkRuns(page, at + 4, widthOf(level), count);
@@ -121,11 +121,11 @@ function checkIndexes(
   else walkRuns(values, 1, values[0] ?? 0, count);
 }
 
-/** Goes through runs as hyparquet will, until there are `count` values or no more bytes (PP1). */
+/** Walks the runs as hyparquet does, until there are `count` values or no more bytes (PP1). */
 function walkRuns(bytes: Uint8Array, start: number, width: number, count: number): void {
   let at = start;
-  let seen = 0;
-  while (seen < count && at < bytes.length) {
+  let counted = 0;
+  while (counted < count && at < bytes.length) {
     let header = 0;
     let shift = 0;
     let byte = 0x80;
@@ -137,11 +137,11 @@ function walkRuns(bytes: Uint8Array, start: number, width: number, count: number
     const values = packed ? (header >>> 1) * 8 : header >>> 1;
     checkCounts(values);
     at += packed ? Math.max(1, Math.ceil((values * width) / 8)) : (width + 7) >> 3;
-    seen += values;
+    counted += values;
   }
 }
 
-/** A header that lacks a count is refused too: with NaN for a place hyparquet never moves on. */
+/** A header without a count is rejected too: with a NaN position hyparquet never advances. */
 function checkCounts(...counts: readonly (number | undefined)[]): void {
   const wrong = counts.find((count) => !isCount(count));
   if (counts.every(isCount)) return;

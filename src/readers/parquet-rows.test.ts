@@ -125,9 +125,9 @@ describe("values", () => {
     expect(Object.entries(row ?? {})).toEqual([["__proto__", 1]]);
   });
 
-  test("a VARIANT is refused by name", async () => {
+  test("a VARIANT column is rejected by name", async () => {
     const file = write([{ name: "event", data: [{ a: 1 }], type: "VARIANT" }]);
-    expect(await refusalOf(file)).toContain("column event is a VARIANT, which is not read");
+    expect(await refusalOf(file)).toContain("column event is a VARIANT, which is not supported");
   });
 });
 
@@ -143,18 +143,18 @@ describe("how it is read", () => {
     expect(await readValues(file)).toEqual(data.map((x) => ({ x })));
   });
 
-  test("a codec that is not read is named", async () => {
+  test("an unsupported codec is named", async () => {
     const compressors = { LZ4_RAW: (bytes: Uint8Array) => bytes };
     const file = write([{ name: "x", data: [1], type: "INT32" }], {
       codec: "LZ4_RAW",
       compressors,
     });
     expect(await refusalOf(file, { name: "a" })).toBe(
-      "a: its pages are compressed with LZ4_RAW; SNAPPY, GZIP, ZSTD, BROTLI are read",
+      "a: its pages are compressed with LZ4_RAW; supported are SNAPPY, GZIP, ZSTD, BROTLI",
     );
   });
 
-  test("rows of a group with several slices come in order, and each byte is fetched once", async () => {
+  test("rows of a group with several slices are in order, and each byte is fetched once", async () => {
     const count = 2 * PARQUET_SLICE_ROWS_MAX + 10;
     const data = Int32Array.from({ length: count }, (_, index) => (index * 7_919) % 1_000_003);
     const bytes = write([{ name: "x", data, type: "INT32" }], { rowGroupSize: count });
@@ -165,14 +165,14 @@ describe("how it is read", () => {
     expect(source.rangeBytes()).toBeLessThanOrEqual(bytes.length + FOOTER_FETCH_BYTES);
   });
 
-  test("whoever stops after the first row has fetched the footer and one group", async () => {
+  test("a reader that stops after the first row has fetched the footer and one group", async () => {
     const data = Array.from({ length: 200 }, () => randomBytes(20_000));
     const bytes = write([{ name: "x", data, type: "BYTE_ARRAY" }], { rowGroupSize: 10 });
     const source = sourceOf(bytes);
     for await (const _ of read(source)) break;
     expect(source.rangeBytes()).toBeLessThan(FOOTER_FETCH_BYTES + 11 * 20_100);
     expect(bytes.length).toBeGreaterThan(4_000_000);
-    expect(source.opened()).toBe(0); // Its suffix told, so no stream was begun in vain.
+    expect(source.opened()).toBe(0); // The suffix decided, so no stream was opened.
   });
 
   test("many columns are fetched a few at a time", async () => {
@@ -203,7 +203,7 @@ describe("what cannot be read", () => {
     expect(await refusalOf(long, { name: "a" })).toContain("metadata length");
   });
 
-  test("columns that lie outside the object are not asked for", async () => {
+  test("columns outside the object are not fetched", async () => {
     const bytes = write([{ name: "x", data: [randomBytes(2_000)], type: "BYTE_ARRAY" }]);
     const footerLength = new DataView(bytes.buffer).getUint32(bytes.length - 8, true);
     const footer = bytes.subarray(bytes.length - 8 - footerLength);
@@ -211,16 +211,16 @@ describe("what cannot be read", () => {
     expect(await refusalOf(cut, { name: "a" })).toBe("a: its footer points outside the object");
   });
 
-  test("a row group over the limit is refused before it is fetched", async () => {
+  test("a row group over the limit is rejected before it is fetched", async () => {
     const bytes = write([{ name: "x", data: [randomBytes(9_000)], type: "BYTE_ARRAY" }]);
     const limits = { parquetGroupBytesMax: 8_192 };
     expect(await refusalOf(bytes, { name: "a", limits: { expandedBytesMax: 8_192 } })).toBe(
-      "a: holds more than 8 KiB when expanded",
+      "a: has more than 8 KiB when expanded",
     );
     expect(await refusalOf(bytes, { name: "a", limits })).toContain("longer than 8 KiB");
   });
 
-  test("text that is no UTF-8 is unreadable, not mended", async () => {
+  test("invalid UTF-8 is unreadable, not repaired", async () => {
     const bytes = Buffer.from(
       write([{ name: "x", data: ["abcdefgh"], type: "STRING" }], {
         codec: "UNCOMPRESSED",
@@ -231,18 +231,18 @@ describe("what cannot be read", () => {
     expect(await refusalOf(bytes, { name: "a" })).toMatch(/^a: cannot be read as Parquet/);
   });
 
-  test("what only calls itself Parquet is refused plainly", async () => {
+  test("an object that is only named Parquet is rejected", async () => {
     expect(await refusalOf("station,at\n1,2\n", { name: "a.parquet" })).toBe(
-      "a.parquet: is no Parquet: it does not start with PAR1",
+      "a.parquet: is not Parquet: it does not start with PAR1",
     );
   });
 
-  test("a source that does not tell its size cannot give Parquet", async () => {
+  test("Parquet needs a source that knows its size", async () => {
     const rows = read({ ...sourceOf(file), size: null });
     await expect(collect(rows)).rejects.toMatchObject({ code: "TG_OBJECT_UNREADABLE" });
   });
 
-  test("a range that comes back short is a failure of the source, to be tried again", async () => {
+  test("a short range is a failure of the source, and can be retried", async () => {
     const source = sourceOf(file);
     const short: ByteSource = {
       ...source,

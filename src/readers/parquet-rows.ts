@@ -1,10 +1,10 @@
-// Parquet: row group by row group, and each in slices, by ranges of the object.
-//   PQ1. In memory are one row group as it is stored and one slice of its rows; never the file.
-//   PQ2. A cell that is declared and not there makes the object unreadable; hyparquet leaves it
-//        undefined, which would pass for a null.
-//   PQ3. What hyparquet or zlib throws on damaged bytes is about the content; what the source
-//        throws is not (RW3).
-//   PQ4. Pages are looked through before they are decoded, so that damage cannot hang the process.
+// Parquet: reads row group by row group, each in slices, by ranges of the object.
+//   PQ1. Memory holds one stored row group and one slice of its rows, never the file.
+//   PQ2. A declared cell without a value makes the object unreadable; hyparquet leaves it
+//        undefined, which would look like a null.
+//   PQ3. Errors of hyparquet or zlib on damaged bytes concern the content; errors of the source do
+//        not (RW3).
+//   PQ4. Pages are inspected before they are decoded, so that damage cannot hang the process.
 
 import {
   type ColumnMetaData,
@@ -49,7 +49,7 @@ interface OpenParquet {
 
 type RowGroup = FileMetaData["row_groups"][number];
 
-/** The smallest file has the magic at both ends and the length of its footer. */
+/** Magic bytes at both ends, and the length of the footer. */
 const FILE_BYTES_MIN = 12;
 
 /** The rows of each slice, slice by slice. */
@@ -60,9 +60,9 @@ export async function* parquetRows(
 ): AsyncGenerator<readonly NumberedRow[]> {
   const { size } = source;
   if (size === null) {
-    throw unreadable(name, "Parquet is read from its end, and the source does not tell its size");
+    throw unreadable(name, "Parquet is read from its end, and the source does not know its size");
   }
-  if (size < FILE_BYTES_MIN) throw unreadable(name, `is no Parquet: it has ${size} bytes`);
+  if (size < FILE_BYTES_MIN) throw unreadable(name, `is not Parquet: it has ${size} bytes`);
   const file = openParquetFile(source, { name, size, limits, signal });
   try {
     checkHead(new Uint8Array(await file.buffer.slice(0, MAGIC_BYTES)), name);
@@ -79,7 +79,7 @@ export async function* parquetRows(
   }
 }
 
-/** Parquet has its compression inside; what was compressed once more has no ranges to read. */
+/** Parquet is compressed inside; a compressed Parquet file cannot be read by ranges. */
 export function packedParquet(name: string, compression: Compression): TidegateError {
   const reason = `is compressed with ${compression}; Parquet is read by ranges, so store it as it is`;
   return unreadable(name, reason);
@@ -88,7 +88,7 @@ export function packedParquet(name: string, compression: Compression): TidegateE
 function checkHead(head: Uint8Array, name: string): void {
   const compression = compressionOf(head);
   if (compression !== null) throw packedParquet(name, compression);
-  if (!isParquet(head)) throw unreadable(name, "is no Parquet: it does not start with PAR1");
+  if (!isParquet(head)) throw unreadable(name, "is not Parquet: it does not start with PAR1");
 }
 
 async function open(file: ParquetFile, name: string, limits: RowLimits): Promise<OpenParquet> {
@@ -121,7 +121,7 @@ function checkMetadata({ metadata, columns, name, limits }: OpenParquet): void {
   }
   if (expandedBytes > limits.expandedBytesMax) {
     const max = describeBytes(limits.expandedBytesMax);
-    throw unreadable(name, `holds more than ${max} when expanded`);
+    throw unreadable(name, `has more than ${max} when expanded`);
   }
 }
 
@@ -131,8 +131,11 @@ function checkGroup(group: RowGroup, ordinal: number, name: string, limits: RowL
     if (column === undefined) throw unreadable(name, "has columns that are encrypted");
     storedBytes += column.total_compressed_size;
     if (PARQUET_CODECS.includes(column.codec)) continue;
-    const known = PARQUET_CODECS.slice(1).join(", ");
-    throw unreadable(name, `its pages are compressed with ${column.codec}; ${known} are read`);
+    const supported = PARQUET_CODECS.slice(1).join(", ");
+    throw unreadable(
+      name,
+      `its pages are compressed with ${column.codec}; supported are ${supported}`,
+    );
   }
   if (storedBytes <= limits.parquetGroupBytesMax) return;
   const max = describeBytes(limits.parquetGroupBytesMax);
@@ -162,7 +165,7 @@ function* slicesOf({ metadata }: OpenParquet): Generator<Slice> {
   }
 }
 
-/** Looks through each column of the group as it arrives; a range holds whole columns (PQ4). */
+/** Inspects each column of the group as it arrives; a range has whole columns (PQ4). */
 function inspectorOf(group: RowGroup, { metadata, compressors }: OpenParquet): Inspect {
   const root = parquetSchema(metadata);
   const chunks = group.columns.flatMap(({ meta_data: column }) => {

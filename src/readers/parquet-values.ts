@@ -1,10 +1,10 @@
-// Parquet values: what a column holds, as JSON (RW2).
-//   PV1. Exact or not at all: an int64 outside the safe range, and every DECIMAL, is a decimal
-//        string; times keep the digits that their unit has.
-//   PV2. A time that is not tied to UTC gets no Z: adding one would move it.
-//   PV3. Bytes that no annotation calls text are base64, even if they look like text; the kind of a
+// Parquet values: converts the values of a column to JSON (RW2).
+//   PV1. Values stay exact: an int64 outside the safe range, and every DECIMAL, is a decimal
+//        string; times keep the digits of their unit.
+//   PV2. A time that is not adjusted to UTC gets no Z, which would change its meaning.
+//   PV3. Bytes without a text annotation are base64, even if they look like text: the type of a
 //        value must not depend on the value.
-//   PV4. NaN and infinities are null, as in every JSON writer; JSON has no number for them.
+//   PV4. NaN and infinities are null, as in every JSON writer.
 
 import { Buffer } from "node:buffer";
 import type { ParquetParsers, SchemaElement, SchemaTree } from "hyparquet";
@@ -17,13 +17,13 @@ export type Convert = (value: unknown) => JsonValue;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Leaves to hyparquet what needs no schema; instants come through as the numbers they are. */
+/** hyparquet parses what needs no schema; instants stay numbers. */
 export const RAW_PARSERS: Partial<ParquetParsers> = {
   timestampFromMilliseconds: (value) => value,
   timestampFromMicroseconds: (value) => value,
   timestampFromNanoseconds: (value) => value,
   dateFromDays: (value) => value,
-  // A missing value stays missing, and is found to be so by whoever asked for the row.
+  // A missing value stays undefined; the row check finds it.
   stringFromBytes: (bytes?: Uint8Array) => bytes && utf8.decode(bytes),
   jsonFromBytes: (bytes?: Uint8Array) => bytes && parseJson(utf8.decode(bytes)),
   geometryFromBytes: (bytes) => bytes,
@@ -37,7 +37,7 @@ export function withoutDecimals(element: SchemaElement): SchemaElement {
   return rest;
 }
 
-/** How values under `node` become JSON; lists within lists are gone through as they come. */
+/** Returns the conversion of values under `node`; nested lists are converted recursively. */
 export function convertOf(node: SchemaTree): Convert {
   const inner = node.children.length === 0 ? leafOf(node.element) : groupOf(node);
   return function convert(value: unknown): JsonValue {
@@ -50,7 +50,7 @@ function groupOf(node: SchemaTree): Convert {
   const { element, children } = node;
   const [repeated] = children;
   if (element.logical_type?.type === "VARIANT") {
-    throw new Error(`column ${element.name} is a VARIANT, which is not read`);
+    throw new Error(`column ${element.name} is a VARIANT, which is not supported`);
   }
   if (repeated !== undefined && children.length === 1) {
     const [first, second] = repeated.children;
@@ -140,7 +140,7 @@ function instant(value: unknown, digits: 3 | 6 | 9): string {
 
 function timeOfDay(value: unknown, digits: 3 | 6 | 9): string {
   const at = instant(value, digits);
-  if (!at.startsWith("1970-01-01T")) throw new Error(`${value} is no time of day`);
+  if (!at.startsWith("1970-01-01T")) throw new Error(`${value} is not a time of day`);
   return at.slice("1970-01-01T".length);
 }
 
@@ -151,5 +151,5 @@ function date(value: unknown): string {
 function parseJson(source: string): JsonValue {
   const parsed = parseStrictJson(source);
   if (parsed.kind === "value") return parsed.value;
-  throw new Error(`a cell of a JSON column is no JSON: ${parsed.reason}`);
+  throw new Error(`a cell of a JSON column is not JSON: ${parsed.reason}`);
 }

@@ -1,12 +1,12 @@
-// Row format: what an object holds, by its content where content tells, else by its name.
-//   F1. Parquet says so in its first bytes, and that outweighs any suffix.
-//   F2. A suffix of compression is taken off before the suffix of the format is looked at; whether
-//       the object is compressed is for its bytes to say.
-//   F3. Without a known suffix the first byte that is no space decides; nothing else is guessed.
+// Row format: detects the format of an object, by content if possible, else by name.
+//   F1. Parquet is detected by its first bytes, whatever the suffix.
+//   F2. A compression suffix is removed before the format suffix is read; whether the object is
+//       compressed is decided by its bytes.
+//   F3. Without a known suffix the first non-space byte decides; nothing else is guessed.
 
 import type { RowFormat } from "../ports/rows.ts";
 
-/** Suffixes of keys, in lower case, and what they stand for; docs/reference/formats.md lists it. */
+/** Formats by suffix, in lower case; docs/reference/formats.md lists them. */
 export const FORMAT_SUFFIXES: Readonly<Record<string, RowFormat>> = {
   ".csv": "csv",
   ".tsv": "csv",
@@ -20,20 +20,20 @@ export const COMPRESSION_SUFFIXES: readonly string[] = [".gz", ".zst"];
 
 const PARQUET_MAGIC = "PAR1";
 
-/** As many bytes as F3 looks at; an object that starts with more spaces is read as CSV. */
+/** Bytes that F3 looks at; an object that starts with more spaces is read as CSV. */
 export const HEAD_BYTES = 4_096;
 
 export function isParquet(head: Uint8Array): boolean {
   return String.fromCharCode(...head.subarray(0, PARQUET_MAGIC.length)) === PARQUET_MAGIC;
 }
 
-/** The format that the name tells, or null (F2). */
+/** The format by name, or null (F2). */
 export function formatOfName(name: string): RowFormat | null {
   const suffix = suffixOf(name);
   return Object.hasOwn(FORMAT_SUFFIXES, suffix) ? (FORMAT_SUFFIXES[suffix] ?? null) : null;
 }
 
-/** The format that the first expanded bytes tell (F1, F3). */
+/** The format by the first decompressed bytes (F1, F3). */
 export function formatOfContent(head: Uint8Array): RowFormat {
   if (isParquet(head)) return "parquet";
   const text = hasByteOrderMark(head) ? head.subarray(3) : head;
@@ -47,7 +47,7 @@ export function formatOfContent(head: Uint8Array): RowFormat {
   }
 }
 
-/** What separates the cells of a CSV object of this name. */
+/** The delimiter of a CSV object of this name. */
 export function delimiterOfName(name: string): string {
   return suffixOf(name) === ".tsv" ? "\t" : ",";
 }

@@ -16,7 +16,7 @@ import { createRowReader } from "./row-reader.ts";
 
 const NEVER = new AbortController().signal;
 
-/** Text that every format can carry: no NUL, and nothing that is half a character. */
+/** Text that every format supports: no NUL, no lone surrogates. */
 const anyText = fc
   .string({ unit: "binary", maxLength: 12 })
   .map((text) => text.replaceAll("\0", "").toWellFormed());
@@ -33,7 +33,7 @@ const anyRows = anyNames.chain((names) =>
 const anyLengths = fc
   .array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 6 })
   .map((lengths) => (lengths.some((length) => length > 0) ? lengths : [1]));
-/** How the bytes are packed: as they are, or as one to three members one after another. */
+/** Compression: none, or one to three members in sequence. */
 const anyPacking = fc.record({
   compression: fc.constantFrom("none" as const, "gzip" as const, "zstd" as const),
   members: fc.integer({ min: 1, max: 3 }),
@@ -62,7 +62,7 @@ const WRITERS: Readonly<Record<"csv" | "jsonl" | "json", (rows: readonly Row[]) 
   json: (rows) => JSON.stringify(rows, null, 1),
 };
 
-describe("what was written is what is read", () => {
+describe("rows are read as they were written", () => {
   test.each(["csv", "jsonl", "json"] as const)(
     "%s, plain, gzip or zstd, however it is cut into chunks",
     async (format) => {
@@ -113,18 +113,18 @@ describe("which format an object has", () => {
     expect(await readValues(text, { name })).toEqual([row]);
   });
 
-  test("compression is told by content: a suffix neither makes it nor hides it", async () => {
+  test("compression is detected by content, whatever the suffix", async () => {
     expect(await readValues("x\n1\n", { name: "a.csv.gz" })).toEqual([{ x: "1" }]);
     expect(await readValues(gzipSync("x\n1\n"), { name: "a.csv" })).toEqual([{ x: "1" }]);
     expect(await readValues(zstdCompressSync("x\n1\n"), { name: "a" })).toEqual([{ x: "1" }]);
   });
 
-  test("Parquet is told by content, whatever it is called", async () => {
+  test("Parquet is detected by content, whatever the name", async () => {
     const file = parquetWriteBuffer({ columnData: [{ name: "x", data: [1], type: "INT32" }] });
     expect(await readValues(new Uint8Array(file), { name: "a.csv" })).toEqual([{ x: 1 }]);
   });
 
-  test("Parquet inside gzip is refused plainly, and so is what was compressed twice", async () => {
+  test("Parquet inside gzip is rejected, and so is double compression", async () => {
     const file = parquetWriteBuffer({ columnData: [{ name: "x", data: [1], type: "INT32" }] });
     const packed = gzipSync(new Uint8Array(file));
     const reason = "is compressed with gzip; Parquet is read by ranges, so store it as it is";
@@ -149,7 +149,7 @@ describe("which format an object has", () => {
 
   test("an empty Parquet object is unreadable", async () => {
     expect(await refusalOf("", { name: "a.parquet" })).toBe(
-      "a.parquet: is no Parquet: it has 0 bytes",
+      "a.parquet: is not Parquet: it has 0 bytes",
     );
   });
 });
@@ -180,7 +180,7 @@ describe("failures and ends", () => {
     },
   );
 
-  test("a stream that ends too early is a failure of the source, to be tried again", async () => {
+  test("a stream that ends too early is a failure of the source, and can be retried", async () => {
     const source: ByteSource = { ...sourceOf(CSV), size: CSV.length + 1 };
     const rows = createRowReader().read(source, { format: "csv", name: "a", signal: NEVER });
     await expect(collect(rows)).rejects.toMatchObject({
@@ -205,7 +205,7 @@ describe("failures and ends", () => {
     },
   );
 
-  test("breaking off does not wait for a read that hangs, even behind a decoder", async () => {
+  test("leaving the loop does not wait for a hanging read, even behind a decoder", async () => {
     const numbers = Array.from({ length: 20_000 }, (_, index) => `${index * 7_919}\n`).join("");
     const packed = gzipSync(`x\n${numbers}`);
     const { source, state } = hangingSource(packed.subarray(0, packed.length / 2), () => {});
@@ -228,13 +228,13 @@ describe("failures and ends", () => {
     }
   });
 
-  test("nothing is opened before the first row is asked for", () => {
+  test("nothing is opened before the first row is requested", () => {
     const source = sourceOf(CSV);
     createRowReader().read(source, { format: "csv", name: "a", signal: NEVER });
     expect(source.opened()).toBe(0);
   });
 
-  test("an abort between rows closes the source at once and is thrown by the next", async () => {
+  test("an abort between rows closes the source immediately, and the next read throws it", async () => {
     const controller = new AbortController();
     const source = sourceOf(CSV, [8]);
     const { signal } = controller;
@@ -243,7 +243,7 @@ describe("failures and ends", () => {
     await iterator.next();
     const reason = new Error("lease lost");
     controller.abort(reason);
-    await new Promise(setImmediate); // One turn: nobody has asked for a row meanwhile.
+    await new Promise(setImmediate); // One turn, without a request for a row.
     expect(source.closed()).toBe(1);
     await expect(iterator.next()).rejects.toBe(reason);
   });
@@ -252,7 +252,7 @@ describe("failures and ends", () => {
     ["plain", Buffer.from("x\n1\n2"), "csv" as const],
     ["gzip", gzipSync(CSV).subarray(0, 12), "csv" as const],
     ["json", Buffer.from("["), "json" as const],
-  ])("an abort ends a read that hangs: %s", async (_, first, format) => {
+  ])("an abort ends a hanging read: %s", async (_, first, format) => {
     const controller = new AbortController();
     const reason = new Error("shutting down");
     const { source, state } = hangingSource(first, () => controller.abort(reason));
@@ -263,7 +263,7 @@ describe("failures and ends", () => {
     expect(state.signal?.aborted).toBe(true);
   });
 
-  test("an abort ends a range that hangs", async () => {
+  test("an abort ends a hanging range request", async () => {
     const controller = new AbortController();
     const { signal } = controller;
     const source: ByteSource = {
@@ -277,7 +277,7 @@ describe("failures and ends", () => {
     await expect(collect(rows)).rejects.toThrow("shutting down");
   });
 
-  test("with a signal that was aborted before, nothing is opened", async () => {
+  test("with an aborted signal, nothing is opened", async () => {
     const source = sourceOf(CSV);
     const signal = AbortSignal.abort(new Error("too late"));
     const rows = createRowReader().read(source, { format: "csv", name: "a", signal });

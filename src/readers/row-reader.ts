@@ -1,12 +1,12 @@
-// Row reader: finds out what an object holds and hands it to the reader of that format.
+// Row reader: detects the format of an object and passes it to the reader of that format.
 //
 //     source -> expand -> limit -> checked text -> CSV, JSON Lines, JSON -> rows
 //        \-- ranges ------------------------------ Parquet ---------------> rows
 //
-//   RR1. Every stage pulls from the one before; nothing is read that nobody asked for.
-//   RR2. Stages hand on the rows of a whole chunk; they become single rows only here.
-//   RR3. Parquet has its compression inside. A Parquet file that was compressed once more cannot be
-//        read by ranges and is refused.
+//   RR1. Every stage pulls from the one before; nothing is read ahead of the request.
+//   RR2. Stages pass on the rows of a whole chunk; only this file splits them into single rows.
+//   RR3. Parquet is compressed inside. A Parquet file that is compressed as a whole cannot be read
+//        by ranges and is rejected.
 
 import type { Buffer } from "node:buffer";
 import { unreachable } from "../core/assert.ts";
@@ -31,7 +31,7 @@ import { unreadable } from "./unreadable.ts";
 
 type Batches = AsyncIterable<readonly NumberedRow[]>;
 
-/** Reads objects as rows; `limits` are lowered in tests and raised by nobody. */
+/** Reads objects as rows. Only tests set `limits`, to lower them. */
 export function createRowReader(limits: Partial<RowLimits> = {}): RowReader {
   const all = { ...ROW_LIMITS, ...limits };
   return { read: (source, options) => readRows(source, options, all) };
@@ -56,7 +56,7 @@ async function* readRows(
   }
 }
 
-/** Rows of an object whose bytes are to be seen before it is known what they are. */
+/** Rows of an object whose first bytes decide its format. */
 async function* streamedRows(
   source: ByteSource,
   options: ReadRowsOptions,
@@ -78,7 +78,7 @@ async function* streamedRows(
       yield* textRows(format, checkText(bytes, name), name, limits);
     }
   } finally {
-    // RW4. The source goes first: what waits for it would hold up the stages above.
+    // RW4. The source is closed first: the stages above may be waiting for it.
     await opened.close();
     await bytes.close();
   }

@@ -1,19 +1,23 @@
-// Unreadable: the one way to say that an object's content is at fault (RW3).
+// Unreadable: the one error for content that cannot be read (RW3).
 
 import { TidegateError } from "../core/errors.ts";
 
 export interface FilePosition {
   /** The physical line, in formats that have lines. */
   readonly line?: number;
-  /** The ordinal of the row, in formats that have none. */
+  /** The number of the row, in formats without lines. */
   readonly row?: number;
   readonly cause?: unknown;
 }
 
 /** `reason` is the end of the sentence "<name>, line <line>: ...". */
-export function unreadable(name: string, reason: string, place: FilePosition = {}): TidegateError {
-  const line = place.line === undefined ? "" : `, line ${place.line}`;
-  const row = place.row === undefined ? "" : `, row ${place.row}`;
+export function unreadable(
+  name: string,
+  reason: string,
+  position: FilePosition = {},
+): TidegateError {
+  const line = position.line === undefined ? "" : `, line ${position.line}`;
+  const row = position.row === undefined ? "" : `, row ${position.row}`;
   const message = `${name}${line}${row}: ${reason}`;
-  return new TidegateError("TG_OBJECT_UNREADABLE", message, { cause: place.cause });
+  return new TidegateError("TG_OBJECT_UNREADABLE", message, { cause: position.cause });
 }

@@ -18,7 +18,7 @@ function setUp(options: Partial<TelemetryOptions> = {}) {
   return { telemetry, lines };
 }
 
-test("what is counted, measured and set is on /metrics", () => {
+test("counters, histograms and gauges are on /metrics", () => {
   const { telemetry } = setUp({ onMisuse: "assert" });
   telemetry.count(CONSUMER_METRICS.received.name, 10, { queue: "q" });
   telemetry.count(PRODUCER_METRICS.windowHits.name);
@@ -31,8 +31,8 @@ test("what is counted, measured and set is on /metrics", () => {
   expect(text).toContain('\ntidegate_records_in_flight{queue="q"} 7\n');
 });
 
-describe("a number that no table declares", () => {
-  test("is dropped in production, and said once", () => {
+describe("a metric that no table declares", () => {
+  test("is dropped in production, and logged once", () => {
     const { telemetry, lines } = setUp();
     const before = telemetry.metricsText();
     for (let times = 0; times < 3; times++) {
@@ -41,14 +41,14 @@ describe("a number that no table declares", () => {
     }
     expect(telemetry.metricsText()).toBe(before);
     expect(lines).toEqual([
-      "a number was dropped: there is no counter called huh_total",
-      expect.stringContaining("tidegate_records_in_flight comes with queue"),
+      "metric dropped: unknown counter huh_total",
+      expect.stringContaining("for tidegate_records_in_flight; expected queue"),
     ]);
   });
 
   test("throws in tests that ask for it", () => {
     const { telemetry } = setUp({ onMisuse: "assert" });
-    expect(() => telemetry.count("huh_total")).toThrow("there is no counter called huh_total");
+    expect(() => telemetry.count("huh_total")).toThrow("unknown counter huh_total");
   });
 
   test("does not fill memory or the log, however many there are", () => {
@@ -58,7 +58,7 @@ describe("a number that no table declares", () => {
   });
 });
 
-test("gauges can be read at the moment of the scrape, and one that fails spoils no other", () => {
+test("gauges can be refreshed at each scrape, and a failing one does not affect the others", () => {
   const { telemetry, lines } = setUp();
   let age = 1;
   const stop = telemetry.beforeScrape(() => {
@@ -79,12 +79,12 @@ test("gauges can be read at the moment of the scrape, and one that fails spoils 
   expect(telemetry.metricsText()).toContain(
     'tidegate_oldest_unsettled_event_seconds{queue="q"} 2\n',
   );
-  expect(lines).toEqual(["a number was dropped: a gauge could not be read: the ledger is gone"]);
+  expect(lines).toEqual(["metric dropped: cannot read a gauge: the ledger is gone"]);
 });
 
-test("without logs and tracing nothing is written, and contexts are handed on", () => {
+test("without logs and tracing nothing is written, and contexts are passed on", () => {
   const { telemetry } = setUp({ logs: null });
-  telemetry.log("error", "nobody hears");
+  telemetry.log("error", "not written");
   const parent = { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: null };
   const span = telemetry.span("process q", { kind: "consumer", parent });
   span.end();

@@ -1,6 +1,6 @@
-// Telemetry of one process: numbers in memory for /metrics, lines as JSON, spans as they are asked.
-//   T1. As the port says: nothing here fails, waits or throws in production. A number that no table
-//       declares is dropped, and said once; tests have it throw instead.
+// Telemetry of one process: metrics in memory for /metrics, logs as JSON lines, spans on request.
+//   T1. As the port requires: nothing here fails, waits or throws in production. A metric that no
+//       table declares is dropped, and reported once; tests make it throw instead.
 
 import { assert } from "../core/assert.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -11,25 +11,25 @@ import { formatMetrics } from "./prometheus-text.ts";
 import { PASSING_ON, type Tracing } from "./tracing.ts";
 
 export interface TelemetryOptions {
-  /** All that may be counted: CONSUMER_METRICS, PRODUCER_METRICS. */
+  /** Tables of the metrics to collect, such as PRODUCER_METRICS. */
   readonly metrics: readonly MetricTable[];
   readonly clock: Clock;
-  /** Null writes nothing. */
+  /** Null writes no logs. */
   readonly logs?: LogOptions | null;
-  /** Made by `loadTracing`; without it contexts are handed on and nothing is recorded. */
+  /** Made by `loadTracing`. Default: contexts are passed on and nothing is recorded. */
   readonly tracing?: Tracing;
-  /** What becomes of numbers that no table declares: "warn" unless said, "assert" in tests. */
+  /** What happens to metrics that no table declares. Default: "warn"; "assert" is for tests. */
   readonly onMisuse?: "warn" | "assert";
 }
 
 export interface ProcessTelemetry extends Telemetry {
-  /** All metrics, as /metrics answers with (METRICS_CONTENT_TYPE). */
+  /** All metrics as text for /metrics, of the type METRICS_CONTENT_TYPE. */
   metricsText(): string;
-  /** Has `refresh` set its gauges before each answer; returns what ends that. */
+  /** Calls `refresh` before each scrape, to set gauges; returns a function that stops it. */
   beforeScrape(refresh: () => void): () => void;
 }
 
-/** Different warnings that are remembered, so as to be given once. */
+/** Distinct warnings that are remembered, so that each is logged once. */
 const WARNINGS_MAX = 100;
 
 export function createTelemetry(options: TelemetryOptions): ProcessTelemetry {
@@ -40,7 +40,7 @@ export function createTelemetry(options: TelemetryOptions): ProcessTelemetry {
     assert(onMisuse === "warn", message);
     if (warned.has(message) || warned.size >= WARNINGS_MAX) return;
     warned.add(message);
-    log("warn", `a number was dropped: ${message}`); // T1
+    log("warn", `metric dropped: ${message}`); // T1
   };
   const registry = createMetricRegistry(metrics, misuse);
   const refreshers = new Set<() => void>();
@@ -56,7 +56,7 @@ export function createTelemetry(options: TelemetryOptions): ProcessTelemetry {
         try {
           refresh();
         } catch (error) {
-          misuse(`a gauge could not be read: ${error instanceof Error ? error.message : error}`);
+          misuse(`cannot read a gauge: ${error instanceof Error ? error.message : error}`);
         }
       }
       return formatMetrics(registry.families());

@@ -18,10 +18,10 @@ function setUp(options: LogOptions = {}) {
   return { log, lines, only };
 }
 
-/** What types forbid and programs do. */
+/** Values that the types forbid and programs pass anyway. */
 const odd = (fields: Record<string, unknown>) => fields as LogFields;
 
-test("a line carries level, time, the message and all by which it is found", () => {
+test("a line has level, time, message and its fields", () => {
   const { log, only } = setUp({ fields: { run_id: "run", pipeline: "p" } });
   log("warn", "it happened", {
     message_id: "m",
@@ -46,13 +46,13 @@ test("a line carries level, time, the message and all by which it is found", () 
   });
 });
 
-test("what lies below the level is not written", () => {
+test("lines below the level are not written", () => {
   const { log, lines } = setUp({ level: "warn" });
   for (const level of ["debug", "info", "warn", "error"] satisfies LogLevel[]) log(level, level);
   expect(lines.map((line) => JSON.parse(line).level)).toEqual(["warn", "error"]);
 });
 
-test("a line's own field stands before the one that every line has", () => {
+test("a field of a line overrides the same field of every line", () => {
   const { log, only } = setUp({ fields: { run_id: "all" } });
   log("info", "x", { run_id: "mine" });
   expect(only().run_id).toBe("mine");
@@ -74,7 +74,7 @@ describe("odd values", () => {
     expect(only()).toMatchObject({ msg: "odd", value: expected, message_id: "m" });
   });
 
-  test("a cycle, a getter and a toJSON that throw cost their field at the most", () => {
+  test("a cycle, or a getter or toJSON that throws, costs at most its own field", () => {
     const cycle: Record<string, unknown> = { name: "c" };
     cycle.self = cycle;
     const fields = {
@@ -94,9 +94,9 @@ describe("odd values", () => {
     expect(only()).toMatchObject({
       msg: "odd",
       message_id: "m",
-      cycle: '{"name":"c","self":"[seen before]"}',
-      throwing: "[cannot be written: no]",
-      got: "[cannot be written: not yours]",
+      cycle: '{"name":"c","self":"[repeated]"}',
+      throwing: "[unprintable: no]",
+      got: "[unprintable: not yours]",
     });
   });
 
@@ -106,7 +106,7 @@ describe("odd values", () => {
     expect(only().err).toMatch(/^TypeError: broken\n\s+at /);
   });
 
-  test("names that the line itself needs are not taken from it", () => {
+  test("fields with reserved names are renamed", () => {
     const { log, only } = setUp();
     const fields = { level: "mine", time: 1, msg: "x", socket: "s", method: "GET", headers: "h" };
     log("info", "said", odd(fields));
@@ -123,19 +123,19 @@ describe("odd values", () => {
     });
   });
 
-  test("a message is written as it is, percent signs and line ends included", () => {
+  test("a message is written unchanged, including percent signs and line breaks", () => {
     const { log, only } = setUp();
     log("info", '100%s %d %% "x"\nnext');
     expect(only().msg).toBe('100%s %d %% "x"\nnext');
   });
 
-  test("a text without end is cut", () => {
+  test("a very long text is cut", () => {
     const { log, lines } = setUp();
     log("info", "x".repeat(10_000_000), { field: "y".repeat(10_000_000) });
     expect(lines[0]?.length).toBeLessThan(40_000);
   });
 
-  test("every line is JSON and keeps its message id, whatever else it is told", () => {
+  test("every line is JSON and keeps its message id, whatever its other fields are", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary" }),
@@ -150,7 +150,7 @@ describe("odd values", () => {
   });
 });
 
-test("a destination that throws does not reach whoever logs", () => {
+test("an error of the destination does not reach the caller", () => {
   const log = createJsonLog(clock, {
     to: () => {
       throw new Error("the disk is full");

@@ -1,9 +1,9 @@
-// JSON log: one line per event of interest, each a JSON object.
-//   J1. Writing a line never throws, whatever it is asked to say: odd values are written as text,
-//       and a line that cannot be written at all is dropped.
-//   J2. Every line has level, time (ISO 8601, UTC) and msg. A field that has one of these names
-//       goes by another.
-//   J3. A line is bounded: long texts are cut, and so is a list of fields without end.
+// JSON log: one JSON object per line.
+//   J1. Logging never throws, whatever the values: odd values are written as text, and a line that
+//       cannot be written is dropped.
+//   J2. Every line has level, time (ISO 8601, UTC) and msg. A field with one of these names is
+//       renamed.
+//   J3. A line is bounded: long texts are cut, and so is an endless list of fields.
 
 import { type DestinationStream, destination, pino } from "pino";
 import { formatInstant } from "../core/encoding/rfc3339.ts";
@@ -12,21 +12,21 @@ import type { Clock } from "../ports/clock.ts";
 import type { LogFields, LogLevel } from "../ports/telemetry.ts";
 
 export interface LogOptions {
-  /** The least level that is written; "info" unless said. */
+  /** The lowest level that is written. Default: "info". */
   readonly level?: LogLevel;
-  /** Standard output (1, unless said) or error (2), or whatever takes a line, its end included. */
+  /** Standard output (1), error (2), or a function that gets each line. Default: 1. */
   readonly to?: 1 | 2 | ((line: string) => void);
-  /** On every line, unless the line says otherwise: run_id, the pipeline's name. */
+  /** Fields of every line, such as run_id; fields of the line override them. */
   readonly fields?: LogFields;
 }
 
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
-/** J3. */
+/** J3 */
 const FIELD_UNITS_MAX = 16_384;
 const FIELDS_MAX = 100;
 
-/** J2; and pino takes what has a socket, headers and a method for an HTTP request. */
+/** J2. Pino also treats an object with socket, headers and method as an HTTP request. */
 const RESERVED = new Set(["level", "time", "msg", "socket"]);
 
 export function createJsonLog(clock: Clock, options: LogOptions = {}): Log {
@@ -40,17 +40,17 @@ export function createJsonLog(clock: Clock, options: LogOptions = {}): Log {
     },
     typeof to === "number" ? openDescriptor(to) : { write: to },
   );
-  return (told, message, fields) => {
+  return (lineLevel, message, fields) => {
     try {
-      if (!logger.isLevelEnabled(told)) return;
-      logger[told](plainFields(everywhere, fields), plainText(message));
+      if (!logger.isLevelEnabled(lineLevel)) return;
+      logger[lineLevel](plainFields(everywhere, fields), plainText(message));
     } catch {
-      // J1: whoever logs has work to do, and nobody is left to be told.
+      // J1: the caller must continue, and there is nowhere left to report it.
     }
   };
 }
 
-/** Written at once, so that the last words before a crash are not lost. */
+/** Written synchronously, so that the last lines before a crash are not lost. */
 function openDescriptor(fd: 1 | 2): DestinationStream {
   const stream = destination({ fd, sync: true });
   stream.on("error", () => {}); // J1: a closed pipe must not end the process.
@@ -69,7 +69,7 @@ function plainFields(...groups: readonly (LogFields | undefined)[]): Record<stri
   return Object.fromEntries(plain);
 }
 
-/** Undefined for what is to be left out. */
+/** Undefined for fields that are omitted. */
 function plainValue(group: LogFields, name: string): unknown {
   try {
     const value: unknown = group[name];
@@ -79,7 +79,7 @@ function plainValue(group: LogFields, name: string): unknown {
     if (value instanceof Error) return plainText(value.stack ?? value.message);
     return plainText(typeof value === "object" ? describe(value) : value);
   } catch (error) {
-    return `[cannot be written: ${error instanceof Error ? error.message : "unknown"}]`; // J1
+    return `[unprintable: ${error instanceof Error ? error.message : "unknown"}]`; // J1
   }
 }
 
@@ -87,14 +87,14 @@ function plainText(value: unknown): string {
   return clampText(String(value), FIELD_UNITS_MAX).toWellFormed();
 }
 
-/** As JSON, with a word for what JSON does not know. */
+/** As JSON, with text for values that JSON lacks. */
 function describe(value: object): string {
-  const seen = new Set<unknown>();
+  const visited = new Set<unknown>();
   const text = JSON.stringify(value, (_name, member: unknown) => {
     if (typeof member === "bigint") return member.toString();
     if (typeof member !== "object" || member === null) return member;
-    if (seen.has(member)) return "[seen before]";
-    seen.add(member);
+    if (visited.has(member)) return "[repeated]";
+    visited.add(member);
     return member;
   });
   return text ?? String(value);

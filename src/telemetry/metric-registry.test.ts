@@ -17,8 +17,8 @@ function setUp() {
   return { registry, mistakes, seriesOf };
 }
 
-describe("numbers", () => {
-  test("of one set of labels are added up, whatever the order the labels are written in", () => {
+describe("values", () => {
+  test("of one set of labels are added up, in any order of the labels", () => {
     const { registry, mistakes, seriesOf } = setUp();
     registry.count("two_total", 1, { a: "x", b: "y" });
     registry.count("two_total", 2, { b: "y", a: "x" });
@@ -30,7 +30,7 @@ describe("numbers", () => {
     expect(mistakes).toEqual([]);
   });
 
-  test("without labels are there from the start", () => {
+  test("without labels exist from the start", () => {
     const { seriesOf } = setUp();
     expect(seriesOf("plain_total")).toMatchObject([{ labelValues: [], value: 0 }]);
     expect(seriesOf("spread")).toMatchObject([{ value: 0, buckets: [0, 0, 0] }]);
@@ -42,7 +42,7 @@ describe("numbers", () => {
     expect(seriesOf("level")).toMatchObject([{ value: -1.5 }]);
   });
 
-  test("of a histogram fall into the first bucket they fit, its bound included", () => {
+  test("of a histogram count in the first bucket that fits, including its bound", () => {
     const { registry, seriesOf } = setUp();
     for (const value of [-1, 1, 1.1, 2, 2.1, 1e9]) registry.record("spread", value);
     expect(seriesOf("spread")).toMatchObject([{ buckets: [2, 2, 2], value: 1e9 + 5.2 }]);
@@ -51,22 +51,25 @@ describe("numbers", () => {
 
 describe("mistakes", () => {
   test.each<[string, (registry: ReturnType<typeof setUp>["registry"]) => void]>([
-    ["there is no counter called huh", (r) => r.count("huh", 1)],
-    ["there is no gauge called plain_total", (r) => r.gauge("plain_total", 1)],
-    ["the counter plain_total does not take -1", (r) => r.count("plain_total", -1)],
-    ["the histogram spread does not take NaN", (r) => r.record("spread", Number.NaN)],
-    ["level comes with a, each a text, not with ", (r) => r.gauge("level", 1)],
-    ["level comes with a, each a text, not with b", (r) => r.gauge("level", 1, { b: "x" })],
+    ["unknown counter huh", (r) => r.count("huh", 1)],
+    ["unknown gauge plain_total", (r) => r.gauge("plain_total", 1)],
+    ["invalid value -1 for the counter plain_total", (r) => r.count("plain_total", -1)],
+    ["invalid value NaN for the histogram spread", (r) => r.record("spread", Number.NaN)],
+    ["wrong labels () for level; expected a, each a string", (r) => r.gauge("level", 1)],
     [
-      "two_total comes with a, b, each a text, not with a,b",
+      "wrong labels (b) for level; expected a, each a string",
+      (r) => r.gauge("level", 1, { b: "x" }),
+    ],
+    [
+      "wrong labels (a,b) for two_total; expected a, b, each a string",
       (r) => r.count("two_total", 1, { a: "x", b: undefined as unknown as string }),
     ],
     [
-      "two_total comes with a, b, each a text, not with a,b,c",
+      "wrong labels (a,b,c) for two_total; expected a, b, each a string",
       (r) => r.count("two_total", 1, { a: "x", b: "y", c: "z" }),
     ],
     [
-      "plain_total comes with no labels, each a text, not with a",
+      "wrong labels (a) for plain_total; expected none",
       (r) => r.count("plain_total", 1, { a: "x" }),
     ],
   ])("%s", (message, make) => {
@@ -77,7 +80,7 @@ describe("mistakes", () => {
     expect(values.map((series) => series?.value)).toEqual([0, 0]);
   });
 
-  test("in a table stop the start: a name twice, buckets that do not ascend", () => {
+  test("in a table fail the start: a duplicate name, buckets that do not ascend", () => {
     const ignore = () => {};
     expect(() => createMetricRegistry([TABLE, TABLE], ignore)).toThrow("declared twice");
     const bad = { ...TABLE.spread, buckets: [2, 1] };
@@ -85,7 +88,7 @@ describe("mistakes", () => {
   });
 });
 
-test("a label without end costs no memory without end, and no number is lost (R3)", () => {
+test("unbounded label values do not use unbounded memory, and no value is lost (R3)", () => {
   const { registry, seriesOf } = setUp();
   for (let at = 0; at < SERIES_MAX + 500; at++) {
     registry.count("two_total", 1, { a: `a${at}`, b: "x" });

@@ -1,28 +1,28 @@
-// Metric registry: the numbers of one process, by metric and labels.
-//   R1. Only what a table declares is kept, with exactly the labels it declares and values that
-//       mean something. Anything else is a mistake of the caller: told to `misuse`, and dropped.
-//   R2. Counting what was counted before allocates nothing: values are found by walking from label
-//       to label, without a key being built.
-//   R3. Memory is bounded: a metric has SERIES_MAX series, and what comes after them is counted
-//       together, under labels that all say "other".
+// Metric registry: the metric values of one process, by metric and labels.
+//   R1. It stores only metrics that a table declares, with exactly the declared labels and finite
+//       values. Everything else is a caller's mistake: reported to `misuse`, and dropped.
+//   R2. Updating an existing series allocates nothing: it is found by walking from label to label,
+//       without building a key.
+//   R3. Memory is bounded: a metric has at most SERIES_MAX series. Later ones share one series
+//       whose labels are all "other".
 
 import { assert } from "../core/assert.ts";
 import type { Labels, MetricDefinition, MetricTable } from "../ports/telemetry.ts";
 
-/** Sets of label values that one metric may have (R3). */
+/** Series per metric (R3). */
 export const SERIES_MAX = 1_000;
 const OVERFLOW = "other";
 const NO_LABELS: Labels = {};
 
-/** The numbers of one metric under one set of label values. */
+/** The values of one metric under one set of label values. */
 export interface Series {
   /** In the order of the definition's labels. */
   readonly labelValues: readonly string[];
-  /** A counter's sum, a gauge's level, the sum of a histogram's values. */
+  /** A counter's total, a gauge's value, or the sum of a histogram's observations. */
   value: number;
-  /** Upper bounds of the buckets but the last; empty unless it is a histogram's. */
+  /** Upper bounds of all buckets except the last; empty unless it is a histogram. */
   readonly bounds: readonly number[];
-  /** How many values fell into each bucket, the one up to infinity last. */
+  /** Observations per bucket, the one up to infinity last. */
   readonly buckets: number[];
 }
 
@@ -35,11 +35,11 @@ export interface MetricRegistry {
   count(name: string, by: number, labels?: Labels): void;
   record(name: string, value: number, labels?: Labels): void;
   gauge(name: string, value: number, labels?: Labels): void;
-  /** In the order of the tables; series in the order in which they first came. */
+  /** In the order of the tables; series in the order of their first update. */
   families(): readonly MetricFamily[];
 }
 
-/** A step of the walk from label to label; a series stands at the end (R2). */
+/** A step of the walk from label to label, which ends at a series (R2). */
 type Node = Map<string, Node> | Series;
 
 interface Family extends MetricFamily {
@@ -53,7 +53,7 @@ export function createMetricRegistry(
 ): MetricRegistry {
   const families = new Map<string, Family>();
   for (const definition of tables.flatMap((table) => Object.values(table))) {
-    assert(!families.has(definition.name), `the metric ${definition.name} is declared twice`);
+    assert(!families.has(definition.name), `metric ${definition.name} is declared twice`);
     families.set(definition.name, open(definition));
   }
 
@@ -61,17 +61,18 @@ export function createMetricRegistry(
   function seriesOf(name: string, kind: MetricDefinition["kind"], value: number, labels: Labels) {
     const family = families.get(name);
     if (family === undefined || family.definition.kind !== kind) {
-      misuse(`there is no ${kind} called ${name}`);
+      misuse(`unknown ${kind} ${name}`);
       return undefined;
     }
     if (!Number.isFinite(value) || (kind === "counter" && value < 0)) {
-      misuse(`the ${kind} ${name} does not take ${value}`);
+      misuse(`invalid value ${value} for the ${kind} ${name}`);
       return undefined;
     }
     const series = find(family, labels);
     if (series === undefined) {
-      const wanted = family.definition.labels.join(", ") || "no labels";
-      misuse(`${name} comes with ${wanted}, each a text, not with ${Object.keys(labels)}`);
+      const names = family.definition.labels.join(", ");
+      const expected = names === "" ? "none" : `${names}, each a string`;
+      misuse(`wrong labels (${Object.keys(labels)}) for ${name}; expected ${expected}`);
     }
     return series;
   }
@@ -98,11 +99,14 @@ export function createMetricRegistry(
   };
 }
 
-/** A metric without labels has its one series, at zero, from the start. */
+/** A metric without labels has its one series from the start, at zero. */
 function open(definition: MetricDefinition): Family {
   const { name, labels, kind, buckets = [] } = definition;
   const ascending = buckets.every((bound, at) => at === 0 || bound > (buckets[at - 1] ?? 0));
-  assert((kind === "histogram") === buckets.length > 0, `${name} has buckets as its kind asks`);
+  assert(
+    (kind === "histogram") === buckets.length > 0,
+    `${name} has buckets if and only if it is a histogram`,
+  );
   assert(ascending, `the buckets of ${name} ascend`);
   if (labels.length > 0) return { definition, root: new Map(), series: [] };
   const series = newSeries(definition, []);
@@ -114,7 +118,7 @@ function newSeries({ kind, buckets = [] }: MetricDefinition, labelValues: string
   return { labelValues, value: 0, bounds: buckets, buckets: empty };
 }
 
-/** Undefined where the labels are not those of the definition. */
+/** Undefined if the labels are not those of the definition. */
 function find(family: Family, given: Labels): Series | undefined {
   const { labels } = family.definition;
   let count = 0;
@@ -154,8 +158,8 @@ function insert(family: Family, values: string[]): Series {
     node = next as Map<string, Node>;
   }
   const name = values[last] ?? "";
-  const known = node.get(name);
-  if (known !== undefined) return known as Series; // The one for all that came too late.
+  const existing = node.get(name);
+  if (existing !== undefined) return existing as Series; // The overflow series.
   const series = newSeries(family.definition, values);
   node.set(name, series);
   family.series.push(series);

@@ -20,7 +20,7 @@ function textOf(definition: MetricDefinition, ...values: [number, Record<string,
   return formatMetrics(registry.families());
 }
 
-test("a counter has one line for each set of labels; empty labels are left out (P3)", () => {
+test("a counter has one line per set of labels; empty labels are omitted (P3)", () => {
   expect(textOf(counter, [1, { q: "x", r: "" }], [2.5, { q: "y", r: "z" }])).toBe(
     [
       "# HELP a_b_total A.",
@@ -32,7 +32,7 @@ test("a counter has one line for each set of labels; empty labels are left out (
   );
 });
 
-test("a histogram has buckets that hold those below them, a sum and a count", () => {
+test("a histogram has cumulative buckets, a sum and a count", () => {
   const spread: MetricDefinition = {
     name: "spread",
     kind: "histogram",
@@ -55,11 +55,11 @@ test("a histogram has buckets that hold those below them, a sum and a count", ()
   );
 });
 
-test("a metric without numbers is shown all the same (P2)", () => {
+test("a metric without values is rendered (P2)", () => {
   expect(textOf(counter)).toBe("# HELP a_b_total A.\n# TYPE a_b_total counter\n");
 });
 
-test("quotes, backslashes, line ends and half characters do not break a line", () => {
+test("quotes, backslashes, line breaks and lone surrogates do not break a line", () => {
   const help = { ...counter, help: "back\\slash\nline" };
   const text = textOf(help, [1, { q: 'a"b\\c\nd\ud800', r: "}" }]);
   expect(text.split("\n")).toEqual([
@@ -70,7 +70,7 @@ test("quotes, backslashes, line ends and half characters do not break a line", (
   ]);
 });
 
-test("the names that the contracts give are those on /metrics", () => {
+test("metrics have the names of the contracts on /metrics", () => {
   const tables: MetricDefinition[] = [
     ...Object.values(CONSUMER_METRICS),
     ...Object.values(PRODUCER_METRICS),

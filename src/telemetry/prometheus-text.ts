@@ -1,16 +1,15 @@
-// Prometheus text: the registry as /metrics shows it, in the text format 0.0.4.
-//   P1. Names keep to Prometheus's rules: dots become underscores, a unit that the name does not
-//       tell is added, and counters end in _total.
-//   P2. Every metric is shown, also one that has no numbers yet, so that a dashboard can be built
-//       before the first failure.
-//   P3. A label without a value is left out, which to Prometheus means the same.
-//   P4. A gauge whose name ends as a histogram's parts do is shown without a type: Prometheus reads
-//       it all the same, and its checker refuses the combination.
+// Prometheus text: renders the registry for /metrics, in the text format 0.0.4.
+//   P1. Names follow Prometheus's rules: dots become underscores, a unit that the name lacks is
+//       added, and counters end in _total.
+//   P2. Every metric is rendered, even without values, so that a dashboard can be built before the
+//       first failure.
+//   P3. A label with an empty value is omitted, which means the same to Prometheus.
+//   P4. A gauge whose name ends like a part of a histogram has no type: Prometheus reads it anyway,
+//       and its checker rejects the combination.
 
 import type { MetricDefinition } from "../ports/telemetry.ts";
 import type { MetricFamily, Series } from "./metric-registry.ts";
 
-/** The content type of `formatMetrics`. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 export function formatMetrics(families: readonly MetricFamily[]): string {
@@ -19,9 +18,9 @@ export function formatMetrics(families: readonly MetricFamily[]): string {
 
 /** The name of a metric on /metrics (P1). */
 export function prometheusName({ name, kind, unit }: MetricDefinition): string {
-  let told = name.replace(/[^a-zA-Z0-9_]+/g, "_");
-  if (unit !== undefined && !told.endsWith(`_${unit}`)) told += `_${unit}`;
-  return kind === "counter" && !told.endsWith("_total") ? `${told}_total` : told;
+  let text = name.replace(/[^a-zA-Z0-9_]+/g, "_");
+  if (unit !== undefined && !text.endsWith(`_${unit}`)) text += `_${unit}`;
+  return kind === "counter" && !text.endsWith("_total") ? `${text}_total` : text;
 }
 
 function formatFamily({ definition, series }: MetricFamily): string {
@@ -41,7 +40,7 @@ function typeOf({ kind }: MetricDefinition, name: string): string {
   return kind === "gauge" && /_(count|sum|bucket|total)$/.test(name) ? "untyped" : kind; // P4
 }
 
-/** The registry keeps each bucket for itself; here each holds those below it, too. */
+/** The registry counts each bucket separately; Prometheus expects cumulative buckets. */
 function formatHistogram(name: string, definition: MetricDefinition, series: Series): string {
   const labels = labelsOf(definition, series);
   const bounds = [...series.bounds, Number.POSITIVE_INFINITY];

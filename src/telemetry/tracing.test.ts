@@ -27,7 +27,7 @@ function register(exporter: SpanExporter = new InMemorySpanExporter()): InMemory
 }
 
 describe("without an SDK", () => {
-  test("a span hands its parent's context on, and has none without a parent", async () => {
+  test("a span passes on its parent's context, and has none without a parent", async () => {
     for (const tracing of [await loadTracing("test"), PASSING_ON]) {
       const span = tracing.span("process q", { kind: "consumer", parent });
       expect(span.context).toEqual(parent);
@@ -38,7 +38,7 @@ describe("without an SDK", () => {
 });
 
 describe("with an SDK", () => {
-  test("a span goes on from its parent, and tells kind, attributes and links", async () => {
+  test("a span continues its parent's trace, and has kind, attributes and links", async () => {
     const exporter = register();
     const tracing = await loadTracing("tidegate", "1.2.3");
     const span = tracing.span("process orders", {
@@ -54,8 +54,8 @@ describe("with an SDK", () => {
     expect(span.context?.tracestate).toBe("vendor=1");
     expect(exporter.getFinishedSpans()).toEqual([]);
     span.end();
-    const [told] = exporter.getFinishedSpans();
-    expect(told).toMatchObject({
+    const [recorded] = exporter.getFinishedSpans();
+    expect(recorded).toMatchObject({
       name: "process orders",
       kind: 4,
       attributes: { "messaging.system": "aws_sqs", n: 2 },
@@ -63,29 +63,29 @@ describe("with an SDK", () => {
       instrumentationScope: { name: "tidegate", version: "1.2.3" },
       status: { code: 0 },
     });
-    expect(told?.links).toMatchObject([
+    expect(recorded?.links).toMatchObject([
       { context: { traceId: "a".repeat(32) }, attributes: { "messaging.message.id": "m" } },
     ]);
   });
 
-  test("a span without a parent begins a trace, and nothing ambient is taken for one", async () => {
+  test("a span without a parent starts a trace, and ignores the ambient context", async () => {
     register();
     const tracing = await loadTracing("test");
     const first = tracing.span("send q", { kind: "producer" }).context;
     const second = tracing.span("send q", { kind: "producer", parent: null }).context;
-    const idOf = (told: typeof first) => parseTraceparent(told?.traceparent ?? "")?.traceId;
+    const idOf = (context: typeof first) => parseTraceparent(context?.traceparent ?? "")?.traceId;
     expect(idOf(first)).toMatch(/^\w{32}$/);
     expect(idOf(second)).not.toBe(idOf(first));
   });
 
-  test("an SDK that comes later is found", async () => {
+  test("an SDK that is registered later is used", async () => {
     const tracing = await loadTracing("test");
     const exporter = register();
     tracing.span("receive q", { kind: "client" }).end();
     expect(exporter.getFinishedSpans()).toHaveLength(1);
   });
 
-  test("what failed has its class of error, and a status that says so", async () => {
+  test("a failed span has its error type and an error status", async () => {
     const exporter = register();
     const tracing = await loadTracing("test");
     tracing.span("process q", { kind: "internal" }).end({ errorType: "schema" });
@@ -94,14 +94,14 @@ describe("with an SDK", () => {
     ]);
   });
 
-  test("what is not sampled still has a context that says so", async () => {
+  test("an unsampled span has a context that says so", async () => {
     trace.setGlobalTracerProvider(new BasicTracerProvider({ sampler: new AlwaysOffSampler() }));
     const tracing = await loadTracing("test");
-    const told = tracing.span("process q", { kind: "consumer", parent }).context;
-    expect(told?.traceparent).toMatch(new RegExp(`^00-${ID}-\\w{16}-00$`));
+    const context = tracing.span("process q", { kind: "consumer", parent }).context;
+    expect(context?.traceparent).toMatch(new RegExp(`^00-${ID}-\\w{16}-00$`));
   });
 
-  test("an SDK that throws costs its span and no more (G2)", async () => {
+  test("a failing SDK costs its span, and nothing else (G2)", async () => {
     register({
       export() {
         throw new Error("no collector");

@@ -1,8 +1,8 @@
-// Tracing: spans through OpenTelemetry, if it is there.
-//   G1. @opentelemetry/api is an optional peer, loaded when somebody asks for tracing. Without it,
-//       or without an SDK behind it, nothing is recorded and contexts pass through unchanged: a
-//       span's context is its parent's.
-//   G2. Nothing throws: an SDK that fails costs its span and no more.
+// Tracing: spans through OpenTelemetry, if it is installed.
+//   G1. @opentelemetry/api is an optional peer, loaded when tracing is requested. Without it, or
+//       without an SDK behind it, nothing is recorded and contexts pass through unchanged: the
+//       context of a span is its parent's.
+//   G2. Nothing throws: a failing SDK costs its span, and nothing else.
 
 import type { TraceContext } from "../core/events/trace-context.ts";
 import { parseTraceparent, readTraceContext } from "../core/events/trace-context.ts";
@@ -17,14 +17,14 @@ export interface Tracing {
   span(name: string, options: SpanOptions): Span;
 }
 
-/** Spans that record nothing and hand their parent's context on (G1). */
+/** Spans that record nothing and pass on their parent's context (G1). */
 export const PASSING_ON: Tracing = {
   span: (_name, { parent = null }) => ({ context: parent, end() {} }),
 };
 
 /**
- * Spans of the SDK that the process has set up, which may be none. Asked for by name and version,
- * as OpenTelemetry calls the scope of what records.
+ * Returns spans of the SDK that the process has registered, if any. Name and version are the
+ * instrumentation scope of OpenTelemetry.
  */
 export async function loadTracing(scope: string, version?: string): Promise<Tracing> {
   try {
@@ -36,7 +36,7 @@ export async function loadTracing(scope: string, version?: string): Promise<Trac
 }
 
 function createTracing(api: OpenTelemetry, scope: string, version: string | undefined): Tracing {
-  // A proxy: an SDK that is registered later is found all the same.
+  // A proxy: it also finds an SDK that is registered later.
   const tracer = api.trace.getTracer(scope, version);
   return {
     span(name, options) {
@@ -84,7 +84,7 @@ function endSpan(api: OpenTelemetry, span: RecordedSpan, how: { errorType?: stri
     }
     span.end();
   } catch {
-    // G2: the work that the span was about is done.
+    // G2: the work of the span is done.
   }
 }
 
@@ -98,13 +98,13 @@ function spanContextOf(api: OpenTelemetry, context: TraceContext): SpanContext |
 
 const stateOf = (api: OpenTelemetry, tracestate: string) => api.createTraceState(tracestate);
 
-/** Null where nobody records and there was no parent. */
+/** Null without an SDK and without a parent. */
 function contextOf(api: OpenTelemetry, span: RecordedSpan): TraceContext | null {
-  const told = span.spanContext();
-  if (!api.isSpanContextValid(told)) return null;
-  const flags = told.traceFlags.toString(16).padStart(2, "0");
+  const context = span.spanContext();
+  if (!api.isSpanContextValid(context)) return null;
+  const flags = context.traceFlags.toString(16).padStart(2, "0");
   return readTraceContext(
-    `00-${told.traceId}-${told.spanId}-${flags}`,
-    told.traceState?.serialize() ?? null,
+    `00-${context.traceId}-${context.spanId}-${flags}`,
+    context.traceState?.serialize() ?? null,
   );
 }

@@ -1,11 +1,25 @@
+import { execFile, execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import orders from "../../examples/orders.ts";
+import { startDev } from "../../src/run/dev/start-dev.ts";
 import { rowsOf } from "../support/markdown-table.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
+const folder = useTemporaryFolder("library");
 const page = readFileSync(join(root, "docs/reference/library.md"), "utf8");
-const source = ["src/cloud/start-cloud.ts", "src/run/run-pipeline.ts", "src/run/dev/start-dev.ts"]
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const source = [
+  "src/cloud/start-cloud.ts",
+  "src/run/run-pipeline.ts",
+  "src/run/dev/start-dev.ts",
+  "src/testkit/test-pipeline.ts",
+  "src/run/dead-letters/open-dead-letters.ts",
+  "src/ingest/dead-letters/dead-letter-access.ts",
+]
   .map((path) => readFileSync(join(root, path), "utf8"))
   .join("\n");
 
@@ -17,25 +31,83 @@ function membersOf(name: string): string[] {
   );
 }
 
-test("the page on the library tells of every option of startCloud, and of no other", () => {
-  expect(rowsOf(page, "option").map(([option]) => option)).toEqual(membersOf("CloudOptions"));
-});
+const STORE_PATHS: Readonly<Record<string, string>> = {
+  ...{ memory: "memory", SQLite: "sqlite", PostgreSQL: "postgres", DynamoDB: "dynamodb" },
+};
 
-test("it tells of everything that a started cloud has", () => {
-  expect(rowsOf(page, "member").map(([member]) => member)).toEqual(membersOf("Cloud"));
+const cells = (heading: string) => rowsOf(page, heading).map(([cell = ""]) => cell);
+
+test("the page lists every import path of the package, and no other", () => {
+  const paths = Object.keys(manifest.exports).filter((path) => path !== "./package.json");
+  const names = paths.map((path) => `\`${path.replace(/^\./, "tidegate")}\``);
+  expect(cells("import").toSorted()).toEqual(names.toSorted());
 });
 
 test.each([
+  ["option", ["CloudOptions"]],
+  ["member", ["Cloud"]],
   ["start option", ["StartOptions", "DevOptions"]],
   ["running", ["RunningPipeline"]],
   ["in dev", ["RunningDev"]],
-])("it tells of every %s that tidegate/run has, and of no other", (heading, interfaces) => {
-  expect(rowsOf(page, heading).map(([cell]) => cell)).toEqual(interfaces.flatMap(membersOf));
+  ["test option", ["TestPipelineOptions"]],
+  ["in a test", ["TestPipeline"]],
+  ["dead-letter option", ["OpenDeadLettersOptions"]],
+  ["dead letters", ["DeadLetters", "OpenedDeadLetters"]],
+  ["filter", ["DeadLetterSelection"]],
+  ["redrive option", ["RedriveRequest"]],
+])("the page lists every %s of the code, and no other", (heading, interfaces) => {
+  expect(cells(heading).toSorted()).toEqual(interfaces.flatMap(membersOf).toSorted());
 });
 
-test("it tells of every function that tidegate/run exports", async () => {
-  const exported = Object.entries(await import("../../src/run/index.ts"));
+test("the options of drop are among those of redrive, as the page says", () => {
+  expect(membersOf("RedriveRequest")).toEqual(expect.arrayContaining(membersOf("DropRequest")));
+});
+
+test("the page lists every function that tidegate/run exports", async () => {
+  const exported = Object.entries(await import("../../src/api/run.ts"));
   const functions = exported.filter(([name]) => name !== "TidegateError").map(([name]) => name);
-  const told = rowsOf(page, "function").map(([cell = ""]) => /^`(\w+)\(/.exec(cell)?.[1]);
-  expect(told.toSorted()).toEqual(functions.toSorted());
+  const names = cells("function").map((cell) => /^`(\w+)\(/.exec(cell)?.[1]);
+  expect(names.toSorted()).toEqual(functions.toSorted());
+});
+
+test("every function that the page names as a port is exported where the page says", async () => {
+  for (const [from = "", name = ""] of rowsOf(page, "from")) {
+    const path = from.replaceAll("`", "").replace("tidegate/", "");
+    const exported = await import(join(root, "src/api", `${path}.ts`));
+    expect(Object.keys(exported), path).toContain(name.replaceAll("`", ""));
+  }
+  for (const [store = "", ...calls] of rowsOf(page, "store")) {
+    const exported = await import(join(root, "src/api/stores", `${STORE_PATHS[store]}.ts`));
+    for (const call of calls) {
+      expect(Object.keys(exported)).toContain(/create\w+/.exec(call)?.[0]);
+    }
+  }
+});
+
+test.each(["pipeline.test.ts", "dead-letters.ts"])("the page shows examples/%s", (file) => {
+  expect(page).toContain(`\`\`\`ts\n${readFileSync(join(root, "examples", file), "utf8")}\`\`\``);
+});
+
+test("the example of a test pipeline passes under node:test", () => {
+  const flags = ["--conditions=tidegate-source", "--test", "--test-reporter=tap"];
+  const args = [...flags, "examples/pipeline.test.ts"];
+  const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+  expect(output).toMatch(/^# pass 2$/m);
+});
+
+test("the example of dead letters lists, redrives and drops", async () => {
+  await using dev = await startDev(
+    orders,
+    { data: join(folder, ".tidegate"), port: 0 },
+    { onLogLine: () => {} },
+  );
+  await dev.put("orders/1.csv", "id,amount\n7,much\n");
+  await dev.idle();
+  const env = { ...process.env, AWS_ENDPOINT_URL: dev.endpoint, AWS_REGION: "us-east-1" };
+  const keys = { AWS_ACCESS_KEY_ID: "any", AWS_SECRET_ACCESS_KEY: "any" };
+  const args = ["--conditions=tidegate-source", join(root, "examples/dead-letters.ts")];
+  const options = { cwd: folder, env: { ...env, ...keys } };
+  const { stdout } = await promisify(execFile)(process.execPath, args, options);
+  expect(stdout).toMatch(/^s3:\/\/shop\/orders\/1.csv .+$/m);
+  expect(stdout).toContain("0 committed, 1 failed again\n1 dropped\n");
 });

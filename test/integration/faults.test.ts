@@ -9,13 +9,13 @@ import { join } from "node:path";
 import { SNS } from "@aws-sdk/client-sns";
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterEach, expect, test } from "vitest";
-import type { FaultSpec } from "../../src/broker/model/fault-plan.ts";
 import {
   type Cloud,
   type CloudOptions,
   startCloud,
   type VirtualCloud,
-} from "../../src/cloud/index.ts";
+} from "../../src/api/cloud.ts";
+import type { FaultSpec } from "../../src/broker/model/fault-plan.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { createS3Client } from "../support/s3-buckets.ts";
 

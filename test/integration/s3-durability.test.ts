@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Cloud, type CloudOptions, startCloud } from "../../src/cloud/index.ts";
+import { type Cloud, type CloudOptions, startCloud } from "../../src/api/cloud.ts";
 import { createS3Client, sendRaw, textOf } from "../support/s3-buckets.ts";
 
 let root: string;

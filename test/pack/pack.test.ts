@@ -16,6 +16,7 @@ const environment = {
   npm_config_cache: join(temporary, "cache"),
 };
 let packedPaths: string[] = [];
+let tarball = "";
 
 function run(command: string, args: readonly string[], cwd = project): string {
   return execFileSync(command, args, { cwd, env: environment, encoding: "utf8", stdio: "pipe" });
@@ -50,9 +51,10 @@ beforeAll(() => {
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", temporary];
   const [packed] = JSON.parse(run("npm", args, root));
   packedPaths = packed.files.map(({ path }: { path: string }) => path);
+  tarball = join(temporary, packed.filename);
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), `{ "private": true, "type": "module" }`);
-  run("npm", ["install", "--offline", ...packDependencies(), join(temporary, packed.filename)]);
+  run("npm", ["install", "--offline", ...packDependencies(), tarball]);
 });
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
@@ -62,6 +64,26 @@ test("the package contains the build and its pages, and nothing else", () => {
   const others = packedPaths.filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path));
   expect(others.toSorted()).toEqual(pages);
   expect(packedPaths.filter((path) => /\.test\./.test(path))).toEqual([]);
+});
+
+test("publint finds nothing to improve in the package", async () => {
+  const { publint } = await import("publint");
+  const bytes = readFileSync(tarball);
+  const { messages } = await publint({
+    pack: { tarball: new Uint8Array(bytes).buffer },
+    strict: true,
+  });
+  expect(messages).toEqual([]);
+});
+
+test("every import path resolves to its types in ESM projects and bundlers", () => {
+  const attw = join(root, "node_modules", ".bin", "attw");
+  const args = [tarball, "--profile", "esm-only", "--no-color", "--no-emoji", "--format", "ascii"];
+  const report = run(attw, args, root); // It ends with an error if it finds a problem.
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  for (const path of Object.keys(exports)) {
+    expect(report).toContain(`"${path.replace(/^\./, "tidegate")}"`);
+  }
 });
 
 test("a foreign project starts the embedded cloud and sends it a request", () => {
@@ -87,11 +109,28 @@ test("a foreign project checks its producer against the contract", () => {
   expect(runCode(code)).toBe("10");
 });
 
-test("outboxes and system ports are part of the package; drivers are not", () => {
+test("a foreign project tests its pipeline in memory", () => {
   const code = `
-    import { systemPorts } from "tidegate/platform";
+    import { pipeline } from "tidegate";
+    import { startTestPipeline } from "tidegate/testkit";
+    const echo = pipeline({
+      name: "echo",
+      source: { bucket: "files" },
+      sink() {},
+      handler: async (file, { emit }) => emit(await file.text()),
+    });
+    await using t = await startTestPipeline(echo);
+    await t.put("a.txt", "hello");
+    await t.idle();
+    console.log(...t.effects());
+  `;
+  expect(runCode(code)).toBe("hello");
+});
+
+test("outboxes come with the package; database drivers do not", () => {
+  const code = `
     import { createSqliteOutbox } from "tidegate/stores/sqlite";
-    const outbox = createSqliteOutbox(systemPorts, { path: ":memory:" });
+    const outbox = createSqliteOutbox({ path: ":memory:" });
     const { pending } = await outbox.stats("q");
     const driver = await import("tidegate/stores/postgres").catch(({ code }) => code);
     console.log(pending, driver);
@@ -101,11 +140,10 @@ test("outboxes and system ports are part of the package; drivers are not", () =>
 
 test("metrics, logs and trace context work without OpenTelemetry, which is optional", () => {
   const code = `
-    import { systemPorts } from "tidegate/platform";
     import { PRODUCER_METRICS } from "tidegate/produce";
     import { createTelemetry, loadTracing } from "tidegate/telemetry";
     const tracing = await loadTracing("test");
-    const telemetry = createTelemetry({ metrics: [PRODUCER_METRICS], ...systemPorts, tracing });
+    const telemetry = createTelemetry({ metrics: [PRODUCER_METRICS], tracing });
     telemetry.count(PRODUCER_METRICS.windowHits.name);
     const parent = { traceparent: "00-${"a".repeat(32)}-${"b".repeat(16)}-01", tracestate: null };
     const handedOn = telemetry.span("send q", { kind: "producer", parent }).context === parent;
@@ -156,10 +194,11 @@ test("a strict TypeScript project compiles against the package's types", () => {
     import { type RunningDev, startDev } from "tidegate/run";
     import { createProducer, perEntity, type ProducerPorts } from "tidegate/produce";
     import { createTelemetry, loadTracing, type Telemetry } from "tidegate/telemetry";
-    import { complianceTests } from "tidegate/testkit";
-    import { systemPorts } from "tidegate/platform";
+    import { complianceTests, startTestPipeline } from "tidegate/testkit";
+    import { openDeadLetters } from "tidegate/dead-letters";
+    import { createMemoryOutbox } from "tidegate/stores/memory";
     const tracing = await loadTracing("check");
-    export const telemetry: Telemetry = createTelemetry({ metrics: [], ...systemPorts, tracing });
+    export const telemetry: Telemetry = createTelemetry({ metrics: [], tracing });
     export const producerOf = (ports: ProducerPorts) =>
       createProducer(ports, { groups: perEntity(({ source }) => source) });
     export const titles = complianceTests(() => undefined).map(({ title }) => title);
@@ -176,6 +215,13 @@ test("a strict TypeScript project compiles against the package's types", () => {
         upsert("line", { id: 1 });
       },
     });
+    export const rowsOf = async () => {
+      await using t = await startTestPipeline(lines);
+      await t.idle();
+      return t.rows("line");
+    };
+    export const outbox = createMemoryOutbox({ retentionMs: 86_400_000 });
+    export const opened = openDeadLetters({ pipeline: lines });
     export const dev: RunningDev = await startDev(lines, { port: 0 });
     // @ts-expect-error A wrong option is rejected, so the types are in effect.
     await startCloud({ clock: "sundial" });

@@ -7,7 +7,7 @@
 
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, vi } from "vitest";
-import { startCloud, type VirtualCloud } from "../../src/cloud/index.ts";
+import { startCloud, type VirtualCloud } from "../../src/api/cloud.ts";
 
 export const ACCOUNT = "000000000000";
 export const REGION = "us-east-1";

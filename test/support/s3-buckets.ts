@@ -7,7 +7,7 @@ import { request as httpRequest } from "node:http";
 import { S3 } from "@aws-sdk/client-s3";
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll } from "vitest";
-import { type CloudOptions, startCloud, type VirtualCloud } from "../../src/cloud/index.ts";
+import { type CloudOptions, startCloud, type VirtualCloud } from "../../src/api/cloud.ts";
 
 export const REGION = "us-east-1";
 export const ACCOUNT = "000000000000";

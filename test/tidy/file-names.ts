@@ -7,11 +7,14 @@ const VAGUE = new Set(
   "common helper helpers lib manager managers misc shared stuff type types util utils".split(" "),
 );
 const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/;
+/** The tests of the public types, in the words of the compiler. */
+const TYPE_TESTS = "test/types/";
 const HOUSED = /^(src|test|bench|scripts|examples)\//;
 
 export function checkFileName({ path }: TextFile): Violation[] {
   if (!HOUSED.test(path) || path.endsWith("/README.md")) return [];
   return path
+    .replace(TYPE_TESTS, "test/")
     .split("/")
     .flatMap((name) => [
       ...(KEBAB.test(name) ? [] : [`"${name}" is not in kebab-case`]),

@@ -70,6 +70,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   telemetry: { imports: RECORDS, packages: ["pino", "@opentelemetry/api"], machine: true },
   // A pipeline put together: what `tidegate run`, `tidegate dev` and the library start.
   run: { imports: ["*"], packages: ["*"], machine: true },
+  // One file per subpath of the package, with the system's clock and random numbers as defaults.
+  api: { imports: ["*"], packages: [] },
   // src/index.ts: what `import "tidegate"` gives, names only.
   index: { imports: ["core", "ingest"], packages: [] },
   aws: {
@@ -117,7 +119,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "readers",
       "platform",
       "sinks/function",
+      "sinks/table",
     ],
+    // A test pipeline runs on the same queues, topic and bucket as `tidegate dev`.
+    files: ["src/run/dev/dev-setup.ts", "src/run/dev/put-object.ts"],
     packages: ["fast-check"],
   },
   cli: { imports: ["*"], packages: ["*"], machine: true },

@@ -23,7 +23,7 @@ import { hasInvalidXmlCharacter, utf8ByteLength } from "../encoding/text.ts";
 import { deterministicUuid, isUuid } from "../encoding/uuid.ts";
 import { TidegateError } from "../errors.ts";
 import { DEDUPE_KEY_BYTES_MAX, EVENT_SOURCE_CHARACTERS_MAX } from "../limits.ts";
-import type { EpochMs } from "../units.ts";
+import { type EpochMs, epochMs } from "../units.ts";
 import { asObject, type Checked, invalidAt, memberOf, type Problem } from "./problem.ts";
 
 export const ENVELOPE_VERSION = 1;
@@ -43,7 +43,7 @@ export interface EnvelopeInput {
   readonly source: string;
   readonly dedupeKey: string;
   /** When it happened, not when it is sent; digits beyond milliseconds are dropped. */
-  readonly eventTime: EpochMs | string;
+  readonly eventTime: number | string;
   readonly payload: JsonObject;
 }
 
@@ -132,13 +132,14 @@ function bodyOf(envelope: MessageEnvelope): Checked<string> {
 }
 
 /** The instant, or what is wrong with it. */
-function readEventTime(eventTime: EpochMs | string): EpochMs | string {
+function readEventTime(eventTime: number | string): EpochMs | string {
   if (typeof eventTime === "string") {
     const parsed = parseInstant(eventTime);
     return parsed.kind === "instant" ? parsed.epochMs : parsed.reason;
   }
   const known = Number.isInteger(eventTime);
-  if (known && eventTime >= INSTANT_MS_MIN && eventTime <= INSTANT_MS_MAX) return eventTime;
+  if (known && eventTime >= INSTANT_MS_MIN && eventTime <= INSTANT_MS_MAX)
+    return epochMs(eventTime);
   return "is no whole number of milliseconds within the years 0000 to 9999";
 }
 

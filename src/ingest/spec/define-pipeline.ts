@@ -20,6 +20,7 @@ import type {
   PipelineSpec,
   ReadFormat,
   RetrySpec,
+  RowWithoutSchema,
   SourceSpec,
   StandardSchema,
   TableSinkSpec,
@@ -86,9 +87,10 @@ export interface Pipeline {
 /** Says what a pipeline is; a pipeline file exports the answer as its default. */
 export function pipeline<
   const S extends SourceSpec,
-  Out = unknown,
+  const F extends ReadFormat = "auto",
+  Out = RowWithoutSchema<S, F>,
   const T extends TablesSpec = Record<never, never>,
->(spec: PipelineSpec<S, Out, T>): Pipeline {
+>(spec: PipelineSpec<S, Out, T, F>): Pipeline {
   const problems = problemsOf(spec as never);
   if (problems.length > 0) {
     const name = typeof spec?.name === "string" ? ` "${spec.name}"` : "";

@@ -1,6 +1,7 @@
 // Pipeline spec: what a pipeline file says. Types only; define-pipeline.ts checks it and fills in
 // what was left out, and everything else works on that.
 
+import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import type { MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
 import type { ObjectEventKind } from "../../core/events/object-identity.ts";
@@ -49,6 +50,15 @@ export interface QueueSource {
 export type SourceSpec = BucketSource | QueueSource;
 
 export type ReadFormat = "auto" | "csv" | "jsonl" | "json" | "parquet";
+
+/** A row, or a payload, without a schema: cells of CSV are strings, all else is JSON. */
+export type RowWithoutSchema<S extends SourceSpec, F extends ReadFormat> = S extends
+  | { readonly bucket: string }
+  | { readonly contents: "objects" }
+  ? F extends "csv"
+    ? Readonly<Record<string, string>>
+    : JsonObject
+  : JsonObject;
 
 export interface RetrySpec {
   /** How often a record is tried before it is dead-lettered; 7 unless said. */
@@ -130,14 +140,19 @@ export interface HandlerContext<T extends TablesSpec = TablesSpec> {
   log(level: LogLevel, message: string, fields?: Readonly<Record<string, string | number>>): void;
 }
 
-export interface PipelineSpec<S extends SourceSpec, Out, T extends TablesSpec> {
+export interface PipelineSpec<
+  S extends SourceSpec,
+  Out,
+  T extends TablesSpec,
+  F extends ReadFormat = ReadFormat,
+> {
   /** Letters, digits, dots, hyphens and underscores; names its place in the ledger for ever. */
   readonly name: string;
   readonly source: S;
   /** What each row of an object, or the payload of each message, must be. */
   readonly schema?: StandardSchema<Out>;
   /** How objects are read by `rows()`; told by content and name unless said. */
-  readonly format?: ReadFormat;
+  readonly format?: F;
   readonly retry?: RetrySpec;
   readonly concurrency?: number | ConcurrencySpec<EventOf<S, Out>>;
   /** How long one attempt may take; 15 minutes unless said. */

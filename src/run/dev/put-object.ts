@@ -19,7 +19,12 @@ export function putLocalObject(
   key: string,
   body: string | Uint8Array,
 ): Promise<void> {
-  return put(target, key, { body: body as RequestBody });
+  return send(target, key, { body: body as RequestBody });
+}
+
+/** Deletes the object under a key. */
+export function deleteLocalObject(target: ObjectTarget, key: string): Promise<void> {
+  return send(target, key, { method: "DELETE" });
 }
 
 /** Puts a file, as a stream. */
@@ -28,14 +33,14 @@ export async function putFile(target: ObjectTarget, key: string, path: string): 
   // fetch sends no content-length for an empty stream.
   if (size === 0) return putLocalObject(target, key, "");
   const body = Readable.toWeb(createReadStream(path, { end: size - 1 })) as RequestBody;
-  return put(target, key, {
+  return send(target, key, {
     body,
     duplex: "half",
     headers: { "content-length": String(size) },
   } as RequestInit);
 }
 
-async function put({ endpoint, bucket }: ObjectTarget, key: string, request: RequestInit) {
+async function send({ endpoint, bucket }: ObjectTarget, key: string, request: RequestInit) {
   const path = key.split("/").map(encodeURIComponent).join("/");
   let reason: string;
   try {

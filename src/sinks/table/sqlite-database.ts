@@ -25,7 +25,7 @@ export function openSqliteDatabase(path: string): SinkDatabase {
   };
   return {
     async prepare(tables) {
-      guarded(path, () => inTransaction(db, () => makeTables(db, tables)));
+      guarded(path, () => inTransaction(db, () => makeSqliteTables(db, tables)));
     },
     async transact(writes: readonly BoundWrite[], signal: AbortSignal) {
       signal.throwIfAborted();
@@ -65,7 +65,7 @@ function inTransaction(db: DatabaseSync, work: () => void): void {
   }
 }
 
-function makeTables(db: DatabaseSync, tables: TablesSpec): void {
+export function makeSqliteTables(db: DatabaseSync, tables: TablesSpec): void {
   for (const step of layoutSteps(SQLITE, tables, (name) => describe(db, name))) db.exec(step);
 }
 

@@ -130,11 +130,12 @@ function runItem(
   const sequencer = ref?.sequencer ?? null;
   const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
   if (step.record !== null) {
-    records.set(key, { record: step.record, log: grownLog(row, step.entries, now) });
-    if (note !== null) keepNote(notes, note, time);
+    // First, so that a write that throws leaves the record uncommitted.
     if (step.result.kind === "committed" && writes.length > 0) {
       runWrites?.(writes, { key, fence: step.record.fence });
     }
+    records.set(key, { record: step.record, log: grownLog(row, step.entries, now) });
+    if (note !== null) keepNote(notes, note, time);
   }
   if (step.object !== null) objects.set(objectName, step.object);
   return step.result;

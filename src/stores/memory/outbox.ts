@@ -11,12 +11,16 @@ import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Outbox, OutboxLease, OutboxRow } from "../../ports/outbox.ts";
 
+export interface MemoryOutboxOptions {
+  readonly retentionMs?: DurationMs;
+}
+
 type Rows = Map<string, OutboxRow>;
 
 /** An outbox that lives as long as its process. */
 export function createMemoryOutbox(
   ports: { readonly clock: Clock },
-  options: { readonly retentionMs?: DurationMs } = {},
+  options: MemoryOutboxOptions = {},
 ): Outbox {
   const { clock } = ports;
   const { retentionMs = RETENTION_MS_DEFAULT } = options;

@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import { paginateListQueues, SQS } from "@aws-sdk/client-sqs";
 import { expect, test, vi } from "vitest";
-import { TidegateError } from "../../../src/cloud/index.ts";
+import { TidegateError } from "../../../src/api/cloud.ts";
 import { ACCOUNT, brokerBehindHttp, REGION, useEndpoint } from "../../support/endpoint.ts";
 
 // Common usage that no numbered fact covers.

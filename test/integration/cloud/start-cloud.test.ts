@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Cloud, type CloudOptions, startCloud } from "../../../src/cloud/index.ts";
+import { type Cloud, type CloudOptions, startCloud } from "../../../src/api/cloud.ts";
 
 let folder: string;
 beforeEach(() => {

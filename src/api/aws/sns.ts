@@ -1,0 +1,3 @@
+// `tidegate/aws/sns`: topics of SNS.
+
+export { createSnsTopic, type SnsTopicOptions } from "../../aws/sns/sns-topic.ts";

@@ -1,0 +1,22 @@
+// `tidegate/stores/memory`: stores that live as long as their process.
+
+import type { Ledger } from "../../ports/ledger.ts";
+import type { Outbox } from "../../ports/outbox.ts";
+import * as ledger from "../../stores/memory/ledger.ts";
+import * as outbox from "../../stores/memory/outbox.ts";
+import { type PlainOptions, type SystemPorts, withSystemDefaults } from "../system-defaults.ts";
+
+export { createMemoryObjects } from "../../stores/memory/objects.ts";
+
+export type MemoryLedgerOptions = PlainOptions<Pick<ledger.MemoryLedgerOptions, "retentionMs">> &
+  Pick<SystemPorts, "clock">;
+export type MemoryOutboxOptions = PlainOptions<outbox.MemoryOutboxOptions> &
+  Pick<SystemPorts, "clock">;
+
+export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
+  return ledger.createMemoryLedger(withSystemDefaults(options), options as object);
+}
+
+export function createMemoryOutbox(options: MemoryOutboxOptions = {}): Outbox {
+  return outbox.createMemoryOutbox(withSystemDefaults(options), options as object);
+}

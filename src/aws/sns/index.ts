@@ -1,3 +1,0 @@
-// What `tidegate/aws/sns` exports: names only.
-
-export { createSnsTopic, type SnsTopicOptions } from "./sns-topic.ts";

@@ -1,0 +1,197 @@
+// Dead-letter access: lists, redrives and drops the dead letters of one pipeline, for programs.
+//   A1. Listing reads the ledger only; the queues are opened by the first redrive or drop.
+//   A2. Without a queue there is nothing to redrive or drop: neither a user nor a dossier names it.
+
+import { durationMs } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { Queue } from "../../ports/queue-receiver.ts";
+import type { Random } from "../../ports/random.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import type { DeadLetterFilter } from "../policy/dead-letter-filter.ts";
+import {
+  type LedgerState,
+  type DeadLetter as ListedDeadLetter,
+  listDeadLetters,
+} from "./dead-letter-list.ts";
+import type { Dossier } from "./dossier.ts";
+import { type DropEvent, dropDeadLetters } from "./drop-dead-letters.ts";
+import { Redrive, type RedriveEvent, type RedriveSummary } from "./redrive.ts";
+
+/** Selects dead letters; every field that is set must match. An empty filter matches all. */
+export interface DeadLetterSelection {
+  /** The error class, such as "schema". */
+  readonly class?: string;
+  /** The fingerprint, or at least its first 4 characters. */
+  readonly fingerprint?: string;
+  /** A record key, or at least its first 11 characters, or any part of `s3://bucket/key`. */
+  readonly key?: string;
+  /** Failed longer ago than this. */
+  readonly olderThanMs?: number;
+  /** Failed at most this long ago. */
+  readonly newerThanMs?: number;
+}
+
+export interface DeadLetterEntry {
+  readonly pipeline: string;
+  readonly generation: number;
+  /** The record key in the ledger. */
+  readonly key: string;
+  readonly class: string;
+  readonly fingerprint: string;
+  readonly message: string;
+  /** What the ledger has of the record: "parked" until it is redriven. */
+  readonly state: LedgerState;
+  /** Milliseconds since 1970. */
+  readonly failedAt: number;
+  /** The failed object as `s3://bucket/key`. */
+  readonly object: string | null;
+  /** The failure report, masked; null if only the queue has the message. */
+  readonly dossier: Dossier | null;
+}
+
+export interface RedriveRequest {
+  /** Reports what would be redriven and changes nothing. */
+  readonly dryRun?: boolean;
+  readonly limit?: number;
+  /** Default: 10. */
+  readonly perSecond?: number;
+  /** How long each record is followed to its end. Default: 2 minutes. */
+  readonly followMs?: number;
+  /** Stops by itself once this many failed again, and more than this share of all. */
+  readonly stop?: { readonly failuresMin: number; readonly failedShareMax: number };
+  /** Stops after the current dead letter. */
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: RedriveEvent) => void;
+}
+
+export interface DropRequest {
+  /** Reports what would be dropped and changes nothing. */
+  readonly dryRun?: boolean;
+  readonly limit?: number;
+  /** Stops after the current dead letter. */
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: DropEvent) => void;
+}
+
+export interface DropSummary {
+  readonly planned: number;
+  /** Includes messages that wait in their own queue and are acknowledged on the next delivery. */
+  readonly dropped: number;
+  /** Not dropped: redriven meanwhile, or not visible in the queue. */
+  readonly kept: number;
+}
+
+export interface DeadLetters {
+  /** Lists dead letters from the ledger, the newest failure first. */
+  list(filter?: DeadLetterSelection): AsyncIterable<DeadLetterEntry>;
+  /** Sends dead letters back to their queue and follows each to its end. */
+  redrive(filter?: DeadLetterSelection, request?: RedriveRequest): Promise<RedriveSummary>;
+  /** Deletes dead letters and their dossiers permanently. */
+  drop(filter?: DeadLetterSelection, request?: DropRequest): Promise<DropSummary>;
+}
+
+export interface DeadLetterAccessPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ledger: Ledger;
+}
+
+export interface DeadLetterQueues {
+  readonly queue: Queue;
+  /** Null where dead letters stay in the source queue. */
+  readonly deadLetters: Queue | null;
+}
+
+const NOTHING: RedriveSummary = {
+  planned: 0,
+  sent: 0,
+  reopened: 0,
+  committedBefore: 0,
+  refused: 0,
+  missing: 0,
+  committed: 0,
+  overtaken: 0,
+  failedAgain: 0,
+  waiting: 0,
+  stopped: null,
+};
+
+export function createDeadLetterAccess(
+  ports: DeadLetterAccessPorts,
+  options: {
+    readonly scope: LedgerScope;
+    /** Resolves to null if no queue is named anywhere (A2). */
+    readonly openQueues: () => Promise<DeadLetterQueues | null>;
+  },
+): DeadLetters {
+  const { clock, ledger } = ports;
+  const { scope } = options;
+  let opening: Promise<DeadLetterQueues | null> | null = null;
+  const queues = () => {
+    opening ??= options.openQueues(); // A1
+    return opening;
+  };
+  return {
+    async *list(filter = {}) {
+      const request = { scope, filter: filterOf(filter) };
+      for (const letter of await listDeadLetters({ clock, ledger }, request)) yield entryOf(letter);
+    },
+    async redrive(filter = {}, request = {}) {
+      const opened = await queues();
+      if (opened === null) return { ...NOTHING }; // A2
+      const { queue: source, deadLetters } = opened;
+      const { onEvent = () => {}, followMs, ...rest } = request;
+      const run = new Redrive(
+        { ...ports, source, deadLetters: deadLetters ?? source },
+        {
+          ...rest,
+          scope,
+          filter: filterOf(filter),
+          ownQueueOnly: deadLetters === null,
+          followMs: followMs === undefined ? undefined : durationMs(followMs),
+        },
+      );
+      for await (const event of run) onEvent(event);
+      return run.summary;
+    },
+    async drop(filter = {}, request = {}) {
+      const counts = { planned: 0, dropped: 0, kept: 0 };
+      const opened = await queues();
+      if (opened === null) return counts; // A2
+      const { onEvent = () => {}, ...rest } = request;
+      const source = opened.queue.name;
+      const run = dropDeadLetters(
+        { clock, ledger, deadLetters: opened.deadLetters },
+        { ...rest, scope, source, filter: filterOf(filter) },
+      );
+      for await (const event of run) {
+        counts[event.kind === "let-go" ? "dropped" : event.kind] += 1;
+        onEvent(event);
+      }
+      return counts;
+    },
+  };
+}
+
+function filterOf(selection: DeadLetterSelection): DeadLetterFilter {
+  const { class: errorClass, fingerprint, key, olderThanMs, newerThanMs } = selection;
+  return {
+    errorClass,
+    fingerprint,
+    key,
+    olderThanMs: olderThanMs === undefined ? undefined : durationMs(olderThanMs),
+    newerThanMs: newerThanMs === undefined ? undefined : durationMs(newerThanMs),
+  };
+}
+
+function entryOf(letter: ListedDeadLetter): DeadLetterEntry {
+  const { scope, key, errorClass, fingerprint, message, state, failedAt, objects, dossier } =
+    letter;
+  return {
+    ...{ pipeline: scope.pipeline, generation: scope.generation },
+    ...{ key, class: errorClass, fingerprint, message, state, failedAt },
+    object: objects[0] ?? null,
+    dossier,
+  };
+}

@@ -1,4 +1,0 @@
-// What `tidegate/stores/dynamodb` exports: names only.
-
-export { createDynamoLedger, type DynamoLedgerOptions } from "./ledger.ts";
-export { createDynamoOutbox, type DynamoOutboxOptions } from "./outbox.ts";

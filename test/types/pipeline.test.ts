@@ -1,0 +1,129 @@
+// Types of `tidegate`. The compiler checks them (`npm run types`); running them checks that the
+// pipelines are also valid.
+
+import {
+  type JsonObject,
+  type MessageInput,
+  type ObjectInput,
+  type Pipeline,
+  pipeline,
+  tables,
+} from "tidegate";
+import { expectTypeOf, test } from "vitest";
+import { z } from "zod";
+
+const bucket = { bucket: "files" } as const;
+
+test("a schema types the rows of objects", () => {
+  const made = pipeline({
+    name: "p",
+    source: bucket,
+    schema: z.object({ id: z.string(), amount: z.coerce.number() }),
+    async handler(file) {
+      expectTypeOf(file).toEqualTypeOf<ObjectInput<{ id: string; amount: number }>>();
+      for await (const row of file.rows()) {
+        expectTypeOf(row).toEqualTypeOf<{ id: string; amount: number }>();
+      }
+    },
+  });
+  expectTypeOf(made).toEqualTypeOf<Pipeline>();
+});
+
+test("a schema types the payload of messages", () => {
+  pipeline({
+    name: "p",
+    source: { queue: "q" },
+    schema: z.object({ tile: z.string() }),
+    handler(event) {
+      expectTypeOf(event).toEqualTypeOf<MessageInput<{ tile: string }>>();
+    },
+  });
+});
+
+test("without a schema, CSV rows are strings", () => {
+  pipeline({
+    name: "p",
+    source: bucket,
+    format: "csv",
+    handler: (file) =>
+      void expectTypeOf(file).toEqualTypeOf<ObjectInput<Readonly<Record<string, string>>>>(),
+  });
+});
+
+test("without a schema, all other rows and payloads are JSON", () => {
+  const base = { name: "p", source: bucket } as const;
+  const handler = (file: ObjectInput<JsonObject>) => void file;
+  pipeline({ ...base, handler });
+  pipeline({ ...base, format: "auto", handler });
+  pipeline({ ...base, format: "json", handler });
+  pipeline({ ...base, format: "jsonl", handler });
+  pipeline({ ...base, format: "parquet", handler });
+  pipeline({
+    ...base,
+    handler: (file) => void expectTypeOf(file).toEqualTypeOf<ObjectInput<JsonObject>>(),
+  });
+  pipeline({
+    name: "p",
+    source: { queue: "q", contents: "objects" },
+    handler: (file) => void expectTypeOf(file).toEqualTypeOf<ObjectInput<JsonObject>>(),
+  });
+  pipeline({
+    name: "p",
+    source: { queue: "q" },
+    handler: (event) => void expectTypeOf(event).toEqualTypeOf<MessageInput<JsonObject>>(),
+  });
+});
+
+test("tables() types the rows that a handler upserts and deletes", () => {
+  const sink = tables({
+    line: { columns: { id: "text", n: "integer", paid: "boolean" }, key: ["id"] },
+  });
+  pipeline({
+    name: "p",
+    source: bucket,
+    sink,
+    handler(_file, { upsert, delete: remove }) {
+      upsert("line", { id: "1", n: 1, paid: true });
+      upsert("line", { id: "1", n: null });
+      remove("line", { id: "1" });
+      // @ts-expect-error A column has one type.
+      upsert("line", { id: 1 });
+      // @ts-expect-error Key columns are required.
+      upsert("line", { n: 1 });
+      // @ts-expect-error Key columns are not null.
+      upsert("line", { id: null });
+      // @ts-expect-error Unknown columns are an error.
+      upsert("line", { id: "1", m: 1 });
+      // @ts-expect-error Unknown tables are an error.
+      upsert("lines", { id: "1" });
+      // @ts-expect-error A key has all key columns and no others.
+      remove("line", { n: 1 });
+    },
+  });
+});
+
+test("misspelt options are errors", () => {
+  const handler = () => {};
+  // @ts-expect-error It is `retry`.
+  void (() => pipeline({ name: "p", source: bucket, retries: 3, handler }));
+  // @ts-expect-error It is `attempts`.
+  void (() => pipeline({ name: "p", source: bucket, retry: { max: 3 }, handler }));
+  // @ts-expect-error There is no such format.
+  void (() => pipeline({ name: "p", source: bucket, format: "xml", handler }));
+  // @ts-expect-error A source is a bucket or a queue.
+  void (() => pipeline({ name: "p", source: {}, handler }));
+});
+
+test("concurrency.key gets the same event as the handler", () => {
+  pipeline({
+    name: "p",
+    source: bucket,
+    concurrency: {
+      key(file) {
+        expectTypeOf(file).toEqualTypeOf<ObjectInput<JsonObject>>();
+        return file.object.key;
+      },
+    },
+    handler: () => {},
+  });
+});
