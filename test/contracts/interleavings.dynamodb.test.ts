@@ -18,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { present } from "../../src/core/assert.ts";
 import type { EpochMs } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { random } from "../support/stores/real-ports.ts";
 import {
@@ -31,7 +32,6 @@ import {
 import type { Move, Player, Scope, Start } from "./ledger-moves.ts";
 import { inOrder, look, MOVES, NOW, PARTS, RUNS, STARTS } from "./ledger-moves.ts";
 import { createLedgerScopes } from "./ledger-scopes.ts";
-import { createManualClock } from "./manual-clock.ts";
 
 /** Cases that are played at once. */
 const SIDES = 8;

@@ -8,8 +8,8 @@ import { days, seconds } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { usePostgres } from "../support/stores/database-servers.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const { available, freshUrl } = await usePostgres();
 const LOOKS_MAX = 100_000;

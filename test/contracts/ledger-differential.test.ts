@@ -14,9 +14,9 @@ import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
 import { random, turn } from "../support/stores/real-ports.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const HISTORIES = Number(process.env.TIDEGATE_HISTORIES ?? 40);
 /** Every answer of DynamoDB Local takes milliseconds. */

@@ -7,7 +7,7 @@ import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Ledger, NoteInput } from "../../src/ports/ledger.ts";
 import type { RecordKey } from "../../src/ports/record.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 
 export type Scope = Parameters<Ledger["show"]>[0];
 

@@ -12,9 +12,9 @@ import type {
   NotePage,
 } from "../../src/ports/ledger.ts";
 import type { Fence, LedgerScope } from "../../src/ports/record.ts";
+import type { ManualClock } from "../support/manual-clock.ts";
+import { FAR_AHEAD } from "../support/manual-clock.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
-import type { ManualClock } from "./manual-clock.ts";
-import { FAR_AHEAD } from "./manual-clock.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const T0 = FAR_AHEAD;

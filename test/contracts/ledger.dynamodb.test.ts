@@ -11,11 +11,11 @@ import type { RecordKey } from "../../src/ports/record.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { dynamoLedger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
 import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { createLossyProxy } from "../support/stores/lossy-proxy.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { describeLedger } from "./ledger.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const { available, endpoint, freshOptions } = await useDynamo();
 const clock = createManualClock(FAR_AHEAD);

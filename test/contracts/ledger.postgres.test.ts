@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { describeLedger } from "./ledger.ts";
-import { createManualClock } from "./manual-clock.ts";
 
 const { available, url, freshUrl } = await usePostgres();
 const clock = createManualClock(epochMs(1_700_000_000_000));

@@ -10,10 +10,10 @@ import {
   missingSqliteMigrations,
   SQLITE_LEDGER_MIGRATIONS,
 } from "../../src/stores/sqlite/ledger/schema.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { describeLedger } from "./ledger.ts";
-import { createManualClock } from "./manual-clock.ts";
 
 const folder = useTemporaryFolder("ledger");
 

@@ -6,10 +6,10 @@ import { days, durationMs, epochMs, minutes, seconds } from "../../src/core/unit
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { ClaimRequest, ClaimResult, Ledger } from "../../src/ports/ledger.ts";
 import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../../src/ports/record.ts";
+import type { ManualClock } from "../support/manual-clock.ts";
+import { FAR_AHEAD } from "../support/manual-clock.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
 import { describeLedgerNotes } from "./ledger-notes.ts";
-import type { ManualClock } from "./manual-clock.ts";
-import { FAR_AHEAD } from "./manual-clock.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "worker-1", leaseMs: seconds(30) };

@@ -16,6 +16,7 @@ import type { Outbox, OutboxRow } from "../../src/ports/outbox.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { fromItem } from "../../src/stores/dynamodb/outbox-items.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { random } from "../support/stores/real-ports.ts";
 import {
@@ -27,7 +28,6 @@ import {
   type Trouble,
   unlawfulOf,
 } from "../support/stores/two-sides.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const SIDES = 8;
 const NOW = FAR_AHEAD;

@@ -2,9 +2,9 @@ import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { random } from "../support/stores/real-ports.ts";
-import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
 
 const { available, freshOptions } = await useDynamo();

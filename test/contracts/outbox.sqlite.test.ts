@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import { durationMs, epochMs } from "../../src/core/units.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
 
 const folder = useTemporaryFolder("outbox");

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { days, epochMs, seconds } from "../../src/core/units.ts";
 import type { Outbox, OutboxEntry, RegisterResult } from "../../src/ports/outbox.ts";
+import type { ManualClock } from "../support/manual-clock.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
-import type { ManualClock } from "./manual-clock.ts";
 
 const T0 = epochMs(1_700_000_000_000);
 const QUEUE = "orders.fifo";

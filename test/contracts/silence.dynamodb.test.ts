@@ -10,10 +10,10 @@ import {
 } from "../../src/stores/dynamodb/faults.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { createLossyProxy } from "../support/stores/lossy-proxy.ts";
 import { random } from "../support/stores/real-ports.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const { available, endpoint, freshOptions } = await useDynamo();
 const clock = createManualClock(FAR_AHEAD);

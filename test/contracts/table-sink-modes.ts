@@ -7,7 +7,7 @@ import { durationMs, minutes } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Effect, IdempotentSink } from "../../src/ports/sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
-import { createManualClock } from "./manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import type { TableSinkSubject } from "./table-sink.ts";
 import {
   claim,

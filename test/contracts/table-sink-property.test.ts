@@ -13,9 +13,9 @@ import type { Fence } from "../../src/ports/record.ts";
 import type { Effect } from "../../src/ports/sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { createManualClock } from "./manual-clock.ts";
 import {
   claim,
   commitDirect,

@@ -12,7 +12,7 @@ import {
   createTableSink,
   type DatabaseAddress,
 } from "../../src/sinks/table/index.ts";
-import { createManualClock, type ManualClock } from "./manual-clock.ts";
+import { createManualClock, type ManualClock } from "../support/manual-clock.ts";
 
 export const SCOPE = { pipeline: "stations", generation: 0 };
 export const T0 = epochMs(1_700_000_000_000);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
-import { createManualClock } from "../contracts/manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { createFakeDynamo } from "../support/traps/fake-dynamo.ts";
 import { claimOne, commitOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";

@@ -7,7 +7,7 @@ import { asRecordKey } from "../../src/ledger/record-state.ts";
 import type { SinkRow } from "../../src/ports/sink.ts";
 import { createTableSink } from "../../src/sinks/table/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
-import { createManualClock } from "../contracts/manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { SCOPE, T0 } from "../support/traps/ledgers.ts";

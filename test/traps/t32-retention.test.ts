@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { days, durationMs, hours } from "../../src/core/units.ts";
 import { asRecordKey, RETENTION_MS_DEFAULT } from "../../src/ledger/record-state.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
-import { createManualClock } from "../contracts/manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import {
   claimOne,
   commitOne,

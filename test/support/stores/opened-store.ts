@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach } from "vitest";
 import type { EpochMs } from "../../../src/core/units.ts";
-import { createManualClock, type ManualClock } from "../../contracts/manual-clock.ts";
+import { createManualClock, type ManualClock } from "../manual-clock.ts";
 
 interface Opened<S> {
   readonly store: S;

@@ -11,8 +11,8 @@ import type { ClaimResult, Ledger } from "../../../src/ports/ledger.ts";
 import type { Fence, ObjectRef } from "../../../src/ports/record.ts";
 import { createMemoryLedger } from "../../../src/stores/memory/ledger.ts";
 import { createSqliteLedger } from "../../../src/stores/sqlite/ledger/ledger.ts";
-import type { ManualClock } from "../../contracts/manual-clock.ts";
-import { createManualClock } from "../../contracts/manual-clock.ts";
+import type { ManualClock } from "../manual-clock.ts";
+import { createManualClock } from "../manual-clock.ts";
 import { turn } from "../stores/real-ports.ts";
 
 export const SCOPE = { pipeline: "orders", generation: 1 };
