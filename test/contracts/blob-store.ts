@@ -18,7 +18,7 @@ export async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string>
 export async function keep(store: BlobStore, ...chunks: string[]): Promise<Piece & StagedBlob> {
   const staged = await store.stage(chunksOf(...chunks));
   await staged.publish();
-  staged.settle();
+  staged.keep();
   return { ...staged, blob: staged.id };
 }
 

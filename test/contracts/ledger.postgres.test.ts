@@ -105,7 +105,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
 
   test("a server that does not sync to disk is told of", async () => {
     const ledger = await createPostgresLedger({ clock }, { url: await freshUrl() });
-    expect(await ledger.check()).toEqual(["fsync is off: an answer may be lost in a crash."]);
+    expect(await ledger.check()).toEqual(["fsync is off; a crash may lose acknowledged writes."]);
     await ledger.close();
   });
 

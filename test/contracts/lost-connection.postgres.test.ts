@@ -7,10 +7,10 @@ import { openPostgresDatabase } from "../../src/sinks/table/postgres-database.ts
 import { inSinkTransaction } from "../../src/sinks/table/postgres-transaction.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
-import { inPostgresTransaction, LOST } from "../../src/stores/postgres/transaction.ts";
+import { CONFLICT, inPostgresTransaction } from "../../src/stores/postgres/transaction.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { createPostgresProxy } from "../support/stores/postgres-proxy.ts";
-import { createManualClock } from "./manual-clock.ts";
 
 const { available, freshUrl } = await usePostgres();
 const clock = createManualClock(epochMs(1_700_000_000_000));
@@ -41,7 +41,7 @@ describe.skipIf(!available).each([
     (pool: pg.Pool, work: Work) =>
       inSinkTransaction(pool, async (client) => {
         await work(client);
-        return "seal";
+        return "commit";
       }),
   ],
 ])("a transaction of %s", (_, run) => {
@@ -125,7 +125,7 @@ describe.skipIf(!available)("a lost race", () => {
     const won = await inPostgresTransaction(pool, "a test", async (client) => {
       pids.push((await client.query("SELECT pg_backend_pid() AS pid")).rows[0].pid);
       await client.query(`INSERT INTO added VALUES ('${pids.length}')`);
-      return pids.length < 3 ? LOST : "won";
+      return pids.length < 3 ? CONFLICT : "won";
     });
     expect(won).toBe("won");
     expect(await added()).toEqual([{ id: "3" }]);
@@ -140,12 +140,12 @@ describe.skipIf(!available)("a lost race", () => {
       tries += 1;
       await client.query(`INSERT INTO added VALUES ('${tries}')`);
       if (tries < 3) throw deadlock;
-      return "seal";
+      return "commit";
     });
     expect(await added()).toEqual([{ id: "3" }]);
     await inSinkTransaction(pool, async (client) => {
       await client.query("INSERT INTO added VALUES ('undone')");
-      return "undo";
+      return "roll-back";
     });
     expect(await added()).toEqual([{ id: "3" }]);
     expect(pool.idleCount).toBe(1);

@@ -84,8 +84,8 @@ test("a cancelled transaction brings what stood in its way, unless it was no rac
     Object.assign(new Error("m"), { name: "TransactionCanceledException", CancellationReasons });
   const item = { by: { S: "another" } };
   const race = cancelled({ Code: "None" }, { Code: "ConditionalCheckFailed", Item: item });
-  const unknown = { known: false, item: undefined };
-  expect(conflictsIn(race)).toEqual([unknown, { known: true, item }]);
+  const unknown = { returned: false, item: undefined };
+  expect(conflictsIn(race)).toEqual([unknown, { returned: true, item }]);
   expect(conflictsIn(cancelled({ Code: "TransactionConflict" }))).toEqual([unknown]);
   const throttled = cancelled({ Code: "ConditionalCheckFailed" }, { Code: "ThrottlingError" });
   expect(conflictsIn(throttled)).toBeNull();

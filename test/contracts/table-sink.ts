@@ -290,9 +290,9 @@ function describeLayout(subject: TableSinkSubject, mode: SinkMode): void {
   });
 
   test.each([
-    [table({ id: "text", v: "text" }, ["id"]), /readings\.v is .*, the pipeline says text/],
-    [table({ id: "text", v: "real" }, ["id", "v"]), /has the key \(id\), .* says \(id, v\)/],
-    [table({ id: "text" }, ["id"]), /has a column v, which the pipeline does not name/],
+    [table({ id: "text", v: "text" }, ["id"]), /readings\.v is .*, but the pipeline has text/],
+    [table({ id: "text", v: "real" }, ["id", "v"]), /has the key \(id\), .* has \(id, v\)/],
+    [table({ id: "text" }, ["id"]), /has a column v, which the pipeline does not have/],
   ])("a table that differs is refused in a sentence, and left as it is: %#", async (spec, why) => {
     const { address, query } = await subject.freshDatabase();
     const made = openSink(mode, table({ id: "text", v: "real" }, ["id"]), address);
@@ -311,7 +311,7 @@ function describeLayout(subject: TableSinkSubject, mode: SinkMode): void {
     const { address, query } = await subject.freshDatabase();
     await query("CREATE TABLE readings (id TEXT PRIMARY KEY)");
     const sink = openSink(mode, table({ id: "text" }, ["id"]), address);
-    const refusal = { code: "TG_CONFIG_INVALID", message: /which Tidegate did not make/ };
+    const refusal = { code: "TG_CONFIG_INVALID", message: /which Tidegate did not create/ };
     await expect(sink.prepare()).rejects.toMatchObject({
       ...refusal,
       message: expect.stringMatching(refusal.message),

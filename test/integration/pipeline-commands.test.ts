@@ -214,7 +214,7 @@ describe("a command that was asked for wrongly", () => {
     [["run", "pipeline.ts"], "the pipeline names no queue to consume: give --queue"],
     [["run", "pipeline.ts", "--queue", "q", "--ledger", "mysql://x"], "is of no known store"],
     [["why"], '"why" needs WHAT.'],
-    [["why", "s3://files/a.csv"], "holds no ledger of this version"],
+    [["why", "s3://files/a.csv"], "contains no ledger of this version"],
     [["dev", "pipeline.ts", "--feed", "none.mjs", "--port", "0"], "the feed none.mjs cannot be"],
   ])("%j is refused with exit code 2", async (words, told) => {
     const { code, out, err } = await end(words);

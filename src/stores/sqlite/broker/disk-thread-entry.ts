@@ -1,7 +1,8 @@
-// The thread that writes: one connection, one transaction per message, synced before the answer.
-// Its parent sends `open` once, then writes, then `close`; every message is answered, in order.
-//   E1. The parent does not wait for an answer before it sends on. So what comes after a failure is
-//       answered with the same failure, and nothing of it is done.
+// Disk thread entry: the writing thread. It has one connection and runs one transaction per
+// message, synced before the answer. Its parent sends `open` once, then writes, then `close`; every
+// message is answered, in order.
+//   E1. The parent does not wait for an answer before it sends the next message. After a failure,
+//       every later message is answered with the same failure and not carried out.
 
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
@@ -31,7 +32,7 @@ function handle(request: DiskRequest): void {
   }
 }
 
-/** Closing rolls back what was begun, and folds the log into the file. */
+/** Closing rolls back an open transaction and merges the log into the file. */
 function close(): void {
   const open = database;
   database = null;
@@ -59,7 +60,7 @@ function answerTo(request: DiskRequest): DiskAnswer {
   } catch (error) {
     const answer = { failure: failureOf(error) };
     if (request.kind === "close") return answer;
-    // What reached the disk is unknown from here on: nothing more is written by this thread.
+    // What reached the disk is unknown from here on, so this thread writes nothing more.
     failed = answer;
     closeQuietly();
     return answer;
@@ -70,11 +71,11 @@ function closeQuietly(): void {
   try {
     close();
   } catch {
-    // The failure that led here is the one to tell.
+    // Report the failure that led here.
   }
 }
 
-/** An error loses its own properties on the way to another thread; these are the ones we need. */
+/** An error loses its own properties between threads; these are the ones needed. */
 function failureOf(error: unknown): DiskAnswer["failure"] {
   const { message, code, errcode } = error as Error & { code?: string; errcode?: number };
   return { message: String(message ?? error), code, errcode };
