@@ -53,7 +53,7 @@ function invalidJson(
   const line = document.slice(0, offset).split("\n").length;
   const where = place === "the top" ? "" : ` in ${place}`;
   // Many writers call their JSON Lines .json, so the likely reason is named.
-  const lines = reason === "text goes on after its value" && document.trimStart().startsWith("{");
+  const lines = reason === "text continues after its value" && document.trimStart().startsWith("{");
   const advice = lines ? '; if it is JSON Lines, read it with the format "jsonl"' : "";
   return unreadable(name, `is no JSON: ${reason}${where}${advice}`, { line });
 }

@@ -1,4 +1,4 @@
-// Drives the same random history through every store there is and expects the same answers: claims,
+// Drives the same random history through every store and expects the same answers: claims,
 // renewals, expiries, commits, failures, notes, purges, and crashes between calls.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -38,7 +38,7 @@ afterAll(async () => {
 type Opener = () => Promise<Ledger>;
 const stores = new Map<string, Opener>();
 const path = join(folder, "ledger.db");
-// A tail of a few keys, so that the index is written, read and begun anew within a history.
+// A tail of a few keys, so that a history writes, reads and restarts the index.
 const tailLimits = { keysMin: 3, keysMax: 5, sliceMin: 1 };
 stores.set("SQLite", async () => createSqliteLedger({ clock, turn }, { path, tailLimits }));
 if (postgres.available) {
@@ -50,7 +50,7 @@ if (dynamo.available) {
   stores.set("DynamoDB", () => createDynamoLedger({ clock, random }, options));
 }
 
-/** What happens next; keys by index, fences by how many claims ago they were given. */
+/** The next move; keys by index, fences by how many claims ago they were drawn. */
 type Happening =
   | { readonly kind: "claim" | "direct"; readonly of: readonly Asked[] }
   | {
@@ -119,7 +119,7 @@ const anyHappening = (): fc.Arbitrary<Happening> =>
 
 const failure = { errorClass: "c", fingerprint: "f", message: "it broke" };
 
-/** One ledger under test, with the fences it gave out; a crash opens it anew. */
+/** One ledger under test, with the fences it returned; a crash reopens it. */
 class Subject {
   readonly #opener: Opener;
   readonly #scope: LedgerScope;

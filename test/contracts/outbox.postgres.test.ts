@@ -18,7 +18,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     },
   });
 
-  test("a database of a newer schema is refused", async () => {
+  test("a database with a newer schema is rejected", async () => {
     const own = await freshUrl();
     await queryPostgres(
       own,
