@@ -8,6 +8,7 @@
 //   V3. A call that fails with TG_QUEUE_UNAVAILABLE may have been carried out, fully or partly.
 //       Deleting or changing the visibility again is safe.
 
+import type { RedriveFacts } from "../core/queue-facts.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import type { QueueSender } from "./queue.ts";
 
@@ -57,7 +58,7 @@ export interface QueueFacts {
   readonly waitMs: DurationMs;
   /** The largest message it accepts, including attributes. */
   readonly messageBytesMax: number;
-  readonly redrive: { readonly deadLetterArn: string; readonly maxReceiveCount: number } | null;
+  readonly redrive: RedriveFacts | null;
   readonly visible: number;
   readonly hidden: number;
   readonly delayed: number;
