@@ -1,6 +1,6 @@
-// Assertions: a broken invariant stops the program; it is never handled.
+// Assert: a broken invariant stops the program; it is never handled.
 
-/** Thrown when the program itself is wrong. Nothing catches it but the outermost frame. */
+/** Thrown if the program itself is wrong. Only the outermost frame catches it. */
 export class InvariantError extends Error {
   constructor(message: string) {
     super(`invariant broken: ${message}`);
@@ -12,13 +12,13 @@ export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantError(message);
 }
 
-/** The value, which the caller knows to be there. */
+/** Returns a value that the caller knows to exist. */
 export function present<T>(value: T | undefined | null, what: string): T {
   if (value === undefined || value === null) throw new InvariantError(`${what} is missing`);
   return value;
 }
 
-/** Closes a switch over a union: adding a member without handling it no longer compiles. */
+/** Ends a switch over a union: a new member that is not handled no longer compiles. */
 export function unreachable(value: never): never {
   throw new InvariantError(`unreachable value ${JSON.stringify(value)}`);
 }

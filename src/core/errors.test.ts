@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { assert, InvariantError, present, unreachable } from "./assert.ts";
 import { ERROR_CODES, reasonOf, TidegateError } from "./errors.ts";
 
-test("every code says whether to try again and what to do, in one sentence (E2)", () => {
+test("every code says whether to retry and has a hint (E2)", () => {
   for (const [code, entry] of Object.entries(ERROR_CODES)) {
     expect(code).toMatch(/^TG_[A-Z]+(?:_[A-Z]+)*$/);
     expect(["never", "later"]).toContain(entry.retry);
@@ -19,7 +19,7 @@ test("an error carries its code, verdict, hint and cause", () => {
   expect("cause" in new TidegateError("TG_CLOSED", "late")).toBe(false);
 });
 
-test("a broken invariant is an error of its own, which no handler mistakes for a failure", () => {
+test("a broken invariant has its own error class, which no handler mistakes for a failure", () => {
   expect(() => assert(false, "heads match")).toThrow(InvariantError);
   expect(() => assert(true, "heads match")).not.toThrow();
   expect(() => present(null, "the queue")).toThrow("invariant broken: the queue is missing");
@@ -27,7 +27,7 @@ test("a broken invariant is an error of its own, which no handler mistakes for a
   expect(() => unreachable("x" as never)).toThrow('unreachable value "x"');
 });
 
-test("whatever was thrown ends a sentence, and a failure of several parts tells them all", () => {
+test("reasonOf accepts any thrown value, and an AggregateError lists all its reasons", () => {
   expect(reasonOf(new Error("disk is full"))).toBe("disk is full");
   expect(reasonOf("no")).toBe("no");
   const refused = ["::1", "127.0.0.1"].map((address) => new Error(`${address} refused`));

@@ -1,6 +1,6 @@
 // Errors: the one table of everything that can go wrong in operation.
-//   E1. A code is stable for ever; its text may improve.
-//   E2. Every code says whether trying again can help, and what the reader should do next.
+//   E1. A code never changes; its text may improve.
+//   E2. Every code says whether a retry can help, and what the reader should do next.
 //   E3. An expected outcome is a returned union, never one of these.
 
 /** Stable codes of operating failures; docs/reference/errors.md is checked against this table. */
@@ -97,7 +97,7 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** An operating failure: the world did not do what was asked, and the code says which way. */
+/** An operating failure; the code says which one. */
 export class TidegateError extends Error {
   readonly code: ErrorCode;
 
@@ -107,25 +107,25 @@ export class TidegateError extends Error {
     this.code = code;
   }
 
-  /** Whether the same call may succeed later without anybody changing it. */
+  /** Whether the same call may succeed later without a change. */
   get retry(): "never" | "later" {
     return ERROR_CODES[this.code].retry;
   }
 
-  /** What the reader should do next, in one sentence. */
+  /** What the reader should do next. */
   get hint(): string {
     return ERROR_CODES[this.code].hint;
   }
 }
 
-/** What was thrown, as the end of a sentence of ours. */
+/** The reason of a thrown value, for the end of a message. */
 export function reasonOf(error: unknown): string {
-  // A refused connection to a name with several addresses has its reasons only in the parts.
+  // A failed connection to a name with several addresses has its reasons only in the parts.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether a store says that what it was asked for is not what was written. */
+/** Whether a store reports damaged data. */
 export function isCorruption(error: unknown): boolean {
   return error instanceof TidegateError && error.code === "TG_STORE_CORRUPT";
 }

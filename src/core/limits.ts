@@ -1,18 +1,19 @@
-// Limits: bounds that AWS or the house sets, by name, in one place. What a pattern bounds (labels,
-// the ids of batch entries) stands in the pattern, and what one file alone needs stands there.
-//   L1. The unit is in the name; times are DurationMs even where AWS speaks of seconds.
-//   L2. SQS_, SNS_, S3_ and DYNAMODB_ bounds are Amazon's; the others are ours and
-//       say what they protect.
+// Limits: bounds that AWS or this project sets, by name, in one place. Limits that a pattern
+// expresses (labels, ids of batch entries) are in the pattern; limits of a single file are in that
+// file.
+//   L1. The unit is in the name; times are DurationMs even where AWS uses seconds.
+//   L2. SQS_, SNS_, S3_ and DYNAMODB_ limits are Amazon's; the others are Tidegate's and say what
+//       they protect.
 // Grouped by service, in the order in which a message meets them.
 
 import { type Bytes, bytes, type DurationMs, days, hours, minutes, seconds } from "./units.ts";
 
 // SQS: messages
 export const SQS_MESSAGE_BYTES_MAX: Bytes = bytes(1_048_576);
-/** What the queue attribute MaximumMessageSize takes; the highest is its default. */
+/** The range of the queue attribute MaximumMessageSize; the highest is its default. */
 export const SQS_MESSAGE_BYTES_SETTING_MIN: Bytes = bytes(1_024);
 export const SQS_MESSAGE_BYTES_SETTING_MAX: Bytes = bytes(1_048_576);
-/** All entries of one batch together, whatever the queue's own MaximumMessageSize. */
+/** All entries of one batch together, whatever the queue's MaximumMessageSize. */
 export const SQS_BATCH_BYTES_MAX: Bytes = bytes(1_048_576);
 export const SQS_BATCH_ENTRIES_MAX = 10;
 export const SQS_MESSAGE_ATTRIBUTES_MAX = 10;
@@ -32,7 +33,7 @@ export const SQS_POLICY_BYTES_MAX: Bytes = bytes(8_192);
 export const SQS_KMS_REUSE_MS_MIN: DurationMs = seconds(60);
 export const SQS_KMS_REUSE_MS_MAX: DurationMs = seconds(86_400);
 export const SQS_KMS_REUSE_MS_DEFAULT: DurationMs = seconds(300);
-/** After DeleteQueue the name rests this long. */
+/** How long a name cannot be reused after DeleteQueue. */
 export const SQS_DELETED_NAME_WAIT_MS: DurationMs = seconds(60);
 export const SQS_PURGE_INTERVAL_MS: DurationMs = seconds(60);
 
@@ -41,7 +42,7 @@ export const SQS_DELAY_MS_MAX: DurationMs = seconds(900);
 export const SQS_RETENTION_MS_MIN: DurationMs = seconds(60);
 export const SQS_RETENTION_MS_MAX: DurationMs = days(14);
 export const SQS_RETENTION_MS_DEFAULT: DurationMs = days(4);
-/** Also the most that a message may stay hidden in total, counted from its receive. */
+/** Also the longest total time a message may stay hidden, counted from its receive. */
 export const SQS_VISIBILITY_MS_MAX: DurationMs = hours(12);
 export const SQS_VISIBILITY_MS_DEFAULT: DurationMs = seconds(30);
 export const SQS_DEDUP_WINDOW_MS: DurationMs = minutes(5);
@@ -50,7 +51,7 @@ export const SQS_RECEIVE_ATTEMPT_MS: DurationMs = minutes(5);
 // SQS: receiving
 export const SQS_RECEIVE_WAIT_MS_MAX: DurationMs = seconds(20);
 export const SQS_RECEIVE_MESSAGES_MAX = 10;
-/** Beyond it a standard queue answers OverLimit and a FIFO queue answers with nothing. */
+/** Beyond it a standard queue answers OverLimit, and a FIFO queue returns no messages. */
 export const SQS_IN_FLIGHT_MAX = 120_000;
 
 // SQS: dead letters and redrive
@@ -60,49 +61,49 @@ export const SQS_REDRIVE_ALLOW_SOURCES_MAX = 10;
 export const SQS_MOVE_MESSAGES_PER_SECOND_MAX = 500;
 export const SQS_MOVE_TASKS_LISTED_MAX = 10;
 
-// SQS: fair queues. A tenant is noisy with more than this share of the messages in flight, once it
-// has at least this many; the noise ends when it has sent nothing for the quiet time.
+// SQS: fair queues. A tenant is noisy if it has more than this share of the messages in flight, and
+// at least this many; it is quiet again after sending nothing for the quiet time.
 export const SQS_NOISY_SHARE_PERCENT = 10;
 export const SQS_NOISY_IN_FLIGHT_MIN = 30;
 export const SQS_NOISY_QUIET_MS: DurationMs = minutes(5);
 
 // SNS
 export const SNS_MESSAGE_BYTES_DEFAULT: Bytes = bytes(262_144);
-/** What the topic attribute MaximumMessageSize can raise it to. */
+/** The highest value of the topic attribute MaximumMessageSize. */
 export const SNS_MESSAGE_BYTES_MAX: Bytes = bytes(1_048_576);
 export const SNS_BATCH_ENTRIES_MAX = 10;
 export const SNS_TOPIC_NAME_CHARACTERS_MAX = 256;
 export const SNS_SUBJECT_CHARACTERS_MAX = 100;
-/** Raw delivery to SQS discards a message with more. */
+/** Raw delivery to SQS discards a message with more attributes. */
 export const SNS_RAW_ATTRIBUTES_MAX = 10;
 export const SNS_DEDUP_WINDOW_MS: DurationMs = minutes(5);
 export const SNS_FILTER_KEYS_MAX = 5;
 export const SNS_FILTER_COMBINATIONS_MAX = 150;
-/** Of a topic whose messages may be longer than the default. */
+/** For a topic whose messages may be larger than the default. */
 export const SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX = 100;
 export const SNS_LIST_PAGE = 100;
 export const SNS_TOPIC_TAGS_MAX = 50;
 export const SNS_POLICY_BYTES_MAX: Bytes = bytes(30 * 1_024);
 export const SNS_POLICY_STATEMENTS_MAX = 100;
-/** A token, and the subscription that waits for it, live this long. */
+/** Lifetime of a confirmation token and of the subscription that waits for it. */
 export const SNS_CONFIRMATION_MS: DurationMs = days(2);
 export const SNS_ARCHIVE_DAYS_MAX = 365;
-/** Delivery policies of http endpoints: one delay, the number of retries, all delays together. */
+/** Delivery policies of HTTP endpoints: one delay, the number of retries, all delays together. */
 export const SNS_RETRY_DELAY_MS_MAX: DurationMs = seconds(3_600);
 export const SNS_RETRIES_MAX = 100;
 export const SNS_RETRY_TOTAL_MS_MAX: DurationMs = seconds(3_600);
-/** How long an http endpoint may take to answer. */
+/** How long an HTTP endpoint may take to answer. */
 export const SNS_HTTP_TIMEOUT_MS: DurationMs = seconds(15);
-/** Ours: requests to http endpoints under way at once, so that slow ones do not pile up. */
+/** Tidegate's: concurrent requests to HTTP endpoints, so that slow ones do not pile up. */
 export const SNS_HTTP_REQUESTS_MAX = 16;
-/** Ours: what is read of an endpoint's answer, which nobody looks at. */
+/** Tidegate's: how much of an endpoint's response is read; its content is ignored. */
 export const SNS_HTTP_REPLY_BYTES_MAX: Bytes = bytes(65_536);
 
 // S3
 export const S3_KEY_BYTES_MAX: Bytes = bytes(1_024);
 export const S3_BUCKET_NAME_CHARACTERS_MIN = 3;
 export const S3_BUCKET_NAME_CHARACTERS_MAX = 63;
-/** Buckets made before the naming rules of 2018 may be longer; they still send events. */
+/** Buckets created before the naming rules of 2018 may be longer; they still send events. */
 export const S3_LEGACY_BUCKET_NAME_CHARACTERS_MAX = 255;
 export const S3_OBJECT_TAGS_MAX = 10;
 export const S3_LIST_KEYS_MAX = 1_000;
@@ -114,16 +115,16 @@ export const S3_PART_BYTES_MIN: Bytes = bytes(5 * 1_048_576);
 export const DYNAMODB_ITEM_BYTES_MAX: Bytes = bytes(400 * 1_024);
 
 // The contract
-/** Dedupe keys stay short enough to be read in a log and indexed by any store. */
+/** Short enough to be readable in a log and indexed by any store. */
 export const DEDUPE_KEY_BYTES_MAX: Bytes = bytes(1_024);
 export const EVENT_SOURCE_CHARACTERS_MAX = 128;
-/** Sequencers seen in the wild have 16 to 18 digits; beyond this it is something else. */
+/** Real sequencers have 16 to 18 digits; a longer text is something else. */
 export const SEQUENCER_CHARACTERS_MAX = 128;
-/** Opaque texts of S3 that we carry along: ETags, version ids, request ids. */
+/** Opaque texts of S3 that are passed on: ETags, version ids, request ids. */
 export const S3_OPAQUE_CHARACTERS_MAX = 1_024;
-/** SNS envelopes around one another; each is a parse of all that is inside. */
+/** Nested SNS envelopes; each one means another parse of its content. */
 export const SNS_LAYERS_MAX = 4;
-/** Records of one S3 notification; Amazon sends one, and 1 MiB holds some two thousand. */
+/** Records of one S3 notification; Amazon sends one, and about two thousand fit into 1 MiB. */
 export const NOTIFICATION_RECORDS_MAX = 4_096;
 
 export const FAILURE_MESSAGE_CHARS_MAX = 2_048;

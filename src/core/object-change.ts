@@ -1,19 +1,19 @@
-// ObjectChange: what must be remembered of objects in buckets, in the same vocabulary and in the
-// same commits as everything else the broker remembers (see broker-change.ts).
+// ObjectChange: the stored state of objects in buckets. It uses the same kind of changes, in the
+// same commits, as everything else the broker stores (see broker-change.ts).
 //   J1. Of the versions of a key, the one with the highest `seq` is the current one.
-//   J2. The blobs named by `put-blob` and not yet by `delete-blob` are all that may be needed; any
-//       other file of bytes is garbage.
+//   J2. Only blobs named by `put-blob`, and not yet by `delete-blob`, may be needed; any other blob
+//       is garbage.
 
 import type { EpochMs } from "./units.ts";
 
-/** All of one version but where its bytes are. */
+/** One version, without the location of its bytes. */
 export interface StoredEntry {
   /** Number of the bucket. */
   readonly bucket: number;
   readonly key: string;
-  /** Position among everything the broker has numbered; never reused. */
+  /** Position among everything the broker numbers; never reused. */
   readonly seq: number;
-  /** "null" when it was written without versioning. */
+  /** "null" if it was written without versioning. */
   readonly version: string;
   /** A delete marker: it has no bytes, no ETag and no size. */
   readonly marker: boolean;
@@ -21,7 +21,7 @@ export interface StoredEntry {
   readonly etag: string;
   readonly modifiedAt: EpochMs;
   readonly storageClass: string;
-  /** JSON of what the wire gives back with the bytes: headers, metadata, checksum, tags. */
+  /** JSON of what the wire returns with the bytes: headers, metadata, checksum, tags. */
   readonly detail: string;
 }
 
@@ -35,14 +35,14 @@ export interface StoredObject extends StoredEntry {
   readonly pieces: readonly Piece[];
 }
 
-/** A multipart upload under way. */
+/** A multipart upload in progress. */
 export interface StoredUpload {
   readonly bucket: number;
   readonly key: string;
   readonly id: string;
   readonly startedAt: EpochMs;
   readonly storageClass: string;
-  /** JSON, as the object will have it, and how its checksum is made. */
+  /** JSON of the future object's detail, and how its checksum is computed. */
   readonly detail: string;
 }
 
@@ -67,7 +67,7 @@ export type ObjectChange =
   | { readonly kind: "put-blob"; readonly blob: string }
   | { readonly kind: "delete-blob"; readonly blob: string }
   | { readonly kind: "put-upload"; readonly upload: StoredUpload }
-  /** Forgets an upload and all of its parts. */
+  /** Deletes an upload and all its parts. */
   | {
       readonly kind: "delete-upload";
       readonly bucket: number;
@@ -77,24 +77,24 @@ export type ObjectChange =
   /** Replaces the part of that number, if there is one. */
   | { readonly kind: "put-part"; readonly part: StoredPart };
 
-/** Where a listing begins: at the first key not before `key`, or after it. */
+/** Where a listing starts: at the first key not before `key`, or after it. */
 export interface KeyPosition {
   readonly key: string;
   readonly after: boolean;
 }
 
-/** What can be asked about objects. Everything that was committed is seen. */
+/** Reads of objects. They see everything that was committed. */
 export interface ObjectReads {
   /** The version with the highest seq below `before`. */
   newest(bucket: number, key: string, before: number): StoredObject | undefined;
   version(bucket: number, key: string, version: string): StoredObject | undefined;
-  /** By key in UTF-8 order, newest version first. Read before anything else is asked. */
+  /** By key in UTF-8 order, newest version first. Must be consumed before the next read. */
   entries(bucket: number, from: KeyPosition): Iterable<StoredEntry>;
   upload(bucket: number, key: string, id: string): StoredUpload | undefined;
   /** By key, then by id. */
   uploads(bucket: number, from: KeyPosition): Iterable<StoredUpload>;
   part(upload: string, number: number): StoredPart | undefined;
-  /** In order of number, beginning after `after`. */
+  /** In order of number, starting after `after`. */
   parts(upload: string, after: number): Iterable<StoredPart>;
   hasBlob(blob: string): boolean;
 }

@@ -1,4 +1,4 @@
-// Queue ARNs: the names under which policies speak of queues.
+// Queue ARN: the identifier of a queue in policies.
 
 export interface QueueArn {
   readonly region: string;
@@ -8,7 +8,7 @@ export interface QueueArn {
 
 const QUEUE_ARN = /^arn:[\w-]+:sqs:([\w-]+):(\d{12}):([\w-]{1,80}(?:\.fifo)?)$/;
 
-/** The parts of a queue's ARN, or null if it is none. */
+/** The parts of a queue's ARN, or null if the text is not one. */
 export function parseQueueArn(text: string): QueueArn | null {
   const match = QUEUE_ARN.exec(text);
   if (match === null) return null;

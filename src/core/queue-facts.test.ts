@@ -3,7 +3,7 @@ import { parseQueueArn } from "./queue-arn.ts";
 import { queueFactsOf } from "./queue-facts.ts";
 import { days, seconds } from "./units.ts";
 
-test("a queue that tells nothing of itself acts by SQS's defaults", () => {
+test("missing attributes have SQS's defaults", () => {
   expect(queueFactsOf({})).toEqual({
     arn: "",
     visibilityMs: seconds(30),
@@ -24,7 +24,7 @@ test("maxReceiveCount is a number, however the policy writes it", () => {
   expect(policyWith(25)).toEqual(policyWith("25"));
 });
 
-test("an ARN of a queue is told from other ARNs and from names", () => {
+test("a queue ARN is distinguished from other ARNs and from names", () => {
   expect(parseQueueArn("arn:aws-cn:sqs:cn-north-1:123456789012:orders.fifo")).toEqual({
     region: "cn-north-1",
     account: "123456789012",

@@ -1,5 +1,5 @@
-// Queue facts: the attributes of a queue, which SQS tells as text and in seconds, as values. An
-// attribute that a queue does not tell has SQS's default, which is what it acts by.
+// Queue facts: the attributes of a queue as values; SQS returns them as text and in seconds. A
+// missing attribute has SQS's default, by which the queue acts.
 
 import {
   SQS_MESSAGE_BYTES_MAX,
@@ -8,7 +8,7 @@ import {
 } from "./limits.ts";
 import { type DurationMs, seconds } from "./units.ts";
 
-/** What has to be asked for. */
+/** The attributes to request. */
 export const QUEUE_FACT_ATTRIBUTES = [
   "QueueArn",
   "VisibilityTimeout",
@@ -46,7 +46,7 @@ function spanOf(text: string | undefined, fallback: DurationMs): DurationMs {
   return text === undefined || text === "" ? fallback : seconds(Number(text));
 }
 
-/** SQS tells maxReceiveCount as a number; others, and older policies, as text. */
+/** SQS returns maxReceiveCount as a number; other implementations and older policies as text. */
 function redriveOf(policy: string | undefined): RedriveFacts | null {
   if (policy === undefined || policy === "") return null;
   const { deadLetterTargetArn, maxReceiveCount } = JSON.parse(policy) as {

@@ -18,7 +18,7 @@ test("the same seed gives the same stream, and another seed another (R1)", () =>
   `);
 });
 
-test("what a parent draws does not shift its forks, nor forks each other (R2)", () => {
+test("draws of a parent do not shift its forks, and forks do not shift each other (R2)", () => {
   const parent = createSeededRandom(7);
   const early = draw(parent.fork("x"), 20);
   draw(parent, 100);
@@ -27,12 +27,12 @@ test("what a parent draws does not shift its forks, nor forks each other (R2)", 
   expect(draw(parent.fork("y"), 20)).not.toEqual(early);
 });
 
-test("forks of forks are told apart however their names are cut", () => {
+test("forks of forks differ wherever their names are split", () => {
   const root = createSeededRandom("s");
   expect(draw(root.fork("a/b"), 5)).not.toEqual(draw(root.fork("a").fork("b"), 5));
 });
 
-test("draws below a bound stay below it and reach all of it evenly", () => {
+test("draws below a bound stay below it and are evenly distributed", () => {
   const random = createSeededRandom("even");
   const counts = Array.from({ length: 10 }, () => 0);
   for (let index = 0; index < 20_000; index += 1) {
@@ -48,7 +48,7 @@ test("draws below a bound stay below it and reach all of it evenly", () => {
   );
 });
 
-test("uuids are of version 4 and do not repeat", () => {
+test("UUIDs have version 4 and do not repeat", () => {
   const random = createSeededRandom("uuid");
   const drawn = Array.from({ length: 2_000 }, () => random.uuid());
   expect(new Set(drawn).size).toBe(drawn.length);

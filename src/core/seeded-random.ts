@@ -1,7 +1,8 @@
-// Seeded random: chance that can be told again. It fits the Random port without knowing it.
-//   R1. The same seed and the same path of fork names give the same stream, on every machine.
-//   R2. A fork draws nothing from its parent: how much one component draws shifts no other.
+// Seeded random: reproducible randomness. It satisfies the Random port without importing it.
+//   R1. The same seed and the same path of fork names give the same stream, on every computer.
+//   R2. A fork draws nothing from its parent, so the draws of one component never shift another's.
 
+import { assert } from "./assert.ts";
 import { formatUuid } from "./encoding/uuid.ts";
 
 const WORD = 0x1_0000_0000;
@@ -10,6 +11,10 @@ const WARM_UP_DRAWS = 12;
 export interface SeededRandom {
   fraction(): number;
   below(below: number): number;
+  /** A whole number from `min` to `max`, both included. */
+  between(min: number, max: number): number;
+  /** One element, each equally likely; undefined if there are none. */
+  pick<T>(from: readonly T[]): T | undefined;
   uuid(): string;
   bytes(count: number): Uint8Array;
   fork(name: string): SeededRandom;
@@ -20,6 +25,7 @@ export function createSeededRandom(seed: string | number): SeededRandom {
   const path = String(seed);
   const word = sfc32(path);
   const fraction = () => ((word() >>> 5) * 0x400_0000 + (word() >>> 6)) / 2 ** 53;
+  const below = (bound: number) => drawBelow(word, fraction, bound);
   const bytes = (count: number) => {
     const drawn = new Uint8Array(count);
     for (let at = 0; at < count; at += 1) drawn[at] = word() >>> 24;
@@ -27,7 +33,9 @@ export function createSeededRandom(seed: string | number): SeededRandom {
   };
   return {
     fraction,
-    below: (below) => drawBelow(word, fraction, below),
+    below,
+    between: (min, max) => min + below(max - min + 1),
+    pick: (from) => (from.length === 0 ? undefined : from[below(from.length)]),
     uuid: () => uuidOf(bytes(16)),
     bytes,
     fork: (name) => createSeededRandom(`${path.length}:${path}/${name}`), // R2; length-safe.
@@ -35,8 +43,9 @@ export function createSeededRandom(seed: string | number): SeededRandom {
 }
 
 function drawBelow(word: () => number, fraction: () => number, below: number): number {
+  assert(below >= 1, `a draw below ${below} has no result`); // The loop below would not end.
   if (below > WORD) return Math.floor(fraction() * below);
-  // Words beyond the last whole multiple would make small numbers likelier; they are drawn again.
+  // Words beyond the last whole multiple would favour small numbers, so they are drawn again.
   const fair = WORD - (WORD % below);
   for (;;) {
     const drawn = word();
@@ -58,7 +67,7 @@ function sfc32(seed: string): () => number {
   return next;
 }
 
-/** Four words that each depend on every character. */
+/** Four words, each of which depends on every character. */
 function hashWords(text: string): [number, number, number, number] {
   const multipliers = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f, 0x165667b1] as const;
   const words: [number, number, number, number] = [1, 2, 3, 4];

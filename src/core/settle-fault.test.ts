@@ -13,7 +13,7 @@ test.each([
     "InvalidParameterValue",
     invalid("ReceiptHandle", "Message does not exist or is not available for visibility timeout"),
   ],
-])("%s: %s, says that the receipt is gone", (code, message) => {
+])("%s: %s, means that the receipt is gone", (code, message) => {
   expect(settlementFault(code, message).kind).toBe("gone");
 });
 
@@ -21,11 +21,11 @@ test.each([
   ["InvalidParameterValue", invalid("VisibilityTimeout", "Total VisibilityTimeout is beyond ...")],
   ["InternalError", "We encountered an internal error."],
   ["Unknown", ""],
-])("%s: %s, leaves the receipt as it is", (code, message) => {
+])("%s: %s, leaves the receipt valid", (code, message) => {
   expect(settlementFault(code, message).kind).toBe("failed");
 });
 
-test("a reason tells the code and why, without the receipt", () => {
+test("a reason contains the code and the cause, without the receipt", () => {
   const message = invalid("ReceiptHandle", "The receipt handle has expired.");
   expect(settlementFault("InvalidParameterValue", message).reason).toBe(
     "InvalidParameterValue: The receipt handle has expired.",

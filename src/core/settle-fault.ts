@@ -1,7 +1,7 @@
-// Settle faults: what it means when a queue refuses to delete a message or to change how long it is
-// hidden, told by code and text, as Amazon tells two different things under one code.
+// Settlement fault: what it means when a queue refuses to delete a message or to change its
+// visibility. It looks at code and text, because AWS reports two different cases under one code.
 
-/** The receipt itself is what is wrong: nothing that is asked with it can ever succeed. */
+/** The receipt itself is invalid: no call with it can ever succeed. */
 const RECEIPT_IS_DEAD = /(^|\.)(ReceiptHandleIsInvalid|MessageNotInflight)$/;
 const ABOUT_THE_RECEIPT = /for parameter ReceiptHandle is invalid/;
 const REASON = /Reason: (.+)$/s;
@@ -13,7 +13,7 @@ export interface SettlementFault {
 
 export function settlementFault(code: string, message: string): SettlementFault {
   const dead = RECEIPT_IS_DEAD.test(code) || ABOUT_THE_RECEIPT.test(message);
-  // The text before the reason repeats the receipt, which is long and of no use to a reader.
+  // The text before the reason repeats the receipt, which is long and useless to a reader.
   const reason = REASON.exec(message)?.[1] ?? message;
   return { kind: dead ? "gone" : "failed", reason: `${code}: ${reason}` };
 }

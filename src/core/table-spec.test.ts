@@ -12,7 +12,7 @@ const sink = (tables: unknown, more: object = {}): TableSinkSpec => ({
 const columns = { id: "text" } as const;
 const named = (name: string) => sink({ [name]: { columns, key: ["id"] } });
 
-test("plain tables have no problems", () => {
+test("valid tables have no problems", () => {
   expect(tableProblems(named("Observations_2"))).toEqual([]);
   expect(tableProblems(named("x".repeat(TABLE_NAME_CHARS_MAX)))).toEqual([]);
 });
@@ -32,7 +32,7 @@ test.each([
   "SQLITE_x",
   "pg_class",
   "x".repeat(TABLE_NAME_CHARS_MAX + 1),
-])("neither a table nor a column may be called %j", (name) => {
+])("neither a table nor a column may be named %j", (name) => {
   expect(tableProblems(named(name))).toHaveLength(1);
   const column = sink({ t: { columns: { id: "text", [name]: "text" }, key: ["id"] } });
   expect(tableProblems(column)).toHaveLength(1);
@@ -42,13 +42,13 @@ test.each([
   [sink({}), /1 to 64 tables/],
   [sink({ t: { columns: {}, key: ["id"] } }), /1 to 256 columns/],
   [sink({ t: { columns, key: [] } }), /table t needs a key/],
-  [sink({ t: { columns, key: ["huh"] } }), /the key column huh but no such column/],
+  [sink({ t: { columns, key: ["huh"] } }), /key column huh of table t is not one of its columns/],
   [sink({ t: { columns, key: ["id", "id"] } }), /a key column twice/],
-  [sink({ t: { columns: { id: "text", ID: "text" }, key: ["id"] } }), /"ID" is there twice/],
-  [sink({ t: { columns, key: ["id"] }, T: { columns, key: ["id"] } }), /table "T" is there twice/],
+  [sink({ t: { columns: { id: "text", ID: "text" }, key: ["id"] } }), /"ID" occurs twice/],
+  [sink({ t: { columns, key: ["id"] }, T: { columns, key: ["id"] } }), /table "T" occurs twice/],
   [sink({ t: { columns: { id: "date" }, key: ["id"] } }), /text, integer, real or boolean/],
   [sink({ t: { columns, key: ["id"] } }, { onRemoved: "huh" }), /onRemoved must be/],
   [sink({ t: { columns, key: ["id"] } }, { database: "" }), /database must be/],
-])("what is wrong is told in a sentence: %#", (spec, problem) => {
+])("each problem is described in a sentence: %#", (spec, problem) => {
   expect(tableProblems(spec).join()).toMatch(problem);
 });

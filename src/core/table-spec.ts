@@ -1,42 +1,42 @@
-// Table spec: which tables a pipeline writes rows to. A pipeline file says it (ingest), the table
-// sink makes and fills them (sinks/table).
-//   B1. Names are plain: letters, digits and underscores, so that they mean the same to every
-//       database, and nothing in them can end a quoted name.
-//   B2. Two names that differ only in case are one name to SQLite, and so they are to us.
+// Table spec: the tables that a pipeline writes rows to. A pipeline file declares them (ingest),
+// the table sink creates and fills them (sinks/table).
+//   B1. Names consist of letters, digits and underscores, so that they mean the same to every
+//       database and cannot end a quoted name.
+//   B2. SQLite treats names that differ only in case as equal, and so does Tidegate.
 
 export type ColumnType = "text" | "integer" | "real" | "boolean";
 
 export interface TableSpec {
   readonly columns: Readonly<Record<string, ColumnType>>;
-  /** The columns that make two rows the same row. */
+  /** The columns that identify a row. */
   readonly key: readonly string[];
 }
 
 export type TablesSpec = Readonly<Record<string, TableSpec>>;
 
-/** Tables in the ledger's database, or in one of their own; made by `tables()`. */
+/** Tables in the ledger's database or in a separate one; created by `tables()`. */
 export interface TableSinkSpec<T extends TablesSpec = TablesSpec> {
   readonly kind: "tables";
   readonly tables: T;
-  /** Null: the ledger's own, so that rows and ledger are one transaction. */
+  /** Null: the ledger's database, so that rows and ledger are one transaction. */
   readonly database: string | null;
-  /** What becomes of an object's rows when the object is deleted. */
+  /** What happens to an object's rows when the object is deleted. */
   readonly onRemoved: "delete" | "keep";
-  /** What becomes of rows that an object's newer version no longer has. */
+  /** What happens to rows that a newer version of the object no longer contains. */
   readonly onReplaced: "delete" | "keep";
 }
 
 export const TABLES_MAX = 64;
 export const TABLE_COLUMNS_MAX = 256;
-/** PostgreSQL cuts names at 63 bytes, and ours have a prefix and a suffix to carry. */
+/** PostgreSQL truncates names at 63 bytes, and the sink adds a prefix and a suffix. */
 export const TABLE_NAME_CHARS_MAX = 48;
 const NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
-/** Prefixes of what the databases and we ourselves keep there. */
+/** Prefixes that the databases and Tidegate use. */
 const RESERVED = /^(_tg_|tidegate_|sqlite_|pg_)/i;
 const COLUMN_TYPES: ReadonlySet<unknown> = new Set(["text", "integer", "real", "boolean"]);
 const CHOICES: ReadonlySet<unknown> = new Set(["delete", "keep"]);
 
-/** All that is wrong with the tables, each in a sentence; they may come from code without types. */
+/** All problems of the tables, one sentence each; the spec may come from untyped code. */
 export function tableProblems(sink: TableSinkSpec): string[] {
   const names = Object.keys(sink.tables ?? {});
   const problems = [...countProblems("tables", names, TABLES_MAX), ...twins("table", names)];
@@ -64,12 +64,12 @@ function columnProblems(table: string, { columns, key }: TableSpec): string[] {
     }
   }
   if (!Array.isArray(key) || key.length === 0) {
-    return [...problems, `table ${table} needs a key: the columns that make a row one`];
+    return [...problems, `table ${table} needs a key: the columns that identify a row`];
   }
   if (new Set(key).size < key.length) problems.push(`table ${table} has a key column twice`);
   for (const column of key) {
     if (names.includes(column)) continue;
-    problems.push(`table ${table} has the key column ${column} but no such column`);
+    problems.push(`key column ${column} of table ${table} is not one of its columns`);
   }
   return problems;
 }
@@ -79,21 +79,21 @@ function countProblems(what: string, names: readonly string[], max: number): str
 }
 
 function nameProblems(what: string, name: string): string[] {
-  const told = JSON.stringify(name);
+  const quoted = JSON.stringify(name);
   if (!NAME.test(name) || name.length > TABLE_NAME_CHARS_MAX) {
     const rule = `1 to ${TABLE_NAME_CHARS_MAX} letters, digits or underscores, a letter first`;
-    return [`the ${what} ${told} must be ${rule}`]; // B1
+    return [`the ${what} ${quoted} must be ${rule}`]; // B1
   }
-  return RESERVED.test(name) ? [`the ${what} ${told} has a reserved prefix`] : [];
+  return RESERVED.test(name) ? [`the ${what} ${quoted} has a reserved prefix`] : [];
 }
 
 /** B2 */
 function twins(what: string, names: readonly string[]): string[] {
-  const seen = new Set<string>();
+  const occurred = new Set<string>();
   return names.flatMap((name) => {
     const folded = name.toLowerCase();
-    if (seen.has(folded)) return [`the ${what} ${JSON.stringify(name)} is there twice`];
-    seen.add(folded);
+    if (occurred.has(folded)) return [`the ${what} ${JSON.stringify(name)} occurs twice`];
+    occurred.add(folded);
     return [];
   });
 }

@@ -19,7 +19,7 @@ test("spans of every unit are milliseconds", () => {
   ]);
 });
 
-test("an instant moved and measured gives the span back", () => {
+test("the span between an instant and the moved instant is the span it was moved by", () => {
   const at = epochMs(1_000);
   expect(msBetween(at, addMs(at, durationMs(250)))).toBe(250);
   expect(msBetween(at, subtractMs(at, durationMs(250)))).toBe(-250);

@@ -1,7 +1,7 @@
-// Units: numbers that know what they measure, so that an instant is never added to an instant
-// and seconds never meet milliseconds.
+// Units: numbers with a unit, so that an instant is never added to an instant and seconds never mix
+// with milliseconds.
 //   U1. Every instant inside Tidegate is EpochMs, every span DurationMs; both are whole numbers.
-//   U2. Seconds exist only where the outside world speaks them (broker/wire, aws).
+//   U2. Seconds exist only where external interfaces use them (broker/wire, aws).
 
 declare const unit: unique symbol;
 
@@ -50,7 +50,7 @@ export function subtractMs(at: EpochMs, span: DurationMs): EpochMs {
   return (at - span) as EpochMs;
 }
 
-/** The span from `from` to `to`; negative when `to` lies before `from`. */
+/** The span from `from` to `to`; negative if `to` is before `from`. */
 export function msBetween(from: EpochMs, to: EpochMs): DurationMs {
   return (to - from) as DurationMs;
 }

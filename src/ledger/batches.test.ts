@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { rounds } from "./batches.ts";
 import { asRecordKey } from "./record-state.ts";
 
-test("rounds hold every item once and no key or object twice, in order", () => {
+test("rounds contain every item once and no key or object twice, in order", () => {
   const anyItem = fc.record({
     key: fc.constantFrom("a", "b", "c", "d").map(asRecordKey),
     object: fc.constantFrom("x", "y", "z").map((key) => ({ bucket: "b", key, sequencer: "1" })),

@@ -1,5 +1,5 @@
-// Ledger batches: what every store checks before it writes, and how a batch is cut so that what
-// one record does is seen by the next that names the same key or object.
+// Ledger batches: the checks that every store makes before it writes, and the split of a batch into
+// rounds, so that a record sees the changes of earlier records with the same key or object.
 
 import { TidegateError } from "../core/errors.ts";
 import { FAILURE_MESSAGE_CHARS_MAX } from "../core/limits.ts";
@@ -14,9 +14,9 @@ export const DIGEST_CHARS_MAX = 256;
 export const EFFECTS_CHARS_MAX = 16_384;
 export const OWNER_CHARS_MAX = 256;
 export const NOTE_NAME_CHARS_MAX = 256;
-/** At three bytes each, with its name twice, still under the 400 KB of a DynamoDB item. */
+/** At three bytes each, plus its name twice, below the 400 KB of a DynamoDB item. */
 export const NOTE_CHARS_MAX = 131_072;
-/** So far below what a number holds that sums stay exact. */
+/** Low enough for sums to stay exact. */
 export const NOTE_COUNT_MAX = 1_000_000_000;
 export const NOTE_PAGE_MAX = 1_000;
 const NAME_CHARS_MAX = 256;
@@ -24,7 +24,7 @@ const OBJECT_KEY_BYTES_MAX = 1_024;
 const PIPELINE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const SEQUENCER = /^[0-9A-Fa-f]{1,128}$/;
 
-/** The parts that requests of different kinds have in common. */
+/** The fields that requests of different kinds share. */
 export interface BatchItem {
   readonly key: RecordKey;
   readonly object?: ObjectRef;
@@ -52,9 +52,9 @@ function checkText(what: string, text: string | undefined, charsMax: number): vo
   checkCharacters(what, text);
 }
 
-/** What not every store can keep: NUL characters and halves of surrogate pairs. */
+/** Rejects what not every store can save: NUL characters and unpaired surrogates. */
 function checkCharacters(what: string, text: string): void {
-  if (text.includes("\0")) refuse(`the ${what} holds a NUL character`);
+  if (text.includes("\0")) refuse(`the ${what} contains a NUL character`);
   if (!text.isWellFormed()) refuse(`the ${what} is not well-formed Unicode`);
 }
 
@@ -95,7 +95,7 @@ export function checkScope(scope: LedgerScope): void {
 }
 
 export function checkNoteKind(kind: NoteKind): void {
-  if (!NOTE_KINDS.includes(kind)) refuse(`there are no notes of the kind ${JSON.stringify(kind)}`);
+  if (!NOTE_KINDS.includes(kind)) refuse(`unknown kind of note ${JSON.stringify(kind)}`);
 }
 
 export function checkNoteName(name: string): void {
@@ -108,11 +108,11 @@ function checkNote({ kind, name, at, count, body }: NoteInput): void {
   checkInstant("time of a note", at);
   checkText("body of a note", body, NOTE_CHARS_MAX);
   if (!Number.isSafeInteger(count) || count < 0 || count > NOTE_COUNT_MAX) {
-    refuse(`the count ${count} of a note is no whole number from 0 to ${NOTE_COUNT_MAX}`);
+    refuse(`the count ${count} of a note must be a whole number from 0 to ${NOTE_COUNT_MAX}`);
   }
 }
 
-/** Refuses the notes before anything of them is written. */
+/** Rejects the notes before any of them is written. */
 export function checkNotes(scope: LedgerScope, notes: readonly NoteInput[]): void {
   checkScope(scope);
   checkBatchSize("notes", notes.length);
@@ -135,7 +135,7 @@ function checkBatchSize(what: string, size: number): void {
   if (size > LEDGER_BATCH_MAX) refuse(`a batch of ${size} ${what} is over ${LEDGER_BATCH_MAX}`);
 }
 
-/** Refuses the batch before anything of it is written. */
+/** Rejects the batch before any of it is written. */
 export function checkBatch(
   scope: LedgerScope,
   items: readonly BatchItem[],
@@ -155,7 +155,7 @@ export function checkBatch(
     if (item.object !== undefined) checkObject(item.object);
     if (item.note !== undefined) checkNote(item.note);
     if (item.writes !== undefined && item.writes.length > 0 && !store.takesWrites) {
-      refuse("this ledger's store cannot carry sink writes; use a SQLite or PostgreSQL ledger");
+      refuse("this ledger's store cannot commit sink writes; use a SQLite or PostgreSQL ledger");
     }
   }
 }
@@ -173,7 +173,7 @@ export function checkRetention(retentionMs: number): void {
   }
 }
 
-/** What one item of a batch may have in common with another. */
+/** What two items of a batch may share. */
 export interface RoundItem {
   readonly key: RecordKey;
   readonly object?: ObjectRef | null;
@@ -181,8 +181,8 @@ export interface RoundItem {
 }
 
 /**
- * Cuts a batch into rounds of indexes. Within a round no key, object or note occurs twice, so that
- * a store may handle a round in any order; rounds follow one another.
+ * Splits a batch into rounds of indexes. Within a round no key, object or note occurs twice, so a
+ * store may process a round in any order; rounds run one after another.
  */
 export function rounds(items: readonly RoundItem[]): number[][] {
   const all: number[][] = [];

@@ -20,7 +20,7 @@ const commitOf = (fence: number, effects: string | null): RecordItem => ({
   call: { call: "commit", fence: fenceOf(fence), digest: "d", effects },
 });
 
-test("a plain commit writes what the law writes over the claim that it holds", () => {
+test("a fast commit writes the same as the transition", () => {
   const anyEffects = fc.option(fc.string());
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1_000_000 }), anyEffects, (fence, effects) => {
@@ -37,17 +37,18 @@ test("a plain commit writes what the law writes over the claim that it holds", (
         leaseUntil: now,
       };
       const input = { key, record, object: null, sequencer: null, now, retentionMs };
-      const law = stepCall(input, item.call);
-      if (law.record === null) throw new Error("the law refused a commit of a held claim");
-      const { digest, detail } = toColumns(law.record);
-      const added = encodeEntries(law.entries);
-      const { fence: kept } = law.record;
+      const step = stepCall(input, item.call);
+      if (step.record === null)
+        throw new Error("the transition rejected the commit of a held claim");
+      const { digest, detail } = toColumns(step.record);
+      const added = encodeEntries(step.entries);
+      const { fence: kept } = step.record;
       expect(fastCommit(item, now)).toEqual({ key, fence: kept, digest, detail, added });
     }),
   );
 });
 
-test("whatever an object or a sink has a say in, and every other call, is left to the law", () => {
+test("commits with an object or sink writes, and all other calls, take the slow path", () => {
   const plain = commitOf(1, null);
   const object = { bucket: "b", key: "k", sequencer: "01" };
   const writes = [{ statement: "INSERT", params: [] }];

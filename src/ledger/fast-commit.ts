@@ -1,6 +1,6 @@
-// Plain commit: the commit of a held claim that only the fence can refuse, as no object and no sink
-// has a say in it. What the law would write is known beforehand, so that a store may write it in
-// one conditional step; what that refuses goes the law's way.
+// Fast commit: the commit of a held claim that only the fence can reject, because no object and no
+// sink takes part. Its writes are known beforehand, so a store can do it in one conditional write.
+// If that fails, the slow path runs the transition.
 
 import type { EpochMs } from "../core/units.ts";
 import type { Fence, RecordKey } from "../ports/record.ts";
@@ -13,11 +13,11 @@ export interface FastCommit {
   readonly digest: string;
   /** The column of the same name (record-columns.ts). */
   readonly detail: string | null;
-  /** Goes to the end of the record's log. */
+  /** Appended to the record's log. */
   readonly added: string;
 }
 
-/** What to write for an item, or null where the law must be asked. */
+/** What to write for an item, or null if it needs the slow path. */
 export function fastCommit(item: RecordItem, now: EpochMs): FastCommit | null {
   const { key, object, writes, call } = item;
   if (call.call !== "commit" || object !== null || writes.length > 0) return null;

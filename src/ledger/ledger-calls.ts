@@ -1,5 +1,5 @@
-// Ledger calls: the methods of a ledger over a store's one way in. A store implements `run`; the
-// checks and the shapes of the answers are the same everywhere.
+// Ledger calls: the methods of a ledger on top of a store's single entry point. A store implements
+// `run`; the checks and the shapes of the answers are the same everywhere.
 
 import type { SinkWrite } from "../core/sink-write.ts";
 import type { DurationMs } from "../core/units.ts";
@@ -23,18 +23,20 @@ import type { LedgerScope, ObjectRef, RecordKey } from "../ports/record.ts";
 import { checkBatch, checkLease } from "./batches.ts";
 import type { RecordCall, RecordResult } from "./record-call.ts";
 
-/** One record of a batch: which, and what is asked. */
+/** One record of a batch and the call on it. */
 export interface RecordItem {
   readonly key: RecordKey;
-  /** Given when the call compares or advances the object's sequencer. */
+  /** Set if the call compares or advances the object's sequencer. */
   readonly object: ObjectRef | null;
   readonly writes: readonly SinkWrite[];
-  /** Written with the step if and only if that changes the record. */
+  /** Written with the transition if and only if that changes the record. */
   readonly note: NoteInput | null;
   readonly call: RecordCall;
 }
 
-/** Decides and saves each item by the law, in order; a store's whole duty. */
+/**
+ * Runs the transition of each item and saves its result, in order. This is all a store implements.
+ */
 export type RunBatch = (
   scope: LedgerScope,
   items: readonly RecordItem[],
@@ -42,7 +44,7 @@ export type RunBatch = (
 
 const NO_WRITES: readonly SinkWrite[] = [];
 
-/** Checks a batch and runs it. Each kind of call has its own kind of result. */
+/** Checks a batch and runs it. Each kind of call has its own result type. */
 function batchCaller(run: RunBatch, store: { readonly takesWrites: boolean }) {
   return async <T extends { readonly key: RecordKey }, R extends RecordResult>(
     scope: LedgerScope,
@@ -117,6 +119,6 @@ function itemOf(
   call: RecordCall,
   writes: readonly SinkWrite[] = NO_WRITES,
 ): RecordItem {
-  // An object without a sequencer cannot be ordered, so the ledger need not look at it.
+  // An object without a sequencer cannot be ordered, so the ledger ignores it.
   return { key, object: object?.sequencer == null ? null : object, writes, note: null, call };
 }

@@ -1,5 +1,5 @@
-// Note calls: the ledger's methods for notes over a store's four. The checks and the folding of a
-// batch are the same everywhere.
+// Note calls: the ledger's methods for notes on top of a store's four. The checks and the folding
+// of a batch are the same everywhere.
 
 import type { Note, NoteInput, NoteKind, NotePage } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
@@ -13,11 +13,11 @@ import {
 } from "./batches.ts";
 import { foldNotes, noteOf, type StoredNote } from "./notes.ts";
 
-/** What a store does for notes; it is never asked for nothing, nor for a name twice. */
+/** What a store implements for notes. No call is empty or contains a name twice. */
 export interface NoteStore {
-  /** Adds each note by the rule of ledger/notes.ts; each on its own is one atomic write. */
+  /** Adds each note by the rule of ledger/notes.ts, each in its own atomic write. */
   add(scope: LedgerScope, notes: readonly NoteInput[]): Promise<void>;
-  /** The live note of that name. */
+  /** The live note with that name. */
   find(scope: LedgerScope, kind: NoteKind, name: string): Promise<StoredNote | null>;
   /** Live notes in the byte order of their names. */
   list(scope: LedgerScope, kind: NoteKind, page: NotePage): Promise<StoredNote[]>;
@@ -35,8 +35,8 @@ export function noteCalls(store: NoteStore) {
       checkScope(scope);
       checkNoteKind(kind);
       checkNoteName(name);
-      const found = await store.find(scope, kind, name);
-      return found === null ? undefined : noteOf(found);
+      const note = await store.find(scope, kind, name);
+      return note === null ? undefined : noteOf(note);
     },
     async listNotes(scope: LedgerScope, kind: NoteKind, page: NotePage): Promise<Note[]> {
       checkScope(scope);

@@ -21,11 +21,11 @@ const anyNotesOfOne = () =>
   );
 const addAll = (notes: readonly NoteInput[], stored: StoredNote | null = null) =>
   notes.reduce<StoredNote | null>(
-    (former, note) => mergeNote(former, note, { now: epochMs(0), retentionMs }),
+    (previous, note) => mergeNote(previous, note, { now: epochMs(0), retentionMs }),
     stored,
   );
 
-test("the count is the sum, and the body that of the last note of the greatest instant (N1)", () => {
+test("the count is the sum, and the body is that of the last note with the latest instant (N1)", () => {
   fc.assert(
     fc.property(anyNotesOfOne(), (notes) => {
       const at = Math.max(...notes.map((note) => note.at));
@@ -36,7 +36,7 @@ test("the count is the sum, and the body that of the last note of the greatest i
   );
 });
 
-test("adding in parts comes to the same as adding one by one (N3)", () => {
+test("adding in parts gives the same result as adding one by one (N3)", () => {
   fc.assert(
     fc.property(anyNotesOfOne(), fc.array(fc.nat(9)), (notes, cuts) => {
       const parts: NoteInput[][] = [];
@@ -49,7 +49,7 @@ test("adding in parts comes to the same as adding one by one (N3)", () => {
   );
 });
 
-test("a folded batch has every name once, and what each was given (N3)", () => {
+test("a folded batch has every name once, with its whole sum (N3)", () => {
   fc.assert(
     fc.property(fc.array(anyNote()), (notes) => {
       const folded = foldNotes(notes);
@@ -63,7 +63,7 @@ test("a folded batch has every name once, and what each was given (N3)", () => {
   );
 });
 
-test("an expired note counts for nothing, and every addition prolongs the note (N2)", () => {
+test("an expired note is ignored, and every addition extends the note (N2)", () => {
   fc.assert(
     fc.property(anyNotesOfOne(), fc.nat(), (notes, ms) => {
       const stored = addAll(notes);

@@ -1,44 +1,33 @@
-// Outbox calls that change rows which are there: the same for every store, over the store's own way
-// of reading, judging and writing rows in one atomic step.
+// Outbox calls: the methods that change existing rows. They are the same for every store, on top of
+// the store's own atomic step that reads, decides and writes rows.
 
-import { present } from "../core/assert.ts";
+import { assert, present } from "../core/assert.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
-import type {
-  OutboxLease,
-  OutboxRow,
-  RefusedMark,
-  RepublishResult,
-  SentMark,
-} from "../ports/outbox.ts";
+import type { Outbox, OutboxRow } from "../ports/outbox.ts";
 import { stepDone, stepRefused, stepRepublish, stepSent } from "./outbox-transitions.ts";
 
-/** What becomes of a row; null leaves it as it is. */
+/** The new state of a row; null leaves it unchanged. */
 export type RowTransition = (row: OutboxRow | undefined, key: string) => OutboxRow | null;
 
-/** Judges the rows of those keys, saves what changed, and gives it; durable when it resolves. */
+/**
+ * Runs the transition on the rows of these keys, saves and returns the changed ones; durable when
+ * it resolves.
+ */
 export type ChangeRows = (
   target: string,
   keys: readonly string[],
-  law: RowTransition,
+  transition: RowTransition,
 ) => Promise<OutboxRow[]>;
 
-export interface OutboxChanges {
-  markSent(target: string, marks: readonly SentMark[]): Promise<void>;
-  markRefused(target: string, marks: readonly RefusedMark[]): Promise<void>;
-  republish(
-    target: string,
-    key: string,
-    epoch: number,
-    lease: OutboxLease,
-  ): Promise<RepublishResult>;
-  markDone(target: string, keys: readonly string[]): Promise<void>;
-}
+export type OutboxChanges = Pick<Outbox, "markSent" | "markRefused" | "republish" | "markDone">;
 
 export function outboxChanges(
-  change: ChangeRows,
+  changeRows: ChangeRows,
   now: () => EpochMs,
   retentionMs: DurationMs,
 ): OutboxChanges {
+  const change: ChangeRows = (target, keys, transition) =>
+    changeRows(target, keys, (row, key) => assertStep(row, transition(row, key)));
   return {
     async markSent(target, marks) {
       const byKey = new Map(marks.map((mark) => [mark.key, mark]));
@@ -53,12 +42,21 @@ export function outboxChanges(
       );
     },
     async republish(target, key, epoch, lease) {
-      const law: RowTransition = (row) => stepRepublish(row, epoch, lease, now());
-      const [row] = await change(target, [key], law);
+      const transition: RowTransition = (row) => stepRepublish(row, epoch, lease, now());
+      const [row] = await change(target, [key], transition);
       return row === undefined ? { kind: "fenced" } : { kind: "taken", row };
     },
     async markDone(target, keys) {
       await change(target, [...new Set(keys)], stepDone);
     },
   };
+}
+
+/** Asserts the invariants that hold for every change of a row. */
+function assertStep(before: OutboxRow | undefined, after: OutboxRow | null): OutboxRow | null {
+  if (before === undefined || after === null) return after;
+  assert(after.epoch >= before.epoch, "an epoch never goes back"); // B4 of outbox-transitions.ts
+  const lasts = after.state !== "pending" || after.expiresAt === null;
+  assert(lasts, "a pending row never expires"); // B5 of outbox-transitions.ts
+  return after;
 }

@@ -1,4 +1,4 @@
-// Outbox columns: a row of the outbox out of a table's, as SQLite and PostgreSQL keep it alike.
+// Outbox columns: maps a table row to an outbox row; SQLite and PostgreSQL use the same columns.
 
 import { epochMs } from "../core/units.ts";
 import type { OutboxRow } from "../ports/outbox.ts";
@@ -23,7 +23,7 @@ export function fromOutboxColumns(columns: Readonly<Record<string, unknown>>): O
     sentAt: instant(columns.sent_at),
     messageId: text(columns.message_id),
     reason: text(columns.reason),
-    done: Boolean(columns.settled), // 0 or 1 in SQLite, which has no truth values.
+    done: Boolean(columns.settled), // 0 or 1 in SQLite, which has no booleans.
     expiresAt: instant(columns.expires_at),
   };
 }

@@ -15,22 +15,22 @@ function rowOf(seq: number, groupId: string | null, lease = MINE): OutboxRow {
   return step.save;
 }
 
-const taken = (rows: readonly OutboxRow[], now = T0) => {
+const leasedSeqs = (rows: readonly OutboxRow[], now = T0) => {
   const { offer } = createOutboxTaking(MINE, now);
   return rows.flatMap((row) => offer(row) ?? []).map(({ seq }) => seq);
 };
 
-test("a row waits while an older one of its group is another's (T1)", () => {
+test("a row waits while another owner leases an older row of its group (T1)", () => {
   const rows = [rowOf(1, "g"), rowOf(2, "g", OTHER), rowOf(3, "g"), rowOf(4, "h"), rowOf(5, null)];
-  expect(taken(rows)).toEqual([1, 4, 5]);
-  expect(taken(rows, addMs(T0, OTHER.leaseMs))).toEqual([1, 2, 3, 4, 5]);
+  expect(leasedSeqs(rows)).toEqual([1, 4, 5]);
+  expect(leasedSeqs(rows, addMs(T0, OTHER.leaseMs))).toEqual([1, 2, 3, 4, 5]);
 });
 
-test("rows without a group wait for nobody", () => {
-  expect(taken([rowOf(1, null, OTHER), rowOf(2, null)])).toEqual([2]);
+test("rows without a group never wait", () => {
+  expect(leasedSeqs([rowOf(1, null, OTHER), rowOf(2, null)])).toEqual([2]);
 });
 
-test("a row that another got after all holds back the rest of its group", () => {
+test("a row that another owner got first holds back the rest of its group", () => {
   const taking = createOutboxTaking(MINE, T0);
   const [first, second, apart] = [rowOf(1, "g"), rowOf(2, "g"), rowOf(3, null)];
   expect(taking.offer(first)).toMatchObject({ seq: 1, owner: "mine" });

@@ -1,26 +1,27 @@
-// Outbox taking: which of the pending rows a holder of a lease may send now, for stores that look
-// at them one after the other, in the order of their seq.
-//   T1. A row waits while an older one of its group is another's, so that a group stays in order.
+// Outbox lease: decides which pending rows a lease holder may send now, for stores that read them
+// one by one, in the order of their seq.
+//   T1. A row waits while another owner leases an older row of its group, so that a group stays in
+//       order.
 
 import type { EpochMs } from "../core/units.ts";
 import type { OutboxLease, OutboxRow } from "../ports/outbox.ts";
 import { isFree, leased } from "./outbox-transitions.ts";
 
 export interface OutboxTaking {
-  /** The row, leased; null if it has to wait. */
+  /** The row, leased; null if it must wait. */
   offer(row: OutboxRow): OutboxRow | null;
-  /** For a row that another got hold of all the same: what follows it in its group waits, too. */
+  /** Reports that another owner got the row: later rows of its group wait as well. */
   lose(row: OutboxRow): void;
 }
 
 export function createOutboxTaking(lease: OutboxLease, now: EpochMs): OutboxTaking {
-  const held = new Set<string>();
+  const waiting = new Set<string>();
   const lose = ({ groupId }: OutboxRow) => {
-    if (groupId !== null) held.add(groupId);
+    if (groupId !== null) waiting.add(groupId);
   };
   return {
     offer(row) {
-      if (row.groupId !== null && held.has(row.groupId)) return null; // T1
+      if (row.groupId !== null && waiting.has(row.groupId)) return null; // T1
       if (isFree(row, lease.owner, now)) return leased(row, lease, now);
       lose(row);
       return null;

@@ -1,9 +1,9 @@
-// Outbox stats: what an outbox counts of a target.
+// Outbox stats: the counts of an outbox per target.
 
 import { type EpochMs, epochMs } from "../core/units.ts";
 import type { OutboxRow, OutboxStats } from "../ports/outbox.ts";
 
-/** Counts rows, as far as a store has them in its hands. */
+/** Counts rows in memory. */
 export function countRows(rows: readonly OutboxRow[]): OutboxStats {
   const of = (state: OutboxRow["state"]) => rows.filter((row) => row.state === state);
   const oldest = Math.min(...of("pending").map(({ registeredAt }) => registeredAt));
@@ -15,7 +15,7 @@ export function countRows(rows: readonly OutboxRow[]): OutboxStats {
   };
 }
 
-/** Of a table's rows, counted by state: `n`, and when the oldest was registered. */
+/** From the rows of a query grouped by state: `n`, and when the oldest was registered. */
 export function statsOfStates(counted: readonly Readonly<Record<string, unknown>>[]): OutboxStats {
   const counts = { pending: 0, sent: 0, refused: 0 };
   let oldestPendingAt: EpochMs | null = null;

@@ -1,17 +1,17 @@
-// Outbox steps: the law of one row, which every store follows.
+// Outbox transitions: the state machine of one row, which every store follows.
 //
-//   absent ──register──> pending ──markSent──> sent ──settle──> sent, settled
+//   absent ──register──> pending ──markSent──> sent ──markDone──> sent, done
 //                        │   ^                  └──republish──> pending (epoch grows)
-//                        │   └──register or take, once the lease is over or ours
+//                        │   └──register or take, once the lease has expired or is the caller's
 //                        └──markRefused──> refused ──register──> pending
 //
-//   B1. Registered before sent: nothing leaves without a row, so a crash cannot lose it.
-//   B2. A pending row is sent by the holder of its lease; anybody else waits or takes over later.
-//   B3. Another payload under the same key is a conflict for as long as the row is remembered,
-//       but for a refused row: nothing of it ever left.
-//   B4. Epochs only grow. A mark of an older epoch changes nothing, and a republished message
-//       carries its epoch in its dedup id, lest the queue swallow it within five minutes.
-//   B5. Pending rows never expire; what was sent is remembered for the retention.
+//   B1. Registered before sent: no event leaves without a row, so a crash cannot lose it.
+//   B2. The holder of its lease sends a pending row; others wait, or take over after the lease.
+//   B3. Another payload under the same key is a conflict while the row is stored, except for a
+//       refused row, of which nothing was sent.
+//   B4. Epochs only grow. A mark of an older epoch changes nothing. A republished message has its
+//       epoch in its deduplication id, so that the queue does not drop it within five minutes.
+//   B5. Pending rows never expire; sent rows are kept for the retention period.
 
 import { sha256Hex } from "../core/encoding/hash.ts";
 import { encodeKey } from "../core/encoding/key-encoding.ts";
@@ -26,14 +26,14 @@ import type {
   SentMark,
 } from "../ports/outbox.ts";
 
-/** What to answer and what to save; `fresh` rows take a new seq and replace what was there. */
+/** The answer, and what to save; `fresh` rows get a new seq and replace any existing row. */
 export interface RegisterStep {
   readonly result: RegisterResult;
   readonly save: OutboxRow | null;
   readonly fresh: boolean;
 }
 
-/** The dedup id of an epoch: the event's own at first, another for every republication (B4). */
+/** The deduplication id of an epoch: the event's own at first, a new one per republication (B4). */
 export function dedupIdOf(row: Pick<OutboxRow, "dedupId" | "epoch">): string {
   return row.epoch === 0
     ? row.dedupId
@@ -44,7 +44,7 @@ function isRemembered(row: OutboxRow, now: EpochMs): boolean {
   return row.state !== "refused" && (row.expiresAt === null || row.expiresAt > now);
 }
 
-/** Whether the holder of `owner` may send the row now (B2). */
+/** Whether `owner` may send the row now (B2). */
 export function isFree(row: OutboxRow, owner: string, now: EpochMs): boolean {
   return row.state === "pending" && (row.owner === owner || row.leaseUntil <= now);
 }
@@ -53,7 +53,7 @@ export function leased(row: OutboxRow, lease: OutboxLease, now: EpochMs): Outbox
   return { ...row, owner: lease.owner, leaseUntil: addMs(now, lease.leaseMs) };
 }
 
-/** `seq` is what a fresh row will be given. */
+/** `seq` is the seq of a fresh row. */
 export function stepRegister(
   row: OutboxRow | undefined,
   entry: OutboxEntry,
@@ -79,8 +79,8 @@ export function stepRegister(
   if (!isFree(row, lease.owner, now)) {
     return { result: { kind: "busy", until: row.leaseUntil }, ...keep };
   }
-  const taken = leased(row, lease, now);
-  return { result: { kind: "taken", row: taken }, save: taken, fresh: false };
+  const renewed = leased(row, lease, now);
+  return { result: { kind: "taken", row: renewed }, save: renewed, fresh: false };
 }
 
 function freshRow(entry: OutboxEntry, seq: number, now: EpochMs): OutboxRow {
@@ -106,7 +106,7 @@ function freshRow(entry: OutboxEntry, seq: number, now: EpochMs): OutboxRow {
   };
 }
 
-/** The row once its message is sent, or null if the mark changes nothing (B4). */
+/** The row after its message was sent, or null if the mark changes nothing (B4). */
 export function stepSent(
   row: OutboxRow | undefined,
   mark: SentMark,
@@ -118,7 +118,7 @@ export function stepSent(
   return { ...row, state: "sent", sentAt: now, messageId: mark.messageId, reason: null, expiresAt };
 }
 
-/** The row once its message is refused, or null if the mark changes nothing. */
+/** The row after its message was refused, or null if the mark changes nothing. */
 export function stepRefused(
   row: OutboxRow | undefined,
   mark: RefusedMark,
@@ -129,7 +129,7 @@ export function stepRefused(
   return { ...row, state: "refused", reason: mark.reason, expiresAt: addMs(now, retentionMs) };
 }
 
-/** The row with its next epoch, or null if somebody was first (B4). */
+/** The row with its next epoch, or null if another process came first (B4). */
 export function stepRepublish(
   row: OutboxRow | undefined,
   epoch: number,
@@ -140,7 +140,7 @@ export function stepRepublish(
   return leased({ ...row, state: "pending", epoch: epoch + 1, expiresAt: null }, lease, now);
 }
 
-/** The row once its work is done; its body is of no more use. Null if it was not sent. */
+/** The row once its work is done, without the body. Null if it was not sent. */
 export function stepDone(row: OutboxRow | undefined): OutboxRow | null {
   return row?.state === "sent" ? { ...row, done: true, body: "" } : null;
 }

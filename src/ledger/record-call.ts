@@ -1,7 +1,8 @@
-// Record calls: each method of the ledger as data, so that a store needs one way in: load, ask the
-// law, save.
+// Record calls: each method of the ledger as data, so that a store needs one entry point: load, run
+// the transition, save.
 
-import { unreachable } from "../core/assert.ts";
+import { assert, unreachable } from "../core/assert.ts";
+import { compareSequencers } from "../core/events/sequencer.ts";
 import type { DurationMs } from "../core/units.ts";
 import type {
   ClaimResult,
@@ -13,6 +14,7 @@ import type {
   ReopenResult,
 } from "../ports/ledger.ts";
 import type { Fence } from "../ports/record.ts";
+import { liveObject, liveRecord } from "./record-state.ts";
 import type {
   ClaimEvent,
   CommitEvent,
@@ -49,8 +51,42 @@ export type RecordResult =
   | ReleaseResult
   | ReopenResult;
 
-/** What the law answers to a call. */
+/** Runs the transition of a call and asserts its invariants. */
 export function stepCall(input: TransitionInput, call: RecordCall): Transition<RecordResult> {
+  const step = runTransition(input, call);
+  assertStep(input, call, step);
+  return step;
+}
+
+/** Asserts the invariants that hold for every transition. */
+function assertStep(
+  input: TransitionInput,
+  call: RecordCall,
+  { record, object, entries }: Transition<RecordResult>,
+): void {
+  const { now } = input;
+  const applied = object === null ? null : liveObject(input.object, now);
+  if (object !== null && applied !== null) {
+    const order = compareSequencers(object.sequencer, applied.sequencer);
+    assert(order >= 0, "the sequencer of an object never goes back"); // S5 of record-transitions.ts
+  }
+  if (record === null) {
+    assert(entries.length === 0, "a rejected call logs nothing"); // S1 of record-transitions.ts
+    return;
+  }
+  assert(record.attempts >= 0, "attempts are never negative"); // R4 of record-state.ts
+  const before = liveRecord(input.record, now);
+  if (before.kind === "absent") return;
+  assert(record.fence >= before.fence, "a fence never goes back"); // R2 of record-state.ts
+  if (record.fence > before.fence) {
+    const isHeld = before.kind === "claimed" && before.leaseUntil > now;
+    assert(!isHeld, "a live claim is not taken over"); // S2 of record-transitions.ts
+  } else if ("fence" in call) {
+    assert(call.fence === before.fence, "only the newest fence writes"); // S3 of record-transitions.ts
+  }
+}
+
+function runTransition(input: TransitionInput, call: RecordCall): Transition<RecordResult> {
   switch (call.call) {
     case "claim":
       return stepClaim(input, call);

@@ -1,6 +1,6 @@
-// Record columns: a record's state as the flat row that every store keeps, and back.
-//   K1. What the law decides by (state, fence, lease, expiry) has columns of its own; what is only
-//       told to people is JSON in `detail`.
+// Record columns: maps a record's state to the flat row that every store saves, and back.
+//   K1. Fields that decide transitions (state, fence, lease, expiry) have their own columns; fields
+//       that are only shown to people are JSON in `detail`.
 
 import { assert, present, unreachable } from "../core/assert.ts";
 import { epochMs } from "../core/units.ts";
@@ -14,7 +14,7 @@ export interface RecordColumns {
   readonly seenAt: number;
   readonly changedAt: number;
   readonly expiresAt: number;
-  /** Only of claimed records; else 0. */
+  /** Claimed records only; else 0. */
   readonly leaseUntil: number;
   readonly owner: string | null;
   readonly digest: string | null;
@@ -35,8 +35,8 @@ export function toColumns(record: StoredRecord): RecordColumns {
       return { ...common, ...none, detail: JSON.stringify(record.failure) };
     case "committed": {
       const { digest, effects, superseded } = record;
-      const plain = effects === null && !superseded;
-      const detail = plain ? null : JSON.stringify({ effects, superseded });
+      const isDefault = effects === null && !superseded;
+      const detail = isDefault ? null : JSON.stringify({ effects, superseded });
       return { ...common, ...none, digest, detail };
     }
     default:

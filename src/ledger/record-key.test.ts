@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { isKeyDigest } from "../core/encoding/key-encoding.ts";
 import { recordKey } from "./record-key.ts";
 
-test("pipelines, generations and identities each have keys of their own (Q1, Q2)", () => {
+test("pipelines, generations and identities each have different keys (Q1, Q2)", () => {
   const keys = [
     recordKey({ pipeline: "soil", generation: 0 }, "k1:a"),
     recordKey({ pipeline: "soil", generation: 1 }, "k1:a"),
@@ -13,7 +13,7 @@ test("pipelines, generations and identities each have keys of their own (Q1, Q2)
   expect(keys.every(isKeyDigest)).toBe(true);
 });
 
-test("a record without identity or pipeline has no key, rather than one shared by all", () => {
+test("a record without identity or pipeline is rejected instead of sharing a key", () => {
   for (const [pipeline, identity] of [
     ["soil", ""],
     ["", "k1:a"],

@@ -1,9 +1,9 @@
-// Record keys: what a ledger remembers a record by.
+// Record key: the identity of a record in a ledger.
 //   Q1. A key belongs to one pipeline: two pipelines over one table never suppress each other.
-//   Q2. A key belongs to one generation: a replay does not meet its own past.
-//   Q3. The identity inside is that of the event (event_key, envelopeKey), not of the object's
-//       state: PUT A, PUT B, PUT A are three records, though the first and the last leave the
-//       same bytes behind.
+//   Q2. A key belongs to one generation: a replay is not deduplicated against the original run.
+//   Q3. The identity in a key is that of the event (event_key, envelopeKey), not of the object's
+//       state: PUT A, PUT B, PUT A are three records, though the first and the last leave the same
+//       bytes.
 
 import { keyDigest } from "../core/encoding/key-encoding.ts";
 import { TidegateError } from "../core/errors.ts";

@@ -17,7 +17,7 @@ const failure = {
 const line = (n: number) =>
   encodeEntries([logEntry("failed", fenceOf(n), epochMs(n), { failure })]);
 
-test("a log that grows too long loses its oldest entries, whole, and keeps the newest", () => {
+test("a log that is too long drops its oldest entries, whole, and keeps the newest", () => {
   let log = "";
   for (let n = 1; n <= 1_000; n += 1) log = appendToLog(log, line(n));
   expect(log.length).toBeLessThanOrEqual(LOG_CHARS_MAX);
@@ -27,7 +27,7 @@ test("a log that grows too long loses its oldest entries, whole, and keeps the n
   expect(log.length).toBeGreaterThan(LOG_CHARS_MAX - line(1_000).length * 2);
 });
 
-test("an entry longer than the whole log is kept alone", () => {
+test("an entry longer than the log's limit is stored alone", () => {
   const long = encodeEntries([
     logEntry("failed", fenceOf(2), epochMs(2), {
       failure: { ...failure, message: "y".repeat(LOG_CHARS_MAX) },

@@ -1,16 +1,17 @@
-// Record log: the append-only history of a record, kept in the record's own row so that outcome and
-// entry are one write and can never disagree.
-//   L1. An entry is named by (key, fence, seq); seq follows from its status, and each status occurs
-//       at most once per fence.
-//   L2. Encoded entries are lines of JSON, joined by "\n"; a store appends, it never rewrites.
-//   L3. A log holds LOG_CHARS_MAX characters; beyond that the oldest entries go, whole.
+// Record log: the append-only history of a record, stored in the record's own row, so that outcome
+// and log entry are one write and always agree.
+//   L1. An entry is identified by (key, fence, seq); seq follows from its status, and each status
+//       occurs at most once per fence.
+//   L2. Encoded entries are lines of JSON, joined by "\n"; a store appends and never rewrites.
+//   L3. A log has at most LOG_CHARS_MAX characters; beyond that the oldest entries are dropped,
+//       whole.
 
 import type { EpochMs } from "../core/units.ts";
 import { epochMs } from "../core/units.ts";
 import type { EntryStatus, Failure, Fence, LogEntry, RecordState } from "../ports/record.ts";
 import { fenceOf, liveRecord } from "./record-state.ts";
 
-/** An outcome ends its fence; only an operator's reopening may follow it. */
+/** An outcome ends its fence; only a reopening by an operator may follow it. */
 const SEQ_OF: Readonly<Record<EntryStatus, number>> = {
   received: 0,
   started: 1,
@@ -21,7 +22,7 @@ const SEQ_OF: Readonly<Record<EntryStatus, number>> = {
   reopened: 3,
 };
 
-/** Some forty attempts with long messages. */
+/** Enough for about forty attempts with long messages. */
 export const LOG_CHARS_MAX = 32_768;
 
 export function logEntry(
@@ -34,7 +35,7 @@ export function logEntry(
   return { fence, seq: SEQ_OF[status], status, at, owner, failure };
 }
 
-/** One line per entry, each ended by a newline, ready to append. */
+/** One line per entry, each with a newline, ready to append. */
 export function encodeEntries(entries: readonly LogEntry[]): string {
   let text = "";
   for (const { status, fence, at, owner, failure } of entries) {
@@ -60,7 +61,7 @@ export function decodeEntries(log: string): LogEntry[] {
   return entries;
 }
 
-/** The log with `added` at its end, shortened at its beginning if it grew too long (L3). */
+/** The log with `added` at its end, truncated at its start if it is too long (L3). */
 export function appendToLog(log: string, added: string): string {
   const whole = log + added;
   if (whole.length <= LOG_CHARS_MAX) return whole;
@@ -68,12 +69,12 @@ export function appendToLog(log: string, added: string): string {
   return cut === -1 || cut === whole.length - 1 ? added : whole.slice(cut + 1);
 }
 
-/** The log of a record after a step; what had expired is forgotten with its log. */
+/** The log of a record after a transition; an expired record's log is dropped. */
 export function grownLog(
-  found: { readonly record: RecordState; readonly log: string } | null | undefined,
+  stored: { readonly record: RecordState; readonly log: string } | null | undefined,
   entries: readonly LogEntry[],
   now: EpochMs,
 ): string {
-  const live = found != null && liveRecord(found.record, now).kind !== "absent";
-  return appendToLog(live ? found.log : "", encodeEntries(entries));
+  const live = stored != null && liveRecord(stored.record, now).kind !== "absent";
+  return appendToLog(live ? stored.log : "", encodeEntries(entries));
 }

@@ -12,7 +12,7 @@ import { ABSENT, asRecordKey, fenceOf, liveRecord, RETENTION_MS_MIN } from "./re
 const T0 = epochMs(1_700_000_000_000);
 const FAILURE = { errorClass: "c", fingerprint: "f", message: "m" };
 
-/** A move of the world: time passes, then somebody calls, perhaps with a fence of long ago. */
+/** One move: time passes, then a worker calls, perhaps with an old fence. */
 interface Move {
   readonly waitMs: number;
   readonly call: RecordCall["call"];
@@ -85,7 +85,7 @@ interface Moment {
   readonly entries: readonly LogEntry[];
 }
 
-/** Lives through the moves with one record of one object. */
+/** Runs the moves on one record of one object. */
 function live(moves: readonly Move[]): Moment[] {
   let now = T0;
   let record: RecordState = ABSENT;
@@ -110,8 +110,8 @@ function live(moves: readonly Move[]): Moment[] {
 const holds = (check: (moments: readonly Moment[]) => void) =>
   fc.assert(fc.property(fc.array(anyMove(), { maxLength: 60 }), (moves) => check(live(moves))));
 
-describe("the law of records", () => {
-  test("fences never go back and every new holder has a newer one, whatever happens (R2)", () => {
+describe("record transitions", () => {
+  test("fences never go back, and every new holder has a newer one (R2)", () => {
     holds((moments) => {
       let newest = 0;
       for (const { call, result, after } of moments) {
@@ -138,7 +138,7 @@ describe("the law of records", () => {
           liveUntil = result.leaseUntil;
         } else if (result.kind === "renewed") liveUntil = result.leaseUntil;
         else if (["commit", "fail", "release"].includes(call.call) && result.kind !== "fenced") {
-          liveUntil = 0; // Its holder has let go of it.
+          liveUntil = 0; // Its holder has released it.
         } else if (call.call === "commit-direct" && result.kind === "committed") {
           expect(liveUntil).toBeLessThanOrEqual(now);
         }
@@ -146,7 +146,7 @@ describe("the law of records", () => {
     });
   });
 
-  test("a refused call changes neither record nor object nor log (S1)", () => {
+  test("a rejected call changes neither record nor object nor log (S1)", () => {
     const refusals = ["fenced", "busy", "stale", "parked", "unchanged"];
     holds((moments) => {
       for (const { call, result, before, after, objectChanged, entries } of moments) {
@@ -169,7 +169,7 @@ describe("the law of records", () => {
     });
   });
 
-  test("entries are named once by fence and sequence, and survive their encoding (L1)", () => {
+  test("entries are unique by fence and sequence, and survive encoding (L1)", () => {
     holds((moments) => {
       const entries = moments.flatMap((moment) => moment.entries);
       const names = entries.map(({ fence, seq }) => `${fence}/${seq}`);

@@ -1,14 +1,15 @@
-// Record steps: the law that every ledger store follows, one function per event. Stores load, ask
-// the law, and save what it says; a store's shortcut must give the law's answer.
-//   S1. A step that refuses changes nothing: neither record, object nor log.
+// Record transitions: the state machine that every ledger store follows, one function per event.
+// Stores load a record, run the transition and save its result. A store's fast path must give the
+// same answer.
+//   S1. A transition that rejects changes nothing: neither record, object nor log.
 //   S2. At most one claim of a record is live at any instant.
 //   S3. Only the holder of the newest fence renews, commits, fails or releases. Its lease may have
-//       run out: as long as nobody took over, nobody else has worked on the record.
-//   S4. An event told twice with the same fence gets the same answer and changes nothing the second
-//       time, so that a lost reply may be asked for again.
-//   S5. Per object, effects are applied in the order of sequencers; an older event is stale for
-//       ever. An object state that comes back (PUT A, PUT B, PUT A) is work again; one that merely
-//       is put again is a duplicate which advances the sequencer.
+//       expired: as long as no other worker claimed the record, no one else has worked on it.
+//   S4. A repeated event with the same fence gets the same answer and changes nothing, so that a
+//       caller may retry after a lost response.
+//   S5. Effects of an object are applied in the order of sequencers; an older event is stale
+//       permanently. An object state that comes back (PUT A, PUT B, PUT A) is processed again; an
+//       object that is merely put again is a duplicate, which advances the sequencer.
 
 import { compareSequencers } from "../core/events/sequencer.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
@@ -38,18 +39,18 @@ import type {
 import { logEntry } from "./record-log.ts";
 import { fenceOf, liveObject, liveRecord } from "./record-state.ts";
 
-/** What a step is asked about: the record, the object it tells of, and when. */
+/** The input of a transition: the record, its object, and the time. */
 export interface TransitionInput {
   readonly key: RecordKey;
   readonly record: RecordState;
-  /** The object's state, or null; looked at only when `sequencer` is given. */
+  /** The object's state, or null; used only if `sequencer` is given. */
   readonly object: ObjectState | null;
   readonly sequencer: string | null;
   readonly now: EpochMs;
   readonly retentionMs: DurationMs;
 }
 
-/** What to answer and what to save; null and an empty log leave things as they are. */
+/** The answer, and what to save; null and an empty log mean no change. */
 export interface Transition<R> {
   readonly result: R;
   readonly record: StoredRecord | null;
@@ -68,8 +69,8 @@ export function nextFence(record: RecordState, now: EpochMs): Fence {
   return fenceOf(record.kind === "absent" ? now : Math.max(record.fence + 1, now));
 }
 
-/** What a new claim, direct commit or direct failure starts from, or why there is none. */
-function begin(
+/** The state from which a claim, direct commit or direct failure starts, or why it is rejected. */
+function startAttempt(
   input: TransitionInput,
 ): { from: RecordState } | { refusal: Transition<ClaimRefusal> } {
   const { key, sequencer, now, retentionMs } = input;
@@ -78,7 +79,7 @@ function begin(
   const order = object === null ? 0 : compareSequencers(sequencer ?? "", object.sequencer);
   if (from.kind === "committed") {
     if (object !== null && sequencer !== null && order > 0) {
-      if (object.appliedKey !== key) return { from }; // It came back after another state (S5).
+      if (object.appliedKey !== key) return { from }; // The state came back after another one (S5).
       const advanced = { ...object, sequencer, expiresAt: addMs(now, retentionMs) };
       const { fence, digest } = from;
       const duplicate: ClaimRefusal = { kind: "duplicate", fence, digest };
@@ -100,12 +101,12 @@ function begin(
   return { from };
 }
 
-/** Attempts before this one; a state that came back starts afresh. */
-function formerAttempts(from: RecordState): number {
+/** Attempts before this one; a state that came back starts from zero. */
+function previousAttempts(from: RecordState): number {
   return from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;
 }
 
-function remembered(input: TransitionInput, from: RecordState, fence: Fence, attempts: number) {
+function commonFields(input: TransitionInput, from: RecordState, fence: Fence, attempts: number) {
   const seenAt = from.kind === "absent" ? input.now : from.seenAt;
   const expiresAt = addMs(input.now, input.retentionMs);
   return { fence, attempts, seenAt, changedAt: input.now, expiresAt };
@@ -118,13 +119,13 @@ export interface ClaimEvent {
 }
 
 export function stepClaim(input: TransitionInput, event: ClaimEvent): Transition<ClaimResult> {
-  const begun = begin(input);
-  if ("refusal" in begun) return begun.refusal;
+  const start = startAttempt(input);
+  if ("refusal" in start) return start.refusal;
   const { owner } = event;
-  const fence = nextFence(begun.from, input.now);
-  const attempt = formerAttempts(begun.from) + 1; // R4
+  const fence = nextFence(start.from, input.now);
+  const attempt = previousAttempts(start.from) + 1; // R4
   const leaseUntil = addMs(input.now, event.leaseMs);
-  const common = remembered(input, begun.from, fence, attempt);
+  const common = commonFields(input, start.from, fence, attempt);
   return {
     result: { kind: "claimed", fence, attempt, leaseUntil },
     record: { kind: "claimed", ...common, owner, leaseUntil },
@@ -136,7 +137,7 @@ export function stepClaim(input: TransitionInput, event: ClaimEvent): Transition
   };
 }
 
-/** The live claim of that fence, or null (S3). */
+/** The live claim with that fence, or null (S3). */
 function heldClaim(record: RecordState, fence: Fence): ClaimedRecord | null {
   return record.kind === "claimed" && record.fence === fence ? record : null;
 }
@@ -148,7 +149,7 @@ export function stepRenew(
   const held = heldClaim(liveRecord(input.record, input.now), event.fence);
   if (held === null) return FENCED;
   const leaseUntil = addMs(input.now, event.leaseMs);
-  const common = remembered(input, held, held.fence, held.attempts);
+  const common = commonFields(input, held, held.fence, held.attempts);
   const { kind, owner } = held;
   const record: ClaimedRecord = { kind, ...common, owner, leaseUntil };
   return { result: { kind: "renewed", leaseUntil }, record, object: null, entries: [] };
@@ -171,7 +172,7 @@ export function stepCommit(input: TransitionInput, event: CommitEvent): Transiti
   const object = sequencer === null ? null : liveObject(input.object, now);
   const superseded =
     object !== null && sequencer !== null && compareSequencers(sequencer, object.sequencer) < 0;
-  const common = remembered(input, held, held.fence, held.attempts);
+  const common = commonFields(input, held, held.fence, held.attempts);
   const { digest, effects } = event;
   const expiresAt = addMs(now, retentionMs);
   return {
@@ -191,17 +192,17 @@ export interface DirectCommitEvent {
   readonly effects: string | null;
 }
 
-/** A whole attempt in one write: the queue's receipt stood in for the claim. */
+/** A complete attempt in one write: the queue's receipt served as the claim. */
 export function stepCommitDirect(
   input: TransitionInput,
   event: DirectCommitEvent,
 ): Transition<DirectResult> {
-  const begun = begin(input);
-  if ("refusal" in begun) return begun.refusal;
+  const start = startAttempt(input);
+  if ("refusal" in start) return start.refusal;
   const { key, sequencer, now } = input;
   const { owner, receivedAt, startedAt, digest, effects } = event;
-  const fence = nextFence(begun.from, now);
-  const common = remembered(input, begun.from, fence, formerAttempts(begun.from) + 1);
+  const fence = nextFence(start.from, now);
+  const common = commonFields(input, start.from, fence, previousAttempts(start.from) + 1);
   const record: CommittedRecord = {
     kind: "committed",
     ...common,
@@ -237,11 +238,11 @@ export function stepFail(input: TransitionInput, event: FailEvent): Transition<F
   const kind = permanent ? "parked" : "failed";
   const record = liveRecord(input.record, now);
   if (event.fence === null) {
-    const begun = begin(input);
-    if ("refusal" in begun) return FENCED;
-    const fence = nextFence(begun.from, now);
-    const attempts = formerAttempts(begun.from) + 1;
-    const common = remembered(input, begun.from, fence, attempts);
+    const start = startAttempt(input);
+    if ("refusal" in start) return FENCED;
+    const fence = nextFence(start.from, now);
+    const attempts = previousAttempts(start.from) + 1;
+    const common = commonFields(input, start.from, fence, attempts);
     const entries = [
       logEntry("received", fence, event.receivedAt),
       logEntry("started", fence, event.receivedAt, { owner }),
@@ -257,12 +258,12 @@ export function stepFail(input: TransitionInput, event: FailEvent): Transition<F
   const held = heldClaim(record, fence);
   if (held === null) return FENCED;
   const { attempts } = held;
-  const saved = { kind, ...remembered(input, held, fence, attempts), failure } as const;
+  const saved = { kind, ...commonFields(input, held, fence, attempts), failure } as const;
   const entries = [logEntry("failed", fence, now, { failure })];
   return { result: { kind, fence, attempts }, record: saved, object: null, entries };
 }
 
-/** Gives a claim back as if it had not been made, but for its fence. */
+/** Undoes a claim, except for its fence. */
 export function stepRelease(
   input: TransitionInput,
   event: { readonly fence: Fence },
@@ -272,7 +273,7 @@ export function stepRelease(
     return refuse({ kind: "released" });
   const held = heldClaim(record, event.fence);
   if (held === null) return FENCED;
-  const common = remembered(input, held, held.fence, held.attempts - 1); // R4
+  const common = commonFields(input, held, held.fence, held.attempts - 1); // R4
   const entries = [logEntry("released", held.fence, input.now)];
   return {
     result: { kind: "released" },
@@ -282,11 +283,11 @@ export function stepRelease(
   };
 }
 
-/** An operator's word that a parked record is to be tried again, from its first attempt. */
+/** Makes a parked record claimable again, starting from its first attempt. */
 export function stepReopen(input: TransitionInput): Transition<ReopenResult> {
   const record = liveRecord(input.record, input.now);
   if (record.kind !== "parked") return refuse({ kind: "unchanged" });
-  const common = remembered(input, record, record.fence, 0);
+  const common = commonFields(input, record, record.fence, 0);
   const entries = [logEntry("reopened", record.fence, input.now)];
   return {
     result: { kind: "reopened" },

@@ -1,4 +1,4 @@
-// Scope stats: what a ledger counts of a scope.
+// Scope stats: the counts of a ledger per scope.
 
 import type { ScopeStats } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
@@ -9,7 +9,7 @@ export function noCounts(): ScopeCounts {
   return { claimed: 0, released: 0, failed: 0, committed: 0, parked: 0, objects: 0 };
 }
 
-/** Of the row of a query; drivers give large counts as text. */
+/** From the row of a query; drivers return large counts as text. */
 export function scopeStatsOf(row: Readonly<Record<string, unknown>>): ScopeStats {
   return {
     pipeline: String(row.pipeline),
@@ -23,7 +23,7 @@ export function scopeStatsOf(row: Readonly<Record<string, unknown>>): ScopeStats
   };
 }
 
-/** The order in which scopes are told. */
+/** The order in which scopes are listed. */
 export function compareScopes(a: LedgerScope, b: LedgerScope): number {
   if (a.pipeline !== b.pipeline) return a.pipeline < b.pipeline ? -1 : 1;
   return a.generation - b.generation;

@@ -1,12 +1,12 @@
-// SQLSTATE: PostgreSQL's codes, as far as whoever uses a database must tell them apart.
+// SQL state: the PostgreSQL error codes that stores and sinks distinguish.
 
-/** Of a transaction that lost against another and may simply be run again. */
+/** Codes of a transaction that lost to a concurrent one and can be run again. */
 const LOST: ReadonlySet<string> = new Set(["40001", "40P01"]);
 
 export const SQL_NO_PRIVILEGE = "42501";
 export const SQL_MISSING_TABLE = "42P01";
 
-/** The code of an error that the driver threw; "" if it has none, as those of the network. */
+/** The code of an error of the driver; "" without one, as for network errors. */
 export function sqlState(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : "";

@@ -1,4 +1,4 @@
-// SQLite's primary result codes, as far as whoever uses a file must tell them apart.
+// SQLite code: the primary result codes of SQLite that stores and sinks distinguish.
 
 const PERM = 3;
 const BUSY = 5;
@@ -12,12 +12,20 @@ const CANTOPEN = 14;
 const PROTOCOL = 15;
 const NOTADB = 26;
 
-/** The file cannot be used now, and perhaps can be later. */
+/** The file is unavailable now, but may become available. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([
-  ...[PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL],
+  PERM,
+  BUSY,
+  LOCKED,
+  NOMEM,
+  READONLY,
+  IOERR,
+  FULL,
+  CANTOPEN,
+  PROTOCOL,
 ]);
 
-/** What Node throws for an integer beyond its range, and for a number where text should be. */
+/** Errors of Node for an integer out of range, and for a number where text is expected. */
 const WRONG_VALUE_CODES = new Set(["ERR_OUT_OF_RANGE", "ERR_INVALID_ARG_TYPE"]);
 
 /** The primary result code of an error that node:sqlite threw, or null for any other error. */
@@ -43,13 +51,13 @@ export function isUnavailable(error: unknown): boolean {
   return UNAVAILABLE.has(sqliteCode(error) ?? 0);
 }
 
-/** SQLite met a broken page, or what is no file of its own. */
+/** SQLite found a broken page, or the file is not a SQLite file. */
 export function isCorrupt(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === CORRUPT || code === NOTADB;
 }
 
-/** As `isCorrupt`; also if a value is not of the type that was written there. */
+/** Like `isCorrupt`; also true if a value does not have the type that was written. */
 export function isDamage(error: unknown): boolean {
   if (sqliteCode(error) !== null) return isCorrupt(error);
   return error instanceof Error && "code" in error && WRONG_VALUE_CODES.has(String(error.code));

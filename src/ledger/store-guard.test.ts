@@ -12,7 +12,7 @@ function storeOf() {
   return { calls, guard, close };
 }
 
-test("once a store is closed nothing passes, and it is closed once (G1)", async () => {
+test("after close every call fails, and the store is closed once (G1)", async () => {
   const { calls, guard, close } = storeOf();
   expect(await guard(async () => 7)).toBe(7);
   await close();
@@ -23,7 +23,7 @@ test("once a store is closed nothing passes, and it is closed once (G1)", async 
   expect(calls).toEqual(["released"]);
 });
 
-test("what fails comes out as the operating failure behind it (G2)", async () => {
+test("a failure is thrown as its TidegateError (G2)", async () => {
   const cause = new Error("no route");
   const failing = storeOf().guard(() => Promise.reject(cause));
   await expect(failing).rejects.toMatchObject({ code: "TG_LEDGER_UNAVAILABLE", cause });

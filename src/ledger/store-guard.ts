@@ -1,6 +1,6 @@
-// Store guard: what every call of a store on a server passes.
-//   G1. Once the store is closed nothing passes; closing twice is closing once.
-//   G2. What fails comes out as the operating failure that it is.
+// Store guard: wraps every call to a store on a server.
+//   G1. After close, every call fails; a second close does nothing.
+//   G2. A failure is thrown as its TidegateError.
 
 import { TidegateError } from "../core/errors.ts";
 
@@ -12,9 +12,9 @@ export interface StoreGuard {
 export interface GuardedStore {
   /** "ledger" or "outbox", for messages. */
   readonly name: string;
-  /** The operating failure behind an error of the driver, or the error itself if it is none. */
+  /** The TidegateError for an error of the driver, or the error itself if it is a bug. */
   faultOf(error: unknown): unknown;
-  /** Gives up the connections. */
+  /** Closes the connections. */
   release(): void | Promise<void>;
 }
 

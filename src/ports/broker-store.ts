@@ -1,10 +1,10 @@
-// BrokerStore: where the embedded cloud keeps what it has promised.
-//   S1. `commit` is atomic and durable: when it resolves, all of its changes survive a power cut;
-//       when it rejects, none may be assumed and the caller must `load` again before going on.
-//   S2. `read` sees every change of every commit that was asked for, on disk or not.
+// BrokerStore: the durable state of the embedded cloud.
+//   S1. `commit` is atomic and durable: when it resolves, all its changes survive a power cut. When
+//       it rejects, the outcome is unknown and the caller must `load` again before it continues.
+//   S2. `read` sees every change of every commit that was started, on disk or not.
 //   S3. One process at a time: opening a folder that is in use fails with TG_STORE_LOCKED.
-//   S4. Commits that overlap are done in the order in which they were asked for. When one rejects,
-//       so do all that were asked for after it.
+//   S4. Overlapping commits run in the order in which they were started. If one rejects, all later
+//       ones reject too.
 
 import type {
   Change,
@@ -15,7 +15,9 @@ import type {
 } from "../core/broker-change.ts";
 import type { ObjectReads } from "../core/object-change.ts";
 
-/** Everything a broker needs to go on where it was. Iterables are read once, in this order. */
+/**
+ * Everything a broker needs to continue where it stopped. Iterables are read once, in this order.
+ */
 export interface StoreSnapshot {
   readonly sequence: number;
   readonly documents: Iterable<StoredDocument>;
@@ -27,14 +29,15 @@ export interface StoreSnapshot {
 
 export interface BrokerStore {
   load(): StoreSnapshot;
-  /** Another may be asked for while one is under way; a third waits until the first is over. */
+  /**
+   * A second commit may start while one is in flight; a third must wait until the first has ended.
+   */
   commit(changes: readonly Change[]): Promise<void>;
-  /** The content of a message, or undefined if there is none of that number. */
+  /** The content of a message, or undefined if no message has that number. */
   read(seq: number): MessageContent | undefined;
   /**
-   * Objects as resolved commits have left them: whoever commits changes of some waits for that
-   * before looking. They stay where they are: millions of them cost no memory, and no time at the
-   * start.
+   * Objects as of the resolved commits; wait for a commit before reading its changes. They stay on
+   * disk: millions of objects cost no memory, and no time at the start.
    */
   readonly objects: ObjectReads;
   close(): Promise<void>;

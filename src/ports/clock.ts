@@ -3,7 +3,7 @@
 import type { DurationMs, EpochMs } from "../core/units.ts";
 
 export interface Clock {
-  /** Wall time. May jump when the machine's clock is set. */
+  /** Wall time. May jump when the system clock is set. */
   now(): EpochMs;
   /** Never goes back; only differences mean anything. */
   monotonic(): DurationMs;

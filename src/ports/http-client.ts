@@ -1,7 +1,7 @@
-// HttpClient: one request to somebody else's endpoint, and the status of its answer.
-//   C1. Redirects are not followed: an endpoint that moved must be subscribed anew.
-//   C2. No answer within the time, a broken connection, a certificate nobody trusts: all of these
-//       reject. What status an answer has is for the caller to judge.
+// HttpClient: sends one request to an external endpoint and returns the status of its response.
+//   C1. Redirects are not followed: an endpoint that moved must be subscribed again.
+//   C2. A timeout, a broken connection and an untrusted certificate reject. Judging the status of a
+//       response is up to the caller.
 
 import type { DurationMs } from "../core/units.ts";
 
@@ -10,7 +10,7 @@ export interface HttpPost {
   readonly headers: Readonly<Record<string, string>>;
   /** Sent as UTF-8. */
   readonly body: string;
-  /** For the whole exchange, from the first byte sent to the last one read. */
+  /** Timeout of the whole exchange, from the first byte sent to the last one read. */
   readonly timeoutMs: DurationMs;
 }
 

@@ -1,9 +1,10 @@
-// ObjectSource: the objects that events tell of, read as they were when the event was written.
-//   O1. A read is pinned: to the version if there is one, else to the ETag. Other bytes are never
-//       handed out in their place; ranges and re-reads are pinned in the same way.
-//   O2. What is expected to happen to objects is an answer. S3 answers 403 for a missing object to
-//       whoever may not list the bucket, so "forbidden" may mean missing; only a caller can judge.
-//   O3. Everything else fails with TG_OBJECTS_UNAVAILABLE, and asking again is safe.
+// ObjectSource: reads the objects that events refer to, as they were when the event was written.
+//   O1. A read is pinned to the version if there is one, else to the ETag. It never returns other
+//       bytes instead; ranges and repeated reads are pinned in the same way.
+//   O2. Expected states of an object are results, not errors. S3 answers 403 for a missing object
+//       to callers that may not list the bucket, so "forbidden" may mean missing; only the caller
+//       can judge.
+//   O3. Everything else fails with TG_OBJECTS_UNAVAILABLE, and repeating the call is safe.
 
 import type { EpochMs } from "../core/units.ts";
 import type { ByteSource } from "./rows.ts";
@@ -12,7 +13,7 @@ export interface ObjectPin {
   readonly bucket: string;
   readonly key: string;
   readonly versionId: string | null;
-  /** Without quotes; null reads whatever is there. */
+  /** Without quotes; null reads the current bytes. */
   readonly etag: string | null;
 }
 
@@ -23,9 +24,9 @@ export type OpenedObject =
       readonly etag: string | null;
       readonly lastModified: EpochMs | null;
     }
-  /** Never there, deleted since, or a delete marker. */
+  /** Never existed, was deleted, or is a delete marker. */
   | { readonly kind: "missing" }
-  /** Other bytes lie under the key now, and the event's own are not kept. */
+  /** The key has other bytes now, and the event's version was not kept. */
   | { readonly kind: "replaced" }
   | { readonly kind: "forbidden"; readonly reason: string };
 

@@ -1,8 +1,8 @@
-// Outbox: what was promised to be sent, and what was sent. The law of its rows is
-// ledger/outbox-transitions.ts; every store follows it.
-//   O1. What a call has answered is durable, each row wholly or not at all.
-//   O2. A row is named by target and key. Results come in the order of the entries.
-//   O3. A call that fails with TG_OUTBOX_UNAVAILABLE may or may not have been written; asking again
+// Outbox: events registered for sending, and events sent. Every store follows the state machine in
+// ledger/outbox-transitions.ts.
+//   O1. A call is durable when it resolves; each row is written completely or not at all.
+//   O2. A row is identified by target and key. Results come in the order of the entries.
+//   O3. A call that fails with TG_OUTBOX_UNAVAILABLE may or may not have been written; repeating it
 //       is safe.
 
 import type { DurationMs, EpochMs } from "../core/units.ts";
@@ -11,7 +11,7 @@ export interface OutboxEntry {
   /** The event's identity (envelopeKey). */
   readonly key: string;
   readonly groupId: string | null;
-  /** Of epoch 0; see `dedupIdOf`. */
+  /** Deduplication id of epoch 0; see `dedupIdOf`. */
   readonly dedupId: string;
   readonly payloadDigest: string;
   readonly body: string;
@@ -28,10 +28,10 @@ export interface OutboxRow extends OutboxEntry {
   readonly leaseUntil: EpochMs;
   readonly sentAt: EpochMs | null;
   readonly messageId: string | null;
-  /** Why the queue refused it. */
+  /** Why the queue refused the message. */
   readonly reason: string | null;
   readonly done: boolean;
-  /** Null: never (B5). */
+  /** Null: never (B5 of outbox-transitions.ts). */
   readonly expiresAt: EpochMs | null;
 }
 
@@ -52,9 +52,9 @@ export interface RefusedMark {
 }
 
 export type RegisterResult =
-  /** Ours to send. */
+  /** The caller holds the lease and must send it. */
   | { readonly kind: "taken"; readonly row: OutboxRow }
-  /** Another is sending it. */
+  /** Another process is sending it. */
   | { readonly kind: "busy"; readonly until: EpochMs }
   | { readonly kind: "sent"; readonly sentAt: EpochMs; readonly messageId: string }
   | { readonly kind: "conflict"; readonly registeredAt: EpochMs };
@@ -71,34 +71,42 @@ export interface OutboxStats {
 }
 
 export interface Outbox {
-  /** Writes down what is to be sent, before it is; a row that is answered "taken" is the lease's. */
+  /**
+   * Stores entries before they are sent. The caller holds the lease of every row answered "taken".
+   */
   register(
     target: string,
     entries: readonly OutboxEntry[],
     lease: OutboxLease,
   ): Promise<RegisterResult[]>;
-  /** Leases pending rows that nobody else is sending, oldest first, never past a group's older. */
+  /**
+   * Leases free pending rows, oldest first. Skips a row while another owner leases an older row of
+   * its group.
+   */
   take(target: string, limit: number, lease: OutboxLease): Promise<OutboxRow[]>;
   markSent(target: string, marks: readonly SentMark[]): Promise<void>;
-  /** Says of pending rows that the queue will never take them. */
+  /** Marks pending rows that the queue will never accept. */
   markRefused(target: string, marks: readonly RefusedMark[]): Promise<void>;
-  /** Makes a sent row pending again, if its epoch is still `epoch`; the next epoch is the caller's. */
+  /**
+   * Makes a sent row pending again in the next epoch, leased to the caller, if its epoch still is
+   * `epoch`.
+   */
   republish(
     target: string,
     key: string,
     epoch: number,
     lease: OutboxLease,
   ): Promise<RepublishResult>;
-  /** Sent rows that nobody has settled yet, in the order they were registered in. */
+  /** Sent rows that are not marked done yet, in order of registration. */
   unsettled(
     target: string,
     page: { readonly sentBefore: EpochMs; readonly afterSeq: number; readonly limit: number },
   ): Promise<OutboxRow[]>;
-  /** Says of sent rows that their work is done, so that no sweep looks at them again. */
+  /** Marks sent rows whose work is done, so that `unsettled` no longer returns them. */
   markDone(target: string, keys: readonly string[]): Promise<void>;
   find(target: string, key: string): Promise<OutboxRow | undefined>;
   stats(target: string): Promise<OutboxStats>;
-  /** Deletes up to `limit` expired rows and tells how many; correctness never waits for it. */
+  /** Deletes up to `limit` expired rows and returns how many. Correctness does not depend on it. */
   purge(limit: number): Promise<number>;
   close(): Promise<void>;
 }

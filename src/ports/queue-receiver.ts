@@ -1,30 +1,32 @@
-// QueueReceiver: where deliveries come from and where they are settled.
-//   V1. What `receive` hands over is hidden from all others for `visibilityMs`, counted from before
-//       the call returned. A receive that is aborted resolves at once, as a rule with nothing; it
-//       may have taken messages, which come back by themselves when that time is over.
-//   V2. Answers to settlements come in the order asked, one each. "gone" says that the receipt
-//       means nothing any more: the message was deleted, or its time ran out and another has it.
-//   V3. A call that fails with TG_QUEUE_UNAVAILABLE may have been carried out, wholly or in part.
-//       Deleting, or changing the visibility, once more is safe.
+// QueueReceiver: the source of deliveries, where they are settled too.
+//   V1. Deliveries from `receive` are hidden from other consumers for `visibilityMs`, counted from
+//       before the call returned. An aborted receive resolves immediately, usually without
+//       deliveries. It may have received messages, which become visible again by themselves after
+//       that time.
+//   V2. Results of settlements come in request order, one each. "gone" means that the receipt is no
+//       longer valid: the message was deleted, or its timeout expired and another consumer has it.
+//   V3. A call that fails with TG_QUEUE_UNAVAILABLE may have been carried out, fully or partly.
+//       Deleting or changing the visibility again is safe.
 
+import type { RedriveFacts } from "../core/queue-facts.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import type { QueueSender } from "./queue.ts";
 
-/** One handing-over of a message. */
+/** One receive of a message. */
 export interface Delivery {
   readonly messageId: string;
-  /** What this handing-over is settled by; the next one has another. */
+  /** Settles this delivery; the next delivery of the message has another one. */
   readonly receipt: string;
   readonly body: string;
-  /** Those that are text; others are left out. */
+  /** Text attributes; others are omitted. */
   readonly attributes: Readonly<Record<string, string>>;
   /** The system attribute AWSTraceHeader. */
   readonly traceHeader: string | null;
   readonly groupId: string | null;
-  /** What a FIFO queue knows its copies by; null or left out on others. */
+  /** The deduplication id on a FIFO queue; null or omitted on others. */
   readonly dedupId?: string | null;
   readonly sentAt: EpochMs;
-  /** 1 for the first; grows with every delivery, whatever came of it. */
+  /** 1 for the first; grows with every delivery, whatever its outcome. */
   readonly receiveCount: number;
   /** ARN of the queue that a dead letter came from, if SQS itself moved it. */
   readonly movedFrom: string | null;
@@ -43,20 +45,20 @@ export type SettlementResult =
 
 export interface VisibilityChange {
   readonly receipt: string;
-  /** From now on; 0 hands the message to whoever asks next. */
+  /** Counted from now; 0 makes the message visible immediately. */
   readonly visibilityMs: DurationMs;
 }
 
-/** How a queue is set up, as far as a consumer depends on it. */
+/** The settings of a queue that a consumer depends on. */
 export interface QueueFacts {
   readonly arn: string;
   readonly visibilityMs: DurationMs;
   readonly retentionMs: DurationMs;
-  /** How long its receives wait by default. */
+  /** Default wait time of its receives. */
   readonly waitMs: DurationMs;
-  /** The longest message that it takes, attributes and all. */
+  /** The largest message it accepts, including attributes. */
   readonly messageBytesMax: number;
-  readonly redrive: { readonly deadLetterArn: string; readonly maxReceiveCount: number } | null;
+  readonly redrive: RedriveFacts | null;
   readonly visible: number;
   readonly hidden: number;
   readonly delayed: number;

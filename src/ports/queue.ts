@@ -1,11 +1,12 @@
-// QueueSender: where messages leave to. A topic is the same seam (ports/topic.ts).
-//   Q1. Answers come in the order of the messages, one each.
-//   Q2. A call that fails with TG_QUEUE_UNAVAILABLE may have been carried out, wholly or in part:
-//       whoever repeats it needs deduplication. One that fails with TG_QUEUE_REFUSED was not.
-//   Q3. An answer "sent" says that the queue took the message or recognised it as a duplicate;
-//       SQS does not tell the sender which.
+// QueueSender: the target of messages. A topic has the same interface (ports/topic.ts).
+//   Q1. Results come in the order of the messages, one each.
+//   Q2. A call that fails with TG_QUEUE_UNAVAILABLE may have been carried out, fully or partly: a
+//       caller that repeats it needs deduplication. One that fails with TG_QUEUE_REFUSED was not
+//       carried out.
+//   Q3. A result "sent" means that the queue accepted the message or recognised it as a duplicate;
+//       SQS does not report which.
 
-/** A message as it leaves, attributes all of type String. */
+/** A message to send; all attributes have the type String. */
 export interface OutgoingMessage {
   readonly body: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -20,7 +21,7 @@ export type SendOutcome =
       readonly kind: "refused";
       readonly code: string;
       readonly message: string;
-      /** "never" is the sender's fault: the same message will be refused for ever. */
+      /** "never" is the sender's fault: the same message will always be refused. */
       readonly retry: "never" | "later";
     };
 
@@ -33,7 +34,7 @@ export interface SendLimits {
 
 export interface QueueSender {
   readonly kind: "queue";
-  /** Names the target in outboxes, so it must not change when an endpoint does. */
+  /** Identifies the target in outboxes, so it must not change when an endpoint does. */
   readonly name: string;
   readonly fifo: boolean;
   readonly limits: SendLimits;

@@ -1,5 +1,5 @@
-// Random: the only source of chance. Forks are named, so that one component's draws never shift
-// another's.
+// Random: the only source of randomness. Forks are named, so that the draws of one component never
+// shift another's.
 
 export interface Random {
   /** A fraction in [0, 1). */
@@ -8,8 +8,8 @@ export interface Random {
   below(below: number): number;
   /** A random UUID (version 4) as text. */
   uuid(): string;
-  /** Fresh bytes. */
+  /** Random bytes. */
   bytes(count: number): Uint8Array;
-  /** An independent stream; the same name under the same seed gives the same stream. */
+  /** An independent stream; the same name and seed give the same stream. */
   fork(name: string): Random;
 }

@@ -5,19 +5,24 @@ import type { EpochMs } from "../core/units.ts";
 
 declare const brand: unique symbol;
 
-/** Names a record within its scope, e.g. `k1:<hex>`; the ledger never looks inside. */
+/** Identifies a record within its scope, e.g. `k1:<hex>`; opaque to the ledger. */
 export type RecordKey = string & { readonly [brand]: "RecordKey" };
 
-/** Grows with every claim of a record; an older one is refused everywhere. */
+/**
+ * Fencing token: grows with every claim of a record, and writes under an older one are rejected.
+ */
 export type Fence = number & { readonly [brand]: "Fence" };
 
-/** Whose memory: a redrive stays in its generation, a replay opens a new one. */
+/**
+ * Records of different scopes are never deduplicated against each other. A redrive stays in its
+ * generation, a replay starts a new one.
+ */
 export interface LedgerScope {
   readonly pipeline: string;
   readonly generation: number;
 }
 
-/** The object a record tells of. Without a sequencer the ledger cannot order it, and does not. */
+/** The object of a record. Without a sequencer the ledger does not order its events. */
 export interface ObjectRef {
   readonly bucket: string;
   readonly key: string;
@@ -31,16 +36,16 @@ export interface ObjectState {
   readonly expiresAt: EpochMs;
 }
 
-/** Why an attempt ended badly. */
+/** Why an attempt failed. */
 export interface Failure {
-  /** Class of the error, a word such as `schema` or `throttled`. */
+  /** Class of the error, such as `schema` or `throttled`. */
   readonly errorClass: string;
   /** The same for errors with the same cause, so that they can be counted together. */
   readonly fingerprint: string;
   readonly message: string;
 }
 
-interface Remembered {
+interface StoredFields {
   readonly fence: Fence;
   readonly attempts: number;
   readonly seenAt: EpochMs;
@@ -51,27 +56,27 @@ interface Remembered {
 export interface AbsentRecord {
   readonly kind: "absent";
 }
-export interface ClaimedRecord extends Remembered {
+export interface ClaimedRecord extends StoredFields {
   readonly kind: "claimed";
   readonly owner: string;
   readonly leaseUntil: EpochMs;
 }
-export interface ReleasedRecord extends Remembered {
+export interface ReleasedRecord extends StoredFields {
   readonly kind: "released";
 }
-export interface FailedRecord extends Remembered {
+export interface FailedRecord extends StoredFields {
   readonly kind: "failed";
   readonly failure: Failure;
 }
-export interface CommittedRecord extends Remembered {
+export interface CommittedRecord extends StoredFields {
   readonly kind: "committed";
   readonly digest: string;
-  /** What the handler did, in its own words; kept for whoever asks later. */
+  /** The handler's own description of its effects, for later inspection. */
   readonly effects: string | null;
-  /** A newer event of the same object was applied first, so this one's effects were left out. */
+  /** A newer event of the same object was applied first, so this one's effects were skipped. */
   readonly superseded: boolean;
 }
-export interface ParkedRecord extends Remembered {
+export interface ParkedRecord extends StoredFields {
   readonly kind: "parked";
   readonly failure: Failure;
 }

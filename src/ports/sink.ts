@@ -1,9 +1,9 @@
-// Sink: what becomes of the effects of a handler.
-//   K1. A transactional sink lives in the ledger's own database: its effects become statements
-//       that are part of the ledger's commit, so that both happen or neither.
+// Sink: where the effects of a handler go.
+//   K1. A transactional sink lives in the ledger's database: its effects become statements in the
+//       ledger's commit, so that both happen or neither.
 //   K2. An idempotent sink lives elsewhere. It is called before the commit, under a claim, and may
-//       be called again with the same key and a higher fence; it must let the later one win.
-//   K3. Which pair of ledger and sink can work is decided when a pipeline starts, not later.
+//       be called again with the same key and a higher fence; the later call must win.
+//   K3. Whether a ledger and a sink work together is checked when a pipeline starts, not later.
 
 import type { SinkWrite } from "../core/sink-write.ts";
 import type { EpochMs } from "../core/units.ts";
@@ -12,26 +12,26 @@ import type { Fence, RecordKey } from "./record.ts";
 export type ColumnValue = string | number | boolean | null;
 export type SinkRow = Readonly<Record<string, ColumnValue>>;
 
-/** One thing a handler wants done because of a record. */
+/** One write that a handler requests because of a record. */
 export type Effect =
   | { readonly kind: "upsert"; readonly table: string; readonly row: SinkRow }
   | { readonly kind: "delete"; readonly table: string; readonly key: SinkRow }
-  /** Anything that a sink of the user's own understands. */
+  /** Anything that a user's sink understands. */
   | { readonly kind: "custom"; readonly value: unknown };
 
-/** What a sink must know of the record besides its effects. */
+/** What a sink must know about the record, in addition to its effects. */
 export interface EffectOrigin {
   readonly key: RecordKey;
   /**
-   * The object whose rows these are. Null for messages that tell of none, and for events that
-   * neither make nor remove an object (tags, restores): as they are no version of it, a sink must
-   * not take the effects they lack for rows that are gone.
+   * The object that these rows belong to. Null for messages without an object, and for events that
+   * neither create nor remove an object (tags, restores). Such events are not a version of it, so a
+   * sink must not treat missing effects as deleted rows.
    */
   readonly object: {
     readonly bucket: string;
     readonly key: string;
     readonly sequencer: string | null;
-    /** The object was deleted: what came of it is to go. */
+    /** The object was deleted, and its rows must be removed. */
     readonly removed: boolean;
   } | null;
   readonly eventTime: EpochMs;
@@ -40,7 +40,7 @@ export interface EffectOrigin {
 export interface TransactionalSink {
   readonly mode: "transactional";
   readonly dialect: "sqlite" | "postgres";
-  /** Makes the tables that are missing; refuses those that differ, with TG_CONFIG_INVALID. */
+  /** Creates missing tables; throws TG_CONFIG_INVALID if existing ones differ. */
   prepare(): Promise<void>;
   /** The statements of one record, to run within its commit (K1). */
   plan(effects: readonly Effect[], origin: EffectOrigin): readonly SinkWrite[];
@@ -58,7 +58,7 @@ export interface IdempotentSink {
   close(): Promise<void>;
 }
 
-/** A sink of the user's own; see K2 for what it must bear. */
+/** A user's sink function; it must be idempotent as described in K2. */
 export type SinkFunction = (
   effects: readonly unknown[],
   about: {

@@ -1,13 +1,14 @@
-// Telemetry: numbers, lines and spans about what happens, through one seam.
+// Telemetry: metrics, logs and traces, through one interface.
 //   T1. Nothing here fails, waits or throws: a failing exporter never reaches the caller.
-//   T2. Names of metrics and their labels are tables (produce/metrics.ts, ingest/telemetry/metrics.ts).
-//   T3. What goes through has been masked by the caller; nothing here knows what is secret.
+//   T2. Names of metrics and their labels are tables (produce/metrics.ts,
+//       ingest/telemetry/metrics.ts).
+//   T3. The caller masks secrets before it passes values; nothing here knows what is secret.
 
 import type { TraceContext } from "../core/events/trace-context.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** What a log line is found by. Null or absent parts are left out of the line. */
+/** Fields to search log lines by. Null and undefined fields are omitted. */
 export interface LogFields {
   readonly message_id?: string | null | undefined;
   readonly object_key?: string | null | undefined;
@@ -21,16 +22,16 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** One metric, as a table declares it (T2). */
 export interface MetricDefinition {
-  /** Dots are for the code; /metrics spells them as underscores. */
+  /** With dots in code; /metrics shows underscores. */
   readonly name: string;
   readonly kind: "counter" | "histogram" | "gauge";
-  /** One sentence for whoever reads /metrics. */
+  /** One sentence for readers of /metrics. */
   readonly help: string;
-  /** Every value that is counted comes with exactly these. */
+  /** Every recorded value has exactly these labels. */
   readonly labels: readonly string[];
-  /** Upper bounds, ascending, without the last, which is infinity. Histograms only. */
+  /** Ascending upper bounds, without the implicit last one, infinity. Histograms only. */
   readonly buckets?: readonly number[];
-  /** Where the name does not tell it and /metrics must. */
+  /** Set if the name does not contain the unit. */
   readonly unit?: "seconds";
 }
 
@@ -38,14 +39,14 @@ export type MetricTable = Readonly<Record<string, MetricDefinition>>;
 
 export interface SpanOptions {
   readonly kind: "producer" | "consumer" | "client" | "internal";
-  /** The context it goes on from; null begins a trace. */
+  /** The parent context; null starts a new trace. */
   readonly parent?: TraceContext | null;
   readonly links?: readonly { readonly context: TraceContext; readonly attributes?: Labels }[];
   readonly attributes?: Readonly<Record<string, string | number>>;
 }
 
 export interface Span {
-  /** Null where nobody traces. */
+  /** Null without tracing. */
   readonly context: TraceContext | null;
   end(outcome?: { readonly errorType?: string }): void;
 }

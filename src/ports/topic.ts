@@ -1,4 +1,4 @@
-// TopicPublisher: a topic as producers see it, which is as a queue (ports/queue.ts, Q1 to Q3).
+// TopicPublisher: a topic as producers see it; it behaves like a queue (ports/queue.ts, Q1 to Q3).
 
 import type { OutgoingMessage, SendLimits, SendOutcome } from "./queue.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createManualClock } from "../../test/contracts/manual-clock.ts";
+import { createManualClock } from "../../test/support/manual-clock.ts";
 import { turn } from "../../test/support/stores/real-ports.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";

@@ -24,7 +24,7 @@ describe("JSON Lines", () => {
     ['{"a":1}\n{"a":\n', "line 2: is not JSON: text ends too early in /a, at character 6"],
     ['{"a":1}\n\n[1]\n', "line 3: a row must be a JSON object, not an array"],
     ["null\n", "line 1: a row must be a JSON object, not null"],
-    ["{}\n{} {}\n", "line 2: is not JSON: text goes on after its value, at character 4"],
+    ["{}\n{} {}\n", "line 2: is not JSON: text continues after its value, at character 4"],
     ['{"a":"\0"}', "line 1: byte 7 is NUL, which text must not contain"],
   ])("%j is rejected with its line", async (text, reason) => {
     expect(await refusalOf(text, jsonl)).toBe(`a.jsonl, ${reason}`);
@@ -67,7 +67,7 @@ describe("JSON", () => {
     ['"text"', "row 1: a row must be a JSON object, not a string"],
     [
       '{"a":1}\n{"a":2}\n',
-      'line 2: is not JSON: text goes on after its value; if it is JSON Lines, read it with the format "jsonl"',
+      'line 2: is not JSON: text continues after its value; if it is JSON Lines, read it with the format "jsonl"',
     ],
   ])("%j is rejected with its position", async (text, reason) => {
     expect(await refusalOf(text, json)).toBe(`a.json, ${reason}`);

@@ -10,21 +10,21 @@ export async function* chunksOf(...chunks: (string | Uint8Array)[]): AsyncGenera
 }
 
 export async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
-  const taken: Uint8Array[] = [];
-  for await (const chunk of chunks) taken.push(Uint8Array.from(chunk)); // L5
-  return Buffer.concat(taken).toString();
+  const copies: Uint8Array[] = [];
+  for await (const chunk of chunks) copies.push(Uint8Array.from(chunk)); // L5
+  return Buffer.concat(copies).toString();
 }
 
 export async function keep(store: BlobStore, ...chunks: string[]): Promise<Piece & StagedBlob> {
   const staged = await store.stage(chunksOf(...chunks));
   await staged.publish();
-  staged.settle();
+  staged.keep();
   return { ...staged, blob: staged.id };
 }
 
 export function describeBlobStore(name: string, open: () => Promise<BlobStore>): void {
   describe(`the ${name} blob store`, () => {
-    test("what was published reads back, whole and in any range over several blobs", async () => {
+    test("published bytes read back, completely and in any range over several blobs", async () => {
       const store = await open();
       const pieces = [await keep(store, "hel", "lo"), await keep(store), await keep(store, " you")];
       const whole = "hello you";
@@ -39,7 +39,7 @@ export function describeBlobStore(name: string, open: () => Promise<BlobStore>):
       await store.close();
     });
 
-    test("a blob is staged from another as that is read, whatever the chunks (L5)", async () => {
+    test("a blob can be staged while another is read, whatever the chunks (L5)", async () => {
       const store = await open();
       const sizes = [1, 40_000, 7, 300_001, 128 * 1_024, 3];
       const texts = sizes.map((size, index) => `${index}`.repeat(size));
@@ -53,7 +53,7 @@ export function describeBlobStore(name: string, open: () => Promise<BlobStore>):
       await store.close();
     });
 
-    test("what is removed is still whole for those who begin to read in the same turn (L4)", async () => {
+    test("a removed blob stays complete for readers that start in the same turn (L4)", async () => {
       const store = await open();
       const piece = await keep(store, "hello");
       store.remove([piece.blob]);
@@ -64,7 +64,7 @@ export function describeBlobStore(name: string, open: () => Promise<BlobStore>):
       await store.close();
     });
 
-    test("a stream that fails is the failure of staging", async () => {
+    test("a failed stream fails the staging", async () => {
       const store = await open();
       async function* broken(): AsyncGenerator<Uint8Array> {
         yield Buffer.from("some");
@@ -74,7 +74,7 @@ export function describeBlobStore(name: string, open: () => Promise<BlobStore>):
       await store.close();
     });
 
-    test("what is being read is not taken away (L4)", async () => {
+    test("a blob that is being read is not removed (L4)", async () => {
       const store = await open();
       const blob = await keep(store, "x".repeat(600_000));
       const reading = store.read([blob], { from: 0, through: blob.sizeBytes - 1 });
@@ -84,12 +84,12 @@ export function describeBlobStore(name: string, open: () => Promise<BlobStore>):
       await store.close();
     });
 
-    test("a sweep takes what nobody knows, and nothing that is known", async () => {
+    test("a sweep removes unreferenced blobs, and no others", async () => {
       const store = await open();
-      const [known, unknown] = [await keep(store, "known"), await keep(store, "unknown")];
-      await store.sweep((blob) => blob === known.blob);
+      const [referenced, unknown] = [await keep(store, "known"), await keep(store, "unknown")];
+      await store.sweep((blob) => blob === referenced.blob);
       const range = { from: 0, through: 4 };
-      expect(await textOf(store.read([known], range))).toBe("known");
+      expect(await textOf(store.read([referenced], range))).toBe("known");
       const lost = (async () => textOf(store.read([unknown], range)))();
       await expect(lost).rejects.toThrow();
       await store.close();

@@ -1,5 +1,5 @@
 // The contract of BrokerStore: one suite that every adapter passes, and random histories that every
-// adapter must tell in the same way as the plainest model of them.
+// adapter must read back like the simplest model.
 
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
@@ -14,7 +14,7 @@ import { epochMs } from "../../src/core/units.ts";
 import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 
-/** One place to keep things, which may be opened again and again. */
+/** One storage location, which can be reopened any number of times. */
 export interface StoreHome {
   open(): Promise<BrokerStore>;
   /** Closes and opens again, as a restart does. */
@@ -29,7 +29,7 @@ export interface LoadedStore {
   readonly messages: MessageHead[];
 }
 
-/** Opening a file takes its time; broker-writer.test.ts runs many more, without files. */
+/** Opening a file is slow; broker-writer.test.ts runs many more, without files. */
 const HISTORY_RUNS = 15;
 const HISTORY_SIZES = { commitsMax: 12, changesMax: 20 };
 
@@ -88,7 +88,7 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     await store.close();
   });
 
-  test("messages come back in order of seq, with every field as it was put", async () => {
+  test("messages are read in order of seq, with every field unchanged", async () => {
     const { open } = await home();
     const store = await open();
     loadAll(store);
@@ -99,8 +99,8 @@ function describeMessages(home: () => Promise<StoreHome>): void {
       body: "a\u0000b\u{1f600}",
     });
     await store.commit([message(9), full, message(8, { group: "tenant-1" })]);
-    const seen = [headOf(full), headOf(message(8, { group: "tenant-1" })), headOf(message(9))];
-    expect(loadAll(store).messages).toEqual(seen);
+    const expected = [headOf(full), headOf(message(8, { group: "tenant-1" })), headOf(message(9))];
+    expect(loadAll(store).messages).toEqual(expected);
     expect(store.read(7)).toEqual({ id: "id-7", body: "a\u0000b\u{1f600}", detail: "{}" });
     await store.close();
   });
@@ -122,7 +122,7 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     await store.close();
   });
 
-  test("a moved message keeps its content, but for the id and detail that were given", async () => {
+  test("a moved message keeps its content, except for a new id and detail", async () => {
     const store = await (await home()).open();
     loadAll(store);
     await store.commit([message(1, { detail: "d" }), message(2, { detail: "d" }), message(3)]);
@@ -152,7 +152,7 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     await store.close();
   });
 
-  test("of two commits that overlap, reading sees both before either is over (S2, S4)", async () => {
+  test("reads see both of two overlapping commits before either has ended (S2, S4)", async () => {
     const { open, reopen } = await home();
     const store = await open();
     loadAll(store);
@@ -162,18 +162,18 @@ function describeMessages(home: () => Promise<StoreHome>): void {
       { kind: "delete-message", seq: 1 },
       { kind: "move-message", from: 2, head: to, id: "new", detail: "d" },
     ]);
-    const seen = () => [1, 2, 3, 4].map((seq) => store.read(seq)?.body);
-    expect(seen()).toEqual([undefined, undefined, "body 3", "body 2"]);
+    const bodies = () => [1, 2, 3, 4].map((seq) => store.read(seq)?.body);
+    expect(bodies()).toEqual([undefined, undefined, "body 3", "body 2"]);
     await first;
-    expect(seen()).toEqual([undefined, undefined, "body 3", "body 2"]);
+    expect(bodies()).toEqual([undefined, undefined, "body 3", "body 2"]);
     await second;
-    expect(seen()).toEqual([undefined, undefined, "body 3", "body 2"]);
+    expect(bodies()).toEqual([undefined, undefined, "body 3", "body 2"]);
     const again = await reopen(store);
     expect(loadAll(again).messages).toEqual([headOf(message(3)), to]);
     await again.close();
   });
 
-  test("a commit of nothing ends after those before it (S4)", async () => {
+  test("an empty commit ends after those before it (S4)", async () => {
     const store = await (await home()).open();
     loadAll(store);
     const ended: string[] = [];
@@ -184,7 +184,7 @@ function describeMessages(home: () => Promise<StoreHome>): void {
     await store.close();
   });
 
-  test("changing a message that is not there is a broken invariant, not a silence", async () => {
+  test("changing a missing message is a broken invariant, not silently ignored", async () => {
     const store = await (await home()).open();
     loadAll(store);
     await expect(store.commit([{ kind: "delete-message", seq: 5 }])).rejects.toThrow(/message 5/);
@@ -193,7 +193,7 @@ function describeMessages(home: () => Promise<StoreHome>): void {
 }
 
 function describeTheRest(home: () => Promise<StoreHome>): void {
-  test("a queue forgets the ids accepted before an instant, and no others", async () => {
+  test("a queue drops the ids accepted before an instant, and no others", async () => {
     const store = await (await home()).open();
     loadAll(store);
     const entry = (queue: number, seq: number, acceptedAt: number): DedupEntry => ({
@@ -230,7 +230,7 @@ function describeTheRest(home: () => Promise<StoreHome>): void {
     await store.close();
   });
 
-  test("a closed store refuses everything", async () => {
+  test("a closed store rejects every call", async () => {
     const store = await (await home()).open();
     loadAll(store);
     await store.close();
@@ -241,7 +241,7 @@ function describeTheRest(home: () => Promise<StoreHome>): void {
   });
 }
 
-/** For every store but the memory one, which is the model. */
+/** For every store except memory, which is the model. */
 export function describeHistories(name: string, home: () => Promise<StoreHome>): void {
   test(`any history reads from the ${name} store as from memory, after every commit and every reopening`, async () => {
     await fc.assert(
@@ -254,15 +254,15 @@ export function describeHistories(name: string, home: () => Promise<StoreHome>):
         let underWay: Promise<void>[] = [];
         for (const step of history) {
           const changes = meaningful(step.choices, loadAll(model), numbers);
-          // Two at a time, unless everything is read anew: reading sees both (S2, S4).
+          // Two at a time, unless everything is reloaded: reads see both (S2, S4).
           await underWay.at(-2);
           underWay = [...underWay.slice(-1), store.commit(changes)];
           await model.commit(changes);
           if (step.reopen || step.reload) await Promise.all(underWay);
           if (step.reopen) store = await reopen(store);
-          const told = loadAll(model);
-          if (step.reopen || step.reload) expect(loadAll(store)).toEqual(told);
-          for (const { seq } of told.messages) expect(store.read(seq)).toEqual(model.read(seq));
+          const expected = loadAll(model);
+          if (step.reopen || step.reload) expect(loadAll(store)).toEqual(expected);
+          for (const { seq } of expected.messages) expect(store.read(seq)).toEqual(model.read(seq));
         }
         await Promise.all(underWay);
         expect(loadAll(store)).toEqual(loadAll(model));
@@ -282,7 +282,7 @@ interface Choice {
   readonly flag: boolean;
 }
 
-/** Random histories of a broker, as choices that `meaningful` makes changes of. */
+/** Random histories of a broker, as choices that `meaningful` turns into changes. */
 export function anyHistory(sizes: { readonly commitsMax: number; readonly changesMax: number }) {
   const kinds = [
     ...Array<Change["kind"]>(4).fill("put-message"),
@@ -311,15 +311,15 @@ export function anyHistory(sizes: { readonly commitsMax: number; readonly change
 }
 
 /**
- * Turns raw choices into changes that a broker could make: they name messages that exist, and no
- * number is given twice.
+ * Turns raw choices into changes that a broker could make: they refer to existing messages, and no
+ * number is reused.
  */
 export function meaningful(
   choices: readonly Choice[],
-  told: LoadedStore,
+  stored: LoadedStore,
   numbers: { next: number },
 ): Change[] {
-  const live = told.messages.map((head) => head.seq);
+  const live = stored.messages.map((head) => head.seq);
   const changes: Change[] = [];
   for (const choice of choices) {
     const at = live.length === 0 ? -1 : choice.pick % live.length;

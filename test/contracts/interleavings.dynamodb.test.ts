@@ -1,16 +1,16 @@
-// Interleavings: two sides at work on the same records at once. Ours asks through a proxy; while
-// one of its requests is done and not yet answered, the other side does all it has to do. Whatever
-// both are told, and what is left behind, is what the law gives when one comes after the other.
-//   X1. No exception is made: not of an answer, an entry of a log, an object or a note.
-//   X2. A call of one record sends its requests one after the other, so that before a request is
-//       the same as after the one before it; before the first and after the last the two sides
-//       follow one another, which ledger-differential.test.ts is about.
-//   X3. Nothing of ours is written but by its last request. So the other side finds what we
-//       started from: what changes nothing then, or nothing that our call touches, need not be
-//       tried, and what leaves the same behind need not be tried twice.
-//   X4. Replies are lost while nobody else is at work. A write of a single item that was not
-//       answered, and written over before it is repeated, cannot know itself any more: its holder
-//       is told what the law tells one who comes later, as the port says (L5, FailedAttempt).
+// Interleavings: two sides work on the same records at once. Our side uses a proxy; after one of
+// its requests is done and before it is answered, the other side does all its work. All answers,
+// and the resulting state, must be what the transitions give when one side follows the other.
+//   X1. Without exception, every answer, log entry, object and note is compared.
+//   X2. A call on one record sends its requests one after another, so before a request is the same
+//       as after the previous one. Before the first and after the last the two sides run in
+//       sequence, which ledger-differential.test.ts covers.
+//   X3. Only the last request of our call writes. So the other side finds our start state. Moves
+//       that change nothing then, or nothing that our call touches, need not be tried, and moves
+//       that leave the same state need not be tried twice.
+//   X4. Responses are lost only while no other side works. A write of a single item that was not
+//       answered, and overwritten before its retry, cannot recognise itself: its holder gets the
+//       answer of a later caller, as the port says (L5, FailedAttempt).
 
 import { isDeepStrictEqual } from "node:util";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
@@ -18,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { present } from "../../src/core/assert.ts";
 import type { EpochMs } from "../../src/core/units.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { random } from "../support/stores/real-ports.ts";
 import {
@@ -31,9 +32,8 @@ import {
 import type { Move, Player, Scope, Start } from "./ledger-moves.ts";
 import { inOrder, look, MOVES, NOW, PARTS, RUNS, STARTS } from "./ledger-moves.ts";
 import { createLedgerScopes } from "./ledger-scopes.ts";
-import { createManualClock } from "./manual-clock.ts";
 
-/** Cases that are played at once. */
+/** Cases that are played concurrently. */
 const SIDES = 8;
 
 const { available, endpoint, freshOptions } = await useDynamo();
@@ -62,7 +62,7 @@ function freshScope(): Scope {
   return { pipeline: `scope-${scopesMade}`, generation: 1 };
 }
 
-/** Plays cases from one start; tells what came of each, and how many requests were ours. */
+/** Plays cases from one start; returns each outcome and the number of our requests. */
 async function playAll(start: Start, all: readonly Case[]) {
   const first = freshScope();
   const before = await openPlayer(start.at, endpoint);
@@ -78,10 +78,10 @@ async function playAll(start: Start, all: readonly Case[]) {
       trouble,
     })),
   );
-  const left = await scopes.lookAtAll(copies);
+  const states = await scopes.lookAtAll(copies);
   return cases.map((one, at) => {
-    const { told, requests } = present(played[at], "a case that was played");
-    return { ...one, requests, outcome: { ...told, left: present(left[at], "what it left") } };
+    const { answers, requests } = present(played[at], "a case that was played");
+    return { ...one, requests, outcome: { ...answers, left: present(states[at], "its state") } };
   });
 }
 
@@ -103,10 +103,10 @@ describe.skipIf(!available)("DynamoDB", () => {
   });
 
   describe.each(Object.entries(STARTS))("from %s", (_, start) => {
-    /** Our moves, with how many requests each needs when nobody is in its way. */
+    /** Our moves, with the number of requests each needs without interference. */
     const moves: { readonly name: string; readonly ours: Move; readonly requests: number }[] = [];
 
-    /** A case in that trouble for each request of every move, the last one or all but that. */
+    /** A case with that fault for each request of every move: the last one, or all but the last. */
     function atEach(which: "any" | "last" | "not last", trouble: (at: number) => Trouble): Case[] {
       return moves.flatMap(({ name, ours, requests }) =>
         Array.from({ length: requests }, (_, at) => at)
@@ -123,7 +123,7 @@ describe.skipIf(!available)("DynamoDB", () => {
       });
       for (const { name, ours, requests, outcome, scope } of await playAll(start, all)) {
         moves.push({ name, ours, requests });
-        expect(outcome).toEqual(await inOrder(start, [], { move: ours, place: 0 }));
+        expect(outcome).toEqual(await inOrder(start, [], { move: ours, position: 0 }));
         expect(outcome.left).toEqual(await look(others, scope));
       }
     });
@@ -132,20 +132,20 @@ describe.skipIf(!available)("DynamoDB", () => {
       expect(await findUnlawful(start, atEach("any", TROUBLES.lost))).toEqual([]);
     });
 
-    test("a write knows itself though its repetition is not known for one", async () => {
+    test("a write recognises itself even if DynamoDB does not recognise its retry", async () => {
       expect(await findUnlawful(start, atEach("last", TROUBLES.unknown))).toEqual([]);
     });
 
-    test("two sides at once are two sides one after the other", async () => {
+    test("two concurrent sides have the outcome of some sequential order", async () => {
       const leftBy = async (some: readonly Move[]) => (await inOrder(start, some, null)).left;
       const untouched = await leftBy([]);
       const runs = await findRuns({ ...RUNS, ...start.runs }, leftBy); // X3
       const cases = atEach("not last", TROUBLES.between).flatMap((one) =>
         runs
-          .filter(({ left }) =>
+          .filter(({ remaining }) =>
             PARTS.some(
               (part, at) =>
-                one.ours.touches.includes(part) && !isDeepStrictEqual(left[at], untouched[at]),
+                one.ours.touches.includes(part) && !isDeepStrictEqual(remaining[at], untouched[at]),
             ),
           )
           .map((run) => ({ ...one, name: `${one.name}: ${run.name}`, theirs: run.moves })),

@@ -1,6 +1,6 @@
-// Interleavings on PostgreSQL: what a statement does that had to wait for a row. It goes on with
-// that row as it is then, but with all others as they were when it began. Each test holds a row,
-// waits until the store waits for it, changes it and lets go.
+// Interleavings on PostgreSQL: what a statement does after waiting for a row. It continues with the
+// current version of that row, but with all other rows as of its start. Each test holds a row,
+// waits until the store waits for it, changes it and releases it.
 
 import pg from "pg";
 import { describe, expect, test } from "vitest";
@@ -8,8 +8,8 @@ import { days, seconds } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { usePostgres } from "../support/stores/database-servers.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const { available, freshUrl } = await usePostgres();
 const LOOKS_MAX = 100_000;
@@ -19,7 +19,10 @@ const entry = (key: string) => ({
   ...{ key, groupId: "g", dedupId: key, payloadDigest: "p", body: "b", attributes: {} },
 });
 
-/** Does the work while we hold what the first statement locks; then lets the second change it. */
+/**
+ * Runs the work while the first statement's locks are held; then the second statement changes the
+ * row.
+ */
 async function whileHeld<T>(
   url: string,
   [hold, change]: readonly [hold: string, change: string],
@@ -40,14 +43,14 @@ async function whileHeld<T>(
   }
 }
 
-/** Until somebody waits for what we hold. */
+/** Resolves once another connection waits for the locked row. */
 async function untilBlocked(client: pg.Client): Promise<void> {
   const waiting = `SELECT 1 FROM pg_stat_activity
     WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))`;
   for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
     if ((await client.query(waiting)).rows.length > 0) return;
   }
-  throw new Error("nobody came to wait");
+  throw new Error("no connection waits for the row");
 }
 
 describe.skipIf(!available)("PostgreSQL", () => {
@@ -57,7 +60,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     return { url, clock, outbox: await createPostgresOutbox({ clock }, { url }) };
   }
 
-  test("a row whose older one was leased just now is not taken past it", async () => {
+  test("a row is not taken past an older one that was leased in the meantime", async () => {
     const { url, clock, outbox } = await openOutbox();
     await outbox.register(TARGET, [entry("a"), entry("b")], lease("gone"));
     clock.advance(seconds(60));
@@ -65,10 +68,10 @@ describe.skipIf(!available)("PostgreSQL", () => {
     const hold = "SELECT 1 FROM tidegate_outbox WHERE key = 'a' FOR UPDATE";
     const change = `UPDATE tidegate_outbox SET owner = 'other', lease_until = ${until}
       WHERE key = 'a'`;
-    const taken = await whileHeld(url, [hold, change], () =>
+    const rows = await whileHeld(url, [hold, change], () =>
       outbox.take(TARGET, 10, lease("relay")),
     );
-    expect(taken).toEqual([]);
+    expect(rows).toEqual([]);
     expect(await outbox.find(TARGET, "b")).toMatchObject({ owner: "gone" });
     clock.advance(seconds(60));
     expect((await outbox.take(TARGET, 10, lease("relay"))).map(({ key }) => key)).toEqual([
@@ -77,7 +80,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     await outbox.close();
   });
 
-  test("a row that is to be sent again is not purged as the one that had expired", async () => {
+  test("a row that became pending again is not purged as expired", async () => {
     const { url, clock, outbox } = await openOutbox();
     await outbox.register(TARGET, [entry("a")], lease("w"));
     await outbox.markSent(TARGET, [{ key: "a", epoch: 0, messageId: "m" }]);
@@ -89,7 +92,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     await outbox.close();
   });
 
-  test("a copy that waited for its own commit is a duplicate, and not stale", async () => {
+  test("a record that waited for its own commit is a duplicate, and not stale", async () => {
     const url = await freshUrl();
     const clock = createManualClock(FAR_AHEAD);
     const ledger = await createPostgresLedger({ clock }, { url });

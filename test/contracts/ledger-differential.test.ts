@@ -1,4 +1,4 @@
-// Drives the same random history through every store there is and expects the same answers: claims,
+// Drives the same random history through every store and expects the same answers: claims,
 // renewals, expiries, commits, failures, notes, purges, and crashes between calls.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,9 +14,9 @@ import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
 import { random, turn } from "../support/stores/real-ports.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const HISTORIES = Number(process.env.TIDEGATE_HISTORIES ?? 40);
 /** Every answer of DynamoDB Local takes milliseconds. */
@@ -38,7 +38,7 @@ afterAll(async () => {
 type Opener = () => Promise<Ledger>;
 const stores = new Map<string, Opener>();
 const path = join(folder, "ledger.db");
-// A tail of a few keys, so that the index is written, read and begun anew within a history.
+// A tail of a few keys, so that a history writes, reads and restarts the index.
 const tailLimits = { keysMin: 3, keysMax: 5, sliceMin: 1 };
 stores.set("SQLite", async () => createSqliteLedger({ clock, turn }, { path, tailLimits }));
 if (postgres.available) {
@@ -50,7 +50,7 @@ if (dynamo.available) {
   stores.set("DynamoDB", () => createDynamoLedger({ clock, random }, options));
 }
 
-/** What happens next; keys by index, fences by how many claims ago they were given. */
+/** The next move; keys by index, fences by how many claims ago they were drawn. */
 type Happening =
   | { readonly kind: "claim" | "direct"; readonly of: readonly Asked[] }
   | {
@@ -119,7 +119,7 @@ const anyHappening = (): fc.Arbitrary<Happening> =>
 
 const failure = { errorClass: "c", fingerprint: "f", message: "it broke" };
 
-/** One ledger under test, with the fences it gave out; a crash opens it anew. */
+/** One ledger under test, with the fences it returned; a crash reopens it. */
 class Subject {
   readonly #opener: Opener;
   readonly #scope: LedgerScope;

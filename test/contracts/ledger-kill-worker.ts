@@ -1,5 +1,5 @@
-// Commits records for ever, by claim and directly in turns, and prints the number of each batch
-// once the ledger has answered. Its parent kills it.
+// Commits records forever, by claim and directly in turns, and prints the number of each batch once
+// the ledger has answered. Its parent kills it.
 
 import { seconds } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";

@@ -13,35 +13,35 @@ const WORKER = new URL("./ledger-kill-worker.ts", import.meta.url).pathname;
 const KILLS = 4;
 const folder = useTemporaryFolder("kill");
 
-/** Runs a worker until it has told of some batches, kills it, and gives the batches told. */
+/** Runs a worker until it has reported some batches, kills it, and returns the reported batches. */
 async function runAndKill(url: string, from: number, batches: number): Promise<number[]> {
   const child = spawn(process.execPath, [WORKER, url, String(from)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "close");
-  let told = "";
+  let reported = "";
   for await (const chunk of child.stdout) {
-    told += chunk;
-    if (told.split("\n").length > batches) child.kill("SIGKILL");
+    reported += chunk;
+    if (reported.split("\n").length > batches) child.kill("SIGKILL");
   }
   await ended;
   expect(child.signalCode).toBe("SIGKILL");
-  return told.slice(0, told.lastIndexOf("\n")).split("\n").map(Number);
+  return reported.slice(0, reported.lastIndexOf("\n")).split("\n").map(Number);
 }
 
-test("what a SQLite ledger has answered survives SIGKILL, and each record is whole", async () => {
+test("answered calls of a SQLite ledger survive SIGKILL, and each record is complete", async () => {
   const url = `sqlite:${join(folder, "ledger.db")}`;
-  const told: number[] = [];
+  const reported: number[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {
-    // The batch that was under way is left alone: its claims are still held by the dead.
-    const from = (told.at(-1) ?? -2) + 2;
-    told.push(...(await runAndKill(url, from, 7 + kill)));
+    // The batch in progress is skipped: the dead process still holds its claims.
+    const from = (reported.at(-1) ?? -2) + 2;
+    reported.push(...(await runAndKill(url, from, 7 + kill)));
     const ledger = await openLedger(url, { clock: systemClock, turn, random });
-    for (const key of told.flatMap(killKeys)) {
+    for (const key of reported.flatMap(killKeys)) {
       expect((await ledger.show(KILL_SCOPE, key))?.record.kind).toBe("committed");
     }
-    // The batch under way may be there or not; what is there has state and log in step.
-    for (const key of killKeys((told.at(-1) ?? 0) + 1)) {
+    // The batch in progress may exist or not; existing records have a matching state and log.
+    for (const key of killKeys((reported.at(-1) ?? 0) + 1)) {
       const view = await ledger.show(KILL_SCOPE, key);
       const outcome = view?.entries.some(({ status }) => status === "succeeded") ?? false;
       expect(view?.record.kind === "committed").toBe(outcome);

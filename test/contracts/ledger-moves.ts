@@ -1,5 +1,5 @@
-// Ledger moves: calls on one object and its two events, and the states to make them from, for tests
-// that let two of them meet. Clocks stand still, so that fences are known beforehand.
+// Ledger moves: calls on one object and its two events, and start states for them, for tests in
+// which two calls overlap. Clocks stand still, so that fences are known beforehand.
 
 import type { DurationMs, EpochMs } from "../../src/core/units.ts";
 import { days, hours, msBetween, seconds, subtractMs } from "../../src/core/units.ts";
@@ -7,32 +7,32 @@ import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Ledger, NoteInput } from "../../src/ports/ledger.ts";
 import type { RecordKey } from "../../src/ports/record.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 
 export type Scope = Parameters<Ledger["show"]>[0];
 
-/** A ledger that can be made to lose what has expired in a scope, as time to live does. */
+/** A ledger that can delete the expired rows of a scope, as time to live does. */
 export interface Player extends Ledger {
   forget(scope: Scope): Promise<void>;
 }
 
-/** What can be known of a scope: its two records, the object and the note. */
+/** The state of a scope: its two records, the object and the note. */
 export const PARTS = ["a", "b", "object", "note"] as const;
 export type Part = (typeof PARTS)[number];
 
 /** One call. */
 export interface Move {
-  /** What may have a say in it, or be changed by it. */
+  /** The parts that influence it, or that it changes. */
   readonly touches: readonly Part[];
-  /** Makes the call in somebody's name. */
+  /** Makes the call as that owner. */
   make(ledger: Player, scope: Scope, owner: string): Promise<unknown>;
 }
 
 /** When the moves are made that start from a state. */
 export const NOW: EpochMs = FAR_AHEAD;
-/** When a state was reached: long enough ago for a short lease to be over. */
+/** When a state was reached: long enough ago for a short lease to have expired. */
 const BEFORE = subtractMs(NOW, hours(1));
-/** Long enough ago for everything to be forgotten. */
+/** Long enough ago for everything to have expired. */
 const LONG_BEFORE = subtractMs(NOW, days(50));
 
 export const A = asRecordKey("a");
@@ -49,9 +49,9 @@ const NEWER = at("03");
 const NEWEST = at("04");
 const noted = (body: string) => ({ note: { ...NOTE, at: NOW, count: 1, body } });
 const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
-/** Of every claim that was made before. */
+/** The fence of every earlier claim. */
 const HELD = fenceOf(BEFORE);
-/** Of a claim that is made now. */
+/** The fence of a claim made now. */
 const FRESH = fenceOf(NOW);
 
 type Request<M extends "claim" | "commit" | "commitDirect" | "fail"> = Partial<
@@ -139,7 +139,7 @@ export const MOVES: Readonly<Record<string, Move>> = {
   "remove the note": removeNote,
 };
 
-/** What the other side does in one go while ours waits for a reply. */
+/** What the other side does while our side waits for a response. */
 export const RUNS: Readonly<Record<string, readonly Move[]>> = {
   ...Object.fromEntries(Object.entries(MOVES).map(([name, move]) => [name, [move]])),
   "claim, then commit": [claim(), commit(A, { ...EVENT, fence: FRESH })],
@@ -153,7 +153,7 @@ export const RUNS: Readonly<Record<string, readonly Move[]>> = {
 export interface Start {
   readonly at: EpochMs;
   readonly moves: readonly Move[];
-  /** What the other side may do besides. */
+  /** What the other side may also do. */
   readonly runs?: Readonly<Record<string, readonly Move[]>>;
 }
 
@@ -186,7 +186,7 @@ export const STARTS: Readonly<Record<string, Start>> = {
   },
 };
 
-/** What is known of a scope, in the order of PARTS. */
+/** The state of a scope, in the order of PARTS. */
 export async function look(ledger: Ledger, scope: Scope): Promise<readonly unknown[]> {
   return await Promise.all([
     ledger.show(scope, A),
@@ -196,7 +196,7 @@ export async function look(ledger: Ledger, scope: Scope): Promise<readonly unkno
   ]);
 }
 
-/** Answers of both sides, and what is left behind. */
+/** Answers of both sides, and the resulting state. */
 export interface Outcome {
   readonly ours: unknown;
   readonly theirs: readonly unknown[];
@@ -206,11 +206,11 @@ export interface Outcome {
 const SCOPE: Scope = { pipeline: "law", generation: 1 };
 const FORGET_MAX = 100;
 
-/** What the law gives, with our move, if any, at that place among theirs. */
+/** The outcome by the transitions, with our move, if any, at that position among theirs. */
 export async function inOrder(
   start: Start,
   theirs: readonly Move[],
-  ours: { readonly move: Move; readonly place: number } | null,
+  ours: { readonly move: Move; readonly position: number } | null,
 ): Promise<Outcome> {
   const clock = createManualClock(start.at);
   const memory = createMemoryLedger({ clock });
@@ -219,9 +219,9 @@ export async function inOrder(
   clock.advance(msBetween(start.at, NOW));
   let answer: unknown;
   const answers: unknown[] = [];
-  for (let place = 0; place <= theirs.length; place += 1) {
-    if (place === ours?.place) answer = await ours.move.make(ledger, SCOPE, "we");
-    const move = theirs[place];
+  for (let position = 0; position <= theirs.length; position += 1) {
+    if (position === ours?.position) answer = await ours.move.make(ledger, SCOPE, "we");
+    const move = theirs[position];
     if (move !== undefined) answers.push(await move.make(ledger, SCOPE, "they"));
   }
   return { ours: answer, theirs: answers, left: await look(ledger, SCOPE) };

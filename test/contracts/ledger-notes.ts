@@ -1,4 +1,4 @@
-// The part of the ledger's contract that is about notes; describeLedger binds it to every store.
+// The part of the ledger's contract about notes; describeLedger binds it to every store.
 
 import { describe, expect, test } from "vitest";
 import { days, durationMs, epochMs, minutes, seconds } from "../../src/core/units.ts";
@@ -12,9 +12,9 @@ import type {
   NotePage,
 } from "../../src/ports/ledger.ts";
 import type { Fence, LedgerScope } from "../../src/ports/record.ts";
+import type { ManualClock } from "../support/manual-clock.ts";
+import { FAR_AHEAD } from "../support/manual-clock.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
-import type { ManualClock } from "./manual-clock.ts";
-import { FAR_AHEAD } from "./manual-clock.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const T0 = FAR_AHEAD;
@@ -74,7 +74,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       await ledger.addNotes(SCOPE, []);
     });
 
-    test("kinds, pipelines and generations do not meet", async () => {
+    test("kinds, pipelines and generations are separate", async () => {
       const other = { pipeline: "orders", generation: 2 };
       await ledger.addNotes(SCOPE, [note("a"), note("b", { kind: "watermark" })]);
       await ledger.addNotes(other, [note("c")]);
@@ -86,8 +86,8 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       expect(await ledger.stats()).toEqual([]);
     });
 
-    test("a list goes by the bytes of names, page by page", async () => {
-      // In UTF-16 the last two would change places; a blank and "#" test how stores join names.
+    test("a list is in the byte order of names, page by page", async () => {
+      // In UTF-16 the last two would swap; a space and "#" test how stores join names.
       const sorted = ["A", "a", "a b", "a#b", "ab", "b", "ä", "\uffee", "\u{1f600}"];
       await ledger.addNotes(
         SCOPE,
@@ -101,7 +101,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       expect(await names("dossier", { after: "aa" })).toEqual(sorted.slice(4));
     });
 
-    test("a batch and a page of the greatest size are taken", async () => {
+    test("a batch and a page of the maximum size are accepted", async () => {
       const many = Array.from({ length: 1_000 }, (_, n) => note(`n${String(n).padStart(4, "0")}`));
       await ledger.addNotes(SCOPE, many);
       expect(await ledger.listNotes(SCOPE, "dossier", ALL)).toEqual(many);
@@ -113,7 +113,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       expect(await names()).toEqual([]);
     });
 
-    test("the longest body, name and count are kept as they are", async () => {
+    test("the longest body, name and count are stored unchanged", async () => {
       const long = note("€".repeat(256), {
         body: "€".repeat(NOTE_CHARS_MAX),
         count: 1_000_000_000,
@@ -128,7 +128,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       ]);
     });
 
-    test("a removed note is gone, and begins anew when it is added again", async () => {
+    test("a removed note is gone, and starts over when it is added again", async () => {
       await ledger.addNotes(SCOPE, [
         note("a", { at: epochMs(T0 + 9), count: 7 }),
         note("b"),
@@ -142,7 +142,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       expect(await find("a")).toEqual(note("a"));
     });
 
-    test("an expired note is as if absent, purged or not; a touched one lives on", async () => {
+    test("an expired note counts as absent, purged or not; an addition extends it", async () => {
       await ledger.addNotes(SCOPE, [note("a"), note("b", { at: epochMs(T0 + 9) }), note("c")]);
       clock.advance(days(20));
       await ledger.addNotes(SCOPE, [note("c", { at: epochMs(T0 - 1), body: "older" })]);
@@ -224,7 +224,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
         expect(await find("own")).toEqual(note("own"));
       });
 
-      test("an expired note under a failure begins anew", async () => {
+      test("an expired note under a failure starts over", async () => {
         await ledger.addNotes(SCOPE, [note("a", { at: epochMs(T0 + 9), count: 9 })]);
         clock.advance(days(45));
         await ledger.fail(SCOPE, [failed("a", await claim("a"), note("a"))]);
@@ -234,7 +234,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       });
     });
 
-    test("of many adding to one note at once none is lost", async () => {
+    test("no concurrent addition to a note is lost", async () => {
       const second = await again();
       const adding = Array.from({ length: 24 }, (_, n) =>
         (n % 2 === 0 ? ledger : second).addNotes(SCOPE, [
@@ -253,7 +253,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       expect(await second.findNote(SCOPE, "dossier", "a")).toEqual(await find("a"));
     });
 
-    test("a note out of bounds is refused with its batch, and nothing is written", async () => {
+    test("a note out of bounds is rejected with its batch, and nothing is written", async () => {
       const bad: Partial<NoteInput>[] = [
         ...[{ name: "" }, { name: "n".repeat(257) }, { name: "a\0" }, { name: "\ud800" }],
         ...[{ kind: "other" as NoteKind }, { count: -1 }, { count: 0.5 }, { count: 1e10 }],
@@ -290,7 +290,7 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       expect((await ledger.show(SCOPE, asRecordKey("a")))?.record.kind).toBe("claimed");
     });
 
-    test("a closed ledger refuses notes", async () => {
+    test("a closed ledger rejects notes", async () => {
       await ledger.close();
       await expect(ledger.addNotes(SCOPE, [note("a")])).rejects.toMatchObject({
         code: "TG_CLOSED",

@@ -1,6 +1,6 @@
-// One of many processes that race for the same keys. It claims in random order, now and then with a
-// lease too short to keep, drops some claims as a crash would, commits others late, and goes on
-// until every key is committed. At the end it prints what it was told.
+// One of many processes that race for the same keys. It claims in random order, sometimes with a
+// lease that is too short, drops some claims as a crash would, commits others late, and continues
+// until every key is committed. At the end it prints the answers it got.
 
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { openLedger } from "../../src/run/open/open-ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { random, systemClock, turn } from "../support/stores/real-ports.ts";
 
-/** What a worker saw: fences of its claims and of its accepted commits, by key's number. */
+/** What a worker got: fences of its claims and of its accepted commits, by key number. */
 export interface RaceReport {
   readonly claims: [number, number][];
   readonly commits: [number, number][];
@@ -24,7 +24,7 @@ const BATCH = 50;
 const PAUSE_MS = 5;
 const SHORT_MS = durationMs(1);
 const LONG_MS = durationMs(20_000);
-/** SQLite's file has one writer at a time and no queue for the others; some may wait for long. */
+/** A SQLite file has one writer at a time and no fair queue; some may wait long. */
 const BUSY_MS = durationMs(120_000);
 
 export function raceKey(n: number): RecordKey {
@@ -43,7 +43,7 @@ async function race(url: string, owner: string, keys: number): Promise<RaceRepor
   const commits: [number, number][] = [];
   let fenced = 0;
   const open = new Set(Array.from({ length: keys }, (_, n) => n));
-  /** Claims of an earlier round, committed only now: their short leases are long over. */
+  /** Claims of an earlier round, committed only now: their short leases have long expired. */
   let late: [number, Fence][] = [];
   while (open.size > 0) {
     const batch = [...open].sort(() => random.fraction() - 0.5).slice(0, BATCH);

@@ -47,7 +47,7 @@ describe.each(urls)("eight processes on %s", (_name, url) => {
         Array.from({ length: KEYS }, (_, n) => n),
       );
       for (const [n, fence] of commits) expect(fence).toBe(newest.get(n));
-      // No fence was given twice, and the race was one: some holders came too late.
+      // No fence occurs twice, and it was a real race: some holders were too late.
       expect(new Set(fences.map(String)).size).toBe(fences.length);
       expect(reports.reduce((sum, { fenced }) => sum + fenced, 0)).toBeGreaterThan(0);
       const ledger = await openLedger(url, { clock: systemClock, turn, random });

@@ -1,5 +1,5 @@
-// Ledger scopes: many small states in one DynamoDB table, each in a scope of its own, written and
-// read by the dozen. A state is reached once and copied to all the cases that start from it.
+// Ledger scopes: many small states in one DynamoDB table, each in its own scope, written and read
+// in bulk. A state is reached once and copied to all cases that start from it.
 
 import type { AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { BatchGetItemCommand, BatchWriteItemCommand } from "@aws-sdk/client-dynamodb";
@@ -16,7 +16,7 @@ import {
 } from "../../src/stores/dynamodb/record-items.ts";
 import { A, B, FORMER, NOTE, NOW, OBJECT, type Scope } from "./ledger-moves.ts";
 
-/** DynamoDB's own limits. */
+/** Limits of DynamoDB. */
 const BATCH_WRITE_MAX = 25;
 const BATCH_GET_MAX = 100;
 
@@ -25,9 +25,9 @@ type Item = Record<string, AttributeValue>;
 export interface LedgerScopes {
   /** Copies all of one scope to others. */
   copy(from: Scope, to: readonly Scope[]): Promise<void>;
-  /** As `look` of ledger-moves.ts, for many scopes at once. */
+  /** Like `look` of ledger-moves.ts, for many scopes at once. */
   lookAtAll(scopes: readonly Scope[]): Promise<unknown[][]>;
-  /** Deletes whatever the scope holds. */
+  /** Deletes everything in the scope. */
   forget(scope: Scope): Promise<void>;
 }
 
@@ -45,14 +45,14 @@ function* inBatches<T>(all: readonly T[], max: number): Generator<readonly T[]> 
 
 export function createLedgerScopes(client: DynamoDBClient, table: string): LedgerScopes {
   const read = async (pks: readonly string[]): Promise<Map<string, Item>> => {
-    const found = new Map<string, Item>();
+    const items = new Map<string, Item>();
     for (const batch of inBatches(pks, BATCH_GET_MAX)) {
       const Keys = batch.map((pk) => ({ pk: { S: pk } }));
       const RequestItems = { [table]: { Keys, ConsistentRead: true } };
       const { Responses } = await client.send(new BatchGetItemCommand({ RequestItems }));
-      for (const item of Responses?.[table] ?? []) found.set(item.pk?.S ?? "", item);
+      for (const item of Responses?.[table] ?? []) items.set(item.pk?.S ?? "", item);
     }
-    return found;
+    return items;
   };
   return {
     async copy(from, to) {
@@ -88,17 +88,17 @@ function moved(item: Item, from: Scope, to: Scope): Item {
 }
 
 function leftIn([a, b, object, note]: readonly (Item | undefined)[]): unknown[] {
-  const left = liveNote(fromNoteItem(NOTE.kind, note).note, NOW);
+  const live = liveNote(fromNoteItem(NOTE.kind, note).note, NOW);
   return [
     shown(A, a),
     shown(B, b),
     liveObject(fromObjectItem(object).object, NOW) ?? undefined,
-    left === null ? undefined : noteOf(left),
+    live === null ? undefined : noteOf(live),
   ];
 }
 
 function shown(key: RecordKey, item: Item | undefined): unknown {
-  const found = fromRecordItem(item);
-  const record = liveRecord(found.record, NOW);
-  return record.kind === "absent" ? undefined : { key, record, entries: decodeEntries(found.log) };
+  const stored = fromRecordItem(item);
+  const record = liveRecord(stored.record, NOW);
+  return record.kind === "absent" ? undefined : { key, record, entries: decodeEntries(stored.log) };
 }

@@ -11,17 +11,17 @@ import type { RecordKey } from "../../src/ports/record.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { dynamoLedger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
 import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { createLossyProxy } from "../support/stores/lossy-proxy.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { describeLedger } from "./ledger.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const { available, endpoint, freshOptions } = await useDynamo();
 const clock = createManualClock(FAR_AHEAD);
 
 describe.skipIf(!available)("DynamoDB", () => {
-  // First of all: DynamoDB Local makes an index the later the more tables it has.
+  // First: DynamoDB Local builds an index more slowly the more tables it has.
   test("a table of the first schema keeps its records and gets notes", async () => {
     const options = freshOptions();
     const client = new DynamoDBClient(options);
@@ -62,7 +62,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     },
   });
 
-  test("a table of a newer schema is refused", async () => {
+  test("a table with a newer schema is rejected", async () => {
     const options = freshOptions();
     await (await createDynamoLedger({ clock, random }, options)).close();
     const client = new DynamoDBClient(options);
@@ -73,7 +73,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
   });
 
-  test("a table that was never made is told apart from an endpoint that is down", async () => {
+  test("a missing table is distinguished from an unavailable endpoint", async () => {
     const options = { ...freshOptions(), migrate: false };
     const missing = createDynamoLedger({ clock, random }, options);
     await expect(missing).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
@@ -82,7 +82,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     await expect(down).rejects.toMatchObject({ code: "TG_LEDGER_UNAVAILABLE" });
   });
 
-  test("a note whose reply was lost is counted once when the SDK asks again", async () => {
+  test("a note whose response was lost is counted once when the SDK retries", async () => {
     await using proxy = await createLossyProxy(endpoint);
     const options = freshOptions();
     await (await createDynamoLedger({ clock, random }, options)).close();
@@ -111,7 +111,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     await ledger.close();
   });
 
-  test("a purge leaves alone what was deleted and made anew behind its back", async () => {
+  test("a purge spares an item that was deleted and created again in the meantime", async () => {
     await using proxy = await createLossyProxy(endpoint);
     const options = freshOptions();
     const own = createManualClock(FAR_AHEAD);
@@ -136,7 +136,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     await Promise.all([other.close(), ours.close()]);
   });
 
-  test("claims of a batch that fails are given back, and count for nothing", async () => {
+  test("claims of a failed batch are released and do not count as attempts", async () => {
     const options = freshOptions();
     const ledger = await createDynamoLedger({ clock, random }, options);
     const scope = { pipeline: "orders", generation: 1 };
@@ -155,7 +155,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     await ledger.close();
   });
 
-  test("sink writes are refused, as the store cannot carry them", async () => {
+  test("sink writes are rejected, as the store cannot commit them", async () => {
     const ledger = await createDynamoLedger({ clock, random }, freshOptions());
     const scope = { pipeline: "orders", generation: 1 };
     const key = asRecordKey("a");

@@ -5,7 +5,7 @@ describeLedger({
   name: "memory",
   async open(clock) {
     const ledger = createMemoryLedger({ clock });
-    // Memory has no second opening: whoever shares it shares the ledger itself.
+    // Memory cannot be opened twice: sharing it means sharing the ledger itself.
     return { store: ledger, again: async () => ({ ...ledger, close: async () => {} }) };
   },
 });

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { describeLedger } from "./ledger.ts";
-import { createManualClock } from "./manual-clock.ts";
 
 const { available, url, freshUrl } = await usePostgres();
 const clock = createManualClock(epochMs(1_700_000_000_000));
@@ -22,7 +22,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     },
   });
 
-  test("a database of a newer schema is refused and left as it is", async () => {
+  test("a database with a newer schema is rejected and left unchanged", async () => {
     const own = await freshUrl();
     await queryPostgres(
       own,
@@ -61,7 +61,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     ]);
   });
 
-  test("a note and the failure it goes with are undone together", async () => {
+  test("a note and its failure are undone together", async () => {
     const own = await freshUrl();
     const ledger = await createPostgresLedger({ clock }, { url: own });
     const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
@@ -103,13 +103,13 @@ describe.skipIf(!available)("PostgreSQL", () => {
     await expect(ledger.stats()).rejects.toMatchObject({ code: "TG_CLOSED" });
   });
 
-  test("a server that does not sync to disk is told of", async () => {
+  test("a server that does not sync to disk is reported", async () => {
     const ledger = await createPostgresLedger({ clock }, { url: await freshUrl() });
-    expect(await ledger.check()).toEqual(["fsync is off: an answer may be lost in a crash."]);
+    expect(await ledger.check()).toEqual(["fsync is off; a crash may lose acknowledged writes."]);
     await ledger.close();
   });
 
-  test("a ledger that was never made is told apart from one that is down", async () => {
+  test("a missing ledger is distinguished from an unavailable one", async () => {
     const opening = createPostgresLedger({ clock }, { url: await freshUrl(), migrate: false });
     await expect(opening).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
   });

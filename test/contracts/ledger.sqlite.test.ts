@@ -10,10 +10,10 @@ import {
   missingSqliteMigrations,
   SQLITE_LEDGER_MIGRATIONS,
 } from "../../src/stores/sqlite/ledger/schema.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { describeLedger } from "./ledger.ts";
-import { createManualClock } from "./manual-clock.ts";
 
 const folder = useTemporaryFolder("ledger");
 
@@ -40,7 +40,7 @@ describeLedger({
   },
 });
 
-test("a file of a newer schema is refused and left as it is", () => {
+test("a file with a newer schema is rejected and left unchanged", () => {
   const path = freshPath();
   const db = new DatabaseSync(path);
   db.exec("CREATE TABLE tidegate_schema (part TEXT PRIMARY KEY, version INTEGER NOT NULL)");
@@ -63,7 +63,7 @@ test("a file of the first schema keeps its records, gets notes, and then is too 
   db.exec("DROP TABLE ledger_note; UPDATE tidegate_schema SET version = 1");
   const first = new DatabaseSync(":memory:");
   migrateSqlite(first, "ledger", SQLITE_LEDGER_MIGRATIONS.slice(0, 1));
-  expect(tables(db)).toEqual(tables(first)); // So it is what the first version made.
+  expect(tables(db)).toEqual(tables(first)); // So it is what the first version created.
   first.close();
 
   expect(() => open(path, { readOnly: true })).toThrow(
@@ -85,14 +85,14 @@ test("a file of the first schema keeps its records, gets notes, and then is too 
   db.close();
 });
 
-test("a note and the failure it goes with are undone together", async () => {
+test("a note and its failure are undone together", async () => {
   const path = freshPath();
   const ledger = open(path);
   const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
   if (claim?.kind !== "claimed") throw new Error("not claimed");
   const db = new DatabaseSync(path);
   db.exec(`CREATE TRIGGER no_notes BEFORE INSERT ON ledger_note
-    BEGIN SELECT RAISE(ABORT, 'no room for notes'); END`);
+    BEGIN SELECT RAISE(ABORT, 'notes are full'); END`);
   const { fence } = claim;
   const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
   const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
@@ -106,7 +106,7 @@ test("a note and the failure it goes with are undone together", async () => {
   await ledger.close();
 });
 
-test("a file that is no database, and one that cannot be made, give one clear error each", () => {
+test("a file that is not a database, and one that cannot be created, give one clear error each", () => {
   const path = freshPath();
   writeFileSync(path, "these are not the pages of a database, however long one looks at them");
   expect(() => open(path)).toThrow(expect.objectContaining({ code: "TG_STORE_CORRUPT" }));
@@ -114,7 +114,7 @@ test("a file that is no database, and one that cannot be made, give one clear er
   expect(() => open(nowhere)).toThrow(expect.objectContaining({ code: "TG_LEDGER_UNAVAILABLE" }));
 });
 
-test("a locked or read-only file refuses the call and nothing is written", async () => {
+test("a locked or read-only file fails the call, and nothing is written", async () => {
   const path = freshPath();
   const ledger = open(path, { busyMs: 1 });
   const other = new DatabaseSync(path);
@@ -168,7 +168,7 @@ test("sink writes are applied with their commit, once, and never without it", as
   await ledger.close();
 });
 
-test("a record refused by its sink does not hide another process's record", async () => {
+test("a record rejected by its sink does not hide another process's record", async () => {
   const path = freshPath();
   const ledger = open(path);
   const other = open(path);

@@ -1,15 +1,15 @@
-// The ledger's contract: what every store must do, whoever keeps the rows. Bound to each store by
-// ledger.<store>.test.ts.
+// The ledger's contract: the behaviour of every store. ledger.<store>.test.ts binds it to each
+// store.
 
 import { describe, expect, test } from "vitest";
 import { days, durationMs, epochMs, minutes, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { ClaimRequest, ClaimResult, Ledger } from "../../src/ports/ledger.ts";
 import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../../src/ports/record.ts";
+import type { ManualClock } from "../support/manual-clock.ts";
+import { FAR_AHEAD } from "../support/manual-clock.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
 import { describeLedgerNotes } from "./ledger-notes.ts";
-import type { ManualClock } from "./manual-clock.ts";
-import { FAR_AHEAD } from "./manual-clock.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "worker-1", leaseMs: seconds(30) };
@@ -64,7 +64,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       return object === undefined ? what : { ...what, object };
     };
 
-    test("a claim gives a fence and a lease, and a second is told how long to wait", async () => {
+    test("a claim returns a fence and a lease, and a second claim gets the end of that lease", async () => {
       expect(await claim("a")).toEqual({
         kind: "claimed",
         fence: T0,
@@ -78,7 +78,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       });
     });
 
-    test("a committed record is a duplicate from then on, and tells its digest", async () => {
+    test("a committed record is a duplicate from then on, with its digest", async () => {
       const fence = fenceIn(await claim("a"));
       expect(await commit("a", fence)).toEqual({ kind: "committed" });
       clock.advance(days(44));
@@ -89,11 +89,11 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       });
     });
 
-    test("an expired lease may be taken over, and its former holder is fenced", async () => {
+    test("an expired lease can be takeover over, and its previous holder is fenced", async () => {
       const old = fenceIn(await claim("a"));
       clock.advance(seconds(30));
-      const taken = await claim("a", OTHER);
-      expect(taken).toMatchObject({ kind: "claimed", attempt: 2 });
+      const takeover = await claim("a", OTHER);
+      expect(takeover).toMatchObject({ kind: "claimed", attempt: 2 });
       const held = [{ key: key("a"), fence: old }];
       const before = await ledger.show(SCOPE, key("a"));
       expect(await ledger.renew(SCOPE, held, seconds(30))).toEqual([{ kind: "fenced" }]);
@@ -101,8 +101,8 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(await fail("a", old)).toEqual({ kind: "fenced" });
       expect(await ledger.release(SCOPE, held)).toEqual([{ kind: "fenced" }]);
       expect(await ledger.show(SCOPE, key("a"))).toEqual(before);
-      expect(fenceIn(taken)).toBeGreaterThan(old);
-      expect(await commit("a", fenceIn(taken))).toEqual({ kind: "committed" });
+      expect(fenceIn(takeover)).toBeGreaterThan(old);
+      expect(await commit("a", fenceIn(takeover))).toEqual({ kind: "committed" });
     });
 
     test("a renewed lease keeps others out for as long as it says", async () => {
@@ -117,13 +117,13 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(await claim("a", OTHER)).toMatchObject({ kind: "claimed" });
     });
 
-    test("a late commit still counts while nobody has taken over", async () => {
+    test("a late commit succeeds if no other worker has takeover over", async () => {
       const fence = fenceIn(await claim("a"));
       clock.advance(minutes(10));
       expect(await commit("a", fence)).toEqual({ kind: "committed" });
     });
 
-    test("asking again after a lost reply gets the same answer and changes nothing", async () => {
+    test("a call repeated after a lost response gets the same answer and changes nothing", async () => {
       const fence = fenceIn(await claim("a"));
       expect(await commit("a", fence)).toEqual({ kind: "committed" });
       const before = await ledger.show(SCOPE, key("a"));
@@ -139,7 +139,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(await ledger.release(SCOPE, held)).toEqual([{ kind: "released" }]);
     });
 
-    test("a retryable failure can be claimed at once and its attempts are counted", async () => {
+    test("a retryable failure can be claimed immediately, and its attempts are counted", async () => {
       const first = fenceIn(await claim("a"));
       expect(await fail("a", first)).toEqual({ kind: "failed", fence: first, attempts: 1 });
       const second = await claim("a", OTHER);
@@ -147,7 +147,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(fenceIn(second)).toBeGreaterThan(first);
     });
 
-    test("a release gives back without counting, but the fence has grown", async () => {
+    test("a release does not count as an attempt, but the fence has grown", async () => {
       const first = fenceIn(await claim("a"));
       await ledger.release(SCOPE, [{ key: key("a"), fence: first }]);
       const second = await claim("a", OTHER);
@@ -172,7 +172,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(await claim("a", OTHER)).toMatchObject({ kind: "claimed", attempt: 1 });
     });
 
-    test("one write commits a record nobody holds, or tells what stood in the way", async () => {
+    test("one write commits an unclaimed record, or returns why it cannot", async () => {
       expect(await ledger.commitDirect(SCOPE, [direct("a")])).toEqual([
         { kind: "committed", fence: T0 },
       ]);
@@ -195,7 +195,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       ]);
     });
 
-    test("the history of a record tells every attempt, its owner and its error", async () => {
+    test("the history of a record has every attempt, its owner and its error", async () => {
       const first = fenceIn(await claim("a"));
       clock.advance(seconds(1));
       await fail("a", first);
@@ -224,7 +224,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(view?.entries[4]?.owner).toBe("worker-2");
     });
 
-    test("results come in the order of the requests, also for a key asked twice", async () => {
+    test("results come in the order of the requests, also for a duplicate key", async () => {
       const results = await ledger.claim(SCOPE, [ask("a"), ask("b"), ask("a")], LEASE);
       expect(results.map(({ kind }) => kind)).toEqual(["claimed", "claimed", "busy"]);
       const [a, b] = results.map((result) => (result.kind === "claimed" ? result.fence : 0));
@@ -236,7 +236,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(answers.map(({ kind }) => kind)).toEqual(["fenced", "committed", "fenced"]);
     });
 
-    test("pipelines and generations do not meet", async () => {
+    test("pipelines and generations are not deduplicated against each other", async () => {
       const fence = fenceIn(await claim("a"));
       await commit("a", fence);
       for (const scope of [
@@ -254,7 +254,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       ]);
     });
 
-    test("an expired record is as if absent, purged or not, and fences still grow", async () => {
+    test("an expired record counts as absent, purged or not, and fences still grow", async () => {
       const old = fenceIn(await claim("a"));
       await commit("a", old);
       await commit("b", fenceIn(await claim("b")));
@@ -288,7 +288,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
           : result.kind;
       };
 
-      test("an event older than what was applied is stale", async () => {
+      test("an event older than the applied one is stale", async () => {
         expect(await apply("new", "0055AED6DCD90281E6")).toBe("committed");
         expect(await claim("old", LEASE, at("0055AED6DCD90281E5"))).toEqual({
           kind: "stale",
@@ -311,7 +311,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
         expect((await ledger.showObject(SCOPE, "in", "x.csv"))?.appliedKey).toBe(key("tagged"));
       });
 
-      test("a commit that was overtaken is sealed without its effects", async () => {
+      test("a superseded commit is written without its effects", async () => {
         const slow = fenceIn(await claim("slow", LEASE, at("01")));
         expect(await apply("fast", "02")).toBe("committed");
         expect(await commit("slow", slow, at("01"))).toEqual({ kind: "superseded" });
@@ -328,7 +328,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
         expect((await ledger.showObject(SCOPE, "in", "x.csv"))?.sequencer).toBe("03");
       });
 
-      test("a state that comes back after another is work again", async () => {
+      test("a state that comes back after another is processed again", async () => {
         expect(await apply("a", "01")).toBe("committed");
         expect(await ledger.commitDirect(SCOPE, [direct("b", at("02"))])).toMatchObject([
           { kind: "committed" },
@@ -352,7 +352,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       });
     });
 
-    test("what one opening of the ledger wrote, another sees", async () => {
+    test("a second connection sees what the first one wrote", async () => {
       const second = await again();
       const fence = fenceIn(await claim("a"));
       expect(await second.claim(SCOPE, [ask("a")], OTHER)).toMatchObject([{ kind: "busy" }]);
@@ -365,7 +365,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(await commit("b", fenceIn(own))).toEqual({ kind: "committed" });
     });
 
-    test("of many claims of a record at once one succeeds", async () => {
+    test("exactly one of many concurrent claims succeeds", async () => {
       const second = await again();
       const asking = Array.from({ length: 12 }, (_, n) =>
         (n % 2 === 0 ? ledger : second).claim(SCOPE, [ask("a"), ask("b")], LEASE),
@@ -375,14 +375,14 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(results.filter(({ kind }) => kind === "busy")).toHaveLength(22);
     });
 
-    test("of many events of an object at once the newest is applied last", async () => {
+    test("of many concurrent events of an object the newest is applied last", async () => {
       const second = await again();
       const objects = Array.from({ length: 8 }, (_, n) => `${n}.csv`);
       const send = (name: string, sequencer: string, n: number) => {
         const event = direct(`${name} ${sequencer}`, { bucket: "in", key: name, sequencer });
         return (n % 2 === 0 ? ledger : second).commitDirect(SCOPE, [event]);
       };
-      // The first wave finds no object, the second one that others are changing.
+      // The first wave finds no object, the second one finds it being changed.
       for (const wave of [
         ["02", "04", "03"],
         ["06", "09", "05", "08", "07"],
@@ -401,7 +401,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       }
     });
 
-    test("of many direct commits of a record at once one is accepted", async () => {
+    test("exactly one of many concurrent direct commits is accepted", async () => {
       const second = await again();
       const sent = Array.from({ length: 24 }, (_, n) => {
         const name = `${Math.floor(n / 4)}`;
@@ -413,7 +413,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(kinds.filter((kind) => kind === "duplicate")).toHaveLength(18);
     });
 
-    test("a batch out of bounds is refused whole, and nothing of it is written", async () => {
+    test("a batch out of bounds is rejected as a whole, and none of it is written", async () => {
       const good = ask("good");
       const bad: [string, () => Promise<unknown>][] = [
         ["empty key", () => ledger.claim(SCOPE, [good, { ...good, key: asRecordKey("") }], LEASE)],

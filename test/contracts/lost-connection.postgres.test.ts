@@ -7,10 +7,10 @@ import { openPostgresDatabase } from "../../src/sinks/table/postgres-database.ts
 import { inSinkTransaction } from "../../src/sinks/table/postgres-transaction.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
-import { inPostgresTransaction, LOST } from "../../src/stores/postgres/transaction.ts";
+import { CONFLICT, inPostgresTransaction } from "../../src/stores/postgres/transaction.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { createPostgresProxy } from "../support/stores/postgres-proxy.ts";
-import { createManualClock } from "./manual-clock.ts";
 
 const { available, freshUrl } = await usePostgres();
 const clock = createManualClock(epochMs(1_700_000_000_000));
@@ -41,7 +41,7 @@ describe.skipIf(!available).each([
     (pool: pg.Pool, work: Work) =>
       inSinkTransaction(pool, async (client) => {
         await work(client);
-        return "seal";
+        return "commit";
       }),
   ],
 ])("a transaction of %s", (_, run) => {
@@ -52,7 +52,7 @@ describe.skipIf(!available).each([
   });
   afterEach(() => pool.end());
 
-  /** Heard before the driver hears of it: an error that nobody handles would keep it from us. */
+  /** Registered before the driver's listener, to observe errors that no one handles. */
   const closedSocket = (client: pg.PoolClient) => {
     const { connection } = client as unknown as { connection: { stream: Socket } };
     return new Promise((resolve) => connection.stream.prependOnceListener("close", resolve));
@@ -60,7 +60,7 @@ describe.skipIf(!available).each([
   const pidOf = async (client: pg.PoolClient) =>
     Number((await client.query("SELECT pg_backend_pid() AS pid")).rows[0].pid);
 
-  test("whose connection dies between two statements fails, and the process lives", async () => {
+  test("whose connection dies between two statements fails, and the process survives", async () => {
     const failing = run(pool, async (client) => {
       await client.query("INSERT INTO added VALUES ('lost')");
       const pid = await pidOf(client);
@@ -87,7 +87,7 @@ describe.skipIf(!available).each([
     expect(await added()).toEqual([{ id: "next" }]);
   });
 
-  test("that failed leaves no connection behind, and no row", async () => {
+  test("that failed leaks no connection and leaves no row", async () => {
     let pid = 0;
     const failing = run(pool, async (client) => {
       pid = await pidOf(client);
@@ -102,7 +102,7 @@ describe.skipIf(!available).each([
     expect(await added()).toEqual([]);
   });
 
-  test("leaves nothing of its own on a connection that goes back", async () => {
+  test("leaves no listener on a connection that returns to the pool", async () => {
     const listeners: number[] = [];
     const pids: number[] = [];
     for (let times = 0; times < 3; times += 1) {
@@ -125,7 +125,7 @@ describe.skipIf(!available)("a lost race", () => {
     const won = await inPostgresTransaction(pool, "a test", async (client) => {
       pids.push((await client.query("SELECT pg_backend_pid() AS pid")).rows[0].pid);
       await client.query(`INSERT INTO added VALUES ('${pids.length}')`);
-      return pids.length < 3 ? LOST : "won";
+      return pids.length < 3 ? CONFLICT : "won";
     });
     expect(won).toBe("won");
     expect(await added()).toEqual([{ id: "3" }]);
@@ -133,19 +133,19 @@ describe.skipIf(!available)("a lost race", () => {
     await pool.end();
   });
 
-  test("of a sink that the server told of is rolled back, and run again", async () => {
+  test("of a sink that the server reports as lost is rolled back and run again", async () => {
     const pool = new pg.Pool({ connectionString: url, max: 1 });
     let tries = 0;
     await inSinkTransaction(pool, async (client) => {
       tries += 1;
       await client.query(`INSERT INTO added VALUES ('${tries}')`);
       if (tries < 3) throw deadlock;
-      return "seal";
+      return "commit";
     });
     expect(await added()).toEqual([{ id: "3" }]);
     await inSinkTransaction(pool, async (client) => {
       await client.query("INSERT INTO added VALUES ('undone')");
-      return "undo";
+      return "roll-back";
     });
     expect(await added()).toEqual([{ id: "3" }]);
     expect(pool.idleCount).toBe(1);
@@ -154,7 +154,7 @@ describe.skipIf(!available)("a lost race", () => {
 });
 
 describe.skipIf(!available).each(["cut", "silence"] as const)("a reply lost by %s", (how) => {
-  test("leaves a commit of unknown outcome, which its repetition finds done", async () => {
+  test("leaves a commit with an unknown outcome, which a retry finds done", async () => {
     await using proxy = await createPostgresProxy(url);
     const ledger = await createPostgresLedger({ clock }, { url: proxy.url, statementMsMax });
     const [claim] = await ledger.claim(SCOPE, [{ key: KEY, receivedAt: clock.now() }], LEASE);
@@ -168,7 +168,7 @@ describe.skipIf(!available).each(["cut", "silence"] as const)("a reply lost by %
     await ledger.close();
   });
 
-  test("leaves rows that went with a commit there once", async () => {
+  test("leaves the rows of a commit exactly once", async () => {
     await using proxy = await createPostgresProxy(url);
     const ledger = await createPostgresLedger({ clock }, { url: proxy.url, statementMsMax });
     const times = { receivedAt: clock.now(), startedAt: clock.now() };
@@ -181,7 +181,7 @@ describe.skipIf(!available).each(["cut", "silence"] as const)("a reply lost by %
     await ledger.close();
   });
 
-  test("leaves a row that an outbox registered once, and the owner's", async () => {
+  test("leaves a row that is registered once, leased to its owner", async () => {
     await using proxy = await createPostgresProxy(url);
     const outbox = await createPostgresOutbox({ clock }, { url: proxy.url, statementMsMax });
     const entry = { key: "e", groupId: null, dedupId: "d", payloadDigest: "p" };
@@ -194,13 +194,13 @@ describe.skipIf(!available).each(["cut", "silence"] as const)("a reply lost by %
     await outbox.close();
   });
 
-  test("leaves a sink that can be used again, and a transaction that was or was not", async () => {
+  test("leaves a usable sink, and a transaction that happened completely or not at all", async () => {
     await using proxy = await createPostgresProxy(url);
     const database = openPostgresDatabase(proxy.url, statementMsMax);
     const { signal } = new AbortController();
     proxy.loseAfter("INSERT", how);
     await expect(database.transact([ADD], signal)).rejects.toMatchObject(SINK_UNAVAILABLE);
-    expect(await added()).toEqual([]); // It was never sealed.
+    expect(await added()).toEqual([]); // It was never committed.
     proxy.loseAfter("COMMIT", how);
     await expect(database.transact([ADD], signal)).rejects.toMatchObject(SINK_UNAVAILABLE);
     expect(await added()).toEqual([{ id: "1" }]);
@@ -216,7 +216,7 @@ test.skipIf(!available)("upkeep may take longer than what deliveries wait for", 
   await holder.connect();
   await holder.query("BEGIN; LOCK TABLE tidegate_ledger_record IN ACCESS EXCLUSIVE MODE");
   const purging = ledger.purge(10);
-  // A statement of the common kind has come to its limit; the purge began before it.
+  // A normal statement has reached its timeout; the purge started before it.
   await expect(ledger.show(SCOPE, KEY)).rejects.toMatchObject(UNAVAILABLE);
   await holder.query("COMMIT");
   expect(await purging).toBe(0);

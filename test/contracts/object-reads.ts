@@ -1,5 +1,5 @@
-// The contract of objects in a BrokerStore: any history of changes reads from every adapter as it
-// does from the one in memory, before and after it is opened again.
+// The contract of objects in a BrokerStore: any history of changes reads from every adapter as from
+// the memory store, before and after it is reopened.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -38,7 +38,7 @@ const anyChoice: fc.Arbitrary<Choice> = fc.record({
   text: fc.string({ unit: "binary", maxLength: 8 }),
 });
 
-/** Turns raw choices into changes that a broker could make: they name what exists. */
+/** Turns raw choices into changes that a broker could make: they refer to existing rows. */
 class History {
   readonly #objects = new Map<number, StoredObject>();
   readonly #uploads = new Map<string, { bucket: number; key: string }>();
@@ -57,10 +57,10 @@ class History {
         return { kind, object };
       }
       case "delete-object": {
-        const found = [...this.#objects.values()][pick % Math.max(1, this.#objects.size)];
-        if (found === undefined) return null;
-        this.#objects.delete(found.seq);
-        return { kind, bucket: found.bucket, key: found.key, seq: found.seq };
+        const object = [...this.#objects.values()][pick % Math.max(1, this.#objects.size)];
+        if (object === undefined) return null;
+        this.#objects.delete(object.seq);
+        return { kind, bucket: object.bucket, key: object.key, seq: object.seq };
       }
       case "put-upload": {
         if (this.#uploads.has(id)) return null;
@@ -76,9 +76,9 @@ class History {
         return { kind, upload };
       }
       case "delete-upload": {
-        const found = this.#uploads.get(id);
+        const upload = this.#uploads.get(id);
         this.#uploads.delete(id);
-        return found === undefined ? null : { kind, ...found, id };
+        return upload === undefined ? null : { kind, ...upload, id };
       }
       case "put-part": {
         const number = (pick % 3) + 1;
@@ -110,7 +110,7 @@ class History {
   }
 }
 
-/** Everything that can be asked, about everything there could be. */
+/** Every possible read, of everything that could exist. */
 function tell(reads: ObjectReads): unknown {
   const positions = ["", ...KEYS].flatMap((key) => [
     { key, after: false },

@@ -10,7 +10,7 @@ const clients: S3Client[] = [];
 afterEach(() => {
   for (const client of clients.splice(0)) client.destroy();
 });
-/** With two connections, a transfer that was not ended would soon hold up all others. */
+/** With two connections, a transfer that is not ended would soon block all others. */
 function sourceOf(cloud: Cloud) {
   const client = s3ClientOf(cloud, 2);
   clients.push(client);
@@ -21,7 +21,7 @@ describeObjectSource({ name: "through the AWS SDK", open: sourceOf });
 
 const PIN = { bucket: "b", key: "k", versionId: null, etag: null };
 
-/** A server that answers as told, and what reads from it. */
+/** A server with scripted answers, and the source that reads from it. */
 async function serve(answer: RequestListener) {
   const server = createServer((request, response) => {
     request.resume();
@@ -46,7 +46,7 @@ function refusing(code: string): RequestListener {
   };
 }
 
-test("what S3 forbids is told as forbidden, since only the caller can judge it", async () => {
+test("a 403 of S3 is reported as forbidden, since only the caller can judge it", async () => {
   await using server = await serve(refusing("AccessDenied"));
   expect(await server.source.open(PIN, new AbortController().signal)).toEqual({
     kind: "forbidden",
@@ -55,7 +55,7 @@ test("what S3 forbids is told as forbidden, since only the caller can judge it",
 });
 
 test.each(["RequestTimeTooSkewed", "ExpiredToken"])(
-  "%s is no verdict on the object: it is asked for again",
+  "%s says nothing about the object: the read is retried",
   async (code) => {
     await using server = await serve(refusing(code));
     const opening = server.source.open(PIN, new AbortController().signal);
@@ -63,7 +63,7 @@ test.each(["RequestTimeTooSkewed", "ExpiredToken"])(
   },
 );
 
-test("a stream that is closed while it waits for bytes lets go of its connection", async () => {
+test("a stream that is closed while it waits for bytes releases its connection", async () => {
   const gone = Promise.withResolvers<void>();
   await using server = await serve(({ method }, response) => {
     response.writeHead(200, { "content-length": 10, etag: '"e"' });
@@ -76,7 +76,7 @@ test("a stream that is closed while it waits for bytes lets go of its connection
   const stream = opened.bytes.stream(closing.signal)[Symbol.asyncIterator]();
   await stream.next();
   const rest = stream.next();
-  closing.abort(new Error("nobody wants it"));
-  await expect(rest).rejects.toThrow("nobody wants it");
+  closing.abort(new Error("not needed"));
+  await expect(rest).rejects.toThrow("not needed");
   await gone.promise;
 });

@@ -1,5 +1,6 @@
-// The contract of object sources: what is read is what the event told of, or nothing. Bound to the
-// embedded cloud in process and through the AWS SDK over HTTP by object-source.<adapter>.test.ts.
+// The contract of object sources: a read returns the bytes of the event, or nothing.
+// object-source.<adapter>.test.ts binds it to the embedded cloud in process and through the AWS SDK
+// over HTTP.
 
 import { randomBytes } from "node:crypto";
 import {
@@ -14,13 +15,13 @@ import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
 import type { ObjectPin, ObjectSource, OpenedObject } from "../../src/ports/object-source.ts";
 import type { ByteSource } from "../../src/ports/rows.ts";
 
-/** A signal that nobody aborts. */
+/** A signal that never aborts. */
 const OPEN_END = new AbortController().signal;
 
 export interface ObjectSourceBinding {
   readonly name: string;
   open(cloud: Cloud): ObjectSource;
-  /** Where the cloud keeps its data, or undefined for memory. */
+  /** The cloud's data folder, or undefined for memory. */
   readonly data?: () => string;
 }
 
@@ -77,7 +78,7 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key, VersionId }));
     const open = (pin: ObjectPin) => source.open(pin, never);
 
-    test("an object is read whole, in ranges, and again", async () => {
+    test("an object can be read completely, in ranges, and again", async () => {
       const pin = await put("plain", "0123456789");
       const opened = await open(pin);
       expect(opened).toMatchObject({ kind: "opened", etag: pin.etag });
@@ -94,7 +95,7 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       expect(await collect(bytes)).toBe("0123456789");
     });
 
-    test("an empty object has no bytes, which is no failure", async () => {
+    test("an empty object has no bytes, which is not a failure", async () => {
       const bytes = bytesOf(await open(await put("plain", "")));
       expect(bytes.size).toBe(0);
       expect(await collect(bytes)).toBe("");
@@ -110,7 +111,7 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       expect(await open({ ...first, versionId: null })).toEqual({ kind: "missing" });
     });
 
-    test("a version that was deleted is missing, whatever took its place", async () => {
+    test("a deleted version is missing, whatever replaced it", async () => {
       const first = await put("kept", "first");
       await put("kept", "second");
       await remove(first, first.versionId ?? "");
@@ -121,7 +122,7 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       expect(await open({ ...first, versionId: "no version" })).toEqual({ kind: "missing" });
     });
 
-    test("without versions, other bytes are told as replaced, and none as missing", async () => {
+    test("without versions, other bytes are reported as replaced, and none as missing", async () => {
       const first = await put("plain", "first");
       await put("plain", "second");
       expect(await open(first)).toEqual({ kind: "replaced" });
@@ -131,7 +132,7 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       expect(await collect(bytesOf(await open(first)))).toBe("first");
     });
 
-    test("a pin to nothing reads what is there, and from then on nothing else", async () => {
+    test("an open without version and ETag reads the current bytes, and from then on no others", async () => {
       const pin = { ...(await put("plain", "first")), etag: null };
       const bytes = bytesOf(await open(pin));
       await put("plain", "other");
@@ -161,7 +162,7 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       else expect(failure).toMatchObject({ code: "TG_OBJECTS_UNAVAILABLE" });
     });
 
-    test("big objects come in pieces that stay what they were", async () => {
+    test("large objects come in chunks that do not change", async () => {
       const whole = randomBytes(5 * MIB);
       const chunks: Uint8Array[] = [];
       for await (const chunk of bytesOf(await open(await put("plain", whole))).stream(OPEN_END)) {
@@ -183,7 +184,7 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       expect(await bytesOf(await open(pin)).range(0, 1, OPEN_END)).toHaveLength(1);
     });
 
-    test("a read that is called off rejects with the reason of its signal", async () => {
+    test("an aborted read rejects with the reason of its signal", async () => {
       const pin = await put("plain", randomBytes(4 * MIB));
       const stop = new AbortController();
       const bytes = bytesOf(await source.open(pin, stop.signal));
@@ -196,7 +197,7 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       expect(await bytesOf(await open(pin)).range(0, 1, OPEN_END)).toHaveLength(1);
     });
 
-    test("a bucket that is not there, or is disturbed, is unavailable, never missing", async () => {
+    test("a missing bucket, or one with an injected fault, is unavailable, never missing", async () => {
       const pin = await put("plain", "a");
       const unavailable = { code: "TG_OBJECTS_UNAVAILABLE" };
       await expect(open({ ...pin, bucket: "nowhere" })).rejects.toMatchObject(unavailable);

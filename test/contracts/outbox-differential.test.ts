@@ -9,10 +9,10 @@ import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
+import { createManualClock, type ManualClock } from "../support/manual-clock.ts";
 import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { createManualClock, type ManualClock } from "./manual-clock.ts";
 
 const folder = useTemporaryFolder("outbox-differential");
 const postgres = await usePostgres();

@@ -1,11 +1,11 @@
-// Interleavings of the outbox: as interleavings.dynamodb.test.ts, for rows instead of records.
-//   Y1. A call on several rows is one call on each of them (O1 of the port). So one is made on a
-//       single row here, but for a take, whose rows are of one group: to take them is one thing,
-//       whereas rows in no order may be shared out between two that take at once.
-//   Y2. As X2 and X3 of the other file say, but that a take writes more than once: a row by each
-//       of several requests.
-//   Y3. A seq is drawn by each side from its own count (D2 of the outbox), so it is not compared;
-//       which rows the two lists of a target name, is.
+// Outbox interleavings: like interleavings.dynamodb.test.ts, for rows instead of records.
+//   Y1. A call on several rows is one call on each of them (O1 of the port), so calls here have a
+//       single row. A take is the exception: it has rows of one group, which must be taken
+//       together, whereas unordered rows may be split between two takers.
+//   Y2. X2 and X3 of the other file apply, except that a take writes more than once: one row per
+//       request.
+//   Y3. Each side draws seqs from its own counter (D2 of the outbox), so seqs are not compared; the
+//       rows in the two lists of a target are.
 
 import { DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -16,6 +16,7 @@ import type { Outbox, OutboxRow } from "../../src/ports/outbox.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { fromItem } from "../../src/stores/dynamodb/outbox-items.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { random } from "../support/stores/real-ports.ts";
 import {
@@ -27,7 +28,6 @@ import {
   type Trouble,
   unlawfulOf,
 } from "../support/stores/two-sides.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const SIDES = 8;
 const NOW = FAR_AHEAD;
@@ -41,19 +41,21 @@ const lease = (owner: string, leaseMs = seconds(30)) => ({ owner, leaseMs });
 const entry = (key: string, payloadDigest = "p") => ({
   ...{ key, groupId: "g", dedupId: key, payloadDigest, body: payloadDigest, attributes: {} },
 });
-const told = (row: OutboxRow) => ({ ...row, seq: 0 }); // Y3
+const withoutSeq = (row: OutboxRow) => ({ ...row, seq: 0 }); // Y3
 
 function register(keys: readonly string[], digest?: string, leaseMs = seconds(30)): Move {
   return async (outbox, target, owner) => {
     const entries = keys.map((key) => entry(key, digest));
     const results = await outbox.register(target, entries, lease(owner, leaseMs));
-    return results.map((one) => (one.kind === "taken" ? { ...one, row: told(one.row) } : one));
+    return results.map((one) =>
+      one.kind === "taken" ? { ...one, row: withoutSeq(one.row) } : one,
+    );
   };
 }
 const take =
   (limit: number): Move =>
   async (outbox, target, owner) =>
-    (await outbox.take(target, limit, lease(owner))).map(told);
+    (await outbox.take(target, limit, lease(owner))).map(withoutSeq);
 const sent =
   (key: string, epoch = 0): Move =>
   (outbox, target) =>
@@ -64,11 +66,11 @@ const refused =
     outbox.markRefused(target, [{ key, epoch: 0, reason: "r" }]);
 const republish: Move = async (outbox, target, owner) => {
   const result = await outbox.republish(target, "a", 0, lease(owner));
-  return result.kind === "taken" ? { ...result, row: told(result.row) } : result;
+  return result.kind === "taken" ? { ...result, row: withoutSeq(result.row) } : result;
 };
 const settle: Move = (outbox, target) => outbox.markDone(target, ["a"]);
 const unsettled: Move = async (outbox, target) =>
-  (await outbox.unsettled(target, { sentBefore: NOW, afterSeq: 0, limit: 10 })).map(told);
+  (await outbox.unsettled(target, { sentBefore: NOW, afterSeq: 0, limit: 10 })).map(withoutSeq);
 
 const MOVES: Readonly<Record<string, Move>> = {
   register: register(["a"]),
@@ -102,7 +104,7 @@ interface Start {
 const STARTS: Readonly<Record<string, Start>> = {
   nothing: { at: BEFORE, moves: [] },
   "rows that another sends": { at: BEFORE, moves: [register(["a", "b"], "p", hours(2))] },
-  "rows that nobody sends any more": { at: BEFORE, moves: [register(["a", "b"])] },
+  "rows without a live lease": { at: BEFORE, moves: [register(["a", "b"])] },
   "a refused row": { at: BEFORE, moves: [register(["a", "b"]), refused("a")] },
   "a sent row": { at: BEFORE, moves: [register(["a", "b"]), sent("a")] },
   "a sent row that is forgotten": { at: LONG_BEFORE, moves: [register(["a"]), sent("a")] },
@@ -110,7 +112,7 @@ const STARTS: Readonly<Record<string, Start>> = {
 };
 
 interface Outcome extends StoreAnswer {
-  readonly left: readonly unknown[];
+  readonly remaining: readonly unknown[];
 }
 
 interface Case {
@@ -130,7 +132,7 @@ let targets = 0;
 const openOutbox = (now: EpochMs, through = endpoint) =>
   createDynamoOutbox({ clock: createManualClock(now), random }, { ...options, endpoint: through });
 
-/** The items of a partition that belongs to the target. */
+/** The items of a partition of the target. */
 async function itemsOf(list: "row" | "pending" | "unsettled", target: string) {
   const query = new QueryCommand({
     TableName: options.table,
@@ -141,35 +143,35 @@ async function itemsOf(list: "row" | "pending" | "unsettled", target: string) {
   return (await client.send(query)).Items ?? [];
 }
 
-/** The rows of a target and the keys in its two lists, as they are in the table. */
+/** The rows of a target and the keys in its two lists, as stored. */
 async function look(target: string): Promise<unknown[]> {
   const [rows, ...lists] = await Promise.all([
     itemsOf("row", target),
     ...[itemsOf("pending", target), itemsOf("unsettled", target)],
   ]);
   return [
-    rows.map((item) => told(present(fromItem(item).row, "a row"))),
+    rows.map((item) => withoutSeq(present(fromItem(item).row, "a row"))),
     ...lists.map((list) => list.map(({ key }) => key?.S).sort()),
   ];
 }
 
 /** The same, as they should be. */
 async function lookInMemory(outbox: Outbox): Promise<unknown[]> {
-  const found = await Promise.all(KEYS.map((key) => outbox.find("law", key)));
-  const rows = found.filter((row) => row !== undefined);
+  const existing = await Promise.all(KEYS.map((key) => outbox.find("law", key)));
+  const rows = existing.filter((row) => row !== undefined);
   const keys = (some: readonly OutboxRow[]) => some.map(({ key }) => key);
   return [
-    rows.map(told),
+    rows.map(withoutSeq),
     keys(rows.filter(({ state }) => state === "pending")),
     keys(rows.filter(({ state, done: settled }) => state === "sent" && !settled)),
   ];
 }
 
-/** What the law gives, with our move, if any, at that place among theirs. */
+/** The outcome by the transitions, with our move, if any, at that position among theirs. */
 async function inOrder(
   start: Start,
   theirs: readonly Move[],
-  ours: { readonly move: Move; readonly place: number } | null,
+  ours: { readonly move: Move; readonly position: number } | null,
 ): Promise<Outcome> {
   const clock = createManualClock(start.at);
   const outbox = createMemoryOutbox({ clock });
@@ -177,12 +179,12 @@ async function inOrder(
   clock.advance(msBetween(start.at, NOW));
   let answer: unknown;
   const answers: unknown[] = [];
-  for (let place = 0; place <= theirs.length; place += 1) {
-    if (place === ours?.place) answer = await ours.move(outbox, "law", "we");
-    const move = theirs[place];
+  for (let position = 0; position <= theirs.length; position += 1) {
+    if (position === ours?.position) answer = await ours.move(outbox, "law", "we");
+    const move = theirs[position];
     if (move !== undefined) answers.push(await move(outbox, "law", "they"));
   }
-  return { ours: answer, theirs: answers, left: await lookInMemory(outbox) };
+  return { ours: answer, theirs: answers, remaining: await lookInMemory(outbox) };
 }
 
 async function playAll(start: Start, all: readonly Case[]) {
@@ -206,8 +208,8 @@ async function playAll(start: Start, all: readonly Case[]) {
   );
   return await Promise.all(
     cases.map(async (one, at) => {
-      const { told: answers, requests } = present(played[at], "a case that was played");
-      return { ...one, requests, outcome: { ...answers, left: await look(one.target) } };
+      const { answers, requests } = present(played[at], "a case that was played");
+      return { ...one, requests, outcome: { ...answers, remaining: await look(one.target) } };
     }),
   );
 }
@@ -240,11 +242,13 @@ describe.skipIf(!available)("DynamoDB", () => {
       );
     }
 
-    /** Without the last request of a call, unless that may be one of several that write (Y2). */
+    /** Without the last request of a call, unless several of its requests write (Y2). */
     function untilLast(trouble: (request: number) => Trouble): Case[] {
       const lasts = moves.filter(({ name }) => !TAKES.has(name));
-      const left = new Set(lasts.map(({ name, requests }) => `${name}, request ${requests - 1}`));
-      return atEach(trouble).filter(({ name }) => !left.has(name));
+      const lastNames = new Set(
+        lasts.map(({ name, requests }) => `${name}, request ${requests - 1}`),
+      );
+      return atEach(trouble).filter(({ name }) => !lastNames.has(name));
     }
 
     beforeAll(async () => {
@@ -253,7 +257,7 @@ describe.skipIf(!available)("DynamoDB", () => {
       });
       for (const { name, ours, requests, outcome } of await playAll(start, all)) {
         moves.push({ name, ours, requests });
-        expect(outcome).toEqual(await inOrder(start, [], { move: ours, place: 0 }));
+        expect(outcome).toEqual(await inOrder(start, [], { move: ours, position: 0 }));
       }
     });
 
@@ -261,12 +265,12 @@ describe.skipIf(!available)("DynamoDB", () => {
       expect(await findUnlawful(start, atEach(TROUBLES.lost))).toEqual([]);
     });
 
-    test("a write knows itself though its repetition is not known for one", async () => {
+    test("a write recognises itself even if DynamoDB does not recognise its retry", async () => {
       expect(await findUnlawful(start, atEach(TROUBLES.unknown))).toEqual([]);
     });
 
-    test("two sides at once are two sides one after the other", async () => {
-      const leftBy = async (some: readonly Move[]) => (await inOrder(start, some, null)).left;
+    test("two concurrent sides have the outcome of some sequential order", async () => {
+      const leftBy = async (some: readonly Move[]) => (await inOrder(start, some, null)).remaining;
       const runs = await findRuns(RUNS, leftBy);
       const cases = untilLast(TROUBLES.between).flatMap((one) =>
         runs.map((run) => ({ ...one, name: `${one.name}: ${run.name}`, theirs: run.moves })),

@@ -2,9 +2,9 @@ import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { random } from "../support/stores/real-ports.ts";
-import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
 
 const { available, freshOptions } = await useDynamo();
@@ -20,7 +20,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     },
   });
 
-  test("a table of a newer schema is refused", async () => {
+  test("a table with a newer schema is rejected", async () => {
     const options = freshOptions();
     await (await createDynamoOutbox({ clock, random }, options)).close();
     const client = new DynamoDBClient(options);
@@ -31,7 +31,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
   });
 
-  test("an endpoint that is down, and a row too big for an item, are one clear error", async () => {
+  test("an unavailable endpoint and a row too large for an item give one clear error each", async () => {
     const down = { ...freshOptions(), endpoint: "http://127.0.0.1:1" };
     await expect(createDynamoOutbox({ clock, random }, down)).rejects.toMatchObject({
       code: "TG_OUTBOX_UNAVAILABLE",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { epochMs } from "../../src/core/units.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
-import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
 
 const { available, freshUrl } = await usePostgres();
@@ -18,7 +18,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     },
   });
 
-  test("a database of a newer schema is refused", async () => {
+  test("a database with a newer schema is rejected", async () => {
     const own = await freshUrl();
     await queryPostgres(
       own,

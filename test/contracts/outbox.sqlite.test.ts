@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import { durationMs, epochMs } from "../../src/core/units.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { createManualClock } from "./manual-clock.ts";
 import { describeOutbox } from "./outbox.ts";
 
 const folder = useTemporaryFolder("outbox");
@@ -37,7 +37,7 @@ test("ledger and outbox may share a file", async () => {
   await outbox.close();
 });
 
-test("a file of a newer schema is refused and left as it is", () => {
+test("a file with a newer schema is rejected and left unchanged", () => {
   const path = freshPath();
   const db = new DatabaseSync(path);
   db.exec("CREATE TABLE tidegate_schema (part TEXT PRIMARY KEY, version INTEGER NOT NULL)");
@@ -52,7 +52,7 @@ test("a store that is missing, damaged or locked gives one clear error", async (
   const absent = () => createSqliteOutbox({ clock }, { path: join(folder, "none", "x.db") });
   expect(absent).toThrow(expect.objectContaining({ code: "TG_OUTBOX_UNAVAILABLE" }));
   const text = freshPath();
-  writeFileSync(text, "this is no database, and is long enough to be looked at as one");
+  writeFileSync(text, "this is not a database, but long enough to be looked at as one");
   const damaged = () => createSqliteOutbox({ clock }, { path: text });
   expect(damaged).toThrow(expect.objectContaining({ code: "TG_STORE_CORRUPT" }));
   const path = freshPath();

@@ -1,10 +1,11 @@
-// The outbox's contract: what every store must do. Bound to each store by outbox.<store>.test.ts.
+// The outbox's contract: the behaviour of every store. outbox.<store>.test.ts binds it to each
+// store.
 
 import { describe, expect, test } from "vitest";
 import { days, epochMs, seconds } from "../../src/core/units.ts";
 import type { Outbox, OutboxEntry, RegisterResult } from "../../src/ports/outbox.ts";
+import type { ManualClock } from "../support/manual-clock.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
-import type { ManualClock } from "./manual-clock.ts";
 
 const T0 = epochMs(1_700_000_000_000);
 const QUEUE = "orders.fifo";
@@ -39,7 +40,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
         lease,
       );
 
-    test("a new event is registered, pending, and ours to send", async () => {
+    test("a new event is registered, pending, and leased to the caller", async () => {
       const [result] = await register(["a"]);
       expect(result).toMatchObject({ kind: "taken", row: { ...entry("a"), state: "pending" } });
       expect(await outbox.find(QUEUE, "a")).toMatchObject({
@@ -51,7 +52,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(await outbox.stats(QUEUE)).toEqual(stats);
     });
 
-    test("what was sent stays sent, long after the five minutes of SQS", async () => {
+    test("a sent event stays sent, long after the five minutes of SQS", async () => {
       await register(["a"]);
       await outbox.markSent(QUEUE, [sent("a")]);
       clock.advance(days(40));
@@ -71,14 +72,14 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(await outbox.find(QUEUE, "a")).toMatchObject({ payloadDigest: "digest of a" });
     });
 
-    test("one batch may hold the same event twice, and a conflict beside good events", async () => {
+    test("one batch may contain the same event twice, and a conflict among valid events", async () => {
       const batch = [entry("a"), entry("a"), entry("a", { payloadDigest: "x" }), entry("b")];
       const results = await outbox.register(QUEUE, batch, MINE);
       expect(kinds(results)).toEqual(["taken", "taken", "conflict", "taken"]);
       expect(await outbox.stats(QUEUE)).toMatchObject({ pending: 2 });
     });
 
-    test("while one sends, another waits, and takes over once the lease is over (B2)", async () => {
+    test("while one process sends, another waits, and takes over once the lease has expired (B2)", async () => {
       await register(["a"]);
       expect(await register(["a"], OTHER)).toEqual([{ kind: "busy", until: T0 + seconds(30) }]);
       expect(await outbox.take(QUEUE, 10, OTHER)).toEqual([]);
@@ -87,7 +88,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(kinds(await register(["a"]))).toEqual(["busy"]);
     });
 
-    test("the owner of a lease may take its own rows at once, as after a restart", async () => {
+    test("the owner of a lease can take its own rows immediately, as after a restart", async () => {
       await register(["a", "b"]);
       expect(keysOf(await outbox.take(QUEUE, 10, MINE))).toEqual(["a", "b"]);
       expect(kinds(await register(["a"]))).toEqual(["taken"]);
@@ -98,7 +99,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(keysOf(await outbox.take(QUEUE, 2, MINE))).toEqual(["c", "a"]);
     });
 
-    test("nobody takes a row of a group past an older one that another is sending", async () => {
+    test("a row is not taken while another owner sends an older row of its group", async () => {
       await register(["a"], OTHER);
       await register(["b"]);
       await outbox.register(QUEUE, [entry("c", { groupId: "shop-2" })], MINE);
@@ -108,14 +109,14 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(keysOf(await outbox.take(QUEUE, 10, MINE))).toEqual(["b", "c", "d"]);
     });
 
-    test("targets do not meet: one event may go to two of them", async () => {
+    test("targets are separate: one event may go to two of them", async () => {
       await register(["a"]);
       expect(kinds(await outbox.register("audit.fifo", [entry("a")], OTHER))).toEqual(["taken"]);
       await outbox.markSent(QUEUE, [sent("a")]);
       expect(await outbox.find("audit.fifo", "a")).toMatchObject({ state: "pending" });
     });
 
-    test("a refused row is told why, is not taken, and gives way to a mended event", async () => {
+    test("a refused row has its reason, is not taken, and is replaced by a fixed event", async () => {
       await register(["a", "b"]);
       await outbox.markRefused(QUEUE, [{ key: "a", epoch: 0, reason: "too big" }]);
       expect(await outbox.find(QUEUE, "a")).toMatchObject({ state: "refused", reason: "too big" });
@@ -132,7 +133,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(await outbox.find(QUEUE, "a")).toMatchObject({ state: "sent", reason: null });
     });
 
-    test("a republication is won once, and an old epoch's mark changes nothing (B4)", async () => {
+    test("a republication succeeds once, and a mark of an old epoch changes nothing (B4)", async () => {
       await register(["a"]);
       expect(await outbox.republish(QUEUE, "a", 0, MINE)).toEqual({ kind: "fenced" });
       await outbox.markSent(QUEUE, [sent("a")]);
@@ -146,7 +147,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(await outbox.republish(QUEUE, "gone", 0, MINE)).toEqual({ kind: "fenced" });
     });
 
-    test("unsettled rows come in pages, and a settled one never comes again", async () => {
+    test("unsettled rows come in pages, and a row marked done never returns", async () => {
       await register(["a", "b", "c"]);
       await outbox.markSent(QUEUE, [sent("a"), sent("b")]);
       clock.advance(seconds(10));
@@ -162,7 +163,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(await outbox.republish(QUEUE, "a", 0, MINE)).toEqual({ kind: "fenced" });
     });
 
-    test("what was sent is forgotten after the retention; what is pending never is (B5)", async () => {
+    test("sent rows expire after the retention; pending rows never do (B5)", async () => {
       await register(["a", "b"]);
       await outbox.markSent(QUEUE, [sent("a")]);
       clock.advance(days(45));
@@ -174,7 +175,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(keysOf(await outbox.take(QUEUE, 10, OTHER))).toEqual(["b"]);
     });
 
-    test("two openings share one outbox", async () => {
+    test("two connections share one outbox", async () => {
       const second = await again();
       await register(["a"]);
       expect(kinds(await second.register(QUEUE, [entry("a")], OTHER))).toEqual(["busy"]);
@@ -189,7 +190,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(kinds(await register(["a"]))).toEqual(["sent"]);
     });
 
-    test("a closed outbox says so", async () => {
+    test("a closed outbox rejects calls with TG_CLOSED", async () => {
       await outbox.close();
       await expect(register(["a"])).rejects.toMatchObject({ code: "TG_CLOSED" });
     });

@@ -1,5 +1,5 @@
 // Sends a fixed list of events through a SQLite outbox to a server, and dies by SIGKILL at the
-// given occurrence of a named point. Prints each event it was told is sent.
+// given occurrence of a named point. Prints each event that was reported as sent.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,11 +19,11 @@ export const killEvents = () =>
     source: "kfm.remote-sensing.landsat",
     dedupeKey: `scene-${n}`,
     eventTime: "2026-11-15T08:00:00Z",
-    // Every fourth is too big for the queue and goes by claim check.
+    // Every fourth is too large for the queue and uses a claim check.
     payload: { n, group: n % GROUPS, scene: "x".repeat(n % 4 === 0 ? 4_000 : 4) },
   }));
 
-/** Buckets as folders, so that what was put outlives the process. */
+/** Buckets as folders, so that objects survive the process. */
 export const folderObjects = (root: string): Objects => ({
   async put(bucket, key, bytes) {
     const file = join(root, bucket, key);
@@ -38,7 +38,7 @@ if (import.meta.main) {
   const credentials = { accessKeyId: "any", secretAccessKey: "any" };
   const client = new SQSClient({ endpoint, region: "us-east-1", credentials });
   const outbox = createSqliteOutbox({ clock: systemClock }, { path });
-  let left = Number(occurrence);
+  let remaining = Number(occurrence);
   const producer = createProducer(
     {
       target: createSqsQueue({ client, queueUrl, messageBytesMax: 2_000 }),
@@ -51,8 +51,8 @@ if (import.meta.main) {
       groups: perEntity(({ payload }) => `group-${payload.group}`),
       onPoint(reached) {
         if (reached !== point) return;
-        left -= 1;
-        if (left === 0) process.kill(process.pid, "SIGKILL");
+        remaining -= 1;
+        if (remaining === 0) process.kill(process.pid, "SIGKILL");
       },
     },
   );

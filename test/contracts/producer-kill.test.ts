@@ -1,4 +1,4 @@
-// Kills a producer at every named point, runs it again, and looks at the queue.
+// Kills a producer at every named point, runs it again, and checks the queue.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ const WORKER = new URL("./producer-kill-worker.ts", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "tidegate-producer-kill-"));
 let cloud: VirtualCloud;
 beforeAll(async () => {
-  // Virtual time stands still, so a slow machine does not outlast the deduplication window.
+  // Virtual time stands still, so a slow computer does not exceed the deduplication window.
   cloud = await startCloud({ data: join(folder, "cloud"), clock: "virtual" });
 });
 afterAll(async () => {
@@ -32,10 +32,10 @@ async function run(queue: string, point: string, occurrence: number) {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "close");
-  let told = "";
-  for await (const chunk of child.stdout) told += chunk;
+  let output = "";
+  for await (const chunk of child.stdout) output += chunk;
   const [code, signal] = await ended;
-  return { code, signal, told: told.split("\n").filter((line) => line !== "") };
+  return { code, signal, lines: output.split("\n").filter((line) => line !== "") };
 }
 
 const POINTS = {
@@ -57,11 +57,11 @@ describe("a producer killed by SIGKILL and run again", () => {
     const attributes = { FifoQueue: "true" };
     await cloud.broker.submit("createQueue", { name: queue, attributes, tags: {} });
     expect((await run(queue, point, occurrence)).signal).toBe("SIGKILL");
-    // Dies a second time on the way back, one step later, then lives.
+    // Dies a second time during recovery, one step later, then survives.
     await run(queue, point, occurrence + 1);
     const last = await run(queue, "none", 1);
     expect(last).toMatchObject({ code: 0, signal: null });
-    expect(last.told).toHaveLength(KILL_EVENTS);
+    expect(last.lines).toHaveLength(KILL_EVENTS);
     const messages = await peekAll(cloud, queue);
     const wanted = killEvents().map(({ dedupeKey }) => dedupeKey);
     const keys = messages.map(({ body }) => String(body.dedupe_key));
@@ -82,6 +82,6 @@ describe("a producer killed by SIGKILL and run again", () => {
       expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
     }
     const again = await run(queue, "none", 1);
-    expect(again.told.every((line) => line.endsWith("already-sent"))).toBe(true);
+    expect(again.lines.every((line) => line.endsWith("already-sent"))).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
-// The contract of queues: what a consumer relies on, whatever carries the messages. Bound to the
-// embedded queue, in process and through the AWS SDK over HTTP, by queue.<adapter>.test.ts. Time is
-// virtual, so that visibility passes without waiting.
+// The contract of queues: what a consumer relies on, on every queue. queue.<adapter>.test.ts binds
+// it to the embedded queue, in process and through the AWS SDK over HTTP. Time is virtual, so that
+// visibility timeouts pass without waiting.
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { SendEntry } from "../../src/broker/model/operations.ts";
@@ -11,7 +11,7 @@ import type { Delivery, Queue } from "../../src/ports/queue-receiver.ts";
 
 export interface QueueBinding {
   readonly name: string;
-  /** The queue of that name or ARN in the given cloud. */
+  /** The queue with that name or ARN in the given cloud. */
   open(cloud: VirtualCloud, queue: string): Promise<Queue>;
 }
 
@@ -57,11 +57,11 @@ export function describeQueue(binding: QueueBinding): void {
       from.receive({ max, waitMs: durationMs(0), visibilityMs }, never);
     const receiveOne = async (from: Queue = queue) => {
       const [delivery] = await receive(from, seconds(30), 1);
-      if (delivery === undefined) throw new Error("there is no message");
+      if (delivery === undefined) throw new Error("the queue has no message");
       return delivery;
     };
 
-    test("a delivery tells all that the sender and the queue know of the message", async () => {
+    test("a delivery has everything that the sender and the queue know about the message", async () => {
       const [sent] = await queue.sendBatch([
         message("a", {
           attributes: { traceparent: "00-1-2-01", tracestate: "x=1" },
@@ -83,7 +83,7 @@ export function describeQueue(binding: QueueBinding): void {
       });
     });
 
-    test("the trace header is told; attributes that are no text are left out", async () => {
+    test("a delivery has the trace header, and omits attributes that are not text", async () => {
       const entry: SendEntry = {
         ...{ body: "a", sizeBytes: 40, groupId: null, dedupId: null, delayMs: null },
         traceHeader: "Root=1-5759e988-bd862e3fe1be46a994272793",
@@ -100,18 +100,18 @@ export function describeQueue(binding: QueueBinding): void {
       });
     });
 
-    test("a message is hidden for as long as was asked for, then another has it", async () => {
+    test("a message is hidden for the requested time, then another receive gets it", async () => {
       await queue.sendBatch([message("a")]);
       const [first] = await receive(queue, durationMs(1_500));
       await cloud.clock.advance(1_499);
       expect(await receive()).toEqual([]);
-      await cloud.clock.advance(501); // Whole seconds are the finest that SQS knows.
+      await cloud.clock.advance(501); // SQS supports whole seconds only.
       const second = await receiveOne();
       expect(second).toMatchObject({ messageId: first?.messageId, receiveCount: 2 });
       expect(second.receipt).not.toBe(first?.receipt);
     });
 
-    test("no more messages come than were asked for, nor more than ten", async () => {
+    test("a receive returns at most the requested number of messages, and at most ten", async () => {
       const all = Array.from({ length: 12 }, (_, at) => message(String(at)));
       await queue.sendBatch(all.slice(0, 10));
       await queue.sendBatch(all.slice(10));
@@ -120,7 +120,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect(more).toHaveLength(9);
     });
 
-    test("a change of visibility counts from now; zero hands the message to the next", async () => {
+    test("a change of visibility counts from now; zero makes the message visible immediately", async () => {
       await queue.sendBatch([message("kept"), message("freed")]);
       const deliveries = await receive();
       const changes = deliveries.map(({ receipt, body }) => {
@@ -134,7 +134,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect(bodies(await receive())).toEqual(["freed", "kept"]);
     });
 
-    test("what was deleted is gone for good, and deleting it again is safe", async () => {
+    test("a deleted message is gone permanently, and deleting it again is safe", async () => {
       await queue.sendBatch([message("a"), message("b")]);
       const receipts = (await receive()).map(({ receipt }) => receipt);
       expect(kinds(await queue.deleteBatch(receipts))).toEqual(["done", "done"]);
@@ -143,7 +143,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect(await receive()).toEqual([]);
     });
 
-    test("settlements are answered one by one, in the order asked", async () => {
+    test("settlements are answered one by one, in request order", async () => {
       await queue.sendBatch([message("a"), message("b"), message("c")]);
       const [a, b, c] = (await receive()).map(({ receipt }) => receipt) as [string, string, string];
       const deleted = await queue.deleteBatch([a, "garbage", b]);
@@ -158,7 +158,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect(reasons[2]).not.toContain(a);
     });
 
-    test("a receipt of a FIFO queue is gone once its time ran out", async () => {
+    test("a receipt of a FIFO queue is gone once its timeout expired", async () => {
       const fifo = await binding.open(cloud, "orders.fifo");
       expect(fifo.fifo).toBe(true);
       await fifo.sendBatch([inGroup("a"), inGroup("b")]);
@@ -174,7 +174,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect(kinds(await fifo.changeVisibility(changes))).toEqual(["gone"]);
     });
 
-    test("hiding a message beyond twelve hours fails, and leaves it hidden as it was", async () => {
+    test("hiding a message beyond twelve hours fails and does not change its timeout", async () => {
       await queue.sendBatch([message("a")]);
       const { receipt } = await receiveOne();
       await cloud.clock.advance(seconds(20));
@@ -184,7 +184,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect(bodies(await receive())).toEqual(["a"]);
     });
 
-    test("a receive that waits is answered as soon as a message comes", async () => {
+    test("a waiting receive is answered as soon as a message arrives", async () => {
       const waiting = queue.receive(
         { max: 10, waitMs: seconds(20), visibilityMs: seconds(30) },
         never,
@@ -194,7 +194,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect(bodies(await waiting)).toEqual(["a"]);
     });
 
-    test("an aborted receive resolves at once, with nothing", async () => {
+    test("an aborted receive resolves immediately, without messages", async () => {
       const stop = new AbortController();
       const request = { max: 10, waitMs: seconds(20), visibilityMs: seconds(30) };
       const waiting = queue.receive(request, stop.signal);
@@ -203,7 +203,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect(await queue.receive(request, stop.signal)).toEqual([]);
     });
 
-    test("the facts tell how the queue is set up and what lies in it", async () => {
+    test("the facts contain the queue's settings and message counts", async () => {
       const strict = await binding.open(cloud, "strict");
       await strict.sendBatch([message("a"), message("b")]);
       await receive(strict, seconds(30), 1);
@@ -221,7 +221,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect((await queue.facts()).redrive).toBeNull();
     });
 
-    test("a queue refuses for good what is longer than its facts say", async () => {
+    test("a queue permanently rejects a message larger than its facts allow", async () => {
       const attributes = { MaximumMessageSize: "4096" };
       await cloud.broker.submit("setQueueAttributes", { ...target, attributes });
       expect(await queue.facts()).toMatchObject({ messageBytesMax: 4_096 });
@@ -230,13 +230,13 @@ export function describeQueue(binding: QueueBinding): void {
       expect(kinds(await queue.sendBatch([message("x".repeat(4_096))]))).toEqual(["sent"]);
     });
 
-    test("a delivery from a FIFO queue tells the dedup id that it was sent with", async () => {
+    test("a delivery from a FIFO queue has the deduplication id it was sent with", async () => {
       const fifo = await binding.open(cloud, "orders.fifo");
       await fifo.sendBatch([inGroup("a")]);
       expect(await receiveOne(fifo)).toMatchObject({ groupId: "g", dedupId: "a" });
     });
 
-    test("a message that SQS itself moved says from where; its queue opens by ARN", async () => {
+    test("a message that SQS moved names its source queue, which opens by ARN", async () => {
       const strict = await binding.open(cloud, "strict");
       const dead = await binding.open(cloud, `${ARN}dead`);
       expect(dead.name).toBe("dead");
@@ -246,7 +246,7 @@ export function describeQueue(binding: QueueBinding): void {
       expect(await receiveOne(dead)).toMatchObject({ body: "a", movedFrom: `${ARN}strict` });
     });
 
-    test("a queue that was deleted refuses; one that is disturbed is unavailable", async () => {
+    test("a deleted queue rejects calls; one with an injected fault is unavailable", async () => {
       await queue.sendBatch([message("a")]);
       const { receipt } = await receiveOne();
       const renew = () => queue.changeVisibility([{ receipt, visibilityMs: seconds(30) }]);
@@ -264,7 +264,7 @@ export function describeQueue(binding: QueueBinding): void {
       }
     });
 
-    test("a settlement whose answer was lost was carried out, and is safe to repeat", async () => {
+    test("a settlement whose response was lost was carried out, and is safe to repeat", async () => {
       await queue.sendBatch([message("a")]);
       const { receipt } = await receiveOne();
       const kind = "drop-acknowledgement";

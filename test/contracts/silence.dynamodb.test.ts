@@ -10,10 +10,10 @@ import {
 } from "../../src/stores/dynamodb/faults.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { createLossyProxy } from "../support/stores/lossy-proxy.ts";
 import { random } from "../support/stores/real-ports.ts";
-import { createManualClock, FAR_AHEAD } from "./manual-clock.ts";
 
 const { available, endpoint, freshOptions } = await useDynamo();
 const clock = createManualClock(FAR_AHEAD);
@@ -21,7 +21,7 @@ const ports = { clock, random };
 const SCOPE = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "w", leaseMs: seconds(30) };
 const KEY = asRecordKey("a");
-/** Each request has four tries of this, so that a slow answer to one of them does no harm. */
+/** Each request has four tries of this, so that one slow answer does no harm. */
 const requestMsMax = durationMs(400);
 const UNAVAILABLE = { code: "TG_LEDGER_UNAVAILABLE", retry: "later" };
 
@@ -50,7 +50,7 @@ describe("a table whose endpoint takes requests", () => {
         response.write('{"Item":');
       },
     ],
-  ])("%s cannot be used now, and nobody waits for ever", async (_, listener) => {
+  ])("%s is unavailable, and no call waits forever", async (_, listener) => {
     await using server = await serve(listener);
     const options = { ...connection, endpoint: server.endpoint, requestMsMax };
     await expect(createDynamoLedger(ports, options)).rejects.toMatchObject(UNAVAILABLE);
@@ -58,7 +58,7 @@ describe("a table whose endpoint takes requests", () => {
     await expect(outbox).rejects.toMatchObject({ code: "TG_OUTBOX_UNAVAILABLE", retry: "later" });
   });
 
-  test("and whose first connection is dead is asked again on another", async () => {
+  test("and whose first connection is dead is retried on another", async () => {
     let requests = 0;
     await using server = await serve((_, response) => {
       requests += 1;
@@ -72,20 +72,20 @@ describe("a table whose endpoint takes requests", () => {
   });
 });
 
-test("a transaction that is still in progress is of unknown outcome, and not a lost race", () => {
+test("a transaction in progress has an unknown outcome, and is not a write conflict", () => {
   const error = Object.assign(new Error("m"), { name: "TransactionInProgressException" });
   expect(conflictsIn(error)).toBeNull();
   expect(dynamoLedgerFault(error, "t")).toMatchObject(UNAVAILABLE);
   expect(dynamoOutboxFault(error, "t")).toMatchObject({ code: "TG_OUTBOX_UNAVAILABLE" });
 });
 
-test("a cancelled transaction brings what stood in its way, unless it was no race", () => {
+test("a cancelled transaction returns the conflicting items, if it was a write conflict", () => {
   const cancelled = (...CancellationReasons: { Code: string; Item?: object }[]) =>
     Object.assign(new Error("m"), { name: "TransactionCanceledException", CancellationReasons });
   const item = { by: { S: "another" } };
   const race = cancelled({ Code: "None" }, { Code: "ConditionalCheckFailed", Item: item });
-  const unknown = { known: false, item: undefined };
-  expect(conflictsIn(race)).toEqual([unknown, { known: true, item }]);
+  const unknown = { returned: false, item: undefined };
+  expect(conflictsIn(race)).toEqual([unknown, { returned: true, item }]);
   expect(conflictsIn(cancelled({ Code: "TransactionConflict" }))).toEqual([unknown]);
   const throttled = cancelled({ Code: "ConditionalCheckFailed" }, { Code: "ThrottlingError" });
   expect(conflictsIn(throttled)).toBeNull();
@@ -107,7 +107,7 @@ describe.skipIf(!available)("DynamoDB behind a network that swallows answers", (
     return { ledger, proxy, commit: { key: KEY, fence, digest: "d" }, close };
   }
 
-  test("a commit whose answer was swallowed once finds itself done", async () => {
+  test("a commit whose response was lost once finds itself done", async () => {
     const { ledger, proxy, commit, close } = await openLedger();
     proxy.silence("UpdateItem", 1);
     expect(await ledger.commit(SCOPE, [commit])).toEqual([{ kind: "committed" }]);
@@ -115,7 +115,7 @@ describe.skipIf(!available)("DynamoDB behind a network that swallows answers", (
     await close();
   });
 
-  test("a commit that is never answered is of unknown outcome, and its repetition counts once", async () => {
+  test("a commit that is never answered has an unknown outcome, and its retry counts once", async () => {
     const { ledger, proxy, commit, close } = await openLedger();
     proxy.silence("UpdateItem", Number.POSITIVE_INFINITY);
     await expect(ledger.commit(SCOPE, [commit])).rejects.toMatchObject(UNAVAILABLE);
@@ -139,7 +139,7 @@ describe.skipIf(!available)("DynamoDB behind a network that swallows answers", (
     await close();
   });
 
-  test("a row taken from the outbox is taken though the answer was swallowed", async () => {
+  test("a row taken from the outbox is leased though the response was lost", async () => {
     await using proxy = await createLossyProxy(endpoint);
     const options = freshOptions();
     await (await createDynamoOutbox(ports, options)).close();

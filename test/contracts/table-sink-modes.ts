@@ -1,5 +1,5 @@
-// What holds of the table sink in one of its modes only: with the ledger's fence and verdict, or
-// alone against callers that come again, late, or at once.
+// Behaviour of the table sink in single modes: with the ledger's fence and verdict, or alone with
+// repeated, late and concurrent callers.
 
 import { describe, expect, test } from "vitest";
 import { SINK_FENCE } from "../../src/core/sink-write.ts";
@@ -7,7 +7,7 @@ import { durationMs, minutes } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Effect, IdempotentSink } from "../../src/ports/sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
-import { createManualClock } from "./manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import type { TableSinkSubject } from "./table-sink.ts";
 import {
   claim,
@@ -40,7 +40,7 @@ async function transactional(database: TestDatabase) {
 
 export function describeWithLedger(subject: TableSinkSubject): void {
   describe(`the table sink in the ledger's database, on ${subject.name}`, () => {
-    test("rows carry the fence of their record, drawn by a claim or by the commit itself", async () => {
+    test("rows contain the fence of their record, drawn by a claim or by the commit itself", async () => {
       const { clock, ledger, commitOf, query } = await transactional(await subject.freshDatabase());
       const claimed = commitOf({ key: "a", at: 1, effects: [upsert("a", 1)] });
       expect(claimed.writes[0]?.params).toContain(SINK_FENCE);
@@ -49,12 +49,12 @@ export function describeWithLedger(subject: TableSinkSubject): void {
       await ledger.commit(SCOPE, [{ ...claimed, fence: fence ?? fenceOf(0) }]);
       await commitDirect(ledger, clock, commitOf({ key: "b", at: 1, effects: [upsert("b", 1)] }));
       const rows = await query("SELECT _tg_key, _tg_fence FROM _tg_t ORDER BY id");
-      const told = rows.map(({ _tg_key, _tg_fence }) => [_tg_key, Number(_tg_fence)]);
+      const actual = rows.map(({ _tg_key, _tg_fence }) => [_tg_key, Number(_tg_fence)]);
       const fences = [];
       for (const key of ["a", "b"]) {
         fences.push([key, (await ledger.show(SCOPE, asRecordKey(key)))?.record.fence]);
       }
-      expect(told).toEqual(fences);
+      expect(actual).toEqual(fences);
       await ledger.close();
     });
 
@@ -98,7 +98,7 @@ async function apply(sink: IdempotentSink, fence: number, event: Delivered): Pro
 
 export function describeAlone(subject: TableSinkSubject): void {
   describe(`the table sink in a database of its own, on ${subject.name}`, () => {
-    test("a zombie changes nothing of an object, and its successor undoes what it had done", async () => {
+    test("a zombie does not change an object, and its successor undoes its earlier writes", async () => {
       const database = await subject.freshDatabase();
       const sink = idempotent(database);
       await sink.prepare();
@@ -129,7 +129,7 @@ export function describeAlone(subject: TableSinkSubject): void {
       await sink.close();
     });
 
-    test("records that share rows may be applied at once, by several processes", async () => {
+    test("several processes can apply records that share rows concurrently", async () => {
       const database = await subject.freshDatabase();
       const sinks = [idempotent(database), idempotent(database)];
       for (const sink of sinks) await sink.prepare();
@@ -149,7 +149,7 @@ export function describeAlone(subject: TableSinkSubject): void {
       for (const sink of sinks) await sink.close();
     });
 
-    test("a call that was aborted writes nothing and says so", async () => {
+    test("an aborted call writes nothing and rejects", async () => {
       const database = await subject.freshDatabase();
       const sink = idempotent(database);
       await sink.prepare();

@@ -1,6 +1,5 @@
-// Whatever the order, the duplicates and the ways in which events reach the sink, its table is what
-// the plainest model says: of each object the newest event counts, and of all that write a row the
-// latest.
+// Whatever the order, the duplicates and the paths of events to the sink, its table matches the
+// simplest model: the newest event of each object counts, and the latest writer of each row.
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,9 +12,9 @@ import type { Fence } from "../../src/ports/record.ts";
 import type { Effect } from "../../src/ports/sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { createManualClock } from "./manual-clock.ts";
 import {
   claim,
   commitDirect,
@@ -47,7 +46,7 @@ const anyEffect: fc.Arbitrary<Effect> = fc
       : { kind: "delete", table: "t", key: row },
   );
 
-/** Events with keys of their own; those of one object have sequencers of their own. */
+/** Events with unique keys; those of one object have unique sequencers. */
 const anyEvents: fc.Arbitrary<Delivered[]> = fc
   .array(
     fc.record({
@@ -63,7 +62,7 @@ const anyEvents: fc.Arbitrary<Delivered[]> = fc
       drafts.map(({ object, at, removed, effects }, index): Delivered => {
         const key = `k${(index * 7) % 10}${index}`;
         if (object === null) return { key, at, effects };
-        // Of unequal lengths, as S3's are.
+        // Of different lengths, as in S3.
         const sequencer = `${(order[index] ?? 0) + 1}${"0".repeat(index % 3)}`;
         const gone = removed && index % 2 === 0;
         return { key, at, object, sequencer, removed: gone, effects: gone ? [] : effects };
@@ -81,13 +80,13 @@ function later(a: Claimant, b: Claimant | undefined): boolean {
   return b === undefined || a.at > b.at || (a.at === b.at && a.key > b.key);
 }
 
-/** What the table must hold in the end. */
+/** The expected content of the table. */
 function model(events: readonly Delivered[]): Record<string, unknown>[] {
   const newest = new Map<string, Delivered>();
   for (const event of events) {
     const name = event.object ?? `message ${event.key}`;
-    const former = Number(`0.${newest.get(name)?.sequencer ?? 0}`);
-    if (Number(`0.${event.sequencer ?? 1}`) > former) newest.set(name, event);
+    const previous = Number(`0.${newest.get(name)?.sequencer ?? 0}`);
+    if (Number(`0.${event.sequencer ?? 1}`) > previous) newest.set(name, event);
   }
   const rows = new Map<string, Claimant>();
   for (const { at, key, effects = [] } of newest.values()) {

@@ -1,5 +1,5 @@
-// Worlds in which a table sink is tested: each way to it (direct commit, claim and commit, a
-// database of its own) over one database, behind one `deliver`.
+// Worlds for tests of the table sink: each path to it (direct commit, claim and commit, a separate
+// database) over one database, behind one `deliver`.
 
 import type { TableSinkSpec, TablesSpec } from "../../src/core/table-spec.ts";
 import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
@@ -12,7 +12,7 @@ import {
   createTableSink,
   type DatabaseAddress,
 } from "../../src/sinks/table/index.ts";
-import { createManualClock, type ManualClock } from "./manual-clock.ts";
+import { createManualClock, type ManualClock } from "../support/manual-clock.ts";
 
 export const SCOPE = { pipeline: "stations", generation: 0 };
 export const T0 = epochMs(1_700_000_000_000);
@@ -29,14 +29,14 @@ export const OBSERVATIONS = {
 
 export type DatabaseRow = Readonly<Record<string, unknown>>;
 
-/** A database that a test has for itself. */
+/** A database for a single test. */
 export interface TestDatabase {
   readonly address: DatabaseAddress;
   openLedger(clock: ManualClock): Promise<Ledger>;
   query(sql: string): Promise<DatabaseRow[]>;
 }
 
-/** An event and what a handler made of it. */
+/** An event and the effects of a handler. */
 export interface Delivered {
   readonly key: string;
   /** Event time, after T0. */
@@ -119,7 +119,7 @@ export async function commitDirect(ledger: Ledger, clock: ManualClock, commit: C
   await ledger.commitDirect(SCOPE, [{ ...commit, owner: "w", ...times }]);
 }
 
-/** The fence of a claim, or null if there is none to be had. */
+/** The fence of a claim, or null if the claim is rejected. */
 export async function claim(
   ledger: Ledger,
   clock: ManualClock,

@@ -15,7 +15,7 @@ import {
 
 const { available, url: base, freshUrl } = await usePostgres();
 
-/** Numbers of eight bytes come as text, since not all of them fit; those of tests do. */
+/** The driver returns 64-bit numbers as text; those of the tests fit into a number. */
 function plain(row: DatabaseRow): DatabaseRow {
   const entries = Object.entries(row).map(([name, value]) => {
     return [name, name === "at" ? Number(value) : value];
@@ -39,7 +39,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
   describeWithLedger(subject);
   describeAlone(subject);
 
-  test("views of others upon a table outlive a column that is added to it", async () => {
+  test("users' views on a table survive an added column", async () => {
     const { address, query: ask } = await freshDatabase();
     const columns = { id: "text" } as const;
     const narrow = openSink("direct", specOf({ t: { columns, key: ["id"] } }), address);
@@ -65,7 +65,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     await apply(1);
     await ask(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
       WHERE application_name = 'tidegate-sink'`);
-    // Whether the loss is seen before the next call or by it is a matter of moments.
+    // The loss may be noticed before the next call or by it.
     const unavailable = { code: "TG_SINK_UNAVAILABLE", retry: "later" };
     await apply(2).catch((error) => expect(error).toMatchObject(unavailable));
     await apply(2);
@@ -73,7 +73,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     await sink.close();
   });
 
-  test("a database that is down, absent or read-only is worth another try", async () => {
+  test("a database that is down, missing or read-only is a retryable failure", async () => {
     const unavailable = { code: "TG_SINK_UNAVAILABLE", retry: "later" };
     const own = (await freshDatabase()).address;
     const url = own.dialect === "postgres" ? own.url : "";

@@ -37,7 +37,7 @@ describeTableSink(subject);
 describeWithLedger(subject);
 describeAlone(subject);
 
-test("a file that cannot be opened is worth another try, and is then opened", async () => {
+test("a file that cannot be opened is a retryable failure, and is opened later", async () => {
   const path = join(folder, "later", "sink.db");
   const sink = openSink("idempotent", specOf(OBSERVATIONS), { dialect: "sqlite", path });
   const unavailable = { code: "TG_SINK_UNAVAILABLE", retry: "later" };
@@ -47,7 +47,7 @@ test("a file that cannot be opened is worth another try, and is then opened", as
   await sink.close();
 });
 
-test("a file that is no database is told as such, and left as it is", async () => {
+test("a file that is not a database is reported as damaged, and left unchanged", async () => {
   const path = join(folder, "text.db");
   writeFileSync(path, "these are not the pages of a database, however long one looks at them");
   const sink = openSink("direct", specOf(OBSERVATIONS), { dialect: "sqlite", path });

@@ -1,4 +1,4 @@
-// The contract of the table sink, which holds on both databases and in every mode.
+// The contract of the table sink, for both databases and every mode.
 
 import { afterEach, describe, expect, test } from "vitest";
 import type { ColumnValue, Effect } from "../../src/ports/sink.ts";
@@ -17,7 +17,7 @@ const remove = (station: string, at: number): Effect => ({
   table: "observations",
   key: { station, at },
 });
-/** What an event tells of one state of an object. */
+/** The origin of one state of an object. */
 const state = (object: string, sequencer: string, effects: readonly Effect[]) => ({
   object,
   sequencer,
@@ -51,7 +51,7 @@ export function describeTableSink(subject: TableSinkSubject): void {
 type OpenWorld = (more?: Parameters<typeof specOf>[1]) => Promise<SinkWorld>;
 
 function describeRows(world: OpenWorld): void {
-  test("values of every type come back as they were given", async () => {
+  test("values of every type are read back unchanged", async () => {
     const { deliver, query } = await world();
     const rows: Readonly<Record<string, ColumnValue>>[] = [
       { station: `'"; DROP TABLE x; --`, at: 1, celsius: 0.1, valid: true },
@@ -68,8 +68,8 @@ function describeRows(world: OpenWorld): void {
       (one): Effect => ({ kind: "upsert", table: "observations", row: one }),
     );
     await deliver({ key: "a", at: 1, ...state("it's.csv", "1", effects) });
-    const found = await query("SELECT * FROM observations");
-    const plain = found.map((one) => ({
+    const stored = await query("SELECT * FROM observations");
+    const plain = stored.map((one) => ({
       ...one,
       at: Number(one.at),
       valid: one.valid === null ? null : Boolean(one.valid),
@@ -78,7 +78,7 @@ function describeRows(world: OpenWorld): void {
     expect(plain).toEqual(expect.arrayContaining(rows));
   });
 
-  test("a corrected row takes the place of the wrong one, as a whole", async () => {
+  test("a corrected row replaces the wrong one completely", async () => {
     const { deliver, query } = await world();
     const effects = [upsert("a", 1, 20), upsert("a", 2, 21)];
     await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
@@ -87,15 +87,15 @@ function describeRows(world: OpenWorld): void {
     expect(await query(ROWS)).toEqual([row("a", 1, null), row("a", 2, 21)]);
   });
 
-  test("a row that is there with the same content is not written", async () => {
+  test("an existing row with the same content is not written", async () => {
     const { deliver, query } = await world();
     const writers = "SELECT at, _tg_key FROM _tg_observations ORDER BY at";
     const effects = [upsert("a", 1, 20), upsert("a", 2, 21)];
     await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
     const mended = [upsert("a", 1, 20), upsert("a", 2, 22)];
     await deliver({ key: "k2", at: 2, ...state("a.csv", "2", mended) });
-    const found = await query(writers);
-    expect(found).toEqual([
+    const rows = await query(writers);
+    expect(rows).toEqual([
       { at: 1, _tg_key: "k1" },
       { at: 2, _tg_key: "k2" },
     ]);
@@ -108,7 +108,7 @@ function describeRows(world: OpenWorld): void {
     expect(await query(ROWS)).toEqual([row("a", 1, 2)]);
   });
 
-  test("a row of nothing but its key is not taken for its own deletion", async () => {
+  test("a row with only its key is not mistaken for a deletion", async () => {
     const { deliver, query } = await world();
     const bare = { object: "a.csv", effects: [upsert("a", 1, null)] };
     const gone = { object: "a.csv", effects: [remove("a", 1)] };
@@ -120,27 +120,27 @@ function describeRows(world: OpenWorld): void {
     expect(await query(ROWS)).toEqual([row("a", 1, null)]);
   });
 
-  test("rows that a newer version no longer has go, and stay if one asks for it", async () => {
+  test("rows that a newer version no longer has are deleted, or kept by option", async () => {
     for (const onReplaced of ["delete", "keep"] as const) {
       const { deliver, query } = await world({ onReplaced });
       const effects = [upsert("a", 1, 1), upsert("a", 2, 2)];
       await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
       const fewer = [upsert("a", 2, 3)];
       await deliver({ key: "k2", at: 2, ...state("a.csv", "2", fewer) });
-      const left = onReplaced === "keep" ? [row("a", 1, 1)] : [];
-      expect(await query(ROWS)).toEqual([...left, row("a", 2, 3)]);
+      const remaining = onReplaced === "keep" ? [row("a", 1, 1)] : [];
+      expect(await query(ROWS)).toEqual([...remaining, row("a", 2, 3)]);
     }
   });
 
-  test("the rows of a deleted object go, and stay if one asks for it", async () => {
+  test("the rows of a deleted object are deleted, or kept by option", async () => {
     for (const onRemoved of ["delete", "keep"] as const) {
       const { deliver, query } = await world({ onRemoved });
       const effects = [upsert("a", 1, 1)];
       await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
       await deliver({ key: "k2", at: 1, ...state("b.csv", "1", [upsert("b", 1, 2)]) });
       await deliver({ key: "k3", at: 2, object: "a.csv", sequencer: "2", removed: true });
-      const left = onRemoved === "keep" ? [row("a", 1, 1)] : [];
-      expect(await query(ROWS)).toEqual([...left, row("b", 1, 2)]);
+      const remaining = onRemoved === "keep" ? [row("a", 1, 1)] : [];
+      expect(await query(ROWS)).toEqual([...remaining, row("b", 1, 2)]);
     }
   });
 
@@ -155,7 +155,7 @@ function describeRows(world: OpenWorld): void {
     expect(Number(sum?.last)).toBe(19_998);
   });
 
-  test("a row that the database refuses is refused for ever, and nothing of its record is written", async () => {
+  test("a row that the database rejects is a permanent failure, and nothing of its record is written", async () => {
     const { deliver, query } = await world();
     await query("CREATE UNIQUE INDEX one_each ON _tg_observations (celsius)");
     const effects = [upsert("a", 1, 1), upsert("b", 1, 1)];
@@ -167,7 +167,7 @@ function describeRows(world: OpenWorld): void {
 }
 
 function describeOrder(world: OpenWorld): void {
-  test("an object's older event changes nothing after a newer one, not even what it alone has", async () => {
+  test("an object's older event changes nothing after a newer one, not even rows that only it has", async () => {
     const { deliver, query } = await world();
     const newer = [upsert("a", 1, 2)];
     await deliver({ key: "k2", at: 1, ...state("a.csv", "0A1", newer) });
@@ -176,7 +176,7 @@ function describeOrder(world: OpenWorld): void {
     expect(await query(ROWS)).toEqual([row("a", 1, 2)]);
   });
 
-  test("an object that was deleted stays so when an older event comes late", async () => {
+  test("a deleted object stays deleted when an older event arrives late", async () => {
     const { deliver, query } = await world();
     await deliver({ key: "k2", at: 2, object: "a.csv", sequencer: "2", removed: true });
     await deliver({ key: "k1", at: 1, ...state("a.csv", "1", [upsert("a", 1, 1)]) });
@@ -226,7 +226,7 @@ function describeOrder(world: OpenWorld): void {
     expect(await query(ROWS)).toEqual([row("a", 1, 1)]);
   });
 
-  test("an object that goes takes only what is its own, and uncovers what it hid", async () => {
+  test("a deleted object removes only its own rows, and rows it hid become visible", async () => {
     const { deliver, query } = await world();
     const shared = (celsius: number) => [upsert("a", 1, celsius)];
     await deliver({ key: "k1", at: 1, ...state("a.csv", "1", shared(1)) });
@@ -249,7 +249,7 @@ function describeOrder(world: OpenWorld): void {
     expect(await query(ROWS)).toEqual([row("a", 1, 2)]);
   });
 
-  test("a deleted row is not brought back by an older event, but by a newer one", async () => {
+  test("a deleted row is not restored by an older event, but by a newer one", async () => {
     const { deliver, query } = await world();
     await deliver({ key: "k1", at: 1, ...state("a.csv", "1", [upsert("a", 1, 1)]) });
     await deliver({ key: "k3", at: 3, effects: [remove("a", 1), remove("b", 1)] });
@@ -264,7 +264,7 @@ function describeLayout(subject: TableSinkSubject, mode: SinkMode): void {
   const table = (columns: Record<string, "text" | "integer" | "real" | "boolean">, key: string[]) =>
     specOf({ readings: { columns, key } });
 
-  test("tables are made by one of several that start at once, and found by the next", async () => {
+  test("one of several concurrent starts creates the tables, and the others use them", async () => {
     const { address, query } = await subject.freshDatabase();
     const sinks = Array.from({ length: 4 }, () => openSink(mode, specOf(OBSERVATIONS), address));
     await Promise.all(sinks.map((sink) => sink.prepare()));
@@ -272,7 +272,7 @@ function describeLayout(subject: TableSinkSubject, mode: SinkMode): void {
     expect(await query(ROWS)).toEqual([]);
   });
 
-  test("a column that the spec has and the table has not is added", async () => {
+  test("a column that is missing in the table is added", async () => {
     const database = await subject.freshDatabase();
     const before = await openWorld(mode, table({ id: "text", v: "real" }, ["id"]), database);
     const first: Effect = { kind: "upsert", table: "readings", row: { id: "a", v: 1 } };
@@ -290,28 +290,31 @@ function describeLayout(subject: TableSinkSubject, mode: SinkMode): void {
   });
 
   test.each([
-    [table({ id: "text", v: "text" }, ["id"]), /readings\.v is .*, the pipeline says text/],
-    [table({ id: "text", v: "real" }, ["id", "v"]), /has the key \(id\), .* says \(id, v\)/],
-    [table({ id: "text" }, ["id"]), /has a column v, which the pipeline does not name/],
-  ])("a table that differs is refused in a sentence, and left as it is: %#", async (spec, why) => {
-    const { address, query } = await subject.freshDatabase();
-    const made = openSink(mode, table({ id: "text", v: "real" }, ["id"]), address);
-    await made.prepare();
-    await made.close();
-    const more = { ...spec, tables: { ...spec.tables, ...OBSERVATIONS } };
-    const sink = openSink(mode, more, address);
-    const refusal = { code: "TG_CONFIG_INVALID", message: expect.stringMatching(why) };
-    await expect(sink.prepare()).rejects.toMatchObject(refusal);
-    await sink.close();
-    expect(await query("SELECT id, v FROM readings")).toEqual([]);
-    await expect(query(ROWS)).rejects.toThrow();
-  });
+    [table({ id: "text", v: "text" }, ["id"]), /readings\.v is .*, but the pipeline has text/],
+    [table({ id: "text", v: "real" }, ["id", "v"]), /has the key \(id\), .* has \(id, v\)/],
+    [table({ id: "text" }, ["id"]), /has a column v, which the pipeline does not have/],
+  ])(
+    "a table that differs is rejected in a sentence, and left unchanged: %#",
+    async (spec, why) => {
+      const { address, query } = await subject.freshDatabase();
+      const made = openSink(mode, table({ id: "text", v: "real" }, ["id"]), address);
+      await made.prepare();
+      await made.close();
+      const more = { ...spec, tables: { ...spec.tables, ...OBSERVATIONS } };
+      const sink = openSink(mode, more, address);
+      const refusal = { code: "TG_CONFIG_INVALID", message: expect.stringMatching(why) };
+      await expect(sink.prepare()).rejects.toMatchObject(refusal);
+      await sink.close();
+      expect(await query("SELECT id, v FROM readings")).toEqual([]);
+      await expect(query(ROWS)).rejects.toThrow();
+    },
+  );
 
-  test("a table that somebody else made is not touched", async () => {
+  test("a table that Tidegate did not create is not touched", async () => {
     const { address, query } = await subject.freshDatabase();
     await query("CREATE TABLE readings (id TEXT PRIMARY KEY)");
     const sink = openSink(mode, table({ id: "text" }, ["id"]), address);
-    const refusal = { code: "TG_CONFIG_INVALID", message: /which Tidegate did not make/ };
+    const refusal = { code: "TG_CONFIG_INVALID", message: /which Tidegate did not create/ };
     await expect(sink.prepare()).rejects.toMatchObject({
       ...refusal,
       message: expect.stringMatching(refusal.message),

@@ -8,6 +8,7 @@
 
 import { rmSync } from "node:fs";
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
+import { createSeededRandom, type SeededRandom } from "../../src/core/seeded-random.ts";
 import { runClient } from "../support/crash/client.ts";
 import { type ClientContext, count, type Shared } from "../support/crash/client-context.ts";
 import { connectClient, must, type SqsClient } from "../support/crash/sqs-client.ts";
@@ -16,7 +17,6 @@ import { drainEverything } from "./drain-everything.ts";
 import { createFacts, liveMessages } from "./facts.ts";
 import { createQueues, findQueues, moveTasksOf, observe } from "./observe.ts";
 import { probeDuplicates } from "./probe-duplicates.ts";
-import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
 import { settle } from "./settle.ts";
 
 const CLIENTS = 8;
@@ -46,7 +46,7 @@ const sleepMs = (ms: number): Promise<void> => new Promise((resolve) => setTimeo
 /** Starts the server; at times it is killed on its way and started once more. R1 */
 async function startOn(options: CrashRunOptions, random: SeededRandom, shared: Shared) {
   const args = options.serverArgs(options.folder);
-  if (random.next() < START_KILL_CHANCE) {
+  if (random.fraction() < START_KILL_CHANCE) {
     const killMs = random.between(0, START_KILL_MS_MAX);
     const early = startChild({
       args,

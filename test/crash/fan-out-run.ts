@@ -7,8 +7,8 @@
 //   U4. Every queue of a FIFO topic has the messages of a group in the same order.
 
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
+import { createSeededRandom, type SeededRandom } from "../../src/core/seeded-random.ts";
 import { connectClient, must, type SqsClient } from "../support/crash/sqs-client.ts";
-import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
 
 const CLIENTS = 6;
 const WORK_MS_MIN = 20;

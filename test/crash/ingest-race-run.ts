@@ -6,13 +6,13 @@
 //   R3. The race is over when the queue holds nothing, hidden or not.
 
 import { SendMessageBatchCommand } from "@aws-sdk/client-sqs";
+import type { SeededRandom } from "../../src/core/seeded-random.ts";
 import {
   type IngestWorld,
   readingMessage,
   type Stream,
   type WorkerProcess,
 } from "./ingest-site.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 
 const CONSUMERS = 4;
 const CONCURRENCY = 8;
@@ -127,7 +127,7 @@ export async function runRace(
   const share = Math.floor((plan.messages * 0.8) / plan.kills);
   for (let kill = 1; kill <= plan.kills; kill += 1) {
     await race.reached(share * (kill - 1) + random.between(1, share)); // R1
-    if (kill === 1 || random.next() < BROKER_SHARE) {
+    if (kill === 1 || random.fraction() < BROKER_SHARE) {
       await struck(site, faults);
       await site.crash();
       await site.up();

@@ -3,11 +3,11 @@
 
 import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { decodeDossier } from "../../src/ingest/dead-letters/dossier.ts";
 import { runRace, sendAll, temperOf } from "./ingest-race-run.ts";
 import { IngestWorld, openLedgerFile, readLedger, type Stream } from "./ingest-site.ts";
 import { PARTS } from "./ingest-worker.ts";
-import { createSeededRandom } from "./seeded-random.ts";
 
 const MESSAGES = Number(process.env.TIDEGATE_RACE_MESSAGES ?? 400);
 const SEED = Number(process.env.TIDEGATE_RACE_SEED ?? Math.floor(Math.random() * 1_000_000));

@@ -2,13 +2,13 @@
 //   P1. The answer must carry the original's ids. A probe's body was never sent as a message, so if
 //       one is kept in spite of a fair answer, the next look finds it.
 
+import type { SeededRandom } from "../../src/core/seeded-random.ts";
 import { DEDUP_WINDOW_SURE_MS } from "../support/crash/client.ts";
 import { type Shared, sentAnswer } from "../support/crash/client-context.ts";
 import { must, type SqsClient } from "../support/crash/sqs-client.ts";
 import { answerDuplicate } from "./facts.ts";
 import { findQueues } from "./observe.ts";
 import { isContentBased } from "./queue-plan.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 
 /** The latest ones are where a lost write would show; others are taken at random. */
 const LATEST = 15;

@@ -13,8 +13,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
+import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { SERVER_ARGS } from "../support/crash/servers.ts";
-import { createSeededRandom } from "./seeded-random.ts";
 
 const CLIENTS = 6;
 const WORK_MS_MIN = 20;

@@ -1,5 +1,5 @@
-// Holds the published JSON Schemas and the code to the same examples. Where a schema cannot say
-// what the code checks, the example says so, and why.
+// Checks the published JSON Schemas and the code against the same examples. Where a schema cannot
+// express a check of the code, the example says so, and why.
 
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -54,7 +54,7 @@ describe.each(contracts)("%s", (name, validate) => {
   });
 });
 
-test("what our builder builds matches the published schema", () => {
+test("envelopes from the builder match the published schema", () => {
   const built = buildEnvelope({
     source: "kfm.soil.refresh",
     dedupeKey: "soil/1",

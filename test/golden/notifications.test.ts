@@ -1,6 +1,6 @@
-// Walks the corpus of messages: NAME.json is a body as it comes out of a queue, NAME.expected.json
-// what it must be read as. The keys in it were computed by a second implementation, so that a
-// change of scheme cannot pass unnoticed.
+// Walks the corpus of messages: NAME.json is a body as received from a queue, NAME.expected.json
+// its expected decoding. A second implementation computed the keys in it, so that a change of
+// scheme is noticed.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -17,7 +17,7 @@ const names = readdirSync(FOLDER)
   .filter((file) => file.endsWith(EXPECTED))
   .map((file) => file.slice(0, -EXPECTED.length));
 
-/** What the corpus tells of a decoding: events in full, problems by their places. */
+/** A decoding as the corpus describes it: events in full, problems by their paths. */
 function summary(decoded: Decoded): unknown {
   const { layers } = decoded;
   switch (decoded.kind) {
@@ -56,14 +56,14 @@ test("the corpus has every message and every expectation in pairs", () => {
   }
 });
 
-describe("every message of the corpus is read as expected", () => {
+describe("every message of the corpus is decoded as expected", () => {
   test.each(names)("%s", (name) => {
     const decoded = decodeBody(read(`${name}.json`));
     expect(summary(decoded)).toEqual(JSON.parse(read(`${name}${EXPECTED}`)));
   });
 });
 
-describe("nothing of a message is lost, known or not", () => {
+describe("no field of a message is lost, known or unknown", () => {
   test.each(names)("%s", (name) => {
     const body = read(`${name}.json`);
     const decoded = decodeBody(body);
@@ -75,7 +75,7 @@ describe("nothing of a message is lost, known or not", () => {
   });
 });
 
-test("a trace is carried by every event and changes none of its keys", () => {
+test("every event passes on its trace, which changes none of its keys", () => {
   const body = read("many-records.json");
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
   const plain = decodeBody(body);

@@ -20,7 +20,7 @@ import type { OutgoingMessage } from "../../src/ports/queue.ts";
 import { perEntity } from "../../src/produce/group-strategy.ts";
 import { createProducer } from "../../src/produce/producer.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
-import { createManualClock } from "../contracts/manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { event } from "../support/producer-world.ts";
 import { random, turn } from "../support/stores/real-ports.ts";
 

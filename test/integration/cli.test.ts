@@ -171,7 +171,7 @@ describe("tidegate up", () => {
     const { child } = await startReady("--data", "d");
     const { code, err } = await end("up", "--port", "0", "--data", "d");
     expect(code).toBe(1);
-    expect(err).toContain(`The data folder d is in use by another process (pid ${child.pid}).`);
+    expect(err).toContain(`data folder d is in use by another process (pid ${child.pid})`);
     expect(err).toContain("TG_STORE_LOCKED");
   });
 
@@ -180,7 +180,7 @@ describe("tidegate up", () => {
     writeFileSync(file, "mine");
     const { code, err } = await end("up", "--port", "0", "--data", file);
     expect(code).toBe(1);
-    expect(err).toContain(`${file} cannot be opened for writing: it is a file, and no folder.`);
+    expect(err).toContain(`${file} cannot be opened for writing: it is a file, not a folder`);
     expect(readFileSync(file, "utf8")).toBe("mine");
   });
 
@@ -189,7 +189,7 @@ describe("tidegate up", () => {
     const { code, err } = await end("up", "--port", "0", "--data", commands.folder);
     expect(code).toBe(1);
     expect(err).toContain(
-      `${join(commands.folder, "broker.sqlite")} is damaged: it is not a database.`,
+      `${join(commands.folder, "broker.sqlite")} is damaged: it is not a database`,
     );
     expect(err).toContain("TG_STORE_CORRUPT");
   });

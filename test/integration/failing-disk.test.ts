@@ -172,7 +172,7 @@ describe("a folder in use", () => {
     const refused = await rejectionOf(() => createSqliteBrokerStore({ folder }));
     expect((refused as TidegateError).code).toBe("TG_STORE_LOCKED");
     expect((refused as TidegateError).message).toBe(
-      `The data folder ${folder} is in use by another process (pid ${process.pid}).`,
+      `data folder ${folder} is in use by another process (pid ${process.pid})`,
     );
     await first.commit([message(1)]);
     await first.close();

@@ -217,7 +217,7 @@ describe("an invalid command line", () => {
       'unknown ledger URL scheme "mysql:"',
     ],
     [["why"], '"why" needs WHAT'],
-    [["why", "s3://files/a.csv"], "holds no ledger of this version"],
+    [["why", "s3://files/a.csv"], "contains no ledger of this version"],
     [["dev", "pipeline.ts", "--feed", "none.mjs", "--port", "0"], "cannot load the feed none.mjs"],
   ])("%j is refused with exit code 2", async (words, message) => {
     const { code, out, err } = await end(words);

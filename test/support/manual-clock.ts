@@ -1,7 +1,15 @@
-// A clock that stands still until a test moves it.
+// Manual clock: stands still until a test moves it. All tests use this one.
 
-import { type DurationMs, durationMs, type EpochMs, epochMs } from "../../src/core/units.ts";
+import { addMs, type DurationMs, durationMs, type EpochMs, epochMs } from "../../src/core/units.ts";
 import type { Clock } from "../../src/ports/clock.ts";
+
+/**
+ * Start time for clocks of ledgers: decades ahead of the system clock. DynamoDB's time to live
+ * follows the system clock, and would otherwise delete expired rows during a test.
+ */
+export const FAR_AHEAD = epochMs(4_000_000_000_000);
+
+const START = epochMs(1_700_000_000_000);
 
 interface Sleeper {
   readonly at: number;
@@ -9,28 +17,31 @@ interface Sleeper {
 }
 
 export class ManualClock implements Clock {
-  #wall: number;
-  #monotonic = 0;
+  #wall: EpochMs;
+  #monotonic = durationMs(0);
+  readonly #sleepAdvances: boolean;
   readonly #sleepers = new Set<Sleeper>();
 
-  constructor(wall = 1_700_000_000_000) {
-    this.#wall = wall;
+  constructor(wall: number = START, options: { readonly sleepAdvances?: boolean } = {}) {
+    this.#wall = epochMs(wall);
+    this.#sleepAdvances = options.sleepAdvances ?? false;
   }
 
-  /** How many sleep; an idle broker should not wake up for nothing. */
+  /** The number of pending sleeps; an idle broker should have no needless ones. */
   get sleepers(): number {
     return this.#sleepers.size;
   }
 
-  now(): EpochMs {
-    return epochMs(this.#wall);
-  }
+  // Arrow functions: tests pass single methods around and spread the clock to change one.
+  readonly now = (): EpochMs => this.#wall;
 
-  monotonic(): DurationMs {
-    return durationMs(this.#monotonic);
-  }
+  readonly monotonic = (): DurationMs => this.#monotonic;
 
-  sleep(span: DurationMs, signal?: AbortSignal): Promise<void> {
+  readonly sleep = (span: DurationMs, signal?: AbortSignal): Promise<void> => {
+    if (this.#sleepAdvances) {
+      this.advance(span);
+      return Promise.resolve();
+    }
     return new Promise((resolve, reject) => {
       const sleeper = { at: this.#monotonic + span, wake: resolve };
       this.#sleepers.add(sleeper);
@@ -39,21 +50,27 @@ export class ManualClock implements Clock {
         reject(signal.reason);
       });
     });
-  }
+  };
 
-  /** Lets time pass and wakes whoever slept until then. */
-  advance(spanMs: number): void {
-    this.#wall += spanMs;
-    this.#monotonic += spanMs;
+  /** Moves time forward and wakes every sleeper that is due, in order. */
+  readonly advance = (spanMs: number): void => {
+    const span = durationMs(spanMs);
+    this.#wall = addMs(this.#wall, span);
+    this.#monotonic = durationMs(this.#monotonic + span);
     const due = [...this.#sleepers].filter(({ at }) => at <= this.#monotonic);
     for (const sleeper of due.sort((a, b) => a.at - b.at)) {
       this.#sleepers.delete(sleeper);
       sleeper.wake();
     }
-  }
+  };
 
-  /** Somebody sets the machine's clock; the monotonic one does not notice. */
+  /** Sets the wall clock; the monotonic clock does not change. */
   setWall(wall: number): void {
-    this.#wall = wall;
+    this.#wall = epochMs(wall);
   }
+}
+
+/** A manual clock for code that sleeps by itself: a sleep moves the clock and returns. */
+export function createManualClock(start: EpochMs): ManualClock {
+  return new ManualClock(start, { sleepAdvances: true });
 }

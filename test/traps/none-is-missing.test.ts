@@ -1,5 +1,5 @@
-// None is missing: every trap that loses data or applies it twice has a test that runs. A trap's
-// tests are in files named by its number, and the titles in them say so.
+// None is missing: every trap that loses data or applies it twice has a running test. A trap's
+// tests are in files named by its number, and their titles contain it.
 
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";

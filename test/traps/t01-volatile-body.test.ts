@@ -1,5 +1,5 @@
-// T1: a fresh event id, a trace id or a timestamp inside the body makes every replay another
-// message to content-based deduplication, which hashes the whole body.
+// T1: a new event id, a trace id or a timestamp inside the body makes every replay another message
+// to content-based deduplication, which hashes the whole body.
 
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../src/core/encoding/hash.ts";
@@ -24,7 +24,7 @@ describe("T1: volatile data in the body", () => {
     expect(built({ ...INPUT })).toEqual(built(INPUT));
   });
 
-  test("the order of members makes no other message", () => {
+  test("the order of members does not make another message", () => {
     const payload = { bands: { green: 3, red: 4 }, tile: "p32r29" };
     expect(built({ ...INPUT, payload })).toEqual(built(INPUT));
   });
@@ -43,7 +43,7 @@ describe("T1: volatile data in the body", () => {
     expect(later.dedupId).toBe(built(INPUT).dedupId);
   });
 
-  test("the builder has no place for volatile data: what is not the contract's is left out", () => {
+  test("the builder omits everything that is not part of the contract, such as volatile data", () => {
     const trace = { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: null };
     const trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
     const volatile = { ...INPUT, trace, trace_id, attempt: 3 };

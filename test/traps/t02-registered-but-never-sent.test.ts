@@ -1,5 +1,5 @@
-// T2: a producer that writes its row, dies before it sends, and skips the send for ever after,
-// because the row is there.
+// T2: a producer writes its row, crashes before it sends, and skips the send forever, because the
+// row exists.
 
 import { describe, expect, test } from "vitest";
 import { perEntity } from "../../src/produce/group-strategy.ts";
@@ -9,7 +9,7 @@ import { createProducerWorld, event } from "../support/producer-world.ts";
 
 const options = { owner: "p", groups: perEntity(({ source }) => source) };
 
-/** A world in which a producer has registered the event and died before it was sent. */
+/** A world in which a producer registered the event and crashed before sending it. */
 async function createAftermath() {
   const world = await createProducerWorld();
   world.interfere = () => new Promise(() => {});
@@ -21,8 +21,8 @@ async function createAftermath() {
   return world;
 }
 
-describe("T2: a row is no message", () => {
-  test("the replay finds the row and sends it all the same", async () => {
+describe("T2: a row is not a message", () => {
+  test("a replay finds the row and still sends it", async () => {
     await using world = await createAftermath();
     const result = await createProducer(world.ports, options).send(event("a"));
     expect(result.kind).toBe("sent");
@@ -36,7 +36,7 @@ describe("T2: a row is no message", () => {
     expect(await world.messages()).toHaveLength(1);
   });
 
-  test("any later event of the same producer takes it along, and it goes first", async () => {
+  test("any later event of the same producer sends it too, and it goes first", async () => {
     await using world = await createAftermath();
     await createProducer(world.ports, options).send(event("b"));
     const keys = (await world.messages()).map(({ body }) => body.dedupe_key);

@@ -11,18 +11,18 @@ onEveryLedger("T3: a claim has an owner, a lease and an end", (fresh) => {
       owner: "crashed",
     });
     world.clock.advance(seconds(30));
-    const taken = fenceIn(await claimOne(world, "a", { owner: "next" }));
-    expect(taken).toBeGreaterThan(dead);
-    expect(await commitOne(world, "a", taken)).toBe("committed");
+    const claimed = fenceIn(await claimOne(world, "a", { owner: "next" }));
+    expect(claimed).toBeGreaterThan(dead);
+    expect(await commitOne(world, "a", claimed)).toBe("committed");
   });
 
-  test("a holder that only seemed dead cannot complete what another took over", async () => {
+  test("a holder that only seemed dead cannot commit a record that another took over", async () => {
     const world = fresh();
     const slow = fenceIn(await claimOne(world, "a"));
     world.clock.advance(seconds(31));
-    const taken = fenceIn(await claimOne(world, "a", { owner: "next" }));
+    const claimed = fenceIn(await claimOne(world, "a", { owner: "next" }));
     expect(await commitOne(world, "a", slow)).toBe("fenced");
-    expect(await commitOne(world, "a", taken)).toBe("committed");
+    expect(await commitOne(world, "a", claimed)).toBe("committed");
     expect(await commitOne(world, "a", slow)).toBe("fenced");
   });
 });

@@ -23,7 +23,7 @@ onEveryLedger("T4: failed is not the end", (fresh) => {
     expect(await commitOne(world, "a", fenceIn(last))).toBe("committed");
   });
 
-  test("a crash counts as an attempt like a failure does", async () => {
+  test("a crash counts as an attempt, like a failure", async () => {
     const world = fresh();
     await claimOne(world, "a");
     world.clock.advance(seconds(30));

@@ -1,12 +1,12 @@
-// T5: a dispatcher that deletes the message when the work has begun loses whatever crashes. Here
-// the worker holds the receipt, and the queue hears of nothing before the commit is durable.
+// T5: a dispatcher that deletes the message when the work starts loses all work that crashes. Here
+// the worker holds the receipt, and the message is not deleted before the commit is durable.
 
 import { expect, test } from "vitest";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 
-test("T5: what a worker was at work on when it died is delivered again and done by another", async () => {
+test("T5: the record of a crashed worker is redelivered and processed by another", async () => {
   const began: string[] = [];
   await using world = await createConsumerWorld({
     pipeline: { visibilityMs: 30_000 },
@@ -14,7 +14,7 @@ test("T5: what a worker was at work on when it died is delivered again and done 
       began.push(`attempt ${attempt}`);
       return attempt === 1 ? new Promise<void>(() => undefined) : undefined;
     },
-    // The first worker dies as soon as it has begun: nothing of it reaches the queue any more.
+    // The first worker dies as soon as it starts: none of its calls reach the queue any more.
     wrapQueue: (queue) => (began.length === 0 ? diesWhen(queue, () => began.length > 0) : queue),
   });
   await world.send("file");

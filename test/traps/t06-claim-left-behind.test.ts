@@ -1,6 +1,6 @@
 // T6: "exits clean; the message goes to the dead-letter queue after three attempts" contradicts
-// itself: a clean exit counts nothing, so nothing ever gets there. Here a claim that a crash left
-// behind is counted, and ends in a commit or among the dead letters, never silently nowhere.
+// itself: a clean exit counts nothing, so nothing ever gets there. Here the claim of a crashed
+// worker is counted, and the record is committed or dead-lettered, never silently lost.
 
 import { expect, test } from "vitest";
 import { durationMs } from "../../src/core/units.ts";
@@ -10,7 +10,7 @@ import { type ConsumerWorld, createConsumerWorld } from "../support/consumer-wor
 
 const LEASE_MS = durationMs(30_000);
 
-/** A worker that receives, claims, and is never heard of again. */
+/** A worker that receives, claims and then crashes. */
 async function crash(world: ConsumerWorld): Promise<void> {
   const request = { max: 1, waitMs: durationMs(0), visibilityMs: LEASE_MS };
   const [delivery] = await world.queue.receive(request, new AbortController().signal);
@@ -27,7 +27,7 @@ async function crash(world: ConsumerWorld): Promise<void> {
   await world.pass(LEASE_MS + 1_000);
 }
 
-test("T6: a claim that a crash left behind is taken over and committed", async () => {
+test("T6: the claim of a crashed worker is taken over and committed", async () => {
   const attempts: number[] = [];
   await using world = await createConsumerWorld({
     handler: (_event, { attempt }) => void attempts.push(attempt),
@@ -42,7 +42,7 @@ test("T6: a claim that a crash left behind is taken over and committed", async (
   expect(await world.depth()).toBe(0);
 });
 
-test("T6: a record that crashes every worker ends among the dead letters and says so", async () => {
+test("T6: a record that crashes every worker is dead-lettered with that reason", async () => {
   const calls: string[] = [];
   await using world = await createConsumerWorld({
     pipeline: { retry: { attempts: 3 } },
@@ -61,7 +61,7 @@ test("T6: a record that crashes every worker ends among the dead letters and say
   expect(JSON.parse(notes[0]?.body ?? "{}")).toMatchObject({ error_class: "crash" });
 });
 
-test("T6: a copy that meets a claim left behind comes back when its lease is over", async () => {
+test("T6: a duplicate of a record with an orphaned claim is redelivered when the lease expires", async () => {
   const calls: string[] = [];
   await using world = await createConsumerWorld({ handler: () => void calls.push("file") });
   await world.send("file");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
-import { createManualClock } from "../contracts/manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { createFakeDynamo } from "../support/traps/fake-dynamo.ts";
 import { claimOne, commitOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";
@@ -41,7 +41,7 @@ test("T7: on DynamoDB a fresh claim reads nothing, and other reads are consisten
   await ledger.close();
 });
 
-test("T7: on DynamoDB a refused write is answered without a read", async () => {
+test("T7: on DynamoDB a rejected write is answered without a read", async () => {
   await using dynamo = await createFakeDynamo();
   const clock = createManualClock(epochMs(1_700_000_000_000));
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
@@ -56,7 +56,7 @@ test("T7: on DynamoDB a refused write is answered without a read", async () => {
   await ledger.close();
 });
 
-test("a write repeated by the SDK after a lost reply knows itself, and claims once", async () => {
+test("a write that the SDK repeats after a lost response recognises itself and claims once", async () => {
   await using dynamo = await createFakeDynamo();
   const clock = createManualClock(epochMs(1_700_000_000_000));
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };

@@ -1,6 +1,6 @@
-// T8: a clean-up job that resets a claim starts a second worker beside a slow first one, and one
-// that sends the same MessageDeduplicationId again within five minutes is answered with success
-// while the queue drops the message.
+// T8: a clean-up job that resets a claim starts a second worker beside a slow first one. One that
+// sends the same MessageDeduplicationId again within five minutes gets a success response while the
+// queue drops the message.
 
 import { describe, expect, test } from "vitest";
 import { envelopeKey, messageDedupId } from "../../src/core/events/envelope.ts";
@@ -30,8 +30,8 @@ async function createStuckJob() {
   return { world, ledger, claim, sweeper };
 }
 
-describe("T8: a republication is neither swallowed nor a second worker", () => {
-  test("the same id again is answered with success and dropped", async () => {
+describe("T8: a republication is neither dropped nor a second worker", () => {
+  test("the same id again gets a success response and is dropped", async () => {
     const { world } = await createStuckJob();
     await using _ = world;
     const dedupId = messageDedupId(source, "a");
@@ -40,7 +40,7 @@ describe("T8: a republication is neither swallowed nor a second worker", () => {
     expect(await world.messages()).toHaveLength(1);
   });
 
-  test("a sweep within the five minutes really puts the message on the queue", async () => {
+  test("a sweep within the five minutes really delivers the message to the queue", async () => {
     const { world, claim, sweeper } = await createStuckJob();
     await using _ = world;
     await claim("crashed");
@@ -49,7 +49,7 @@ describe("T8: a republication is neither swallowed nor a second worker", () => {
     expect(await world.messages()).toHaveLength(2);
   });
 
-  test("a worker that lives keeps its claim: nothing is sent, nothing reset", async () => {
+  test("a live worker keeps its claim: nothing is sent, nothing reset", async () => {
     const { world, claim, sweeper } = await createStuckJob();
     await using _ = world;
     await world.cloud.clock.advance(minutes(2));

@@ -10,13 +10,13 @@ import {
 } from "../support/traps/ledgers.ts";
 
 onEveryLedger("T10: the ledger tells which duplicates to acknowledge", (fresh) => {
-  test("a duplicate of what is done says so, with the result's digest", async () => {
+  test("a duplicate of a committed record gets the result's digest", async () => {
     const world = fresh();
     await commitOne(world, "a", fenceIn(await claimOne(world, "a")));
     expect(await claimOne(world, "a")).toMatchObject({ kind: "duplicate", digest: "d" });
   });
 
-  test("a duplicate of what is under way says until when, and is not counted", async () => {
+  test("a duplicate of a record in progress gets the end of its lease, and is not counted", async () => {
     const world = fresh();
     const fence = fenceIn(await claimOne(world, "a"));
     for (let n = 0; n < 5; n += 1) {
@@ -26,7 +26,7 @@ onEveryLedger("T10: the ledger tells which duplicates to acknowledge", (fresh) =
     expect(await failOne(world, "a", fence)).toMatchObject({ attempts: 1 });
   });
 
-  test("a duplicate of what was given up on brings the reason and the fence", async () => {
+  test("a duplicate of a dead-lettered record gets the reason and the fence", async () => {
     const world = fresh();
     const fence = fenceIn(await claimOne(world, "a"));
     await failOne(world, "a", fence, true);

@@ -1,5 +1,5 @@
-// T11: an idempotency key read from a message attribute is gone when SNS wraps the message, and a
-// missing one becomes `undefined`, which all key-less messages then share.
+// T11: an idempotency key from a message attribute is lost when SNS wraps the message, and a
+// missing one becomes `undefined`, which all messages without a key then share.
 
 import { describe, expect, test } from "vitest";
 import { decodeBody } from "../../src/core/events/decode/decode.ts";
@@ -47,7 +47,7 @@ describe("T11: the key comes from the body", () => {
     });
   });
 
-  test("nor can a record key be made of nothing", () => {
+  test("a record key cannot be derived from nothing", () => {
     expect(() => recordKey({ pipeline: "soil", generation: 0 }, "")).toThrow("needs");
   });
 });

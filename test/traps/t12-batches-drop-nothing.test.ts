@@ -1,5 +1,5 @@
-// T12: batch helpers that send the first ten and drop the rest, forget that a batch has one size
-// limit for all its entries, try again what can never succeed, and send empty batches.
+// T12: batch helpers that send the first ten and drop the rest, ignore that a batch has one size
+// limit for all its entries, retry what can never succeed, and send empty batches.
 
 import { describe, expect, test } from "vitest";
 import type { SendOutcome } from "../../src/ports/queue.ts";
@@ -21,7 +21,7 @@ describe("T12: nothing is dropped between a caller and a batch", () => {
     expect(Math.max(...world.calls.map((call) => call.length))).toBe(10);
   });
 
-  test("a batch stays below 1 MiB in all, however few entries that leaves", async () => {
+  test("a batch stays below 1 MiB in total, even with few entries", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     const payload = { text: "x".repeat(300_000) };
@@ -30,7 +30,7 @@ describe("T12: nothing is dropped between a caller and a batch", () => {
     expect(await world.messages()).toHaveLength(10);
   });
 
-  test("an entry refused as the sender's fault is not tried again; the others arrive", async () => {
+  test("an entry rejected as the sender's fault is not retried; the others arrive", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     const never = { kind: "refused", code: "InvalidMessageContents", message: "" } as const;

@@ -1,6 +1,6 @@
-// T13: one receive may bring ten messages of one group. Handled side by side and deleted one by
-// one, a failed message is tried again after its successors were deleted. Here a group runs one by
-// one and stops at its first failure; what is behind it goes back, in order.
+// T13: one receive may return ten messages of one group. Handled concurrently and deleted one by
+// one, a failed message is retried after its successors were deleted. Here a group runs one by one
+// and stops at its first failure; the messages behind it are returned in order.
 
 import { expect, test } from "vitest";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
@@ -8,8 +8,8 @@ import { createConsumerWorld } from "../support/consumer-world.ts";
 
 const KEYS = Array.from({ length: 10 }, (_, at) => `a${at}`);
 
-/** A queue that writes down what it is told of which message. */
-function listening(told: string[]) {
+/** A queue that logs its calls per message. */
+function listening(calls: string[]) {
   return (queue: Queue): Queue => {
     const keys = new Map<string, string>();
     return {
@@ -20,18 +20,18 @@ function listening(told: string[]) {
         return deliveries;
       },
       deleteBatch(receipts) {
-        told.push(...receipts.map((receipt) => `delete ${keys.get(receipt)}`));
+        calls.push(...receipts.map((receipt) => `delete ${keys.get(receipt)}`));
         return queue.deleteBatch(receipts);
       },
       changeVisibility(changes) {
-        told.push(...changes.map(({ receipt }) => `return ${keys.get(receipt)}`));
+        calls.push(...changes.map(({ receipt }) => `return ${keys.get(receipt)}`));
         return queue.changeVisibility(changes);
       },
     };
   };
 }
 
-test("T13: a group runs one by one and in order, though it was received at once", async () => {
+test("T13: a group runs one by one and in order, though it was received in one batch", async () => {
   const order: string[] = [];
   let atWork = 0;
   let most = 0;
@@ -52,13 +52,13 @@ test("T13: a group runs one by one and in order, though it was received at once"
   expect(most).toBe(1);
 });
 
-test("T13: nothing behind a failure is deleted before it, and the rest goes back in order", async () => {
-  const told: string[] = [];
+test("T13: no message behind a failure is deleted before it, and the rest is returned in order", async () => {
+  const calls: string[] = [];
   const done: string[] = [];
   let broken = true;
   await using world = await createConsumerWorld({
     queue: "orders.fifo",
-    wrapQueue: listening(told),
+    wrapQueue: listening(calls),
     handler: ({ envelope }) => {
       if (envelope.dedupe_key === "a3" && broken) throw new Error("not now");
       done.push(envelope.dedupe_key);
@@ -68,7 +68,7 @@ test("T13: nothing behind a failure is deleted before it, and the rest goes back
   for (const key of ["b0", "b1", "b2"]) await world.send(key, {}, "b");
   await world.consumer().start();
   await world.pass(300);
-  const ofGroup = (letter: string) => told.filter((line) => line.includes(` ${letter}`));
+  const ofGroup = (letter: string) => calls.filter((line) => line.includes(` ${letter}`));
   expect(ofGroup("a").filter((line) => line.startsWith("delete"))).toEqual([
     "delete a0",
     "delete a1",
@@ -84,7 +84,7 @@ test("T13: nothing behind a failure is deleted before it, and the rest goes back
   expect(await world.depth()).toBe(0);
 });
 
-test("T13: a group waits behind a record that was given up on, while others go on", async () => {
+test("T13: a group waits behind a dead-lettered record, while others continue", async () => {
   const done: string[] = [];
   await using world = await createConsumerWorld({
     queue: "orders.fifo",

@@ -1,4 +1,4 @@
-// T14: PUT A, PUT B, PUT A on an unversioned key. With (bucket, key, etag, size) for an identity
+// T14: PUT A, PUT B, PUT A on an unversioned key. With (bucket, key, etag, size) as the identity,
 // the third event is a "duplicate" of the first, and downstream keeps B.
 
 import fc from "fast-check";
@@ -14,13 +14,13 @@ const puts = [
   eventOf(notificationOf({ ...A, sequencer: "0065543A8C" })),
 ] as const;
 
-/** The least that a consumer needs: delivery identity, and the sequencer last applied. */
+/** The minimal consumer: delivery identity, and the sequencer applied last. */
 function apply(deliveries: readonly ObjectEvent[]): string | null {
-  const seen = new Set<string>();
+  const delivered = new Set<string>();
   let applied: ObjectEvent | undefined;
   for (const event of deliveries) {
-    if (seen.has(event.event_key)) continue;
-    seen.add(event.event_key);
+    if (delivered.has(event.event_key)) continue;
+    delivered.add(event.event_key);
     if (applied === undefined || compareObjectEvents(applied, event) === -1) applied = event;
   }
   return applied?.etag ?? null;
@@ -33,7 +33,7 @@ describe("T14: the third write is not the first", () => {
     expect(puts[1].idempotency_key).not.toBe(puts[0].idempotency_key);
   });
 
-  test("in whatever order and however often they are delivered, A is what remains", () => {
+  test("in any order and with any duplicates, A remains", () => {
     const extra = fc.array(fc.constantFrom(...puts), { maxLength: 6 });
     const schedule = extra.chain((more) =>
       fc.shuffledSubarray([...puts, ...more], { minLength: 3 + more.length }),

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { TrapWorld } from "../support/traps/ledgers.ts";
 import { claimOne, commitOne, onEveryLedger, SCOPE } from "../support/traps/ledgers.ts";
 
-/** PUT A, PUT B, PUT A: events 1 and 3 tell of the same object state and so have the same key. */
+/** PUT A, PUT B, PUT A: events 1 and 3 have the same object state and so the same key. */
 const EVENTS = [
   { state: "A", sequencer: "0055AED6DCD90281E5" },
   { state: "B", sequencer: "0055AED6DCD90281E6" },
@@ -22,7 +22,7 @@ async function handle(world: TrapWorld, event: Event, applied: string[]): Promis
 }
 
 onEveryLedger("T14: PUT A, PUT B, PUT A ends in A", (fresh) => {
-  test("in whatever order and however often the three are delivered", async () => {
+  test("in any order and with any duplicates of the three", async () => {
     const deliveries = fc
       .array(fc.nat(2), { maxLength: 6 })
       .chain((more) => fc.shuffledSubarray([0, 1, 2, ...more], { minLength: 3 + more.length }));
@@ -39,7 +39,7 @@ onEveryLedger("T14: PUT A, PUT B, PUT A ends in A", (fresh) => {
     );
   });
 
-  test("even when B is being worked on while the last A is applied", async () => {
+  test("even when B is in progress while the last A is applied", async () => {
     const world = fresh();
     const applied: string[] = [];
     await handle(world, EVENTS[0], applied);

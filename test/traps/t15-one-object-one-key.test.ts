@@ -41,17 +41,17 @@ function eventBridge(version: object): ObjectEvent {
 }
 
 function notified(version: object): ObjectEvent {
-  const told = { key: "red+flower%2B100%25.jpg", eTag: ETAG, size: 7, sequencer: "0065" };
-  return eventOf(snsWrapped(notificationOf({ ...told, ...version })));
+  const identities = { key: "red+flower%2B100%25.jpg", eTag: ETAG, size: 7, sequencer: "0065" };
+  return eventOf(snsWrapped(notificationOf({ ...identities, ...version })));
 }
 
 describe("T15: one object state, one key", () => {
   test.each([
     ["without versions", {}, {}, "null"],
     ["with versions", { versionId: "3Lg" }, { "version-id": "3Lg" }, "3Lg"],
-  ])("%s: notification, EventBridge, HEAD and listing agree", (_, told, bridged, head) => {
+  ])("%s: notification, EventBridge, HEAD and listing agree", (_, identities, bridged, head) => {
     const events = [
-      notified(told),
+      notified(identities),
       eventBridge(bridged),
       seen("head", head),
       seen("listing", null), // ListObjectsV2 tells no version, whatever the bucket.
@@ -62,19 +62,19 @@ describe("T15: one object state, one key", () => {
     expect(new Set(events.map((event) => event.idempotency_key)).size).toBe(1);
   });
 
-  test("a key of EventBridge is not decoded, and so names another object", () => {
+  test("a key from EventBridge is not decoded, and so identifies another object", () => {
     const encoded = eventOf(notificationOf({ key: "a%2Bb", eTag: ETAG, size: 7, sequencer: "01" }));
     expect(encoded.key).toBe("a+b");
     expect(eventBridge({ key: "a%2Bb" }).key).toBe("a%2Bb");
   });
 
-  test("fields do not run into one another", () => {
+  test("fields are not confused with each other", () => {
     const one = eventOf(notificationOf({ key: "a", eTag: "bc", size: 1, sequencer: "01" }));
     const two = eventOf(notificationOf({ key: "ab", eTag: "c", size: 1, sequencer: "01" }));
     expect(one.idempotency_key).not.toBe(two.idempotency_key);
   });
 
-  test("keys say which scheme made them", () => {
+  test("keys contain the version of their scheme", () => {
     expect(notified({}).idempotency_key).toMatch(/^k1:[0-9a-f]{64}$/);
     expect(notified({}).event_key).toMatch(/^k1:[0-9a-f]{64}$/);
   });

@@ -1,5 +1,5 @@
-// T16: an ETag names bytes, it does not digest them. The same bytes uploaded in other parts have
-// another one, so "same content, same key" must not be promised.
+// T16: an ETag names bytes, it is not their digest. The same bytes uploaded in other parts have
+// another one, so "same content, same key" cannot be promised.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ function page(path: string): string {
 }
 
 describe("T16: the ETag is opaque", () => {
-  test("one content has as many ETags as ways to upload it, and as many object states", () => {
+  test("the same content has one ETag and one object state per way to upload it", () => {
     const etags = [
       md5Hex(BYTES),
       multipartEtag([BYTES]),

@@ -1,5 +1,5 @@
-// T17: without what happened and who consumes in the key, a removal is a duplicate of the creation,
-// and two pipelines over one table suppress each other.
+// T17: if the key lacks what happened and who consumes it, a removal is a duplicate of the
+// creation, and two pipelines over one table suppress each other.
 
 import { describe, expect, test } from "vitest";
 import { recordKey } from "../../src/ledger/record-key.ts";
@@ -21,12 +21,12 @@ const NAMES = [
 describe("T17: kind and consumer are part of the key", () => {
   const events = NAMES.map((eventName) => eventOf(notificationOf({ ...VERSION, eventName })));
 
-  test("what happened to one version by one request is as many events as it was things", () => {
+  test("different changes to one version by one request are different events", () => {
     expect(new Set(events.map((event) => event.event_key)).size).toBe(NAMES.length);
     expect(new Set(events.map((event) => event.idempotency_key)).size).toBe(NAMES.length);
   });
 
-  test("two pipelines, and two generations of one, keep records of their own", () => {
+  test("two pipelines, and two generations of one, have separate records", () => {
     const identity = events[0]?.event_key ?? "";
     const keys = [
       recordKey({ pipeline: "soil", generation: 0 }, identity),
@@ -36,7 +36,7 @@ describe("T17: kind and consumer are part of the key", () => {
     expect(new Set(keys).size).toBe(3);
   });
 
-  test("the same tagging, asked for twice, is two events", () => {
+  test("the same tagging, requested twice, is two events", () => {
     const tagging = (requestId: string): string =>
       eventOf(notificationOf({ ...VERSION, eventName: "ObjectTagging:Put", requestId })).event_key;
     expect(tagging("R1")).not.toBe(tagging("R2"));

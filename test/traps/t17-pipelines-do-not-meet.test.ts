@@ -3,7 +3,7 @@ import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { claimOne, commitOne, fenceIn, onEveryLedger, SCOPE } from "../support/traps/ledgers.ts";
 
 onEveryLedger("T17: pipelines that share a ledger do not suppress each other", (fresh) => {
-  test("what one pipeline has committed another still has to do", async () => {
+  test("a record that one pipeline committed is still new to another", async () => {
     const world = fresh();
     await commitOne(world, "a", fenceIn(await claimOne(world, "a")));
     const other = { pipeline: "invoices", generation: 1 };
@@ -11,7 +11,7 @@ onEveryLedger("T17: pipelines that share a ledger do not suppress each other", (
     expect((await world.ledger.show(SCOPE, asRecordKey("a")))?.record.kind).toBe("committed");
   });
 
-  test("nor does the object state that one has applied make the other's events stale", async () => {
+  test("an object state applied by one does not make the other's events stale", async () => {
     const world = fresh();
     const newer = { bucket: "in", key: "x", sequencer: "02" };
     await commitOne(world, "a", fenceIn(await claimOne(world, "a", { object: newer })), newer);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { claimOne, commitOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";
 
 onEveryLedger("T18: a replay runs in a generation of its own", (fresh) => {
-  test("what an earlier generation committed is work in the next one", async () => {
+  test("a record committed in an earlier generation is processed in the next one", async () => {
     const world = fresh();
     await commitOne(world, "a", fenceIn(await claimOne(world, "a")));
     const replay = { pipeline: "orders", generation: 2 };

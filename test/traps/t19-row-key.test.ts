@@ -7,7 +7,7 @@ import { asRecordKey } from "../../src/ledger/record-state.ts";
 import type { SinkRow } from "../../src/ports/sink.ts";
 import { createTableSink } from "../../src/sinks/table/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
-import { createManualClock } from "../contracts/manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { SCOPE, T0 } from "../support/traps/ledgers.ts";
@@ -24,7 +24,7 @@ const SPEC: TableSinkSpec = {
   onReplaced: "delete",
 };
 
-/** Commits rows of an object's versions, one after the other, and tells what the table then has. */
+/** Commits rows of an object's versions, one by one, and returns the table's content. */
 async function commitVersions(name: string, versions: readonly (readonly SinkRow[])[]) {
   const path = join(folder, `${name}.db`);
   const clock = createManualClock(T0);
@@ -49,15 +49,15 @@ async function commitVersions(name: string, versions: readonly (readonly SinkRow
       .prepare(sql)
       .all()
       .map((row) => ({ ...row }));
-  const found = {
+  const rows = {
     rows: all("SELECT * FROM orders ORDER BY id"),
     stored: all("SELECT id, _tg_key FROM _tg_orders ORDER BY id"),
   };
   db.close();
-  return found;
+  return rows;
 }
 
-test("T19: a corrected row takes the place of the wrong one instead of standing beside it", async () => {
+test("T19: a corrected row replaces the wrong one instead of being added to it", async () => {
   const { rows, stored } = await commitVersions("corrected", [
     [{ id: "1", total: 10 }],
     [{ id: "1", total: 12 }],
@@ -66,7 +66,7 @@ test("T19: a corrected row takes the place of the wrong one instead of standing 
   expect(stored).toEqual([{ id: "1", _tg_key: "k1" }]);
 });
 
-test("T19: a byte that differs with every run makes no second row", async () => {
+test("T19: a byte that differs in every run does not make a second row", async () => {
   const run = (at: number): SinkRow => ({ id: "1", total: 10, note: `loaded at ${at}` });
   const { rows } = await commitVersions("volatile", [[run(1)], [run(2)], [run(3)]]);
   expect(rows).toEqual([run(3)]);

@@ -14,14 +14,14 @@ const LATENESS = minutes(10);
 
 interface Step {
   readonly partition?: string;
-  /** Minutes from noon, of the event and of our clock. */
+  /** Minutes from noon, of the event and of the consumer's clock. */
   readonly time: number;
   readonly now?: number;
 }
 
 const at = (fromNoon: number): EpochMs => addMs(NOON, minutes(fromNoon));
 
-/** Feeds a stream to the watermark, each record judged before it is counted. */
+/** Feeds a stream to the watermark; each record is judged before it counts. */
 function run(steps: readonly Step[], start = startWatermark(LATENESS)) {
   let state: WatermarkState = start;
   const lanes = steps.map(({ partition = "a", time, now = Math.max(0, time) }) => {
@@ -49,7 +49,7 @@ test("T20: a source that is behind is not late because another is ahead", () => 
   expect(state.watermark).toBe(at(-188));
 });
 
-test("T20: a source that fell silent does not hold the stream up for ever", () => {
+test("T20: an idle source does not hold the watermark back forever", () => {
   const silence = IDLE_MS / minutes(1);
   const { state } = run([
     { partition: "gone", time: -60, now: 0 },
@@ -58,7 +58,7 @@ test("T20: a source that fell silent does not hold the stream up for ever", () =
   expect(state.watermark).toBe(at(silence - 10));
 });
 
-test("T20: one clock that is a year ahead makes nobody late", () => {
+test("T20: one clock that is a year ahead makes no record late", () => {
   const year = days(365) / minutes(1);
   const { lanes } = run([{ time: 0 }, { time: year, now: 1 }, { time: 1 }, { time: -8, now: 2 }]);
   expect(lanes).toEqual(["live", "live", "live", "live"]);
@@ -72,7 +72,7 @@ test("T20: a window closes once, when the watermark reaches its end, and stays c
   expect(closed).toEqual([false, false, true, true, true]);
 });
 
-test("T20: a restart forgets nothing of how far time had come", () => {
+test("T20: a restart keeps the watermark", () => {
   const { state } = run([{ time: 30 }]);
   const restarted = startWatermark(LATENESS, state.watermark);
   expect(run([{ time: 19, now: 31 }], restarted).lanes).toEqual(["late"]);

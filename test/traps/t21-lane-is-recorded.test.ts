@@ -21,7 +21,7 @@ interface Event {
 
 type Decisions = ReadonlyMap<string, LaneDecision>;
 
-/** Runs events in the order given; decisions that were written down before are found again. */
+/** Runs events in the given order; earlier recorded decisions are reused. */
 function run(events: readonly Event[], written: Decisions = new Map()): Decisions {
   const decisions = new Map(written);
   let state = startWatermark(LATENESS);
@@ -38,12 +38,12 @@ const OLD_LAST = [
   { key: "old", ago: minutes(30) },
 ];
 
-test("T21: lanes depend on the order of arrival, which is why they are written down", () => {
+test("T21: lanes depend on the order of arrival, which is why they are recorded", () => {
   expect(run(OLD_LAST).get("old")?.lane).toBe("late");
   expect(run(OLD_LAST.toReversed()).get("old")?.lane).toBe("live");
 });
 
-test("T21: a replay in any order, of any part, takes every decision as it was taken", () => {
+test("T21: a replay in any order, of any part, repeats every decision", () => {
   const anyEvents = fc.uniqueArray(fc.record({ key: fc.uuid(), ago: fc.nat(minutes(90)) }), {
     maxLength: 30,
     selector: ({ key }) => key,
@@ -59,7 +59,7 @@ test("T21: a replay in any order, of any part, takes every decision as it was ta
   );
 });
 
-test("T21: a decision says by which watermark it was taken", () => {
+test("T21: a decision includes its watermark", () => {
   expect(run(OLD_LAST).get("new")).toEqual({ lane: "live", watermark: null });
   expect(run(OLD_LAST).get("old")).toEqual({
     lane: "late",
@@ -67,7 +67,7 @@ test("T21: a decision says by which watermark it was taken", () => {
   });
 });
 
-test("T21: the consumer writes lane and watermark down with the commit", async () => {
+test("T21: the consumer records lane and watermark with the commit", async () => {
   const lanes: string[] = [];
   const keys: string[] = [];
   await using world = await createConsumerWorld({

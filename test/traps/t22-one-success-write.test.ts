@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { durationMs } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
-import { createManualClock } from "../contracts/manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import {
   claimOne,

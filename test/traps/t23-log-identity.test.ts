@@ -11,7 +11,7 @@ import {
 } from "../support/traps/ledgers.ts";
 
 onEveryLedger("T23: the log is append-only and its entries have names of their own", (fresh) => {
-  test("a second status and a second attempt stand beside the first", async () => {
+  test("a second status and a second attempt do not overwrite the first", async () => {
     const world = fresh();
     const look = async () => (await world.ledger.show(SCOPE, asRecordKey("a")))?.entries ?? [];
     const failed = fenceIn(await claimOne(world, "a"));

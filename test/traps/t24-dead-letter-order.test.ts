@@ -1,5 +1,5 @@
-// T24: parking, sending the dead letter, writing that down and acknowledging are four steps, and
-// a process may die between any two. All readers see one dead letter then, and never none.
+// T24: parking, sending the dead letter, recording that and acknowledging are four steps, and a
+// process may crash between any two. Even then every reader sees one dead letter, and never none.
 
 import { expect, test } from "vitest";
 import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
@@ -14,7 +14,7 @@ const CASES = ["work", "work.fifo"].flatMap((queue) =>
   ),
 );
 
-/** Ports of a process that dies at that step: nothing it asks for is answered from then on. */
+/** Ports of a process that dies at that step: no later call is answered. */
 function createDeath(when: "before" | "after", step: Step) {
   let alive = true;
   const never = new Promise<never>(() => undefined);
@@ -37,7 +37,7 @@ function createDeath(when: "before" | "after", step: Step) {
 }
 
 test.each(CASES)(
-  "T24: %s, dying %s %s: one dead letter, seen by all",
+  "T24: %s, crashing %s %s: one dead letter, seen by all",
   async (queue, when, step) => {
     const death = createDeath(when, step);
     let handled = 0;

@@ -1,6 +1,6 @@
-// T25: a run reads "the object" and not the version its event told of, so that an overwritten or
-// deleted object silently changes the result. Here the read is pinned: it gives the bytes of the
-// event, or says that they are gone.
+// T25: a run reads "the object" and not the version of its event, so that an overwritten or deleted
+// object silently changes the result. Here the read is pinned: it returns the bytes of the event,
+// or reports that they are gone.
 
 import { DeleteObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
 import type { ObjectPin, ObjectSource } from "../../src/ports/object-source.ts";
 import { s3ClientOf } from "../contracts/object-source.ts";
 
-/** A signal that nobody aborts. */
+/** A signal that never aborts. */
 const OPEN_END = new AbortController().signal;
 
 const buckets = [{ name: "plain" }, { name: "kept", versioning: "Enabled" }] as const;
@@ -29,7 +29,7 @@ const sources: readonly [name: string, open: () => ObjectSource][] = [
   ["through the AWS SDK", () => createS3ObjectSource({ client })],
 ];
 
-/** Puts an object and gives what its event tells. */
+/** Puts an object and returns the facts of its event. */
 async function put(bucket: string, key: string, body: string): Promise<ObjectPin> {
   const command = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body });
   const { ETag = "", VersionId } = await client.send(command);
@@ -47,7 +47,7 @@ async function read(source: ObjectSource, pin: ObjectPin): Promise<string> {
 describe.each(sources)("T25: an object read %s", (name, open) => {
   const key = `${name}.csv`;
 
-  test("is that of its event, though newer versions and a deletion came since", async () => {
+  test("is that of its event, despite newer versions and a deletion since", async () => {
     const event = await put("kept", key, "as notified");
     await put("kept", key, "newer");
     expect(await read(open(), event)).toBe("as notified");
@@ -55,7 +55,7 @@ describe.each(sources)("T25: an object read %s", (name, open) => {
     expect(await read(open(), event)).toBe("as notified");
   });
 
-  test("is told as missing once its version was deleted, though others are there", async () => {
+  test("is reported missing once its version is deleted, even if others exist", async () => {
     const event = await put("kept", key, "as notified");
     await put("kept", key, "newer");
     const VersionId = event.versionId ?? "";
@@ -63,7 +63,7 @@ describe.each(sources)("T25: an object read %s", (name, open) => {
     expect(await read(open(), event)).toBe("missing");
   });
 
-  test("is told as replaced where no versions are kept", async () => {
+  test("is reported replaced in a bucket without versions", async () => {
     const event = await put("plain", key, "as notified");
     await put("plain", key, "newer");
     expect(await read(open(), event)).toBe("replaced");
@@ -71,7 +71,7 @@ describe.each(sources)("T25: an object read %s", (name, open) => {
     expect(await read(open(), event)).toBe("missing");
   });
 
-  test("does not change between its opening and its reading", async () => {
+  test("does not change between open and read", async () => {
     const event = await put("plain", key, "as notified");
     const opened = await open().open(event, new AbortController().signal);
     await put("plain", key, "newer bytes");

@@ -10,12 +10,12 @@ import { claimOne, failOne, fenceIn, onEveryLedger } from "../support/traps/ledg
 const ALMOST_ONE = 1 - 2 ** -53;
 
 onEveryLedger("T26: a retry waits in the queue, by the count of the ledger", (fresh) => {
-  test("the wait after each attempt has the bound of the attempt that the ledger counted", async () => {
+  test("the backoff after each attempt follows the attempt that the ledger counted", async () => {
     const world = fresh();
     const bounds: number[] = [];
     for (let n = 1; n <= DEFAULTS.attempts; n += 1) {
       const fence = fenceIn(await claimOne(world, "a"));
-      // What others receive meanwhile is no attempt and lengthens no wait.
+      // Receives by others in the meantime are not attempts and do not extend the backoff.
       await claimOne(world, "a", { owner: "other" });
       const failed = await failOne(world, "a", fence);
       if (failed?.kind !== "failed") throw new Error(`it is ${failed?.kind}`);
@@ -25,7 +25,7 @@ onEveryLedger("T26: a retry waits in the queue, by the count of the ledger", (fr
   });
 });
 
-test("T26: records that failed together do not come back together", () => {
+test("T26: records that failed together are not retried together", () => {
   const random = createSeededRandom("t26");
   const waits = Array.from({ length: 1_000 }, () => retryDelayMs(DEFAULTS, 5, random.fraction()));
   const quarters = [0, 1, 2, 3].map(
@@ -34,7 +34,7 @@ test("T26: records that failed together do not come back together", () => {
   expect(Math.min(...quarters)).toBeGreaterThan(150);
 });
 
-test("T26: a wait is a visibility that SQS grants, even after the longest of handlers", () => {
+test("T26: a backoff is a visibility timeout that SQS accepts, even after the longest handler", () => {
   for (const heldMs of [seconds(1), hours(6), TIMEOUT_MS_MAX, SQS_VISIBILITY_MS_MAX]) {
     const asked = retryDelayMs({ baseMs: hours(11), capMs: hours(11) }, 1, ALMOST_ONE);
     const granted = grantedDelayMs(asked, heldMs);
@@ -42,7 +42,7 @@ test("T26: a wait is a visibility that SQS grants, even after the longest of han
   }
 });
 
-test("T26: a consumer holds nothing while a record waits, and works on others meanwhile", async () => {
+test("T26: a consumer holds nothing while a record waits, and processes others in the meantime", async () => {
   const done: string[] = [];
   await using world = await createConsumerWorld({
     pipeline: { concurrency: 1, retry: { attempts: 2, baseMs: 60_000, capMs: 60_000 } },

@@ -44,7 +44,7 @@ onEveryLedger("T27: receives are not attempts", (fresh) => {
 });
 
 test.each([5, 7, 10, 14, 24])(
-  "T27: a queue that moves messages after %s receives is told of",
+  "T27: a queue that moves messages after %s receives is reported",
   (n) => {
     expect(findings(n)).toEqual([
       expect.objectContaining({ message: expect.stringContaining("set maxReceiveCount to 25.") }),
@@ -52,7 +52,7 @@ test.each([5, 7, 10, 14, 24])(
   },
 );
 
-test("T27: one that would move a message before its attempts are over is an error", () => {
+test("T27: a queue that would move a message before its last attempt is an error", () => {
   expect(findings(5)[0]?.severity).toBe("error");
   expect(findings(10)[0]?.severity).toBe("warn");
   expect(findings(25)).toEqual([]);
@@ -63,7 +63,7 @@ test("T27: a FIFO queue must not move the record its group waits behind", () => 
   expect(findings(1_000, "fifo")).toEqual([]);
 });
 
-test("T27: receives that end without an attempt leave all attempts to the consumer", async () => {
+test("T27: receives without an attempt do not use up the consumer's attempts", async () => {
   const attempts: number[] = [];
   await using world = await createConsumerWorld({
     pipeline: { retry: { attempts: 3, baseMs: 10, capMs: 10 } },

@@ -1,6 +1,6 @@
-// T28: to whoever may not list the bucket, S3 answers 403 for a missing object, so that it looks
-// like a matter of permission. And some want missing objects dead-lettered, some dropped, some
-// tried again. Here the pipeline says which, and the two answers are told apart.
+// T28: S3 answers 403 for a missing object to callers that may not list the bucket, so that it
+// looks like a permission problem. And some users want missing objects dead-lettered, some dropped,
+// some retried. Here the pipeline decides, and the two answers are distinguished.
 
 import { expect, test } from "vitest";
 import type { ObjectSource } from "../../src/ports/object-source.ts";
@@ -32,7 +32,7 @@ test.each([
   ["drop", { deadLettered: 0, retried: 0, dropped: 1 }, 0],
   ["retry", { deadLettered: 1, retried: 2, dropped: 0 }, 1],
 ] as const)(
-  "T28: with %s, an object that is gone is that and nothing else",
+  "T28: with %s, a missing object is reported as missing",
   async (how, counts, letters) => {
     const { world, read } = await worldOf(how);
     await using _ = world;

@@ -1,5 +1,5 @@
 // T29: a dedupe key without the tile is the same for every tile of a scene, and one without its
-// source is the same for every pipeline; whoever remembers it drops all but one.
+// source is the same for every pipeline; a ledger then drops all but one.
 
 import { describe, expect, test } from "vitest";
 import {
@@ -23,14 +23,14 @@ function built(source: string, tile: string, dedupeKey: string): BuiltEnvelope {
   return result.value;
 }
 
-describe("T29: dedupe keys name one event, for ever, within their source", () => {
+describe("T29: a dedupe key identifies one event permanently, within its source", () => {
   test("two sources may use one key and stay apart", () => {
     const [landsat, soil] = ["kfm.remote-sensing.landsat", "kfm.remote-sensing.soil"] as const;
     expect(messageDedupId(landsat, SCENE)).not.toBe(messageDedupId(soil, SCENE));
     expect(envelopeKey(landsat, SCENE)).not.toBe(envelopeKey(soil, SCENE));
   });
 
-  test("a key that forgot the tile is seen by its payloads: one identity, two digests", () => {
+  test("a key without the tile is detected by its payloads: one identity, two digests", () => {
     const one = built("kfm.rs.landsat", "p32r29", SCENE);
     const two = built("kfm.rs.landsat", "p32r30", SCENE);
     expect(two.dedupId).toBe(one.dedupId);
@@ -44,7 +44,7 @@ describe("T29: dedupe keys name one event, for ever, within their source", () =>
     expect(two.envelope.event_id).not.toBe(one.envelope.event_id);
   });
 
-  test("the five minutes of SQS have no part in the identity", () => {
+  test("the identity does not depend on the five minutes of SQS", () => {
     expect(messageDedupId("kfm.rs.landsat", SCENE)).toBe(messageDedupId("kfm.rs.landsat", SCENE));
   });
 });

@@ -1,5 +1,5 @@
-// T30: a body with a dedupe_key among loose fields looks deduplicated, but is no envelope: it has
-// no id, no source, no time and no payload.
+// T30: a body with a dedupe_key among loose fields looks deduplicated, but is not an envelope: it
+// has no id, no source, no time and no payload.
 
 import { describe, expect, test } from "vitest";
 import { decodeBody } from "../../src/core/events/decode/decode.ts";
@@ -13,7 +13,7 @@ const LOOSE = {
 };
 
 describe("T30: a key does not make an envelope", () => {
-  test("the loose pattern is refused with all that it lacks, not taken for something else", () => {
+  test("the loose pattern is rejected with all missing fields, not taken for something else", () => {
     const decoded = decodeBody(JSON.stringify(LOOSE));
     if (decoded.kind !== "undecodable") throw new Error(decoded.kind);
     expect(decoded.problems).toEqual([
@@ -24,7 +24,7 @@ describe("T30: a key does not make an envelope", () => {
     ]);
   });
 
-  test("the body without any key is refused, too", () => {
+  test("a body without any key is rejected as well", () => {
     const decoded = decodeBody(JSON.stringify({ collection: "landsat", tile: "p32r29" }));
     expect(decoded.kind).toBe("undecodable");
   });

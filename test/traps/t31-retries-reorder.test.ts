@@ -1,5 +1,5 @@
-// T31: trying failed entries of a FIFO batch again one by one puts them behind messages of their
-// group that came later.
+// T31: retrying failed entries of a FIFO batch one by one puts them behind later messages of their
+// group.
 
 import { describe, expect, test } from "vitest";
 import type { SendOutcome } from "../../src/ports/queue.ts";
@@ -27,12 +27,12 @@ async function sendThrough(entriesPerGroupMax: number) {
   return keys;
 }
 
-describe("T31: a repetition keeps its place in the group", () => {
-  test("a group that travels ten to a batch is reordered by one passing fault", async () => {
+describe("T31: a retry keeps its position in the group", () => {
+  test("a group sent ten per batch is reordered by one transient fault", async () => {
     expect(await sendThrough(10)).not.toEqual(names); // What the default keeps us from.
   });
 
-  test("a group that travels one by one arrives in order", async () => {
+  test("a group sent one by one arrives in order", async () => {
     expect(await sendThrough(1)).toEqual(names);
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { days, durationMs, hours } from "../../src/core/units.ts";
 import { asRecordKey, RETENTION_MS_DEFAULT } from "../../src/ledger/record-state.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
-import { createManualClock } from "../contracts/manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import {
   claimOne,
   commitOne,
@@ -21,7 +21,7 @@ onEveryLedger("T32: the ledger remembers longer than any queue", (fresh) => {
     expect(RETENTION_MS_DEFAULT).toBeGreaterThan(days(28));
   });
 
-  test("expiry is a matter of the clock, not of when rows are deleted", async () => {
+  test("expiry depends on the clock, not on when rows are deleted", async () => {
     const world = fresh();
     await commitOne(world, "a", fenceIn(await claimOne(world, "a")));
     world.clock.advance(durationMs(RETENTION_MS_DEFAULT - 1));
@@ -33,7 +33,7 @@ onEveryLedger("T32: the ledger remembers longer than any queue", (fresh) => {
   });
 });
 
-test("T32: a retention that a lease could outlive is refused", () => {
+test("T32: a retention shorter than a lease is rejected", () => {
   const clock = createManualClock(T0);
   const open = () => createMemoryLedger({ clock }, { retentionMs: hours(12) });
   expect(open).toThrow(expect.objectContaining({ code: "TG_VALUE_INVALID" }));

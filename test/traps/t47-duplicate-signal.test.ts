@@ -1,5 +1,5 @@
-// T47 and T67: SQS tells a sender nothing of duplicates, so what is counted comes from the outbox;
-// and attributes never decide whether a message is one.
+// T47 and T67: SQS does not report duplicates to a sender, so the counts come from the outbox; and
+// attributes never decide whether a message is a duplicate.
 
 import { describe, expect, test } from "vitest";
 import { messageDedupId } from "../../src/core/events/envelope.ts";
@@ -10,8 +10,8 @@ import { createProducerWorld, event } from "../support/producer-world.ts";
 
 const groups = perEntity(({ source }) => source);
 
-describe("T47: what can be known of duplicates", () => {
-  test("the queue answers a duplicate as it answered the message", async () => {
+describe("T47: what a producer can know about duplicates", () => {
+  test("the queue answers a duplicate like the original message", async () => {
     await using world = await createProducerWorld();
     const dedupId = messageDedupId("kfm.rs.landsat", "a");
     const message = { body: "{}", attributes: {}, groupId: "g", dedupId };
@@ -20,7 +20,7 @@ describe("T47: what can be known of duplicates", () => {
     expect(again).toEqual(first);
   });
 
-  test("hits within the window, collisions and body sizes are counted by us", async () => {
+  test("the producer counts hits within the window, collisions and body sizes", async () => {
     await using world = await createProducerWorld();
     const producer = createProducer(world.ports, { groups });
     await producer.send(event("a"));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createSeededRandom } from "../../../test/support/seeded-random.ts";
 import { InvariantError } from "../../core/assert.ts";
 import type { MessageHead } from "../../core/broker-change.ts";
+import { createSeededRandom } from "../../core/seeded-random.ts";
 import { epochMs } from "../../core/units.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 import { Batch } from "./batch.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { EngineBench } from "../../../test/support/broker/engine-bench.ts";
 import { arn, entry, inGroup } from "../../../test/support/broker/model-bench.ts";
-import { createSeededRandom } from "../../../test/support/seeded-random.ts";
+import { createSeededRandom } from "../../core/seeded-random.ts";
 import { durationMs } from "../../core/units.ts";
 import type { ReceivedCopy } from "../model/operations.ts";
 import { dedupDigest } from "../model/sqs/dedup-window.ts";

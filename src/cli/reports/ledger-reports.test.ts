@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createManualClock } from "../../../test/contracts/manual-clock.ts";
+import { createManualClock } from "../../../test/support/manual-clock.ts";
 import { random, turn } from "../../../test/support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { epochMs, seconds } from "../../core/units.ts";

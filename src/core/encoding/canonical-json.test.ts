@@ -38,7 +38,7 @@ function doubleOf(bits: string): number {
   return view.getFloat64(0);
 }
 
-/** Values that JSON can carry, with names that stress the order. */
+/** Values that JSON can represent, with names that stress the order. */
 function anyJson(): fc.Arbitrary<JsonValue> {
   const text = fc.string({ unit: "grapheme", maxLength: 8 });
   const leaf = fc.oneof(
@@ -81,7 +81,7 @@ describe("RFC 8785", () => {
     expect(canonicalJson(doubleOf(bits))).toBe(text);
   });
 
-  test("the RFC's own example comes out as in section 3.2.4", () => {
+  test("the RFC's example gives the text of section 3.2.4", () => {
     const parsed = parseStrictJson(String.raw`{
       "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
       "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -122,7 +122,7 @@ describe("RFC 8785", () => {
   });
 });
 
-describe("laws", () => {
+describe("properties", () => {
   test("the text does not depend on the order of members (J1)", () => {
     fc.assert(
       fc.property(anyJson(), fc.infiniteStream(fc.nat()), (value, stream) => {
@@ -132,7 +132,7 @@ describe("laws", () => {
     );
   });
 
-  test("reading the text and writing it again changes nothing (J3)", () => {
+  test("parsing the text and writing it again changes nothing (J3)", () => {
     fc.assert(
       fc.property(anyJson(), (value) => {
         const text = canonicalJson(value);
@@ -153,13 +153,13 @@ describe("laws", () => {
     expect(canonicalJson(Object.assign(Object.create(null), { a: 1 }))).toBe('{"a":1}');
   });
 
-  test("the same object may stand in two places, as long as it is not inside itself", () => {
+  test("the same object may occur twice, as long as it does not contain itself", () => {
     const shared = { a: 1 };
     expect(canonicalJson([shared, shared])).toBe('[{"a":1},{"a":1}]');
   });
 });
 
-describe("what JSON cannot carry is refused with its place (J2)", () => {
+describe("values that JSON cannot represent are rejected with their position (J2)", () => {
   class Point {
     x = 1;
   }
@@ -177,24 +177,24 @@ describe("what JSON cannot carry is refused with its place (J2)", () => {
     ["a symbol as name", { [Symbol("s")]: 1 }, "the top has symbol or hidden members"],
     ["a hidden member", hidden, "the top has symbol or hidden members"],
     ["a bigint", { n: 1n }, "/n is a bigint"],
-    ["a lone surrogate", { a: "\ud800" }, "/a holds a lone surrogate"],
-    ["a lone surrogate in a name", { "\udc00": 1 }, "/\udc00 holds a lone surrogate"],
+    ["a lone surrogate", { a: "\ud800" }, "/a contains a lone surrogate"],
+    ["a lone surrogate in a name", { "\udc00": 1 }, "/\udc00 contains a lone surrogate"],
     ["a cycle", cycle, "/self/0 contains itself"],
-    ["a Date", { at: new Date(0) }, "/at is no plain object"],
-    ["a Map", new Map(), "the top is no plain object"],
-    ["a class instance", [new Point()], "/0 is no plain object"],
-    ["a boxed number", [new Number(1)], "/0 is no plain object"],
-    ["a typed array", new Uint8Array(1), "the top is no plain object"],
+    ["a Date", { at: new Date(0) }, "/at is not a plain object"],
+    ["a Map", new Map(), "the top is not a plain object"],
+    ["a class instance", [new Point()], "/0 is not a plain object"],
+    ["a boxed number", [new Number(1)], "/0 is not a plain object"],
+    ["a typed array", new Uint8Array(1), "the top is not a plain object"],
     ["a sparse array", { list: sparse }, "/list/2 is a hole in an array"],
     ["an array with names", Object.assign([1], { a: 2 }), "the top is an array with named members"],
     ["a name with a slash", { "a/b": { "c~d": undefined } }, "/a~1b/c~0d is undefined"],
-  ])("%s", (_, value, place) => {
+  ])("%s", (_, value, problem) => {
     const refusal = refusalOf(value);
     expect(refusal.code).toBe("TG_VALUE_INVALID");
-    expect(refusal.message).toBe(`JSON cannot carry this: ${place}`);
+    expect(refusal.message).toBe(`JSON cannot represent this value: ${problem}`);
   });
 
-  test("nesting up to the limit is written and one level more is refused", () => {
+  test("nesting up to the limit is written and one level more is rejected", () => {
     const nested = (depth: number): unknown => {
       let value: unknown = 1;
       for (let level = 0; level < depth; level++) value = [value];

@@ -1,45 +1,48 @@
 // Canonical JSON (RFC 8785): one value, one text, one hash.
-//   J1. Equal values give equal bytes, whatever the order in which their members were written.
-//   J2. What JSON cannot carry is refused with the place where it sits, never dropped, rounded
-//       or replaced: a value that silently changed would be hashed as another.
+//   J1. Equal values give equal bytes, whatever the order of their members.
+//   J2. A value that JSON cannot represent is rejected with its position, never dropped, rounded or
+//       replaced: a silently changed value would have another hash.
 //   J3. Parsing the text and writing it again gives the same text.
-// Nothing is called on the value (no toJSON), so a Date or a Map is a fault of the caller and not
+// No method of the value is called (no toJSON), so a Date or a Map is the caller's mistake and not
 // an empty object.
 
 import { TidegateError } from "../errors.ts";
 
-/** A value that JSON can carry. */
+/** A value that JSON can represent. */
 export type JsonValue = null | boolean | number | string | JsonArray | JsonObject;
 export type JsonArray = readonly JsonValue[];
 export interface JsonObject {
   readonly [name: string]: JsonValue;
 }
 
-/** Objects and arrays may be nested this deep, on the way out and on the way in. */
+/** The deepest nesting of objects and arrays, when writing and when reading. */
 export const JSON_DEPTH_MAX = 128;
 
-/** Where in a value we are: member names and array positions from the top. */
+/** A position within a value: member names and array indexes from the top. */
 export type JsonTrail = readonly (string | number)[];
 
 interface Walk {
-  /** The containers we are inside of, to tell a cycle from mere depth. */
+  /** The enclosing containers, to distinguish a cycle from mere depth. */
   readonly ancestors: object[];
   readonly trail: (string | number)[];
 }
 
-/** The one text of `value`; throws TG_VALUE_INVALID, with the place, for what JSON cannot carry. */
+/**
+ * The canonical text of `value`; throws TG_VALUE_INVALID, with the position, if JSON cannot
+ * represent it.
+ */
 export function canonicalJson(value: unknown): string {
   return write(value, { ancestors: [], trail: [] });
 }
 
 const encoder = new TextEncoder();
 
-/** The one text of `value` as UTF-8, ready to be hashed or sent. */
+/** The canonical text of `value` as UTF-8, ready to be hashed or sent. */
 export function canonicalBytes(value: unknown): Uint8Array {
   return encoder.encode(canonicalJson(value));
 }
 
-/** A JSON pointer (RFC 6901) for messages to people; the top has no pointer and is called so. */
+/** A JSON pointer (RFC 6901) for messages to people; "the top" for the value itself. */
 export function describeTrail(trail: JsonTrail): string {
   if (trail.length === 0) return "the top";
   return trail.map((step) => `/${String(step).replace(/~/g, "~0").replace(/\//g, "~1")}`).join("");
@@ -51,7 +54,7 @@ function write(value: unknown, walk: Walk): string {
       return writeString(value, walk);
     case "number":
       if (!Number.isFinite(value)) throw refusal(`is ${value}`, walk);
-      // ECMAScript's shortest form is what RFC 8785 asks for; -0 has no text of its own.
+      // RFC 8785 requires ECMAScript's shortest form; -0 is written as 0.
       return String(value === 0 ? 0 : value);
     case "boolean":
       return value ? "true" : "false";
@@ -65,7 +68,7 @@ function write(value: unknown, walk: Walk): string {
 }
 
 function writeString(value: string, walk: Walk): string {
-  if (!value.isWellFormed()) throw refusal("holds a lone surrogate", walk);
+  if (!value.isWellFormed()) throw refusal("contains a lone surrogate", walk);
   return JSON.stringify(value);
 }
 
@@ -81,7 +84,7 @@ function writeContainer(value: object, walk: Walk): string {
 }
 
 function writeArray(value: readonly unknown[], walk: Walk): string {
-  if (Object.getPrototypeOf(value) !== Array.prototype) throw refusal("is no plain array", walk);
+  if (Object.getPrototypeOf(value) !== Array.prototype) throw refusal("is not a plain array", walk);
   const items: string[] = [];
   for (let index = 0; index < value.length; index++) {
     walk.trail.push(index);
@@ -98,9 +101,9 @@ function writeArray(value: readonly unknown[], walk: Walk): string {
 function writeObject(value: object, walk: Walk): string {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    throw refusal("is no plain object", walk);
+    throw refusal("is not a plain object", walk);
   }
-  // The default order of sort is that of UTF-16 code units, as RFC 8785 wants it (J1).
+  // Sort's default order is by UTF-16 code units, as RFC 8785 requires (J1).
   const names = Object.keys(value).sort();
   if (Reflect.ownKeys(value).length !== names.length) {
     throw refusal("has symbol or hidden members", walk); // J2
@@ -116,6 +119,9 @@ function writeObject(value: object, walk: Walk): string {
 }
 
 function refusal(what: string, walk: Walk): TidegateError {
-  const place = describeTrail(walk.trail);
-  return new TidegateError("TG_VALUE_INVALID", `JSON cannot carry this: ${place} ${what}`);
+  const pointer = describeTrail(walk.trail);
+  return new TidegateError(
+    "TG_VALUE_INVALID",
+    `JSON cannot represent this value: ${pointer} ${what}`,
+  );
 }

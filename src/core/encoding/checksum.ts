@@ -1,7 +1,6 @@
-// Checksums: what S3 keeps of an object besides its ETag, and how those of parts become that of the
-// whole.
-//   K1. A checksum is told as base64. That of a whole object covers all of its bytes; a composite
-//       one is the digest of the digests of the parts, followed by their number.
+// Checksums: the checksums that S3 stores in addition to the ETag, and how those of parts combine.
+//   K1. A checksum is base64. The checksum of a whole object covers all its bytes; a composite one
+//       is the digest of the digests of the parts, followed by their number.
 
 import { CRC32, CRC32C, CRC64NVME, type CrcKind, combineCrc, createCrc } from "./crc.ts";
 import { createDigest, type Digest } from "./hash.ts";
@@ -34,24 +33,24 @@ export function createChecksum(algorithm: ChecksumAlgorithm): Digest {
   return createDigest(algorithm === "SHA1" ? "sha1" : "sha256");
 }
 
-/** Bytes of a digest; tells a well-formed checksum from one that can never fit. */
+/** Bytes of a digest, to recognise a malformed checksum. */
 export function checksumBytes(algorithm: ChecksumAlgorithm): number {
   const crc = CRCS[algorithm];
   if (crc !== undefined) return crc.bits / 8;
   return algorithm === "SHA1" ? 20 : 32;
 }
 
-/** Whether parts with this algorithm can give the checksum of the whole object. */
+/** Whether part checksums of this algorithm combine to that of the whole object. */
 export function hasFullObject(algorithm: ChecksumAlgorithm): boolean {
   return CRCS[algorithm] !== undefined;
 }
 
-/** What S3 does when the client does not say. */
+/** The type S3 uses if the client does not choose one. */
 export function defaultChecksumType(algorithm: ChecksumAlgorithm): ChecksumType {
   return algorithm === "CRC64NVME" ? "FULL_OBJECT" : "COMPOSITE";
 }
 
-/** The checksum of an object made of parts (K1). */
+/** The checksum of a multipart object (K1). */
 export function checksumOfParts(
   algorithm: ChecksumAlgorithm,
   type: ChecksumType,

@@ -13,11 +13,11 @@ test.each([
   ["CRC-32", CRC32, "cbf43926"],
   ["CRC-32C", CRC32C, "e3069283"],
   ["CRC-64/NVME", CRC64NVME, "ae8b14860a799888"],
-])("%s has the check value that its catalogue entry gives", (_name, kind, check) => {
+])("%s has the check value of its catalogue entry", (_name, kind, check) => {
   expect(hexOf(kind, Buffer.from("123456789"))).toBe(check);
 });
 
-test("CRC-32 of any bytes is what zlib computes", () => {
+test("CRC-32 of any bytes equals zlib's", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       expect(hexOf(CRC32, bytes)).toBe(crc32(bytes).toString(16).padStart(8, "0"));
@@ -26,7 +26,7 @@ test("CRC-32 of any bytes is what zlib computes", () => {
 });
 
 test.each([CRC32, CRC32C, CRC64NVME])(
-  "a CRC does not depend on how its bytes were cut, and combines from those of the pieces (Y3)",
+  "a CRC does not depend on how its bytes are split, and combines from those of the pieces (Y3)",
   (kind) => {
     const piece = fc.uint8Array({ maxLength: 100 });
     fc.assert(

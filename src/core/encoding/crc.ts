@@ -1,10 +1,10 @@
-// CRC: the cyclic checksums that S3 keeps beside objects (CRC-32, CRC-32C, CRC-64/NVME).
-//   Y1. All three are reflected, begin with all ones and end by inverting; only width and
-//       polynomial differ. Digests are big-endian, as S3 writes them.
-//   Y2. Eight bytes at a time through eight tables, with 32-bit integers only: an upload goes
-//       through here byte by byte, and BigInt would be the slowest thing on its way.
-//   Y3. `combineCrc` gives the CRC of two pieces put together from those of the pieces, so that a
-//       multipart upload gets the checksum of the whole without being read again.
+// CRC: the cyclic checksums that S3 stores for objects (CRC-32, CRC-32C, CRC-64/NVME).
+//   Y1. All three are reflected, start with all ones and end by inverting; only width and
+//       polynomial differ. Digests are big-endian, as in S3.
+//   Y2. Processes eight bytes at a time through eight tables, with 32-bit integers only: every byte
+//       of an upload passes here, and BigInt would be the slowest part of it.
+//   Y3. `combineCrc` computes the CRC of two concatenated pieces from those of the pieces, so that
+//       a multipart upload gets the checksum of the whole without another read.
 
 export interface CrcKind {
   readonly bits: 32 | 64;
@@ -21,7 +21,7 @@ export interface RunningCrc {
   digest(): Uint8Array;
 }
 
-const LANES = 8;
+const STRIDE = 8;
 const WORD = 0xffff_ffffn;
 const tables = new Map<CrcKind, readonly [low: Int32Array, high: Int32Array]>();
 
@@ -58,7 +58,7 @@ function createCrc32(kind: CrcKind): RunningCrc {
   return {
     update(chunk) {
       let at = 0;
-      const wholeEnd = chunk.length - (chunk.length % LANES);
+      const wholeEnd = chunk.length - (chunk.length % STRIDE);
       let state = crc;
       while (at < wholeEnd) {
         state ^= word(chunk, at);
@@ -72,7 +72,7 @@ function createCrc32(kind: CrcKind): RunningCrc {
           table[512 + ((next >>> 8) & 255)]! ^
           table[256 + ((next >>> 16) & 255)]! ^
           table[next >>> 24]!;
-        at += LANES;
+        at += STRIDE;
       }
       for (; at < chunk.length; at += 1) state = table[(state ^ chunk[at]!) & 255]! ^ (state >>> 8);
       crc = state;
@@ -92,7 +92,7 @@ function createCrc64(kind: CrcKind): RunningCrc {
   return {
     update(chunk) {
       let at = 0;
-      const wholeEnd = chunk.length - (chunk.length % LANES);
+      const wholeEnd = chunk.length - (chunk.length % STRIDE);
       let a = crcLow;
       let b = crcHigh;
       while (at < wholeEnd) {
@@ -116,7 +116,7 @@ function createCrc64(kind: CrcKind): RunningCrc {
           high[i5]! ^
           high[i6]! ^
           high[i7]!;
-        at += LANES;
+        at += STRIDE;
       }
       for (; at < chunk.length; at += 1) {
         const index = (a ^ chunk[at]!) & 255;
@@ -139,15 +139,15 @@ function word(chunk: Uint8Array, at: number): number {
   return chunk[at]! | (chunk[at + 1]! << 8) | (chunk[at + 2]! << 16) | (chunk[at + 3]! << 24);
 }
 
-/** Table 0 holds the CRC of every byte; table n that of the byte followed by n zero bytes (Y2). */
+/** Table 0 has the CRC of every byte; table n that of the byte followed by n zero bytes (Y2). */
 function tablesOf(kind: CrcKind): readonly [Int32Array, Int32Array] {
-  const known = tables.get(kind);
-  if (known !== undefined) return known;
-  const low = new Int32Array(LANES * 256);
-  const high = new Int32Array(LANES * 256);
+  const cached = tables.get(kind);
+  if (cached !== undefined) return cached;
+  const low = new Int32Array(STRIDE * 256);
+  const high = new Int32Array(STRIDE * 256);
   for (let byte = 0; byte < 256; byte += 1) {
     let crc = BigInt(byte);
-    for (let lane = 0; lane < LANES; lane += 1) {
+    for (let lane = 0; lane < STRIDE; lane += 1) {
       for (let bit = 0; bit < 8; bit += 1)
         crc = crc & 1n ? (crc >> 1n) ^ kind.polynomial : crc >> 1n;
       low[lane * 256 + byte] = Number(BigInt.asIntN(32, crc & WORD));

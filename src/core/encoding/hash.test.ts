@@ -32,7 +32,7 @@ test("text is hashed as UTF-8", () => {
   expect(md5Hex("é€")).toBe(md5Hex(new TextEncoder().encode("é€")));
 });
 
-test("parts are hashed as one text, wherever they are cut", () => {
+test("parts are hashed as one text, wherever they are split", () => {
   expect(sha256HexOfParts(["a", new Uint8Array([0x62]), "c"])).toBe(ABC_SHA256);
   expect(sha256HexOfParts(["ab", "c"])).toBe(ABC_SHA256);
   expect(md5HexOfParts(["a", "bc"])).toBe(ABC_MD5);

@@ -1,11 +1,11 @@
-// Hash: the one door from core to node:crypto. Digests only: no keys, no chance, no clock.
-//   H1. Text is hashed as UTF-8. Node writes a lone surrogate as U+FFFD, so two malformed texts
-//       can share a digest: whoever hashes identities checks `isWellFormed` first.
-//   H2. MD5 is here because SQS and S3 put it on the wire. It vouches for nothing.
+// Hash: the only import of node:crypto in core. Digests only: no keys, no randomness, no clock.
+//   H1. Text is hashed as UTF-8. Node writes a lone surrogate as U+FFFD, so two malformed texts can
+//       share a digest: code that hashes identities checks `isWellFormed` first.
+//   H2. MD5 is here because SQS and S3 use it on the wire. It provides no security.
 
 import { createHash, hash } from "node:crypto";
 
-/** What can be hashed: text (as UTF-8) or bytes. */
+/** Text (hashed as UTF-8) or bytes. */
 export type Hashable = string | Uint8Array;
 
 export function sha256Hex(data: Hashable): string {
@@ -16,7 +16,7 @@ export function sha256Bytes(data: Hashable): Uint8Array {
   return hash("sha256", data, "buffer");
 }
 
-/** The digest of all parts put together; says nothing about where one ends and the next begins. */
+/** The digest of all parts concatenated; it does not depend on where they are split. */
 export function sha256HexOfParts(parts: Iterable<Hashable>): string {
   const digest = createHash("sha256");
   for (const part of parts) digest.update(part);
@@ -31,14 +31,14 @@ export function md5Bytes(data: Hashable): Uint8Array {
   return hash("md5", data, "buffer");
 }
 
-/** The MD5 of all parts put together, as S3 computes the ETag of a multipart upload. */
+/** The MD5 of all parts concatenated, as S3 computes the ETag of a multipart upload. */
 export function md5HexOfParts(parts: Iterable<Hashable>): string {
   const digest = createHash("md5");
   for (const part of parts) digest.update(part);
   return digest.digest("hex");
 }
 
-/** A digest taken bit by bit, for bytes that never lie together in memory. */
+/** A running digest, for bytes that are never in memory all at once. */
 export interface Digest {
   update(chunk: Uint8Array): void;
   digest(): Uint8Array;

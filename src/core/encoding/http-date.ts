@@ -1,4 +1,4 @@
-// HTTP dates (RFC 9110): "Sun, 06 Nov 1994 08:49:37 GMT", the one form that is still written.
+// HTTP dates (RFC 9110): "Sun, 06 Nov 1994 08:49:37 GMT", the only form still written.
 
 import type { EpochMs } from "../units.ts";
 import { formatInstant, parseInstant } from "./rfc3339.ts";
@@ -18,7 +18,7 @@ export function formatHttpDate(at: EpochMs): string {
   return `${weekday}, ${day} ${MONTHS[Number(month) - 1]} ${year} ${time.slice(0, 8)} GMT`;
 }
 
-/** Null for what is no date: a condition that names none is as good as not asked. */
+/** Null for text that is not a date: a condition without a valid date is ignored. */
 export function parseHttpDate(text: string): EpochMs | null {
   const match = SHAPE.exec(text.trim());
   if (match === null) return null;

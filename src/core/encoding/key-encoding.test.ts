@@ -6,7 +6,7 @@ function hexOf(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Reads a tuple back; that this can be written at all is what injective means. */
+/** Reads a tuple back; this function can exist only because the encoding is injective. */
 function decodeKey(bytes: Uint8Array): KeyPart[] {
   const encoded = Uint8Array.from(bytes);
   const view = new DataView(encoded.buffer, encoded.byteOffset, encoded.byteLength);
@@ -35,7 +35,7 @@ const anyPart = (): fc.Arbitrary<KeyPart> =>
   );
 
 describe("injectivity (K1)", () => {
-  test("a tuple can be read back from its bytes, whatever its parts", () => {
+  test("any tuple can be read back from its bytes", () => {
     fc.assert(
       fc.property(fc.array(anyPart(), { maxLength: 6 }), (parts) => {
         const expected = parts.map((part) => (part === 0 ? 0 : part));
@@ -97,7 +97,7 @@ describe("digests", () => {
     expect(isKeyDigest(first) && isKeyDigest(second)).toBe(true);
   });
 
-  test("zero and minus zero are one number", () => {
+  test("zero and minus zero are equal", () => {
     expect(keyDigest(1, [0])).toBe(keyDigest(1, [-0]));
   });
 
@@ -110,12 +110,12 @@ describe("digests", () => {
     ["version 0", () => keyDigest(0, [])],
     ["a fractional version", () => keyDigest(1.5, [])],
     ["version 256", () => keyDigest(256, [])],
-  ])("%s is refused", (_, act) => {
+  ])("%s is rejected", (_, act) => {
     expect(act).toThrow(expect.objectContaining({ code: "TG_VALUE_INVALID" }));
   });
 
   test.each(["k0:", "K1:", "k1", "", "k1:abc", `k1:${"A".repeat(64)}`, `k1:${"a".repeat(65)}`])(
-    "%j is no digest of ours",
+    "%j is not a key digest",
     (text) => {
       expect(isKeyDigest(text)).toBe(false);
     },

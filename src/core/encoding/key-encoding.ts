@@ -1,12 +1,13 @@
 // Key encoding: tuples of plain values as bytes, so that they can be hashed as identities.
-//   K1. Injective: two different tuples never give the same bytes. Every part carries its kind
-//       and its length, and the tuple its number of parts, so ["a","bc"], ["ab","c"] and ["abc"]
-//       differ, as do null, "", 0 and "0".
-//   K2. Versioned: the version of the scheme is hashed and stands in front of the digest, so that
-//       keys of two schemes never meet, neither by chance nor in a table.
-//   K3. Text must be well-formed: UTF-8 has no lone surrogates and would fold them all into one.
-// By convention the first part says what the tuple is ("object-state", "dedup"), so that two
-// kinds of identity with the same fields differ.
+//   K1. Injective: two different tuples never give the same bytes. Every part includes its kind and
+//       length, and the tuple its number of parts, so ["a","bc"], ["ab","c"] and ["abc"] differ, as
+//       do null, "", 0 and "0".
+//   K2. Versioned: the version of the scheme is hashed and precedes the digest, so that keys of two
+//       schemes never collide, neither accidentally nor in a table.
+//   K3. Text must be well-formed: UTF-8 has no lone surrogates and would map them all to one
+//       character.
+// By convention the first part says what the tuple is ("object-state", "dedup"), so that two kinds
+// of identity with the same fields differ.
 
 import { TidegateError } from "../errors.ts";
 import { sha256Hex } from "./hash.ts";
@@ -24,7 +25,7 @@ const COUNT_BYTES = 4;
 const HEAD_BYTES = 5;
 const INTEGER_BYTES = 8;
 const WORD = 2 ** 32;
-/** Up to here, writing byte by byte is quicker than asking Node to. */
+/** Up to this length, writing byte by byte is faster than calling Node. */
 const SHORT_TEXT_MAX = 80;
 
 const KEY_PARTS_MAX = 64;
@@ -36,8 +37,7 @@ export function encodeKey(parts: readonly KeyPart[]): Uint8Array {
   if (parts.length > KEY_PARTS_MAX) throw invalid(`a key has at most ${KEY_PARTS_MAX} parts`);
   let length = COUNT_BYTES;
   for (const part of parts) length += HEAD_BYTES + contentBytes(part);
-  // One buffer, written in place and to its last byte: keys are made for every record, several
-  // times.
+  // One buffer, filled completely: keys are built several times for every record.
   const encoded = Buffer.allocUnsafe(length);
   encoded.writeUInt32BE(parts.length, 0);
   let at = COUNT_BYTES;
@@ -53,24 +53,24 @@ export function keyDigest(version: number, parts: readonly KeyPart[]): string {
   return `k${version}:${sha256Hex(encodeKey([version, ...parts]))}`;
 }
 
-/** Whether `text` looks like an answer of `keyDigest`, of whatever version. */
+/** Whether `text` looks like a result of `keyDigest`, of any version. */
 export function isKeyDigest(text: string): boolean {
   return DIGEST_PATTERN.test(text);
 }
 
-/** Length of the content; refuses what no key can be made of. */
+/** Length of the content; throws if the part cannot be in a key. */
 function contentBytes(part: KeyPart): number {
   if (part === null) return 0;
   if (typeof part === "string") {
-    if (!part.isWellFormed()) throw invalid("text holds a lone surrogate"); // K3
+    if (!part.isWellFormed()) throw invalid("text contains a lone surrogate"); // K3
     return utf8ByteLength(part);
   }
   if (typeof part !== "number") return part.length;
-  if (!Number.isSafeInteger(part)) throw invalid(`${part} is no whole number a double can hold`);
+  if (!Number.isSafeInteger(part)) throw invalid(`${part} is not a safe integer`);
   return INTEGER_BYTES;
 }
 
-/** Writes one part and says how many bytes it took. */
+/** Writes one part and returns its number of bytes. */
 function writePart(target: Buffer, at: number, part: KeyPart): number {
   const content = at + HEAD_BYTES;
   let tag = TAG_NULL;

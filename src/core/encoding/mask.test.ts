@@ -33,18 +33,18 @@ describe("paths", () => {
     ["payload.**", { ...person, payload: { person: "***", id: "***" } }],
     ["nothing.of.that", person],
     ["payload", { ...person, payload: "***" }],
-  ])("%s hides what it names and nothing else", (path, expected) => {
+  ])("%s hides the matching values and nothing else", (path, expected) => {
     expect(createMask([path]).value(person)).toEqual(expected);
   });
 
-  test("two asterisks stand for any depth, none included", () => {
+  test("two asterisks match any depth, including none", () => {
     const json = { email: "a", a: { email: "b", c: [{ email: "c", d: 1 }] } };
     const hidden = { email: "***", a: { email: "***", c: [{ email: "***", d: 1 }] } };
     expect(createMask(["**.email"]).value(json)).toEqual(hidden);
     expect(createMask(["a.**.email"]).value(json)).toEqual({ ...hidden, email: "a" });
   });
 
-  test("names with dots, asterisks and backslashes are written with a backslash", () => {
+  test("dots, asterisks and backslashes in names are escaped with a backslash", () => {
     const json = { "a.b": "x", "*": "x", "c\\": { d: "x" }, a: { b: "kept" } };
     expect(createMask(["a\\.b", "\\*", "c\\\\.d"]).value(json)).toEqual({
       "a.b": "***",
@@ -55,7 +55,7 @@ describe("paths", () => {
   });
 
   test.each(["", ".", "a.", ".a", "a..b", "na*me", "***", "a\\", "a\\b", "a.\\x"])(
-    "%j means nothing and is refused in one sentence",
+    "%j is invalid and is rejected in one sentence",
     (path) => {
       expect(() => createMask([path])).toThrow(
         expect.objectContaining({
@@ -66,15 +66,15 @@ describe("paths", () => {
     },
   );
 
-  test("a path that is no text is refused, not read as one", () => {
+  test("a path that is not a string is rejected, not converted", () => {
     for (const path of [undefined, null, 7, {}]) {
-      expect(() => createMask([path as unknown as string])).toThrow("a path is text");
+      expect(() => createMask([path as unknown as string])).toThrow("a path must be a string");
     }
   });
 });
 
 describe("values", () => {
-  test("the original is left as it was", () => {
+  test("the original is unchanged", () => {
     const before = structuredClone(person);
     createMask(["**"]).value(person);
     expect(person).toEqual(before);
@@ -87,7 +87,7 @@ describe("values", () => {
     );
   });
 
-  test("a value nested without end is hidden, not followed", () => {
+  test("a value nested too deep is hidden, not followed", () => {
     let json: JsonValue = "the secret";
     for (let depth = 0; depth < 50_000; depth++) json = [json];
     const mask = createMask(["**.email"]);
@@ -95,7 +95,7 @@ describe("values", () => {
     expect(mask.secretsOf(json)).toEqual(["the secret"]);
   });
 
-  test("no leaf that a path leads to survives, wherever it sits", () => {
+  test("no leaf that a path matches survives, wherever it is", () => {
     fc.assert(
       fc.property(anyTree(), fc.infiniteStream(fc.nat()), (json, choices) => {
         const { path, leaves } = choosePath(json, choices);
@@ -105,7 +105,7 @@ describe("values", () => {
     );
   });
 
-  test("no leaf below a name survives that is named at any depth", () => {
+  test("no leaf below a name survives if `**` matches the name", () => {
     fc.assert(
       fc.property(anyTree(), fc.constantFrom("a", "b", "0"), (json, name) => {
         const shown = JSON.stringify(createMask([`**.${name}`]).value(json));
@@ -116,7 +116,7 @@ describe("values", () => {
     );
   });
 
-  test("what no path leads to is all still there", () => {
+  test("everything that no path matches is still there", () => {
     fc.assert(
       fc.property(anyTree(), fc.infiniteStream(fc.nat()), (json, choices) => {
         const { path, leaves } = choosePath(json, choices);
@@ -133,7 +133,7 @@ describe("values", () => {
 describe("text", () => {
   const mask = createMask(["payload.person.*"]);
 
-  test("an error that quotes a hidden value is scrubbed of it, however it is spelled", () => {
+  test("hidden values are removed from an error that quotes them, however they are escaped", () => {
     const secrets = mask.secretsOf({ payload: { person: { name: 'Ada "A" Lovelace' }, id: 7 } });
     const spelled = 'Ada "A" Lovelace, "Ada \\"A\\" Lovelace", Ada%20%22A%22%20Lovelace';
     expect(mask.text(`bad: ${spelled}; Ada+%22A%22+Lovelace`, secrets)).toBe(
@@ -141,25 +141,25 @@ describe("text", () => {
     );
   });
 
-  test("quotes of SQL and of JavaScript hide nothing from it", () => {
+  test("values in SQL and JavaScript quotes are removed as well", () => {
     const said = mask.text("'O''Brien' and 'O\\'Brien' and (O'Brien)", ["O'Brien"]);
     expect(said).toBe("'***' and '***' and (***)");
   });
 
-  test("secrets are the hidden leaves as text; null and what is very short are none", () => {
+  test("secrets are the hidden leaves as text, without null and very short values", () => {
     const secrets = mask.secretsOf({
       payload: { person: { a: "ada", b: 1815, c: true, d: null, e: "xy", f: [["deep"]] }, g: "no" },
     });
     expect(secrets.toSorted()).toEqual(["1815", "ada", "deep", "true"]);
   });
 
-  test("secrets that overlap leave nothing of each other", () => {
+  test("nothing remains of overlapping secrets", () => {
     expect(mask.text("<abcd>", ["abc", "bcd"])).toBe("<***>");
     expect(mask.text("<abcabcd>", ["abc", "abcd"])).toBe("<******>");
     expect(mask.text("<aaaaa>", ["aaa"])).toBe("<***>");
   });
 
-  test("half a character in a secret does no harm", () => {
+  test("half a character in a secret does not break masking", () => {
     expect(mask.text("x\ud800yz!", ["x\ud800yz"])).toBe("***!");
   });
 
@@ -181,7 +181,7 @@ describe("text", () => {
   });
 });
 
-/** Trees whose leaves are texts that occur once, so that a leak is seen wherever it shows. */
+/** Trees whose leaves are unique texts, so that every leak is detected. */
 function anyTree(): fc.Arbitrary<JsonValue> {
   const name = fc.oneof(
     fc.constantFrom("a", "b", "a.b", "*", "\\", "**", "__proto__", "0"),
@@ -221,7 +221,7 @@ function leavesBelow(json: JsonValue, wanted: string): string[] {
   );
 }
 
-/** A walk down the tree as a path, each name spelled out or by an asterisk, and what it hides. */
+/** A walk down the tree as a path, each name literal or as an asterisk, and what it hides. */
 function choosePath(
   json: JsonValue,
   choices: Iterator<number>,

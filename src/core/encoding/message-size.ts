@@ -4,7 +4,7 @@ import { utf8ByteLength } from "./text.ts";
 
 const STRING_TYPE_BYTES = "String".length;
 
-/** Bytes of a message whose attributes are all of type String. */
+/** Bytes of a message whose attributes all have the type String. */
 export function messageBytes(body: string, attributes: Readonly<Record<string, string>>): number {
   return Object.entries(attributes).reduce(
     (total, [name, value]) =>

@@ -1,12 +1,12 @@
-// RFC 3339 instants, read strictly and written in one form.
-//   R1. An instant has a date, a time with seconds, and an offset. Local times, short forms,
-//       24:00 and days that are not in the calendar are refused: Date.parse would guess.
-//   R2. epochMs is epochNs rounded down. Digits beyond nanoseconds are dropped from the numbers;
-//       `text` keeps all that was written.
+// RFC 3339 instants, parsed strictly and written in one form.
+//   R1. An instant has a date, a time with seconds, and an offset. Local times, short forms, 24:00
+//       and days that are not in the calendar are rejected: Date.parse would guess.
+//   R2. epochMs is epochNs rounded down. The numbers drop digits beyond nanoseconds; `text` keeps
+//       everything.
 //   R3. A leap second (23:59:60 UTC at the end of a month) is clamped to the last nanosecond of
 //       second 59 and flagged, so that it still sorts after everything before it.
-//   R4. Whatever is read can be written again: UTC years 0000 to 9999.
-// Which leap seconds were really announced is not checked: that list grows after we ship.
+//   R4. Every parsed instant can be written again: UTC years 0000 to 9999.
+// It does not check which leap seconds were really announced: that list grows after a release.
 
 import { TidegateError } from "../errors.ts";
 import { type EpochMs, epochMs } from "../units.ts";
@@ -15,10 +15,10 @@ export interface Instant {
   readonly kind: "instant";
   readonly epochMs: EpochMs;
   readonly epochNs: bigint;
-  /** Null for "-00:00": the instant is known, the place of its clock is not. */
+  /** Null for "-00:00": the instant is known, the local offset is not. */
   readonly offsetMinutes: number | null;
   readonly leapSecond: boolean;
-  /** As it was written. */
+  /** The original text. */
   readonly text: string;
 }
 
@@ -32,23 +32,23 @@ const NS_PER_MS = 1_000_000n;
 const NS_DIGITS = 9;
 
 // The calendar repeats every 400 years, an era. Counting years from March puts the leap day at the
-// end, where it moves no month, and makes the lengths of months a straight line of slope 153/5.
+// end, where it shifts no month, and makes the lengths of months a straight line of slope 153/5.
 const DAYS_PER_ERA = 146_097;
 const YEARS_PER_ERA = 400;
 /** Days from 0000-03-01 to 1970-01-01. */
 const EPOCH_DAY = 719_468;
 
-/** 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z: what the format can write (R4). */
+/** 0000-01-01T00:00:00.000Z and 9999-12-31T23:59:59.999Z: the range of the format (R4). */
 export const INSTANT_MS_MIN: EpochMs = epochMs(daysFromCivil(0, 1, 1) * MS_PER_DAY);
 export const INSTANT_MS_MAX: EpochMs = epochMs(daysFromCivil(10_000, 1, 1) * MS_PER_DAY - 1);
 
-/** Longer texts are refused unread. */
+/** Longer texts are rejected without parsing. */
 export const INSTANT_TEXT_UNITS_MAX = 64;
 
 const SHAPE =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
-/** Reads one instant; anything RFC 3339 does not allow is an answer with its reason. */
+/** Parses one instant; returns a reason for anything that RFC 3339 does not allow. */
 export function parseInstant(text: string): ParsedInstant {
   if (text.length > INSTANT_TEXT_UNITS_MAX) return invalid("is too long for an instant");
   const match = SHAPE.exec(text);
@@ -92,10 +92,10 @@ export function parseInstant(text: string): ParsedInstant {
   };
 }
 
-/** The one form we write: UTC with milliseconds, `2026-11-15T08:00:00.000Z`. */
+/** The only written form: UTC with milliseconds, `2026-11-15T08:00:00.000Z`. */
 export function formatInstant(at: EpochMs): string {
   if (!Number.isInteger(at) || at < INSTANT_MS_MIN || at > INSTANT_MS_MAX) {
-    throw new TidegateError("TG_VALUE_INVALID", `${at} ms is no instant of the years 0 to 9999`);
+    throw new TidegateError("TG_VALUE_INVALID", `${at} ms is not within the years 0 to 9999`);
   }
   const days = Math.floor(at / MS_PER_DAY);
   const inDay = at - days * MS_PER_DAY;
@@ -107,7 +107,7 @@ export function formatInstant(at: EpochMs): string {
   return `${date}T${pad(hour, 2)}:${pad(minute, 2)}:${pad(second, 2)}.${pad(inDay % 1_000, 3)}Z`;
 }
 
-/** Minutes east of UTC, null for "-00:00", undefined if there is no such offset. */
+/** Minutes east of UTC, null for "-00:00", undefined for an invalid offset. */
 function readOffset(
   sign: string | undefined,
   hours: string | undefined,
@@ -144,7 +144,7 @@ function civilFromDays(days: number): { year: number; month: number; day: number
   const shifted = days + EPOCH_DAY;
   const era = Math.floor(shifted / DAYS_PER_ERA);
   const dayOfEra = shifted - era * DAYS_PER_ERA;
-  // Take out the leap days before this day: one per 4 years, none per century, one per era.
+  // Remove the leap days before this day: one per 4 years, none per century, one per era.
   const leapDays =
     Math.floor(dayOfEra / 1_460) - Math.floor(dayOfEra / 36_524) + Math.floor(dayOfEra / 146_096);
   const yearOfEra = Math.floor((dayOfEra - leapDays) / 365);

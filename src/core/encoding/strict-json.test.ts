@@ -12,7 +12,7 @@ function jsonParse(text: string): { value: unknown } | undefined {
 }
 
 describe("agreement with JSON.parse", () => {
-  test("whatever JSON.stringify writes is read as JSON.parse reads it", () => {
+  test("any text of JSON.stringify is parsed as JSON.parse does", () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: "grapheme" }), fc.nat(4), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
@@ -21,7 +21,7 @@ describe("agreement with JSON.parse", () => {
     );
   });
 
-  test("a text that JSON.parse refuses is refused, and what is accepted has the same value", () => {
+  test("a text that JSON.parse rejects is rejected, and accepted texts have the same value", () => {
     const pieces = [
       "{",
       "}",
@@ -53,7 +53,7 @@ describe("agreement with JSON.parse", () => {
     );
   });
 
-  test("every truncation of a text is refused without an exception", () => {
+  test("every truncation of a text is rejected without an exception", () => {
     const text = JSON.stringify({ a: [1.5e3, "x\ny", { b: null }], é: true, c: "\u{1f600}" });
     for (let end = 0; end < text.length; end++) {
       expect(parseStrictJson(text.slice(0, end)).kind).toBe("invalid");
@@ -61,7 +61,7 @@ describe("agreement with JSON.parse", () => {
   });
 });
 
-describe("what JSON.parse lets through", () => {
+describe("texts that JSON.parse accepts", () => {
   test.each([
     ["a name used twice", '{"a":{"k":1,"b":2,"k":3}}', "name is used twice", "/a/k"],
     ["a name used twice, once escaped", '{"k":1,"\\u006b":2}', "name is used twice", "/k"],
@@ -76,9 +76,9 @@ describe("what JSON.parse lets through", () => {
     ["overflow", "[1e400]", "number is too large for a double", "/0"],
     ["underflow", "[1e-400]", "number is too small for a double", "/0"],
     ["negative underflow", "[-0.0001e-400]", "number is too small for a double", "/0"],
-  ])("%s is refused, with its place", (_, text, reason, place) => {
+  ])("%s is rejected, with its position", (_, text, reason, pointer) => {
     const parsed = parseStrictJson(text);
-    expect(parsed).toMatchObject({ kind: "invalid", place });
+    expect(parsed).toMatchObject({ kind: "invalid", place: pointer });
     if (parsed.kind === "invalid") expect(parsed.reason).toContain(reason);
   });
 
@@ -98,11 +98,11 @@ describe("what JSON.parse lets through", () => {
   });
 });
 
-describe("refusals say where", () => {
+describe("rejections say where", () => {
   test.each([
     ["", "text ends too early", 0],
     ["  ", "text ends too early", 2],
-    ["{} x", "text goes on after its value", 3],
+    ["{} x", "text continues after its value", 3],
     ['{"a" 1}', "expected a colon", 5],
     ["{a:1}", "expected a member name", 1],
     ["[1 2]", "expected a comma or the end of the array", 3],
@@ -117,7 +117,7 @@ describe("refusals say where", () => {
     expect(parseStrictJson(text)).toMatchObject({ kind: "invalid", reason, offset });
   });
 
-  test("nesting up to the limit is read, one level more is refused", () => {
+  test("nesting up to the limit is read, one level more is rejected", () => {
     const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
     expect(parseStrictJson(nested(JSON_DEPTH_MAX)).kind).toBe("value");
     expect(parseStrictJson(nested(JSON_DEPTH_MAX + 1)).kind).toBe("invalid");

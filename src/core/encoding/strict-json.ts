@@ -1,12 +1,12 @@
-// Strict JSON: reads a text from outside without losing or inventing anything.
-//   P1. Accepts RFC 8259 texts only, minus what I-JSON (RFC 7493) forbids: a name used twice in
-//       one object, and lone surrogates, whether written or escaped.
-//   P2. A number that a double cannot hold is refused: beyond 2^53 it must come back as it was
-//       written, and it may neither overflow to infinity nor vanish to zero. Fractions round,
-//       as everywhere.
-//   P3. A refusal says where, by place in the value and by offset in the text.
-// JSON.parse keeps the last of two equal names and rounds in silence, so two readers of one
-// message could disagree on its dedupe key.
+// Strict JSON: parses external text without losing or inventing anything.
+//   P1. Accepts RFC 8259 texts only, minus what I-JSON (RFC 7493) forbids: a duplicate name in one
+//       object, and lone surrogates, whether written or escaped.
+//   P2. A number that a double cannot represent is rejected: beyond 2^53 it must come back as
+//       written, and it may neither overflow to infinity nor vanish to zero. Fractions are rounded
+//       as usual.
+//   P3. A rejection says where, by position in the value and by offset in the text.
+// JSON.parse keeps the last of two equal names and rounds silently, so two readers of one message
+// could disagree on its dedupe key.
 
 import { describeTrail, JSON_DEPTH_MAX, type JsonValue } from "./canonical-json.ts";
 
@@ -27,18 +27,18 @@ interface Reader {
   readonly trail: (string | number)[];
 }
 
-/** Reads one JSON text; what P1 and P2 forbid is an answer, not an exception. */
+/** Parses one JSON text; returns a reason, and does not throw, for what P1 and P2 forbid. */
 export function parseStrictJson(text: string): StrictJson {
   const reader: Reader = { text, at: 0, trail: [] };
   try {
     const value = readValue(reader);
     skipSpace(reader);
-    if (reader.at < text.length) throw new Refusal("text goes on after its value");
+    if (reader.at < text.length) throw new Refusal("text continues after its value");
     return { kind: "value", value };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const place = describeTrail(reader.trail);
-    return { kind: "invalid", reason: error.message, place, offset: reader.at };
+    const pointer = describeTrail(reader.trail);
+    return { kind: "invalid", reason: error.message, place: pointer, offset: reader.at };
   }
 }
 
@@ -91,7 +91,7 @@ function readObject(reader: Reader): JsonValue {
   }
 }
 
-/** Plain assignment to `__proto__` would change the object's prototype instead of its members. */
+/** Normal assignment to `__proto__` would change the object's prototype instead of its members. */
 function defineMember(target: object, name: string, value: JsonValue): void {
   Object.defineProperty(target, name, {
     value,
@@ -117,7 +117,7 @@ function readArray(reader: Reader): JsonValue {
   }
 }
 
-/** The trail grows by one with every container entered, so its length is the depth. */
+/** The trail grows by one per container, so its length is the depth. */
 function checkDepth(reader: Reader): void {
   if (reader.trail.length >= JSON_DEPTH_MAX) {
     throw new Refusal(`nested deeper than ${JSON_DEPTH_MAX}`);
@@ -134,7 +134,7 @@ function readString(reader: Reader): string {
     if (code === 0x22) break;
     if (code === 0x5c) {
       escaped = true;
-      end++; // Whatever is escaped, it is not the end of the string.
+      end++; // An escaped character is never the end of the string.
     } else if (!(code >= 0x20)) {
       reader.at = Math.min(end, text.length);
       throw new Refusal(end >= text.length ? "string has no end" : "control character in a string");
@@ -146,7 +146,7 @@ function readString(reader: Reader): string {
   return value;
 }
 
-/** The string is delimited already; JSON.parse knows its escapes and refuses the others. */
+/** The string is already delimited; JSON.parse handles its escapes and rejects invalid ones. */
 function unescapeString(reader: Reader, start: number, end: number): string {
   try {
     return JSON.parse(reader.text.slice(start - 1, end + 1)) as string;
@@ -184,7 +184,10 @@ function decimal(written: string): string {
   return `${significant}e${power}`;
 }
 
-/** By hand: a pattern would begin anew at each zero, and a number may be as long as its text. */
+/**
+ * A loop, because a pattern would start again at each zero, and a number may be as long as its
+ * text.
+ */
 function withoutTrailingZeros(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === "0") end--;

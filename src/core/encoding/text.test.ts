@@ -7,7 +7,7 @@ import {
   utf8ByteLength,
 } from "./text.ts";
 
-/** The rule as AWS words it, by code point. */
+/** The rule as AWS documents it, by code point. */
 function isXmlCodePoint(point: number): boolean {
   return (
     point === 0x9 ||
@@ -28,8 +28,8 @@ function naiveIndex(text: string): number {
   return -1;
 }
 
-describe("characters that SQS takes (X1)", () => {
-  test("every single UTF-16 unit is judged as AWS's rule says", () => {
+describe("characters that SQS accepts (X1)", () => {
+  test("every single UTF-16 unit is judged by AWS's rule", () => {
     for (let unit = 0; unit <= 0xffff; unit++) {
       const text = String.fromCharCode(unit);
       if (hasInvalidXmlCharacter(text) === isXmlCodePoint(unit)) {
@@ -38,7 +38,7 @@ describe("characters that SQS takes (X1)", () => {
     }
   });
 
-  test("texts of any units, paired or not, are judged as AWS's rule says", () => {
+  test("texts of any units, paired or not, are judged by AWS's rule", () => {
     const unit = fc.oneof(
       fc.integer({ min: 0, max: 0xffff }),
       fc.integer({ min: 0xd7fe, max: 0xe001 }),
@@ -55,7 +55,7 @@ describe("characters that SQS takes (X1)", () => {
     );
   });
 
-  test("an emoji is legal, its halves are not", () => {
+  test("an emoji is valid, its halves are not", () => {
     expect(hasInvalidXmlCharacter("ok \u{1f600}\t\r\n")).toBe(false);
     expect(invalidXmlCharacterIndex("ok \ud83d")).toBe(3);
     expect(invalidXmlCharacterIndex("\ude00")).toBe(0);
@@ -71,7 +71,7 @@ test("byte length is that of the UTF-8 text (X2)", () => {
 });
 
 describe("clampText", () => {
-  test("a text that fits is left alone, a longer one ends in an ellipsis", () => {
+  test("a text that fits is unchanged, a longer one ends in an ellipsis", () => {
     expect(clampText("abc", 3)).toBe("abc");
     expect(clampText("abcd", 3)).toBe("ab…");
     expect(clampText("abcd", 1)).toBe("…");

@@ -1,9 +1,9 @@
-// Text: what the wire asks of strings.
-//   X1. SQS takes the characters of XML 1.0 and no others: tab, line feed, carriage return,
-//       U+0020-U+D7FF, U+E000-U+FFFD, U+10000-U+10FFFF. A lone surrogate is none of them.
+// Text: rules of the wire protocols for strings.
+//   X1. SQS accepts the characters of XML 1.0 and no others: tab, line feed, carriage return,
+//       U+0020-U+D7FF, U+E000-U+FFFD, U+10000-U+10FFFF. A lone surrogate is not one of them.
 //   X2. Lengths are UTF-8 bytes, never UTF-16 units.
 
-/** Length as UTF-8 (X2); a lone surrogate counts as the U+FFFD it would be written as. */
+/** Length as UTF-8 (X2); a lone surrogate counts as U+FFFD, which replaces it in UTF-8. */
 export function utf8ByteLength(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }
@@ -12,12 +12,12 @@ export function utf8ByteLength(text: string): number {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds.
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 
-/** Whether `text` holds a character that SQS refuses (X1). On the broker's hot path. */
+/** Whether `text` contains a character that SQS rejects (X1). On the broker's hot path. */
 export function hasInvalidXmlCharacter(text: string): boolean {
   return FORBIDDEN.test(text) || !text.isWellFormed();
 }
 
-/** UTF-16 position of the first character that SQS refuses (X1), or -1. */
+/** UTF-16 position of the first character that SQS rejects (X1), or -1. */
 export function invalidXmlCharacterIndex(text: string): number {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
@@ -38,8 +38,8 @@ export function invalidXmlCharacterIndex(text: string): number {
 const ELLIPSIS = "…";
 
 /**
- * At most `unitsMax` UTF-16 units of `text` for a message to people, with an ellipsis when
- * something was cut. Never cuts a surrogate pair in two.
+ * At most `unitsMax` UTF-16 units of `text` for a message to people, with an ellipsis if it was
+ * truncated. Never splits a surrogate pair.
  */
 export function clampText(text: string, unitsMax: number): string {
   if (text.length <= unitsMax) return text;

@@ -10,7 +10,7 @@ const text = fc.oneof(
   }),
 );
 
-test("texts sort as their UTF-8 bytes do (U1)", () => {
+test("texts sort like their UTF-8 bytes (U1)", () => {
   fc.assert(
     fc.property(text, text, (a, b) => {
       const bytes = Buffer.compare(Buffer.from(a), Buffer.from(b));

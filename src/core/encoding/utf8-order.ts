@@ -1,11 +1,11 @@
-// UTF-8 order: how S3 sorts keys, and SQLite text: by the bytes of UTF-8.
-//   U1. That is the order of code points. UTF-16, in which JavaScript compares, puts the surrogates
-//       of what lies beyond U+FFFF before U+E000; everything else is the same.
+// UTF-8 order: how S3 sorts keys, and SQLite text: by UTF-8 bytes.
+//   U1. This is the order of code points. JavaScript compares UTF-16 units, which sort characters
+//       beyond U+FFFF (surrogates) before U+E000; everything else is the same.
 
 const SURROGATE_FIRST = 0xd800;
 const SURROGATE_LAST = 0xdfff;
 
-/** Negative, zero or positive, as sorting wants it. Both texts must be well-formed. */
+/** A comparator for sort. Both texts must be well-formed. */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at += 1) {

@@ -43,13 +43,13 @@ describe("deterministic ids", () => {
     );
   });
 
-  test("are the same for ever (I2)", () => {
+  test("never change (I2)", () => {
     expect(deterministicUuid(epochMs(1_794_729_600_000), "orders/1.csv")).toBe(
       "01a1de38-6400-84ec-b232-0a1589552427",
     );
   });
 
-  test("do not care whether the key comes as text or as its UTF-8", () => {
+  test("are the same for a key as text and as UTF-8", () => {
     const bytes = new TextEncoder().encode("é");
     expect(deterministicUuid(epochMs(1), "é")).toBe(deterministicUuid(epochMs(1), bytes));
   });
@@ -64,14 +64,14 @@ describe("deterministic ids", () => {
     );
   });
 
-  test("clamp times that 48 bits cannot hold (I4)", () => {
+  test("clamp times that do not fit into 48 bits (I4)", () => {
     const at = (time: number): bigint => fieldsOf(deterministicUuid(epochMs(time), "k")).timeMs;
     expect(at(-1)).toBe(0n);
     expect(at(Number.NEGATIVE_INFINITY)).toBe(0n);
     expect(at(2 ** 48)).toBe(2n ** 48n - 1n);
   });
 
-  test("are refused for a key that UTF-8 cannot carry", () => {
+  test("are rejected for a key that UTF-8 cannot represent", () => {
     expect(() => deterministicUuid(epochMs(0), "\ud800")).toThrow(
       expect.objectContaining({ code: "TG_VALUE_INVALID" }),
     );
@@ -79,7 +79,7 @@ describe("deterministic ids", () => {
 });
 
 describe("version 7", () => {
-  test("carries the time and the first 74 random bits", () => {
+  test("contains the time and the first 74 random bits", () => {
     const bytes = fc.uint8Array({ minLength: 10, maxLength: 10 });
     fc.assert(
       fc.property(anyTime(), bytes, (at, random) => {
@@ -101,7 +101,7 @@ describe("version 7", () => {
     expect(uuidV7(epochMs(0x017f22e279b0), random)).toBe("017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
   });
 
-  test("grows strictly whatever the clock and the dice do (I3)", () => {
+  test("grows strictly, whatever the clock and the random source do (I3)", () => {
     const times = fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 2, maxLength: 50 });
     const byte = fc.oneof(fc.constant(255), fc.constant(0), fc.nat(255));
     fc.assert(
@@ -132,7 +132,7 @@ describe("version 7", () => {
     expect(fieldsOf(next())).toMatchObject({ timeMs: 6n, tail: 0x01010102n });
   });
 
-  test("wants ten random bytes", () => {
+  test("needs ten random bytes", () => {
     const short = new Uint8Array(UUID_V7_RANDOM_BYTES - 1);
     expect(() => uuidV7(epochMs(0), short)).toThrow("ten random bytes");
   });
@@ -149,7 +149,7 @@ describe("text", () => {
     );
   });
 
-  test("version and time can be read off", () => {
+  test("version and time can be read", () => {
     expect(parseUuid("017f22e2-79b0-7cc3-98c4-dc0c0c07398f")).toMatchObject({
       version: 7,
       timeMs: 0x017f22e279b0,
@@ -164,7 +164,7 @@ describe("text", () => {
     "017f22e2-79b0-7cc3-98c4-dc0c0c07398g",
     "urn:uuid:017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
     "017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n",
-  ])("%j is none", (text) => {
+  ])("%j is not a UUID", (text) => {
     expect(isUuid(text)).toBe(false);
     expect(parseUuid(text)).toBeNull();
   });

@@ -1,10 +1,10 @@
 // UUIDs (RFC 9562).
-//   I1. An id derived from data is version 8: version 7 promises fresh random bits. It borrows the
+//   I1. An id derived from data is version 8, because version 7 promises random bits. It uses the
 //       layout of version 7 (48 bits of time, then 74 bits), so both sort by time.
-//   I2. The same event time and key give the same id, anywhere and for ever.
-//   I3. Ids of one version 7 generator strictly grow, within one millisecond and when the clock
-//       goes back.
-//   I4. Times are clamped to the 48 bits they have; an event from before 1970 sorts first.
+//   I2. The same event time and key always give the same id, everywhere.
+//   I3. Ids of one version 7 generator strictly grow, also within one millisecond and when the
+//       clock goes back.
+//   I4. Times are clamped to their 48 bits; an event from before 1970 sorts first.
 
 import { assert } from "../assert.ts";
 import { TidegateError } from "../errors.ts";
@@ -12,7 +12,7 @@ import type { EpochMs } from "../units.ts";
 import { sha256Bytes } from "./hash.ts";
 
 export const UUID_BYTES = 16;
-/** What `uuidV7` wants to be given: 74 bits fit in ten bytes. */
+/** The random bytes that `uuidV7` needs: 74 bits fit in ten bytes. */
 export const UUID_V7_RANDOM_BYTES = 10;
 
 const TIME_MAX = 2 ** 48 - 1;
@@ -26,13 +26,13 @@ export function deterministicUuid(eventTime: EpochMs, key: string | Uint8Array):
   return compose(eventTime, 8, sha256Bytes(key));
 }
 
-/** Version 7 from a time and fresh random bytes; the first 74 bits of `random` are used. */
+/** Version 7 from a time and random bytes; uses the first 74 bits of `random`. */
 export function uuidV7(now: EpochMs, random: Uint8Array): string {
   assert(random.length >= UUID_V7_RANDOM_BYTES, "a version 7 UUID takes ten random bytes");
   return compose(now, 7, random);
 }
 
-/** What a generator needs of the ports Clock and Random. */
+/** The part of the Clock port that a generator needs. */
 export interface UuidClock {
   now(): EpochMs;
 }
@@ -43,7 +43,7 @@ export interface UuidRandom {
 const TAIL_BITS = 74n;
 const STEP_BYTES = 4;
 
-/** A generator of version 7 ids that strictly grow (I3); keep one per process. */
+/** Creates a generator of strictly growing version 7 ids (I3); use one per process. */
 export function createUuidV7(clock: UuidClock, random: UuidRandom): () => string {
   let time = -1;
   let tail = 0n;
@@ -53,8 +53,8 @@ export function createUuidV7(clock: UuidClock, random: UuidRandom): () => string
       time = now;
       tail = freshTail(random);
     } else {
-      // A random step keeps ids hard to guess. Should the tail run over, which takes some 2^41
-      // steps, the next millisecond is borrowed: order is promised, the exact time is not.
+      // A random step keeps ids hard to guess. If the tail overflows, after about 2^41 steps, the
+      // generator borrows the next millisecond: it promises order, not the exact time.
       tail += 1n + bigEndian(random.bytes(STEP_BYTES));
       if (tail >> TAIL_BITS !== 0n) {
         time++;
@@ -66,7 +66,7 @@ export function createUuidV7(clock: UuidClock, random: UuidRandom): () => string
   };
 }
 
-/** Whether `text` is a UUID by shape, of any version and in either case. */
+/** Whether `text` has the shape of a UUID, of any version and in either case. */
 export function isUuid(text: string): boolean {
   return SHAPE.test(text);
 }
@@ -74,11 +74,11 @@ export function isUuid(text: string): boolean {
 export interface ParsedUuid {
   readonly bytes: Uint8Array;
   readonly version: number;
-  /** The first 48 bits: milliseconds of time in versions 7 and our 8. */
+  /** The first 48 bits: milliseconds in version 7 and in Tidegate's version 8. */
   readonly timeMs: number;
 }
 
-/** The parts of a UUID, or null if `text` is none. */
+/** The parts of a UUID, or null if `text` is not one. */
 export function parseUuid(text: string): ParsedUuid | null {
   if (!isUuid(text)) return null;
   const digits = text.replaceAll("-", "");
@@ -107,7 +107,7 @@ function clampTime(at: number): number {
   return Math.min(Math.max(Math.floor(at), 0), TIME_MAX); // I4
 }
 
-/** 48 bits of time, the version, 12 bits of `source`, the variant, the next 62 bits of it. */
+/** 48 bits of time, the version, 12 bits of `source`, the variant, its next 62 bits. */
 function compose(at: number, version: 7 | 8, source: Uint8Array): string {
   const time = clampTime(at);
   const bytes = new Uint8Array(UUID_BYTES);

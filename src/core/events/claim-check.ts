@@ -1,8 +1,8 @@
-// Claim check: what stands in a message for a payload that is too big for it.
-//   K1. The place is derived from the event and its payload: sent again, it is the same object and
-//       so the same message.
-//   K2. What is fetched is compared with the digest in the message before anybody reads it.
-//   K3. The name of the one member is ours: a payload that brings it along is refused.
+// Claim check: replaces a payload that is too large for a message.
+//   K1. The object's key is derived from the event and its payload: sending again gives the same
+//       object and thus the same message.
+//   K2. Fetched bytes are compared with the digest in the message before anything reads them.
+//   K3. The name of the only member is reserved: a payload that contains it is rejected.
 
 import { canonicalJson, type JsonObject } from "../encoding/canonical-json.ts";
 import { sha256Hex } from "../encoding/hash.ts";
@@ -19,24 +19,24 @@ export interface ClaimCheck {
   readonly sha256: string;
 }
 
-/** The payload to send in place of the real one, and the bytes to put where it points (K1). */
+/** The payload to send instead of the real one, and the bytes to store where it points (K1). */
 export function writeClaimCheck(
-  place: { readonly bucket: string; readonly prefix: string; readonly eventKey: string },
+  location: { readonly bucket: string; readonly prefix: string; readonly eventKey: string },
   payload: JsonObject,
 ): { readonly check: ClaimCheck; readonly payload: JsonObject; readonly bytes: Uint8Array } {
   const bytes = new TextEncoder().encode(canonicalJson(payload));
   const sha256 = sha256Hex(bytes);
-  const key = `${place.prefix}${place.eventKey.replace(/[^\w.-]/g, "-")}/${sha256}.json`;
-  const check = { bucket: place.bucket, key, bytes: bytes.byteLength, sha256 };
+  const key = `${location.prefix}${location.eventKey.replace(/[^\w.-]/g, "-")}/${sha256}.json`;
+  const check = { bucket: location.bucket, key, bytes: bytes.byteLength, sha256 };
   return { check, payload: { [MEMBER]: { ...check } }, bytes };
 }
 
-/** Whether a payload carries the reserved name (K3). */
+/** Whether a payload contains the reserved name (K3). */
 export function mentionsClaimCheck(payload: JsonObject): boolean {
   return Object.hasOwn(payload, MEMBER);
 }
 
-/** Where the real payload is, or undefined if this is it. */
+/** Where the real payload is, or undefined if this is the payload itself. */
 export function readClaimCheck(payload: JsonObject): ClaimCheck | undefined {
   const check = asObject(memberOf(payload, MEMBER));
   if (check === undefined) return undefined;
@@ -46,11 +46,11 @@ export function readClaimCheck(payload: JsonObject): ClaimCheck | undefined {
     typeof key === "string" &&
     typeof bytes === "number" &&
     typeof sha256 === "string";
-  if (!sound) throw new TidegateError("TG_VALUE_INVALID", "the claim check is not whole");
+  if (!sound) throw new TidegateError("TG_VALUE_INVALID", "the claim check is incomplete");
   return { bucket, key, bytes, sha256 };
 }
 
-/** The payload in fetched bytes, if they are those that were put (K2). */
+/** The payload in fetched bytes; throws if they are not the stored ones (K2). */
 export function redeemClaimCheck(check: ClaimCheck, bytes: Uint8Array): JsonObject {
   const where = `s3://${check.bucket}/${check.key}`;
   if (bytes.byteLength !== check.bytes || sha256Hex(bytes) !== check.sha256) {
@@ -60,5 +60,5 @@ export function redeemClaimCheck(check: ClaimCheck, bytes: Uint8Array): JsonObje
   const parsed = parseStrictJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   const payload = parsed.kind === "value" ? asObject(parsed.value) : undefined;
   if (payload !== undefined) return payload;
-  throw new TidegateError("TG_VALUE_INVALID", `the object ${where} holds no JSON object`);
+  throw new TidegateError("TG_VALUE_INVALID", `the object ${where} does not contain a JSON object`);
 }

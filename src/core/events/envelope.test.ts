@@ -39,7 +39,7 @@ const anyPayload = (): fc.Arbitrary<JsonObject> =>
   fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 5 }) as fc.Arbitrary<JsonObject>;
 
 describe("building", () => {
-  test("gives this very body, whatever release builds it (V2)", () => {
+  test("gives this exact body in every release (V2)", () => {
     expect(built(INPUT)).toEqual({
       envelope: {
         schema_version: 1,
@@ -87,22 +87,34 @@ describe("building", () => {
   test.each<[string, unknown, string]>([
     ["no dedupe key", { ...INPUT, dedupeKey: undefined }, "/dedupe_key is missing"],
     ["an empty dedupe key", { ...INPUT, dedupeKey: "" }, "/dedupe_key is empty"],
-    ["a lone surrogate", { ...INPUT, dedupeKey: "\ud800" }, "/dedupe_key holds a lone surrogate"],
+    [
+      "a lone surrogate",
+      { ...INPUT, dedupeKey: "\ud800" },
+      "/dedupe_key contains a lone surrogate",
+    ],
     ["a bad source", { ...INPUT, source: "landsat" }, "/event_source is not <org>"],
     ["no offset", { ...INPUT, eventTime: "2026-11-15T08:00:00" }, "/event_time is not YYYY"],
-    ["a bad number of time", { ...INPUT, eventTime: Number.NaN }, "/event_time is no whole number"],
-    ["a time beyond 9999", { ...INPUT, eventTime: 8.64e15 }, "/event_time is no whole number"],
+    [
+      "a bad number of time",
+      { ...INPUT, eventTime: Number.NaN },
+      "/event_time is not a whole number",
+    ],
+    ["a time beyond 9999", { ...INPUT, eventTime: 8.64e15 }, "/event_time is not a whole number"],
     ["a payload of NaN", { ...INPUT, payload: { a: Number.NaN } }, "/payload/a is NaN"],
-    ["a payload with a Date", { ...INPUT, payload: { at: new Date(0) } }, "is no plain object"],
+    ["a payload with a Date", { ...INPUT, payload: { at: new Date(0) } }, "is not a plain object"],
     ["a payload with undefined", { ...INPUT, payload: { a: undefined } }, "is undefined"],
     ["a payload with a bigint", { ...INPUT, payload: { a: 1n } }, "is a bigint"],
-    ["an array payload", { ...INPUT, payload: [] }, "/payload is no JSON object"],
-    ["a character SQS refuses", { ...INPUT, payload: { a: "\uffff" } }, "a character SQS refuses"],
-  ])("%s is refused before it leaves", (_, input, reason) => {
+    ["an array payload", { ...INPUT, payload: [] }, "/payload is not a JSON object"],
+    [
+      "a character SQS rejects",
+      { ...INPUT, payload: { a: "\uffff" } },
+      "character that SQS rejects",
+    ],
+  ])("%s is rejected before sending", (_, input, reason) => {
     expect(refusal(input)).toContain(reason);
   });
 
-  test("all problems are told at once", () => {
+  test("all problems are reported at once", () => {
     const reasons = refusal({ source: "x", dedupeKey: "", eventTime: epochMs(0), payload: null });
     expect(reasons.split("; ")).toHaveLength(3);
   });
@@ -114,7 +126,7 @@ describe("building", () => {
 
 describe("identity", () => {
   const text = fc.string({ minLength: 1 });
-  test("source and key never run into one another (V3)", () => {
+  test("source and key are never confused (V3)", () => {
     fc.assert(
       fc.property(text, text, text, text, (source, key, otherSource, otherKey) => {
         fc.pre(source !== otherSource || key !== otherKey);
@@ -125,7 +137,7 @@ describe("identity", () => {
     expect(messageDedupId("a.b", "c")).not.toBe(messageDedupId("a", "b.c"));
   });
 
-  test("a deduplication id is what SQS takes, however long the key", () => {
+  test("SQS accepts the deduplication id, however long the key", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (key) => {
         const id = messageDedupId("a.b.c", key);
@@ -152,13 +164,13 @@ describe("identity", () => {
 });
 
 describe("validation", () => {
-  test("hands the value back as it came, unknown fields and all (V4)", () => {
+  test("returns the value unchanged, with its unknown fields (V4)", () => {
     const value: JsonValue = { ...built(INPUT).envelope, x_team: "soil" };
     const checked = validateEnvelope(value);
     expect(checked).toEqual({ kind: "valid", value });
   });
 
-  test("says of another version only that it is another version (V4)", () => {
+  test("reports only the version of another version (V4)", () => {
     const checked = validateEnvelope({ schema_version: 2, event_source: 7 });
     expect(checked).toEqual({
       kind: "invalid",
@@ -166,7 +178,7 @@ describe("validation", () => {
     });
   });
 
-  test("is not fooled by what every object inherits", () => {
+  test("ignores members that every object inherits", () => {
     const checked = validateEnvelope(Object.create(INPUT) as JsonValue);
     expect(checked.kind).toBe("invalid");
   });

@@ -1,14 +1,13 @@
-// The message envelope: what a producer of ours puts into the body of a message.
+// Message envelope: the body of a message that a Tidegate producer sends.
 //   V1. Identity is (event_source, dedupe_key), both in the body. Message attributes never take
-//       part: a queue may not carry them, and content-based deduplication does not see them.
-//   V2. The same logical event gives the same bytes, however often it is built: event_id is
-//       derived, event_time has one form, the text is canonical, and nothing volatile (trace,
-//       attempt, clock) has a place in it.
-//   V3. A dedupe_key is unique within its source for as long as a ledger remembers, not merely for
-//       the five minutes of SQS; the source is part of every key made of it.
-//   V4. Fields we do not know are kept. Another schema_version is refused whole, as we cannot know
-//       what its fields mean; an envelope without one is of version 1.
-//   V5. What is missing is refused, never defaulted: two messages without a key would share one.
+//       part: a queue may drop them, and content-based deduplication ignores them.
+//   V2. The same logical event always gives the same bytes: event_id is derived, event_time has one
+//       form, the text is canonical, and it contains nothing volatile (trace, attempt, clock).
+//   V3. A dedupe_key is unique within its source for as long as a ledger keeps it, not merely for
+//       the five minutes of SQS. Every key derived from it includes the source.
+//   V4. Unknown fields are kept. Another schema_version is rejected as a whole, as the meaning of
+//       its fields is unknown; an envelope without one has version 1.
+//   V5. Missing fields are rejected, never defaulted: two messages without a key would share one.
 
 import { canonicalJson, type JsonObject, type JsonValue } from "../encoding/canonical-json.ts";
 import { sha256Hex } from "../encoding/hash.ts";
@@ -29,7 +28,7 @@ import { asObject, type Checked, invalidAt, memberOf, type Problem } from "./pro
 export const ENVELOPE_VERSION = 1;
 const KEY_VERSION = 1;
 
-/** As it stands in the body; the names are the published contract's. */
+/** The body as sent; field names are those of the published contract. */
 export interface MessageEnvelope extends JsonObject {
   readonly event_id: string;
   /** `<org>.<domain>.<pipeline>`. */
@@ -49,12 +48,12 @@ export interface EnvelopeInput {
 
 export interface BuiltEnvelope {
   readonly envelope: MessageEnvelope;
-  /** The canonical text, to be sent as it is. */
+  /** The canonical text; send it unchanged. */
   readonly body: string;
   readonly dedupId: string;
 }
 
-/** Builds the one body of an event (V2), or says all that is wrong with it. */
+/** Builds the only body of an event (V2), or returns all its problems. */
 export function buildEnvelope(input: EnvelopeInput): Checked<BuiltEnvelope> {
   const at = readEventTime(input.eventTime);
   if (typeof at === "string") return invalidAt("/event_time", at);
@@ -79,14 +78,14 @@ export function buildEnvelope(input: EnvelopeInput): Checked<BuiltEnvelope> {
   return { kind: "valid", value: { envelope, body: body.value, dedupId } };
 }
 
-/** Judges a parsed body. The value is handed back as it came, unknown fields and all (V4). */
+/** Validates a parsed body. Returns the value unchanged, with its unknown fields (V4). */
 export function validateEnvelope(value: JsonValue): Checked<MessageEnvelope> {
   const envelope = asObject(value);
-  if (envelope === undefined) return invalidAt("", "is no JSON object");
+  if (envelope === undefined) return invalidAt("", "is not a JSON object");
   const version = memberOf(envelope, "schema_version");
   if (version !== undefined && version !== ENVELOPE_VERSION) {
-    const told = JSON.stringify(version);
-    return invalidAt("/schema_version", `is ${told}; this release reads ${ENVELOPE_VERSION}`);
+    const actual = JSON.stringify(version);
+    return invalidAt("/schema_version", `is ${actual}; this release reads ${ENVELOPE_VERSION}`);
   }
   const problems = [
     ...eventIdProblems(memberOf(envelope, "event_id")),
@@ -99,7 +98,7 @@ export function validateEnvelope(value: JsonValue): Checked<MessageEnvelope> {
   return { kind: "valid", value: envelope as MessageEnvelope };
 }
 
-/** What SQS or SNS is told to deduplicate by: 64 hex digits, well within their 128. */
+/** The deduplication id for SQS or SNS: 64 hex digits, well within their 128. */
 export function messageDedupId(source: string, dedupeKey: string): string {
   return sha256Hex(encodeKey(["dedup-id", source, dedupeKey])); // V3
 }
@@ -109,12 +108,12 @@ export function envelopeKey(source: string, dedupeKey: string): string {
   return keyDigest(KEY_VERSION, ["message-envelope", source, dedupeKey]); // V3
 }
 
-/** Tells a replay (same digest) from a reused dedupe_key (another payload). */
+/** Distinguishes a replay (same digest) from a reused dedupe_key (another payload). */
 export function payloadDigest(payload: JsonObject): string {
   return sha256Hex(canonicalJson(payload));
 }
 
-/** The id of an event, for provenance and logs: the same whenever and wherever it is built. */
+/** The id of an event, for provenance and logs; it is always the same for the same event. */
 export function envelopeEventId(source: string, dedupeKey: string, eventTime: EpochMs): string {
   return deterministicUuid(eventTime, encodeKey(["event-id", source, dedupeKey, eventTime]));
 }
@@ -122,8 +121,8 @@ export function envelopeEventId(source: string, dedupeKey: string, eventTime: Ep
 function bodyOf(envelope: MessageEnvelope): Checked<string> {
   try {
     const body = canonicalJson(envelope);
-    // JSON leaves U+FFFE and U+FFFF bare, and SQS refuses them wherever they stand.
-    if (hasInvalidXmlCharacter(body)) return invalidAt("", "holds a character SQS refuses");
+    // JSON does not escape U+FFFE and U+FFFF, and SQS rejects them everywhere.
+    if (hasInvalidXmlCharacter(body)) return invalidAt("", "contains a character that SQS rejects");
     return { kind: "valid", value: body };
   } catch (error) {
     if (!(error instanceof TidegateError)) throw error;
@@ -137,15 +136,16 @@ function readEventTime(eventTime: number | string): EpochMs | string {
     const parsed = parseInstant(eventTime);
     return parsed.kind === "instant" ? parsed.epochMs : parsed.reason;
   }
-  const known = Number.isInteger(eventTime);
-  if (known && eventTime >= INSTANT_MS_MIN && eventTime <= INSTANT_MS_MAX)
+  const whole = Number.isInteger(eventTime);
+  if (whole && eventTime >= INSTANT_MS_MIN && eventTime <= INSTANT_MS_MAX) {
     return epochMs(eventTime);
-  return "is no whole number of milliseconds within the years 0000 to 9999";
+  }
+  return "is not a whole number of milliseconds within the years 0000 to 9999";
 }
 
 export function instantProblems(path: string, value: JsonValue | undefined): Problem[] {
   if (value === undefined) return [{ path, reason: "is missing" }];
-  if (typeof value !== "string") return [{ path, reason: "is no string" }];
+  if (typeof value !== "string") return [{ path, reason: "is not a string" }];
   const parsed = parseInstant(value);
   return parsed.kind === "invalid" ? [{ path, reason: parsed.reason }] : [];
 }
@@ -153,7 +153,7 @@ export function instantProblems(path: string, value: JsonValue | undefined): Pro
 export function eventIdProblems(value: JsonValue | undefined): Problem[] {
   const path = "/event_id";
   if (value === undefined) return [{ path, reason: "is missing" }];
-  if (typeof value !== "string" || !isUuid(value)) return [{ path, reason: "is no UUID" }];
+  if (typeof value !== "string" || !isUuid(value)) return [{ path, reason: "is not a UUID" }];
   return [];
 }
 
@@ -163,7 +163,7 @@ const SOURCE = new RegExp(`^${SEGMENT}(?:\\.${SEGMENT}){2}$`);
 function sourceProblems(value: JsonValue | undefined): Problem[] {
   const path = "/event_source";
   if (value === undefined) return [{ path, reason: "is missing" }];
-  if (typeof value !== "string") return [{ path, reason: "is no string" }];
+  if (typeof value !== "string") return [{ path, reason: "is not a string" }];
   if (value.length > EVENT_SOURCE_CHARACTERS_MAX) {
     return [{ path, reason: `is longer than ${EVENT_SOURCE_CHARACTERS_MAX} characters` }];
   }
@@ -174,9 +174,9 @@ function sourceProblems(value: JsonValue | undefined): Problem[] {
 function dedupeKeyProblems(value: JsonValue | undefined): Problem[] {
   const path = "/dedupe_key";
   if (value === undefined) return [{ path, reason: "is missing" }]; // V5
-  if (typeof value !== "string") return [{ path, reason: "is no string" }];
+  if (typeof value !== "string") return [{ path, reason: "is not a string" }];
   if (value.trim() === "") return [{ path, reason: "is empty" }]; // V5
-  if (!value.isWellFormed()) return [{ path, reason: "holds a lone surrogate" }];
+  if (!value.isWellFormed()) return [{ path, reason: "contains a lone surrogate" }];
   if (utf8ByteLength(value) > DEDUPE_KEY_BYTES_MAX) {
     return [{ path, reason: `is longer than ${DEDUPE_KEY_BYTES_MAX} bytes` }];
   }
@@ -186,5 +186,5 @@ function dedupeKeyProblems(value: JsonValue | undefined): Problem[] {
 function payloadProblems(value: JsonValue | undefined): Problem[] {
   const path = "/payload";
   if (value === undefined) return [{ path, reason: "is missing" }];
-  return asObject(value) === undefined ? [{ path, reason: "is no JSON object" }] : [];
+  return asObject(value) === undefined ? [{ path, reason: "is not a JSON object" }] : [];
 }

@@ -1,8 +1,8 @@
-// Judging object events that came as messages of their own.
+// Object event validation: checks object events that arrived as messages.
 //   W1. Everything that can be computed is computed again and must match: a producer with another
-//       key scheme, or another spelling, would split one object into two.
-//   W2. event_id is the exception: a replay keeps the id it was given, of whatever version.
-//   W3. Fields we do not know are kept; absent optional fields mean null.
+//       key scheme or spelling would split one object into two.
+//   W2. event_id is the exception: a replay keeps its original id, of any version.
+//   W3. Unknown fields are kept; absent optional fields mean null.
 
 import type { JsonObject, JsonValue } from "../encoding/canonical-json.ts";
 import { eventIdProblems } from "./envelope.ts";
@@ -15,14 +15,14 @@ import {
 } from "./object-event.ts";
 import { asObject, type Checked, invalidAt, memberOf, type Problem } from "./problem.ts";
 
-/** The event, with all its fields, or what is wrong with it. */
+/** The event with all its fields, or its problems. */
 export function validateObjectEvent(value: JsonValue): Checked<ObjectEvent> {
   const object = asObject(value);
-  if (object === undefined) return invalidAt("", "is no JSON object");
+  if (object === undefined) return invalidAt("", "is not a JSON object");
   const version = memberOf(object, "schema_version");
   if (version !== OBJECT_EVENT_VERSION) {
-    const told = version === undefined ? "missing" : JSON.stringify(version);
-    return invalidAt("/schema_version", `is ${told}; this release reads ${OBJECT_EVENT_VERSION}`);
+    const actual = version === undefined ? "missing" : JSON.stringify(version);
+    return invalidAt("/schema_version", `is ${actual}; this release reads ${OBJECT_EVENT_VERSION}`);
   }
   const facts = factsOf(object);
   if (facts === undefined)
@@ -57,13 +57,13 @@ function factsOf(object: JsonObject): ObjectFacts | undefined {
   };
 }
 
-/** Fields that are not what they must be (W1). */
+/** Fields that differ from the computed ones (W1). */
 function differences(object: JsonObject, rebuilt: ObjectEvent): Problem[] {
   const problems: Problem[] = [];
   for (const [name, expected] of Object.entries(rebuilt)) {
     if (name === "event_id") continue; // W2
-    const told = memberOf(object, name) ?? null;
-    if (told === expected) continue;
+    const actual = memberOf(object, name) ?? null;
+    if (actual === expected) continue;
     problems.push({ path: `/${name}`, reason: `should be ${JSON.stringify(expected)}` });
   }
   return problems;

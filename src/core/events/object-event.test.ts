@@ -48,7 +48,7 @@ describe("one spelling (O1, O4)", () => {
     expect(event(change)).toEqual(event());
   });
 
-  test("the event id carries the event's time and is derived", () => {
+  test("the event id is derived and contains the event's time", () => {
     const parsed = parseUuid(event().event_id);
     expect(parsed).toMatchObject({ version: 8, timeMs: 1_794_729_600_123 });
     expect(event({ sequencer: "0066" }).event_id).not.toBe(event().event_id);
@@ -60,23 +60,23 @@ describe("one spelling (O1, O4)", () => {
   });
 });
 
-describe("bad facts are all told, with their places", () => {
+describe("all problems are reported, with their paths", () => {
   test.each<[string, Partial<ObjectFacts>, string]>([
     ["no bucket", { bucket: undefined }, "/bucket is missing"],
     ["an empty bucket", { bucket: "" }, "/bucket is empty"],
-    ["a bucket that is a number", { bucket: 7 }, "/bucket is no string"],
+    ["a bucket that is a number", { bucket: 7 }, "/bucket is not a string"],
     ["no key", { key: null }, "/key is missing"],
     ["a key over 1,024 bytes", { key: "é".repeat(513) }, "/key is longer than 1024 bytes"],
     ["a key over 1,024 units", { key: "k".repeat(1025) }, "/key is longer than 1024 characters"],
-    ["a lone surrogate", { key: "\ud800" }, "/key holds a lone surrogate"],
-    ["a negative size", { size: -1 }, "/size is no whole number"],
-    ["a size as text", { size: "3" }, "/size is no whole number"],
-    ["an unsafe size", { size: 2 ** 53 }, "/size is no whole number"],
+    ["a lone surrogate", { key: "\ud800" }, "/key contains a lone surrogate"],
+    ["a negative size", { size: -1 }, "/size is not a whole number"],
+    ["a size as text", { size: "3" }, "/size is not a whole number"],
+    ["an unsafe size", { size: 2 ** 53 }, "/size is not a whole number"],
     ["a bad sequencer", { sequencer: "g" }, "/sequencer is not hexadecimal"],
     ["no time", { event_time: undefined }, "/event_time is missing"],
-    ["a time as number", { event_time: 5 }, "/event_time is no string"],
+    ["a time as number", { event_time: 5 }, "/event_time is not a string"],
     ["30 February", { event_time: "2026-02-30T00:00:00Z" }, "/event_time names day 30"],
-    ["a bad trace", { trace_id: "xyz" }, "/trace_id is no trace id"],
+    ["a bad trace", { trace_id: "xyz" }, "/trace_id is not a trace id"],
     ["a bad modification time", { last_modified: "now" }, "/last_modified is not YYYY"],
     ["no name", { event_name: undefined }, "/event_name is missing"],
   ])("%s", (_, change, reason) => {
@@ -90,7 +90,7 @@ describe("bad facts are all told, with their places", () => {
 });
 
 describe("order", () => {
-  test("is told by sequencers, of one object only", () => {
+  test("follows sequencers, for one object only", () => {
     const earlier = event({ sequencer: "0065" });
     const later = event({ sequencer: "006501" });
     expect(compareObjectEvents(earlier, later)).toBe(-1);

@@ -1,13 +1,12 @@
-// The object event: what happened to one object, in one shape whichever source told of it.
-//   O1. All sources come through `buildObjectEvent`, the one place where spellings are made equal:
-//       quotes of ETags, "null" versions, the s3: prefix of names, the form of times.
-//   O2. Keys arrive decoded. Every source encodes in its own way, and decoding twice turns
-//       "100%2B" into "100+"; the decoder of the source has done it once.
-//   O3. trace_id is carried and takes no part in any identity.
+// Object event: what happened to one object, in one shape for all sources.
+//   O1. All sources go through `buildObjectEvent`, the only place that normalises spellings: quotes
+//       of ETags, "null" versions, the s3: prefix of names, the form of times.
+//   O2. Keys arrive decoded. Every source has its own encoding, and decoding twice turns "100%2B"
+//       into "100+"; the decoder of the source has decoded once.
+//   O3. trace_id is passed on and is not part of any identity.
 //   O4. An object event has one spelling. Two that mean the same are equal field by field.
 //   O5. event_time is when S3 finished the request (events) or when the object was last modified
-//       (HEAD, listing). The two differ for one and the same write, so last_modified is carried
-//       beside it.
+//       (HEAD, listing). The two differ for the same write, so last_modified is included as well.
 
 import { assert } from "../assert.ts";
 import type { JsonObject, JsonValue } from "../encoding/canonical-json.ts";
@@ -38,10 +37,10 @@ export const OBJECT_EVENT_VERSION = 1;
 export const SOURCE_KINDS = ["s3-notification", "eventbridge", "head", "listing"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** The names are the published contract's. */
+/** Field names are those of the published contract. */
 export interface ObjectEvent extends JsonObject, ObjectIdentityParts {
   readonly schema_version: 1;
-  /** For provenance; deduplicate by `event_key`, since the times of two sources may differ. */
+  /** For provenance. Deduplicate by `event_key`, since the times of two sources may differ. */
   readonly event_id: string;
   readonly event_key: string;
   readonly event_name: string;
@@ -60,7 +59,7 @@ export interface ObjectEvent extends JsonObject, ObjectIdentityParts {
   readonly trace_id: string | null;
 }
 
-/** What a source tells, unjudged but for the key, which is decoded (O2). Null means absent. */
+/** The values of a source, not validated yet; the key is decoded (O2). Null means absent. */
 export interface ObjectFacts {
   readonly source_kind: SourceKind;
   readonly event_name: JsonValue | undefined;
@@ -80,7 +79,7 @@ const HEX = /^[0-9A-Fa-f]+$/;
 const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 const TRACE_ID_CHARACTERS = 32;
 
-/** The event that these facts tell of (O1), or all that is wrong with them. */
+/** The event with these facts (O1), or all problems with them. */
 export function buildObjectEvent(facts: ObjectFacts): Checked<ObjectEvent> {
   const problems: Problem[] = [];
   const reader: Reader = { facts, problems };
@@ -120,8 +119,8 @@ export function buildObjectEvent(facts: ObjectFacts): Checked<ObjectEvent> {
 }
 
 /**
- * The order in which two events of one object happened, or null where it cannot be told: events
- * without a sequencer have no place in that order.
+ * The order of two events of one object, or null if it is unknown: events without a sequencer have
+ * no order.
  */
 export function compareObjectEvents(left: ObjectEvent, right: ObjectEvent): -1 | 0 | 1 | null {
   const same = left.bucket === right.bucket && left.key === right.key;
@@ -132,7 +131,7 @@ export function compareObjectEvents(left: ObjectEvent, right: ObjectEvent): -1 |
 
 function objectEventId(eventTime: string, key: string): string {
   const at = parseInstant(eventTime);
-  assert(at.kind === "instant", "event times are in our own form");
+  assert(at.kind === "instant", "event times are in normalised form");
   return deterministicUuid(at.epochMs, key);
 }
 
@@ -149,22 +148,22 @@ function report(reader: Reader, name: FactName, reason: string): void {
 
 function readText(reader: Reader, name: FactName, charactersMax: number): string {
   const text = readOptionalText(reader, name, charactersMax);
-  const told = reader.facts[name];
-  if (text === null && (typeof told === "string" || told === undefined || told === null)) {
-    report(reader, name, told === "" ? "is empty" : "is missing");
+  const value = reader.facts[name];
+  if (text === null && (typeof value === "string" || value === undefined || value === null)) {
+    report(reader, name, value === "" ? "is empty" : "is missing");
   }
   return text ?? "";
 }
 
-/** Null for what is absent, empty, or (reported) no text. */
+/** Null for a value that is absent, empty, or (reported) not a string. */
 function readOptionalText(reader: Reader, name: FactName, charactersMax: number): string | null {
   const value = reader.facts[name];
   if (value === undefined || value === null || value === "") return null;
   if (typeof value !== "string") {
-    report(reader, name, "is no string");
+    report(reader, name, "is not a string");
     return null;
   }
-  if (!value.isWellFormed()) report(reader, name, "holds a lone surrogate");
+  if (!value.isWellFormed()) report(reader, name, "contains a lone surrogate");
   if (value.length > charactersMax) {
     report(reader, name, `is longer than ${charactersMax} characters`);
   }
@@ -184,7 +183,7 @@ function readSize(reader: Reader): number | null {
   const { size } = reader.facts;
   if (size === undefined || size === null) return null;
   if (typeof size === "number" && Number.isSafeInteger(size) && size >= 0) return size;
-  report(reader, "size", "is no whole number of bytes");
+  report(reader, "size", "is not a whole number of bytes");
   return null;
 }
 
@@ -200,14 +199,14 @@ function readInstant(reader: Reader, name: "event_time" | "last_modified"): stri
   if (value === undefined || value === null) return null;
   const parsed = typeof value === "string" ? parseInstant(value) : undefined;
   if (parsed?.kind === "instant") return formatInstant(parsed.epochMs); // O4
-  report(reader, name, parsed?.reason ?? "is no string");
+  report(reader, name, parsed?.reason ?? "is not a string");
   return null;
 }
 
 function readTraceId(reader: Reader): string | null {
   const traceId = readOptionalText(reader, "trace_id", TRACE_ID_CHARACTERS);
   if (traceId !== null && !TRACE_ID.test(traceId)) {
-    report(reader, "trace_id", "is no trace id of 32 lower-case hex digits");
+    report(reader, "trace_id", "is not a trace id of 32 lower-case hex digits");
   }
   return traceId;
 }

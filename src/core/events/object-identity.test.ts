@@ -47,23 +47,26 @@ describe("the event key (D1)", () => {
     ["the key", PUT, { key: "l" }],
     ["the version", PUT, { version_id: "v2" }],
     ["the sequencer", PUT, { sequencer: "0066" }],
-    ["the request, where there is no sequencer", TAGGING, { request_id: "R2" }],
-    ["the time, where there is neither", { ...TAGGING, request_id: null }, { event_time: "x" }],
-  ])("knows %s", (_, parts, change) => {
+    ["the request, without a sequencer", TAGGING, { request_id: "R2" }],
+    ["the time, without either", { ...TAGGING, request_id: null }, { event_time: "x" }],
+  ])("depends on %s", (_, parts, change) => {
     expect(eventKey({ ...parts, ...change })).not.toBe(eventKey(parts));
   });
 
   test.each<[string, Partial<ObjectIdentityParts>]>([
-    ["how the bytes came, which sources word differently", { event_name: "ObjectCreated:Copy" }],
-    ["the request, where there is a sequencer", { request_id: "R2" }],
-    ["the time, which sources tell differently", { event_time: "2026-11-15T08:00:01.000Z" }],
+    [
+      "how the bytes came, which sources describe differently",
+      { event_name: "ObjectCreated:Copy" },
+    ],
+    ["the request, with a sequencer", { request_id: "R2" }],
+    ["the time, which differs between sources", { event_time: "2026-11-15T08:00:01.000Z" }],
     ["ETag and size, which the sequencer implies", { etag: null, size: null }],
     ["trailing zeros of a sequencer, which do not count", { sequencer: "006500" }],
-  ])("does not know %s", (_, change) => {
+  ])("does not depend on %s", (_, change) => {
     expect(eventKey({ ...PUT, ...change })).toBe(eventKey(PUT));
   });
 
-  test("is one exactly when two sequencers compare as equal", () => {
+  test("is equal exactly when two sequencers compare as equal", () => {
     fc.assert(
       fc.property(hex(), fc.oneof(hex(), fc.constant("")), fc.nat(3), (left, other, zeros) => {
         const right = other === "" ? left + "0".repeat(zeros) : other;
@@ -80,26 +83,26 @@ describe("the idempotency key (D2)", () => {
     ["what happened", PUT, { kind: "removed", event_name: "ObjectRemoved:Delete" }],
     ["the bucket", PUT, { bucket: "c" }],
     ["the key", PUT, { key: "l" }],
-    ["the ETag of bytes that are there", PUT, { etag: "e2" }],
-    ["the size of bytes that are there", PUT, { size: 4 }],
-    ["the version of bytes that are gone", REMOVAL, { version_id: "v2" }],
+    ["the ETag of existing bytes", PUT, { etag: "e2" }],
+    ["the size of existing bytes", PUT, { size: 4 }],
+    ["the version of removed bytes", REMOVAL, { version_id: "v2" }],
     ["the version that was tagged", TAGGING, { version_id: "v2" }],
-    ["the very name of other events", TAGGING, { event_name: "ObjectTagging:Delete" }],
-  ])("knows %s", (_, parts, change) => {
+    ["the exact name of other events", TAGGING, { event_name: "ObjectTagging:Delete" }],
+  ])("depends on %s", (_, parts, change) => {
     expect(idempotencyKey({ ...parts, ...change })).not.toBe(idempotencyKey(parts));
   });
 
   test.each<[string, Partial<ObjectIdentityParts>]>([
-    ["the version, which ListObjectsV2 does not tell", { version_id: null }],
-    ["the sequencer, which HEAD does not tell", { sequencer: null }],
+    ["the version, which ListObjectsV2 does not return", { version_id: null }],
+    ["the sequencer, which HEAD does not return", { sequencer: null }],
     ["the request", { request_id: null }],
     ["the time", { event_time: "2020-01-01T00:00:00.000Z" }],
     ["how the bytes came", { event_name: "ObjectCreated:Observed" }],
-  ])("of bytes that are there does not know %s", (_, change) => {
+  ])("of existing bytes does not depend on %s", (_, change) => {
     expect(idempotencyKey({ ...PUT, ...change })).toBe(idempotencyKey(PUT));
   });
 
-  test("of an object without ETag is shared with no other event (D5)", () => {
+  test("of an object without ETag belongs to one event only (D5)", () => {
     const unknown = { ...PUT, etag: null };
     expect(idempotencyKey(unknown)).toBe(idempotencyKey({ ...unknown }));
     expect(idempotencyKey({ ...unknown, sequencer: "0066" })).not.toBe(idempotencyKey(unknown));
@@ -131,7 +134,7 @@ describe("sequencers", () => {
     );
   });
 
-  test("of one length are ordered as numbers, so both documents of AWS agree on them", () => {
+  test("of equal length are ordered as numbers, so both AWS documents agree on them", () => {
     const pair = fc.tuple(fc.stringMatching(/^[0-9A-F]{16}$/), fc.stringMatching(/^[0-9A-F]{16}$/));
     fc.assert(
       fc.property(pair, ([a, b]) => {
@@ -143,14 +146,14 @@ describe("sequencers", () => {
 });
 
 describe("spellings", () => {
-  test("ETags lose the quotes of headers and nothing else", () => {
+  test("ETags lose their quotes and nothing else", () => {
     expect(normalizeEtag('"abc-3"')).toBe("abc-3");
     expect(normalizeEtag("abc-3")).toBe("abc-3");
     expect(normalizeEtag('"')).toBe('"');
     expect(normalizeEtag('""')).toBeNull();
   });
 
-  test("the null version is no version", () => {
+  test("the null version means no version", () => {
     expect(["null", "", "nul", "NULL"].map(normalizeVersionId)).toEqual([
       null,
       null,
@@ -170,7 +173,7 @@ describe("spellings", () => {
     ["LifecycleTransition", "other"],
     ["ObjectCreatedish:Put", "other"],
     ["", "other"],
-  ])("%s is of kind %s", (name, kind) => {
+  ])("%s has the kind %s", (name, kind) => {
     expect(kindOf(normalizeEventName(name))).toBe(kind);
   });
 });

@@ -1,27 +1,28 @@
-// Object identity: when two tidings are of one event, and when they are of one object state.
-//   D1. The event key names one event: what happened, to which object and version, and which of
-//       the many it was. The last is told by the sequencer; where there is none (tagging, ACL,
-//       restore) by the request id; failing that by the event time. Deliveries are deduplicated
-//       by it, so PUT A, PUT B, PUT A are three events.
-//   D2. The idempotency key names one object state: the bytes that lie under a key, or their
-//       absence. It joins live events with HEADs and listings. It says nothing about order and
-//       is compared with the state last applied, never with all states ever seen.
-//   D3. Both are the same whichever source told of it. So they are made only of what all those
-//       sources know, in one spelling.
-//   D4. What happened is part of both: a version created, removed and restored is three things.
+// Object identity: when two notifications are about one event, and when about one object state.
+//   D1. The event key identifies one event: what happened, to which object and version, and which
+//       occurrence it was. The sequencer identifies the occurrence; without one (tagging, ACL,
+//       restore) the request id does; failing that the event time. Deliveries are deduplicated by
+//       it, so PUT A, PUT B, PUT A are three events.
+//   D2. The idempotency key identifies one object state: the bytes under a key, or their absence.
+//       It joins live events with HEADs and listings. It has no order and is compared with the
+//       state applied last, never with all earlier states.
+//   D3. Both are the same for all sources. So they consist only of values that all those sources
+//       know, in one spelling.
+//   D4. Both include what happened: a version created, removed and restored is three things.
 //   D5. An unknown part never equals another unknown part: an object without ETag has the state
 //       that its own event left, and no other.
 //
-// What the idempotency key is made of, and why:
-//   bytes are there   bucket, key, etag, size. A notification, an EventBridge event, a HEAD and a
-//                     listing all tell these four. The version id is left out: ListObjectsV2 does
-//                     not tell it, and a backfill would apply every object of a versioned bucket
-//                     again. So is the sequencer, known to events only, and Last-Modified, known
-//                     to HEADs and listings only. Two versions with the same bytes are one state.
-//   bytes are gone    bucket, key, version id. Only events tell of it, and they know the version;
-//                     the removal of an old version must not pass for that of the newest.
-//   anything else     event name, bucket, key, version id, etag. No size, as the tidings of a
-//                     tagging do not have it.
+// The parts of the idempotency key, and why:
+//   bytes exist      bucket, key, etag, size. A notification, an EventBridge event, a HEAD and a
+//                    listing all have these four. The version id is not included: ListObjectsV2
+//                    does not return it, and a backfill would apply every object of a versioned
+//                    bucket again. Neither is the sequencer, which only events have, nor
+//                    Last-Modified, which only HEADs and listings have. Two versions with the same
+//                    bytes are one state.
+//   bytes are gone   bucket, key, version id. Only events report a removal, and they know the
+//                    version; removing an old version must not look like removing the newest.
+//   anything else    event name, bucket, key, version id, etag. No size, as the notification of a
+//                    tagging does not have it.
 // An ETag is an opaque name for bytes, not a digest of them: multipart uploads and SSE-KMS give
 // the same bytes another one. Equal keys mean equal states; unequal keys may mean equal bytes.
 
@@ -33,7 +34,7 @@ const KEY_VERSION = 1;
 
 export type ObjectEventKind = "created" | "removed" | "restored" | "tagged" | "other";
 
-/** What the identities are made of, in the one spelling that `object-event.ts` brings about. */
+/** The parts of the identities, in the normalised spelling of `object-event.ts`. */
 export interface ObjectIdentityParts {
   readonly kind: ObjectEventKind;
   readonly event_name: string;
@@ -44,7 +45,7 @@ export interface ObjectIdentityParts {
   readonly size: number | null;
   readonly sequencer: string | null;
   readonly request_id: string | null;
-  /** In the one form of `formatInstant`. */
+  /** In the form of `formatInstant`. */
   readonly event_time: string;
 }
 
@@ -79,7 +80,7 @@ function stateOf(parts: ObjectIdentityParts): KeyPart[] {
 
 /**
  * What happened, in words that all sources share (D3, D4). How bytes came or went (put, copy,
- * lifecycle) is not part of it, since EventBridge words that differently and a listing not at all.
+ * lifecycle) is not included: EventBridge words it differently, and a listing does not know it.
  */
 function effectOf({ kind, event_name }: ObjectIdentityParts): string {
   return kind === "created" || kind === "removed" ? kind : event_name;
@@ -91,26 +92,26 @@ function discriminatorOf(parts: ObjectIdentityParts): KeyPart[] {
   return ["time", parts.event_time];
 }
 
-/** S3's ETag without the quotes that headers and listings put around it; null if there is none. */
+/** S3's ETag without the quotes that headers and listings add; null if it is empty. */
 export function normalizeEtag(etag: string): string | null {
   const quoted = etag.length >= 2 && etag.startsWith('"') && etag.endsWith('"');
   const bare = quoted ? etag.slice(1, -1) : etag;
   return bare === "" ? null : bare;
 }
 
-/** Null for objects without a version: told as "null", as "", or not at all. */
+/** Null for objects without a version, written as "null" or "". */
 export function normalizeVersionId(versionId: string): string | null {
   return versionId === "" || versionId === "null" ? null : versionId;
 }
 
 const SCHEME = "s3:";
 
-/** Event names without the prefix that configurations have and messages have not. */
+/** Event names without the prefix that configurations have and messages do not. */
 export function normalizeEventName(name: string): string {
   return name.startsWith(SCHEME) ? name.slice(SCHEME.length) : name;
 }
 
-/** What an event of that name did to its object. */
+/** What an event with that name did to its object. */
 export function kindOf(eventName: string): ObjectEventKind {
   switch (eventName.split(":", 1)[0]) {
     case "ObjectCreated":

@@ -1,13 +1,13 @@
-// Problems: what is wrong with a value from outside, field by field.
-//   B1. All problems are reported, not the first: whoever mends a producer wants them at once.
-//   B2. A path is a JSON pointer into the value that was judged; "" is the value itself.
+// Problems: what is wrong with an external value, field by field.
+//   B1. All problems are reported, not only the first, so that a producer can be fixed at once.
+//   B2. A path is a JSON pointer into the checked value; "" is the value itself.
 
 import type { JsonObject, JsonValue } from "../encoding/canonical-json.ts";
 import { clampText } from "../encoding/text.ts";
 
 export interface Problem {
   readonly path: string;
-  /** Goes on from the path: "is missing", "is no UUID". */
+  /** Follows the path: "is missing", "is not a UUID". */
   readonly reason: string;
 }
 
@@ -21,7 +21,7 @@ export function invalidAt(path: string, reason: string): Checked<never> {
 
 const DESCRIPTION_UNITS_MAX = 1_000;
 
-/** All problems as one line for a log or an error; bounded, as paths come from outside. */
+/** All problems as one line for a log or an error; bounded, as paths are external input. */
 export function describeProblems(problems: readonly Problem[]): string {
   const parts = problems.map(({ path, reason }) => `${path === "" ? "it" : path} ${reason}`);
   return clampText(parts.join("; "), DESCRIPTION_UNITS_MAX);
@@ -33,7 +33,7 @@ export function asObject(value: JsonValue | undefined): JsonObject | undefined {
   return value as JsonObject;
 }
 
-/** The own member of that name; a JSON text may well hold one called "constructor". */
+/** The own member with that name; a JSON text may contain one named "constructor". */
 export function memberOf(object: JsonObject | undefined, name: string): JsonValue | undefined {
   return object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -33,14 +33,19 @@ describe("traceparent", () => {
     expect(formatTraceparent({ traceId: ID, spanId: SPAN, flags: 3 })).toBe(`00-${ID}-${SPAN}-03`);
   });
 
-  test("of a later version is read as far as version 00 goes", () => {
+  test("of a later version is read as version 00", () => {
     const later = { traceId: ID, spanId: SPAN, flags: 1 };
     expect(parseTraceparent(`cc-${ID}-${SPAN}-0f-what-the-future-brings`)).toEqual(later);
     expect(parseTraceparent(`cc-${ID}-${SPAN}-0f`)).toEqual(later);
   });
 
   test.each([
-    ...["", "00", PARENT.toUpperCase(), `${PARENT}-more`, `${PARENT} `, ` ${PARENT}`],
+    "",
+    "00",
+    PARENT.toUpperCase(),
+    `${PARENT}-more`,
+    `${PARENT} `,
+    ` ${PARENT}`,
     `ff-${ID}-${SPAN}-01`,
     `00-${"0".repeat(32)}-${SPAN}-01`,
     `00-${ID}-${"0".repeat(16)}-01`,
@@ -48,11 +53,11 @@ describe("traceparent", () => {
     `01-${ID}-${SPAN}-01.more`,
     `00-${ID.slice(1)}-${SPAN}-01`,
     `01-${ID}-${SPAN}-01-${"x".repeat(2_000)}`,
-  ])("%j is none", (text) => {
+  ])("%j is rejected", (text) => {
     expect(parseTraceparent(text)).toBeNull();
   });
 
-  test("survives being written and read, whatever its parts", () => {
+  test("survives a round trip, whatever its parts", () => {
     const parts = fc.record({
       traceId: fc.stringMatching(/^[0-9a-f]{31}[1-9a-f]$/),
       spanId: fc.stringMatching(/^[0-9a-f]{15}[1-9a-f]$/),
@@ -67,19 +72,19 @@ describe("traceparent", () => {
 });
 
 describe("tracestate", () => {
-  test("is brought into one form", () => {
+  test("is normalised", () => {
     expect(readTracestate(" a=1 ,, tenant@vendor=x y\t")).toBe("a=1,tenant@vendor=x y");
   });
 
   test.each(["", ",", "a", "=1", "a=", "A=1", "a=1,a=2", "a=b=c", "a=\u00e9", "a=1;b=2,=", "1=x"])(
-    "%j is none, and costs no more than itself",
+    "%j is rejected without losing the traceparent",
     (text) => {
       expect(readTracestate(text)).toBeNull();
       expect(readTraceContext(PARENT, text)).toEqual({ traceparent: PARENT, tracestate: null });
     },
   );
 
-  test("that is too long loses its last members, never a part of one", () => {
+  test("that is too long loses whole members from its end", () => {
     const members = Array.from({ length: 20 }, (_, at) => `key${at}=${"x".repeat(30)}`);
     const read = readTracestate(members.join(",")) ?? "";
     expect(read.length).toBeLessThanOrEqual(512);
@@ -96,19 +101,19 @@ describe("the header of X-Ray", () => {
   };
   const traceId = "5759e988bd862e3fe1be46a994272793";
 
-  test("is the same context in other words", () => {
+  test("is the same context in another format", () => {
     expect(parseTraceHeader(XRAY)).toEqual({ context, traceId });
     expect(parseTraceHeader(XRAY.replaceAll(";", "; "))).toEqual({ context, traceId });
     expect(formatTraceHeader(context)).toBe(XRAY);
   });
 
-  test("without a parent is an id and nothing to go on from", () => {
+  test("without a parent is an id without a context", () => {
     const root = "Root=1-5759e988-bd862e3fe1be46a994272793";
     expect(parseTraceHeader(root)).toEqual({ context: null, traceId });
     expect(parseTraceHeader(`${root};Parent=0000000000000000`)).toEqual({ context: null, traceId });
   });
 
-  test("says not sampled unless it says sampled", () => {
+  test("is not sampled by default", () => {
     const flags = (sampled: string) =>
       parseTraceHeader(XRAY.replace("Sampled=1", sampled))?.context?.traceparent.slice(-2);
     expect([flags("Sampled=0"), flags("Sampled=?"), flags("Self=x")]).toEqual(["00", "00", "00"]);
@@ -120,11 +125,11 @@ describe("the header of X-Ray", () => {
     "Root=",
     "Root=2-5759e988-bd862e3fe1be46a994272793",
     "Parent=53995c3f42cd8ad8",
-  ])("%j is none", (header) => expect(parseTraceHeader(header)).toBeNull());
+  ])("%j is rejected", (header) => expect(parseTraceHeader(header)).toBeNull());
 });
 
 describe("extracting", () => {
-  test("asks attributes, SNS envelopes, AWSTraceHeader and the event, in this order", () => {
+  test("tries attributes, SNS envelopes, AWSTraceHeader and the event, in this order", () => {
     const event = "e".repeat(32);
     const attributes = { traceparent: PARENT, tracestate: "a=1" };
     const layers = [wrapped(OTHER)];
@@ -140,24 +145,24 @@ describe("extracting", () => {
     expect(extractTrace(nowhere)).toEqual({ context: null, traceId: null });
   });
 
-  test("the innermost SNS envelope is the publisher's, and is heard first", () => {
+  test("the innermost SNS envelope is the publisher's and wins", () => {
     const layers = [wrapped(OTHER), wrapped(PARENT), layer({})];
     expect(extractTrace({ ...nowhere, layers }).traceId).toBe(ID);
   });
 
-  test("what is malformed is passed over for the next place", () => {
+  test("a malformed value is skipped in favour of the next source", () => {
     const layers = [
       layer({ traceparent: { Type: "String", Value: 7 } }),
       layer({ traceparent: 1 }),
     ];
     const attributes = { traceparent: "00-what" };
-    const found = extractTrace({ attributes, layers, traceHeader: XRAY, traceId: null });
-    expect(found).toEqual(parseTraceHeader(XRAY));
+    const extracted = extractTrace({ attributes, layers, traceHeader: XRAY, traceId: null });
+    expect(extracted).toEqual(parseTraceHeader(XRAY));
     const bad = { attributes, layers, traceHeader: "Root=?", traceId: "0".repeat(32) };
     expect(extractTrace(bad)).toEqual({ context: null, traceId: null });
   });
 
-  test("never throws, whatever a message holds, and gives back what it can read itself (X4)", () => {
+  test("never throws on any message, and its results can be read again (X4)", () => {
     const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom(PARENT, XRAY, "a=1"));
     fc.assert(
       fc.property(
@@ -178,7 +183,7 @@ describe("extracting", () => {
 });
 
 describe("injecting", () => {
-  test("takes two attributes at the most, and none for what is malformed", () => {
+  test("uses at most two attributes, and none for a malformed context", () => {
     expect(injectTrace({ traceparent: PARENT, tracestate: "a=1" })).toEqual({
       attributes: { traceparent: PARENT, tracestate: "a=1" },
     });

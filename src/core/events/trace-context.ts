@@ -1,18 +1,18 @@
-// Trace context: which trace a message belongs to, in the spellings of W3C and of X-Ray.
-//   X1. Nothing throws. What is malformed is as good as absent, and the next place is asked.
-//   X2. Read in this order: the attribute traceparent (with tracestate), the same within SNS
-//       envelopes, the system attribute AWSTraceHeader, an id that the message's own words carry.
-//       That last one is an id without a span: it names the trace, and nothing goes on from it.
-//   X3. Written as attributes, two at the most, and never into the body, whose bytes are what a
-//       queue deduplicates by. On SQS as AWSTraceHeader besides, which is what AWS's own services
-//       read; it weighs nothing.
-//   X4. A context handed out by this file is well-formed and of version 00.
+// Trace context: the trace that a message belongs to, in the formats of W3C and X-Ray.
+//   X1. Nothing throws. A malformed value counts as absent, and the next source is tried.
+//   X2. Sources in order: the attribute traceparent (with tracestate), the same in SNS envelopes,
+//       the system attribute AWSTraceHeader, an id in the event itself. The last one is an id
+//       without a span: it names the trace, but no span can continue it.
+//   X3. Written as at most two attributes, and never into the body, whose bytes queues deduplicate
+//       by. On SQS also as AWSTraceHeader, which AWS services read; it does not count towards the
+//       message size.
+//   X4. A context returned by this file is well-formed and of version 00.
 
 import type { JsonObject } from "../encoding/canonical-json.ts";
 import type { SnsLayer } from "./decode/sns-envelope.ts";
 import { asObject, memberOf } from "./problem.ts";
 
-/** A W3C trace context, as it travels in message attributes. */
+/** A W3C trace context, as in message attributes. */
 export interface TraceContext {
   readonly traceparent: string;
   readonly tracestate: string | null;
@@ -39,14 +39,14 @@ const TRACESTATE_MEMBERS_MAX = 32;
 const PARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Null for what is no traceparent. Versions above 00 are read as far as 00 goes. */
+/** Null for a malformed traceparent. Versions above 00 are read as version 00. */
 export function parseTraceparent(text: string): TraceParent | null {
   if (text.length > HEADER_CHARACTERS_MAX) return null;
   const [, version, traceId, spanId, flags, more] = PARENT.exec(text) ?? [];
   if (version === undefined || traceId === undefined || spanId === undefined) return null;
   if (version === "00" && more !== undefined) return null;
   const bits = Number.parseInt(flags ?? "", 16);
-  // Of a later version nothing is known but that this bit means what it always has.
+  // In later versions only this bit is sure to keep its meaning.
   return { traceId, spanId, flags: version === "00" ? bits : bits & FLAG_SAMPLED };
 }
 
@@ -58,7 +58,7 @@ const STATE_KEY =
   /^(?:[a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})$/;
 const STATE_VALUE = /^[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
 
-/** The list in one form, its last members dropped if it is too long; null if it is none. */
+/** The normalised list, without its last members if it is too long; null if it is invalid. */
 export function readTracestate(text: string): string | null {
   if (text.length > HEADER_CHARACTERS_MAX) return null;
   const members = new Map<string, string>();
@@ -71,12 +71,14 @@ export function readTracestate(text: string): string | null {
     members.set(key, member);
   }
   if (members.size === 0 || members.size > TRACESTATE_MEMBERS_MAX) return null;
-  const kept = [...members.values()];
-  while (kept.join(",").length > TRACESTATE_CHARACTERS_MAX) kept.pop();
-  return kept.length === 0 ? null : kept.join(",");
+  const list = [...members.values()];
+  while (list.join(",").length > TRACESTATE_CHARACTERS_MAX) list.pop();
+  return list.length === 0 ? null : list.join(",");
 }
 
-/** The context of two headers; null if the first is malformed. A bad second is left out (X1). */
+/**
+ * The context of two headers; null if the first is malformed. A malformed second is omitted (X1).
+ */
 export function readTraceContext(
   traceparent: string | null | undefined,
   tracestate?: string | null,
@@ -92,28 +94,28 @@ export function traceIdOf(context: TraceContext): string | null {
 }
 
 export interface ExtractedTrace {
-  /** What a span goes on from, or links to. */
+  /** What a span continues, or links to. */
   readonly context: TraceContext | null;
-  /** For logs and attributes; may be known where no context is (X2). */
+  /** For logs and attributes; may be known without a context (X2). */
   readonly traceId: string | null;
 }
 
 export interface TraceSources {
   readonly attributes: Readonly<Record<string, string>>;
-  /** Outermost first, as `decodeBody` gives them; the innermost is the publisher's own. */
+  /** Outermost first, as `decodeBody` returns them; the innermost is the publisher's own. */
   readonly layers: readonly SnsLayer[];
   /** The system attribute AWSTraceHeader. */
   readonly traceHeader: string | null;
-  /** The trace_id that the event itself carries. */
+  /** The trace_id of the event itself. */
   readonly traceId?: string | null;
 }
 
-/** Where a delivery comes from, by the best of what it tells (X2). */
+/** The trace of a delivery, from its best source (X2). */
 export function extractTrace(sources: TraceSources): ExtractedTrace {
   const { attributes, layers, traceHeader, traceId = null } = sources;
   const context =
     readTraceContext(ownText(attributes, TRACEPARENT), ownText(attributes, TRACESTATE)) ??
-    layers.reduceRight<TraceContext | null>((found, layer) => found ?? contextOf(layer), null);
+    layers.reduceRight<TraceContext | null>((context, layer) => context ?? contextOf(layer), null);
   if (context !== null) return { context, traceId: traceIdOf(context) };
   const header = traceHeader === null ? null : parseTraceHeader(traceHeader);
   if (header !== null) return header;
@@ -124,7 +126,7 @@ const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
 const XRAY_ROOT = /^1-([0-9a-f]{8})-([0-9a-f]{24})$/;
 
-/** Reads an X-Ray header, "Root=1-…;Parent=…;Sampled=1"; without a parent it is but an id. */
+/** Reads an X-Ray header, "Root=1-…;Parent=…;Sampled=1"; without a parent it is only an id. */
 export function parseTraceHeader(header: string): ExtractedTrace | null {
   if (header.length > HEADER_CHARACTERS_MAX) return null;
   const fields = new Map<string, string>();
@@ -142,7 +144,7 @@ export function parseTraceHeader(header: string): ExtractedTrace | null {
   return { context: { traceparent, tracestate: null }, traceId };
 }
 
-/** The same context for AWS's own services; null if it is malformed. */
+/** The same context for AWS services; null if it is malformed. */
 export function formatTraceHeader(context: TraceContext): string | null {
   const parent = parseTraceparent(context.traceparent);
   if (parent === null) return null;
@@ -151,7 +153,7 @@ export function formatTraceHeader(context: TraceContext): string | null {
   return `Root=${root};Parent=${spanId};Sampled=${flags & FLAG_SAMPLED}`;
 }
 
-/** The attributes that carry `context` (X3); none for what is absent or malformed. */
+/** The attributes for `context` (X3); none if it is absent or malformed. */
 export function injectTrace(context: TraceContext | null | undefined): {
   readonly attributes: Readonly<Record<string, string>>;
 } {
@@ -161,7 +163,7 @@ export function injectTrace(context: TraceContext | null | undefined): {
   return { attributes: { traceparent, ...(tracestate !== null && { tracestate }) } };
 }
 
-/** What the system attribute AWSTraceHeader says where the attributes carry a context. */
+/** The value of the system attribute AWSTraceHeader for the context in the attributes. */
 export function traceHeaderOf(attributes: Readonly<Record<string, string>>): string | null {
   const context = readTraceContext(ownText(attributes, TRACEPARENT));
   return context === null ? null : formatTraceHeader(context);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createManualClock, FAR_AHEAD } from "../../../test/contracts/manual-clock.ts";
+import { createManualClock, FAR_AHEAD } from "../../../test/support/manual-clock.ts";
 import { epochMs, seconds } from "../../core/units.ts";
 import { createDeadlines } from "./deadlines.ts";
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { createManualClock } from "../../../test/contracts/manual-clock.ts";
+import { createManualClock } from "../../../test/support/manual-clock.ts";
 import { epochMs, seconds } from "../../core/units.ts";
 import { type Dossier, encodeDossier } from "../../ingest/dead-letters/dossier.ts";
 import { recordKey } from "../../ledger/record-key.ts";

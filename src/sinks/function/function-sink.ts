@@ -1,4 +1,4 @@
-// Function sink: a function of the user's as an idempotent sink (K2 of ports/sink.ts).
+// Function sink: a user's function as an idempotent sink (K2 of ports/sink.ts).
 
 import { TidegateError } from "../../core/errors.ts";
 import type { Effect, IdempotentSink, SinkFunction } from "../../ports/sink.ts";
@@ -11,7 +11,7 @@ export function createFunctionSink(write: SinkFunction): IdempotentSink {
     async prepare() {},
     async apply(effects, { key, fence, object }, signal) {
       if (closed) throw new TidegateError("TG_CLOSED", "the sink is closed");
-      if (effects.length === 0) return; // Rows of a former state are the affair of tables alone.
+      if (effects.length === 0) return; // Only table sinks take back rows of earlier versions.
       const about = object === null ? null : { bucket: object.bucket, key: object.key };
       await write(effects.map(emitted), { key, fence, object: about, signal });
     },
@@ -21,7 +21,7 @@ export function createFunctionSink(write: SinkFunction): IdempotentSink {
   };
 }
 
-/** What was emitted, as it was; rows that were upserted or deleted, as effects. */
+/** The emitted value itself; upserts and deletes stay effects. */
 function emitted(effect: Effect): unknown {
   return effect.kind === "custom" ? effect.value : effect;
 }

@@ -1,4 +1,4 @@
-// Dialect: where the SQL of SQLite and of PostgreSQL differs, as far as the sink needs it.
+// Dialect: where the SQL of SQLite and PostgreSQL differs, as far as the sink needs it.
 
 import type { ColumnType } from "../../core/table-spec.ts";
 
@@ -8,17 +8,17 @@ export interface Dialect {
   param(position: number, type: ColumnType | "json"): string;
   /** A source `n` with one row per element of the JSON list in a parameter. */
   elements(param: string): string;
-  /** What stands at an index of such an element, which is a list. */
+  /** The value at an index of such an element, which is a list. */
   member(index: number, type: ColumnType): string;
-  /** The declared type of a column; `describe` of the database tells it by the same word. */
+  /** The declared type of a column; `describe` of the database returns the same word. */
   readonly columnTypes: Readonly<Record<ColumnType, string>>;
-  /** Text that is compared by its bytes. */
+  /** The type of text that is compared by bytes. */
   readonly byteText: string;
-  /** Ends CREATE TABLE: rows are kept in the order of their key. */
+  /** Ends CREATE TABLE: stores rows in key order. */
   readonly clustered: string;
-  /** The statements that put a view with more columns in the place of another. */
+  /** The statements that replace a view by one with more columns. */
   replaceView(name: string, create: string): string[];
-  /** Holds for a row whose key columns are not among those of the listed ones. */
+  /** A condition: the row's key is not in the list. */
   absentFrom(list: KeyList): string;
 }
 
@@ -27,11 +27,11 @@ export interface KeyList {
   readonly columns: readonly { readonly name: string; readonly type: ColumnType }[];
   /** The row in question. */
   readonly alias: string;
-  /** All rows that may be in question, as a source. */
+  /** All candidate rows, as a source. */
   readonly own: string;
 }
 
-/** Names are checked before (B1 of core/table-spec.ts); the doubled quote is the second lock. */
+/** Names are checked before (B1 of core/table-spec.ts); doubling quotes is the second safeguard. */
 export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
@@ -51,13 +51,13 @@ export const SQLITE: Dialect = {
   name: "sqlite",
   param: (position) => `?${position}`,
   elements: (param) => `json_each(${param}) AS n`,
-  // BOOLEAN has numeric affinity, and JSON's true and false come as 1 and 0.
+  // BOOLEAN has numeric affinity, and JSON's true and false arrive as 1 and 0.
   member: (index, type) => `CAST(n.value ->> ${index} AS ${SQLITE_TYPES[type]})`,
   columnTypes: SQLITE_TYPES,
   byteText: "TEXT",
   clustered: " WITHOUT ROWID",
   replaceView: (name, create) => [`DROP VIEW ${quotedName(name)}`, create],
-  // NOT IN would go through the whole list for each row that is not in it, in search of a NULL.
+  // NOT IN would scan the whole list for a NULL, for each row that is not in it.
   absentFrom({ param, columns, alias, own }) {
     const names = columns.map(({ name }) => quotedName(name)).join(", ");
     const named = columns.map(({ name }) => `${alias}.${quotedName(name)}`).join(", ");
@@ -82,9 +82,9 @@ export const POSTGRES: Dialect = {
   columnTypes: POSTGRES_TYPES,
   byteText: 'text COLLATE "C"',
   clustered: "",
-  // Views that others have built upon it stay.
+  // Views that users built on top of it stay.
   replaceView: (_, create) => [create.replace(/^CREATE VIEW/, "CREATE OR REPLACE VIEW")],
-  // NOT EXISTS becomes an anti-join; NOT IN would be tried row by row once it outgrows work_mem.
+  // NOT EXISTS becomes an anti-join; NOT IN would run row by row once it exceeds work_mem.
   absentFrom({ param, columns, alias }) {
     const same = columns.map(
       ({ name, type }, index) => `${alias}.${quotedName(name)} = ${POSTGRES.member(index, type)}`,

@@ -1,11 +1,11 @@
-// Layout: what the sink keeps in a database, and how a database is brought to it.
-//   Y1. A table `x` of a pipeline is a view over `_tg_x`, which has a row for each writer of a row:
-//       an object, or all messages together. The view shows the one of the latest writer, so that
-//       what a writer takes back uncovers what another had written, whichever came first.
-//   Y2. The rank of an object's rows is that of its newest applied event, kept in OBJECTS_TABLE. So
-//       a new version that has a row unchanged need not write it to lift it.
-//   Y3. Columns may be added. Anything else that differs is refused, as mending it would lose rows.
-//   Y4. A relation that we did not make is never touched.
+// Layout: the sink's relations in a database, and the migration to them.
+//   Y1. A table `x` of a pipeline is a view over `_tg_x`, which has one row per writer of a row: an
+//       object, or all messages together. The view shows the row of the latest writer. If a writer
+//       removes its row, the row of another becomes visible, whichever was written first.
+//   Y2. The rank of an object's rows is that of its newest applied event, stored in OBJECTS_TABLE.
+//       So a new version with an unchanged row need not write it to raise it.
+//   Y3. Columns may be added. Any other difference is rejected, as fixing it would lose rows.
+//   Y4. A relation that Tidegate did not create is never touched.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { TableSpec, TablesSpec } from "../../core/table-spec.ts";
@@ -20,13 +20,13 @@ export function rowsTable(table: string): string {
 
 export interface ExistingColumn {
   readonly name: string;
-  /** As the dialect spells it in `columnTypes`. */
+  /** As spelled in the dialect's `columnTypes`. */
   readonly type: string;
-  /** Place in the primary key from 1, or 0. */
-  readonly keyPlace: number;
+  /** Position in the primary key from 1, or 0. */
+  readonly keyPosition: number;
 }
 
-/** What a database holds under some name. */
+/** A table, view or other relation of a database. */
 export interface Relation {
   readonly kind: "table" | "view" | "other";
   readonly columns: readonly ExistingColumn[];
@@ -74,7 +74,7 @@ function createRows(dialect: Dialect, table: string, { columns, key }: TableSpec
   ];
 }
 
-/** The view of the rows that count (Y1, Y2); its columns are in the order in which they came. */
+/** The view of the visible rows (Y1, Y2); its columns are in the order they were added. */
 export function createView(table: string, columns: readonly string[], key: TableSpec["key"]) {
   const rows = quotedName(rowsTable(table));
   const ranked = (alias: string, column: string, own: string) =>
@@ -89,7 +89,7 @@ export function createView(table: string, columns: readonly string[], key: Table
       WHERE ${sameKey} AND o._tg_object <> t._tg_object AND ${rank("o")} > ${rank("t")})`;
 }
 
-/** The statements that bring a database to the layout, or a refusal that says all that differs. */
+/** The statements that migrate a database to the layout; throws with all differences. */
 export function layoutSteps(
   dialect: Dialect,
   tables: TablesSpec,
@@ -98,10 +98,10 @@ export function layoutSteps(
   const steps = [createObjects(dialect)];
   const problems: string[] = [];
   for (const [table, spec] of Object.entries(tables)) {
-    const found = { view: describe(table), rows: describe(rowsTable(table)) };
-    const differences = differencesOf(dialect, table, spec, found);
+    const existing = { view: describe(table), rows: describe(rowsTable(table)) };
+    const differences = differencesOf(dialect, table, spec, existing);
     problems.push(...differences);
-    if (differences.length === 0) steps.push(...tableSteps(dialect, table, spec, found));
+    if (differences.length === 0) steps.push(...tableSteps(dialect, table, spec, existing));
   }
   if (problems.length > 0) {
     const message = `the sink's tables cannot be used: ${problems.join("; ")}`;
@@ -110,7 +110,7 @@ export function layoutSteps(
   return steps;
 }
 
-interface Found {
+interface ExistingRelations {
   readonly view: Relation | null;
   readonly rows: Relation | null;
 }
@@ -119,48 +119,58 @@ function isOwn(name: string): boolean {
   return name.startsWith("_tg_");
 }
 
-function differencesOf(dialect: Dialect, table: string, spec: TableSpec, found: Found): string[] {
-  const { view, rows } = found;
+function differencesOf(
+  dialect: Dialect,
+  table: string,
+  spec: TableSpec,
+  existing: ExistingRelations,
+): string[] {
+  const { view, rows } = existing;
   if (view !== null && (view.kind !== "view" || rows === null)) {
-    return [`there is a ${view.kind} ${table} already, which Tidegate did not make`]; // Y4
+    return [`a ${view.kind} ${table} already exists, which Tidegate did not create`]; // Y4
   }
   if (rows === null) return [];
-  const key = rows.columns.filter(({ keyPlace }) => keyPlace > 0);
-  const keyNames = key.toSorted((a, b) => a.keyPlace - b.keyPlace).map(({ name }) => name);
+  const key = rows.columns.filter(({ keyPosition }) => keyPosition > 0);
+  const keyNames = key.toSorted((a, b) => a.keyPosition - b.keyPosition).map(({ name }) => name);
   const wantedKey = [...spec.key, "_tg_object"];
   const problems: string[] = [];
   if (keyNames.join() !== wantedKey.join()) {
-    const told = keyNames.filter((name) => !isOwn(name)).join(", ");
-    problems.push(`${table} has the key (${told}), the pipeline says (${spec.key.join(", ")})`);
+    const names = keyNames.filter((name) => !isOwn(name)).join(", ");
+    problems.push(`${table} has the key (${names}), but the pipeline has (${spec.key.join(", ")})`);
   }
   for (const { name, type } of rows.columns.filter((column) => !isOwn(column.name))) {
     const wanted = spec.columns[name];
     if (wanted === undefined) {
-      problems.push(`${table} has a column ${name}, which the pipeline does not name`);
+      problems.push(`${table} has a column ${name}, which the pipeline does not have`);
     } else if (type !== dialect.columnTypes[wanted]) {
-      problems.push(`${table}.${name} is ${type}, the pipeline says ${wanted}`);
+      problems.push(`${table}.${name} is ${type}, but the pipeline has ${wanted}`);
     }
   }
-  const there = new Set(rows.columns.map(({ name }) => name));
+  const stored = new Set(rows.columns.map(({ name }) => name));
   for (const { name } of ownColumns(dialect)) {
-    if (!there.has(name)) problems.push(`${rowsTable(table)} lacks the column ${name}`);
+    if (!stored.has(name)) problems.push(`${rowsTable(table)} has no column ${name}`);
   }
   return problems;
 }
 
-function tableSteps(dialect: Dialect, table: string, spec: TableSpec, found: Found): string[] {
-  const { rows, view } = found;
+function tableSteps(
+  dialect: Dialect,
+  table: string,
+  spec: TableSpec,
+  existing: ExistingRelations,
+): string[] {
+  const { rows, view } = existing;
   const given = Object.keys(spec.columns);
   if (rows === null) {
     return [...createRows(dialect, table, spec), createView(table, given, spec.key)];
   }
-  const there = rows.columns.map(({ name }) => name).filter((name) => !isOwn(name));
-  const added = given.filter((name) => !there.includes(name));
+  const stored = rows.columns.map(({ name }) => name).filter((name) => !isOwn(name));
+  const added = given.filter((name) => !stored.includes(name));
   const steps = added.map((name) => {
     const type = dialect.columnTypes[spec.columns[name] ?? "text"];
     return `ALTER TABLE ${quotedName(rowsTable(table))} ADD COLUMN ${quotedName(name)} ${type}`;
   });
-  const columns = [...there, ...added];
+  const columns = [...stored, ...added];
   const shown = view?.columns.map(({ name }) => name).join();
   if (shown === columns.join()) return steps;
   const wanted = createView(table, columns, spec.key);

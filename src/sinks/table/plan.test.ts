@@ -31,7 +31,7 @@ const jsonOf = (writes: ReturnType<typeof plan>, at = 0) =>
   JSON.parse(String(writes[at]?.params[0]));
 
 describe("a plan", () => {
-  test("of a message is one statement per table, and none for what it leaves alone", () => {
+  test("of a message is one statement per changed table", () => {
     expect(plan([], MESSAGE)).toEqual([]);
     const effects = [upsert({ id: "b" }), upsert({ id: "a", total: -0 })];
     const writes = plan(effects, MESSAGE);
@@ -43,7 +43,7 @@ describe("a plan", () => {
     ]);
   });
 
-  test("of an object takes back from every table what the object had there", () => {
+  test("of an object removes the object's earlier rows from every table", () => {
     const writes = plan([upsert({ id: "a" })], OBJECT);
     expect(writes.map(({ statement }) => statement.trim().split(/\s/, 1)[0])).toEqual([
       "INSERT",
@@ -56,18 +56,18 @@ describe("a plan", () => {
     expect(jsonOf(writes, 3)).toEqual([]);
   });
 
-  test("takes nothing back where rows are to be kept", () => {
-    const kept = createPlan({ ...SPEC, onReplaced: "keep" }, POSTGRES);
+  test("removes nothing where the spec says to keep rows", () => {
+    const remaining = createPlan({ ...SPEC, onReplaced: "keep" }, POSTGRES);
     const deletes = (removed: boolean) => {
       const object = { bucket: "b", key: "o.csv", sequencer: null, removed };
-      const writes = kept([upsert({ id: "a" })], { ...OBJECT, object });
+      const writes = remaining([upsert({ id: "a" })], { ...OBJECT, object });
       return writes.filter(({ statement }) => statement.startsWith("DELETE")).length;
     };
     expect(deletes(false)).toBe(0);
     expect(deletes(true)).toBe(2);
   });
 
-  test("hashes what a row says: neither the order of its columns nor nulls count", () => {
+  test("hashes the values of a row: neither column order nor nulls count", () => {
     const hash = (row: object) => jsonOf(plan([upsert(row)], MESSAGE))[0][4];
     const same = hash({ id: "a", total: 1, paid: null });
     expect(hash({ total: 1, id: "a" })).toBe(same);
@@ -88,42 +88,42 @@ describe("a plan", () => {
   });
 });
 
-describe("a wrong row is refused for ever, and its place is told", () => {
+describe("an invalid row is rejected permanently, with its position", () => {
   test.each([
-    [{ id: "a", total: "12" }, /row 2, for the table orders: the column total is a text/],
-    [{ id: "a", total: Number.NaN }, /the column total is NaN, which is no finite number/],
+    [{ id: "a", total: "12" }, /row 2 of table orders: column total is a text/],
+    [{ id: "a", total: Number.NaN }, /column total is NaN, not a finite number/],
     [{ id: "a", total: Number.POSITIVE_INFINITY }, /total is Infinity/],
-    [{ id: "a", lines: 1.5 }, /the column lines is 1.5, which is no safe integer/],
-    [{ id: "a", lines: 2 ** 53 }, /lines is 9007199254740992, which is no safe integer/],
+    [{ id: "a", lines: 1.5 }, /column lines is 1.5, not a safe integer/],
+    [{ id: "a", lines: 2 ** 53 }, /lines is 9007199254740992, not a safe integer/],
     [{ id: "a", lines: 1n }, /lines is a bigint, not an integer/],
-    [{ id: "a", paid: 1 }, /the column paid is a number, not a boolean/],
-    [{ id: "a\0b" }, /the column id holds a NUL character/],
-    [{ id: "\ud800" }, /the column id is not well-formed Unicode/],
-    [{ id: new Date(0) }, /the column id is an object, not a text/],
-    [{ id: null }, /the key column id is missing/],
-    [{ total: 1 }, /the key column id is missing/],
-    [{ id: "a", huh: 1 }, /there is no column "huh"/],
-    [{ id: "a", constructor: 1 }, /there is no column "constructor"/],
-    [null, /it is no object/],
+    [{ id: "a", paid: 1 }, /column paid is a number, not a boolean/],
+    [{ id: "a\0b" }, /column id contains a NUL character/],
+    [{ id: "\ud800" }, /column id is not well-formed Unicode/],
+    [{ id: new Date(0) }, /column id is an object, not a text/],
+    [{ id: null }, /key column id is missing/],
+    [{ total: 1 }, /key column id is missing/],
+    [{ id: "a", huh: 1 }, /unknown column "huh"/],
+    [{ id: "a", constructor: 1 }, /unknown column "constructor"/],
+    [null, /a row must be an object/],
   ])("%#", (row, message) => {
     const planning = () => plan([upsert({ id: "fine" }), upsert(row as never)], MESSAGE);
     expect(planning).toThrow(expect.objectContaining({ code: "TG_SINK_REFUSED" }));
     expect(planning).toThrow(message);
   });
 
-  test("whatever names no table, no key, or is nothing a table takes", () => {
+  test("effects without a table or key, and effects that are not for tables", () => {
     const refused = (effect: Effect) => () => plan([effect], MESSAGE);
-    expect(refused(upsert({ id: "a" }, "toString"))).toThrow(/row 1.*no such table/);
+    expect(refused(upsert({ id: "a" }, "toString"))).toThrow(/row 1.*unknown table/);
     expect(refused({ kind: "custom", value: 1 })).toThrow(/upserts and deletes/);
     const more = { kind: "delete", table: "orders", key: { id: "a", total: 1 } } as const;
-    expect(refused(more)).toThrow(/total is no key column/);
+    expect(refused(more)).toThrow(/total is not a key column/);
     expect(refused({ kind: "delete", table: "lines", key: { id: "a" } })).toThrow(
       /line is missing/,
     );
   });
 });
 
-describe("a record with too much is refused with the advice to split the object", () => {
+describe("a record that is too large is rejected with the advice to split the object", () => {
   test("by number of rows", () => {
     const rows = Array.from({ length: EFFECT_ROWS_MAX + 1 }, () => upsert({ id: "a" }));
     expect(plan(rows.slice(1), MESSAGE)).toHaveLength(1);

@@ -1,11 +1,10 @@
-// Plan: from the effects of one record to statements.
-//   N1. A row is named by its key columns, never by its content: a corrected row takes the place of
-//       the wrong one.
-//   N2. Of several effects of one record on one row the last counts, and the database hears of it
-//       only.
-//   N3. Rows are written in the order of their keys, so that two records lock shared rows in the
-//       same order.
-//   N4. Nothing is planned for a record with a wrong row: it is refused as a whole, with the place.
+// Plan: turns the effects of one record into statements.
+//   N1. A row is identified by its key columns, never by its content: a corrected row replaces the
+//       wrong one.
+//   N2. Of several effects of one record on one row, only the last is sent to the database.
+//   N3. Rows are written in key order, so that two records lock shared rows in the same order.
+//   N4. A record with an invalid row is rejected as a whole, with the row's position; nothing is
+//       planned.
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -17,18 +16,18 @@ import type { Dialect } from "./dialect.ts";
 import { databaseValue, valueProblem } from "./row-values.ts";
 import { registerStatement, type TableStatements, tableStatements } from "./statements.ts";
 
-/** Effects of one record. They are in memory at once, and in one transaction. */
+/** Effects of one record. All of them are in memory, and in one transaction. */
 export const EFFECT_ROWS_MAX = 100_000;
 /** Bytes of all parameters of one record: each row, and once more its key. */
 export const EFFECT_BYTES_MAX = 67_108_864;
-/** Hexadecimal digits of a row's hash that are kept. */
+/** Hexadecimal digits stored of a row's hash. */
 const HASH_CHARS = 32;
 
 interface PlannedTable {
   readonly name: string;
   readonly spec: TableSpec;
   readonly columns: readonly (readonly [string, ColumnType])[];
-  /** Column names in the order in which they are hashed: that of the spec may change. */
+  /** Column names in hashing order; the order in the spec may change. */
   readonly hashed: readonly string[];
   readonly statements: TableStatements;
 }
@@ -59,7 +58,7 @@ export function createPlan(sink: TableSinkSpec, dialect: Dialect): Plan {
     ];
     for (const [table, { statements }] of tables) {
       const list = sorted(rows.get(table));
-      // Before the new rows are there, so that an object's first version has nothing to compare.
+      // Before the new rows exist, so that an object's first version has nothing to compare.
       if (sweeps) {
         const keys = jsonList(list.map(([rowKey]) => rowKey));
         writes.push({ statement: statements.sweep, params: [keys, name, key, SINK_FENCE] });
@@ -101,21 +100,23 @@ function gather(
   effects: readonly Effect[],
 ): Map<string, PlannedRows> {
   if (effects.length > EFFECT_ROWS_MAX) {
-    refuse(`a record has ${effects.length} effects, over ${EFFECT_ROWS_MAX}; split the object`);
+    refuse(`${effects.length} effects of one record, over ${EFFECT_ROWS_MAX}; split the object`);
   }
   const all = new Map<string, PlannedRows>();
   let bytes = 0;
   for (const [index, effect] of effects.entries()) {
-    if (effect.kind === "custom") refuse("a table takes upserts and deletes, not what was emitted");
-    const place = `row ${index + 1}, for the table ${effect.table}`;
-    const table = tables.get(effect.table) ?? refuse(`${place}: the pipeline has no such table`);
+    if (effect.kind === "custom") refuse("a table accepts upserts and deletes, not emitted values");
+    const position = `row ${index + 1} of table ${effect.table}`;
+    const table =
+      tables.get(effect.table) ??
+      refuse(`${position}: unknown table; add it to tables() in the pipeline`);
     const [key, row] =
       effect.kind === "upsert"
-        ? upserted(table, effect.row, place)
-        : deleted(table, effect.key, place);
+        ? upserted(table, effect.row, position)
+        : deleted(table, effect.key, position);
     bytes += Buffer.byteLength(key) + Buffer.byteLength(row) + 2;
     if (bytes > EFFECT_BYTES_MAX) {
-      refuse(`a record's rows are over ${EFFECT_BYTES_MAX} bytes; split the object`);
+      refuse(`the rows of one record are over ${EFFECT_BYTES_MAX} bytes; split the object`);
     }
     const rows = all.get(effect.table) ?? new Map<string, string>();
     rows.set(key, row); // N1
@@ -124,37 +125,38 @@ function gather(
   return all;
 }
 
-function upserted(table: PlannedTable, row: SinkRow, place: string): [string, string] {
-  const value = reader(table, row, place);
+function upserted(table: PlannedTable, row: SinkRow, position: string): [string, string] {
+  const value = reader(table, row, position);
   const values = table.columns.map(([name]) => value(name));
   return [keyOf(table, value), JSON.stringify([...values, hashOf(table, value), false])];
 }
 
-function deleted(table: PlannedTable, key: SinkRow, place: string): [string, string] {
+function deleted(table: PlannedTable, key: SinkRow, position: string): [string, string] {
   const { spec } = table;
-  const value = reader(table, key, place);
+  const value = reader(table, key, position);
   const stray = Object.keys(key).find((name) => !spec.key.includes(name));
-  if (stray !== undefined) refuse(`${place}: ${stray} is no key column, which a delete names only`);
+  if (stray !== undefined)
+    refuse(`${position}: ${stray} is not a key column; a delete names key columns only`);
   const values = table.columns.map(([name]) => (spec.key.includes(name) ? value(name) : null));
-  // No row has this hash, so that a delete and a row are never taken for equal.
+  // No row has this hash, so a delete never equals a row.
   return [keyOf(table, value), JSON.stringify([...values, "", true])];
 }
 
 type ReadValue = (column: string) => ColumnValue;
 
-/** Gives the checked values of a row by column; null for what was left out. */
-function reader({ spec }: PlannedTable, row: SinkRow, place: string): ReadValue {
-  if (typeof row !== "object" || row === null) refuse(`${place}: it is no object`);
+/** Returns the checked values of a row by column; null for omitted ones. */
+function reader({ spec }: PlannedTable, row: SinkRow, position: string): ReadValue {
+  if (typeof row !== "object" || row === null) refuse(`${position}: a row must be an object`);
   for (const [name, value] of Object.entries(row)) {
     const type = Object.hasOwn(spec.columns, name) ? spec.columns[name] : undefined;
-    if (type === undefined) refuse(`${place}: there is no column ${JSON.stringify(name)}`);
+    if (type === undefined) refuse(`${position}: unknown column ${JSON.stringify(name)}`);
     const problem = value === undefined ? null : valueProblem(type, value);
-    if (problem !== null) refuse(`${place}: the column ${name} ${problem}`); // N4
+    if (problem !== null) refuse(`${position}: column ${name} ${problem}`); // N4
   }
   const value: ReadValue = (column) =>
     databaseValue((Object.hasOwn(row, column) ? row[column] : null) ?? null);
   for (const name of spec.key) {
-    if (value(name) === null) refuse(`${place}: the key column ${name} is missing`);
+    if (value(name) === null) refuse(`${position}: key column ${name} is missing`);
   }
   return value;
 }
@@ -163,7 +165,7 @@ function keyOf({ spec }: PlannedTable, value: ReadValue): string {
   return JSON.stringify(spec.key.map(value));
 }
 
-/** Leaves out what is null, so that a column added to the table changes no hash. */
+/** Skips nulls, so that a column added to the table changes no hash. */
 function hashOf({ hashed }: PlannedTable, value: ReadValue): string {
   const content = hashed.flatMap((name) => (value(name) === null ? [] : [name, value(name)]));
   return sha256Hex(JSON.stringify(content)).slice(0, HASH_CHARS);

@@ -1,9 +1,9 @@
 // PostgreSQL database of a sink.
-//   O1. One process makes the tables, the others wait for it: an advisory lock.
-//   O2. A statement that is not answered in time is of unknown outcome: the server may carry it out
-//       all the same. It is told as a database that cannot be used now, and its connection is
-//       closed; the effects are applied again, to the same end (A2 of table-sink.ts). The limit is
-//       kept on our side, as a silent server keeps none.
+//   O1. One process creates the tables while the others wait: an advisory lock.
+//   O2. A statement that times out has an unknown outcome: the server may still run it. The sink
+//       reports an unavailable database and closes the connection. The effects are applied again,
+//       with the same result (A2 of table-sink.ts). The client enforces the limit, as a silent
+//       server does not.
 
 import pg from "pg";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
@@ -17,13 +17,13 @@ import { inSinkTransaction } from "./postgres-transaction.ts";
 
 const CONNECTIONS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The connection's own probes begin after so much silence: they find a dead peer between calls. */
+/** TCP keep-alive probes start after this much silence and detect a dead peer between calls. */
 const KEEP_ALIVE_MS = 10_000;
-/** How long a statement may go unanswered. */
+/** Timeout of a statement. */
 export const SINK_STATEMENT_MS_MAX: DurationMs = seconds(15);
-/** The same where tables are made, which may wait for another process or for readers of a table. */
+/** Timeout while creating tables, which may wait for another process or for readers of a table. */
 export const LAYOUT_MS_MAX: DurationMs = minutes(10);
-/** Another than the ledger's, which may be migrating the same database. */
+/** Differs from the ledger's lock, which may be migrating the same database. */
 const LAYOUT_LOCK = 7_412_530_072;
 /** Classes: bad data, violated constraints, syntax and access rules, limits of the program. */
 const REFUSED = /^(22|23|42|54)/;
@@ -41,10 +41,11 @@ export function openPostgresDatabase(
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     application_name: "tidegate-sink",
   });
-  // An idle connection that breaks leaves the pool; the next call opens another or tells why not.
-  // One that is checked out is no longer the pool's to watch: see X2 of postgres-transaction.ts.
+  // An idle connection that breaks leaves the pool; the next call opens another or reports the
+  // error. The pool does not watch a connection that is checked out: see X2 of
+  // postgres-transaction.ts.
   pool.on("error", () => {});
-  // A sink has a few statements per table, so none need ever be forgotten.
+  // A sink has a few statements per table, so none is ever evicted.
   const names = new Map<string, string>();
   const nameOf = (statement: string): string => {
     const name = names.get(statement) ?? `tidegate_sink_${names.size + 1}`;
@@ -58,10 +59,10 @@ export function openPostgresDatabase(
     async transact(writes: readonly BoundWrite[], signal: AbortSignal) {
       const run = async (client: pg.PoolClient) => {
         for (const { statement, params } of writes) {
-          if (signal.aborted) return "undo";
+          if (signal.aborted) return "roll-back";
           await client.query({ name: nameOf(statement), text: statement, values: [...params] });
         }
-        return signal.aborted ? "undo" : "seal";
+        return signal.aborted ? "roll-back" : "commit";
       };
       await guarded(() => inSinkTransaction(pool, run));
       signal.throwIfAborted();
@@ -82,9 +83,9 @@ async function guarded(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** A statement that may wait for others, with the longer limit. */
+/** A statement that may wait for others, with the longer timeout. */
 function layout(text: string, values: unknown[] = []): pg.QueryConfig {
-  // The driver takes a limit per statement, which its types leave out.
+  // The driver accepts a timeout per statement, which its types omit.
   const limited: pg.QueryConfig & { readonly query_timeout: number } = {
     text,
     values,
@@ -93,7 +94,7 @@ function layout(text: string, values: unknown[] = []): pg.QueryConfig {
   return limited;
 }
 
-async function makeTables(client: pg.PoolClient, tables: TablesSpec): Promise<"seal"> {
+async function makeTables(client: pg.PoolClient, tables: TablesSpec): Promise<"commit"> {
   await client.query(layout("SELECT pg_advisory_xact_lock($1)", [LAYOUT_LOCK])); // O1
   const relations = new Map<string, Relation | null>();
   for (const table of Object.keys(tables)) {
@@ -101,7 +102,7 @@ async function makeTables(client: pg.PoolClient, tables: TablesSpec): Promise<"s
   }
   const steps = layoutSteps(POSTGRES, tables, (name) => relations.get(name) ?? null);
   for (const step of steps) await client.query(layout(step));
-  return "seal";
+  return "commit";
 }
 
 const KINDS = new Map<unknown, Relation["kind"]>([
@@ -115,30 +116,30 @@ async function describe(client: pg.PoolClient, name: string): Promise<Relation |
     "SELECT oid, relkind FROM pg_class WHERE oid = to_regclass($1)",
     [quotedName(name)],
   );
-  const found = relation.rows[0];
-  if (found === undefined) return null;
+  const entry = relation.rows[0];
+  if (entry === undefined) return null;
   const { rows } = await client.query(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
-       COALESCE(array_position(i.indkey::smallint[], a.attnum), -1) AS place
+       COALESCE(array_position(i.indkey::smallint[], a.attnum), -1) AS position
      FROM pg_attribute AS a
      LEFT JOIN pg_index AS i ON i.indrelid = a.attrelid AND i.indisprimary
      WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
-    [found.oid],
+    [entry.oid],
   );
-  // A vector of the catalogue counts from 0.
-  const columns = rows.map(({ name, type, place }): ExistingColumn => {
-    return { name, type, keyPlace: Number(place) + 1 };
+  // A vector of the catalogue starts at 0.
+  const columns = rows.map(({ name, type, position }): ExistingColumn => {
+    return { name, type, keyPosition: Number(position) + 1 };
   });
-  return { kind: KINDS.get(found.relkind) ?? "other", columns };
+  return { kind: KINDS.get(entry.relkind) ?? "other", columns };
 }
 
-/** What an error of the driver or the network means to a sink. */
+/** The TidegateError of a sink for an error of the driver or the network. */
 export function postgresFault(error: unknown): unknown {
   if (error instanceof TidegateError) return error;
   const state = sqlState(error);
-  const told = (verdict: ErrorCode, what: string) =>
+  const faultWith = (verdict: ErrorCode, what: string) =>
     new TidegateError(verdict, `${what}: ${reasonOf(error)}`, { cause: error });
   return state !== SQL_NO_PRIVILEGE && REFUSED.test(state)
-    ? told("TG_SINK_REFUSED", "the sink's database refused a statement")
-    : told("TG_SINK_UNAVAILABLE", "the sink's database cannot be used");
+    ? faultWith("TG_SINK_REFUSED", "the sink's database rejected a statement")
+    : faultWith("TG_SINK_UNAVAILABLE", "the sink's database cannot be used");
 }

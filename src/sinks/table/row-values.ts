@@ -1,11 +1,11 @@
-// Row values: what may stand in a column. Databases disagree about the rest (SQLite keeps text in a
-// number's column, PostgreSQL refuses NUL in text), so it is refused before it is sent.
+// Row values: which values a column accepts. Databases disagree about the rest (SQLite stores text
+// in a number column, PostgreSQL rejects NUL in text), so the sink rejects it first.
 
 import { unreachable } from "../../core/assert.ts";
 import type { ColumnType } from "../../core/table-spec.ts";
 import type { ColumnValue } from "../../ports/sink.ts";
 
-/** Why a value cannot stand in a column of that type, or null if it can. */
+/** Why a column of that type rejects a value, or null if it accepts it. */
 export function valueProblem(type: ColumnType, value: unknown): string | null {
   if (value === null) return null;
   switch (type) {
@@ -13,10 +13,10 @@ export function valueProblem(type: ColumnType, value: unknown): string | null {
       return textProblem(value);
     case "integer":
       if (typeof value !== "number") return `is ${nameOf(value)}, not an integer`;
-      return Number.isSafeInteger(value) ? null : `is ${value}, which is no safe integer`;
+      return Number.isSafeInteger(value) ? null : `is ${value}, not a safe integer`;
     case "real":
       if (typeof value !== "number") return `is ${nameOf(value)}, not a number`;
-      return Number.isFinite(value) ? null : `is ${value}, which is no finite number`;
+      return Number.isFinite(value) ? null : `is ${value}, not a finite number`;
     case "boolean":
       return typeof value === "boolean" ? null : `is ${nameOf(value)}, not a boolean`;
     default:
@@ -26,7 +26,7 @@ export function valueProblem(type: ColumnType, value: unknown): string | null {
 
 function textProblem(value: unknown): string | null {
   if (typeof value !== "string") return `is ${nameOf(value)}, not a text`;
-  if (value.includes("\0")) return "holds a NUL character";
+  if (value.includes("\0")) return "contains a NUL character";
   return value.isWellFormed() ? null : "is not well-formed Unicode";
 }
 
@@ -36,7 +36,7 @@ function nameOf(value: unknown): string {
   return `a ${typeof value}`;
 }
 
-/** A value as JSON carries it; the two zeros are one, as they are one key to every database. */
+/** A value as JSON represents it; -0 becomes 0, as both are one key to every database. */
 export function databaseValue(value: ColumnValue): ColumnValue {
   return value === 0 ? 0 : value;
 }

@@ -1,7 +1,7 @@
 // SQLite database of a sink.
-//   D1. What was answered is durable: write-ahead log, a sync per transaction.
-//   D2. A transaction runs within one turn of the event loop, so that two never meet on the
-//       connection; BEGIN IMMEDIATE keeps other processes out from its first statement on.
+//   D1. Answered writes are durable: write-ahead log, one sync per transaction.
+//   D2. A transaction runs within one turn of the event loop, so two never interleave on the
+//       connection. BEGIN IMMEDIATE keeps other processes out from its first statement.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
@@ -16,7 +16,7 @@ const BUSY_MS = 5_000;
 
 export function openSqliteDatabase(path: string): SinkDatabase {
   const db = guarded(path, () => openFile(path));
-  // A sink has a few statements per table, so none need ever be forgotten.
+  // A sink has a few statements per table, so none is ever evicted.
   const statements = new Map<string, StatementSync>();
   const prepared = (text: string): StatementSync => {
     const statement = statements.get(text) ?? db.prepare(text);
@@ -59,7 +59,7 @@ function inTransaction(db: DatabaseSync, work: () => void): void {
     work();
     db.exec("COMMIT");
   } catch (error) {
-    // SQLite has rolled back on its own after a full disk, for one.
+    // SQLite may have rolled back by itself, for example after a full disk.
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
@@ -70,16 +70,16 @@ export function makeSqliteTables(db: DatabaseSync, tables: TablesSpec): void {
 }
 
 function describe(db: DatabaseSync, name: string): Relation | null {
-  const found = db
+  const entry = db
     .prepare("SELECT type FROM sqlite_schema WHERE name = ? COLLATE NOCASE")
     .get(name);
-  if (found === undefined) return null;
-  const kind = found.type === "table" || found.type === "view" ? found.type : "other";
+  if (entry === undefined) return null;
+  const kind = entry.type === "table" || entry.type === "view" ? entry.type : "other";
   const columns = db
     .prepare("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid")
     .all(name)
     .map((row): ExistingColumn => {
-      return { name: String(row.name), type: String(row.type), keyPlace: Number(row.pk) };
+      return { name: String(row.name), type: String(row.type), keyPosition: Number(row.pk) };
     });
   return { kind, columns };
 }
@@ -92,17 +92,20 @@ function guarded<T>(path: string, work: () => T): T {
   }
 }
 
-/** What an error of the driver means to a sink. */
+/** The TidegateError of a sink for an error of the driver. */
 export function sqliteFault(error: unknown, path: string): unknown {
   if (error instanceof TidegateError) return error;
   if (sqliteCode(error) === null) return error;
-  const told = (verdict: ErrorCode, what: string) =>
+  const faultWith = (verdict: ErrorCode, what: string) =>
     new TidegateError(verdict, `${what}: ${reasonOf(error)}`, { cause: error });
   if (isUnavailable(error)) {
-    return told("TG_SINK_UNAVAILABLE", `the sink's database ${path} cannot be used`);
+    return faultWith("TG_SINK_UNAVAILABLE", `the sink's database ${path} cannot be used`);
   }
   if (isCorrupt(error)) {
-    return told("TG_STORE_CORRUPT", `the sink's database ${path} is damaged or no SQLite file`);
+    return faultWith(
+      "TG_STORE_CORRUPT",
+      `the sink's database ${path} is damaged or not a SQLite file`,
+    );
   }
-  return told("TG_SINK_REFUSED", `the sink's database ${path} refused a statement`);
+  return faultWith("TG_SINK_REFUSED", `the sink's database ${path} rejected a statement`);
 }

@@ -1,12 +1,12 @@
-// Statements: the SQL of the sink. One text per table and kind of writer, whatever the rows: they
+// Statements: the SQL of the sink. One text per table and kind of writer, whatever the rows, which
 // come as one JSON parameter.
-//   M1. An object's event takes effect only if no newer one of that object did: by sequencer where
-//       both have one, else by event time; between attempts at one event by fence. The condition is
-//       in the statements, so that one who comes late, or from the dead, changes nothing.
-//   M2. An object has a row once, however often it says it; a row that is there with the same hash
+//   M1. An object's event takes effect only if no newer event of that object did: by sequencer
+//       where both have one, else by event time; between attempts at one event by fence. The
+//       condition is in the statements, so that a late or zombie writer changes nothing.
+//   M2. An object has a row once, however often it contains it; an existing row with the same hash
 //       is not written.
-//   M3. Messages share one place per row, which the latest by event time, record key and fence has.
-//       Equal content of a later message is written all the same, as its time must be remembered.
+//   M3. Messages share one row per key; the latest by event time, record key and fence wins. Equal
+//       content of a later message is still written, because its time must be stored.
 
 import type { TableSpec, TablesSpec } from "../../core/table-spec.ts";
 import { type Dialect, literal, quotedName } from "./dialect.ts";
@@ -23,7 +23,7 @@ export function registerStatement(dialect: Dialect, tables: TablesSpec): string 
   ].join(", ");
   const values = Object.keys(tables).map((table) => `(${literal(table)}, ${params})`);
   const columns = ["sequencer", "event_time", "record_key", "fence"];
-  // An event without a sequencer does not make us forget the one that was.
+  // An event without a sequencer keeps the stored one.
   const sequencer = "CASE excluded.sequencer WHEN '' THEN o.sequencer ELSE excluded.sequencer END";
   const others = columns.slice(1).map((name) => `${name} = excluded.${name}`);
   const set = [`sequencer = ${sequencer}`, ...others].join(", ");
@@ -41,11 +41,11 @@ export interface TableStatements {
   readonly ofObject: string;
   /** The same parameters; the object is empty. */
   readonly ofMessage: string;
-  /** Keys as JSON, object, record key, fence: what the object had besides these goes. */
+  /** Keys as JSON, object, record key, fence: deletes the object's other rows. */
   readonly sweep: string;
 }
 
-/** Members of a row in JSON: the columns in the order of the spec, the hash, whether it is gone. */
+/** A row in JSON: the columns in the order of the spec, the hash, whether it is deleted. */
 export function tableStatements(dialect: Dialect, table: string, spec: TableSpec): TableStatements {
   const rows = quotedName(rowsTable(table));
   const columns = Object.entries(spec.columns);
@@ -89,7 +89,7 @@ function sweepStatement(dialect: Dialect, table: string, spec: TableSpec): strin
     AND ${dialect.absentFrom(listed)}`;
 }
 
-/** M1: the object's newest event is ours. */
+/** M1: this event is the newest one of the object. */
 function holds(table: string, object: string, key: string, fence: string): string {
   return `EXISTS (SELECT 1 FROM ${OBJECTS_TABLE} AS g WHERE g.table_name = ${literal(table)}
     AND g.object = ${object} AND g.record_key = ${key} AND g.fence = ${fence})`;

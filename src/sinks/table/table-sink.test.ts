@@ -17,14 +17,17 @@ function specOf(table: string, column: string, database: string | null = null): 
   return { kind: "tables", tables, database, onRemoved: "delete", onReplaced: "delete" };
 }
 
-describe("names that are more than names", () => {
-  test.each([specOf(HOSTILE, "id"), specOf("t", HOSTILE)])("are refused at once: %#", (spec) => {
-    const refused = expect.objectContaining({ code: "TG_CONFIG_INVALID" });
-    expect(() => createTableSink(spec, { dialect: "sqlite", path: "x.db" })).toThrow(refused);
-    expect(() => createIdempotentTableSink({ ...spec, database: "x.db" })).toThrow(refused);
-  });
+describe("hostile names", () => {
+  test.each([specOf(HOSTILE, "id"), specOf("t", HOSTILE)])(
+    "are rejected immediately: %#",
+    (spec) => {
+      const refused = expect.objectContaining({ code: "TG_CONFIG_INVALID" });
+      expect(() => createTableSink(spec, { dialect: "sqlite", path: "x.db" })).toThrow(refused);
+      expect(() => createIdempotentTableSink({ ...spec, database: "x.db" })).toThrow(refused);
+    },
+  );
 
-  test("would be names and nothing more, were they let through", () => {
+  test("would be quoted correctly even without the check", () => {
     const db = new DatabaseSync(":memory:");
     db.exec("CREATE TABLE victim (id TEXT)");
     const spec = specOf(HOSTILE, `${HOSTILE} '`);
@@ -41,7 +44,7 @@ describe("names that are more than names", () => {
   });
 });
 
-test("tables beside the ledger need a database of their own", () => {
+test("tables outside the ledger's database need a separate one", () => {
   const refused = expect.objectContaining({ code: "TG_CONFIG_INVALID" });
   expect(() => createIdempotentTableSink(specOf("t", "id"))).toThrow(refused);
 });
@@ -50,6 +53,6 @@ test.each([
   ["postgres://host/db", { dialect: "postgres", url: "postgres://host/db" }],
   ["postgresql://host/db", { dialect: "postgres", url: "postgresql://host/db" }],
   ["rows/of orders.db", { dialect: "sqlite", path: "rows/of orders.db" }],
-])("%s names a database", (text, address) => {
+])("%s is the address of a database", (text, address) => {
   expect(databaseAddress(text)).toEqual(address);
 });

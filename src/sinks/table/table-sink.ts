@@ -1,9 +1,9 @@
 // Table sink: rows in tables of SQLite or PostgreSQL.
 //   A1. In the ledger's database the statements are part of the ledger's commit (K1 of the port):
 //       the sink plans them and never runs them.
-//   A2. In a database of its own the same statements are one transaction of the sink's. Run again,
-//       with the same fence or a higher one, they end in the same rows; a lower fence is refused by
-//       conditions in the statements (M1, M3 of statements.ts).
+//   A2. In a separate database the same statements are one transaction of the sink. Run again with
+//       the same or a higher fence, they produce the same rows. Conditions in the statements reject
+//       a lower fence (M1, M3 of statements.ts).
 
 import { TidegateError } from "../../core/errors.ts";
 import { sinkParams } from "../../core/sink-write.ts";
@@ -18,7 +18,7 @@ const DIALECTS: Readonly<Record<DatabaseAddress["dialect"], Dialect>> = {
   postgres: POSTGRES,
 };
 
-/** Tables in the ledger's own database, which `database` names (A1). */
+/** Tables in the ledger's database, at the address `database` (A1). */
 export function createTableSink(spec: TableSinkSpec, database: DatabaseAddress): TransactionalSink {
   checkSpec(spec);
   return {
@@ -37,12 +37,12 @@ export function createTableSink(spec: TableSinkSpec, database: DatabaseAddress):
   };
 }
 
-/** Tables in a database of their own, `spec.database`, beside any ledger (A2). */
+/** Tables in a separate database, `spec.database`, with any ledger (A2). */
 export function createIdempotentTableSink(spec: TableSinkSpec): IdempotentSink {
   checkSpec(spec);
   if (spec.database === null) {
     const message =
-      "tables beside the ledger need a database of their own: tables(..., { database })";
+      "tables outside the ledger's database need a separate one: tables(..., { database })";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   const address = databaseAddress(spec.database);
@@ -50,7 +50,9 @@ export function createIdempotentTableSink(spec: TableSinkSpec): IdempotentSink {
   let opening: Promise<SinkDatabase> | null = null;
   let closed = false;
 
-  /** The one connection, or pool; a failure to open it is told to this call and forgotten. */
+  /**
+   * The one connection or pool. A failure to open it rejects this call; the next call tries again.
+   */
   async function open(): Promise<SinkDatabase> {
     if (closed) throw new TidegateError("TG_CLOSED", "the sink is closed");
     opening ??= openDatabase(address);
@@ -86,11 +88,11 @@ export function createIdempotentTableSink(spec: TableSinkSpec): IdempotentSink {
 function checkSpec(spec: TableSinkSpec): void {
   const problems = tableProblems(spec);
   if (problems.length === 0) return;
-  const message = `the sink's tables cannot be made: ${problems.join("; ")}`;
+  const message = `invalid sink tables: ${problems.join("; ")}`;
   throw new TidegateError("TG_CONFIG_INVALID", message);
 }
 
-/** Loads the driver that is needed, and no other. */
+/** Loads only the driver that is needed. */
 async function openDatabase(address: DatabaseAddress): Promise<SinkDatabase> {
   if (address.dialect === "sqlite") {
     return (await import("./sqlite-database.ts")).openSqliteDatabase(address.path);

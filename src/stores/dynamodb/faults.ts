@@ -1,5 +1,5 @@
-// Faults: what DynamoDB's errors mean to a ledger or an outbox. Errors are told apart by name, as
-// two copies of the SDK in one process would not recognise each other's classes.
+// Faults: maps DynamoDB errors to failures of a ledger or an outbox. It recognises errors by name,
+// as two copies of the SDK in one process have different classes.
 
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { InvariantError } from "../../core/assert.ts";
@@ -11,62 +11,62 @@ export function nameOf(error: unknown): string {
   return (error as { name?: string } | null)?.name ?? "";
 }
 
-/** What stood in the way of a conditional write: the item as it is, or undefined for none. */
+/** The item that made a conditional write fail; undefined if it does not exist. */
 export interface Conflict {
-  /** False when nothing was learned and the item must be read again. */
-  readonly known: boolean;
+  /** False if DynamoDB did not return the item, so that it must be read again. */
+  readonly returned: boolean;
   readonly item: DynamoItem | undefined;
 }
 
-const UNKNOWN: Conflict = { known: false, item: undefined };
+const UNKNOWN: Conflict = { returned: false, item: undefined };
 
-/** Reasons to start over; any other, such as throttling, is for the caller to wait out. */
+/** Reasons to start over; on any other, such as throttling, the caller must wait. */
 const RACES: ReadonlySet<string> = new Set([
   "None",
   "ConditionalCheckFailed",
   "TransactionConflict",
 ]);
 
-/** Why a transaction was cancelled, as far as one of its items knows. */
+/** Why a transaction was cancelled, for one of its items. */
 interface Reason {
   readonly Code?: string;
   readonly Item?: DynamoItem;
 }
 
-/** Only the item whose condition failed comes along; of the others nothing is learned. */
+/** DynamoDB returns only the items whose conditions failed. */
 function conflictOf({ Code, Item: item }: Reason): Conflict {
-  return Code === "ConditionalCheckFailed" ? { known: true, item } : UNKNOWN;
+  return Code === "ConditionalCheckFailed" ? { returned: true, item } : UNKNOWN;
 }
 
-/** The conflicts of a failed write, one per item written, or null if it failed otherwise. */
+/** The conflicts of a failed write, one per item, or null if it failed for another reason. */
 export function conflictsIn(error: unknown): Conflict[] | null {
   switch (nameOf(error)) {
     case "ConditionalCheckFailedException":
-      return [{ known: true, item: (error as { Item?: DynamoItem }).Item }];
+      return [{ returned: true, item: (error as { Item?: DynamoItem }).Item }];
     case "TransactionCanceledException": {
       const { CancellationReasons: reasons } = error as { CancellationReasons?: Reason[] };
-      const lost = reasons?.every(({ Code = "None" }) => RACES.has(Code)) ?? false;
-      return lost && reasons !== undefined ? reasons.map(conflictOf) : null;
+      const conflicts = reasons?.every(({ Code = "None" }) => RACES.has(Code)) ?? false;
+      return conflicts && reasons !== undefined ? reasons.map(conflictOf) : null;
     }
     case "TransactionConflictException":
-      return [UNKNOWN]; // Of a single item that somebody's transaction is about to change.
-    // A transaction still in progress is our own, of an earlier try: its outcome is unknown, and to
-    // decide anew might do twice what it is about to do. It is left to the default.
+      return [UNKNOWN]; // Another transaction is about to change this item.
+    // TransactionInProgress falls to the default: it is our own earlier try, with an unknown
+    // outcome. Deciding again could do twice what it is about to do.
     default:
       return null;
   }
 }
 
-/** The operating failure behind an error of the SDK, or the error itself if it is none. */
+/** The TidegateError for an error of the SDK, or the error itself if it is a bug. */
 export function dynamoLedgerFault(error: unknown, table: string): unknown {
   if (nameOf(error) === "ResourceNotFoundException") {
-    const message = `the table ${table} holds no ledger; run \`tidegate ledger init\` first`;
+    const message = `the table ${table} contains no ledger; run \`tidegate ledger init\` first`;
     return new TidegateError("TG_CONFIG_INVALID", message, { cause: error });
   }
   return faultOf(error, `the ledger's table ${table}`, "TG_LEDGER_UNAVAILABLE");
 }
 
-/** As `ledgerFault`, for an outbox, which makes its own table. */
+/** Like `dynamoLedgerFault`, for an outbox, which creates its own table. */
 export function dynamoOutboxFault(error: unknown, table: string): unknown {
   return faultOf(error, `the outbox's table ${table}`, "TG_OUTBOX_UNAVAILABLE");
 }
@@ -74,7 +74,7 @@ export function dynamoOutboxFault(error: unknown, table: string): unknown {
 function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown {
   if (error instanceof TidegateError || error instanceof InvariantError) return error;
   const name = nameOf(error);
-  if (name === "ValidationException" || name === "TypeError") return error; // Ours to mend.
+  if (name === "ValidationException" || name === "TypeError") return error; // A bug in this store.
   const message = `${what} cannot be used: ${reasonOf(error) || name}`;
   return new TidegateError(unavailable, message, { cause: error });
 }

@@ -1,11 +1,11 @@
-// In parallel: the requests of one batch, a bounded number at a time.
+// In parallel: runs the requests of one batch, a bounded number at a time.
 
 import { present } from "../../core/assert.ts";
 
 /** Requests in flight per batch. */
 export const PARALLEL_MAX = 32;
 
-/** Does the work of every item; after a failure, what is under way is awaited all the same. */
+/** Runs `work` for every item. After a failure it still waits for the requests in flight. */
 export async function inParallel<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
@@ -19,7 +19,7 @@ export async function inParallel<T>(
     }
   };
   const workers = Array.from({ length: Math.min(PARALLEL_MAX, items.length) }, worker);
-  // All are awaited, so that nothing is still being written when the call has failed.
+  // Wait for all, so that no write is in progress when the call fails.
   const settled = await Promise.allSettled(workers);
   for (const outcome of settled) if (outcome.status === "rejected") throw outcome.reason;
 }

@@ -1,5 +1,5 @@
-// Ledger upkeep: counting and purging a DynamoDB ledger. Both read the whole table and cost what
-// that costs; DynamoDB's own time to live makes purging a matter of tests and impatience.
+// Ledger upkeep: counts and purges a DynamoDB ledger. Both read the whole table and cost as much.
+// DynamoDB's time to live deletes expired items anyway, so purging is rarely needed.
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
@@ -24,7 +24,7 @@ export interface DynamoUpkeepParts {
   guard<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Every item, as far as upkeep needs it. */
+/** Every item, with the attributes that upkeep needs. */
 async function* scan({ client, table }: DynamoUpkeepParts): AsyncGenerator<DynamoItem> {
   const pages = paginateScan(
     { client },
@@ -70,7 +70,9 @@ export function createDynamoUpkeep(parts: DynamoUpkeepParts) {
         const { TimeToLiveStatus: status, AttributeName: name } = TimeToLiveDescription ?? {};
         const enabled = status === "ENABLED" || status === "ENABLING";
         if (enabled && name === "ttl") return [];
-        return ["Time to live is not enabled on the attribute ttl: expired items stay and cost."];
+        return [
+          "Time to live is not enabled on the attribute ttl; expired items stay and cost money.",
+        ];
       }),
     stats: (): Promise<ScopeStats[]> =>
       guard(async () => {

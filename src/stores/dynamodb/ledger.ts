@@ -1,9 +1,10 @@
-// DynamoDB ledger: the law over one table, by conditional writes.
-//   D1. Every record is a request of its own, a bounded number at a time, but for those of one
-//       batch that share a key, an object or a note: they follow one another.
-//   D2. Reads that decide anything are consistent, or come with a refused write (T7's remedy).
-//   D3. Of a batch that fails, claims that were made are given back, as far as that is possible:
-//       who asked for them hears of none, and each would be held, and counted, for nothing.
+// DynamoDB ledger: the record transitions over one table, by conditional writes.
+//   D1. Every record is its own request, with a bounded number in flight. Records of one batch that
+//       share a key, an object or a note run one after another.
+//   D2. Reads that decide something are consistent, or come with a failed condition (the remedy of
+//       T7).
+//   D3. If a batch fails, the claims it made are released where possible. The caller receives none
+//       of them, and each would be held, and counted as an attempt, for nothing.
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
@@ -33,21 +34,21 @@ import { checkSchema, migrateDynamoLedger } from "./schema.ts";
 export interface DynamoLedgerOptions extends DynamoConnection {
   readonly table: string;
   readonly retentionMs?: DurationMs;
-  /** Whether to make the table if it is missing; needs the rights to. */
+  /** Whether to create a missing table, which needs the permissions. Default: true. */
   readonly migrate?: boolean;
 }
 
-/** Makes the table or, where that is not wanted, makes sure of it. */
+/** Creates the table or, without `migrate`, checks it. */
 async function prepare(client: DynamoDBClient, options: DynamoLedgerOptions): Promise<void> {
   const { table, migrate: mayMigrate = true } = options;
   if (mayMigrate) await migrateDynamoLedger(client, table);
   else if (!(await checkSchema(client, table))) {
-    const message = `the table ${table} holds no ledger of this version; run \`tidegate ledger init\` first`;
+    const message = `the table ${table} contains no ledger of this version; run \`tidegate ledger init\` first`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
 }
 
-/** Runs the records of a batch, round by round (D1). */
+/** Runs the records of a batch in rounds without shared items (D1). */
 async function runBatch(
   table: LedgerTable,
   clock: Clock,
@@ -65,13 +66,13 @@ async function runBatch(
     }
     return results;
   } catch (error) {
-    await giveBack(table, clock, scope, items, results);
+    await releaseClaims(table, clock, scope, items, results);
     throw error;
   }
 }
 
 /** D3 */
-async function giveBack(
+async function releaseClaims(
   table: LedgerTable,
   clock: Clock,
   scope: LedgerScope,
@@ -83,7 +84,7 @@ async function giveBack(
     if (result?.kind !== "claimed") return;
     const call = { call: "release", fence: result.fence } as const;
     const release = { ...item, object: null, note: null, call };
-    // If it cannot be given back, either, its lease runs out.
+    // If the release fails as well, the lease expires.
     await runRecord(table, scope, release, clock.now()).catch(() => undefined);
   });
 }
@@ -119,10 +120,10 @@ export async function createDynamoLedger(
     show: (scope, key) =>
       guard(async () => {
         checkScope(scope);
-        const found = fromRecordItem(await getItem(ledgerTable, recordPk(scope, key)));
-        const record = liveRecord(found.record, clock.now());
+        const stored = fromRecordItem(await getItem(ledgerTable, recordPk(scope, key)));
+        const record = liveRecord(stored.record, clock.now());
         if (record.kind === "absent") return undefined;
-        return { key, record, entries: decodeEntries(found.log) };
+        return { key, record, entries: decodeEntries(stored.log) };
       }),
     showObject: (scope, bucket, key) =>
       guard(async () => {

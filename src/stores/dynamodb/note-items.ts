@@ -1,4 +1,4 @@
-// Note items: notes as items of the table, and back. They carry `by` as records do (I1, I2 of
+// Note items: maps notes to items of the table and back. They have `by` as records do (I1, I2 of
 // record-items.ts), and `np` and `nm`, by which the index finds them.
 
 import { present } from "../../core/assert.ts";
@@ -11,7 +11,7 @@ import { ttlOf, writeOf } from "./record-items.ts";
 
 export interface NoteItemState {
   readonly note: StoredNote | null;
-  /** The write that made the item; null when there is none. */
+  /** Id of the write that produced the item; null if the item is missing. */
   readonly by: string | null;
 }
 
@@ -20,7 +20,7 @@ export function notePartition({ pipeline, generation }: LedgerScope, kind: NoteK
   return `${pipeline}#${generation}#${kind}`;
 }
 
-// Neither pipelines nor kinds hold a "#"; the name, which may, comes last.
+// Neither pipelines nor kinds contain a "#"; the name, which may, comes last.
 export function notePk(scope: LedgerScope, kind: NoteKind, name: string): string {
   return `n#${notePartition(scope, kind)}#${name}`;
 }

@@ -1,11 +1,12 @@
 // Note writes: the rule of ledger/notes.ts as conditional requests.
-//   O1. Adding is one update that counts up and replaces instant and body, on the condition that
-//       what is there is not newer; a refusal brings the item along, and with it what to ask next:
-//       to count up only, or to begin anew over an expired one. No read, and no lost count.
-//   O2. A request repeated by the SDK after a lost reply finds its own name (I2) and is not counted
-//       again, unless another has added to the note in between.
-//   O3. Lists come from the index, which may be a moment late; bodies and expiry are read from the
-//       items themselves, consistently.
+//   O1. Adding is one update that increments the count and replaces instant and body, on condition
+//       that the existing note is not newer. A failed condition returns the item, which decides the
+//       next request: only increment, or start over from an expired note. No read, and no lost
+//       count.
+//   O2. A request that the SDK repeats after a lost response finds its own write id (I2) and is not
+//       counted again, unless another writer added to the note in between.
+//   O3. Lists come from the index, which may lag. Bodies and expiry are read from the items
+//       themselves, consistently.
 
 import {
   BatchGetItemCommand,
@@ -24,6 +25,7 @@ import { liveNote, mergeNote, type StoredNote } from "../../ledger/notes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { NoteInput, NoteKind, NotePage } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
+import { type ContendedWrite, untilWritten, WRITE_LOST } from "./contention.ts";
 import { conflictsIn, type DynamoItem } from "./faults.ts";
 import { inParallel } from "./in-parallel.ts";
 import { NOTE_INDEX } from "./migrations/0002-notes.ts";
@@ -31,9 +33,13 @@ import { fromNoteItem, notePartition, notePk, toNoteItem } from "./note-items.ts
 import { ttlOf } from "./record-items.ts";
 import { getItem, type LedgerTable, putIf } from "./record-writes.ts";
 
-/** Each further try needs another process to have written the same item meanwhile. */
-const TRIES_MAX = 32;
-/** DynamoDB's own limit. */
+const CONTENDED: ContendedWrite = {
+  what: "note",
+  unavailable: "TG_LEDGER_UNAVAILABLE",
+  triesMax: 32,
+};
+const WRITTEN = { kind: "done", value: undefined } as const;
+/** The limit of DynamoDB. */
 const BATCH_GET_MAX = 100;
 
 interface Adding {
@@ -44,35 +50,35 @@ interface Adding {
 }
 
 async function addNote(table: LedgerTable, adding: Adding): Promise<void> {
-  let seen: DynamoItem | undefined;
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+  let existing: DynamoItem | undefined;
+  await untilWritten(CONTENDED, async () => {
     try {
-      await sendAddition(table, adding, seen);
-      return;
+      await sendAddition(table, adding, existing);
+      return WRITTEN;
     } catch (error) {
       const conflict = conflictsIn(error)?.[0];
       if (conflict === undefined) throw error;
-      if (conflict.item?.by?.S === adding.by) return; // O2
-      seen = conflict.item;
+      if (conflict.item?.by?.S === adding.by) return WRITTEN; // O2
+      existing = conflict.item;
+      return WRITE_LOST;
     }
-  }
-  throw lostRaces();
+  });
 }
 
-/** The request that is right if the item is as it was last seen (O1). */
+/** The request for an item that is still as it was last read (O1). */
 async function sendAddition(
   table: LedgerTable,
   adding: Adding,
-  seen: DynamoItem | undefined,
+  existing: DynamoItem | undefined,
 ): Promise<void> {
   const { scope, note, now, by } = adding;
-  const { note: stored, by: former } = fromNoteItem(note.kind, seen);
+  const { note: stored, by: previous } = fromNoteItem(note.kind, existing);
   const live = liveNote(stored, now);
   if (stored !== null && live === null) {
     const { retentionMs } = table;
     const fresh = mergeNote(null, note, { now, retentionMs });
     const row = toNoteItem(scope, fresh, by);
-    await table.client.send(new PutItemCommand(putIf(table, row, former)));
+    await table.client.send(new PutItemCommand(putIf(table, row, previous)));
     return;
   }
   const replaces = live === null || live.at <= note.at;
@@ -86,13 +92,13 @@ function additionOf(
 ): UpdateItemCommandInput {
   const { kind, name, at, count, body } = note;
   const expiresAt = addMs(now, retentionMs);
-  const kept = "exp > :now AND #by <> :by AND nat";
+  const live = "exp > :now AND #by <> :by AND nat";
   return {
     TableName: table,
     Key: { pk: { S: notePk(scope, kind, name) } },
     ConditionExpression: replaces
-      ? `attribute_not_exists(pk) OR (${kept} <= :at)`
-      : `${kept} > :at`,
+      ? `attribute_not_exists(pk) OR (${live} <= :at)`
+      : `${live} > :at`,
     UpdateExpression: `SET exp = :exp, #ttl = :ttl, #by = :by
       ${replaces ? ", np = :np, nm = :nm, nat = :at, txt = :txt" : ""} ADD cnt :cnt`,
     ExpressionAttributeNames: { "#ttl": "ttl", "#by": "by" },
@@ -115,40 +121,35 @@ function additionOf(
 
 async function removeNote({ client, table }: LedgerTable, pk: string): Promise<void> {
   const command = { TableName: table, Key: { pk: { S: pk } } };
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+  await untilWritten(CONTENDED, async () => {
     try {
       await client.send(new DeleteItemCommand(command));
-      return;
+      return WRITTEN;
     } catch (error) {
-      if (conflictsIn(error) === null) throw error; // Else it is in a transaction just now.
+      if (conflictsIn(error) === null) throw error;
+      return WRITE_LOST; // A transaction is changing the item.
     }
-  }
-  throw lostRaces();
+  });
 }
 
-function lostRaces(): TidegateError {
-  const message = `a note lost ${TRIES_MAX} races for its item`;
-  return new TidegateError("TG_LEDGER_UNAVAILABLE", message);
-}
-
-/** The items of those keys, by key; those that are gone are left out. */
+/** The items of these keys, by key; missing items are omitted. */
 async function getItems(
   { client, table }: LedgerTable,
   pks: readonly string[],
 ): Promise<Map<string, DynamoItem>> {
-  const found = new Map<string, DynamoItem>();
-  let left: DynamoItem[] = pks.map((pk) => ({ pk: { S: pk } }));
-  // Every answer brings at least one item, or the SDK has waited and given up with an error.
-  for (let tries = 0; left.length > 0 && tries < BATCH_GET_MAX; tries += 1) {
-    const RequestItems = { [table]: { Keys: left, ConsistentRead: true } };
+  const items = new Map<string, DynamoItem>();
+  let unread: DynamoItem[] = pks.map((pk) => ({ pk: { S: pk } }));
+  // Every response has at least one item, or the SDK waited and threw an error.
+  for (let tries = 0; unread.length > 0 && tries < BATCH_GET_MAX; tries += 1) {
+    const RequestItems = { [table]: { Keys: unread, ConsistentRead: true } };
     const { Responses, UnprocessedKeys } = await client.send(
       new BatchGetItemCommand({ RequestItems }),
     );
-    for (const item of Responses?.[table] ?? []) found.set(item.pk?.S ?? "", item);
-    left = UnprocessedKeys?.[table]?.Keys ?? [];
+    for (const item of Responses?.[table] ?? []) items.set(item.pk?.S ?? "", item);
+    unread = UnprocessedKeys?.[table]?.Keys ?? [];
   }
-  if (left.length === 0) return found;
-  const message = `the table ${table} left ${left.length} notes unread`;
+  if (unread.length === 0) return items;
+  const message = `the table ${table} returned no answer for ${unread.length} notes`;
   throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
 }
 
@@ -189,7 +190,6 @@ export interface DynamoNoteParts {
   guard<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** The ledger's notes over their items. */
 export function createDynamoNoteStore({ table, clock, guard }: DynamoNoteParts): NoteStore {
   return {
     add: (scope, notes) =>

@@ -1,11 +1,11 @@
-// Opening a table: the client of a ledger or an outbox, once its table is there.
-//   L1. Every try of a request ends: in time, or as an error that the SDK answers with another try
-//       on another connection, so that one dead connection costs one limit and nothing else.
-//   L2. When all tries went unanswered the outcome is unknown: DynamoDB may have done it. It is
-//       told as a table that cannot be used now, never as refused and never as done.
-//   L3. A write that is tried again after it was done must find that out: by the token that the
-//       SDK gives each transaction, or by the name it left on its items (I2 of record-items.ts),
-//       which is there for longer than DynamoDB knows a token.
+// Open table: connects a ledger or an outbox to its table.
+//   L1. Every try of a request ends: in time, or with an error after which the SDK retries on
+//       another connection. One dead connection therefore costs one timeout and nothing else.
+//   L2. If all tries time out the outcome is unknown: DynamoDB may have done it. The store reports
+//       an unavailable table, never a rejection and never success.
+//   L3. A repeated write must notice that it was already done: by the token that the SDK gives each
+//       transaction, or by the write id on its items (I2 of record-items.ts), which outlives
+//       DynamoDB's memory of a token.
 
 import type { DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
@@ -13,13 +13,13 @@ import { type DurationMs, seconds } from "../../core/units.ts";
 import { createStoreGuard, type GuardedStore, type StoreGuard } from "../../ledger/store-guard.ts";
 import { PARALLEL_MAX } from "./in-parallel.ts";
 
-/** Where a table is; what is left out, the SDK finds as it always does. */
+/** Where a table is. The AWS SDK resolves omitted values in its usual way. */
 export interface DynamoConnection {
   readonly region?: string;
-  /** Of DynamoDB Local or another implementation; else Amazon's own. */
+  /** Endpoint of DynamoDB Local or another implementation. Default: AWS. */
   readonly endpoint?: string;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** How long one try of a request may take, of which there are up to four: 3 s if unsaid. */
+  /** Timeout of one try of a request; a request has up to four tries. Default: 3 s. */
   readonly requestMsMax?: DurationMs;
 }
 
@@ -27,13 +27,13 @@ export interface OpenedTable extends StoreGuard {
   readonly client: DynamoDBClient;
 }
 
-/** Tries of the SDK per request; every write bears being repeated (L3). */
+/** Tries of the SDK per request; every write can be repeated (L3). */
 export const SDK_ATTEMPTS_MAX = 4;
 const CONNECT_TIMEOUT_MS = 3_000;
-/** Four of these stay short of a lease, so that it can still be renewed. */
+/** Four of these are shorter than a lease, so that it can still be renewed. */
 export const DYNAMODB_REQUEST_MS_MAX: DurationMs = seconds(3);
 
-/** A table that `prepare` has found, or made, ready; else a failure, and nothing left open. */
+/** Opens a table that `prepare` has checked or created. If that fails, nothing stays open. */
 export async function openTable(
   store: Omit<GuardedStore, "release">,
   connection: DynamoConnection,
@@ -57,8 +57,8 @@ function createClient(connection: DynamoConnection): DynamoDBClient {
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       requestTimeout: requestMsMax,
-      throwOnRequestTimeout: true, // L1: without it the SDK only warns, and waits on.
-      socketTimeout: requestMsMax, // L1: the other one ends with the head of the answer.
+      throwOnRequestTimeout: true, // L1: without it the SDK only warns and keeps waiting.
+      socketTimeout: requestMsMax, // L1: requestTimeout covers only the response's headers.
       httpAgent: { maxSockets: PARALLEL_MAX, keepAlive: true },
       httpsAgent: { maxSockets: PARALLEL_MAX, keepAlive: true },
     },

@@ -1,9 +1,10 @@
 // Outbox items: a row, and its entry in one of two lists of its target.
-//   I1. A pending row stands in the list `pending`, a sent one that nobody settled in `unsettled`;
-//       row and list change in one transaction, so that neither knows more than the other.
-//   I2. Every write of a row is on the condition that its version is the one that was read.
-//   I3. A version names its write. A write repeated by the SDK after a lost reply finds its own
-//       version and knows that it has succeeded, be it a transaction whose token is not known.
+//   I1. A pending row is in the list `pending`, a sent row that is not settled yet in `unsettled`.
+//       Row and list change in one transaction, so they always agree.
+//   I2. Every write of a row is on condition that its version is the one that was read.
+//   I3. A version is the id of its write. A write that the SDK repeats after a lost response finds
+//       its own version and knows that it succeeded, even if DynamoDB no longer knows the
+//       transaction's token.
 
 import type { DynamoDBClient, TransactWriteItem } from "@aws-sdk/client-dynamodb";
 import {
@@ -21,11 +22,11 @@ import { conflictsIn, type DynamoItem } from "./faults.ts";
 export interface OutboxTable {
   readonly client: DynamoDBClient;
   readonly table: string;
-  /** A name for a write that no other write has. */
+  /** A write id that no other write has. */
   nextWrite(): string;
 }
 
-/** A row as it was read, with its version; both undefined where there is none. */
+/** A row as read, with its version; both undefined if it is missing. */
 export interface VersionedRow {
   readonly row: OutboxRow | undefined;
   readonly version: string | undefined;
@@ -33,7 +34,7 @@ export interface VersionedRow {
 
 type List = "pending" | "unsettled";
 
-/** Left for keys, names and the rest of an item. */
+/** Reserved for keys, names and the rest of an item. */
 const ITEM_BYTES_SPARE = 8_192;
 const SEQ_DIGITS = 16;
 
@@ -58,7 +59,7 @@ function toItem(table: OutboxTable, target: string, row: OutboxRow): DynamoItem 
   const text = JSON.stringify(row);
   const bytesMax = DYNAMODB_ITEM_BYTES_MAX - ITEM_BYTES_SPARE;
   if (utf8ByteLength(text) > bytesMax) {
-    const message = `an outbox on DynamoDB keeps rows of up to ${bytesMax} bytes: use a claim check`;
+    const message = `row is too large for an outbox on DynamoDB (at most ${bytesMax} bytes); use a claim check`;
     throw new TidegateError("TG_VALUE_INVALID", message);
   }
   const item: DynamoItem = { ...rowKey(target, row.key), row: { S: text } };
@@ -99,23 +100,23 @@ export async function readList(
   return Items.map(({ key, sk }) => ({ key: key?.S ?? "", seq: Number(sk?.S) }));
 }
 
-/** Writes `row` (null: nothing) in place of what was seen; false if another came first (I2). */
+/** Replaces `stored` by `row`, or deletes it if null; false if another writer came first (I2). */
 export async function replaceRow(
   table: OutboxTable,
   target: string,
-  seen: VersionedRow,
+  stored: VersionedRow,
   row: OutboxRow | null,
 ): Promise<boolean> {
   const TableName = table.table;
-  const condition = { TableName, ...unlessChanged(seen) };
-  const lists = listChanges(TableName, target, seen.row, row);
+  const condition = { TableName, ...unlessChanged(stored) };
+  const lists = listChanges(TableName, target, stored.row, row);
   const Item = row === null ? null : toItem(table, target, row);
   try {
     if (Item !== null && lists.length === 0) {
       await table.client.send(new PutItemCommand({ Item, ...condition }));
       return true;
     }
-    const Key = rowKey(target, seen.row?.key ?? "");
+    const Key = rowKey(target, stored.row?.key ?? "");
     const change: TransactWriteItem =
       Item === null ? { Delete: { Key, ...condition } } : { Put: { Item, ...condition } };
     const TransactItems = [change, ...lists]; // I1
@@ -124,12 +125,13 @@ export async function replaceRow(
   } catch (error) {
     const conflicts = conflictsIn(error);
     if (conflicts === null) throw error;
-    const ours = Item?.version?.S;
-    return ours !== undefined && conflicts.some(({ item }) => item?.version?.S === ours); // I3
+    const version = Item?.version?.S;
+    if (version === undefined) return false;
+    return conflicts.some(({ item }) => item?.version?.S === version); // I3
   }
 }
 
-/** The condition that a row is as it was seen (I2); if it is not, it comes with the refusal. */
+/** The condition that a row is unchanged (I2); if it fails, DynamoDB returns the row. */
 function unlessChanged({ version }: VersionedRow) {
   const ReturnValuesOnConditionCheckFailure = "ALL_OLD" as const;
   if (version === undefined) {
@@ -137,8 +139,8 @@ function unlessChanged({ version }: VersionedRow) {
     return { ConditionExpression, ReturnValuesOnConditionCheckFailure };
   }
   return {
-    ConditionExpression: "version = :seen",
-    ExpressionAttributeValues: { ":seen": { S: version } },
+    ConditionExpression: "version = :read",
+    ExpressionAttributeValues: { ":read": { S: version } },
     ReturnValuesOnConditionCheckFailure,
   };
 }
@@ -157,7 +159,7 @@ function listChanges(
   }
   if (to !== null && after !== null) {
     const Item = { ...listKey(to, target, after.seq), key: { S: after.key } };
-    const ConditionExpression = "attribute_not_exists(pk)"; // A seq is one row's.
+    const ConditionExpression = "attribute_not_exists(pk)"; // A seq belongs to one row.
     changes.push({ Put: { TableName, Item, ConditionExpression } });
   }
   return changes;

@@ -1,4 +1,4 @@
-// Outbox schema: makes the outbox's table.
+// Outbox schema: creates the outbox's table.
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
@@ -12,10 +12,10 @@ const OUTBOX: Part = {
 };
 const TABLE_NAME = /^[A-Za-z0-9_.-]{3,255}$/;
 
-/** Makes what is missing; safe when several processes start at once. */
+/** Creates what is missing; safe when several processes start at once. */
 export async function migrateOutbox(client: DynamoDBClient, table: string): Promise<void> {
   if (!TABLE_NAME.test(table)) {
-    throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(table)} names no table`);
+    throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(table)} is not a table name`);
   }
   if ((await readVersion(client, table, OUTBOX)) === OUTBOX.version) return;
   await makeTable(client, dynamoOutbox0001(table));

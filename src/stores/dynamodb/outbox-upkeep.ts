@@ -1,4 +1,5 @@
-// Outbox upkeep: counting and purging a DynamoDB outbox. Both read the whole table, so seldom.
+// Outbox upkeep: counts and purges a DynamoDB outbox. Both read the whole table, so use them
+// rarely.
 
 import { paginateScan } from "@aws-sdk/client-dynamodb";
 import { countRows } from "../../ledger/outbox-stats.ts";
@@ -15,7 +16,7 @@ export interface OutboxUpkeepParts {
 const ROW_PREFIX = "row#";
 
 async function scanRows({ client, table: TableName }: OutboxTable) {
-  const rows: { readonly target: string; readonly seen: VersionedRow }[] = [];
+  const rows: { readonly target: string; readonly stored: VersionedRow }[] = [];
   for await (const { Items = [] } of paginateScan(
     { client },
     { TableName, ConsistentRead: true },
@@ -23,7 +24,7 @@ async function scanRows({ client, table: TableName }: OutboxTable) {
     for (const item of Items) {
       const pk = item.pk?.S ?? "";
       if (!pk.startsWith(ROW_PREFIX)) continue;
-      rows.push({ target: pk.slice(ROW_PREFIX.length), seen: fromItem(item) });
+      rows.push({ target: pk.slice(ROW_PREFIX.length), stored: fromItem(item) });
     }
   }
   return rows;
@@ -33,20 +34,20 @@ export function createOutboxUpkeep({ outbox, clock, guard }: OutboxUpkeepParts) 
   return {
     stats: (target: string): Promise<OutboxStats> =>
       guard(async () => {
-        const ours = (await scanRows(outbox)).filter((row) => row.target === target);
-        return countRows(ours.flatMap(({ seen }) => seen.row ?? []));
+        const targetRows = (await scanRows(outbox)).filter((row) => row.target === target);
+        return countRows(targetRows.flatMap(({ stored }) => stored.row ?? []));
       }),
     purge: (limit: number): Promise<number> =>
       guard(async () => {
         const now = clock.now();
-        const expired = (await scanRows(outbox)).filter(({ seen }) => {
-          const expiresAt = seen.row?.expiresAt ?? null;
+        const expired = (await scanRows(outbox)).filter(({ stored }) => {
+          const expiresAt = stored.row?.expiresAt ?? null;
           return expiresAt !== null && expiresAt <= now;
         });
-        const gone = expired
+        const deletions = expired
           .slice(0, limit)
-          .map(({ target, seen }) => replaceRow(outbox, target, seen, null));
-        return (await Promise.all(gone)).filter((done) => done).length;
+          .map(({ target, stored }) => replaceRow(outbox, target, stored, null));
+        return (await Promise.all(deletions)).filter((done) => done).length;
       }),
   };
 }

@@ -1,12 +1,13 @@
-// DynamoDB outbox: the law over one table, by conditional writes.
-//   D1. Reads that decide anything are consistent.
-//   D2. A seq is made of the time and a count; two writers that draw the same one find out when
-//       they write, and the later draws again. Order between processes is that of their clocks.
-//   D3. A row is one item, so its body has at most some 390 KB: bigger payloads need a claim check.
-//   D4. All pending rows of a target share one partition, which is what keeps them in order; a
-//       partition takes about a thousand writes a second.
+// DynamoDB outbox: the outbox transitions over one table, by conditional writes.
+//   D1. Reads that decide something are consistent.
+//   D2. A seq consists of the time and a count. Two writers that draw the same seq notice when they
+//       write, and the later one draws again. Order between processes is that of their clocks.
+//   D3. A row is one item, so its body has at most about 390 KB: larger payloads need a claim
+//       check.
+//   D4. All pending rows of a target share one partition, which keeps them in order. A partition
+//       takes about a thousand writes per second.
 
-import { TidegateError } from "../../core/errors.ts";
+import { retryBounded } from "../../core/bounded-retry.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { type ChangeRows, outboxChanges } from "../../ledger/outbox-calls.ts";
 import { createOutboxTaking, type OutboxTaking } from "../../ledger/outbox-lease.ts";
@@ -15,6 +16,7 @@ import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Outbox, OutboxLease, OutboxRow, RegisterResult } from "../../ports/outbox.ts";
 import type { Random } from "../../ports/random.ts";
+import { type ContendedWrite, untilWritten, WRITE_LOST } from "./contention.ts";
 import { dynamoOutboxFault } from "./faults.ts";
 import { type DynamoConnection, openTable } from "./open-table.ts";
 import { type OutboxTable, readList, readRow, replaceRow } from "./outbox-items.ts";
@@ -22,15 +24,18 @@ import { migrateOutbox } from "./outbox-schema.ts";
 import { createOutboxUpkeep } from "./outbox-upkeep.ts";
 
 export interface DynamoOutboxOptions extends DynamoConnection {
-  /** A table of its own, made if it is missing. */
+  /** A table used only by the outbox; created if it is missing. */
   readonly table: string;
   readonly retentionMs?: DurationMs;
 }
 
-/** Each further try needs another process to have written the same row meanwhile. */
-const TRIES_MAX = 16;
+const CONTENDED: ContendedWrite = {
+  what: "outbox",
+  unavailable: "TG_OUTBOX_UNAVAILABLE",
+  triesMax: 32,
+};
 const PAGE_ROWS = 100;
-/** Registrations per millisecond before the count runs ahead of the clock. */
+/** Registrations per millisecond before seqs run ahead of the clock. */
 const SEQ_PER_MS = 4_096;
 
 /** Opens the outbox in a DynamoDB table. */
@@ -47,15 +52,15 @@ export async function createDynamoOutbox(
   );
   const outboxTable: OutboxTable = { client, table, nextWrite: () => ports.random.uuid() };
   const nextSeq = createSequence(clock, ports.random);
-  const change: ChangeRows = (target, keys, law) =>
+  const change: ChangeRows = (target, keys, transition) =>
     guard(async () => {
-      const judged = keys.map((key) =>
+      const decisions = keys.map((key) =>
         decideRow(outboxTable, target, key, (row) => {
-          const save = law(row, key);
+          const save = transition(row, key);
           return { save, result: save };
         }),
       );
-      const rows = await Promise.all(judged);
+      const rows = await Promise.all(decisions);
       return rows.filter((row) => row !== null);
     });
 
@@ -65,8 +70,8 @@ export async function createDynamoOutbox(
         const results: RegisterResult[] = [];
         const now = clock.now();
         for (const entry of entries) {
-          const decide = (row: OutboxRow | undefined, attempt: number) =>
-            stepRegister(row, entry, lease, { now, seq: nextSeq(attempt) });
+          const decide = (row: OutboxRow | undefined, nth: number) =>
+            stepRegister(row, entry, lease, { now, seq: nextSeq(nth) });
           results.push(await decideRow(outboxTable, target, entry.key, decide));
         }
         return results;
@@ -81,33 +86,35 @@ export async function createDynamoOutbox(
   };
 }
 
-/** Draws seqs that only grow; a further try leaps, so that two writers do not keep step. */
-function createSequence(clock: Clock, random: Random): (attempt: number) => number {
+/**
+ * Draws seqs that only grow. A retry skips a random number, so that two writers do not stay in
+ * step.
+ */
+function createSequence(clock: Clock, random: Random): (nth: number) => number {
   let last = 0;
-  return (attempt) => {
-    const leap = attempt === 0 ? 1 : 1 + random.below(SEQ_PER_MS);
+  return (nth) => {
+    const leap = nth === 1 ? 1 : 1 + random.below(SEQ_PER_MS);
     last = Math.max(last + leap, clock.now() * SEQ_PER_MS); // D2
     return last;
   };
 }
 
-/** Saves what is decided of a row as it is at that instant, and tells what was decided (D1). */
+/** Decides on the current row, saves the decision and returns its result (D1). */
 async function decideRow<T>(
   table: OutboxTable,
   target: string,
   key: string,
-  decide: (row: OutboxRow | undefined, attempt: number) => { save: OutboxRow | null; result: T },
+  decide: (row: OutboxRow | undefined, nth: number) => { save: OutboxRow | null; result: T },
 ): Promise<T> {
-  for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
-    const seen = await readRow(table, target, key);
-    const { save, result } = decide(seen.row, attempt);
-    if (save === null || (await replaceRow(table, target, seen, save))) return result;
-  }
-  const message = `the outbox was too busy: others came first ${TRIES_MAX} times`;
-  throw new TidegateError("TG_OUTBOX_UNAVAILABLE", message);
+  return await untilWritten(CONTENDED, async (nth) => {
+    const stored = await readRow(table, target, key);
+    const { save, result } = decide(stored.row, nth);
+    const written = save === null || (await replaceRow(table, target, stored, save));
+    return written ? { kind: "done", value: result } : WRITE_LOST;
+  });
 }
 
-/** Leases free rows one after the other. */
+/** Leases free rows one by one. */
 async function takeRows(
   table: OutboxTable,
   asked: {
@@ -119,37 +126,41 @@ async function takeRows(
 ): Promise<OutboxRow[]> {
   const { target, limit, lease, now } = asked;
   const taking = createOutboxTaking(lease, now);
-  const taken: OutboxRow[] = [];
+  const leased: OutboxRow[] = [];
   let afterSeq = 0;
   for (;;) {
     const page = await readList(table, "pending", target, { afterSeq, limit: PAGE_ROWS });
     for (const { key, seq } of page) {
       afterSeq = seq;
-      const mine = await takeRow(table, target, { key, seq }, taking);
-      if (mine !== null) taken.push(mine);
-      if (taken.length >= limit) return taken;
+      const row = await takeRow(table, target, { key, seq }, taking);
+      if (row !== null) leased.push(row);
+      if (leased.length >= limit) return leased;
     }
-    if (page.length < PAGE_ROWS) return taken;
+    if (page.length < PAGE_ROWS) return leased;
   }
 }
 
-/** Leases one row, if it is to be had; one that changes meanwhile is judged as it is then. */
+/** Leases one row if it is free; a row that changes in between is decided again. */
 async function takeRow(
   table: OutboxTable,
   target: string,
   { key, seq }: { readonly key: string; readonly seq: number },
   taking: OutboxTaking,
 ): Promise<OutboxRow | null> {
-  for (let tries = 0; ; tries += 1) {
-    const seen = await readRow(table, target, key);
-    const { row } = seen;
-    if (row === undefined || row.seq !== seq || row.state !== "pending") return null;
-    const mine = taking.offer(row);
-    if (mine === null || (await replaceRow(table, target, seen, mine))) return mine;
-    if (tries < TRIES_MAX) continue;
-    taking.lose(row); // Whoever keeps changing it may have it, and its group with it.
-    return null;
-  }
+  const { triesMax } = CONTENDED;
+  const tried = await retryBounded<OutboxRow | null, OutboxRow>({ triesMax }, async () => {
+    const stored = await readRow(table, target, key);
+    const { row } = stored;
+    if (row === undefined || row.seq !== seq || row.state !== "pending") {
+      return { kind: "done", value: null };
+    }
+    const leased = taking.offer(row);
+    const written = leased === null || (await replaceRow(table, target, stored, leased));
+    return written ? { kind: "done", value: leased } : { kind: "retry", reason: row };
+  });
+  if (tried.kind === "done") return tried.value;
+  taking.lose(tried.reason); // Another process keeps changing it: leave it the row and its group.
+  return null;
 }
 
 async function unsettledRows(
@@ -157,17 +168,17 @@ async function unsettledRows(
   target: string,
   wanted: { readonly sentBefore: EpochMs; readonly afterSeq: number; readonly limit: number },
 ): Promise<OutboxRow[]> {
-  const found: OutboxRow[] = [];
+  const rows: OutboxRow[] = [];
   let { afterSeq } = wanted;
   for (;;) {
     const page = await readList(table, "unsettled", target, { afterSeq, limit: PAGE_ROWS });
-    const seen = await Promise.all(page.map(({ key }) => readRow(table, target, key)));
-    for (const { row } of seen) {
+    const current = await Promise.all(page.map(({ key }) => readRow(table, target, key)));
+    for (const { row } of current) {
       const due = row?.state === "sent" && !row.done && (row.sentAt ?? 0) <= wanted.sentBefore;
-      if (row !== undefined && due) found.push(row);
-      if (found.length >= wanted.limit) return found;
+      if (row !== undefined && due) rows.push(row);
+      if (rows.length >= wanted.limit) return rows;
     }
     afterSeq = page.at(-1)?.seq ?? afterSeq;
-    if (page.length < PAGE_ROWS) return found;
+    if (page.length < PAGE_ROWS) return rows;
   }
 }

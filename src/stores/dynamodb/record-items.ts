@@ -1,9 +1,9 @@
-// Record items: records and objects as items of the table, and back.
-//   I1. `by` names the write that made the item, as no other write is named: a condition on it is
-//       a condition on all of the item, be it one that was deleted and made anew meanwhile, which
-//       a count of versions would take for the former.
-//   I2. A write repeated by the SDK after a lost reply finds its own name and knows that it has
-//       succeeded. The items of a transaction share one name, and any of them proves all.
+// Record items: maps records and objects to items of the table and back.
+//   I1. `by` is the unique id of the write that produced the item. A condition on it is a condition
+//       on the whole item, even if the item was deleted and created again, which a version counter
+//       would miss.
+//   I2. A write that the SDK repeats after a lost response finds its own id and knows that it
+//       succeeded. The items of a transaction share one id, and any of them proves all.
 
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
@@ -22,7 +22,7 @@ import type { DynamoItem } from "./faults.ts";
 export interface RecordItemState {
   readonly record: RecordState;
   readonly log: string;
-  /** The write that made the item; null when there is none. */
+  /** Id of the write that produced the item; null if the item is missing. */
   readonly by: string | null;
 }
 
@@ -31,7 +31,7 @@ export interface ObjectItemState {
   readonly by: string | null;
 }
 
-// A pipeline's name holds no "#", nor does a bucket's; what may hold one comes last.
+// Names of pipelines and buckets contain no "#"; parts that may contain one come last.
 export function recordPk({ pipeline, generation }: LedgerScope, key: RecordKey): string {
   return `r#${pipeline}#${generation}#${key}`;
 }
@@ -43,7 +43,7 @@ export function objectPk(
   return `o#${pipeline}#${generation}#${bucket}#${key}`;
 }
 
-/** Scope and kind of an item, by its key; null for what is neither record nor object. */
+/** Scope and kind of an item, from its key; null if it is neither record nor object. */
 export function parsePk(pk: string): { kind: "r" | "o"; scope: LedgerScope } | null {
   const [kind, pipeline, generation] = pk.split("#", 3);
   if ((kind !== "r" && kind !== "o") || pipeline === undefined) return null;
@@ -53,7 +53,7 @@ export function parsePk(pk: string): { kind: "r" | "o"; scope: LedgerScope } | n
 const text = (value: string): AttributeValue => ({ S: value });
 const number = (value: number): AttributeValue => ({ N: String(value) });
 
-/** When DynamoDB may delete an item, in its seconds: never before the ledger has forgotten it. */
+/** When DynamoDB may delete an item, in seconds; never before the ledger treats it as expired. */
 export function ttlOf(expiresAt: number): AttributeValue {
   return number(Math.ceil(expiresAt / 1_000));
 }
@@ -84,7 +84,7 @@ export function toRecordItem(
   return item;
 }
 
-/** The name of the write that made an item (I1). */
+/** The id of the write that produced an item (I1). */
 export function writeOf(item: DynamoItem): string {
   return present(item.by?.S, "the write of an item");
 }

@@ -1,17 +1,18 @@
-// Record writes: one record's call, as few and as cheap requests as its case allows.
-//   W1. A new record is one conditional put, a held claim's commit one conditional update: one
-//       write unit each, and no read. A refusal brings the item along, so it is not read either.
-//   W2. Everything else reads consistently, asks the law, and writes on the condition that the
-//       items are those the law was told of; losing that race starts over with what won.
+// Record writes: one call on one record, with as few and as cheap requests as its case allows.
+//   W1. A new record is one conditional put, and the commit of a held claim is one conditional
+//       update: one write unit each, and no read. A failed condition returns the item, so it is not
+//       read either.
+//   W2. Everything else reads consistently, runs the transition, and writes on condition that the
+//       items are those the transition was given. A lost race starts over with the winner's items.
 //   W3. Only a change of a record together with its object or a note is a transaction, which costs
-//       twice.
-//   W4. What the law is told of an object was read after what it is told of the record. The other
-//       way round a commit in between would show as a record that is done and an object that is
-//       not, which the law takes for a state that came back: work to be done again.
-//   W5. A refusal that goes by both of them holds for one moment at which both were so: nothing is
-//       written then that would prove it. Either the object was the same before and after the
-//       record was looked at, which costs nothing as it is read anyway, or the record still is.
-//   W6. A write whose outcome was not learned is known by its name wherever it is met (I2).
+//       twice as much.
+//   W4. The transition's object was read after its record. In the other order, a commit in between
+//       would show a finished record and an unfinished object. The transition would take that for a
+//       state that came back: work to be done again.
+//   W5. A rejection that depends on both items needs one moment at which both were so, because no
+//       write proves it. Either the object was the same before and after the record was read, which
+//       costs nothing as it is read anyway, or the record still is.
+//   W6. A write with an unknown outcome is recognised by its write id wherever it is met (I2).
 
 import type { DynamoDBClient, Put } from "@aws-sdk/client-dynamodb";
 import {
@@ -20,7 +21,6 @@ import {
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import { TidegateError } from "../../core/errors.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
 import { fastCommit } from "../../ledger/fast-commit.ts";
@@ -33,6 +33,7 @@ import { ABSENT } from "../../ledger/record-state.ts";
 import type { Transition } from "../../ledger/record-transitions.ts";
 import type { NoteInput } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
+import { type ContendedWrite, untilWritten, WRITE_LOST } from "./contention.ts";
 import type { DynamoItem } from "./faults.ts";
 import { conflictsIn } from "./faults.ts";
 import { fromNoteItem, notePk, toNoteItem } from "./note-items.ts";
@@ -46,37 +47,40 @@ import {
   ttlOf,
 } from "./record-items.ts";
 
-/** Each further try needs another process to have written the same item meanwhile. */
-const TRIES_MAX = 16;
+const CONTENDED: ContendedWrite = {
+  what: "record",
+  unavailable: "TG_LEDGER_UNAVAILABLE",
+  triesMax: 16,
+};
 
 export interface LedgerTable {
   readonly client: DynamoDBClient;
   readonly table: string;
   readonly retentionMs: DurationMs;
-  /** A name for a write that no other write has (I2). */
+  /** A write id that no other write has (I2). */
   nextWrite(): string;
 }
 
-interface Sight {
+interface ReadItem {
   readonly item: DynamoItem | undefined;
 }
 
-/** Items as last seen; undefined where they have to be read. */
-interface Seen {
-  record?: Sight | undefined;
-  /** As it was before the record was looked at (W5). */
-  objectBefore?: Sight | undefined;
-  object?: Sight | undefined;
-  note?: Sight | undefined;
-  /** The last write, which was refused or may have been (W6). */
-  tried?: { readonly by: string; readonly result: RecordResult };
+/** Items as last read; undefined where they must be read. */
+interface ReadItems {
+  record?: ReadItem | undefined;
+  /** The object before the record was read (W5). */
+  objectBefore?: ReadItem | undefined;
+  object?: ReadItem | undefined;
+  note?: ReadItem | undefined;
+  /** The last write, which lost or whose outcome is unknown (W6). */
+  lastWrite?: { readonly by: string; readonly result: RecordResult };
 }
 
-/** Takes note of the record as it is now; its object has to be looked at after it (W4). */
-function seeRecord(seen: Seen, item: DynamoItem | undefined): void {
-  seen.record = { item };
-  seen.objectBefore = seen.object;
-  seen.object = undefined;
+/** Remembers the record as it is now; its object must be read after it (W4). */
+function rememberRecord(read: ReadItems, item: DynamoItem | undefined): void {
+  read.record = { item };
+  read.objectBefore = read.object;
+  read.object = undefined;
 }
 
 export async function getItem(
@@ -88,25 +92,23 @@ export async function getItem(
   return (await client.send(command)).Item;
 }
 
-/** Decides one record by the law and saves it. */
+/** Runs one call on one record and saves the result. */
 export async function runRecord(
   table: LedgerTable,
   scope: LedgerScope,
   item: RecordItem,
   now: EpochMs,
 ): Promise<RecordResult> {
-  const seen: Seen = {};
+  const read: ReadItems = {};
   const { call } = item;
-  const done = await commitClaim(table, scope, item, now, seen);
+  const done = await commitClaim(table, scope, item, now, read);
   if (done !== null) return done;
-  // A new record is most likely absent: the put itself will tell (W1).
-  if (call.call === "claim" || call.call === "commit-direct") seen.record = { item: undefined };
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const result = await tryRecord(table, scope, item, now, seen);
-    if (result !== "again") return result;
-  }
-  const message = `a record lost ${TRIES_MAX} races for its item`;
-  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
+  // A new record is most likely absent: the put itself will show (W1).
+  if (call.call === "claim" || call.call === "commit-direct") read.record = { item: undefined };
+  return await untilWritten(CONTENDED, async () => {
+    const result = await tryRecord(table, scope, item, now, read);
+    return result === "lost" ? WRITE_LOST : { kind: "done", value: result };
+  });
 }
 
 async function tryRecord(
@@ -114,75 +116,76 @@ async function tryRecord(
   scope: LedgerScope,
   item: RecordItem,
   now: EpochMs,
-  seen: Seen,
-): Promise<RecordResult | "again"> {
+  read: ReadItems,
+): Promise<RecordResult | "lost"> {
   const { key, object: ref, note, call } = item;
   const pk = recordPk(scope, key);
   const objectKey = ref === null ? null : objectPk(scope, ref);
-  if (seen.record === undefined) seeRecord(seen, await getItem(table, pk));
-  if (objectKey !== null) seen.object ??= { item: await getItem(table, objectKey) };
-  const { record, log, by: former } = fromRecordItem(seen.record?.item);
-  const stored = fromObjectItem(seen.object?.item);
-  const { tried } = seen;
-  const isOurs = tried !== undefined && (former === tried.by || stored.by === tried.by);
-  if (isOurs) return tried.result; // W6
+  if (read.record === undefined) rememberRecord(read, await getItem(table, pk));
+  if (objectKey !== null) read.object ??= { item: await getItem(table, objectKey) };
+  const { record, log, by: previous } = fromRecordItem(read.record?.item);
+  const stored = fromObjectItem(read.object?.item);
+  const { lastWrite } = read;
+  const isOurs =
+    lastWrite !== undefined && (previous === lastWrite.by || stored.by === lastWrite.by);
+  if (isOurs) return lastWrite.result; // W6
   const { retentionMs } = table;
   const sequencer = ref?.sequencer ?? null;
   const input = { key, record, object: stored.object, sequencer, now, retentionMs };
   const step = stepCall(input, call);
-  const agrees = ref === null || call.call === "commit" || sameItem(seen.objectBefore, seen.object);
+  const agrees = ref === null || call.call === "commit" || sameItem(read.objectBefore, read.object);
   if (step.record === null && !agrees) {
-    // No put is due that would prove the record to be so, be it seen or guessed: look at it (W5).
+    // No put follows that would prove the record, read or guessed: read it (W5).
     const item = await getItem(table, pk);
-    if (fromRecordItem(item).by !== former) {
-      seeRecord(seen, item);
-      return "again";
+    if (fromRecordItem(item).by !== previous) {
+      rememberRecord(read, item);
+      return "lost";
     }
   }
   const by = table.nextWrite();
   const puts: Put[] = [];
   if (step.record !== null) {
     const grown = grownLog({ record, log }, step.entries, now);
-    puts.push(putIf(table, toRecordItem(pk, step.record, grown, by), former));
-    if (note !== null) puts.push(await notePut(table, scope, note, { now, by, seen }));
+    puts.push(putIf(table, toRecordItem(pk, step.record, grown, by), previous));
+    if (note !== null) puts.push(await notePut(table, scope, note, { now, by, read }));
   }
   if (step.object !== null && objectKey !== null) {
     puts.push(putIf(table, toObjectItem(objectKey, step.object, by), stored.by));
   }
-  return await write(table, puts, { step, by, seen });
+  return await write(table, puts, { step, by, read });
 }
 
-/** What writes a note with its record: the law was told of it, so nobody may have changed it. */
+/** The put of a note with its record, on condition that the note is unchanged since it was read. */
 async function notePut(
   table: LedgerTable,
   scope: LedgerScope,
   note: NoteInput,
-  { now, by, seen }: { readonly now: EpochMs; readonly by: string; readonly seen: Seen },
+  { now, by, read }: { readonly now: EpochMs; readonly by: string; readonly read: ReadItems },
 ): Promise<Put> {
   const { kind, name } = note;
-  seen.note ??= { item: await getItem(table, notePk(scope, kind, name)) };
-  const { note: stored, by: former } = fromNoteItem(kind, seen.note.item);
+  read.note ??= { item: await getItem(table, notePk(scope, kind, name)) };
+  const { note: stored, by: previous } = fromNoteItem(kind, read.note.item);
   const { retentionMs } = table;
   const merged = mergeNote(stored, note, { now, retentionMs });
-  return putIf(table, toNoteItem(scope, merged, by), former);
+  return putIf(table, toNoteItem(scope, merged, by), previous);
 }
 
-/** Whether an object was the same at two looks at it (I1). */
-function sameItem(one: Sight | undefined, other: Sight | undefined): boolean {
+/** Whether an object was the same in two reads (I1). */
+function sameItem(one: ReadItem | undefined, other: ReadItem | undefined): boolean {
   return one !== undefined && fromObjectItem(one.item).by === fromObjectItem(other?.item).by;
 }
 
-/** A put on the condition that the item is still that write's (I1); null means absent. */
-export function putIf({ table }: LedgerTable, Item: DynamoItem, former: string | null): Put {
+/** A put on condition that the item still has that write id (I1); null means absent. */
+export function putIf({ table }: LedgerTable, Item: DynamoItem, previous: string | null): Put {
   return {
     TableName: table,
     Item,
-    ...(former === null
+    ...(previous === null
       ? { ConditionExpression: "attribute_not_exists(pk)" }
       : {
-          ConditionExpression: "#by = :former",
+          ConditionExpression: "#by = :previous",
           ExpressionAttributeNames: { "#by": "by" },
-          ExpressionAttributeValues: { ":former": { S: former } },
+          ExpressionAttributeValues: { ":previous": { S: previous } },
         }),
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
   };
@@ -191,14 +194,14 @@ export function putIf({ table }: LedgerTable, Item: DynamoItem, former: string |
 interface Attempt {
   readonly step: Transition<RecordResult>;
   readonly by: string;
-  readonly seen: Seen;
+  readonly read: ReadItems;
 }
 
 async function write(
   { client }: LedgerTable,
   puts: readonly Put[],
-  { step, by, seen }: Attempt,
-): Promise<RecordResult | "again"> {
+  { step, by, read }: Attempt,
+): Promise<RecordResult | "lost"> {
   const [only, second] = puts;
   if (only === undefined) return step.result;
   try {
@@ -212,22 +215,22 @@ async function write(
     const conflicts = conflictsIn(error);
     if (conflicts === null) throw error;
     if (conflicts.some(({ item }) => item?.by?.S === by)) return step.result; // I2
-    seen.tried = { by, result: step.result };
-    seen.note = undefined;
-    const found = step.record === null ? undefined : conflicts[0]?.item;
-    if (found !== undefined) seeRecord(seen, found);
-    else seen.record = undefined;
-    return "again";
+    read.lastWrite = { by, result: step.result };
+    read.note = undefined;
+    const winner = step.record === null ? undefined : conflicts[0]?.item;
+    if (winner !== undefined) rememberRecord(read, winner);
+    else read.record = undefined;
+    return "lost";
   }
 }
 
-/** The shortcut for a plain commit (W1); null leaves it to the law. */
+/** The fast path for a commit without object or note (W1); null means: take the slow path. */
 async function commitClaim(
   table: LedgerTable,
   scope: LedgerScope,
   item: RecordItem,
   now: EpochMs,
-  seen: Seen,
+  read: ReadItems,
 ): Promise<RecordResult | null> {
   const commit = fastCommit(item, now);
   if (commit === null) return null;
@@ -264,13 +267,13 @@ async function commitClaim(
   } catch (error) {
     const conflict = conflictsIn(error)?.[0];
     if (conflict === undefined) throw error;
-    // The law answers a refused commit without writing, so an absent item is final, too.
-    if (conflict.known && conflict.item === undefined) {
+    // The transition rejects this commit without writing, so an absent item is final as well.
+    if (conflict.returned && conflict.item === undefined) {
       const { retentionMs } = table;
       const input = { key, record: ABSENT, object: null, sequencer: null, now, retentionMs };
       return stepCall(input, item.call).result;
     }
-    if (conflict.known) seeRecord(seen, conflict.item);
+    if (conflict.returned) rememberRecord(read, conflict.item);
     return null;
   }
 }

@@ -1,6 +1,6 @@
-// Schema: makes the ledger's table and its index.
-//   M1. DynamoDB's time to live only frees space; whether an item counts is decided by `exp`, which
-//       every condition looks at, as expired items may be read for days.
+// Schema: creates the ledger's table and its index.
+//   M1. DynamoDB's time to live only frees space, and expired items may stay readable for days.
+//       Every condition therefore checks `exp` itself.
 
 import type { CreateTableCommandInput, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
@@ -21,16 +21,16 @@ import {
 import { makeTable, type Part, readVersion, writeVersion } from "./table-version.ts";
 
 export const LEDGER: Part = { name: "ledger", version: 2, metaKey: { pk: { S: "meta#ledger" } } };
-/** An index of a table that holds many items already is filled for minutes. */
+/** DynamoDB takes minutes to build an index over a table with many items. */
 const INDEX_PAUSE_MS = 1_000;
 const INDEX_PAUSES_MAX = 900;
 
-/** Whether the table is ready for this version; a newer one is refused. */
+/** Whether the table has this version; throws if it has a newer one. */
 export async function checkSchema(client: DynamoDBClient, table: string): Promise<boolean> {
   return (await readVersion(client, table, LEDGER)) === LEDGER.version;
 }
 
-/** Makes what is missing; safe when several processes start at once. */
+/** Creates what is missing; safe when several processes start at once. */
 export async function migrateDynamoLedger(client: DynamoDBClient, table: string): Promise<void> {
   const version = await readVersion(client, table, LEDGER);
   if (version === LEDGER.version) return;
@@ -40,7 +40,7 @@ export async function migrateDynamoLedger(client: DynamoDBClient, table: string)
   await writeVersion(client, table, LEDGER);
 }
 
-/** A new table gets the index of the second migration at once, which spares the wait for it. */
+/** A new table gets the index of the second migration immediately, which saves waiting for it. */
 function wholeTable(table: string): CreateTableCommandInput {
   const { AttributeDefinitions = [], ...first } = dynamoLedger0001(table);
   return {
@@ -56,23 +56,23 @@ async function indexStatus(client: DynamoDBClient, table: string): Promise<strin
   return index === undefined ? "absent" : (index.IndexStatus ?? "unknown");
 }
 
-/** Brings a table of the first version to the second; the ledger stays in use meanwhile. */
+/** Upgrades a table from version 1 to 2; the ledger can be used in the meantime. */
 async function makeIndex(client: DynamoDBClient, table: string): Promise<void> {
   for (let pauses = 0; pauses < INDEX_PAUSES_MAX; pauses += 1) {
     const status = await indexStatus(client, table);
     if (status === "ACTIVE") return;
-    if (status === "absent") await askForIndex(client, table);
+    if (status === "absent") await requestIndex(client, table);
     await new Promise((resolve) => setTimeout(resolve, INDEX_PAUSE_MS));
   }
-  const message = `the index ${NOTE_INDEX} of the table ${table} is still being filled`;
+  const message = `the index ${NOTE_INDEX} of the table ${table} is still being built`;
   throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
 }
 
-async function askForIndex(client: DynamoDBClient, table: string): Promise<void> {
+async function requestIndex(client: DynamoDBClient, table: string): Promise<void> {
   try {
     await client.send(new UpdateTableCommand(dynamoLedger0002(table)));
   } catch (error) {
-    // The table is being changed already, perhaps by another process that makes the same index.
+    // Another change of the table is in progress, perhaps the same index from another process.
     if (nameOf(error) === "ResourceInUseException") return;
     if ((await indexStatus(client, table)) === "absent") throw error;
   }
@@ -88,6 +88,6 @@ async function enableExpiry(client: DynamoDBClient, table: string): Promise<void
   try {
     await client.send(new UpdateTimeToLiveCommand({ TableName: table, TimeToLiveSpecification }));
   } catch (error) {
-    if (nameOf(error) !== "ValidationException") throw error; // Another process did it just now.
+    if (nameOf(error) !== "ValidationException") throw error; // Another process has just done it.
   }
 }

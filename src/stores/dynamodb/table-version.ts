@@ -1,5 +1,5 @@
-// Table version: which version of the ledger or the outbox a table holds, as an item of it says.
-//   V1. A table of a newer version is refused with TG_STORE_NEWER and left as it is.
+// Table version: the version of the ledger or outbox in a table, stored in one of its items.
+//   V1. A table of a newer version is rejected with TG_STORE_NEWER and left unchanged.
 
 import type { CreateTableCommandInput, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
@@ -13,19 +13,19 @@ import { type DynamoItem, nameOf } from "./faults.ts";
 
 export interface Part {
   readonly name: "ledger" | "outbox";
-  /** The version that we know. */
+  /** The newest supported version. */
   readonly version: number;
-  /** The key of the item that tells the table's. */
+  /** The key of the item with the table's version. */
   readonly metaKey: DynamoItem;
 }
 
 const TABLE_WAIT_S = 120;
 
-/** The version of a part in this table; 0 when table or part are missing (V1). */
+/** The version of a part in this table; 0 if table or part is missing (V1). */
 export async function readVersion(
   client: DynamoDBClient,
   TableName: string,
-  { name, version: known, metaKey: Key }: Part,
+  { name, version: supported, metaKey: Key }: Part,
 ): Promise<number> {
   const version = await client
     .send(new GetItemCommand({ TableName, Key, ConsistentRead: true }))
@@ -34,8 +34,8 @@ export async function readVersion(
       if (nameOf(error) === "ResourceNotFoundException") return 0;
       throw error;
     });
-  if (version > known) {
-    const message = `the ${name} has schema ${version}; this version knows ${known}`;
+  if (version > supported) {
+    const message = `the ${name} has schema ${version}; this release supports up to ${supported}`;
     throw new TidegateError("TG_STORE_NEWER", message);
   }
   return version;
@@ -50,7 +50,7 @@ export async function writeVersion(
   await client.send(new PutItemCommand({ TableName, Item }));
 }
 
-/** Makes a table unless it is there; safe when several processes start at once. */
+/** Creates a table unless it exists; safe when several processes start at once. */
 export async function makeTable(
   client: DynamoDBClient,
   wanted: CreateTableCommandInput,
@@ -58,7 +58,7 @@ export async function makeTable(
   try {
     await client.send(new CreateTableCommand(wanted));
   } catch (error) {
-    if (nameOf(error) !== "ResourceInUseException") throw error; // It exists, or is being made.
+    if (nameOf(error) !== "ResourceInUseException") throw error; // It exists, or is being created.
   }
   const { TableName } = wanted;
   await waitUntilTableExists({ client, maxWaitTime: TABLE_WAIT_S }, { TableName });

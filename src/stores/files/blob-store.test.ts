@@ -25,7 +25,7 @@ function files(): string[] {
 
 describeBlobStore("file", () => open());
 
-test("nothing lies under a final name before it is published, and nothing else after", async () => {
+test("a blob gets its final name when it is published, and leaves no other file", async () => {
   const store = await open();
   const staged = await store.stage(chunksOf("hello"));
   expect(files()).toEqual([join("new", staged.id)]);
@@ -35,7 +35,7 @@ test("nothing lies under a final name before it is published, and nothing else a
   await store.close();
 });
 
-test("folders that could not be made are made by whoever comes next", async () => {
+test("folders that could not be created are created by the next call", async () => {
   const store = await open();
   rmSync(join(folder, "blobs"), { recursive: true });
   await expect(store.stage(chunksOf("early"))).rejects.toMatchObject({ code: "ENOENT" });
@@ -45,11 +45,11 @@ test("folders that could not be made are made by whoever comes next", async () =
   await store.close();
 });
 
-test("a folder that cannot be used is an operating failure that says why", async () => {
+test("an unusable folder is an operating failure with a reason", async () => {
   writeFileSync(join(folder, "blobs"), "no folder");
   await expect(open()).rejects.toMatchObject({
     code: "TG_STORE_UNAVAILABLE",
-    message: expect.stringMatching(/^The data folder .* cannot be used now: E/),
+    message: expect.stringMatching(/^data folder .* is unavailable: E/),
   });
 });
 
@@ -77,7 +77,7 @@ test("removed blobs are gone once the store has closed", async () => {
   expect(files()).toEqual([]);
 });
 
-test("a sweep spares what is not settled yet, and files that are not ours (F4)", async () => {
+test("a sweep spares unreferenced new blobs and foreign files (F4)", async () => {
   mkdirSync(join(folder, "blobs", "ab"), { recursive: true });
   writeFileSync(join(folder, "blobs", ".DS_Store"), "keep me");
   writeFileSync(join(folder, "blobs", "ab", "notes.txt"), "keep me");
@@ -86,16 +86,16 @@ test("a sweep spares what is not settled yet, and files that are not ours (F4)",
   const staged = await store.stage(chunksOf("fresh"));
   await staged.publish();
   await store.sweep(() => false);
-  const kept = files();
+  const remaining = files();
   const foreign = [".DS_Store", join("ab", "notes.txt")];
-  expect(kept.sort()).toEqual([...foreign, join(staged.id.slice(0, 2), staged.id)].sort());
-  staged.settle();
+  expect(remaining.sort()).toEqual([...foreign, join(staged.id.slice(0, 2), staged.id)].sort());
+  staged.keep();
   await store.sweep(() => false);
   expect(files().sort()).toEqual(foreign);
   await store.close();
 });
 
-test("what was never published is gone at the next start (F3)", async () => {
+test("unpublished files are deleted at the next start (F3)", async () => {
   const first = await open();
   await first.stage(chunksOf("half"));
   expect(files()).toHaveLength(1);
@@ -111,7 +111,7 @@ test.each(["../broker.sqlite", "..", "a/b", "", "AB".repeat(16), `${"0".repeat(3
     const errors: unknown[] = [];
     const store = await open(errors);
     const read = async () => textOf(store.read([{ blob, sizeBytes: 1 }], { from: 0, through: 0 }));
-    await expect(read()).rejects.toThrow("names no blob");
+    await expect(read()).rejects.toThrow("is not a blob id");
     await store.close();
   },
 );

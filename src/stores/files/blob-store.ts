@@ -1,15 +1,15 @@
-// Blobs as files: DATA/blobs/<two digits>/<id>, written under DATA/blobs/new and renamed.
+// File blob store: blobs as files DATA/blobs/<two digits>/<id>, written under DATA/blobs/new and
+// renamed.
 //   F1. An id is 32 hex digits that this file draws. Its first two name the folder, which changes
-//       only every so many blobs, so that blobs that are published together share one sync of their
-//       folder.
-//   F2. publish: rename the file, sync it and its folder. Only then may anybody speak of it; what a
-//       crash leaves under its name before that is garbage.
-//   F3. What lies in `new` at the start belongs to nobody.
-//   F4. A sweep never takes a blob that this process made and has not settled yet.
+//       only every so many blobs, so that blobs published together share one sync of their folder.
+//   F2. publish renames the file, then syncs it and its folder. Only then may anything refer to the
+//       blob; a file that a crash leaves under its name before that is garbage.
+//   F3. Files in `new` at the start are leftovers and are deleted.
+//   F4. A sweep never removes a blob that this process created and has not kept yet.
+//   F5. Memory is freed explicitly and not left to the garbage collector, which lets tens of
+//       megabytes of buffers pile up. A chunk is freed once it is written, and a reader has one
+//       buffer. So no one may use a chunk after the turn in which it was passed.
 //   F6. DATA/blobs is durable in DATA before a blob is published.
-//   F5. Memory is given back by hand, and not left to the garbage collector, which lets tens of
-//       megabytes of buffers lie before it looks at them: a chunk is freed once it is written, and
-//       a reader has one buffer. So no chunk is kept beyond the turn of its giver.
 
 import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
@@ -23,28 +23,28 @@ import { SharedSync } from "./shared-sync.ts";
 const ID_PATTERN = /^[0-9a-f]{32}$/;
 const FOLDERS = 256;
 const BLOBS_PER_FOLDER_TURN = 256;
-/** Chunks below this are gathered, up to this, so that they do not cost a call each. */
+/** Smaller chunks are collected up to this size, so that they do not cost a call each. */
 const WRITE_BYTES = 32 * 1_024;
 const READ_BYTES = 128 * 1_024;
 const NOTHING = Buffer.alloc(0);
-/** Files that a sweep looks at before it lets others work. */
+/** Files that a sweep checks before it yields. */
 const SWEEP_STRIDE = 200;
 
 export interface FileBlobStoreOptions {
   readonly folder: string;
-  /** Hears of a file that could not be removed; a later sweep tries again. */
+  /** Called for a file that could not be removed; a later sweep tries again. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Refuses a data folder that can never hold blobs, before anything is written to it. */
+/** Rejects a data folder that cannot contain blobs, before anything is written to it. */
 export function checkBlobFolder(folder: string): void {
-  const found = statSync(join(folder, "blobs"), { throwIfNoEntry: false });
-  if (found === undefined || found.isDirectory()) return;
-  const message = `The data folder ${folder} cannot be used: blobs in it is a file, and no folder.`;
+  const entry = statSync(join(folder, "blobs"), { throwIfNoEntry: false });
+  if (entry === undefined || entry.isDirectory()) return;
+  const message = `data folder ${folder} cannot be used: its entry blobs is a file, not a folder`;
   throw new TidegateError("TG_STORE_UNAVAILABLE", message);
 }
 
-/** Makes the folders and empties the one for what was never published (F3). */
+/** Creates the folders and empties the one for unpublished files (F3). */
 export async function createFileBlobStore(options: FileBlobStoreOptions): Promise<BlobStore> {
   const root = join(options.folder, "blobs");
   try {
@@ -52,7 +52,7 @@ export async function createFileBlobStore(options: FileBlobStoreOptions): Promis
     await mkdir(join(root, "new"), { recursive: true });
     await syncFolder(options.folder); // F6
   } catch (cause) {
-    const message = `The data folder ${options.folder} cannot be used now: ${reasonOf(cause)}.`;
+    const message = `data folder ${options.folder} is unavailable: ${reasonOf(cause)}`;
     throw new TidegateError("TG_STORE_UNAVAILABLE", message, { cause });
   }
   return new FileBlobStore(root, options.onError);
@@ -62,8 +62,8 @@ class FileBlobStore implements BlobStore {
   readonly #root: string;
   readonly #onError: (error: unknown) => void;
   readonly #folderSyncs = new Map<string, SharedSync>();
-  /** Blobs of this process that nobody remembers yet (F4). */
-  readonly #unsettled = new Set<string>();
+  /** Blobs of this process that no stored row refers to yet (F4). */
+  readonly #unreferenced = new Set<string>();
   readonly #readers = new Map<string, number>();
   readonly #doomed = new Set<string>();
   readonly #removals = new Set<Promise<void>>();
@@ -79,12 +79,12 @@ class FileBlobStore implements BlobStore {
   async stage(chunks: AsyncIterable<Uint8Array>): Promise<StagedBlob> {
     this.#folders ??= makeFolders(this.#root);
     await this.#folders.catch((error: unknown) => {
-      this.#folders = null; // A disk that was full is asked again.
+      this.#folders = null; // The disk may have been full; try again next time.
       throw error;
     });
     const id = this.#newId();
     const draft = join(this.#root, "new", id);
-    this.#unsettled.add(id);
+    this.#unreferenced.add(id);
     const file = await open(draft, "wx");
     let sizeBytes = 0;
     try {
@@ -101,7 +101,8 @@ class FileBlobStore implements BlobStore {
       publish: async () => {
         await rename(draft, this.#pathOf(id));
         published = true;
-        // Both at once: until both are done nobody speaks of the blob, so their order is free (F2).
+        // Both at once: nothing refers to the blob until both are done, so their order does not
+        // matter (F2).
         await Promise.all([file.sync(), this.#syncFolderOf(id)]);
         await file.close();
       },
@@ -109,17 +110,17 @@ class FileBlobStore implements BlobStore {
         await file.close();
         await this.#discard(id, published ? this.#pathOf(id) : draft);
       },
-      settle: () => void this.#unsettled.delete(id),
+      keep: () => void this.#unreferenced.delete(id),
     };
   }
 
   read(pieces: readonly Piece[], range: ByteRange): AsyncIterable<Uint8Array> {
     const wanted = piecesWithin(pieces, range);
     for (const { blob } of wanted) this.#readers.set(blob, (this.#readers.get(blob) ?? 0) + 1);
-    let left = false;
+    let hasLeft = false;
     const leave = () => {
-      if (!left) for (const { blob } of wanted) this.#leave(blob);
-      left = true;
+      if (!hasLeft) for (const { blob } of wanted) this.#leave(blob);
+      hasLeft = true;
     };
     return leaving(this.#readFiles(wanted), leave);
   }
@@ -131,17 +132,18 @@ class FileBlobStore implements BlobStore {
     void removal.finally(() => this.#removals.delete(removal));
   }
 
-  async sweep(isKept: (blob: string) => boolean): Promise<void> {
-    let seen = 0;
+  async sweep(isReferenced: (blob: string) => boolean): Promise<void> {
+    let checked = 0;
     const entries = await readdir(this.#root, { withFileTypes: true });
     for (const { name: folder } of entries.filter((entry) => entry.isDirectory())) {
       if (folder === "new" || this.#closing) continue;
       for (const name of await readdir(join(this.#root, folder))) {
         if (this.#closing) return;
-        if (!ID_PATTERN.test(name) || this.#unsettled.has(name) || isKept(name)) continue; // F4
+        if (!ID_PATTERN.test(name) || isReferenced(name)) continue;
+        if (this.#unreferenced.has(name)) continue; // F4
         await unlink(join(this.#root, folder, name)).catch(this.#onError);
-        seen += 1;
-        if (seen % SWEEP_STRIDE === 0) await nextTurn();
+        checked += 1;
+        if (checked % SWEEP_STRIDE === 0) await nextTurn();
       }
     }
   }
@@ -161,11 +163,13 @@ class FileBlobStore implements BlobStore {
       let at = from;
       let buffer = NOTHING;
       while (at <= through) {
-        const left = through - at + 1;
-        // The first time, and whenever the reader has given the memory back.
-        if (buffer.length === 0) buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, left)); // F5
-        const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, left), at);
-        if (bytesRead === 0) throw new Error(`blob ${blob} is shorter than it was`);
+        const remaining = through - at + 1;
+        // The first time, and whenever the reader has freed the buffer.
+        if (buffer.length === 0) {
+          buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, remaining)); // F5
+        }
+        const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, remaining), at);
+        if (bytesRead === 0) throw new Error(`blob ${blob} is shorter than when it was written`);
         at += bytesRead;
         yield buffer.subarray(0, bytesRead);
       }
@@ -184,9 +188,10 @@ class FileBlobStore implements BlobStore {
     if (this.#doomed.has(blob)) this.remove([blob]);
   }
 
-  /** Leaves what is being read to its last reader. */
+  /** Removes blobs without readers; the last reader of the others removes them. */
   async #removeUnread(blobs: readonly string[]): Promise<void> {
-    await nextTurn(); // Whoever was told of the blob in this turn has begun to read it by then.
+    // A request that learned of the blob in this turn has started to read it by then.
+    await nextTurn();
     for (const blob of blobs) {
       if (this.#readers.has(blob) || !this.#doomed.delete(blob)) continue;
       await rm(this.#pathOf(blob), { force: true }).catch(this.#onError);
@@ -201,12 +206,12 @@ class FileBlobStore implements BlobStore {
   }
 
   async #discard(id: string, path: string): Promise<void> {
-    this.#unsettled.delete(id);
+    this.#unreferenced.delete(id);
     await rm(path, { force: true }).catch(this.#onError);
   }
 
   #pathOf(id: string): string {
-    if (!ID_PATTERN.test(id)) throw new Error(`${JSON.stringify(id)} names no blob`); // F1
+    if (!ID_PATTERN.test(id)) throw new Error(`${JSON.stringify(id)} is not a blob id`); // F1
     return join(this.#root, id.slice(0, 2), id);
   }
 
@@ -226,10 +231,10 @@ async function writeAll(file: FileHandle, chunks: AsyncIterable<Uint8Array>): Pr
     waiting = [];
     waitingBytes = 0;
     await writeChunks(file, written);
-    written.forEach(giveBack);
+    written.forEach(freeMemory);
   };
   for await (const chunk of chunks) {
-    // What is not written before the next chunk is asked for is copied (F5).
+    // Bytes not written before the next chunk arrives are copied (F5).
     const isWrittenNow = waitingBytes + chunk.length >= WRITE_BYTES;
     waiting.push(isWrittenNow ? chunk : Uint8Array.from(chunk));
     waitingBytes += chunk.length;
@@ -241,26 +246,26 @@ async function writeAll(file: FileHandle, chunks: AsyncIterable<Uint8Array>): Pr
 }
 
 /**
- * Frees the memory of a chunk now (F5). One that shares its memory with others is left alone: the
- * rest of what a socket read may still be needed.
+ * Frees the memory of a chunk now (F5), unless the chunk shares it: the rest of a socket's read may
+ * still be needed.
  */
-function giveBack({ buffer, byteLength }: Uint8Array): void {
+function freeMemory({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
-/** All of some chunks, without putting them together in memory first. */
+/** Writes all chunks without concatenating them in memory first. */
 async function writeChunks(file: FileHandle, chunks: Uint8Array[]): Promise<void> {
   const sizeBytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const { bytesWritten } = await file.writev(chunks);
   if (bytesWritten === sizeBytes) return;
-  // A disk that fills up takes a part and then says why it takes no more.
+  // A disk that fills up writes a part first; writing the rest reports why.
   const rest = Buffer.concat(chunks).subarray(bytesWritten);
   for (let at = 0; at < rest.length; ) {
     at += (await file.write(rest, at, rest.length - at)).bytesWritten;
   }
 }
 
-/** Calls `leave` when the reading ends in whatever way, even if it never began. */
+/** Calls `leave` when reading ends in any way, even if it never started. */
 function leaving(
   chunks: AsyncGenerator<Uint8Array>,
   leave: () => void,
@@ -294,7 +299,7 @@ interface WantedBytes {
   readonly through: number;
 }
 
-/** Which bytes of which blobs a range over all of them covers. */
+/** The bytes of each blob that a range over all of them covers. */
 function piecesWithin(pieces: readonly Piece[], range: ByteRange): WantedBytes[] {
   const wanted: WantedBytes[] = [];
   let start = 0;
@@ -307,7 +312,7 @@ function piecesWithin(pieces: readonly Piece[], range: ByteRange): WantedBytes[]
   return wanted;
 }
 
-/** Made with the first blob, and durable before anything is in them. */
+/** Created with the first blob, and durable before any file is in them. */
 async function makeFolders(root: string): Promise<void> {
   const there = new Set(await readdir(root));
   for (let folder = 0; folder < FOLDERS; folder += 1) {

@@ -1,6 +1,6 @@
-// SharedSync: one sync for all who wait for it.
-//   Y1. Whoever asks is served by a sync that began after the asking; one that is under way came
-//       too early for it.
+// Shared sync: one sync for all callers that wait for it.
+//   Y1. A sync that starts after the call serves the caller; a sync already in progress is too
+//       early.
 
 export class SharedSync {
   readonly #sync: () => Promise<void>;
@@ -11,14 +11,14 @@ export class SharedSync {
     this.#sync = sync;
   }
 
-  /** Resolves once everything that was done before this call is synced. */
+  /** Resolves once everything written before this call is synced. */
   done(): Promise<void> {
     this.#next ??= this.#begin(this.#running);
     return this.#next;
   }
 
   async #begin(before: Promise<void> | null): Promise<void> {
-    // Those who ask before the one under way has ended share the next one (Y1).
+    // Callers that arrive during the current sync share the next one (Y1).
     await before?.catch(() => undefined);
     this.#running = this.#next;
     this.#next = null;

@@ -1,5 +1,5 @@
-// Blobs in memory, for --memory and for tests. Here memory does grow with what is kept: there is
-// nowhere else to put it.
+// Memory blob store: blobs in memory, for --memory and for tests. Memory use grows with the blobs,
+// as there is no other place for them.
 
 import { present } from "../../core/assert.ts";
 import type { Piece } from "../../core/object-change.ts";
@@ -10,26 +10,26 @@ export function createMemoryBlobStore(): BlobStore {
   let made = 0;
   return {
     async stage(chunks): Promise<StagedBlob> {
-      const taken: Uint8Array[] = [];
-      for await (const chunk of chunks) taken.push(chunk);
+      const received: Uint8Array[] = [];
+      for await (const chunk of chunks) received.push(chunk);
       made += 1;
       const id = made.toString(16).padStart(32, "0");
-      const bytes = Buffer.concat(taken);
+      const bytes = Buffer.concat(received);
       return {
         id,
         sizeBytes: bytes.length,
         publish: async () => void blobs.set(id, bytes),
         discard: async () => void blobs.delete(id),
-        settle: () => {},
+        keep: () => {},
       };
     },
     read(pieces, range) {
-      // Taken hold of at once, so that a removal in the meantime takes nothing away (L4).
-      const held = pieces.map(({ blob }) => present(blobs.get(blob), `blob ${blob}`));
-      return readHeld(held, pieces, range);
+      // Referenced immediately, so that a removal in the meantime does not affect this read (L4).
+      const contents = pieces.map(({ blob }) => present(blobs.get(blob), `blob ${blob}`));
+      return readContents(contents, pieces, range);
     },
     remove(ids) {
-      // Whoever was told of a blob in this turn has begun to read it by the next (L4).
+      // A request that learned of a blob in this turn has started to read it by the next (L4).
       setImmediate(() => {
         for (const id of ids) blobs.delete(id);
       });
@@ -41,8 +41,8 @@ export function createMemoryBlobStore(): BlobStore {
   };
 }
 
-async function* readHeld(
-  held: readonly Uint8Array[],
+async function* readContents(
+  contents: readonly Uint8Array[],
   pieces: readonly Piece[],
   range: ByteRange,
 ): AsyncGenerator<Uint8Array> {
@@ -50,7 +50,7 @@ async function* readHeld(
   for (const [index, { sizeBytes }] of pieces.entries()) {
     const from = Math.max(range.from - start, 0);
     const end = Math.min(range.through - start, sizeBytes - 1) + 1;
-    if (from < end) yield present(held[index], "blob").subarray(from, end);
+    if (from < end) yield present(contents[index], "blob").subarray(from, end);
     start += sizeBytes;
   }
 }

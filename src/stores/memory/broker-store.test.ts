@@ -3,6 +3,6 @@ import { createMemoryBrokerStore } from "./broker-store.ts";
 
 describeBrokerStore("memory", async () => ({
   open: async () => createMemoryBrokerStore(),
-  reopen: async (store) => store, // Nothing outlives it: to open again is to load again.
+  reopen: async (store) => store, // Nothing survives the process: reopening means loading again.
   dispose: async () => {},
 }));

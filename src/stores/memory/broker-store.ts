@@ -1,6 +1,6 @@
-// The broker's store without a disk, for --memory and for tests.
-//   M1. Holds what the port promises (S1, S2) for as long as the process lives, and no longer.
-//   M2. Heads and contents are never changed in place: what load() handed out stays as it was.
+// Memory broker store: the broker's store without a disk, for --memory and for tests.
+//   M1. It satisfies the port (S1, S2) for as long as the process lives, and no longer.
+//   M2. Heads and contents never change in place: values that load() returned stay the same.
 
 import { assert, present, unreachable } from "../../core/assert.ts";
 import type {
@@ -20,7 +20,7 @@ interface StoredMessage {
 }
 
 interface RememberedIds {
-  /** Entries before this index are forgotten. */
+  /** Entries before this index have expired. */
   first: number;
   readonly entries: DedupEntry[];
 }
@@ -28,7 +28,7 @@ interface RememberedIds {
 interface MemoryState {
   sequence: number;
   readonly messages: Map<number, StoredMessage>;
-  /** By queue, so that a queue forgets its own ids without looking at others'. */
+  /** By queue, so that expiring a queue's ids does not scan those of others. */
   readonly dedups: Map<number, RememberedIds>;
   readonly documents: Map<string, StoredDocument>;
   readonly objects: MemoryObjects;
@@ -44,7 +44,7 @@ export function createMemoryBrokerStore(): BrokerStore {
   };
   let closed = false;
   const assertOpen = () => {
-    if (closed) throw new TidegateError("TG_CLOSED", "The broker's memory store is closed.");
+    if (closed) throw new TidegateError("TG_CLOSED", "the broker's memory store is closed");
   };
   return {
     load() {
@@ -143,7 +143,7 @@ function messageAt(state: MemoryState, seq: number): StoredMessage {
   return present(state.messages.get(seq), `message ${seq}`);
 }
 
-/** Keeps a queue's ids in order of acceptance; only a clock that was set back makes this search. */
+/** Keeps a queue's ids in order of acceptance; searches only if the clock was set back. */
 function putDedup(state: MemoryState, entry: DedupEntry): void {
   const ids = state.dedups.get(entry.queue) ?? { first: 0, entries: [] };
   state.dedups.set(entry.queue, ids);
@@ -161,7 +161,7 @@ function expireDedup(state: MemoryState, queue: number, before: number): void {
   while (ids.first < ids.entries.length && ids.entries[ids.first]!.acceptedAt < before) {
     ids.first += 1;
   }
-  // Dropping the dead half at once keeps forgetting one id at constant cost.
+  // Dropping the expired half at once keeps the cost per expired id constant.
   if (ids.first * 2 > ids.entries.length) {
     ids.entries.splice(0, ids.first);
     ids.first = 0;

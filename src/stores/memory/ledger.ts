@@ -1,4 +1,5 @@
-// Memory ledger: the law and three maps. For tests, simulations and pipelines that may forget.
+// Memory ledger: the record transitions over three maps. For tests, simulations and pipelines that
+// may lose their state.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { SinkWrite } from "../../core/sink-write.ts";
@@ -23,7 +24,7 @@ import type {
   RecordKey,
   StoredRecord,
 } from "../../ports/record.ts";
-import { createMemoryNoteStore, keepNote } from "./note-rows.ts";
+import { addNote, createMemoryNoteStore } from "./note-rows.ts";
 
 interface Row {
   readonly record: StoredRecord;
@@ -39,7 +40,7 @@ interface ScopeRows {
 
 export interface MemoryLedgerOptions {
   readonly retentionMs?: DurationMs;
-  /** Carries out the writes of commits, in the same step; without it commits may carry none. */
+  /** Runs the writes of commits, in the same step; without it, commits may not contain writes. */
   readonly writes?: {
     readonly dialect: "sqlite" | "postgres";
     readonly run: (writes: readonly SinkWrite[], of: { key: RecordKey; fence: Fence }) => void;
@@ -48,7 +49,7 @@ export interface MemoryLedgerOptions {
 
 type RunWrites = NonNullable<MemoryLedgerOptions["writes"]>["run"] | undefined;
 
-/** A ledger that lives as long as its process. */
+/** Creates a ledger that lives as long as its process. */
 export function createMemoryLedger(
   ports: { readonly clock: Clock },
   options: MemoryLedgerOptions = {},
@@ -62,8 +63,8 @@ export function createMemoryLedger(
   const rowsOf = (scope: LedgerScope): ScopeRows => {
     if (closed) throw new TidegateError("TG_CLOSED", "the ledger is closed");
     const name = `${scope.pipeline} ${scope.generation}`;
-    const known = scopes.get(name);
-    if (known !== undefined) return known;
+    const existing = scopes.get(name);
+    if (existing !== undefined) return existing;
     const fresh = freshRows(scope);
     scopes.set(name, fresh);
     return fresh;
@@ -102,7 +103,7 @@ export function createMemoryLedger(
       return purgeScopes([...scopes.values()], clock.now(), limit);
     },
     async check() {
-      return ["Memory forgets everything when the process ends."];
+      return ["A memory ledger loses everything when the process ends."];
     },
     async close() {
       closed = true;
@@ -135,7 +136,7 @@ function runItem(
       runWrites?.(writes, { key, fence: step.record.fence });
     }
     records.set(key, { record: step.record, log: grownLog(row, step.entries, now) });
-    if (note !== null) keepNote(notes, note, time);
+    if (note !== null) addNote(notes, note, time);
   }
   if (step.object !== null) objects.set(objectName, step.object);
   return step.result;

@@ -1,4 +1,4 @@
-// Note rows: notes in a map, the rule itself.
+// Note rows: notes in a map, by the rule of ledger/notes.ts.
 
 import { compareUtf8 } from "../../core/encoding/utf8-order.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
@@ -9,7 +9,7 @@ import type { NoteInput } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 
 /** Adds to a note by the rule of ledger/notes.ts. */
-export function keepNote(
+export function addNote(
   notes: Map<string, StoredNote>,
   note: NoteInput,
   time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
@@ -18,7 +18,7 @@ export function keepNote(
   notes.set(id, mergeNote(notes.get(id) ?? null, note, time));
 }
 
-/** The ledger's notes over a map per scope, by `noteId`. */
+/** One map per scope, by `noteId`. */
 export function createMemoryNoteStore(
   notesOf: (scope: LedgerScope) => Map<string, StoredNote>,
   clock: Clock,
@@ -27,7 +27,7 @@ export function createMemoryNoteStore(
   return {
     async add(scope, added) {
       const time = { now: clock.now(), retentionMs };
-      for (const note of added) keepNote(notesOf(scope), note, time);
+      for (const note of added) addNote(notesOf(scope), note, time);
     },
     find: async (scope, kind, name) =>
       liveNote(notesOf(scope).get(noteId({ kind, name })) ?? null, clock.now()),

@@ -1,5 +1,5 @@
-// Objects in memory: the tables of objects, uploads and parts, for --memory and for tests.
-//   M1. Sorted as the disk sorts them: by bucket, key in UTF-8 order, newest version first.
+// Memory object table: the tables of objects, uploads and parts, for --memory and for tests.
+//   M1. Sorted as on disk: by bucket, key in UTF-8 order, newest version first.
 
 import { assert } from "../../core/assert.ts";
 import { compareUtf8 } from "../../core/encoding/utf8-order.ts";
@@ -12,8 +12,8 @@ import type {
   StoredUpload,
 } from "../../core/object-change.ts";
 
-/** Where a row stands; what is left out stands before everything. */
-interface Place {
+/** The sort position of a row; omitted parts sort first. */
+interface Position {
   readonly bucket: number;
   readonly key: string;
   readonly seq?: number;
@@ -56,17 +56,17 @@ export class MemoryObjects implements ObjectReads {
   }
 
   newest(bucket: number, key: string, before: number): StoredObject | undefined {
-    const at = placeOf(this.#objects, { bucket, key, seq: before - 1 });
-    const found = this.#objects[at];
-    return found?.bucket === bucket && found.key === key ? found : undefined;
+    const at = indexOf(this.#objects, { bucket, key, seq: before - 1 });
+    const object = this.#objects[at];
+    return object?.bucket === bucket && object.key === key ? object : undefined;
   }
 
   version(bucket: number, key: string, version: string): StoredObject | undefined {
     const objects = this.#objects;
-    for (let at = placeOf(objects, { bucket, key }); at < objects.length; at += 1) {
-      const found = objects[at]!;
-      if (found.bucket !== bucket || found.key !== key) return undefined;
-      if (found.version === version) return found;
+    for (let at = indexOf(objects, { bucket, key }); at < objects.length; at += 1) {
+      const object = objects[at]!;
+      if (object.bucket !== bucket || object.key !== key) return undefined;
+      if (object.version === version) return object;
     }
     return undefined;
   }
@@ -76,8 +76,8 @@ export class MemoryObjects implements ObjectReads {
   }
 
   upload(bucket: number, key: string, id: string): StoredUpload | undefined {
-    const found = this.#uploads[placeOf(this.#uploads, { bucket, key, id })];
-    return found?.bucket === bucket && found.key === key && found.id === id ? found : undefined;
+    const upload = this.#uploads[indexOf(this.#uploads, { bucket, key, id })];
+    return upload?.bucket === bucket && upload.key === key && upload.id === id ? upload : undefined;
   }
 
   uploads(bucket: number, from: KeyPosition): Iterable<StoredUpload> {
@@ -98,31 +98,31 @@ export class MemoryObjects implements ObjectReads {
   }
 }
 
-function* rowsFrom<T extends Place>(
+function* rowsFrom<T extends Position>(
   rows: readonly T[],
   bucket: number,
   from: KeyPosition,
 ): Generator<T> {
-  for (let at = placeOf(rows, { bucket, key: from.key }); at < rows.length; at += 1) {
+  for (let at = indexOf(rows, { bucket, key: from.key }); at < rows.length; at += 1) {
     const row = rows[at]!;
     if (row.bucket !== bucket) return;
     if (!from.after || row.key !== from.key) yield row;
   }
 }
 
-/** The index of the first row that does not stand before `place`. */
-function placeOf(rows: readonly Place[], place: Place): number {
+/** The index of the first row at or after `position`. */
+function indexOf(rows: readonly Position[], position: Position): number {
   let low = 0;
   let high = rows.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (comparePlaces(rows[middle]!, place) < 0) low = middle + 1;
+    if (comparePositions(rows[middle]!, position) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-function comparePlaces(a: Place, b: Place): number {
+function comparePositions(a: Position, b: Position): number {
   return (
     a.bucket - b.bucket ||
     compareUtf8(a.key, b.key) ||
@@ -131,15 +131,15 @@ function comparePlaces(a: Place, b: Place): number {
   );
 }
 
-function insert<T extends Place>(rows: T[], row: T): void {
-  const at = placeOf(rows, row);
-  const exists = rows[at] !== undefined && comparePlaces(rows[at], row) === 0;
+function insert<T extends Position>(rows: T[], row: T): void {
+  const at = indexOf(rows, row);
+  const exists = rows[at] !== undefined && comparePositions(rows[at], row) === 0;
   rows.splice(at, exists ? 1 : 0, row);
 }
 
-function remove(rows: Place[], place: Place): void {
-  const at = placeOf(rows, place);
-  const exists = rows[at] !== undefined && comparePlaces(rows[at], place) === 0;
-  assert(exists, `a row of key ${JSON.stringify(place.key)} is missing`);
+function remove(rows: Position[], position: Position): void {
+  const at = indexOf(rows, position);
+  const exists = rows[at] !== undefined && comparePositions(rows[at], position) === 0;
+  assert(exists, `a row of key ${JSON.stringify(position.key)} is missing`);
   rows.splice(at, 1);
 }

@@ -1,5 +1,5 @@
-// Memory outbox: the law and a map per target. For tests, and for producers that may forget: what
-// was registered and not sent is lost with the process.
+// Memory outbox: the outbox transitions over one map per target. For tests, and for producers that
+// may lose pending events with the process.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
@@ -17,7 +17,7 @@ export interface MemoryOutboxOptions {
 
 type Rows = Map<string, OutboxRow>;
 
-/** An outbox that lives as long as its process. */
+/** Creates an outbox that lives as long as its process. */
 export function createMemoryOutbox(
   ports: { readonly clock: Clock },
   options: MemoryOutboxOptions = {},
@@ -34,9 +34,9 @@ export function createMemoryOutbox(
     targets.set(target, rows);
     return rows;
   };
-  const change: ChangeRows = async (target, keys, law) => {
+  const change: ChangeRows = async (target, keys, transition) => {
     const rows = rowsOf(target);
-    const changed = keys.map((key) => law(rows.get(key), key)).filter((row) => row !== null);
+    const changed = keys.map((key) => transition(rows.get(key), key)).filter((row) => row !== null);
     for (const row of changed) rows.set(row.key, row);
     return changed;
   };
@@ -76,15 +76,15 @@ export function createMemoryOutbox(
 
 function takeRows(rows: Rows, limit: number, lease: OutboxLease, now: EpochMs): OutboxRow[] {
   const taking = createOutboxTaking(lease, now);
-  const taken: OutboxRow[] = [];
+  const leased: OutboxRow[] = [];
   for (const row of rows.values()) {
-    if (taken.length >= limit) break;
+    if (leased.length >= limit) break;
     const mine = row.state === "pending" ? taking.offer(row) : null;
     if (mine === null) continue;
     rows.set(row.key, mine);
-    taken.push(mine);
+    leased.push(mine);
   }
-  return taken;
+  return leased;
 }
 
 function purgeRows(targets: readonly Rows[], limit: number, now: EpochMs): number {

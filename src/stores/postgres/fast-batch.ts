@@ -1,5 +1,5 @@
-// Plain batch: the one-statement paths of a batch (P1). Their answers are the law's, taken for the
-// common case that a new record is absent and a committed claim is held.
+// Fast batch: the fast path of a batch, one statement (P1). It answers as the transitions do in the
+// common case: a new record is absent, and the committed claim is held.
 
 import type { EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
@@ -13,7 +13,7 @@ import { lostTransaction } from "../../ledger/sql-state.ts";
 import type { KeyedRecord, LedgerTables } from "./record-rows.ts";
 import { commitClaims, insertRecords, objectName, selectObjects } from "./record-rows.ts";
 
-/** Results in the order of `items`; null where the long way must decide. */
+/** Results in the order of `items`; null where the slow path must decide. */
 export async function runFastBatch(
   tables: LedgerTables,
   scopeId: number,
@@ -31,8 +31,9 @@ export async function runFastBatch(
         return items.map(() => null);
     }
   } catch (error) {
-    // One statement locks its rows in an order of the server's choosing, so two batches that share
-    // keys may deadlock. The loser has written nothing and goes the long way, which locks in order.
+    // The server chooses the order in which one statement locks its rows, so two batches that share
+    // keys may deadlock. The loser has written nothing and takes the slow path, which locks in
+    // order.
     if (lostTransaction(error)) return items.map(() => null);
     throw error;
   }
@@ -45,7 +46,7 @@ async function insertAbsent(
   now: EpochMs,
 ): Promise<(RecordResult | null)[]> {
   const refs = items.flatMap(({ object }) => (object === null ? [] : [object]));
-  // Read without a lock: an object only ever advances, and every commit looks at it again.
+  // Read without a lock: an object only advances, and every commit checks it again.
   const objects = await selectObjects(pool, scopeId, refs, { lock: false });
   const rows: KeyedRecord[] = [];
   const steps = items.map(({ key, object: ref, writes, note, call }) => {
@@ -53,7 +54,7 @@ async function insertAbsent(
     const sequencer = ref?.sequencer ?? null;
     const input = { key, record: ABSENT, object, sequencer, now, retentionMs };
     const step = stepCall(input, call);
-    // Whatever touches more than the record itself, and every refusal, takes the long way.
+    // Every rejection, and every change beyond the record itself, takes the slow path.
     const more = step.object !== null || writes.length > 0 || note !== null;
     if (step.record === null || more) return null;
     rows.push({ key, record: step.record, log: encodeEntries(step.entries) });

@@ -1,4 +1,4 @@
-// Faults: what PostgreSQL's and the network's errors mean to a ledger or an outbox.
+// Faults: maps errors of PostgreSQL and of the network to failures of a ledger or an outbox.
 
 import { InvariantError } from "../../core/assert.ts";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
@@ -9,19 +9,21 @@ import {
   sqlState,
 } from "../../ledger/sql-state.ts";
 
-/** Classes: syntax and access rules, bad data, violated constraints. Of our making, or a sink's. */
+/**
+ * Classes: syntax and access rules, bad data, violated constraints. A bug in this store or a sink.
+ */
 const OWN_FAULT = /^(42|22|23)/;
 
-/** The operating failure behind an error of the driver, or the error itself if it is none. */
+/** The TidegateError for an error of the driver, or the error itself if it is a bug. */
 export function postgresLedgerFault(error: unknown): unknown {
   if (sqlState(error) === SQL_MISSING_TABLE) {
-    const message = "the database holds no ledger; run `tidegate ledger init` first";
+    const message = "the database contains no ledger; run `tidegate ledger init` first";
     return new TidegateError("TG_CONFIG_INVALID", message, { cause: error });
   }
   return faultOf(error, "the ledger's database", "TG_LEDGER_UNAVAILABLE");
 }
 
-/** As `ledgerFault`, for an outbox, which makes its own table. */
+/** Like `postgresLedgerFault`, for an outbox, which creates its own table. */
 export function postgresOutboxFault(error: unknown): unknown {
   return faultOf(error, "the outbox's database", "TG_OUTBOX_UNAVAILABLE");
 }
@@ -34,7 +36,10 @@ function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown 
   return new TidegateError(unavailable, message, { cause: error });
 }
 
-/** As `ledgerFault`, for a sink's own statement: what is not the database's fault is the sink's. */
+/**
+ * Like `postgresLedgerFault`, for a sink's statement: errors not caused by the database are the
+ * sink's.
+ */
 export function postgresSinkFault(error: unknown): unknown {
   const state = sqlState(error);
   if (lostTransaction(error) || !/^[0-9A-Z]{5}$/.test(state) || /^(08|53|57|58)/.test(state))

@@ -1,4 +1,4 @@
-// Ledger upkeep: counting and purging a PostgreSQL ledger.
+// Ledger upkeep: counts and purges a PostgreSQL ledger.
 
 import type { Pool } from "pg";
 import { scopeStatsOf } from "../../ledger/scope-stats.ts";
@@ -40,7 +40,7 @@ const DURABILITY = `
 
 const TABLES = ["tidegate_ledger_record", "tidegate_ledger_object", "tidegate_ledger_note"];
 
-/** Expired rows of a table, passing over those that others hold. */
+/** Deletes expired rows of a table and skips rows that others have locked. */
 function purgeSql(table: string): string {
   return `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM ${table} WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`;
@@ -53,7 +53,9 @@ export function createPostgresUpkeep({ pool, clock, guard }: PostgresUpkeepParts
         const { rows } = await pool.query(DURABILITY);
         return rows
           .filter(({ setting }) => setting === "off" || setting === "local")
-          .map(({ name, setting }) => `${name} is ${setting}: an answer may be lost in a crash.`);
+          .map(
+            ({ name, setting }) => `${name} is ${setting}; a crash may lose acknowledged writes.`,
+          );
       }),
     stats: (): Promise<ScopeStats[]> =>
       guard(async () => {

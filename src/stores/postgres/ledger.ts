@@ -1,11 +1,13 @@
-// PostgreSQL ledger: the law over tables that many machines share.
-//   P1. The common case is one statement and one round trip: new records are inserted unless they
-//       are there, held claims are committed if the fence is theirs. What such a statement leaves
-//       undone goes the long way: lock the rows, ask the law, write, in one transaction.
-//   P2. The law is told only of rows that are locked, or were absent and are then inserted, or
-//       still are when their objects are locked; if another came first, the transaction is rolled
-//       back and run again.
-//   P3. Durability is the server's (fsync, synchronous_commit); `ledger check` tells if it is off.
+// PostgreSQL ledger: the record transitions over tables that many processes share.
+//   P1. The fast path is one statement and one round trip: new records are inserted unless they
+//       exist, and held claims are committed if the fence matches. Records that the statement does
+//       not settle take the slow path: lock the rows, run the transitions, write, in one
+//       transaction.
+//   P2. A transition gets only rows that are locked, or that were absent and are then inserted, or
+//       that still are absent when their objects are locked. If another transaction came first,
+//       this one is rolled back and run again.
+//   P3. The server provides durability (fsync, synchronous_commit); `ledger check` reports if it is
+//       off.
 
 import type { Pool } from "pg";
 import { present } from "../../core/assert.ts";
@@ -39,22 +41,22 @@ export interface PostgresLedgerOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   readonly retentionMs?: DurationMs;
-  /** Whether to create or bring up to date what is missing; needs the rights to. */
+  /** Whether to create or migrate the tables, which needs the permissions. Default: true. */
   readonly migrate?: boolean;
   readonly connectionsMax?: number;
-  /** How long a statement may be unanswered, but for upkeep and migrations: 15 s if unsaid. */
+  /** Timeout of a statement, except upkeep and migrations. Default: 15 s. */
   readonly statementMsMax?: DurationMs;
 }
 
 const CONNECTIONS_MAX_DEFAULT = 10;
 
-/** Makes the tables or, where that is not wanted, makes sure of them. */
+/** Migrates the tables or, without `migrate`, checks them. */
 async function prepare(pool: Pool, mayMigrate: boolean): Promise<void> {
   if (mayMigrate) await migratePostgres(pool, "ledger", POSTGRES_LEDGER_MIGRATIONS);
   else if (
     (await missingPostgresMigrations(pool, "ledger", POSTGRES_LEDGER_MIGRATIONS)).length > 0
   ) {
-    const message = "the database holds no ledger of this version; run `tidegate ledger init`";
+    const message = "the database contains no ledger of this version; run `tidegate ledger init`";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
 }
@@ -86,9 +88,10 @@ export async function createPostgresLedger(
       guard(async () => {
         checkScope(scope);
         const scopeId = await scopeIdOf(scope);
-        const found = (await selectRecords(pool, scopeId, [key], { lock: false })).get(key);
-        if (found === undefined || liveRecord(found.record, clock.now()).kind === "absent") return;
-        return { key, record: found.record, entries: decodeEntries(found.log) };
+        const stored = (await selectRecords(pool, scopeId, [key], { lock: false })).get(key);
+        if (stored === undefined || liveRecord(stored.record, clock.now()).kind === "absent")
+          return;
+        return { key, record: stored.record, entries: decodeEntries(stored.log) };
       }),
     showObject: (scope, bucket, key) =>
       guard(async () => {
@@ -102,7 +105,9 @@ export async function createPostgresLedger(
   };
 }
 
-/** Runs the records of a batch, round by round: plainly where that decides, else locked (P1). */
+/**
+ * Runs the records of a batch in rounds: the fast path first, then the slow path for the rest (P1).
+ */
 async function runBatch(
   tables: LedgerTables,
   scopeId: number,
@@ -111,36 +116,37 @@ async function runBatch(
 ): Promise<RecordResult[]> {
   const results = new Array<RecordResult>(items.length);
   for (const round of rounds(items)) {
-    const ours = round.map((at) => present(items[at], "an item of the round"));
+    const batch = round.map((at) => present(items[at], "an item of the round"));
     const now = clock.now();
-    const plain = await runFastBatch(tables, scopeId, ours, now);
-    const left = ours.filter((_, at) => plain[at] === null);
-    const locked = left.length === 0 ? [] : await runLocked(tables, scopeId, left, now);
+    const fast = await runFastBatch(tables, scopeId, batch, now);
+    const remaining = batch.filter((_, at) => fast[at] === null);
+    const slow = remaining.length === 0 ? [] : await runLocked(tables, scopeId, remaining, now);
     let next = 0;
     for (const [at, index] of round.entries()) {
-      results[index] = plain[at] ?? present(locked[next++], "the result of an item");
+      results[index] = fast[at] ?? present(slow[next++], "the result of an item");
     }
   }
   return results;
 }
 
-/** Numbers of scopes: these are few and never deleted, so each is asked for once. */
+/** Numbers of scopes: they are few and never deleted, so each is read once. */
 function scopeNumbers(pool: Pool): (scope: LedgerScope) => Promise<number> {
-  const known = new Map<string, Promise<number>>();
+  const numbers = new Map<string, Promise<number>>();
   return (scope) => {
     const name = `${scope.pipeline} ${scope.generation}`;
-    const asked = known.get(name) ?? openScope(pool, scope);
-    known.set(name, asked);
-    asked.catch(() => known.delete(name)); // A failure is told to its caller and asked for anew.
-    return asked;
+    const number = numbers.get(name) ?? openScope(pool, scope);
+    numbers.set(name, number);
+    // The caller gets the failure; the next call reads again.
+    number.catch(() => numbers.delete(name));
+    return number;
   };
 }
 
 async function openScope(pool: Pool, { pipeline, generation }: LedgerScope): Promise<number> {
   const values = [pipeline, generation];
   const select = "SELECT id FROM tidegate_ledger_scope WHERE pipeline = $1 AND generation = $2";
-  const found = await pool.query(select, values);
-  if (found.rows.length > 0) return found.rows[0].id;
+  const existing = await pool.query(select, values);
+  if (existing.rows.length > 0) return existing.rows[0].id;
   await pool.query(
     `INSERT INTO tidegate_ledger_scope (pipeline, generation) VALUES ($1, $2)
      ON CONFLICT DO NOTHING`,

@@ -1,4 +1,5 @@
-// Locked batch: the long way of a batch (P1, P2): lock, ask the law, write, in one transaction.
+// Locked batch: the slow path of a batch (P1, P2): lock, run the transitions, write, in one
+// transaction.
 
 import type { PoolClient } from "pg";
 import { present } from "../../core/assert.ts";
@@ -22,19 +23,19 @@ import {
   selectRecords,
   updateRecords,
 } from "./record-rows.ts";
-import { inPostgresTransaction, LOST, type Raced } from "./transaction.ts";
+import { CONFLICT, inPostgresTransaction, type OrConflict } from "./transaction.ts";
 
-/** Statements of sinks that stay prepared, on each connection. */
+/** Sink statements that stay prepared, per connection. */
 const SINK_STATEMENTS_MAX = 256;
 
-/** Results in the order of `items`, none of which share a key, an object or a note. */
+/** Results in the order of `items`. No two items share a key, an object or a note. */
 export function runLocked(
   tables: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
   now: EpochMs,
 ): Promise<RecordResult[]> {
-  return inPostgresTransaction(tables.pool, "a batch", (client) =>
+  return inPostgresTransaction(tables.pool, "batch", (client) =>
     decide(client, tables, scopeId, items, now),
   );
 }
@@ -45,7 +46,7 @@ async function decide(
   scopeId: number,
   items: readonly RecordItem[],
   now: EpochMs,
-): Promise<Raced<RecordResult[]>> {
+): Promise<OrConflict<RecordResult[]>> {
   const keys = items.map(({ key }) => key);
   const records = await selectRecords(client, scopeId, keys, { lock: true });
   const refs = items.flatMap(({ object }) => (object === null ? [] : [object]));
@@ -58,35 +59,35 @@ async function decide(
   const unproved: RecordKey[] = [];
   const results = items.map((item): RecordResult => {
     const { key, object: ref, note, call } = item;
-    const found = records.get(key);
+    const stored = records.get(key);
     const object: ObjectState | null = (ref && objects.get(objectName(ref))) ?? null;
-    const record = found?.record ?? ABSENT;
+    const record = stored?.record ?? ABSENT;
     const sequencer = ref?.sequencer ?? null;
     const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
     if (step.record !== null) {
-      const row = { key, record: step.record, log: grownLog(found, step.entries, now) };
-      (found === undefined ? fresh : changed).push(row);
+      const row = { key, record: step.record, log: grownLog(stored, step.entries, now) };
+      (stored === undefined ? fresh : changed).push(row);
       if (note !== null) notes.push(note);
       if (step.result.kind === "committed") committed.push({ item, fence: step.record.fence });
     }
-    if (found === undefined && step.result.kind === "stale") unproved.push(key);
+    if (stored === undefined && step.result.kind === "stale") unproved.push(key);
     if (step.object !== null) applied.push({ ref: present(ref, "object"), object: step.object });
     return step.result;
   });
-  if (await anyFound(client, scopeId, unproved)) return LOST; // P2
-  if ((await insertRecords(client, scopeId, fresh)).size < fresh.length) return LOST; // P2
+  if (await anyExists(client, scopeId, unproved)) return CONFLICT; // P2
+  if ((await insertRecords(client, scopeId, fresh)).size < fresh.length) return CONFLICT; // P2
   await updateRecords(client, scopeId, changed);
-  if (!(await saveObjects(client, scopeId, applied, objects))) return LOST; // P2
+  if (!(await saveObjects(client, scopeId, applied, objects))) return CONFLICT; // P2
   await addNotes(client, scopeId, notes, { now, retentionMs });
   for (const one of committed) await runWrites(client, sinkStatements, one);
   return results;
 }
 
 /**
- * Whether one of the records is there, although it was not before its object was locked: then its
- * own commit may be what made it look stale. Nothing is inserted that would find that out.
+ * Whether one of the records exists now, although it did not before its object was locked. Then its
+ * own commit may have made it look stale, and no insert follows that would notice.
  */
-async function anyFound(
+async function anyExists(
   client: PoolClient,
   scopeId: number,
   keys: readonly RecordKey[],
@@ -111,10 +112,10 @@ async function runWrites(
   }
 }
 
-/** Named statements stay prepared on their connection; beyond the limit they are not named. */
+/** Named statements stay prepared on their connection; beyond the limit they get no name. */
 function statementName(names: Map<string, string>, text: string): string | undefined {
-  const known = names.get(text);
-  if (known !== undefined || names.size >= SINK_STATEMENTS_MAX) return known;
+  const existing = names.get(text);
+  if (existing !== undefined || names.size >= SINK_STATEMENTS_MAX) return existing;
   const name = `tidegate_sink_${names.size + 1}`;
   names.set(text, name);
   return name;

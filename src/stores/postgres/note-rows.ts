@@ -1,5 +1,5 @@
-// Note rows: the rule of ledger/notes.ts as one statement, so that many processes may add to a note
-// at once and none waits for a round trip of another.
+// Note rows: the rule of ledger/notes.ts as one statement. Many processes may add to a note at
+// once, and none waits for a round trip of another.
 
 import type { Pool, PoolClient } from "pg";
 import { compareUtf8 } from "../../core/encoding/utf8-order.ts";
@@ -10,11 +10,11 @@ import type { StoredNote } from "../../ledger/notes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { NoteInput, NoteKind } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { untilWon } from "./transaction.ts";
+import { retryConflicts } from "./transaction.ts";
 
 const COLUMNS = "kind, name, at, count, body, expires_at";
 
-/** The rule: what is stored and live ($8 is now) adds up, and stays if it is the newer one. */
+/** The rule: counts of a live note ($8 is now) add up, and the newer body stays. */
 const ADD = `
   INSERT INTO tidegate_ledger_note AS n (scope, ${COLUMNS})
   SELECT $1::integer, u.*, $7::bigint
@@ -27,7 +27,7 @@ const ADD = `
       THEN n.body ELSE excluded.body END,
     expires_at = excluded.expires_at`;
 
-/** Adds to notes of different names; within a transaction, or as one of its own. */
+/** Adds to notes of different names, within a transaction or as its own. */
 export async function addNotes(
   client: Pool | PoolClient,
   scopeId: number,
@@ -35,7 +35,7 @@ export async function addNotes(
   time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
 ): Promise<void> {
   if (notes.length === 0) return;
-  // Rows are locked in this order, so that two batches wait for each other in one direction.
+  // Locks rows in this order, so that two batches wait for each other in one direction.
   const sorted = notes.toSorted(
     (a, b) => compareUtf8(a.kind, b.kind) || compareUtf8(a.name, b.name),
   );
@@ -44,8 +44,14 @@ export async function addNotes(
     name: "tidegate-add-notes",
     text: ADD,
     values: [
-      ...[scopeId, pick("kind"), pick("name"), pick("at"), pick("count"), pick("body")],
-      ...[addMs(time.now, time.retentionMs), time.now],
+      scopeId,
+      pick("kind"),
+      pick("name"),
+      pick("at"),
+      pick("count"),
+      pick("body"),
+      addMs(time.now, time.retentionMs),
+      time.now,
     ],
   });
 }
@@ -72,7 +78,6 @@ export interface PostgresNoteParts {
   guard<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** The ledger's notes over their rows. */
 export function createPostgresNoteStore(parts: PostgresNoteParts): NoteStore {
   const { pool, clock, retentionMs, scopeIdOf, guard } = parts;
   return {
@@ -80,7 +85,7 @@ export function createPostgresNoteStore(parts: PostgresNoteParts): NoteStore {
       guard(async () => {
         const scopeId = await scopeIdOf(scope);
         const time = { now: clock.now(), retentionMs };
-        await untilWon("a note", () => addNotes(pool, scopeId, notes, time));
+        await retryConflicts("note", () => addNotes(pool, scopeId, notes, time));
       }),
     find: (scope, kind, name) =>
       guard(async () => {
@@ -94,7 +99,7 @@ export function createPostgresNoteStore(parts: PostgresNoteParts): NoteStore {
       }),
     list: (scope, kind, { after, limit }) =>
       guard(async () => {
-        // No name is empty, so that every one comes after the empty one.
+        // No name is empty, so every name sorts after the empty string.
         const { rows } = await pool.query<NoteRow>({
           name: "tidegate-list-notes",
           text: `SELECT ${COLUMNS} FROM tidegate_ledger_note
@@ -107,7 +112,7 @@ export function createPostgresNoteStore(parts: PostgresNoteParts): NoteStore {
     remove: (scope, kind, names) =>
       guard(async () => {
         const values = [await scopeIdOf(scope), kind, names];
-        await untilWon("a note", () =>
+        await retryConflicts("note", () =>
           pool.query({
             name: "tidegate-remove-notes",
             text: `DELETE FROM tidegate_ledger_note

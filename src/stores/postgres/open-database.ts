@@ -1,4 +1,4 @@
-// Opening a database: the connections of a ledger or an outbox, once its tables are there.
+// Open database: connects a ledger or an outbox to its tables.
 
 import pg from "pg";
 import type { DurationMs } from "../../core/units.ts";
@@ -11,7 +11,7 @@ export interface DatabaseOptions extends Omit<GuardedStore, "release"> {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   readonly connectionsMax: number;
-  /** How long a statement may go unanswered, but for upkeep and migrations. */
+  /** Timeout of a statement, except upkeep and migrations. */
   readonly statementMsMax?: DurationMs | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface Database extends StoreGuard {
   readonly pool: pg.Pool;
 }
 
-/** A database that `prepare` has found, or made, ready; else a failure, and nothing left open. */
+/** Opens a database that `prepare` has checked or migrated. If that fails, nothing stays open. */
 export async function openDatabase(
   { url, connectionsMax, statementMsMax = STATEMENT_MS_MAX, name, faultOf }: DatabaseOptions,
   prepare: (pool: pg.Pool) => Promise<void>,
@@ -31,8 +31,8 @@ export async function openDatabase(
     ...timeLimits(statementMsMax),
     application_name: "tidegate",
   });
-  // An idle connection that breaks leaves the pool; the next call opens another or tells why not.
-  // One that is checked out is no longer the pool's to watch: see T2 of transaction.ts.
+  // An idle connection that breaks leaves the pool; the next call opens another or reports the
+  // error. The pool does not watch a connection that is checked out: see T2 of transaction.ts.
   pool.on("error", () => {});
   const { guard, close } = createStoreGuard({ name, faultOf, release: () => pool.end() });
   try {

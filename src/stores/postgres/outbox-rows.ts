@@ -1,4 +1,4 @@
-// Outbox rows: the statements of the outbox's table.
+// Outbox rows: the statements on the outbox's table.
 
 import type { Pool, PoolClient } from "pg";
 import { fromOutboxColumns } from "../../ledger/outbox-columns.ts";
@@ -8,7 +8,7 @@ import { upkeep } from "./time-limits.ts";
 
 export type Querier = Pool | PoolClient;
 
-/** The rows of those keys, locked in the order of their keys so that two callers never deadlock. */
+/** The rows of these keys, locked in key order so that two callers never deadlock. */
 export async function lockRows(
   client: PoolClient,
   target: string,
@@ -21,15 +21,15 @@ export async function lockRows(
   return new Map(rows.map((row) => [row.key, fromOutboxColumns(row)]));
 }
 
-/** Puts a fresh row in place of `former`; undefined if another came first. */
+/** Replaces `previous` by a new row; undefined if another transaction came first. */
 export async function insertRow(
   client: PoolClient,
   target: string,
   row: OutboxRow,
-  former: OutboxRow | undefined,
+  previous: OutboxRow | undefined,
 ): Promise<OutboxRow | undefined> {
-  if (former !== undefined) {
-    await client.query("DELETE FROM tidegate_outbox WHERE seq = $1", [former.seq]);
+  if (previous !== undefined) {
+    await client.query("DELETE FROM tidegate_outbox WHERE seq = $1", [previous.seq]);
   }
   const { rows } = await client.query(
     `INSERT INTO tidegate_outbox (target, key, state, epoch, group_id, dedup_id, payload_digest,
@@ -37,8 +37,18 @@ export async function insertRow(
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, false)
      ON CONFLICT (target, key) DO NOTHING RETURNING seq`,
     [
-      ...[target, row.key, row.state, row.epoch, row.groupId, row.dedupId, row.payloadDigest],
-      ...[row.body, JSON.stringify(row.attributes), row.registeredAt, row.owner, row.leaseUntil],
+      target,
+      row.key,
+      row.state,
+      row.epoch,
+      row.groupId,
+      row.dedupId,
+      row.payloadDigest,
+      row.body,
+      JSON.stringify(row.attributes),
+      row.registeredAt,
+      row.owner,
+      row.leaseUntil,
     ],
   );
   return rows[0] === undefined ? undefined : { ...row, seq: Number(rows[0].seq) };
@@ -50,15 +60,24 @@ export async function updateRow(client: PoolClient, row: OutboxRow): Promise<voi
        sent_at = $6, message_id = $7, reason = $8, settled = $9, expires_at = $10
      WHERE seq = $11`,
     [
-      ...[row.state, row.epoch, row.body, row.owner, row.leaseUntil, row.sentAt],
-      ...[row.messageId, row.reason, row.done, row.expiresAt, row.seq],
+      row.state,
+      row.epoch,
+      row.body,
+      row.owner,
+      row.leaseUntil,
+      row.sentAt,
+      row.messageId,
+      row.reason,
+      row.done,
+      row.expiresAt,
+      row.seq,
     ],
   );
 }
 
 /**
- * Leases the oldest free rows in one statement. A row waits while an older one of its group is
- * another's; a row that another transaction is about to change is waited for.
+ * Leases the oldest free rows in one statement. A row waits while another owner leases an older row
+ * of its group. The statement waits for rows that another transaction is changing.
  */
 export const TAKE = `
   WITH free AS (
@@ -71,12 +90,12 @@ export const TAKE = `
           AND older.owner <> $2 AND older.lease_until > $3))
     ORDER BY seq LIMIT $4 FOR UPDATE
   )
-  UPDATE tidegate_outbox AS taken SET owner = $2, lease_until = $5
-  FROM free WHERE taken.seq = free.seq RETURNING taken.*`;
+  UPDATE tidegate_outbox AS leased SET owner = $2, lease_until = $5
+  FROM free WHERE leased.seq = free.seq RETURNING leased.*`;
 
 /**
- * Whether one of the rows has an older one of its group that is another's by now. The statement
- * above had to wait for that one and dropped it, but judged those behind it by what it was before.
+ * Whether another owner now leases an older row of a group. TAKE waited for that row and dropped
+ * it, but judged the rows behind it by its previous state.
  */
 export const PASSED = `
   SELECT 1 FROM tidegate_outbox AS own JOIN tidegate_outbox AS older
@@ -88,7 +107,10 @@ export const UNSETTLED = `
   SELECT * FROM tidegate_outbox WHERE target = $1 AND state = 'sent' AND NOT settled
     AND seq > $2 AND sent_at <= $3 ORDER BY seq LIMIT $4`;
 
-/** Says twice what has expired: a row that was waited for is judged anew by the first alone. */
+/**
+ * Repeats the expiry condition: after waiting for a locked row, PostgreSQL checks only the outer
+ * one again.
+ */
 export const PURGE = `
   DELETE FROM tidegate_outbox WHERE expires_at <= $1 AND seq IN
     (SELECT seq FROM tidegate_outbox WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`;

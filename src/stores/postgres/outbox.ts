@@ -1,9 +1,9 @@
-// PostgreSQL outbox: the law over a table that many machines share.
-//   P1. The law is told only of rows that are locked, or were absent and are then inserted; if an
-//       insert finds that another came first, the transaction is rolled back and run again.
-//   P2. Takers exclude one another per target by an advisory lock, so that two of them cannot share
-//       out one group between them. Registering and republishing lease rows, too, without it: what
-//       was taken past a row that one of them leased meanwhile is given back and taken anew.
+// PostgreSQL outbox: the outbox transitions over a table that many processes share.
+//   P1. A transition gets only rows that are locked, or that were absent and are then inserted. If
+//       an insert finds that another came first, the transaction is rolled back and run again.
+//   P2. An advisory lock per target keeps two takers from splitting one group between them.
+//       Registering and republishing also lease rows, without that lock. If rows were taken past a
+//       row that was leased in between, the transaction rolls back and takes again.
 
 import type { PoolClient } from "pg";
 import type { DurationMs } from "../../core/units.ts";
@@ -35,22 +35,22 @@ import {
 } from "./outbox-rows.ts";
 import { migratePostgres, POSTGRES_OUTBOX_MIGRATIONS } from "./schema.ts";
 import { upkeep } from "./time-limits.ts";
-import { inPostgresTransaction, LOST, type Raced } from "./transaction.ts";
+import { CONFLICT, inPostgresTransaction, type OrConflict } from "./transaction.ts";
 
 export interface PostgresOutboxOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   readonly retentionMs?: DurationMs;
   readonly connectionsMax?: number;
-  /** How long a statement may be unanswered, but for upkeep and migrations: 15 s if unsaid. */
+  /** Timeout of a statement, except upkeep and migrations. Default: 15 s. */
   readonly statementMsMax?: DurationMs;
 }
 
 const CONNECTIONS_MAX_DEFAULT = 5;
-/** Tells our advisory locks from others on the same names. */
+/** Separates these advisory locks from others on the same names. */
 const TAKE_LOCK = 7_412_530_072;
 
-/** Opens the outbox in a PostgreSQL database; makes its table if it is missing. */
+/** Opens the outbox in a PostgreSQL database; creates its table if it is missing. */
 export async function createPostgresOutbox(
   ports: { readonly clock: Clock },
   options: PostgresOutboxOptions,
@@ -62,10 +62,10 @@ export async function createPostgresOutbox(
     { name: "outbox", faultOf: postgresOutboxFault, url, connectionsMax, statementMsMax },
     (opened) => migratePostgres(opened, "outbox", POSTGRES_OUTBOX_MIGRATIONS),
   );
-  const write = <T>(work: (client: PoolClient) => Promise<Raced<T>>) =>
-    guard(() => inPostgresTransaction(pool, "a write", work));
-  const change: ChangeRows = (target, keys, law) =>
-    write((client) => changeRows(client, target, keys, law));
+  const write = <T>(work: (client: PoolClient) => Promise<OrConflict<T>>) =>
+    guard(() => inPostgresTransaction(pool, "outbox", work));
+  const change: ChangeRows = (target, keys, transition) =>
+    write((client) => changeRows(client, target, keys, transition));
 
   return {
     register: (target, entries, lease) =>
@@ -86,15 +86,15 @@ export async function createPostgresOutbox(
   };
 }
 
-/** Locks the rows, then saves what the law makes of each. */
+/** Locks the rows, then saves the result of the transition for each. */
 async function changeRows(
   client: PoolClient,
   target: string,
   keys: readonly string[],
-  law: RowTransition,
+  transition: RowTransition,
 ): Promise<OutboxRow[]> {
   const rows = await lockRows(client, target, keys);
-  const changed = keys.map((key) => law(rows.get(key), key)).filter((row) => row !== null);
+  const changed = keys.map((key) => transition(rows.get(key), key)).filter((row) => row !== null);
   for (const row of changed) await updateRow(client, row);
   return changed;
 }
@@ -103,18 +103,18 @@ async function takeRows(
   client: PoolClient,
   clock: Clock,
   asked: { readonly target: string; readonly limit: number; readonly lease: OutboxLease },
-): Promise<Raced<OutboxRow[]>> {
+): Promise<OrConflict<OutboxRow[]>> {
   const { target, limit, lease } = asked;
   const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, $2))"; // P2
   await client.query(lock, [target, TAKE_LOCK]);
   const now = clock.now();
   const until = addMs(now, lease.leaseMs);
   const { rows } = await client.query(TAKE, [target, lease.owner, now, limit, until]);
-  const taken = rows.map(fromOutboxColumns).sort((a, b) => a.seq - b.seq);
-  const grouped = taken.filter(({ groupId }) => groupId !== null).map(({ seq }) => seq);
-  if (grouped.length === 0) return taken;
+  const leased = rows.map(fromOutboxColumns).sort((a, b) => a.seq - b.seq);
+  const grouped = leased.filter(({ groupId }) => groupId !== null).map(({ seq }) => seq);
+  if (grouped.length === 0) return leased;
   const passed = await client.query(PASSED, [grouped, lease.owner, now]);
-  return passed.rows.length > 0 ? LOST : taken;
+  return passed.rows.length > 0 ? CONFLICT : leased;
 }
 
 async function registerAll(
@@ -125,18 +125,18 @@ async function registerAll(
     readonly entries: readonly OutboxEntry[];
     readonly lease: OutboxLease;
   },
-): Promise<Raced<RegisterResult[]>> {
+): Promise<OrConflict<RegisterResult[]>> {
   const { target, entries, lease } = asked;
   const keys = [...new Set(entries.map(({ key }) => key))];
   const rows = await lockRows(client, target, keys);
   const results: RegisterResult[] = [];
   for (const entry of entries) {
-    const former = rows.get(entry.key);
-    const step = stepRegister(former, entry, lease, { now: clock.now(), seq: 0 });
+    const previous = rows.get(entry.key);
+    const step = stepRegister(previous, entry, lease, { now: clock.now(), seq: 0 });
     if (step.save === null) results.push(step.result);
     else if (step.fresh) {
-      const row = await insertRow(client, target, step.save, former);
-      if (row === undefined) return LOST; // P1
+      const row = await insertRow(client, target, step.save, previous);
+      if (row === undefined) return CONFLICT; // P1
       rows.set(entry.key, row);
       results.push({ kind: "taken", row });
     } else {

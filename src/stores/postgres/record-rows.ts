@@ -1,5 +1,5 @@
-// Record rows: reads and writes of many records or objects, each one round trip. Rows are named in
-// sorted order wherever locks are taken, so that two batches wait for each other in one direction.
+// Record rows: reads and writes of many records or objects, one round trip each. Statements that
+// lock rows name them in sorted order, so that two batches wait for each other in one direction.
 
 import type { Pool, PoolClient } from "pg";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
@@ -10,9 +10,9 @@ import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { ObjectRef, ObjectState, RecordKey, StoredRecord } from "../../ports/record.ts";
 
-/** What the paths of a batch share. */
+/** What the fast and the slow path share. */
 export interface LedgerTables {
-  /** The names under which statements of sinks stay prepared, by their text. */
+  /** Names of the prepared sink statements, by statement text. */
   readonly sinkStatements: Map<string, string>;
   readonly pool: Pool;
   readonly retentionMs: DurationMs;
@@ -36,7 +36,7 @@ const COLUMNS = `state, fence, attempts, seen_at, changed_at, expires_at, lease_
 const ARRAYS = `$3::text[], $4::bigint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[],
   $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[]`;
 
-/** Names of an object as one string, for maps. */
+/** Bucket and key as one string, for maps. */
 export function objectName({ bucket, key }: { bucket: string; key: string }): string {
   return JSON.stringify([bucket, key]);
 }
@@ -45,13 +45,22 @@ function arraysOf(rows: readonly KeyedRecord[]): unknown[] {
   const columns = rows.map(({ record }) => toColumns(record));
   const pick = (name: keyof RecordColumns) => columns.map((row) => row[name]);
   return [
-    ...[rows.map(({ key }) => key), pick("state"), pick("fence"), pick("attempts")],
-    ...[pick("seenAt"), pick("changedAt"), pick("expiresAt"), pick("leaseUntil")],
-    ...[pick("owner"), pick("digest"), pick("detail"), rows.map(({ log }) => log)],
+    rows.map(({ key }) => key),
+    pick("state"),
+    pick("fence"),
+    pick("attempts"),
+    pick("seenAt"),
+    pick("changedAt"),
+    pick("expiresAt"),
+    pick("leaseUntil"),
+    pick("owner"),
+    pick("digest"),
+    pick("detail"),
+    rows.map(({ log }) => log),
   ];
 }
 
-/** Inserts rows that are not there yet; tells which keys were new. */
+/** Inserts rows that do not exist yet; returns the keys that were new. */
 export async function insertRecords(
   client: Queryable,
   scopeId: number,
@@ -88,7 +97,7 @@ export async function updateRecords(
   });
 }
 
-/** Commits claims that only the fence can refuse, in one round trip; tells which keys it did. */
+/** Commits claims that only the fence can reject, in one round trip; returns the committed keys. */
 export async function commitClaims(
   client: Queryable,
   scopeId: number,
@@ -109,14 +118,20 @@ export async function commitClaims(
         AND r.expires_at > $7
       RETURNING r.key`,
     values: [
-      ...[scopeId, pick("key"), pick("fence"), pick("digest"), pick("detail"), pick("added")],
-      ...[times.now, times.expiresAt],
+      scopeId,
+      pick("key"),
+      pick("fence"),
+      pick("digest"),
+      pick("detail"),
+      pick("added"),
+      times.now,
+      times.expiresAt,
     ],
   });
   return new Set(rows.map(({ key }) => String(key)));
 }
 
-/** Reads records; with `lock`, nobody else changes them until the transaction ends. */
+/** Reads records; `lock` keeps others from changing them until the transaction ends. */
 export async function selectRecords(
   client: Queryable,
   scopeId: number,
@@ -178,27 +193,29 @@ export async function selectObjects(
 }
 
 /**
- * Saves objects of which `known` are locked. False when another transaction has made one of the
- * others meanwhile: what the law was told of it is no longer true.
+ * Saves objects; those in `locked` are locked. False if another transaction has inserted one of the
+ * others in the meantime, so that the transition used an outdated state.
  */
 export async function saveObjects(
   client: Queryable,
   scopeId: number,
   objects: readonly KeyedObject[],
-  known: ReadonlyMap<string, ObjectState>,
+  locked: ReadonlyMap<string, ObjectState>,
 ): Promise<boolean> {
   if (objects.length === 0) return true;
   const sorted = objects.toSorted((a, b) => (objectName(a.ref) < objectName(b.ref) ? -1 : 1));
   const values = (some: readonly KeyedObject[]) => [
-    ...[scopeId, some.map(({ ref }) => ref.bucket), some.map(({ ref }) => ref.key)],
+    scopeId,
+    some.map(({ ref }) => ref.bucket),
+    some.map(({ ref }) => ref.key),
     some.map(({ object }) => object.sequencer),
     some.map(({ object }) => object.appliedKey),
     some.map(({ object }) => object.expiresAt),
   ];
   const source = `unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
     AS u (bucket, key, sequencer, applied_key, expires_at)`;
-  const old = sorted.filter(({ ref }) => known.has(objectName(ref)));
-  const fresh = sorted.filter(({ ref }) => !known.has(objectName(ref)));
+  const old = sorted.filter(({ ref }) => locked.has(objectName(ref)));
+  const fresh = sorted.filter(({ ref }) => !locked.has(objectName(ref)));
   if (old.length > 0) {
     await client.query({
       name: "tidegate-update-objects",

@@ -1,7 +1,7 @@
-// Schema: brings a PostgreSQL database to the tables this version knows.
-//   M1. Parts (the ledger, the outbox) count their versions apart.
-//   M2. A migration is never changed once released; the next one follows it.
-//   M3. A database of a newer version is refused with TG_STORE_NEWER and left as it is.
+// Schema: migrates a PostgreSQL database to the tables of this version.
+//   M1. Parts (the ledger, the outbox) have separate version counters.
+//   M2. A migration never changes once released; a new one follows it.
+//   M3. A database of a newer version is rejected with TG_STORE_NEWER and left unchanged.
 
 import type { Pool, PoolClient } from "pg";
 import { TidegateError } from "../../core/errors.ts";
@@ -17,17 +17,17 @@ export const POSTGRES_LEDGER_MIGRATIONS: readonly string[] = [
 ];
 export const POSTGRES_OUTBOX_MIGRATIONS: readonly string[] = [postgresOutbox0001];
 
-/** Names our advisory lock: one process migrates, the others wait and then find nothing to do. */
+/** The advisory lock: one process migrates, the others wait and then find nothing to do. */
 const MIGRATION_LOCK = 7_412_530_071;
 
 async function schemaVersion(client: Pool | PoolClient, part: string): Promise<number> {
-  const known = await client.query("SELECT to_regclass('tidegate_schema') AS name");
-  if (known.rows[0]?.name === null) return 0;
-  const found = await client.query("SELECT version FROM tidegate_schema WHERE part = $1", [part]);
-  return Number(found.rows[0]?.version ?? 0);
+  const table = await client.query("SELECT to_regclass('tidegate_schema') AS name");
+  if (table.rows[0]?.name === null) return 0;
+  const stored = await client.query("SELECT version FROM tidegate_schema WHERE part = $1", [part]);
+  return Number(stored.rows[0]?.version ?? 0);
 }
 
-/** Refuses a newer database (M3) and tells which migrations are missing. */
+/** The migrations that are missing; throws if the database is newer (M3). */
 export async function missingPostgresMigrations(
   client: Pool | PoolClient,
   part: string,
@@ -35,20 +35,20 @@ export async function missingPostgresMigrations(
 ): Promise<readonly string[]> {
   const version = await schemaVersion(client, part);
   if (version > migrations.length) {
-    const message = `the ${part} has schema ${version}; this version knows ${migrations.length}`;
+    const message = `the ${part} has schema ${version}; this release supports up to ${migrations.length}`;
     throw new TidegateError("TG_STORE_NEWER", message);
   }
   return migrations.slice(version);
 }
 
-/** Runs what is missing in one transaction; safe when several processes start at once. */
+/** Runs missing migrations in one transaction; safe when several processes start at once. */
 export async function migratePostgres(
   pool: Pool,
   part: string,
   migrations: readonly string[],
 ): Promise<void> {
   if ((await missingPostgresMigrations(pool, part, migrations)).length === 0) return;
-  await inPostgresTransaction(pool, "a migration", async (client) => {
+  await inPostgresTransaction(pool, "migration", async (client) => {
     await client.query(upkeep("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]));
     await client.query(
       `CREATE TABLE IF NOT EXISTS tidegate_schema

@@ -1,61 +1,69 @@
-// Transaction: work on the database that is done as a whole or not at all.
-//   T1. Work that lost a race is rolled back and run again, up to TRIES_MAX times: each further try
-//       needs another process to have won meanwhile.
-//   T2. A connection may die while it is ours, between two statements, too. The pool watches idle
-//       ones only, so we listen as long as we hold it: an error nobody hears ends the process.
-//   T3. A connection goes back to the pool after a COMMIT or ROLLBACK that was answered. After any
-//       failure its state is unknown, so it is closed, which rolls back what was not sealed.
+// Transaction: database work that commits as a whole or not at all.
+//   T1. Work that loses to a concurrent transaction is rolled back and run again, up to TRIES_MAX
+//       times. Each further try needs another process to have won in the meantime.
+//   T2. A connection may also die between two statements while it is checked out. The pool watches
+//       idle connections only, so the transaction listens itself: an unhandled "error" event would
+//       end the process.
+//   T3. A connection returns to the pool only after the server answered COMMIT or ROLLBACK. After
+//       any failure its state is unknown, so it is closed, which rolls back uncommitted work.
 
 import type { Pool, PoolClient } from "pg";
+import { retryBounded } from "../../core/bounded-retry.ts";
 import { lostTransaction } from "../../ledger/sql-state.ts";
 
 const TRIES_MAX = 16;
+const RETRY = { kind: "retry", reason: undefined } as const;
 
-/** What work answers if it found that another came first. */
-export const LOST: unique symbol = Symbol("another came first");
-export type Raced<T> = T | typeof LOST;
+/** Work returns this if it finds that a concurrent transaction came first. */
+export const CONFLICT: unique symbol = Symbol("write conflict");
+export type OrConflict<T> = T | typeof CONFLICT;
 
-/** `what` begins the sentence that tells of too many lost races. */
+/** `what` names the work in the error after too many conflicts. */
 export function inPostgresTransaction<T>(
   pool: Pool,
   what: string,
-  work: (client: PoolClient) => Promise<Raced<T>>,
+  work: (client: PoolClient) => Promise<OrConflict<T>>,
 ): Promise<T> {
-  return untilWon(what, () => tryTransaction(pool, work));
+  return retryConflicts(what, () => tryTransaction(pool, work));
 }
 
-/** For work that is one statement, and so a transaction of its own; T1 holds for it, too. */
-export async function untilWon<T>(what: string, work: () => Promise<Raced<T>>): Promise<T> {
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+/** For work of one statement, which is its own transaction; T1 applies to it as well. */
+export async function retryConflicts<T>(
+  what: string,
+  work: () => Promise<OrConflict<T>>,
+): Promise<T> {
+  const tried = await retryBounded<T, undefined>({ triesMax: TRIES_MAX }, async () => {
     try {
       const value = await work();
-      if (value !== LOST) return value;
+      return value === CONFLICT ? RETRY : { kind: "done", value };
     } catch (error) {
       if (!lostTransaction(error)) throw error;
+      return RETRY;
     }
-  }
-  // The guard of the store gives it its code.
-  throw new Error(`${what} lost ${TRIES_MAX} races for the same rows`);
+  });
+  if (tried.kind === "done") return tried.value;
+  // The guard of the store adds the code.
+  throw new Error(`${what} contention: gave up after ${TRIES_MAX} write conflicts`);
 }
 
-/** The statement that is under way fails with the loss, or the next one does. */
-function toldByNextStatement(): void {}
+/** The current statement fails with the lost connection, or the next one does. */
+function reportedByNextStatement(): void {}
 
 async function tryTransaction<T>(
   pool: Pool,
-  work: (client: PoolClient) => Promise<Raced<T>>,
-): Promise<Raced<T>> {
+  work: (client: PoolClient) => Promise<OrConflict<T>>,
+): Promise<OrConflict<T>> {
   const client = await pool.connect();
-  client.on("error", toldByNextStatement); // T2
+  client.on("error", reportedByNextStatement); // T2
   let ended = false;
   try {
     await client.query("BEGIN");
     const value = await work(client);
-    await client.query(value === LOST ? "ROLLBACK" : "COMMIT");
+    await client.query(value === CONFLICT ? "ROLLBACK" : "COMMIT");
     ended = true;
     return value;
   } finally {
     client.release(!ended); // T3
-    client.removeListener("error", toldByNextStatement);
+    client.removeListener("error", reportedByNextStatement);
   }
 }

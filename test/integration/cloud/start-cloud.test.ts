@@ -128,7 +128,7 @@ test("a data folder in which blobs is a file is refused before any write", async
   writeFileSync(join(folder, "blobs"), "no folder");
   await expect(startCloud({ data: folder })).rejects.toMatchObject({
     code: "TG_STORE_UNAVAILABLE",
-    message: `The data folder ${folder} cannot be used: blobs in it is a file, and no folder.`,
+    message: `data folder ${folder} cannot be used: its entry blobs is a file, not a folder`,
   });
   expect(readdirSync(folder)).toEqual(["blobs"]);
 });

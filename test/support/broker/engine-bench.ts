@@ -14,12 +14,12 @@ import type {
 import { faultCode } from "../../../src/broker/model/s3/s3-fault.ts";
 import { assert, present } from "../../../src/core/assert.ts";
 import type { Change, MessageContent } from "../../../src/core/broker-change.ts";
+import { createSeededRandom } from "../../../src/core/seeded-random.ts";
 import { durationMs } from "../../../src/core/units.ts";
 import type { BrokerStore } from "../../../src/ports/broker-store.ts";
 import type { Turn } from "../../../src/ports/turn.ts";
 import { createMemoryBrokerStore } from "../../../src/stores/memory/broker-store.ts";
 import { ManualClock } from "../manual-clock.ts";
-import { createSeededRandom } from "../seeded-random.ts";
 import { receiveInput } from "./model-bench.ts";
 
 /** Lets everything run that can run without time passing. */

@@ -21,9 +21,9 @@ import { present } from "../../../src/core/assert.ts";
 import type { Change, MessageContent } from "../../../src/core/broker-change.ts";
 import type { ObjectChange } from "../../../src/core/object-change.ts";
 import type { Result } from "../../../src/core/result.ts";
+import { createSeededRandom } from "../../../src/core/seeded-random.ts";
 import { type DurationMs, durationMs, epochMs } from "../../../src/core/units.ts";
 import { MemoryObjects } from "../../../src/stores/memory/object-table.ts";
-import { createSeededRandom } from "../seeded-random.ts";
 
 export const ACCOUNT = "000000000000";
 export const REGION = "eu-north-1";

@@ -2,9 +2,9 @@
 //   L1. A handle is only used while its message is surely still hidden (HANDLE_MARGIN_MS), so that
 //       an acknowledged delete or change has surely been done.
 
+import type { SeededRandom } from "../../../src/core/seeded-random.ts";
 import { askSend, type Facts, type MessageFact } from "../../crash/facts.ts";
 import { isContentBased, planOf } from "../../crash/queue-plan.ts";
-import type { SeededRandom } from "../../crash/seeded-random.ts";
 import type { SqsClient } from "./sqs-client.ts";
 
 const HANDLE_MARGIN_MS = 5_000;

@@ -198,7 +198,7 @@ async function configure(context: ClientContext): Promise<boolean> {
 function choose(context: ClientContext): (context: ClientContext) => Promise<boolean> {
   const { shared, random, client } = context;
   const live = liveMessages(shared.facts);
-  const roll = random.next();
+  const roll = random.fraction();
   if (roll < 0.02 && client === 0) return configure;
   if (roll < 0.03 && client === 1) return purge;
   if (roll < 0.04 && client === 2) return startMove;

@@ -1,7 +1,7 @@
-// Database servers: what a file of tests starts for itself and stops behind its last test.
-//   S1. A server that cannot be had is told of by a test of its own; those that need it are left
-//       out by `available`.
-//   S2. Servers are stopped after all that was registered later, such as the closing of stores.
+// Database servers: servers that a test file starts for itself and stops after its last test.
+//   S1. If a server is unavailable, one test of its own reports it; `available` skips the tests
+//       that need it.
+//   S2. Servers stop after everything registered later, such as closing the stores.
 
 import pg from "pg";
 import { afterAll } from "vitest";
@@ -12,11 +12,11 @@ import { startPostgres } from "./postgres-server.ts";
 export interface TestPostgres {
   readonly available: boolean;
   readonly url: string;
-  /** A URL whose tables are its own, in a schema that is new. */
+  /** A URL with its own tables, in a new schema. */
   freshUrl(): Promise<string>;
 }
 
-/** Without syncs, unless settings are given: no test of a file cuts the power. */
+/** Without syncs by default: no test cuts the power. */
 export async function usePostgres(
   settings: Readonly<Record<string, string>> = { fsync: "off" },
 ): Promise<TestPostgres> {
@@ -57,7 +57,7 @@ export interface TestDynamo {
     readonly endpoint: string;
     readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
   };
-  /** As `optionsFor`, for a table that nobody has had. */
+  /** Like `optionsFor`, for a new table. */
   freshOptions(): ReturnType<TestDynamo["optionsFor"]>;
 }
 

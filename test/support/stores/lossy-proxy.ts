@@ -1,6 +1,6 @@
-// A proxy before DynamoDB Local that can lose replies after the effect, as a network does: the SDK
-// sees a server's error, or nothing at all, and asks again. It can hold one back, too, while
-// somebody else is at work.
+// Lossy proxy: a proxy before DynamoDB Local that can lose responses after the effect, as a network
+// does. The SDK sees a server error, or nothing at all, and retries. It can also delay a response
+// while another client works.
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent, createServer, request as send } from "node:http";
@@ -10,19 +10,19 @@ export interface LossyProxy extends AsyncDisposable {
   readonly endpoint: string;
   /** Loses the reply to the next successful request of that action, e.g. `UpdateItem`. */
   loseNext(action: string): void;
-  /** Leaves that many requests of the action without an answer, whatever it was. */
+  /** Leaves that many requests of the action unanswered, whatever the result. */
   silence(action: string, times: number): void;
-  /** Has the work done between a request from now on, 0 for the next, and its reply. */
+  /** Runs the work between a later request, 0 for the next, and its response. */
   meanwhile(nth: number, work: () => Promise<void>): void;
-  /** Loses the reply to a request from now on, 0 for the next, whatever it was. */
+  /** Loses the response to a later request, 0 for the next, whatever the result. */
   loseReply(nth: number): void;
-  /** Refuses a request from now on, if it writes one item, as if that were in a transaction. */
+  /** Rejects a later request that writes one item, as if the item were in a transaction. */
   conflictAt(nth: number): void;
-  /** Gives a request from now on, if it is a transaction, another token than it came with. */
+  /** Gives a later request, if it is a transaction, another token. */
   changeToken(nth: number): void;
   /** How many replies were lost. */
   lost(): number;
-  /** How many requests have come. */
+  /** How many requests have arrived. */
   requests(): number;
 }
 
@@ -33,7 +33,7 @@ interface Reply {
   readonly body: Buffer;
 }
 
-/** Sends a request on and brings its answer, over a connection that is kept. */
+/** Forwards a request and returns its response, over a kept connection. */
 async function forward(
   target: string,
   agent: Agent,
@@ -48,7 +48,7 @@ async function forward(
   });
 }
 
-/** What is to go wrong, and what has come and gone so far. */
+/** The planned faults, and the counts so far. */
 interface Plan {
   losing: string | null;
   silenced: { readonly action: string; readonly times: number };
@@ -60,7 +60,7 @@ interface Plan {
   lost: number;
 }
 
-/** The reply to a request, or null for none at all. */
+/** The response to a request, or null for none. */
 async function replyTo(
   request: IncomingMessage,
   plan: Plan,

@@ -1,8 +1,8 @@
-// Opened store: what every test of a store's contract begins and ends with.
+// Opened store: the setup and teardown of every store contract test.
 
 import { afterEach, beforeEach } from "vitest";
 import type { EpochMs } from "../../../src/core/units.ts";
-import { createManualClock, type ManualClock } from "../../contracts/manual-clock.ts";
+import { createManualClock, type ManualClock } from "../manual-clock.ts";
 
 interface Opened<S> {
   readonly store: S;
@@ -17,7 +17,7 @@ export interface StoreBinding<S> {
   open(clock: ManualClock): Promise<Opened<S>>;
 }
 
-/** Opens a store before each test and hands it to `use`; closes after it all that was opened. */
+/** Opens a store before each test and passes it to `use`; closes everything after the test. */
 export function openBeforeEach<S extends { close(): Promise<void> }>(
   { open }: StoreBinding<S>,
   start: EpochMs,

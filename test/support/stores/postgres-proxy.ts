@@ -1,5 +1,5 @@
-// A proxy before PostgreSQL that can lose a connection after the effect: it waits for the server's
-// answer to a statement and then cuts the connection, or passes nothing on any more.
+// PostgreSQL proxy: can lose a connection after the effect. It waits for the server's answer to a
+// statement and then cuts the connection, or stops forwarding.
 
 import { createServer, connect as openSocket, type Socket } from "node:net";
 

@@ -1,5 +1,6 @@
-// A real PostgreSQL server for tests and benchmarks: Debian's binaries, a temporary folder, a free
-// port of 127.0.0.1. The server refuses to run as root, so root starts it as the user `postgres`.
+// PostgreSQL server: a real server for tests and benchmarks, with Debian's binaries, a temporary
+// folder and a free port of 127.0.0.1. The server refuses to run as root, so root starts it as the
+// user `postgres`.
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -18,25 +19,26 @@ export interface PostgresServer {
 function binaries(): string | null {
   if (!existsSync(ROOT)) return null;
   const versions = readdirSync(ROOT).sort((a, b) => Number(b) - Number(a));
-  const found = versions.find((version) => existsSync(join(ROOT, version, "bin", "initdb")));
-  return found === undefined ? null : join(ROOT, found, "bin");
+  const newest = versions.find((version) => existsSync(join(ROOT, version, "bin", "initdb")));
+  return newest === undefined ? null : join(ROOT, newest, "bin");
 }
 
-/** The user id that runs the server: `postgres` for root, else our own (null). */
+/** The user id that runs the server: `postgres` for root, else the current user (null). */
 function serverUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const id = (flag: string) => Number(spawnSync("id", [flag, "postgres"]).stdout.toString().trim());
   return { uid: id("-u"), gid: id("-g") };
 }
 
-/** Starts a server, or tells why there is none. */
+/** Starts a server, or returns why it cannot. */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer | { readonly missing: string }> {
   const bin = binaries();
   if (bin === null) return { missing: `${ROOT} holds no server (install postgresql)` };
   const user = serverUser();
-  if (user !== null && !(user.uid > 0)) return { missing: "there is no user `postgres` to run it" };
+  if (user !== null && !(user.uid > 0))
+    return { missing: "there does not exist: user `postgres` to run it" };
   const folder = mkdtempSync(join(tmpdir(), "tidegate-postgres-"));
   chmodSync(folder, 0o700);
   if (user !== null) chownSync(folder, user.uid, user.gid);

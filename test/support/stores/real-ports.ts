@@ -1,4 +1,5 @@
-// The machine's own clock, chance and turn, for tests of stores that live outside of this process.
+// Real ports: the system's clock, randomness and event-loop turn, for tests of stores outside this
+// process.
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +11,7 @@ import type { Turn } from "../../../src/ports/turn.ts";
 /** The event loop's own turn. */
 export const turn: Turn = { afterTurn: (work) => void setImmediate(work) };
 
-/** Chance that nobody asserts anything about. */
+/** Randomness that no test asserts on. */
 export const random: Random = {
   fraction: () => Math.random(),
   below: (below) => Math.floor(Math.random() * below),

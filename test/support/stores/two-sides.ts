@@ -1,21 +1,21 @@
-// Two sides: plays cases in which somebody else is at work while a call of ours is under way, many
-// at once. Ours asks through a proxy that is told beforehand what to do to which request.
+// Two sides: plays cases in which another client works while one of our calls is in progress, many
+// cases at once. Our calls go through a proxy that is programmed beforehand.
 
 import { isDeepStrictEqual } from "node:util";
 import { assert, present } from "../../../src/core/assert.ts";
 import { reasonOf } from "../../../src/core/errors.ts";
 import { createLossyProxy, type LossyProxy } from "./lossy-proxy.ts";
 
-/** Does harm to our requests before the first of them is sent. */
+/** Programs the faults before our first request is sent. */
 export type Trouble = (proxy: LossyProxy, theirs: () => Promise<void>) => void;
 
-/** The troubles of a request of ours, by its number. */
+/** The faults of one of our requests, by its number. */
 export const TROUBLES = {
   /** Its reply is lost. */
   lost: (at: number): Trouble => {
     return (proxy) => proxy.loseReply(at);
   },
-  /** Its reply is lost, and its repetition meets a transaction, or has another's token. */
+  /** Its response is lost, and its retry meets a transaction, or has another token. */
   unknown: (at: number): Trouble => {
     return (proxy) => {
       proxy.loseReply(at);
@@ -23,7 +23,7 @@ export const TROUBLES = {
       proxy.changeToken(at + 1);
     };
   },
-  /** The other side does all it has to do before it is answered. */
+  /** The other side does all its work before it is answered. */
   between: (at: number): Trouble => {
     return (proxy, theirs) => proxy.meanwhile(at, theirs);
   },
@@ -41,10 +41,10 @@ export interface StoreAnswer {
   readonly theirs: readonly unknown[];
 }
 
-/** Our side, as often as cases are played at once. */
+/** Our side, once per concurrent case. */
 export interface Sides<S> extends AsyncDisposable {
   /** In the order of the cases: the answers, and how many requests were ours. */
-  playAll(cases: readonly Played<S>[]): Promise<{ told: StoreAnswer; requests: number }[]>;
+  playAll(cases: readonly Played<S>[]): Promise<{ answers: StoreAnswer; requests: number }[]>;
 }
 
 interface Side<S> {
@@ -58,8 +58,8 @@ async function playOne<S>({ store, proxy }: Side<S>, { ours, theirs, trouble }: 
   trouble(proxy, async () => {
     for (const make of theirs) answers.push(await make());
   });
-  const told = { ours: await ours(store).catch(reasonOf), theirs: answers };
-  return { told, requests: proxy.requests() - before };
+  const bothAnswers = { ours: await ours(store).catch(reasonOf), theirs: answers };
+  return { answers: bothAnswers, requests: proxy.requests() - before };
 }
 
 /** Opens a store through each of `count` proxies. */
@@ -96,33 +96,33 @@ export async function openSides<S extends { close(): Promise<void> }>(
   };
 }
 
-/** What the other side may do in one go, and what it leaves behind if it is alone. */
+/** What the other side may do at once, and the state it leaves if it is alone. */
 export interface Run<M> {
   readonly name: string;
   readonly moves: readonly M[];
-  readonly left: readonly unknown[];
+  readonly remaining: readonly unknown[];
 }
 
 /**
- * The runs that make a difference: what changes nothing, and what leaves the same behind as one
- * before it, is left out. Of several moves all are kept, as they may come back to where they began.
+ * The runs that make a difference: runs that change nothing, or leave the same state as an earlier
+ * one, are skipped. Runs of several moves all stay, as they may return to their start.
  */
 export async function findRuns<M>(
   runs: Readonly<Record<string, readonly M[]>>,
   leftBy: (moves: readonly M[]) => Promise<readonly unknown[]>,
 ): Promise<Run<M>[]> {
-  const found: Run<M>[] = [];
-  const known = [await leftBy([])];
+  const distinct: Run<M>[] = [];
+  const states = [await leftBy([])];
   for (const [name, moves] of Object.entries(runs)) {
-    const left = await leftBy(moves);
-    if (moves.length === 1 && known.some((one) => isDeepStrictEqual(one, left))) continue;
-    known.push(left);
-    found.push({ name, moves, left });
+    const remaining = await leftBy(moves);
+    if (moves.length === 1 && states.some((one) => isDeepStrictEqual(one, remaining))) continue;
+    states.push(remaining);
+    distinct.push({ name, moves, remaining });
   }
-  return found;
+  return distinct;
 }
 
-/** A case that was played, and what came of it. */
+/** A case that was played, and its outcome. */
 interface Ended<M, O> {
   readonly name: string;
   readonly ours: M;
@@ -130,20 +130,23 @@ interface Ended<M, O> {
   readonly outcome: O;
 }
 
-/** What came of cases that the law gives in no order at all, beside what it would give. */
+/** Outcomes that the transitions give in no order at all, with those they would give. */
 export async function unlawfulOf<M, O>(
   ended: readonly Ended<M, O>[],
-  inOrder: (theirs: readonly M[], ours: { readonly move: M; readonly place: number }) => Promise<O>,
+  inOrder: (
+    theirs: readonly M[],
+    ours: { readonly move: M; readonly position: number },
+  ) => Promise<O>,
 ): Promise<unknown[]> {
   assert(ended.length > 0, "there are cases to judge");
-  const found: unknown[] = [];
+  const unexplained: unknown[] = [];
   for (const { name, ours, theirs, outcome } of ended) {
-    const lawful: O[] = [];
-    for (let place = 0; place <= theirs.length; place += 1) {
-      lawful.push(await inOrder(theirs, { move: ours, place }));
+    const expected: O[] = [];
+    for (let position = 0; position <= theirs.length; position += 1) {
+      expected.push(await inOrder(theirs, { move: ours, position }));
     }
-    if (lawful.some((one) => isDeepStrictEqual(one, outcome))) continue;
-    found.push({ name, outcome, lawful });
+    if (expected.some((one) => isDeepStrictEqual(one, outcome))) continue;
+    unexplained.push({ name, outcome, expected });
   }
-  return found;
+  return unexplained;
 }

@@ -1,6 +1,6 @@
-// A table behind HTTP that knows GetItem and the two conditions of PutItem, writes down what it is
-// asked and can lose a reply after the effect. What DynamoDB does with the rest is tested against
-// AWS's own DynamoDB Local.
+// Fake DynamoDB: a table behind HTTP that supports GetItem and the two conditions of PutItem, logs
+// its requests and can lose a response after the effect. Everything else is tested against DynamoDB
+// Local.
 
 import type { IncomingMessage } from "node:http";
 import { createServer } from "node:http";

@@ -1,5 +1,5 @@
-// The ledgers on which traps are sprung: memory and SQLite, as every machine has them. That the
-// other stores answer alike is the business of test/contracts.
+// Ledgers for the trap tests: memory and SQLite, which need no server. test/contracts checks that
+// the other stores give the same answers.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,15 +11,15 @@ import type { ClaimResult, Ledger } from "../../../src/ports/ledger.ts";
 import type { Fence, ObjectRef } from "../../../src/ports/record.ts";
 import { createMemoryLedger } from "../../../src/stores/memory/ledger.ts";
 import { createSqliteLedger } from "../../../src/stores/sqlite/ledger/ledger.ts";
-import type { ManualClock } from "../../contracts/manual-clock.ts";
-import { createManualClock } from "../../contracts/manual-clock.ts";
+import type { ManualClock } from "../manual-clock.ts";
+import { createManualClock } from "../manual-clock.ts";
 import { turn } from "../stores/real-ports.ts";
 
 export const SCOPE = { pipeline: "orders", generation: 1 };
 export const T0 = epochMs(1_700_000_000_000);
 export const FAILURE = { errorClass: "network", fingerprint: "f1", message: "connection reset" };
 
-/** A ledger and its clock, both fresh. */
+/** A new ledger and its clock. */
 export interface TrapWorld {
   readonly ledger: Ledger;
   readonly clock: ManualClock;

@@ -1,4 +1,4 @@
-// Messages as Amazon sends them, for the traps to be laid with.
+// Messages as AWS sends them, for the trap tests.
 
 import { type Decoded, decodeBody } from "../../../src/core/events/decode/decode.ts";
 import type { ObjectEvent } from "../../../src/core/events/object-event.ts";
@@ -13,7 +13,7 @@ export interface DecodedBody {
   readonly requestId?: string;
 }
 
-/** An S3 notification of one record; `key` is given as it stands in the message. */
+/** An S3 notification of one record; `key` is already encoded. */
 export function notificationOf({ eventName, requestId, ...object }: DecodedBody): string {
   const record = {
     eventVersion: "2.6",
@@ -26,7 +26,7 @@ export function notificationOf({ eventName, requestId, ...object }: DecodedBody)
   return JSON.stringify({ Records: [record] });
 }
 
-/** What a subscription without raw delivery makes of a message. */
+/** A message as a subscription without raw delivery wraps it. */
 export function snsWrapped(message: string, attributes: Record<string, unknown> = {}): string {
   return JSON.stringify({
     Type: "Notification",

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { inGroup, ModelBench } from "../../../../test/support/broker/model-bench.ts";
-import { createSeededRandom } from "../../../../test/support/seeded-random.ts";
+import { createSeededRandom } from "../../../core/seeded-random.ts";
 import { epochMs } from "../../../core/units.ts";
 import { DedupWindow, dedupDigest } from "./dedup-window.ts";
 

@@ -17,7 +17,7 @@ function createRecorder() {
     sizeBytes: 1,
     publish: () => later("published"),
     discard: () => later("discarded"),
-    settle: () => void events.push("settled"),
+    keep: () => void events.push("kept"),
   };
   const remove = (ids: readonly string[]) => void events.push(`removed ${ids.join(" ")}`);
   const call = { s3: { blobs: { remove } } } as unknown as S3Call;
@@ -36,7 +36,7 @@ test("bytes are durable before the commit, and replaced blobs are removed after 
     events.push("committed");
     return KEPT;
   });
-  expect(events).toEqual(["published", "committed", "settled", "removed old"]);
+  expect(events).toEqual(["published", "committed", "kept", "removed old"]);
 });
 
 test("the blob of a refused commit is discarded (K2)", async () => {

@@ -22,7 +22,7 @@ export async function keepBlob<T extends { readonly dropped: readonly string[] }
   }
   const outcome = await commit();
   if (outcome.ok) {
-    blob.settle();
+    blob.keep();
     call.s3.blobs.remove(outcome.value.dropped); // K3
   } else {
     await blob.discard(); // K2

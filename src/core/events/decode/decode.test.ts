@@ -17,7 +17,7 @@ interface State {
   readonly sequencer: string;
 }
 
-/** As S3 does it: a form's encoding, but for the slash. */
+/** Like S3: form encoding, except for the slash. */
 function formEncode(key: string): string {
   return new URLSearchParams({ k: key }).toString().slice(2).replaceAll("%2F", "/");
 }
@@ -66,7 +66,7 @@ function only(body: string): ObjectEvent {
 }
 
 function observed(state: State, source: "head" | "listing", form: boolean): ObjectEvent {
-  const seen = decodeObservation({
+  const observed = decodeObservation({
     source,
     bucket: state.bucket,
     key: form ? formEncode(state.key) : state.key,
@@ -74,12 +74,12 @@ function observed(state: State, source: "head" | "listing", form: boolean): Obje
     etag: `"${state.etag}"`,
     size: state.size,
     lastModified: "2026-11-15T08:00:00Z",
-    // HEAD says "null" for the null version; ListObjectsV2 never speaks of versions.
+    // HEAD returns "null" for the null version; ListObjectsV2 never returns versions.
     versionId: source === "head" ? (state.versionId ?? "null") : null,
     traceId: null,
   });
-  if (seen.kind === "invalid") throw new Error(describeProblems(seen.problems));
-  return seen.value;
+  if (observed.kind === "invalid") throw new Error(describeProblems(observed.problems));
+  return observed.value;
 }
 
 /** Keys that stress encodings: spaces, pluses, percents, escapes of escapes, all of Unicode. */
@@ -106,7 +106,7 @@ const anyState = (): fc.Arbitrary<State> =>
   });
 
 describe("keys", () => {
-  test("survive the encoding of every source, once and only once", () => {
+  test("survive the encoding of every source, and are decoded once", () => {
     fc.assert(
       fc.property(anyState(), (state) => {
         const events = [
@@ -123,7 +123,7 @@ describe("keys", () => {
     );
   });
 
-  test("that are no form-encoded UTF-8 are told apart from those that are", () => {
+  test("that are not form-encoded UTF-8 are reported", () => {
     expect(decodeFormKey("%E2%82%AC+%2b")).toBe("€ +");
     for (const bad of ["%", "%2", "%zz", "%C3%28", "%FF", "%ED%A0%80"]) {
       expect(decodeFormKey(bad)).toBeNull();
@@ -132,7 +132,7 @@ describe("keys", () => {
 });
 
 describe("identities", () => {
-  test("an object state has one idempotency key, whoever told of it", () => {
+  test("an object state has one idempotency key, whatever its source", () => {
     fc.assert(
       fc.property(anyState(), (state) => {
         const keys = [
@@ -150,9 +150,9 @@ describe("identities", () => {
   test("an event has one event key, by notification and by EventBridge", () => {
     fc.assert(
       fc.property(anyState(), (state) => {
-        const told = only(notification(state));
-        expect(only(eventBridge(state)).event_key).toBe(told.event_key);
-        expect(only(wrap(notification(state))).event_id).toBe(told.event_id);
+        const notified = only(notification(state));
+        expect(only(eventBridge(state)).event_key).toBe(notified.event_key);
+        expect(only(wrap(notification(state))).event_id).toBe(notified.event_id);
       }),
     );
   });
@@ -162,14 +162,14 @@ describe("identities", () => {
       fc.property(anyState(), anyState(), (one, two) => {
         const bytes = ({ bucket, key, etag, size }: State): string =>
           canonicalJson([bucket, key, etag, size]);
-        const left = only(notification(one)).idempotency_key;
-        const same = left === only(eventBridge(two)).idempotency_key;
+        const first = only(notification(one)).idempotency_key;
+        const same = first === only(eventBridge(two)).idempotency_key;
         expect(same).toBe(bytes(one) === bytes(two));
       }),
     );
   });
 
-  test("an object event of ours reads back as itself", () => {
+  test("a Tidegate object event reads back as itself", () => {
     fc.assert(
       fc.property(anyState(), (state) => {
         const event = only(notification(state));
@@ -180,7 +180,7 @@ describe("identities", () => {
   });
 });
 
-describe("whatever comes is answered (M1)", () => {
+describe("every input gets a result (M1)", () => {
   test("any text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.json()), (body) => {
@@ -213,7 +213,7 @@ describe("whatever comes is answered (M1)", () => {
     );
   });
 
-  test("a name used twice is refused, since two readers might pick two keys", () => {
+  test("a duplicate name is rejected, since two readers might pick two keys", () => {
     const body = '{"dedupe_key":"a","event_source":"a.b.c","dedupe_key":"b"}';
     expect(decodeBody(body)).toMatchObject({
       kind: "undecodable",

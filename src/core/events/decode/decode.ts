@@ -1,10 +1,11 @@
-// Decode: from the body of a message to what it tells. Shapes are told apart by their fields, never
-// by the queue they came through: the same queue may be fed by S3, SNS, EventBridge and ourselves.
-//   M1. Nothing throws on bad input and nothing is dropped: what cannot be read is "undecodable",
-//       with its place and reason, for the dead-letter queue to show.
-//   M2. A shape that is recognised is held to its rules. A body with a dedupe_key is meant as our
-//       envelope, and a broken one is not mistaken for anything else.
-//   M3. The identity of a record comes from the body alone; message attributes are not seen here.
+// Decode: from the body of a message to its content. Shapes are recognised by their fields, never
+// by the queue they came through: S3, SNS, EventBridge and Tidegate may feed the same queue.
+//   M1. Bad input never throws and nothing is dropped: an unreadable part is "undecodable", with
+//       its path and reason, for the dead-letter queue to show.
+//   M2. A recognised shape must follow its rules. A body with a dedupe_key is meant as an envelope,
+//       and a broken one is not mistaken for anything else.
+//   M3. The identity of a record comes from the body alone; message attributes are not visible
+//       here.
 
 import type { JsonObject, JsonValue } from "../../encoding/canonical-json.ts";
 import { parseStrictJson } from "../../encoding/strict-json.ts";
@@ -23,89 +24,92 @@ type Content =
   | { readonly kind: "test-event"; readonly testEvent: TestEvent }
   | { readonly kind: "undecodable"; readonly problems: readonly Problem[] };
 
-/** What a message tells, and the SNS envelopes it came in, outermost first. */
+/** The content of a message, and the SNS envelopes around it, outermost first. */
 export type Decoded = Content & { readonly layers: readonly SnsLayer[] };
 
 export interface DecodeOptions {
-  /** The trace that the delivery belongs to, to be carried by its object events. */
+  /** The trace of the delivery, which its object events pass on. */
   readonly traceId?: string | null;
 }
 
-/** Reads the body of one message. Problems of what SNS wrapped are placed within its text. */
+/**
+ * Decodes the body of one message. Paths of problems inside an SNS envelope are relative to its
+ * text.
+ */
 export function decodeBody(body: string, options: DecodeOptions = {}): Decoded {
   const layers: SnsLayer[] = [];
   let text = body;
-  let place = "";
+  let pointer = "";
   while (true) {
     const parsed = parseStrictJson(text);
     if (parsed.kind === "invalid") {
-      const at = parsed.place === "the top" ? place : place + parsed.place;
-      return { ...undecodable(at, `is no JSON we read: ${parsed.reason}`), layers };
+      const at = parsed.place === "the top" ? pointer : pointer + parsed.place;
+      return { ...undecodable(at, `is not valid JSON: ${parsed.reason}`), layers };
     }
     const value = asObject(parsed.value);
-    if (value === undefined) return { ...undecodable(place, "is no JSON object"), layers };
+    if (value === undefined) return { ...undecodable(pointer, "is not a JSON object"), layers };
     const wrapped = readSnsEnvelope(value);
     if (wrapped === undefined) {
-      return { ...decodeValue(value, place, options.traceId ?? null), layers };
+      return { ...decodeValue(value, pointer, options.traceId ?? null), layers };
     }
     if (wrapped.kind === "control") {
-      const reason = `is a ${wrapped.type} of SNS, which has no place in a queue`;
-      return { ...undecodable(`${place}/Type`, reason), layers };
+      const reason = `is a ${wrapped.type} of SNS, which does not belong in a queue`;
+      return { ...undecodable(`${pointer}/Type`, reason), layers };
     }
     if (layers.length === SNS_LAYERS_MAX) {
-      return { ...undecodable(place, `is wrapped more than ${SNS_LAYERS_MAX} times`), layers };
+      return { ...undecodable(pointer, `is wrapped more than ${SNS_LAYERS_MAX} times`), layers };
     }
     layers.push(wrapped.layer);
     text = wrapped.message;
-    place = `${place}/Message`;
+    pointer = `${pointer}/Message`;
   }
 }
 
-function decodeValue(value: JsonObject, place: string, traceId: string | null): Content {
+function decodeValue(value: JsonObject, pointer: string, traceId: string | null): Content {
   const testEvent = readTestEvent(value);
   if (testEvent !== undefined) return { kind: "test-event", testEvent };
   const records = memberOf(value, "Records");
-  if (records !== undefined) return decodeRecords(records, `${place}/Records`, traceId);
+  if (records !== undefined) return decodeRecords(records, `${pointer}/Records`, traceId);
   if (isEventBridgeEvent(value)) {
-    return { kind: "records", records: [decodeEventBridge(value, place, traceId)] };
+    return { kind: "records", records: [decodeEventBridge(value, pointer, traceId)] };
   }
   if (Object.hasOwn(value, "dedupe_key") || Object.hasOwn(value, "event_source")) {
-    return decodeEnvelope(value, place); // M2
+    return decodeEnvelope(value, pointer); // M2
   }
-  if (Object.hasOwn(value, "idempotency_key")) return decodeObjectEvent(value, place);
+  if (Object.hasOwn(value, "idempotency_key")) return decodeObjectEvent(value, pointer);
   return undecodable(
-    place,
+    pointer,
     "is neither an S3 notification, an EventBridge event nor an envelope with a dedupe_key",
   );
 }
 
-function decodeRecords(records: JsonValue, place: string, traceId: string | null): Content {
-  if (!Array.isArray(records)) return undecodable(place, "is no array");
+function decodeRecords(records: JsonValue, pointer: string, traceId: string | null): Content {
+  if (!Array.isArray(records)) return undecodable(pointer, "is not an array");
   const list: readonly JsonValue[] = records;
-  if (list.length === 0) return undecodable(place, "is empty");
+  if (list.length === 0) return undecodable(pointer, "is empty");
   if (list.length > NOTIFICATION_RECORDS_MAX) {
-    return undecodable(place, `holds more than ${NOTIFICATION_RECORDS_MAX} records`);
+    return undecodable(pointer, `contains more than ${NOTIFICATION_RECORDS_MAX} records`);
   }
   return {
     kind: "records",
-    records: list.map((record, index) => decodeS3Record(record, `${place}/${index}`, traceId)),
+    records: list.map((record, index) => decodeS3Record(record, `${pointer}/${index}`, traceId)),
   };
 }
 
-function decodeObjectEvent(value: JsonObject, place: string): Content {
+function decodeObjectEvent(value: JsonObject, pointer: string): Content {
   const checked = validateObjectEvent(value);
-  if (checked.kind === "invalid") return misplaced(checked.problems, place);
+  if (checked.kind === "invalid") return misplaced(checked.problems, pointer);
   return { kind: "records", records: [{ kind: "event", event: checked.value, original: value }] };
 }
 
-function decodeEnvelope(value: JsonObject, place: string): Content {
+function decodeEnvelope(value: JsonObject, pointer: string): Content {
   const checked = validateEnvelope(value);
-  if (checked.kind === "invalid") return misplaced(checked.problems, place);
+  if (checked.kind === "invalid") return misplaced(checked.problems, pointer);
   return { kind: "envelope", envelope: checked.value };
 }
 
-function misplaced(problems: readonly Problem[], place: string): Content {
-  const moved = problems.map(({ path, reason }) => ({ path: place + path, reason }));
+function misplaced(problems: readonly Problem[], pointer: string): Content {
+  const moved = problems.map(({ path, reason }) => ({ path: pointer + path, reason }));
   return { kind: "undecodable", problems: moved };
 }
 

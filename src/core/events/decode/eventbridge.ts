@@ -1,10 +1,8 @@
-// S3 events by way of EventBridge.
+// EventBridge: S3 events delivered through EventBridge.
 //   G1. The key is raw. Decoding it would turn "a+b" into "a b", which is another object.
-//   G2. EventBridge has its own words for what happened; they are turned into the event names of
-//       S3, so that both sources tell the same. Words we do not know are kept as they are, of
-//       kind "other".
-//   G3. `time` has whole seconds and no promise of being S3's; nothing but the event's own time
-//       rests on it.
+//   G2. EventBridge has its own words for what happened; they are mapped to the event names of S3,
+//       so that both sources agree. Unknown words are kept, with the kind "other".
+//   G3. `time` has whole seconds and may not be S3's time; only the event's own time depends on it.
 
 import type { JsonObject, JsonValue } from "../../encoding/canonical-json.ts";
 import { buildObjectEvent } from "../object-event.ts";
@@ -30,11 +28,11 @@ export function isEventBridgeEvent(value: JsonObject): boolean {
 /** The one event of an EventBridge message. */
 export function decodeEventBridge(
   message: JsonObject,
-  place: string,
+  pointer: string,
   traceId: string | null,
 ): DecodedRecord {
   if (memberOf(message, "source") !== "aws.s3") {
-    const problems = [{ path: `${place}/source`, reason: "is not aws.s3" }];
+    const problems = [{ path: `${pointer}/source`, reason: "is not aws.s3" }];
     return { kind: "undecodable", problems, original: message };
   }
   const built = buildObjectEvent({
@@ -52,7 +50,7 @@ export function decodeEventBridge(
     trace_id: traceId,
   });
   if (built.kind === "valid") return { kind: "event", event: built.value, original: message };
-  const problems = relocate(built.problems, place, PLACES);
+  const problems = relocate(built.problems, pointer, PLACES);
   return { kind: "undecodable", problems, original: message };
 }
 
@@ -74,7 +72,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ["Object Access Tier Changed", "IntelligentTiering"],
 ]);
 
-/** S3's name for it (G2); undefined stays undefined, to be reported. */
+/** S3's event name (G2); undefined stays undefined, to be reported. */
 function eventNameOf(message: JsonObject): JsonValue | undefined {
   const type = memberOf(message, "detail-type");
   if (typeof type !== "string") return type;

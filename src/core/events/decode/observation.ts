@@ -1,13 +1,14 @@
-// Observations: an object as a HEAD or a listing shows it, told as an event that it is there.
-//   H1. The idempotency key equals that of the event which left the object so (object-identity D3).
-//   H2. A key out of a listing with EncodingType=url is form-encoded, any other is raw; the caller
-//       knows which it asked for.
+// Observations: an object as a HEAD or a listing shows it, as an event that it exists.
+//   H1. The idempotency key equals that of the event which left the object in this state (D3 of
+//       object-identity.ts).
+//   H2. A key from a listing with EncodingType=url is form-encoded, any other is raw; the caller
+//       knows which one it requested.
 
 import { buildObjectEvent, type ObjectEvent } from "../object-event.ts";
 import { type Checked, invalidAt } from "../problem.ts";
 import { decodeFormKey } from "./s3-notification.ts";
 
-/** An object that was seen, not told of. */
+/** The event name of an object that was observed, not announced. */
 export const OBSERVED_EVENT_NAME = "ObjectCreated:Observed";
 
 export interface ObjectObservation {
@@ -20,12 +21,12 @@ export interface ObjectObservation {
   readonly size: number;
   /** RFC 3339. */
   readonly lastModified: string;
-  /** Null where the source does not tell it, as ListObjectsV2 never does. */
+  /** Null if the source does not return it, as ListObjectsV2 never does. */
   readonly versionId: string | null;
   readonly traceId: string | null;
 }
 
-/** The event of an object being there. */
+/** The event that the object exists. */
 export function decodeObservation(observation: ObjectObservation): Checked<ObjectEvent> {
   const { key, keyEncoding, lastModified } = observation;
   const decoded = keyEncoding === "form" ? decodeFormKey(key) : key; // H2

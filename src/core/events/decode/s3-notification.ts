@@ -1,8 +1,8 @@
 // S3 event notifications: {"Records":[...]}, as S3 sends them to SQS, SNS and Lambda.
-//   N1. Records are judged one by one: a bad record does not take its neighbours along.
+//   N1. Records are checked one by one: a bad record does not affect its neighbours.
 //   N2. The key is form-encoded ("+" is a space, %XX is UTF-8) and is decoded here, once.
-//   N3. Any minor of eventVersion 2 is read and its unknown fields are left alone; another major
-//       is refused, since the fields may mean something else.
+//   N3. Any minor version of eventVersion 2 is accepted and its unknown fields are ignored; another
+//       major version is rejected, since the fields may mean something else.
 
 import type { JsonObject, JsonValue } from "../../encoding/canonical-json.ts";
 import { buildObjectEvent, type ObjectEvent } from "../object-event.ts";
@@ -12,7 +12,7 @@ export type DecodedRecord =
   | {
       readonly kind: "event";
       readonly event: ObjectEvent;
-      /** The record as it came, with all that the event has no field for. */
+      /** The original record, including what the event has no field for. */
       readonly original: JsonValue;
     }
   | {
@@ -23,7 +23,7 @@ export type DecodedRecord =
 
 const VERSION = /^2\.\d{1,4}$/;
 
-/** Where the fields of an event stand in a record. */
+/** Where the fields of an event are in a record. */
 const PLACES: Readonly<Record<string, string>> = {
   "/event_name": "/eventName",
   "/bucket": "/s3/bucket/name",
@@ -36,31 +36,31 @@ const PLACES: Readonly<Record<string, string>> = {
   "/event_time": "/eventTime",
 };
 
-/** One record of a notification; `place` is its pointer within the message. */
+/** Decodes one record of a notification; `pointer` is its JSON pointer within the message. */
 export function decodeS3Record(
   original: JsonValue,
-  place: string,
+  pointer: string,
   traceId: string | null,
 ): DecodedRecord {
   const refuse = (path: string, reason: string): DecodedRecord => ({
     kind: "undecodable",
-    problems: [{ path: place + path, reason }],
+    problems: [{ path: pointer + path, reason }],
     original,
   });
   const record = asObject(original);
-  if (record === undefined) return refuse("", "is no JSON object");
+  if (record === undefined) return refuse("", "is not a JSON object");
   const source = memberOf(record, "eventSource");
   if (source !== "aws:s3") return refuse("/eventSource", "is not aws:s3");
   const version = memberOf(record, "eventVersion");
   if (typeof version !== "string" || !VERSION.test(version)) {
     return refuse("/eventVersion", `is ${JSON.stringify(version ?? null)}; version 2 is read here`);
   }
-  const told = memberAt(record, "s3", "object", "key");
-  const key = typeof told === "string" ? decodeFormKey(told) : told;
+  const encoded = memberAt(record, "s3", "object", "key");
+  const key = typeof encoded === "string" ? decodeFormKey(encoded) : encoded;
   if (key === null) return refuse("/s3/object/key", "is not form-encoded UTF-8");
   const built = buildObjectEvent({ ...factsOf(record), key, trace_id: traceId });
   if (built.kind === "valid") return { kind: "event", event: built.value, original };
-  const problems = relocate(built.problems, place, PLACES);
+  const problems = relocate(built.problems, pointer, PLACES);
   return { kind: "undecodable", problems, original };
 }
 
@@ -79,16 +79,16 @@ function factsOf(record: JsonObject) {
   } as const;
 }
 
-/** The key behind a form-encoded one (N2), or null if it is none. */
+/** Decodes a form-encoded key (N2); null if it is malformed. */
 export function decodeFormKey(encoded: string): string | null {
   try {
     return decodeURIComponent(encoded.replaceAll("+", " "));
   } catch {
-    return null; // A stray percent sign, or bytes that are no UTF-8.
+    return null; // A stray percent sign, or bytes that are not UTF-8.
   }
 }
 
-/** Problems of an event, told at the places of the message it was read from. */
+/** Problems of an event, with paths into the message it was read from. */
 export function relocate(
   problems: readonly Problem[],
   base: string,

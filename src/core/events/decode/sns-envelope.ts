@@ -1,30 +1,30 @@
-// SNS envelopes: what a subscription without raw delivery puts around the message.
-//   Y1. What is inside counts; what is outside is kept as a layer, since the attributes of the
-//       publisher (a traceparent, for one) are found there and nowhere else.
-//   Y2. A signature is not checked: the queue's policy says who may send to it.
+// SNS envelopes: what a subscription without raw delivery wraps around the message.
+//   Y1. The content counts; the envelope is kept as a layer, since only it has the attributes of
+//       the publisher (for example a traceparent).
+//   Y2. Signatures are not checked: the queue's policy decides who may send to it.
 
 import type { JsonObject } from "../../encoding/canonical-json.ts";
 import { asObject, memberOf } from "../problem.ts";
 
-/** One SNS envelope that was taken off. */
+/** One SNS envelope that was removed. */
 export interface SnsLayer {
   readonly topicArn: string;
   readonly messageId: string | null;
   readonly subject: string | null;
-  /** As it was written. */
+  /** The original text. */
   readonly timestamp: string | null;
   /** FIFO topics only. */
   readonly sequenceNumber: string | null;
-  /** Name -> {Type, Value}, as it came. */
+  /** Name -> {Type, Value}, unchanged. */
   readonly attributes: JsonObject;
 }
 
 export type SnsEnvelope =
   | { readonly kind: "notification"; readonly layer: SnsLayer; readonly message: string }
-  /** Confirmations of subscriptions and the like: SNS talking about itself. */
+  /** Control messages of SNS, such as subscription confirmations. */
   | { readonly kind: "control"; readonly type: string };
 
-/** What SNS wrapped, or undefined if `value` is none of its envelopes. */
+/** The wrapped message, or undefined if `value` is not an SNS envelope. */
 export function readSnsEnvelope(value: JsonObject): SnsEnvelope | undefined {
   const type = memberOf(value, "Type");
   const topicArn = memberOf(value, "TopicArn");

@@ -1,5 +1,5 @@
-// The ledger's table: one partition key and nothing else, paid per request. Records, objects and
-// the schema's version are items of it, told apart by the first letters of their key.
+// The ledger's table: one partition key, billed per request. Records, objects and the schema
+// version are items in it, distinguished by a key prefix.
 
 import type { CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
 

@@ -1,5 +1,5 @@
-// The outbox's table, apart from the ledger's: rows by target and key, and beside them what is
-// pending or unsettled, per target in the order of registration, to be read consistently.
+// The outbox's table, separate from the ledger's: rows by target and key. Beside them it lists
+// pending and unsettled rows, per target in order of registration, for consistent reads.
 
 import type { CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
 

@@ -1,6 +1,6 @@
-// The index that finds notes by scope and kind in the order of their names. Only notes carry its
-// two attributes, so that records and objects neither are in it nor pay for it; it holds keys only,
-// so that a note pays for it when it is made and not when it changes.
+// The index that finds notes by scope and kind, in the order of their names. Only notes have its
+// two attributes, so records and objects are not in it and cost nothing. It contains keys only, so
+// a note pays for it when it is created and not when it changes.
 
 import type {
   AttributeDefinition,

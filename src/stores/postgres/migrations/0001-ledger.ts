@@ -1,4 +1,4 @@
-// The ledger's first tables. Room is left on the pages of `tidegate_ledger_record`, so that the
+// The ledger's first tables. The pages of `tidegate_ledger_record` keep free space, so that the
 // commit of a claim rewrites its row on the same page and touches no index.
 
 export const postgresLedger0001 = `

@@ -1,5 +1,5 @@
-// The outbox's first table. The indexes hold only what is still to be done, so that they stay small
-// however much has been sent.
+// The outbox's first table. The indexes contain only unfinished rows, so they stay small however
+// many events were sent.
 
 export const postgresOutbox0001 = `
 CREATE TABLE tidegate_outbox (

@@ -1,4 +1,4 @@
-// Notes, found by name in the order of bytes.
+// Notes, by name in byte order.
 
 export const postgresLedger0002 = `
 CREATE TABLE tidegate_ledger_note (

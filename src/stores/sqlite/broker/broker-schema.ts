@@ -1,8 +1,9 @@
-// The broker's file: its tables, its settings, and how a new one comes into being.
+// Broker schema: the tables and settings of the broker's file, and the creation of a new one.
 //   B1. A file is created whole or not at all: built under another name, then renamed.
-//   B2. What a receive changes has a fixed width, so that an update never moves other rows.
-//   B3. Bodies live apart from heads: neither a receive nor a start touches them.
-//   B4. Keys of the hot path only grow, so that inserts go to the right edge of each tree.
+//   B2. The columns that a receive changes have a fixed width, so that an update never moves other
+//       rows.
+//   B3. Bodies are stored apart from heads: neither a receive nor a start touches them.
+//   B4. Keys on the hot path only grow, so that inserts go to the right edge of each tree.
 
 import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -12,16 +13,16 @@ import { syncPath } from "../renew-log.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
 
-/** "TGbr": tells our file from anybody else's SQLite file. */
+/** "TGbr": distinguishes the broker's file from other SQLite files. */
 export const APPLICATION_ID = 0x54476272;
 export const SCHEMA_VERSION = OBJECT_SCHEMA_VERSION;
 export const BROKER_FILE = "broker.sqlite";
 export const PAGE_BYTES = 4_096;
 
-/** The log is folded into the file once it holds this many pages (16 MiB). */
+/** The log is merged into the file once it has this many pages (16 MiB). */
 export const CHECKPOINT_PAGES = 4_000;
 const CACHE_KIBIBYTES = 16_000;
-/** A log that grew beyond this (one huge commit) is cut back at the next checkpoint. */
+/** A log larger than this (after one huge commit) is truncated at the next checkpoint. */
 const LOG_BYTES_KEPT_MAX = 64 * 1_024 * 1_024;
 
 const TABLES = [
@@ -65,15 +66,15 @@ const TABLES = [
   )`,
 ] as const;
 
-/** Tables are made at once and never rebuilt, so each has its place in the file for good. */
+/** All tables are created together and never rebuilt, so the root page of each is fixed. */
 const FIRST_ROOT_PAGE = 2;
 
-/** The first format as SQLite keeps it: where each table is rooted, and its text. */
+/** The first format as SQLite stores it: root page and text of each table. */
 export const SCHEMA_ROWS: readonly string[] = TABLES.map(
   (sql, index) => `${FIRST_ROOT_PAGE + index} ${sql}`,
 );
 
-/** Tables whose every page is verified at the start; bodies are verified as they are read (B3). */
+/** Tables verified page by page at the start; bodies are verified as they are read (B3). */
 export const VERIFIED_TABLES = ["block", "receipt", "dedup", "document", "meta"] as const;
 
 export function createBrokerFile(folder: string): void {
@@ -96,17 +97,17 @@ export function createBrokerFile(folder: string): void {
     addObjectTables(database);
     database.exec("COMMIT");
   } finally {
-    database.close(); // Folds the log into the file and removes it.
+    database.close(); // Merges the log into the file and removes it.
   }
   syncPath(draft);
   renameSync(draft, path); // B1
   syncPath(folder);
 }
 
-/** How long a connection waits for another one of ours that is just opening or closing the file. */
+/** How long a connection waits for another of this store that is opening or closing the file. */
 const BUSY_MS = 5_000;
 
-/** The connection that writes; there is one, on a thread of its own. */
+/** The writing connection; there is one, on its own thread. */
 export function openWriter(path: string, pageCountMax: number | undefined): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: BUSY_MS });
   try {
@@ -119,7 +120,7 @@ export function openWriter(path: string, pageCountMax: number | undefined): Data
       PRAGMA trusted_schema = OFF;
     `);
     if (pageCountMax !== undefined) database.exec(`PRAGMA max_page_count = ${pageCountMax}`);
-    // Shows that the folder may be written to before anybody is told that the broker is ready.
+    // Proves that the folder is writable before the broker reports that it is ready.
     database.exec("BEGIN IMMEDIATE");
     if (formatOf(database) < SCHEMA_VERSION) addObjectTables(database);
     database.exec("COMMIT");
@@ -134,14 +135,16 @@ export function formatOf(database: DatabaseSync): number {
   return Number(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
-/** A connection for reading beside the one that writes. */
+/** A reading connection beside the writing one. */
 export function openReader(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
   database.exec(`PRAGMA cache_size = -${CACHE_KIBIBYTES}; PRAGMA temp_store = MEMORY`);
   return database;
 }
 
-/** A connection that can change nothing: no lock, no index file, no checkpoint when it closes. */
+/**
+ * A connection that cannot change anything: no lock, no index file, no checkpoint when it closes.
+ */
 export function openVerifier(path: string): DatabaseSync {
   const database = openLockless(path);
   // Exclusive mode keeps the index of the log in this process's memory, not in a file beside it.
@@ -156,8 +159,8 @@ function openLockless(path: string): DatabaseSync {
     return new DatabaseSync(`file:${escaped}?vfs=${system}`, { readOnly: true });
   } catch (error) {
     if (!cannotOpen(error)) throw error;
-    // Node before 22.15 takes no addresses for names. A plain connection reads the same and folds
-    // the log into the file when it closes, even when it is going to refuse the file.
+    // Node before 22.15 accepts no URLs as names. A normal connection reads the same, but merges
+    // the log into the file when it closes, even if the file is then rejected.
     return new DatabaseSync(path);
   }
 }

@@ -1,6 +1,7 @@
-// Broker snapshot: everything on disk, verified while it is read.
-//   V1. Reads through a connection that can change nothing (a damaged folder stays as it is).
-//   V2. Every page of the tables read here is verified first, then every row as it goes by.
+// Broker snapshot: reads and verifies the complete state on disk.
+//   V1. It reads through a connection that cannot change anything, so a damaged folder stays as it
+//       is.
+//   V2. It verifies every page of the tables it reads first, then every row as it passes.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { DedupEntry, MessageHead, StoredDocument } from "../../../core/broker-change.ts";
@@ -15,9 +16,9 @@ import { rowCheck } from "./row-check.ts";
 
 type Row = readonly SQLInputValue[];
 
-/** Throws TG_STORE_CORRUPT if any page of the tables that a start reads is not sound (V2). */
+/** Throws TG_STORE_CORRUPT if any page of the tables that a start reads is damaged (V2). */
 export function verifyTables(reader: DatabaseSync, path: string): void {
-  if (!hasOwnTables(reader)) throw corrupt(path, "its tables are not those that Tidegate makes");
+  if (!hasOwnTables(reader)) throw corrupt(path, "its tables are not Tidegate's");
   for (const table of VERIFIED_TABLES) {
     const row = reader.prepare(`PRAGMA quick_check(${table})`).get();
     const verdict = row === undefined ? "no verdict" : String(Object.values(row)[0]);
@@ -25,7 +26,7 @@ export function verifyTables(reader: DatabaseSync, path: string): void {
   }
 }
 
-/** Whether the tables are those of the format that the file says it has. */
+/** Whether the tables match the file's format version. */
 function hasOwnTables(reader: DatabaseSync): boolean {
   const schema = reader.prepare("SELECT rootpage, sql FROM sqlite_schema").all();
   const rows = schema.map(({ rootpage, sql }) => `${rootpage} ${sql}`);
@@ -36,11 +37,11 @@ function hasOwnTables(reader: DatabaseSync): boolean {
   return added.join("\n") === OBJECT_TABLES.join("\n") && areObjectRootsSound(reader);
 }
 
-/** How a snapshot tells its store what it met. */
+/** How a snapshot reports to its store. */
 export interface SnapshotHooks {
-  /** Runs a step of reading; turns the driver's errors and closes the connection upon any. */
+  /** Runs one read step; converts driver errors and closes the connection on any error. */
   guard<T>(work: () => T): T;
-  /** Runs once the last message has been read. */
+  /** Runs after the last message was read. */
   drained(): void;
 }
 
@@ -54,7 +55,7 @@ export function readSnapshot(
   const rows = (sql: string) => guardedRows(reader, sql, hooks);
   const refuse: Refuse = (what) =>
     hooks.guard(() => {
-      throw corrupt(path, `${what} is not what was written`);
+      throw corrupt(path, `${what} fails its checksum`);
     });
   const sequence = hooks.guard(() => sequenceOf(reader, refuse));
   return {
@@ -112,7 +113,7 @@ function* dedupsOf(rows: Iterable<Row>, refuse: Refuse): Generator<DedupEntry> {
   }
 }
 
-/** Blocks and receipt pages, both in order, read side by side. */
+/** Blocks and receipt pages, both in order, read in parallel. */
 function* messagesOf(
   blocks: Generator<Row>,
   receipts: Generator<Row>,
@@ -136,7 +137,7 @@ function* messagesOf(
 
 type BlockRow = [number, number, Uint8Array, string | null, number];
 
-/** Gives the page of a number, which must not be smaller than the one asked for before. */
+/** Returns the page of a number; numbers must not decrease between calls. */
 function pageReader(
   receipts: Generator<Row>,
   refuse: Refuse,
@@ -165,7 +166,7 @@ function* guardedRows(reader: DatabaseSync, sql: string, hooks: SnapshotHooks): 
   }
 }
 
-/** Rows as arrays; Node before 22.16 gives objects only, whose values stand in the same order. */
+/** Rows as arrays; Node before 22.16 returns objects only, with values in the same order. */
 function arrayRows(statement: StatementSync): Iterator<Row> {
   if (typeof statement.setReturnArrays === "function") {
     statement.setReturnArrays(true);

@@ -1,5 +1,5 @@
-// Broker statements: the SQL of the store, prepared once, each with the check of its row. Reads and
-// writes are prepared apart, since they run on different threads.
+// Broker statements: the SQL of the store, prepared once, with the checksum of each row. Reads and
+// writes are prepared separately, since they run on different threads.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { ObjectChange } from "../../../core/object-change.ts";
@@ -15,11 +15,11 @@ export type HeadRow = Pick<BlockRows, "first" | "count" | "heads" | "groups">;
 export interface BrokerReads {
   receiptsOf(page: number): Uint8Array | undefined;
   headsOf(page: number): HeadRow[];
-  /** The block that would hold a message, if there is one. */
+  /** The block that would contain a message, if it exists. */
   contentFor(seq: number): ContentRow | undefined;
 }
 
-/** `path` is told in the complaint about a row whose check does not hold. */
+/** `path` names the file in the error about a row with a wrong checksum. */
 export function prepareReads(database: DatabaseSync, path: string): BrokerReads {
   const heads = database.prepare(
     "SELECT first, count, heads, groups, block_check FROM block WHERE first BETWEEN ? AND ?",
@@ -34,7 +34,7 @@ export function prepareReads(database: DatabaseSync, path: string): BrokerReads 
       const row = receipts.get(page) as { slots: Uint8Array; receipt_check: number } | undefined;
       if (row === undefined || rowCheck(page, row.slots) === row.receipt_check) return row?.slots;
       const first = page * PAGE_MESSAGES;
-      throw corrupt(path, `a receipt of message ${first} or one after it is not what was written`);
+      throw corrupt(path, `a receipt of message ${first} or one after it fails its checksum`);
     },
     headsOf(page) {
       const first = page * PAGE_MESSAGES;
@@ -43,7 +43,7 @@ export function prepareReads(database: DatabaseSync, path: string): BrokerReads 
       })[];
       for (const row of rows) {
         const sound = rowCheck(row.first, row.count, row.heads, row.groups) === row.block_check;
-        const what = `one of the messages from ${row.first} on is not what was written`;
+        const what = `one of the messages from ${row.first} on fails its checksum`;
         if (!sound) throw corrupt(path, what);
       }
       return rows;
@@ -51,7 +51,7 @@ export function prepareReads(database: DatabaseSync, path: string): BrokerReads 
     contentFor(seq) {
       const row = content.get(seq) as (ContentRow & { content_check: number }) | undefined;
       if (row !== undefined && rowCheck(row.first, row.lengths, row.text) !== row.content_check) {
-        throw corrupt(path, `the content of message ${seq} is not what was written`);
+        throw corrupt(path, `the content of message ${seq} fails its checksum`);
       }
       return row;
     },
@@ -61,7 +61,7 @@ export function prepareReads(database: DatabaseSync, path: string): BrokerReads 
 export interface BrokerWrites {
   insertBlock(rows: BlockRows): void;
   deleteBlock(first: number): void;
-  /** Erases the blocks and the receipts of a page. */
+  /** Deletes the blocks and the receipts of a page. */
   deletePage(page: number): void;
   putReceipts(page: number, slots: Uint8Array): void;
   putDedups(queue: number, acceptedAt: number, first: number, entries: string): void;
@@ -72,12 +72,12 @@ export interface BrokerWrites {
   changeObject(change: ObjectChange): void;
 }
 
-/** One write as it travels to the thread that runs it: the name and its arguments. */
+/** One write as sent to the writing thread: its name and arguments. */
 export type Write = {
   [K in keyof BrokerWrites]: [K, ...Parameters<BrokerWrites[K]>];
 }[keyof BrokerWrites];
 
-/** Gives the function that runs some writes as one transaction, synced when it returns. */
+/** Returns the function that runs writes as one transaction, synced when it returns. */
 export function prepareWrites(database: DatabaseSync): (writes: readonly Write[]) => void {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");

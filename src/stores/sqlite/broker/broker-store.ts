@@ -1,15 +1,16 @@
-// The broker's durable store: one SQLite file, one process, one transaction per commit.
+// Broker store: the durable store of the broker, one SQLite file, one process, one transaction per
+// commit.
 //   Q1. A commit resolves only after SQLite has synced it (WAL, synchronous=FULL).
-//   Q2. After any failed commit the connection is gone: what reached the disk is unknown until
-//       load() reads it anew, and until then every call fails the same way.
-//   Q3. Nothing is written to a folder before all that a start reads has been verified.
+//   Q2. After a failed commit the connection is closed. What reached the disk is unknown until
+//       load() reads it again; until then every call fails the same way.
+//   Q3. Nothing is written to a folder before everything that a start reads is verified.
+//   Q4. The folder stays locked from the constructor to close(), also across failures and reloads.
+//   Q5. A commit may start while others are in flight; they are written in order. A failure belongs
+//       to the writer that met it: a commit that fails after a reload is rejected, and does not
+//       affect the reloaded state.
 //   Q6. Nothing is acknowledged on top of a log that another connection left behind, a failed one
 //       of this process included, before the log is renewed (renew-log.ts). A full disk does
 //       not need that: it rejects a write before any sync, and a copy would need space.
-//   Q4. The folder is locked from the first moment to close(), over failures and reloads, too.
-//   Q5. A commit may be asked for while others are under way; they are written in their order. What
-//       a failure leaves behind belongs to the writer that met it: a commit that fails after the
-//       store was read anew is told so, and changes nothing of what has come since.
 
 import { accessSync, constants, existsSync, lstatSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -45,17 +46,17 @@ export interface SqliteBrokerStoreOptions {
   readonly pageCountMax?: number;
   /** Lets a test run checkpoints after fewer pages of log. */
   readonly checkpointPages?: number;
-  /** Starts the writing thread at once, while the folder is still being verified. */
+  /** Starts the writing thread immediately, while the folder is still being verified. */
   readonly threadAhead?: boolean;
 }
 
-/** One on its way to the disk, one that waits for it. */
-const COMMITS_UNDER_WAY_MAX = 2;
+/** One being written, and one waiting for it. */
+const COMMITS_IN_FLIGHT_MAX = 2;
 
-/** Damage met at the start refuses the start; met later, it is for the next load() to judge. */
+/** Damage found at the start rejects the start; damage found later is left to the next load(). */
 type Phase = "opening" | "working";
 
-/** Locks the folder (TG_STORE_LOCKED if another process has it); files are opened by `load`. */
+/** Locks the folder (TG_STORE_LOCKED if another process has it); `load` opens the files. */
 export function createSqliteBrokerStore(options: SqliteBrokerStoreOptions): BrokerStore {
   return new SqliteBrokerStore(options);
 }
@@ -63,24 +64,24 @@ export function createSqliteBrokerStore(options: SqliteBrokerStoreOptions): Brok
 class SqliteBrokerStore implements BrokerStore {
   readonly objects: ObjectReads = guardObjects((work) => this.#readObjects(work));
   readonly #folder: string;
-  /** Where the file is: SQLite keeps the log beside the file, not beside a link to it. */
+  /** The real path of the file: SQLite keeps the log beside the file, not beside a link to it. */
   #path: string;
   readonly #limits: WriterLimits;
   readonly #lock: FolderLock;
-  /** Reads what a start reads, and can change nothing. */
+  /** Reads the state at a start; cannot change anything. */
   #verifier: DatabaseSync | null = null;
-  /** Reads what was committed, while the thread writes. */
+  /** Reads committed data while the thread writes. */
   #reader: DatabaseSync | null = null;
   #prepared: BrokerReads | null = null;
   #objectReads: ObjectReads | null = null;
   #thread: DiskThread | null = null;
-  /** Settles when the thread has opened the file. */
+  /** Settles once the thread has opened the file. */
   #opened: Promise<void> | null = null;
-  #work: BrokerWriter | null = null;
-  #commitsUnderWay = 0;
+  #writer: BrokerWriter | null = null;
+  #commitsInFlight = 0;
   /** Whether every visible frame of the log is known to be durable (Q6). */
   #isLogTrusted = false;
-  /** Why the store cannot be used now; mended by load() unless closed. */
+  /** Why the store is unavailable; load() clears it unless the store is closed. */
   #failure: TidegateError | null = null;
   #closing: Promise<void> | null = null;
 
@@ -95,7 +96,7 @@ class SqliteBrokerStore implements BrokerStore {
 
   load(): StoreSnapshot {
     if (this.#closing !== null) throw closedError();
-    assert(this.#commitsUnderWay === 0, "what is under way is over before the store is read");
+    assert(this.#commitsInFlight === 0, "no commit is in flight while the store is loaded");
     this.#disconnect();
     if (!this.#dropThread()) throw this.#fail(stuckError(), "opening");
     const failedBefore = this.#failure !== null;
@@ -117,32 +118,32 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
-    assert(this.#commitsUnderWay < COMMITS_UNDER_WAY_MAX, "few commits are under way");
-    this.#commitsUnderWay += 1;
-    let work: BrokerWriter | null = null;
+    assert(this.#commitsInFlight < COMMITS_IN_FLIGHT_MAX, "at most two commits are in flight");
+    this.#commitsInFlight += 1;
+    let writer: BrokerWriter | null = null;
     try {
-      work = this.#connect();
-      const writes = work.encode(changes);
+      writer = this.#connect();
+      const writes = writer.encode(changes);
       const thread = this.#openThread();
-      // The thread works in order, so that nobody has to wait here until it has opened the file.
+      // The thread works in order, so the commit need not wait until the file is open.
       await thread.write(writes); // Q1
-      work.endCommit();
+      writer.endCommit();
     } catch (error) {
-      if (work !== null && work !== this.#work) throw this.#errorFor(error, "working"); // Q5
+      if (writer !== null && writer !== this.#writer) throw this.#errorFor(error, "working"); // Q5
       throw this.#fail(error, "working"); // Q2
     } finally {
-      this.#commitsUnderWay -= 1;
+      this.#commitsInFlight -= 1;
     }
   }
 
   read(seq: number): MessageContent | undefined {
-    const work = this.#connect();
+    const writer = this.#connect();
     try {
-      const content = work.read(seq);
+      const content = writer.read(seq);
       if (content !== null) return content;
       throw corrupt(this.#path, `the content of message ${seq} is missing`);
     } catch (error) {
-      // Damage to one message is told of that message; all others can still be read.
+      // Damage to one message fails that message only; all others stay readable.
       if (error instanceof TidegateError) throw error;
       if (isDamage(error)) throw corrupt(this.#path, `message ${seq} cannot be read`, error);
       throw this.#fail(error, "working");
@@ -154,26 +155,26 @@ class SqliteBrokerStore implements BrokerStore {
     try {
       return work(this.#preparedObjects());
     } catch (error) {
-      // As with messages: damage to one object is told of that object.
+      // As with messages: damage to one object fails that object only.
       if (error instanceof TidegateError) throw error;
       if (isDamage(error)) throw corrupt(this.#path, "an object cannot be read", error);
       throw this.#fail(error, "working");
     }
   }
 
-  /** Null while the file is of the first format, which has no objects. */
+  /** Null while the file has the first format, which has no objects. */
   #preparedObjects(): ObjectReads | null {
     if (this.#objectReads !== null) return this.#objectReads;
     this.#reads();
     const reader = present(this.#reader, "the reading connection");
     if (formatOf(reader) < OBJECT_SCHEMA_VERSION) return null;
     this.#objectReads = prepareObjectReads(reader, (what) => {
-      throw corrupt(this.#path, `${what} is not what was written`);
+      throw corrupt(this.#path, `${what} fails its checksum`);
     });
     return this.#objectReads;
   }
 
-  /** A commit that is under way is finished first, and told of as usual. */
+  /** A commit in flight finishes first and resolves as usual. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -181,7 +182,7 @@ class SqliteBrokerStore implements BrokerStore {
 
   async #close(): Promise<void> {
     this.#disconnect();
-    await this.#thread?.close(); // The last to close folds the log into the file.
+    await this.#thread?.close(); // The last connection to close merges the log into the file.
     this.#lock.release();
   }
 
@@ -192,30 +193,31 @@ class SqliteBrokerStore implements BrokerStore {
       accessSync(this.#path, constants.W_OK);
       return;
     }
-    if (existsSync(`${this.#path}-wal`)) throw corrupt(this.#path, "only its log is left");
+    if (existsSync(`${this.#path}-wal`)) throw corrupt(this.#path, "only its log exists");
     createBrokerFile(this.#folder);
   }
 
-  /** The thread that writes; told to open the file by the first commit (Q3). */
+  /** The writing thread; the first commit makes it open the file (Q3). */
   #openThread(): DiskThread {
     this.#thread ??= new DiskThread();
     if (this.#opened === null) {
       this.#opened = this.#thread.open(this.#path, this.#limits);
-      this.#opened.catch(() => {}); // Told of by whatever was sent to the thread after it.
+      this.#opened.catch(() => {}); // The next request to the thread reports it.
     }
     return this.#thread;
   }
 
   #connect(): BrokerWriter {
-    if (this.#work !== null) return this.#work;
+    if (this.#writer !== null) return this.#writer;
     if (this.#closing !== null) throw closedError();
     if (this.#failure !== null) throw this.#failure;
     this.#verifier?.close();
     this.#verifier = null;
     this.#guard(() => this.#renewLog(this.#path));
+    assert(this.#commitsInFlight <= 1, "a writer starts before any other commit"); // Q5
     this.#lock.keep();
-    this.#work = new BrokerWriter(() => this.#reads());
-    return this.#work;
+    this.#writer = new BrokerWriter(() => this.#reads());
+    return this.#writer;
   }
 
   #renewLog(path: string): void {
@@ -243,7 +245,7 @@ class SqliteBrokerStore implements BrokerStore {
     this.#disconnect();
     this.#dropThread();
     if (!isFull(error)) this.#isLogTrusted = false;
-    // A broken invariant is told as it is, but leaves the store as unusable as a broken disk does.
+    // A broken invariant is thrown as it is, but makes the store as unusable as a broken disk does.
     this.#failure = this.#failureOf(error, phase);
     return this.#errorFor(error, phase);
   }
@@ -258,13 +260,13 @@ class SqliteBrokerStore implements BrokerStore {
       return corrupt(this.#path, (error as Error).message, error);
     }
     if (isBusy(error)) return lockedError(this.#folder, error);
-    const message = `The data folder ${this.#folder} cannot be used now: ${reasonOf(error)}.`;
+    const message = `data folder ${this.#folder} is unavailable: ${reasonOf(error)}`;
     return new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
   }
 
   /**
-   * Has the thread close the file, which one that failed has done already; false if it does not.
-   * Then it stays, since nobody may look at the file (or give up the folder's lock) before it has.
+   * Makes the thread close the file, which a failed thread has already done; false if it does not.
+   * Then the thread stays: no one may read the file or release the folder's lock before it closed.
    */
   #dropThread(): boolean {
     if (this.#thread !== null && this.#opened === null && this.#failure === null) return true;
@@ -274,29 +276,29 @@ class SqliteBrokerStore implements BrokerStore {
     return true;
   }
 
-  /** Lets go of what reads. */
+  /** Closes the reading connections. */
   #disconnect(): void {
     const open = [this.#verifier, this.#reader];
     this.#verifier = null;
     this.#reader = null;
     this.#prepared = null;
     this.#objectReads = null;
-    this.#work = null;
+    this.#writer = null;
     for (const database of open) {
       try {
         database?.close();
       } catch {
-        // The error that led here is the one to tell; the file is checked again by load().
+        // Report the error that led here; load() checks the file again.
       }
     }
   }
 }
 
-/** Follows a link. One that leads nowhere is a disk that is missing, and no folder to begin in. */
+/** Follows a link. A broken link means a missing disk, not an empty folder to start in. */
 function fileBehind(path: string): string {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path;
   if (existsSync(path)) return realpathSync(path);
-  const message = `The data file ${path} is a link that leads nowhere now.`;
+  const message = `data file ${path} is a broken link`;
   throw new TidegateError("TG_STORE_UNAVAILABLE", message);
 }
 
@@ -306,9 +308,9 @@ function isOperating(error: unknown): boolean {
 
 function stuckError(): Error {
   const code = "ERR_DISK_THREAD_STUCK";
-  return Object.assign(new Error("the thread that writes does not close the file"), { code });
+  return Object.assign(new Error("the writing thread does not close the file"), { code });
 }
 
 function closedError(): TidegateError {
-  return new TidegateError("TG_CLOSED", "The broker's store is closed.");
+  return new TidegateError("TG_CLOSED", "the broker's store is closed");
 }

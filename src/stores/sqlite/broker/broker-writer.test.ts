@@ -1,4 +1,4 @@
-// The writer's writes, run on a real database in this thread, against the plainest model of them.
+// The writer's writes, run on a real database in this thread, compared with the simplest model.
 
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
@@ -42,24 +42,24 @@ function createBench() {
       waiting.push(writer.encode(changes));
       write();
     },
-    /** Makes a commit that is not written before `write` is called; copied, as by posting. */
+    /** Encodes a commit that `write` runs later; copied, as by posting. */
     begin: (changes: readonly Change[]) => waiting.push(structuredClone(writer.encode(changes))),
     write,
     encode: (changes: readonly Change[]) => writer.encode(changes),
     read: (seq: number) => writer.read(seq),
-    /** Forgets all that is in memory, as a restart does. */
+    /** Discards all state in memory, as a restart does. */
     restart: () => {
       writer = new BrokerWriter(() => reads);
     },
     load: () => {
       const guard = <T>(work: () => T) => work();
       const hooks = { guard, drained: () => {} };
-      const told = readSnapshot(database, "broker.sqlite", hooks);
+      const snapshot = readSnapshot(database, "broker.sqlite", hooks);
       return {
-        sequence: told.sequence,
-        documents: [...told.documents],
-        dedups: [...told.dedups],
-        messages: [...told.messages],
+        sequence: snapshot.sequence,
+        documents: [...snapshot.documents],
+        dedups: [...snapshot.dedups],
+        messages: [...snapshot.messages],
       };
     },
     rows: (table: "block" | "content" | "receipt") =>
@@ -75,7 +75,7 @@ const range = (from: number, to: number) =>
 const seqsOf = (bench: ReturnType<typeof createBench>) =>
   bench.load().messages.map(({ seq }) => seq);
 
-test("any history of large commits reads as from memory, with and without restarts", async () => {
+test("any history of large commits reads as from the memory store, with and without restarts", async () => {
   const property = fc.asyncProperty(anyHistory(HISTORY_SIZES), async (history) => {
     const bench = createBench();
     const model = createMemoryBrokerStore();
@@ -85,19 +85,19 @@ test("any history of large commits reads as from memory, with and without restar
       bench.commit(changes);
       await model.commit(changes);
       if (step.reopen) bench.restart();
-      const told = loadAll(model);
-      expect(bench.load()).toEqual(told);
-      for (const { seq } of told.messages) expect(bench.read(seq)).toEqual(model.read(seq));
+      const snapshot = loadAll(model);
+      expect(bench.load()).toEqual(snapshot);
+      for (const { seq } of snapshot.messages) expect(bench.read(seq)).toEqual(model.read(seq));
     }
     for (const { seq } of loadAll(model).messages) bench.commit([erase(seq)]);
     const rows = [bench.rows("block"), bench.rows("content"), bench.rows("receipt")];
-    expect(rows).toEqual([0, 0, 0]); // Nothing is left of messages that are gone.
+    expect(rows).toEqual([0, 0, 0]); // Deleted messages leave no rows.
     bench.close();
   });
   await fc.assert(property, { numRuns: HISTORY_RUNS });
 });
 
-test("reading sees all commits under way, and what is written late reads the same (W4)", async () => {
+test("reads see all commits in flight, and the same after they are written (W4)", async () => {
   const property = fc.asyncProperty(anyHistory(HISTORY_SIZES), async (history) => {
     const bench = createBench();
     const model = createMemoryBrokerStore();
@@ -107,13 +107,13 @@ test("reading sees all commits under way, and what is written late reads the sam
       const changes = meaningful(step.choices, loadAll(model), numbers);
       bench.begin(changes);
       await model.commit(changes);
-      const told = loadAll(model);
-      for (const { seq } of told.messages) expect(bench.read(seq)).toEqual(model.read(seq));
+      const snapshot = loadAll(model);
+      for (const { seq } of snapshot.messages) expect(bench.read(seq)).toEqual(model.read(seq));
       for (const { seq } of before.messages) expect(bench.read(seq)).toEqual(model.read(seq));
       if (index > 0) bench.write(); // The commit before this one.
       if (index > 0) expect(bench.load()).toEqual(before);
-      for (const { seq } of told.messages) expect(bench.read(seq)).toEqual(model.read(seq));
-      before = told;
+      for (const { seq } of snapshot.messages) expect(bench.read(seq)).toEqual(model.read(seq));
+      before = snapshot;
     }
     if (history.length > 0) bench.write();
     bench.restart();
@@ -124,7 +124,7 @@ test("reading sees all commits under way, and what is written late reads the sam
   await fc.assert(property, { numRuns: HISTORY_RUNS });
 });
 
-test("the messages of a commit are two rows a page, and a receipt is one", () => {
+test("the messages of a commit are two rows per page, and a receipt is one row", () => {
   const bench = createBench();
   const writes = bench.encode(range(64, 64 + 2 * PAGE_MESSAGES - 1).map((seq) => message(seq)));
   expect(writes.map(([name]) => name)).toEqual(["insertBlock", "insertBlock"]);
@@ -134,7 +134,7 @@ test("a message that is put and deleted in one commit leaves no row", () => {
   const bench = createBench();
   bench.commit([...put(1, 2), erase(1), erase(2)]);
   expect([bench.rows("block"), bench.rows("content"), bench.rows("receipt")]).toEqual([0, 0, 0]);
-  bench.commit(put(3)); // The page is not full yet; what comes next stays.
+  bench.commit(put(3)); // The page is not full yet; the next message stays.
   bench.restart();
   expect(seqsOf(bench)).toEqual([3]);
 });
@@ -155,7 +155,7 @@ test("a message that moves twice in one commit arrives with its content", () => 
   expect([4, 5].map((seq) => bench.read(seq)?.body)).toEqual(["old", "new"]);
 });
 
-test("of a block whose messages are partly gone, the others stay after a restart", () => {
+test("a block with some deleted messages keeps the others after a restart", () => {
   const bench = createBench();
   bench.commit(put(...range(1, 63)));
   bench.restart();
@@ -166,7 +166,7 @@ test("of a block whose messages are partly gone, the others stay after a restart
   expect(bench.rows("block")).toBe(1);
 });
 
-test("the last page goes on after a restart, with what was deleted on it still gone", () => {
+test("the last page continues after a restart, and its deleted messages stay deleted", () => {
   const bench = createBench();
   bench.commit(put(65, 66, 67));
   bench.commit([erase(66)]);
@@ -177,7 +177,7 @@ test("the last page goes on after a restart, with what was deleted on it still g
   expect(seqsOf(bench)).toEqual([67, 68]);
 });
 
-test("changes of more pages than are kept in memory are all written and read again", () => {
+test("changes to more pages than fit in memory are all written and read back", () => {
   const bench = createBench();
   const pages = range(1, 2_500);
   for (const page of pages) bench.commit(put(page * PAGE_MESSAGES, page * PAGE_MESSAGES + 1));
@@ -186,9 +186,9 @@ test("changes of more pages than are kept in memory are all written and read aga
   bench.commit(
     pages.filter((page) => page % 2 === 0).map((page) => erase(page * PAGE_MESSAGES + 1)),
   );
-  const left = pages.filter((page) => page % 2 === 1).map((page) => page * PAGE_MESSAGES + 1);
-  expect(seqsOf(bench)).toEqual(left);
-  expect(bench.rows("receipt")).toBe(left.length);
+  const remaining = pages.filter((page) => page % 2 === 1).map((page) => page * PAGE_MESSAGES + 1);
+  expect(seqsOf(bench)).toEqual(remaining);
+  expect(bench.rows("receipt")).toBe(remaining.length);
 });
 
 test("a change that names no living message is a broken invariant (W2)", () => {
@@ -201,7 +201,7 @@ test("a change that names no living message is a broken invariant (W2)", () => {
   }
 });
 
-test("a megabyte of text in any script comes back as it was", () => {
+test("a megabyte of text in any script is read back unchanged", () => {
   const bench = createBench();
   const bodies = ["x".repeat(2 ** 20), "ü".repeat(2 ** 19), "\u{1f30a}".repeat(2 ** 18)];
   bench.commit(bodies.map((body, index) => message(index + 1, { body, detail: body.slice(-8) })));

@@ -1,12 +1,12 @@
-// Broker writer: turns the changes of a commit into as few writes as will hold them. What runs them
-// is on another thread; nothing here touches the disk but for reading what was committed before.
-//   W1. Changes take effect in their order, among pages and blocks in memory; the writes that come
-//       of them are one transaction.
-//   W2. Each change lands on exactly the messages it names; anything else is a broken invariant.
-//   W3. A page is in memory before anything of it is written, and stays until the commit is over:
-//       reading it from disk half-way would miss what is on its way there.
-//   W4. Several commits may be under way; they end in their order. Reading sees what all of them
-//       bring: contents that are not on disk yet are found among the changes that bring them.
+// Broker writer: turns the changes of a commit into as few writes as possible. Another thread runs
+// the writes; this file only reads from disk what earlier commits wrote.
+//   W1. Changes take effect in order, on pages and blocks in memory. The resulting writes are one
+//       transaction.
+//   W2. Each change applies to exactly the messages it names; anything else is a broken invariant.
+//   W3. A page is in memory before any of its messages is written, and stays until the commit ends:
+//       reading it from disk in between would miss changes in flight.
+//   W4. Several commits may be in flight; they end in order. Reads see the changes of all of them:
+//       contents not on disk yet come from the changes that contain them.
 
 import { assert, present, unreachable } from "../../../core/assert.ts";
 import type {
@@ -27,17 +27,17 @@ interface DedupRun {
   readonly queue: number;
   readonly acceptedAt: number;
   readonly first: number;
-  /** Flat: digest, message id, number; and so on. */
+  /** Flat: digest, message id, number, and so on. */
   readonly entries: (string | number)[];
 }
 
-/** A commit that was made and is not known to be on disk. */
-interface UnderWay {
+/** A commit that is not known to be on disk yet. */
+interface PendingCommit {
   readonly changes: readonly Change[];
-  /** The lowest and the highest number of the messages it brings. */
+  /** The lowest and the highest number of the messages it puts. */
   first: number;
   last: number;
-  /** What it brings, by number; gathered when somebody asks (W4). */
+  /** Its contents by number; collected at the first read (W4). */
   contents: Map<number, MessageContent> | null;
 }
 
@@ -46,28 +46,30 @@ export class BrokerWriter {
   readonly #block = new BlockBuilder();
   readonly #pages = new ReceiptPages((number) => this.#loadPage(number));
   readonly #dedups = new Map<number, DedupRun>();
-  /** Written lately: their messages are likely to be received soon. */
+  /** Recently written: their messages are likely to be received soon. */
   readonly #recent = new RecentBlocks();
-  /** Read lately: their neighbours are likely to be read next. */
+  /** Recently read: their neighbours are likely to be read next. */
   readonly #blocks = new ContentBlocks();
-  /** Oldest first; the last one may still be being made. */
-  readonly #underWay: UnderWay[] = [];
+  /** Oldest first; the last one may still be encoded. */
+  readonly #inFlight: PendingCommit[] = [];
   #writes: Write[] = [];
 
-  /** `reads` is asked for only when something is not in memory. */
+  /** `reads` is called only for pages and contents that are not in memory. */
   constructor(reads: () => BrokerReads) {
     this.#reads = reads;
   }
 
   /**
-   * The writes of a commit. They must be done, or all be given up with this writer. They share
-   * their memory with the pages, so that they must be done or copied before the next commit is
-   * made; posting them to a thread copies them.
+   * The writes of a commit. The caller must run them, or discard them together with this writer.
+   * They share memory with the pages, so they must be run or copied before the next commit is
+   * encoded. Posting them to a thread copies them.
    */
   encode(changes: readonly Change[]): Write[] {
+    assert(this.#writes.length === 0, "the writes of the last commit were handed out"); // W1
+    assert(this.#block.isEmpty && this.#dedups.size === 0, "no message waits for a commit"); // W1
     this.#pages.forget();
     this.#pages.beginCommit();
-    this.#underWay.push({ changes, first: Number.POSITIVE_INFINITY, last: 0, contents: null });
+    this.#inFlight.push({ changes, first: Number.POSITIVE_INFINITY, last: 0, contents: null });
     for (const change of changes) this.#apply(change);
     this.#flushBlock();
     this.#flushDedups();
@@ -77,28 +79,29 @@ export class BrokerWriter {
     return writes;
   }
 
-  /** The oldest commit that was under way is on disk. */
+  /** The oldest commit in flight is on disk. */
   endCommit(): void {
-    this.#underWay.shift(); // Bodies are not kept beyond their commit.
+    assert(this.#inFlight.length > 0, "only a commit in flight ends"); // W4
+    this.#inFlight.shift(); // Bodies stay in memory only during their commit.
     this.#pages.endCommit();
   }
 
-  /** Undefined if there is no such message; null if there is, but its content is missing. */
+  /** Undefined if the message does not exist; null if it does, but its content is missing. */
   read(seq: number): MessageContent | null | undefined {
-    this.#pages.forget(); // Looking at a long queue must not keep its pages.
+    this.#pages.forget(); // Reading a long queue must not keep all its pages in memory.
     return this.#read(seq);
   }
 
   #read(seq: number): MessageContent | null | undefined {
     if (!this.#pages.of(seq).isAlive(seq)) return undefined;
-    const known = this.#recent.find(seq) ?? this.#onItsWay(seq) ?? this.#blocks.find(seq);
-    if (known !== undefined) return known;
+    const content = this.#recent.find(seq) ?? this.#pendingContent(seq) ?? this.#blocks.find(seq);
+    if (content !== undefined) return content;
     const row = this.#reads().contentFor(seq);
     if (row === undefined) return null;
     const block = openContents(row);
-    const content = contentIn(block, seq);
-    if (content !== undefined) this.#blocks.add(block);
-    return content ?? null;
+    const stored = contentIn(block, seq);
+    if (stored !== undefined) this.#blocks.add(block);
+    return stored ?? null;
   }
 
   #apply(change: Change): void {
@@ -155,7 +158,7 @@ export class BrokerWriter {
     if (!this.#block.takes(head.seq, content)) this.#flushBlock();
     this.#pages.put(head, this.#block.isEmpty); // W3
     this.#block.add(head, content);
-    const commit = this.#running();
+    const commit = this.#current();
     commit.first = Math.min(commit.first, head.seq);
     commit.last = Math.max(commit.last, head.seq);
   }
@@ -168,21 +171,21 @@ export class BrokerWriter {
       body: old.body,
       detail: detail === undefined ? old.detail : detail,
     };
-    contentsOf(this.#running()).set(head.seq, content);
+    contentsOf(this.#current()).set(head.seq, content);
     this.#put(head, content);
   }
 
-  /** The commit that is being made. */
-  #running(): UnderWay {
-    return present(this.#underWay.at(-1), "a commit that is being made");
+  /** The commit that is being encoded. */
+  #current(): PendingCommit {
+    return present(this.#inFlight.at(-1), "the commit that is being encoded");
   }
 
-  /** What a commit brings that is not known to be on disk (W4). */
-  #onItsWay(seq: number): MessageContent | undefined {
-    for (const commit of this.#underWay) {
+  /** The content from a commit in flight, if one contains it (W4). */
+  #pendingContent(seq: number): MessageContent | undefined {
+    for (const commit of this.#inFlight) {
       if (seq < commit.first || seq > commit.last) continue;
-      const found = contentsOf(commit).get(seq);
-      if (found !== undefined) return found;
+      const content = contentsOf(commit).get(seq);
+      if (content !== undefined) return content;
     }
     return undefined;
   }
@@ -241,8 +244,8 @@ export class BrokerWriter {
   }
 }
 
-/** By number; those that were moved are added as they are. */
-function contentsOf(commit: UnderWay): Map<number, MessageContent> {
+/** By number; moved messages are added when they move. */
+function contentsOf(commit: PendingCommit): Map<number, MessageContent> {
   if (commit.contents !== null) return commit.contents;
   const contents = new Map<number, MessageContent>();
   for (const change of commit.changes) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { headOf, message } from "../../../../test/contracts/broker-store.ts";
-import { BLOCKS_KEPT_MAX, ContentBlocks, TEXT_KEPT_MAX } from "./content-blocks.ts";
+import { BLOCKS_CACHED_MAX, ContentBlocks, TEXT_CACHED_MAX } from "./content-blocks.ts";
 import { BlockBuilder, openContents } from "./message-block.ts";
 
 function blockOf(seqs: readonly number[], body = "b") {
@@ -11,7 +11,7 @@ function blockOf(seqs: readonly number[], body = "b") {
   return openContents(builder.take());
 }
 
-test("messages are found in every block that is kept, and nowhere else", () => {
+test("messages are found in every cached block, and nowhere else", () => {
   const blocks = new ContentBlocks();
   for (const first of [1, 9, 5]) blocks.add(blockOf([first, first + 1]));
   expect([2, 5, 9].map((seq) => blocks.find(seq))).toEqual([
@@ -24,15 +24,15 @@ test("messages are found in every block that is kept, and nowhere else", () => {
 
 test("the oldest block goes when there are too many (K2)", () => {
   const blocks = new ContentBlocks();
-  for (let seq = 0; seq <= BLOCKS_KEPT_MAX; seq += 1) blocks.add(blockOf([seq]));
-  const kept = [0, 1, BLOCKS_KEPT_MAX].map((seq) => blocks.find(seq)?.id);
-  expect(kept).toEqual([undefined, "id-1", `id-${BLOCKS_KEPT_MAX}`]);
+  for (let seq = 0; seq <= BLOCKS_CACHED_MAX; seq += 1) blocks.add(blockOf([seq]));
+  const cached = [0, 1, BLOCKS_CACHED_MAX].map((seq) => blocks.find(seq)?.id);
+  expect(cached).toEqual([undefined, "id-1", `id-${BLOCKS_CACHED_MAX}`]);
 });
 
 test("the oldest block goes when there is too much text, but never the last one (K2)", () => {
   const blocks = new ContentBlocks();
   blocks.add(blockOf([1]));
-  blocks.add(blockOf([3], "x".repeat(TEXT_KEPT_MAX)));
+  blocks.add(blockOf([3], "x".repeat(TEXT_CACHED_MAX)));
   expect([1, 3].map((seq) => blocks.find(seq) !== undefined)).toEqual([false, true]);
   blocks.add(blockOf([5]));
   blocks.add(blockOf([7]));

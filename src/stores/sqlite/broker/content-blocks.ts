@@ -1,17 +1,16 @@
-// Content blocks: those read lately, opened. Whoever receives from a FIFO queue of many groups goes
-// back and forth between blocks that lie far apart; each is read from disk once, and not once for
-// every message.
-//   K1. A block never changes, and its numbers are never given again: one that is kept tells the
-//       truth for as long as its messages live, which is not asked here.
-//   K2. What is kept is bounded by count and by text; the one added last is kept in any case.
+// Content blocks: a cache of recently read blocks. Receives from a FIFO queue with many groups
+// alternate between distant blocks; the cache reads each from disk once, not once per message.
+//   K1. A block never changes, and its numbers are never reused. A cached block stays valid while
+//       its messages live, which this file does not check.
+//   K2. The cache is bounded by count and by text; the block added last always stays.
 
 import type { MessageContent } from "../../../core/broker-change.ts";
 import type { BlockContents } from "./message-block.ts";
 import { contentIn } from "./message-block.ts";
 
-export const BLOCKS_KEPT_MAX = 32;
+export const BLOCKS_CACHED_MAX = 32;
 /** UTF-16 units. */
-export const TEXT_KEPT_MAX = 1_024 * 1_024;
+export const TEXT_CACHED_MAX = 1_024 * 1_024;
 
 export class ContentBlocks {
   /** Oldest first. */
@@ -21,8 +20,8 @@ export class ContentBlocks {
   find(seq: number): MessageContent | undefined {
     const blocks = this.#blocks;
     for (let at = blocks.length - 1; at >= 0; at -= 1) {
-      const found = contentIn(blocks[at] as BlockContents, seq);
-      if (found !== undefined) return found;
+      const content = contentIn(blocks[at] as BlockContents, seq);
+      if (content !== undefined) return content;
     }
     return undefined;
   }
@@ -35,6 +34,6 @@ export class ContentBlocks {
 
   #isTooMuch(): boolean {
     const { length } = this.#blocks;
-    return length > BLOCKS_KEPT_MAX || (length > 1 && this.#units > TEXT_KEPT_MAX);
+    return length > BLOCKS_CACHED_MAX || (length > 1 && this.#units > TEXT_CACHED_MAX);
   }
 }

@@ -1,7 +1,8 @@
-// The thread that writes: one connection, one transaction per message, synced before the answer.
-// Its parent sends `open` once, then writes, then `close`; every message is answered, in order.
-//   E1. The parent does not wait for an answer before it sends on. So every request after a failure
-//       is answered with the same failure, and nothing of it is done.
+// Disk thread entry: the writing thread. It has one connection and runs one transaction per
+// message, synced before the answer. Its parent sends `open` once, then writes, then `close`; every
+// message is answered, in order.
+//   E1. The parent does not wait for an answer before it sends the next message. After a failure,
+//       every later message is answered with the same failure and not carried out.
 //   E2. The thread runs checkpoints itself: SQLite ignores the errors of its automatic ones. A
 //       failed checkpoint fails every later request, as a failed commit does.
 //   E3. A connection that failed is closed without folding its log into the file: the log may hold
@@ -94,11 +95,11 @@ function closeQuietly(): void {
   try {
     close();
   } catch {
-    // The failure that led here is the one to tell.
+    // Report the failure that led here.
   }
 }
 
-/** An error loses its own properties on the way to another thread; these are the ones we need. */
+/** An error loses its own properties between threads; these are the ones needed. */
 function failureOf(error: unknown): DiskAnswer["failure"] {
   const { message, code, errcode } = error as Error & { code?: string; errcode?: number };
   return { message: String(message ?? error), code, errcode };

@@ -27,11 +27,11 @@ function documents(): unknown[] {
   return rows.map(({ key, value }) => `${key}=${value}`);
 }
 
-/** A thread that runs some code of the test's instead of ours. */
+/** A thread that runs the test's code. */
 const threadOf = (code: string) =>
   new DiskThread(new URL(`data:text/javascript,${encodeURIComponent(code)}`));
 
-test("writes are done in the order they were asked for, each as a whole", async () => {
+test("writes run in order, each as a whole", async () => {
   const thread = new DiskThread();
   const done: string[] = [];
   await Promise.all([
@@ -44,7 +44,7 @@ test("writes are done in the order they were asked for, each as a whole", async 
   expect(documents()).toEqual(["a=2", "b=1"]);
 });
 
-test("a write that fails leaves nothing behind, and all later ones fail (D1)", async () => {
+test("a failed write leaves no trace, and all later ones fail (D1)", async () => {
   const thread = new DiskThread();
   await thread.open(path);
   await thread.write([put("a", "1")]);
@@ -64,13 +64,13 @@ test("the code of SQLite's error arrives with it", async () => {
   await thread.close();
 });
 
-test("a write before the file is open is refused", async () => {
+test("a write before the file is open is rejected", async () => {
   const thread = new DiskThread();
   await expect(thread.write([put("a", "1")])).rejects.toThrow(/open database/);
   await thread.close();
 });
 
-test("a commit under way is finished before the file is closed", async () => {
+test("a commit in flight finishes before the file is closed", async () => {
   const thread = new DiskThread();
   await thread.open(path);
   const write = thread.write([put("a", "x".repeat(1_000_000))]);
@@ -79,17 +79,17 @@ test("a commit under way is finished before the file is closed", async () => {
   expect(documents()).toHaveLength(1);
 });
 
-test("closing at once waits for a thread that has yet to begin (D4)", async () => {
+test("closeNow waits for a thread that has not started yet (D4)", async () => {
   const thread = new DiskThread();
   const opened = thread.open(path);
   const write = thread.write([put("a", "1")]);
   expect(thread.closeNow()).toBe(true);
-  expect(documents()).toEqual(["a=1"]); // All that was asked for before is done, and the file free.
+  expect(documents()).toEqual(["a=1"]); // All earlier requests are done, and the file is closed.
   await opened;
   await write;
 });
 
-test("closing at once gives up on a thread that never closes, and says so", async () => {
+test("closeNow returns false for a thread that never closes", async () => {
   const deaf = threadOf("import { parentPort } from 'node:worker_threads'; parentPort.ref()");
   const opened = deaf.open(path, undefined).catch((error: unknown) => error);
   expect(deaf.closeNow(50)).toBe(false);
@@ -100,16 +100,16 @@ test.each([
   ["ends by itself", "process.exit(0)", /has ended/],
   ["throws", "throw new Error('out of order')", /out of order/],
   ["does not even start", "import 'node:no-such-module'", /no-such-module/],
-])("a thread that %s fails what waits for it, and what comes later (D3)", async (_, code, told) => {
+])("a thread that %s fails current and later requests (D3)", async (_, code, reason) => {
   const thread = threadOf(`import 'node:worker_threads';${code}`);
   const waiting = [thread.open(path), thread.write([])];
-  for (const request of waiting) await expect(request).rejects.toThrow(told);
-  await expect(thread.write([put("a", "1")])).rejects.toThrow(told);
-  expect(thread.closeNow()).toBe(true); // It has no file open any more.
+  for (const request of waiting) await expect(request).rejects.toThrow(reason);
+  await expect(thread.write([put("a", "1")])).rejects.toThrow(reason);
+  expect(thread.closeNow()).toBe(true); // It has no open file.
   await thread.close();
 });
 
-test("what a thread that ended says has a code, as failures of the machine have", async () => {
+test("the error of an ended thread has a code, like failures of the operating system", async () => {
   const thread = threadOf("process.exit(0)");
   await expect(thread.open(path)).rejects.toHaveProperty("code");
 });

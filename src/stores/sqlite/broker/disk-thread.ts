@@ -1,11 +1,11 @@
-// Disk thread: where the broker waits for the disk, so that nobody else has to. While a commit is
-// being synced, the main thread goes on reading requests and sending answers.
-//   D1. Requests are answered in their order; one that failed makes all later ones fail.
-//   D2. The thread is the only one that writes. It opens the file when told to, and not before.
-//   D3. A thread that ends by itself fails whatever waits for it, now and later.
-//   D4. From the moment it is told to open the file, a thread counts as having it open, until it
-//       has closed it or has ended: nobody can mistake a thread that is still starting for one
-//       that has no file.
+// Disk thread: waits for the disk on another thread. While it syncs a commit, the main thread
+// continues to read requests and send answers.
+//   D1. Requests are answered in order; a failed one makes all later ones fail.
+//   D2. The thread is the only writer. It opens the file on request, and not before.
+//   D3. A thread that ends by itself fails all current and later requests.
+//   D4. From the request to open the file, a thread counts as having it open, until it has closed
+//       it or has ended. So a thread that is still starting is never mistaken for one without a
+//       file.
 
 import { Worker } from "node:worker_threads";
 import type { Write } from "./broker-statements.ts";
@@ -21,7 +21,7 @@ export type DiskRequest =
       readonly kind: "open";
       readonly path: string;
       readonly limits: WriterLimits;
-      /** 1 from here on; the thread sets it to 0 when it has closed the file. */
+      /** 1 from here on; the thread sets it to 0 after closing the file. */
       readonly isOpen: Int32Array;
     }
   | { readonly kind: "write"; readonly writes: readonly Write[] }
@@ -35,7 +35,7 @@ export interface DiskAnswer {
   } | null;
 }
 
-/** Folding the log into the file is the longest that closing takes. */
+/** Merging the log into the file is the slowest part of closing. */
 const CLOSE_MS_MAX = 60_000;
 const ENTRY = `./disk-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
 
@@ -50,7 +50,7 @@ export class DiskThread {
   readonly #isOpen = new Int32Array(new SharedArrayBuffer(4));
   #ended: Error | null = null;
 
-  /** Another `entry` serves tests that need a thread which misbehaves. */
+  /** Tests pass another `entry` for a thread that misbehaves. */
   constructor(entry = new URL(ENTRY, import.meta.url)) {
     this.#worker = new Worker(entry);
     this.#worker.on("message", (answer: DiskAnswer) => this.#settle(answer));
@@ -64,7 +64,7 @@ export class DiskThread {
     return this.#request({ kind: "open", path, limits, isOpen: this.#isOpen });
   }
 
-  /** Resolves when all of the writes are on disk, as one transaction. */
+  /** Resolves once all writes are on disk, as one transaction. */
   write(writes: readonly Write[]): Promise<void> {
     return this.#request({ kind: "write", writes });
   }
@@ -81,16 +81,15 @@ export class DiskThread {
     });
   }
 
-  /** Closes the file and ends the thread; resolves when it has, whatever came before. */
+  /** Closes the file and ends the thread; resolves when done, also after failures. */
   async close(): Promise<void> {
     await this.#request({ kind: "close" }).catch(() => {});
     await this.#worker.terminate();
   }
 
   /**
-   * Closes the file and returns when that is done; false if it took too long. Whoever looks at the
-   * file other than through SQLite has to, since closing any other handle on it would drop the
-   * locks of this one.
+   * Closes the file synchronously; false if that takes too long. Required before reading the file
+   * other than through SQLite: closing any other handle on it would drop this thread's locks.
    */
   closeNow(msMax = CLOSE_MS_MAX): boolean {
     void this.close();
@@ -106,16 +105,16 @@ export class DiskThread {
 
   #end(error: Error): void {
     this.#ended ??= error; // D3
-    Atomics.store(this.#isOpen, 0, 0); // D4: what a thread had open is closed as it ends.
+    Atomics.store(this.#isOpen, 0, 0); // D4: the end of a thread closes its files.
     for (const waiter of this.#waiters.splice(0)) waiter.reject(this.#ended);
   }
 }
 
-/** Has a code, as every failure of the machine has; a broken invariant of ours has none. */
+/** Has a code, like every failure of the operating system; a broken invariant has none. */
 class DiskThreadEnded extends Error {
   readonly code = "ERR_DISK_THREAD_ENDED";
 
   constructor() {
-    super("the thread that writes has ended");
+    super("the writing thread has ended");
   }
 }

@@ -9,7 +9,7 @@ import { checkBrokerFiles } from "./file-check.ts";
 const DOCUMENTS = 100;
 const VALUE = "x".repeat(8_000);
 
-test("a log that was emptied and is filled again is sound, whatever older commits lie behind", async () => {
+test("a log that was reset and is filled again is sound, whatever older commits lie behind", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tidegate-file-check-"));
   const data = join(folder, "data");
   const store = createSqliteBrokerStore({ folder: data });
@@ -17,7 +17,7 @@ test("a log that was emptied and is filled again is sound, whatever older commit
     store.load();
     const log = join(data, `${BROKER_FILE}-wal`);
     let sizeBytes = 0;
-    // Once a commit no longer makes the log longer, it was written over the oldest ones.
+    // Once a commit no longer extends the log, it overwrote the oldest ones.
     for (let round = 0; round < 200; round += 1) {
       const changes = Array.from({ length: DOCUMENTS }, (_, key) => ({
         kind: "put-document" as const,
@@ -29,7 +29,7 @@ test("a log that was emptied and is filled again is sound, whatever older commit
       sizeBytes = now;
     }
     await store.commit([]);
-    const crashed = join(folder, "crashed"); // What a crash at this instant would leave.
+    const crashed = join(folder, "crashed"); // The files a crash at this instant would leave.
     cpSync(data, crashed, { recursive: true });
     expect(statSync(join(crashed, `${BROKER_FILE}-wal`)).size).toBe(sizeBytes);
     expect(() => checkBrokerFiles(join(crashed, BROKER_FILE))).not.toThrow();

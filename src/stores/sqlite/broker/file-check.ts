@@ -1,9 +1,9 @@
-// File checks: what can be told about the broker's files before any database opens them.
-//   F1. Reads only. A folder that fails here is byte for byte as it was.
-//   F2. A crash can tear the last commit of the log and nothing before it, since each commit was
-//       synced before the next began. Two or more commits beyond a bad frame are therefore damage,
-//       where SQLite itself would quietly go back to the last good frame.
-//   F3. Pages that the file lacks must stand in the log: a crash between the two leaves them there.
+// File check: verifies the broker's files before any database opens them.
+//   F1. It only reads. A folder that fails here is byte for byte unchanged.
+//   F2. A crash can tear the last commit of the log and nothing before it, as each commit was
+//       synced before the next started. Two or more commits beyond a bad frame are therefore
+//       damage, where SQLite itself would silently return to the last good frame.
+//   F3. Pages missing from the file must be in the log: a crash between the two leaves them there.
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { TidegateError } from "../../../core/errors.ts";
@@ -15,9 +15,9 @@ const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
 const LOG_MAGIC = 0x377f0682;
-/** Frames read at a time (4 MiB), so that a huge log needs no huge memory. */
+/** Frames per read (4 MiB), so that a huge log does not need as much memory. */
 const FRAMES_PER_READ = 1_024;
-/** One commit may be torn by a crash (F2). */
+/** A crash may tear one commit (F2). */
 const TORN_COMMITS_MAX = 1;
 
 export function checkBrokerFiles(path: string): void {
@@ -25,12 +25,12 @@ export function checkBrokerFiles(path: string): void {
   const log = scanLog(`${path}-wal`, pagesInFile.held);
   const pagesNeeded = log?.pageCount ?? pagesInFile.named;
   for (let page = pagesInFile.held + 1; page <= pagesNeeded; page += 1) {
-    if (log?.pagesBeyondFile.has(page) !== true) throw corrupt(path, "it has been cut short"); // F3
+    if (log?.pagesBeyondFile.has(page) !== true) throw corrupt(path, "it is truncated"); // F3
   }
 }
 
 export function corrupt(path: string, what: string, cause?: unknown): TidegateError {
-  const message = `The data file ${path} is damaged: ${what}.`;
+  const message = `data file ${path} is damaged: ${what}`;
   return new TidegateError("TG_STORE_CORRUPT", message, { cause });
 }
 
@@ -46,18 +46,18 @@ function checkDatabaseHeader(path: string): { held: number; named: number } {
     }
     const version = header.readUInt32BE(60);
     if (version > SCHEMA_VERSION) {
-      const message = `The data file ${path} has format ${version}; this Tidegate reads up to ${SCHEMA_VERSION}.`;
+      const message = `data file ${path} has format ${version}; this release reads up to ${SCHEMA_VERSION}`;
       throw new TidegateError("TG_STORE_NEWER", message);
     }
     if (version < 1 || header.readUInt16BE(16) !== PAGE_BYTES) {
-      throw corrupt(path, "its header is not one that Tidegate writes");
+      throw corrupt(path, "its header is not Tidegate's");
     }
     return { held: Math.floor(sizeBytes / PAGE_BYTES), named: header.readUInt32BE(28) };
   });
 }
 
 interface LogState {
-  /** Pages of the database after the last good commit, or null if there is none. */
+  /** Pages of the database after the last good commit, or null without one. */
   readonly pageCount: number | null;
   readonly pagesBeyondFile: ReadonlySet<number>;
 }
@@ -76,7 +76,7 @@ function scanLog(path: string, pagesInFile: number): LogState | null {
 function scanFrames(path: string, file: number, sizeBytes: number, pagesInFile: number): LogState {
   const header = Buffer.alloc(LOG_HEADER_BYTES + FRAME_HEADER_BYTES);
   const none: LogState = { pageCount: null, pagesBeyondFile: new Set() };
-  if (readSync(file, header, 0, header.length, 0) < header.length) return none; // Never in use.
+  if (readSync(file, header, 0, header.length, 0) < header.length) return none; // Never used.
   if (header.every((byte) => byte === 0)) return none;
   const sum = headerSum(path, header.subarray(0, LOG_HEADER_BYTES));
   const salt = header.subarray(16, 24);
@@ -88,7 +88,7 @@ function scanFrames(path: string, file: number, sizeBytes: number, pagesInFile: 
   let pageCount: number | null = null;
   let good = true;
   for (const frame of framesOf(file, frames)) {
-    // Frames left from before the log was last emptied bear another salt: its good part ends there.
+    // Frames from before the log was last reset have another salt: its valid part ends there.
     const current = frame.subarray(8, 16).equals(salt);
     const chained = addFrame(sum, frame);
     const committedPages = frame.readUInt32BE(4);
@@ -107,24 +107,24 @@ function scanFrames(path: string, file: number, sizeBytes: number, pagesInFile: 
   return { pageCount, pagesBeyondFile: beyond };
 }
 
-/** Counts the commits that stand beyond the first bad frame, and refuses too many (F2). */
+/** Counts the commits beyond the first bad frame, and throws on too many (F2). */
 function createTail(path: string) {
   let commits = 0;
-  // A commit with a foreign salt is a leftover, unless a frame of ours goes on from its checksum:
-  // then it was written just before that one, and the salt is what broke. (Leftovers go on from
-  // each other, too, by the hundreds once the log has been emptied and is filled again.)
+  // A commit with a foreign salt is a leftover, unless a current frame continues its checksum. Then
+  // it was written just before that frame, and its salt is what broke. (Leftovers continue each
+  // other as well, by the hundreds once the log was reset and is filled again.)
   let doubtful = false;
   return {
     add(current: boolean, chained: boolean, commit: boolean): void {
       if (doubtful && chained && current) commits += 1;
       if (commit && current) commits += 1;
       doubtful = commit && !current;
-      if (commits > TORN_COMMITS_MAX) throw corrupt(path, "commits in it are broken");
+      if (commits > TORN_COMMITS_MAX) throw corrupt(path, "it contains broken commits");
     },
   };
 }
 
-/** Takes a frame at its word, to see whether the next one was written after it. */
+/** Trusts a frame's checksum, to see whether the next one was written after it. */
 function continueFrom(sum: LogSum, frame: Buffer): void {
   sum.first = frame.readUInt32BE(16);
   sum.second = frame.readUInt32BE(20);
@@ -142,7 +142,7 @@ function* framesOf(file: number, frames: number): Generator<Buffer> {
   }
 }
 
-/** The running checksum of a log: two words, and the byte order they are computed in. */
+/** The running checksum of a log: two words, and their byte order. */
 interface LogSum {
   first: number;
   second: number;
@@ -162,7 +162,7 @@ function headerSum(path: string, header: Buffer): LogSum {
   return sum;
 }
 
-/** Takes a frame into the running sum and says whether the frame carries that very sum. */
+/** Adds a frame to the running checksum; returns whether the frame contains that checksum. */
 function addFrame(sum: LogSum, frame: Buffer): boolean {
   addBytes(sum, frame, 0, 8);
   addBytes(sum, frame, FRAME_HEADER_BYTES, FRAME_BYTES);

@@ -1,9 +1,9 @@
-// The folder lock: one process per data folder.
-//   L1. The lock is the operating system's, on an empty file: it ends with the process, however
-//       that ends, so there is never a stale one to clear away.
-//   L2. The number in the pid file only serves the message; it never decides anything, not even
-//       whether there can be such a file.
-//   L3. What is not there before a failed start is not there after it.
+// Folder lock: one process per data folder.
+//   L1. The operating system holds the lock, on an empty file. It ends with the process, however
+//       that ends, so a stale lock cannot exist.
+//   L2. The number in the pid file only serves the error message. It decides nothing, not even
+//       whether the file can exist.
+//   L3. A failed start leaves no files behind that did not exist before it.
 
 import { accessSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const LOCK_FILE = "broker.lock";
 const PID_FILE = "broker.pid";
 
 export interface FolderLock {
-  /** Call once the folder has proved sound: from here on the lock's file stays. */
+  /** Call once the folder is verified: from then on the lock file stays. */
   keep(): void;
   release(): void;
 }
@@ -26,24 +26,24 @@ export function lockFolder(folder: string): FolderLock {
   const path = join(folder, LOCK_FILE);
   const lockWasThere = existsSync(path);
   const connection = takeLock(folder, path);
-  let kept = false;
-  let told = false;
+  let verified = false;
+  let ownerWritten = false;
   return {
     keep() {
-      if (kept) return;
-      kept = true;
-      told = tellOwner(folder);
+      if (verified) return;
+      verified = true;
+      ownerWritten = writeOwner(folder);
     },
     release() {
-      if (told) rmSync(join(folder, PID_FILE), { force: true });
+      if (ownerWritten) rmSync(join(folder, PID_FILE), { force: true });
       connection.close();
-      if (!kept && !lockWasThere) rmSync(path, { force: true }); // L3
+      if (!verified && !lockWasThere) rmSync(path, { force: true }); // L3
     },
   };
 }
 
-/** Whether the number of this process stands in its file; the message does without (L2). */
-function tellOwner(folder: string): boolean {
+/** Writes the pid file; false if that fails, as only the error message needs it (L2). */
+function writeOwner(folder: string): boolean {
   try {
     writeFileSync(join(folder, PID_FILE), `${process.pid}\n`);
     return true;
@@ -56,17 +56,17 @@ function takeLock(folder: string, path: string): DatabaseSync {
   let connection: DatabaseSync | undefined;
   try {
     makeFolder(folder);
-    accessSync(folder, constants.W_OK); // SQLite would fall back to reading only, and lock nothing.
+    accessSync(folder, constants.W_OK); // SQLite would fall back to read-only, without a lock.
     connection = new DatabaseSync(path);
-    // Locks the file for good without ever writing to it (L1).
+    // Keeps the file locked without ever writing to it (L1).
     connection.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE");
     connection.exec("BEGIN EXCLUSIVE");
     return connection;
   } catch (error) {
     connection?.close();
     if (isBusy(error)) throw lockedError(folder, error);
-    if (isDamage(error)) throw corrupt(path, "it should be empty, and may be removed", error);
-    const message = `The data folder ${folder} cannot be opened for writing: ${reasonOf(error)}.`;
+    if (isDamage(error)) throw corrupt(path, "it should be empty; delete it", error);
+    const message = `data folder ${folder} cannot be opened for writing: ${reasonOf(error)}`;
     throw new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
   }
 }
@@ -74,7 +74,7 @@ function takeLock(folder: string, path: string): DatabaseSync {
 export function lockedError(folder: string, cause: unknown): TidegateError {
   const owner = ownerOf(folder);
   const who = owner === null ? "another process" : `another process (${owner})`;
-  const message = `The data folder ${folder} is in use by ${who}.`;
+  const message = `data folder ${folder} is in use by ${who}`;
   return new TidegateError("TG_STORE_LOCKED", message, { cause });
 }
 
@@ -83,6 +83,6 @@ function ownerOf(folder: string): string | null {
     const pid = readFileSync(join(folder, PID_FILE), "utf8").trim();
     return /^\d{1,10}$/.test(pid) ? `pid ${pid}` : null;
   } catch {
-    return null; // L2: the message does without.
+    return null; // L2: the message omits it.
   }
 }

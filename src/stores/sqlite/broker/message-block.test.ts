@@ -45,7 +45,7 @@ const plain = (seq: number, body = `body ${seq}`): Message => ({
   content: { id: `id-${seq}`, body, detail: null },
 });
 
-/** Packs messages the way a commit does: a new block wherever the last takes no more. */
+/** Packs messages like a commit: a new block whenever the current one is full. */
 function pack(messages: readonly Message[]): BlockRows[] {
   const builder = new BlockBuilder();
   const blocks: BlockRows[] = [];
@@ -57,7 +57,7 @@ function pack(messages: readonly Message[]): BlockRows[] {
   return blocks;
 }
 
-test("whatever is packed is read back, message by message, from the block that holds it", () => {
+test("every packed message is read back from its block", () => {
   const numbered = fc
     .tuple(
       fc.nat(10_000),
@@ -66,7 +66,7 @@ test("whatever is packed is read back, message by message, from the block that h
     .map(([start, list]) => {
       let seq = start;
       return list.map(([{ head, content }, gap]) => {
-        seq += gap === 3 ? 2 : 1; // Now and then a number is left out.
+        seq += gap === 3 ? 2 : 1; // Some numbers are skipped.
         return { head: { seq, ...head }, content };
       });
     });
@@ -94,7 +94,7 @@ test("a block stays within one page, without a gap (B1)", () => {
   }
 });
 
-test("a block holds a bounded amount of text, unless it is one message (B1)", () => {
+test("a block has a bounded amount of text, unless it is one message (B1)", () => {
   const sizes = [60_000, 60_000, 60_000, 1_000_000, 10, 10];
   const blocks = pack(sizes.map((size, index) => plain(index + 1, "x".repeat(size))));
   expect(blocks.map((rows) => rows.count)).toEqual([2, 1, 1, 2]);
@@ -103,17 +103,17 @@ test("a block holds a bounded amount of text, unless it is one message (B1)", ()
 test("a megabyte of astral characters keeps its lengths and its neighbours", () => {
   const body = "\u{1f30a}".repeat(262_144);
   const [rows] = pack([plain(1, body)]) as [BlockRows];
-  // What comes back from UTF-8 has the same units again.
+  // Text decoded from UTF-8 has the same units again.
   const text = Buffer.from(rows.text).toString();
   expect(contentIn(openContents({ ...rows, text }), 1)?.body === body).toBe(true);
 });
 
-test("a number outside of the block has no content", () => {
+test("a number outside the block has no content", () => {
   const [rows] = pack([plain(5), plain(6)]) as [BlockRows];
   expect([4, 7].map((seq) => contentIn(openContents(rows), seq))).toEqual([undefined, undefined]);
 });
 
-test("a builder that was emptied remembers nothing of the last block", () => {
+test("an emptied builder keeps nothing of the last block", () => {
   const builder = new BlockBuilder();
   const grouped = plain(1);
   builder.add({ ...grouped.head, group: "g" }, grouped.content);
@@ -126,7 +126,7 @@ test("a builder that was emptied remembers nothing of the last block", () => {
   expect(contentIn(openContents(rows), 9)).toEqual(content);
 });
 
-test("a message that does not follow is refused, not misplaced", () => {
+test("a message with a gap before it is rejected, not misplaced", () => {
   const builder = new BlockBuilder();
   const [first, third] = [plain(1), plain(3)];
   builder.add(first.head, first.content);

@@ -1,10 +1,10 @@
-// Message blocks: the messages that one commit brings, written as two rows instead of hundreds.
-// SQLite's cost is by the row; a busy broker puts dozens of messages into every commit.
-//   B1. A block holds messages of one receipt page whose numbers follow each other without a gap,
-//       and never more than BLOCK_TEXT_MAX of text, unless it is a single message.
+// Message blocks: the messages of one commit, written as two rows instead of hundreds. SQLite costs
+// per row, and a busy broker puts dozens of messages into every commit.
+//   B1. A block has messages of one receipt page with consecutive numbers, and at most
+//       BLOCK_TEXT_MAX of text, unless it is a single message.
 //   B2. Heads and contents are rows of different tables: a start reads heads, and no body.
-//   B3. A block never changes. What a receive changes is in the receipt pages; when all messages of
-//       a page are gone, so are its blocks.
+//   B3. A block never changes. Receives change receipt pages; when all messages of a page are
+//       deleted, its blocks are deleted too.
 
 import { assert } from "../../../core/assert.ts";
 import type { MessageContent, MessageHead } from "../../../core/broker-change.ts";
@@ -20,13 +20,13 @@ const LENGTHS = 3;
 export interface BlockRows {
   readonly first: number;
   readonly count: number;
-  /** HEAD_NUMBERS floats a message. */
+  /** HEAD_NUMBERS floats per message. */
   readonly heads: Uint8Array;
   /** JSON of the groups, or null if no message has one. */
   readonly groups: string | null;
-  /** LENGTHS 32-bit numbers a message: id, body, and detail plus one (0: none). */
+  /** LENGTHS 32-bit numbers per message: id, body, and detail plus one (0: none). */
   readonly lengths: Uint8Array;
-  /** Ids, bodies and details, one after the other. */
+  /** Ids, bodies and details, concatenated. */
   readonly text: string;
 }
 
@@ -45,7 +45,7 @@ export class BlockBuilder {
     return this.#count === 0;
   }
 
-  /** Whether a message can still join the block (B1). */
+  /** Whether a message still fits into the block (B1). */
   takes(seq: number, content: MessageContent): boolean {
     if (this.#count === 0) return true;
     const fits = this.#units + unitsOf(content) <= BLOCK_TEXT_MAX;
@@ -76,7 +76,7 @@ export class BlockBuilder {
     this.#count += 1;
   }
 
-  /** The rows of what was collected; the builder is empty afterwards. */
+  /** The rows of the collected messages; empties the builder. */
   take(): BlockRows {
     const count = this.#count;
     const rows = {
@@ -119,13 +119,13 @@ export function* headsIn(
   }
 }
 
-/** The contents of a block, ready to be taken out one by one. */
+/** The contents of a block, ready for reads of single messages. */
 export interface BlockContents {
   readonly first: number;
   readonly text: string;
-  /** LENGTHS numbers a message, as they were written. */
+  /** LENGTHS numbers per message, as written. */
   readonly lengths: Uint32Array;
-  /** Where the text of each message begins. */
+  /** Where the text of each message starts. */
   readonly starts: Uint32Array;
 }
 
@@ -142,7 +142,7 @@ export function openContents(rows: Pick<BlockRows, "first" | "lengths" | "text">
   return { first: rows.first, text: rows.text, lengths, starts };
 }
 
-/** The content of one message of a block, or undefined if it has none of that number. */
+/** The content of one message of a block, or undefined if the block does not contain it. */
 export function contentIn(
   { first, text, lengths, starts }: BlockContents,
   seq: number,
@@ -168,7 +168,7 @@ function bytesOf(array: Float64Array | Uint32Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 
-/** The bytes in a buffer of their own, where numbers can be read from them. */
+/** A copy of the bytes, aligned so that numbers can be read from it. */
 function aligned(bytes: Uint8Array): ArrayBuffer {
   return bytes.slice().buffer as ArrayBuffer;
 }

@@ -1,10 +1,9 @@
-// Object guard: the reads of objects as the port promises them, whatever connection is open just
-// now.
-//   N1. Each read, and each step of a listing, runs under the store's own care for errors.
+// Object guard: the object reads of the port, on whichever connection is currently open.
+//   N1. Each read, and each step of a listing, runs under the store's error handling.
 
 import type { ObjectReads } from "../../../core/object-change.ts";
 
-/** Runs one read against the rows of the connection that is open; null: there are none. */
+/** Runs one read on the open connection; null if the file has no object tables. */
 export type GuardedRead = <T>(work: (rows: ObjectReads | null) => T) => T;
 
 export function guardObjects(read: GuardedRead): ObjectReads {

@@ -24,7 +24,7 @@ function createRows() {
   return { reads, keyOf };
 }
 
-test("a listing tells every row once and in order, over however many reads", () => {
+test("a listing returns every row once and in order, over any number of reads", () => {
   const { reads, keyOf } = createRows();
   const all = Array.from({ length: ROWS }, (_, row) => keyOf(row)).sort();
   for (const from of [0, 1, 8, 300, ROWS - 1]) {

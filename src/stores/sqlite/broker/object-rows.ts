@@ -1,7 +1,7 @@
-// Object rows: objects, uploads and parts, read from the file and written to it.
-//   W1. Every row carries a check over all that is acted on; one that does not fit is told as
-//       damage of that object, and all others can still be read.
-//   W2. Deleting what is not there is a broken invariant of the broker and fails the commit.
+// Object rows: reads and writes of objects, uploads and parts.
+//   W1. Every row has a checksum over all columns in use. A mismatch is reported as damage of that
+//       object; all others stay readable.
+//   W2. Deleting a missing row is a broken invariant of the broker and fails the commit.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { assert } from "../../../core/assert.ts";
@@ -24,20 +24,20 @@ const ENTRY =
   "bucket, key, age, version, marker, size, etag, modified_at, storage_class, detail, entry_check";
 const OBJECT = `${ENTRY}, pieces, pieces_check`;
 /**
- * Rows that a listing reads at a time; a statement is never left open between two reads. It begins
- * with few, since a listing that leaps from folder to folder begins anew with each of them.
+ * Rows per read of a listing; no statement stays open between two reads. A listing starts with few,
+ * since one that skips from folder to folder starts over with each of them.
  */
 const ROWS_PER_READ_FIRST = 8;
 const ROWS_PER_READ_MAX = 256;
 const READ_GROWTH = 4;
 
-/** Gives the function that makes one change; the caller has a transaction open. */
+/** Returns the function that applies one change; the caller has a transaction open. */
 export function prepareObjectWrites(database: DatabaseSync): (change: ObjectChange) => void {
   const sql = prepareWrites(database);
   return (change) => applyChange(sql, change);
 }
 
-/** `refuse` is told which object is not what was written. */
+/** `refuse` gets the name of an object whose checksum does not match. */
 export function prepareObjectReads(database: DatabaseSync, refuse: Refuse): ObjectReads {
   const sql = prepareReads(database);
   return {
@@ -159,7 +159,7 @@ function putObject(sql: Writes, object: StoredObject): void {
   );
 }
 
-/** How many rows each read of one listing asks for, without end. */
+/** The sizes of successive reads of one listing, endless. */
 function* readSizes(): Generator<number> {
   for (let rows = ROWS_PER_READ_FIRST; ; rows = Math.min(rows * READ_GROWTH, ROWS_PER_READ_MAX)) {
     yield rows;

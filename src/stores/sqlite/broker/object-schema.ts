@@ -1,8 +1,8 @@
-// The tables of objects, which came with the second format of the broker's file.
-//   O1. A file of the first format gets them when it is opened for writing, in one transaction: it
-//       is of one format or of the other, never between.
-//   O2. Where a table is rooted depends on the file it was added to, so the places are written down
-//       beside the tables, under a check: a flipped bit in one would lead to the rows of another.
+// Object schema: the tables of objects, added in the second format of the broker's file.
+//   O1. A file of the first format gets them when it is opened for writing, in one transaction. It
+//       has one format or the other, never a mix.
+//   O2. The root page of a table depends on the file it was added to, so the root pages are stored
+//       beside the tables, with a checksum: a flipped bit in one would lead to the rows of another.
 //   O3. Rows are verified as they are read. Millions of objects must not make a start slow.
 
 import type { DatabaseSync } from "node:sqlite";
@@ -10,7 +10,7 @@ import { rowCheck } from "./row-check.ts";
 
 export const OBJECT_SCHEMA_VERSION = 2;
 
-// Versions of a key lie newest first: `age` is the sequence number turned negative.
+// Versions of a key are sorted newest first: `age` is the negated sequence number.
 export const OBJECT_TABLES = [
   `CREATE TABLE object_place (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -69,7 +69,7 @@ export function addObjectTables(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${OBJECT_SCHEMA_VERSION}`);
 }
 
-/** Whether the tables are rooted where they were when they were made (O2). */
+/** Whether the root pages of the tables are unchanged since their creation (O2). */
 export function areObjectRootsSound(database: DatabaseSync): boolean {
   const row = database.prepare("SELECT roots, roots_check FROM object_place").get();
   const roots = row?.roots;

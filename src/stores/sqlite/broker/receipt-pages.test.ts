@@ -4,7 +4,7 @@ import type { MessageHead } from "../../../core/broker-change.ts";
 import { epochMs } from "../../../core/units.ts";
 import { PAGE_MESSAGES, pageOf, type Receipt, ReceiptPage, ReceiptPages } from "./receipt-pages.ts";
 
-/** More than is kept in memory between commits. */
+/** More pages than stay in memory between commits. */
 const MANY_PAGES = 3_000;
 
 const receipt = (count: number): Receipt => ({
@@ -34,24 +34,24 @@ test("slots are unwritten, alive or gone, and the same when read from their byte
   fc.assert(
     fc.property(fc.nat(1_000_000), fc.array(anyStep), (number, steps) => {
       const page = new ReceiptPage(number);
-      const told = new Map<number, Receipt | "gone">();
+      const slots = new Map<number, Receipt | "gone">();
       for (const { slot, count, erase } of steps) {
         const seq = number * PAGE_MESSAGES + slot;
-        const known = told.get(seq);
-        if (known === "gone") continue;
-        if (erase && known !== undefined) page.erase(seq);
+        const expected = slots.get(seq);
+        if (expected === "gone") continue;
+        if (erase && expected !== undefined) page.erase(seq);
         else page.write(seq, receipt(count));
-        told.set(seq, erase && known !== undefined ? "gone" : receipt(count));
+        slots.set(seq, erase && expected !== undefined ? "gone" : receipt(count));
       }
       for (const each of [page, reread(page)]) {
         for (let slot = 0; slot < PAGE_MESSAGES; slot += 1) {
           const seq = number * PAGE_MESSAGES + slot;
-          const known = told.get(seq) ?? null;
-          expect(each.isGone(seq)).toBe(known === "gone");
-          expect(each.isAlive(seq)).toBe(known !== "gone" && known !== null);
-          expect(each.read(seq)).toEqual(known === "gone" ? null : known);
+          const expected = slots.get(seq) ?? null;
+          expect(each.isGone(seq)).toBe(expected === "gone");
+          expect(each.isAlive(seq)).toBe(expected !== "gone" && expected !== null);
+          expect(each.read(seq)).toEqual(expected === "gone" ? null : expected);
         }
-        expect(each.alive).toBe([...told.values()].filter((known) => known !== "gone").length);
+        expect(each.alive).toBe([...slots.values()].filter((slot) => slot !== "gone").length);
       }
     }),
   );
@@ -65,7 +65,7 @@ test("a message that is not alive cannot be erased", () => {
   expect(() => page.erase(3)).toThrow(/message 3 is missing/);
 });
 
-test("a block is told as empty when its last message goes, once, and not before (R3)", () => {
+test("a block is reported empty when its last message is deleted, once, and not before (R3)", () => {
   const page = new ReceiptPage(1);
   for (const seq of [64, 65, 70, 71]) page.write(seq, receipt(0));
   page.startBlock(64);
@@ -80,7 +80,7 @@ test("a block is told as empty when its last message goes, once, and not before 
   expect(page.takeEmptyBlocks()).toEqual([70]);
 });
 
-test("a page that changed is never forgotten, however many there are (R5)", () => {
+test("a changed page is never evicted, however many there are (R5)", () => {
   const loaded: number[] = [];
   const pages = new ReceiptPages((number) => {
     loaded.push(number);
@@ -93,10 +93,11 @@ test("a page that changed is never forgotten, however many there are (R5)", () =
     pages.touch(pages.of(page * PAGE_MESSAGES));
   }
   expect(pages.of(first).isAlive(first)).toBe(true);
-  expect(() => pages.forget()).toThrow(/not forgotten/);
+  expect(() => pages.forget()).toThrow(/no changed page/);
   const dirty = pages.takeDirty();
   expect(dirty).toHaveLength(MANY_PAGES);
-  expect(pages.of(first)).toBe(dirty[0]); // On its way to the disk; reading it there is too early.
+  // Its commit is in flight; reading it from disk is too early.
+  expect(pages.of(first)).toBe(dirty[0]);
   pages.forget();
   expect(pages.of(first)).toBe(dirty[0]);
   expect(loaded).toEqual([]);
@@ -108,7 +109,7 @@ test("a page that changed is never forgotten, however many there are (R5)", () =
   expect(pages.of(last)).toBe(dirty.at(-1));
 });
 
-test("a page without a message that lives is read anew once its commit is over", () => {
+test("a page without living messages is read again once its commit has ended", () => {
   let loads = 0;
   const pages = new ReceiptPages((number) => {
     loads += 1;
@@ -128,7 +129,7 @@ test("a page without a message that lives is read anew once its commit is over",
   expect(loads).toBe(1);
 });
 
-test("a page stays until the last of the commits that changed it is over (R5)", () => {
+test("a page stays until the last commit that changed it has ended (R5)", () => {
   const loaded: number[] = [];
   const pages = new ReceiptPages((number) => {
     loaded.push(number);
@@ -141,7 +142,8 @@ test("a page stays until the last of the commits that changed it is over (R5)", 
   pages.touch(page);
   pages.takeDirty();
   pages.beginCommit();
-  pages.put(head(65), true); // The page has ended for the first commit, and begins with the second.
+  // The page ends with the first commit and starts again with the second.
+  pages.put(head(65), true);
   pages.endCommit();
   pages.forget();
   expect(pages.of(65)).toBe(page);

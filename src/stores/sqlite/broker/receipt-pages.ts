@@ -1,13 +1,13 @@
-// Receipt pages: what receives and deletes have made of messages, 64 numbers to a row.
-//   R1. The page of message n is n / 64, so that finding it takes no search.
-//   R2. A slot is unwritten (the block's head tells), alive (the slot tells), or gone.
-//   R3. A page none of whose messages is alive has no row, and neither have its blocks. A block all
-//       of whose messages are gone has none, even while others of its page live on.
-//   R4. Pages in memory are a copy of what is on disk plus what the commits under way do; after a
-//       failed commit all of them are thrown away.
-//   R5. No page is forgotten between a change and the end of its commit: what the disk has of it
-//       until then is old, and would be believed. Commits end in their order, so that the number of
-//       the last one that changed a page tells whether it may go.
+// Receipt pages: the effects of receives and deletes on messages, 64 messages per row.
+//   R1. The page of message n is n / 64, so finding it takes no search.
+//   R2. A slot is unwritten (the block's head is current), alive (the slot is current), or gone.
+//   R3. A page without living messages has no row, and no blocks. A block without living messages
+//       has no rows, even while others of its page live.
+//   R4. Pages in memory are a copy of the disk plus the commits in flight; after a failed commit
+//       all of them are discarded.
+//   R5. No page is evicted between a change and the end of its commit: until then the disk has an
+//       old version, which would be trusted. Commits end in order, so the number of the last commit
+//       that changed a page shows whether it may go.
 
 import { assert } from "../../../core/assert.ts";
 import type { MessageHead } from "../../../core/broker-change.ts";
@@ -15,10 +15,10 @@ import type { EpochMs } from "../../../core/units.ts";
 
 export const PAGE_MESSAGES = 64;
 const SLOT_NUMBERS = 4;
-/** Stands in the place of the receive count. */
+/** Stored instead of the receive count. */
 const UNWRITTEN = -2;
 const GONE = -1;
-/** Pages kept in memory between commits: 2 KiB each. */
+/** Pages in memory between commits, 2 KiB each. */
 const PAGES_KEPT_MAX = 2_048;
 
 export type Receipt = Pick<
@@ -29,10 +29,10 @@ export type Receipt = Pick<
 export class ReceiptPage {
   readonly number: number;
   readonly #slots: Float64Array;
-  /** Marks the slots at which a block begins that has its rows. */
+  /** Marks the slots at which a stored block starts. */
   readonly #starts = new Uint8Array(PAGE_MESSAGES);
   #alive = 0;
-  /** The commit that changed it last, by its number (R5). */
+  /** The number of the commit that changed it last (R5). */
   changedIn = 0;
 
   constructor(number: number, slots?: Uint8Array) {
@@ -60,12 +60,12 @@ export class ReceiptPage {
     return (this.#slots[slotOf(seq)] as number) >= 0;
   }
 
-  /** A block begins with this message. */
+  /** A block starts with this message. */
   startBlock(seq: number): void {
     this.#starts[seq % PAGE_MESSAGES] = 1;
   }
 
-  /** The first numbers of blocks that have no message left, each told once (R3). */
+  /** The first numbers of blocks without living messages, each returned once (R3). */
   takeEmptyBlocks(): number[] {
     const empty: number[] = [];
     let start = -1;
@@ -86,7 +86,7 @@ export class ReceiptPage {
     return this.#slots[slotOf(seq)] === GONE;
   }
 
-  /** Writes a slot; an unwritten one comes alive (R2). */
+  /** Writes a slot; an unwritten one becomes alive (R2). */
   write(seq: number, receipt: Receipt): void {
     const slot = slotOf(seq);
     if (!this.isAlive(seq)) this.#alive += 1;
@@ -96,7 +96,7 @@ export class ReceiptPage {
     this.#slots[slot + 3] = receipt.firstReceivedAt;
   }
 
-  /** What the slot tells of a message; null where the block's head still tells (R2). */
+  /** The receipt in the slot; null while the block's head is current (R2). */
   read(seq: number): Receipt | null {
     if (!this.isAlive(seq)) return null;
     const slot = slotOf(seq);
@@ -108,7 +108,7 @@ export class ReceiptPage {
     };
   }
 
-  /** The message is gone for good. */
+  /** The message is deleted permanently. */
   erase(seq: number): void {
     assert(this.isAlive(seq), `message ${seq} is missing`);
     this.#slots[slotOf(seq)] = GONE;
@@ -124,14 +124,14 @@ function slotOf(seq: number): number {
   return (seq % PAGE_MESSAGES) * SLOT_NUMBERS;
 }
 
-/** The pages in memory; `load` makes one from disk. */
+/** The pages in memory; `load` reads one from disk. */
 export class ReceiptPages {
   readonly #pages = new Map<number, ReceiptPage>();
   readonly #dirty = new Set<ReceiptPage>();
-  /** Handed out without a message that lives: their rows are about to go. */
+  /** Returned without living messages: their rows are about to be deleted. */
   readonly #ended: ReceiptPage[] = [];
   readonly #load: (number: number) => ReceiptPage;
-  /** The commit that is being made, and the last one that is over, by their numbers (R5). */
+  /** The numbers of the commit being encoded and of the last one that ended (R5). */
   #running = 0;
   #over = 0;
 
@@ -139,30 +139,30 @@ export class ReceiptPages {
     this.#load = load;
   }
 
-  /** What changes from here on belongs to a new commit. */
+  /** Changes from here on belong to a new commit. */
   beginCommit(): void {
     this.#running += 1;
   }
 
-  /** The oldest of the commits that were begun is on disk. */
+  /** The oldest commit in flight is on disk. */
   endCommit(): void {
     this.#over += 1;
   }
 
   of(seq: number): ReceiptPage {
     const number = pageOf(seq);
-    const known = this.#pages.get(number);
-    if (known !== undefined) return known;
+    const cached = this.#pages.get(number);
+    if (cached !== undefined) return cached;
     const page = this.#load(number);
     this.#pages.set(number, page);
     return page;
   }
 
-  /** A message was put; its block tells the same until a receive changes it. */
+  /** A message was put; its block's head is current until a receive changes it. */
   put(head: MessageHead, startsBlock: boolean): void {
     const number = pageOf(head.seq);
     if (head.seq % PAGE_MESSAGES === 0 && !this.#pages.has(number)) {
-      // The first number of a page, and no later one has come before: nothing of it is on disk.
+      // The first number of a page, and no later one came before: the page is not on disk.
       this.#pages.set(number, new ReceiptPage(number));
     }
     const page = this.of(head.seq);
@@ -176,7 +176,7 @@ export class ReceiptPages {
     this.#dirty.add(page);
   }
 
-  /** Hands out the pages whose rows change with the commit that is being made. */
+  /** Returns the pages whose rows change in the commit being encoded. */
   takeDirty(): ReceiptPage[] {
     const dirty = [...this.#dirty];
     this.#dirty.clear();
@@ -184,9 +184,9 @@ export class ReceiptPages {
     return dirty;
   }
 
-  /** Forgets what has ended or is too much, but for what is still on its way to the disk (R5). */
+  /** Evicts ended and surplus pages, except those of commits in flight (R5). */
   forget(): void {
-    assert(this.#dirty.size === 0, "a page that changed is not forgotten");
+    assert(this.#dirty.size === 0, "no changed page is evicted");
     this.#forgetEnded();
     if (this.#pages.size <= PAGES_KEPT_MAX) return;
     for (const page of this.#pages.values()) {

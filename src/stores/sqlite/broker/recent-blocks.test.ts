@@ -13,7 +13,7 @@ function blockOf(seqs: readonly number[], body = "b") {
   return builder.take();
 }
 
-test("what was written last is found as it was written, and nothing else", () => {
+test("recently written messages are found as written, and no others", () => {
   const recent = new RecentBlocks();
   recent.add(blockOf([5, 6]));
   recent.add(blockOf([8]));
@@ -32,17 +32,17 @@ test("the oldest pages go when there are too many, or too much text (N2)", () =>
   const recent = new RecentBlocks();
   const last = RECENT_PAGES_MAX * PAGE_MESSAGES;
   for (const seq of [1, PAGE_MESSAGES, last]) recent.add(blockOf([seq]));
-  const kept = (...seqs: number[]) => seqs.map((seq) => recent.find(seq) !== undefined);
-  expect(kept(1, PAGE_MESSAGES, last)).toEqual([false, true, true]);
+  const cached = (...seqs: number[]) => seqs.map((seq) => recent.find(seq) !== undefined);
+  expect(cached(1, PAGE_MESSAGES, last)).toEqual([false, true, true]);
   recent.add(blockOf([last + 1], "x".repeat(RECENT_TEXT_MAX - 20)));
-  expect(kept(PAGE_MESSAGES, last, last + 1)).toEqual([false, true, true]);
+  expect(cached(PAGE_MESSAGES, last, last + 1)).toEqual([false, true, true]);
   recent.add(blockOf([last + 2], "x".repeat(RECENT_TEXT_MAX)));
-  expect(kept(last, last + 1, last + 2)).toEqual([false, false, false]);
+  expect(cached(last, last + 1, last + 2)).toEqual([false, false, false]);
   recent.add(blockOf([last + PAGE_MESSAGES]));
-  expect(kept(last + PAGE_MESSAGES)).toEqual([true]);
+  expect(cached(last + PAGE_MESSAGES)).toEqual([true]);
 });
 
-test("whatever comes and goes, what is found is true, and the newest page is found", () => {
+test("in any history, every cached content is correct, and the newest page is cached", () => {
   const anyMove = fc.record({ gap: fc.nat(300), drop: fc.boolean(), pick: fc.nat(2_000) });
   fc.assert(
     fc.property(fc.array(anyMove), (moves) => {
@@ -58,9 +58,9 @@ test("whatever comes and goes, what is found is true, and the newest page is fou
         seq += 1 + gap;
         recent.add(blockOf([seq], `body ${seq}`));
         expect(recent.find(seq)?.body).toBe(`body ${seq}`);
-        const found = recent.find(pick);
-        if (found !== undefined) expect(found.id).toBe(`id-${pick}`);
-        if (dropped.has(pageOf(pick))) expect(found).toBe(undefined);
+        const content = recent.find(pick);
+        if (content !== undefined) expect(content.id).toBe(`id-${pick}`);
+        if (dropped.has(pageOf(pick))) expect(content).toBe(undefined);
       }
     }),
   );

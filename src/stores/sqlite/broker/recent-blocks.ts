@@ -1,11 +1,11 @@
-// Recent blocks: the contents of the blocks that were written last, as they were written. Most
-// messages are received soon after they came; those are not read from disk, and cost one string a
-// block in memory, not three objects a message.
-//   N1. A block never changes, and its numbers are never given again (see message-block.ts). One
-//       that is kept tells the truth for as long as its messages live, which is not asked here.
-//   N2. What is kept is bounded by text and by pages; the oldest page goes first. Numbers grow, so
-//       that a ring of pages finds a block without a search, and without a Map whose tables would
-//       grow and go all the time (which the collector of young objects takes badly).
+// Recent blocks: the contents of the most recently written blocks. Most messages are received soon
+// after they arrive. This cache serves them without a disk read, at one string per block instead of
+// three objects per message.
+//   N1. A block never changes, and its numbers are never reused (see message-block.ts). A cached
+//       block stays valid while its messages live, which this file does not check.
+//   N2. The cache is bounded by text and by pages; the oldest page goes first. Numbers grow, so a
+//       ring of pages finds a block without a search. It also avoids a Map whose tables would grow
+//       and shrink all the time, which burdens the garbage collector.
 
 import type { MessageContent } from "../../../core/broker-change.ts";
 import { type BlockContents, type BlockRows, contentIn, openContents } from "./message-block.ts";
@@ -20,7 +20,7 @@ type Contents = Pick<BlockRows, "first" | "count" | "lengths" | "text">;
 
 interface RecentBlock {
   readonly rows: Contents;
-  /** Opened when somebody first asks for one of its messages. */
+  /** Opened at the first read of one of its messages. */
   contents: BlockContents | null;
 }
 
@@ -31,14 +31,14 @@ interface RecentPage {
 
 export class RecentBlocks {
   readonly #ring = new Array<RecentPage | undefined>(RECENT_PAGES_MAX).fill(undefined);
-  /** No page that is kept has a smaller number than the first, or a larger one than the last. */
+  /** Cached pages have numbers from the first to the last. */
   #firstPage = 0;
   #lastPage = -1;
   #units = 0;
 
   add({ first, count, lengths, text }: Contents): void {
     const number = pageOf(first);
-    if (number < this.#firstPage && this.#lastPage >= 0) return; // Has gone already: too old.
+    if (number < this.#firstPage && this.#lastPage >= 0) return; // Already evicted: too old.
     if (this.#lastPage < 0) this.#firstPage = number;
     this.#lastPage = Math.max(this.#lastPage, number);
     while (this.#firstPage <= this.#lastPage - RECENT_PAGES_MAX) this.#dropFirst(); // N2
@@ -62,7 +62,7 @@ export class RecentBlocks {
     return undefined;
   }
 
-  /** Nobody will ask for a message of this page again. */
+  /** No message of this page will be read again. */
   dropPage(number: number): void {
     const page = this.#pageAt(number);
     if (page === undefined) return;

@@ -14,7 +14,7 @@ test("the check of a row never changes meaning (K2)", () => {
   expect(rowCheck(1, "text", null, Uint8Array.of(1, 2, 3))).toBe(0xf0eac5e0);
 });
 
-test("a changed bit in any value is seen", () => {
+test("a changed bit in any value is detected", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1 }), fc.nat(), fc.nat(7), (bytes, at, bit) => {
       const flipped = bytes.slice();
@@ -25,12 +25,12 @@ test("a changed bit in any value is seen", () => {
   );
 });
 
-test("text moved from one column to the next is seen", () => {
+test("text moved from one column to the next is detected", () => {
   expect(rowCheck("ab", "c")).not.toBe(rowCheck("a", "bc"));
   expect(rowCheck("ab", "")).not.toBe(rowCheck("", "ab"));
 });
 
-test("nothing, the empty text and zero are three things", () => {
+test("null, the empty text and zero have different checksums", () => {
   expect(new Set([rowCheck(null), rowCheck(""), rowCheck(0)]).size).toBe(3);
 });
 
@@ -46,7 +46,7 @@ test("the same row has the same check, on any call", () => {
   );
 });
 
-test("text is checked as the bytes that SQLite keeps", () => {
+test("text is checked as the bytes that SQLite stores", () => {
   const text = "ü\u{1f600}\u0000";
   expect(rowCheck(text)).toBe(rowCheck(new Uint8Array(Buffer.from(text))));
 });

@@ -1,14 +1,14 @@
-// Room probe: asks the disk for a little room before a failed store is read anew. Reading takes as
-// long as there are messages, and a disk that is still full would fail the very next commit.
+// Space probe: asks the disk for a little space before a failed store is loaded again. Loading
+// takes time for every message, and a disk that is still full would fail the very next commit.
 
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 const PROBE_FILE = "broker.probe";
-/** About what a busy turn commits at once. */
+/** About the size of a busy turn's commit. */
 const PROBE_BYTES = 256 * 1_024;
 
-/** Throws what the system said if the folder does not take that much; leaves nothing behind. */
+/** Throws the system's error if the space is not available; leaves no file behind. */
 export function probeSpace(folder: string): void {
   const path = join(folder, PROBE_FILE);
   try {

@@ -1,14 +1,14 @@
-// Faults: what SQLite's result codes mean to a ledger or an outbox.
+// Faults: maps SQLite result codes to failures of a ledger or an outbox.
 
 import { type ErrorCode, reasonOf, TidegateError } from "../../../core/errors.ts";
 import { isCorrupt, isUnavailable } from "../../../ledger/sqlite-code.ts";
 
-/** The operating failure behind an error of the driver, or the error itself if it is none. */
+/** The TidegateError for an error of the driver, or the error itself if it is a bug. */
 export function sqliteLedgerFault(error: unknown, path: string): unknown {
   return faultOf(error, `the ledger ${path}`, "TG_LEDGER_UNAVAILABLE");
 }
 
-/** As `ledgerFault`, for an outbox. */
+/** Like `sqliteLedgerFault`, for an outbox. */
 export function sqliteOutboxFault(error: unknown, path: string): unknown {
   return faultOf(error, `the outbox ${path}`, "TG_OUTBOX_UNAVAILABLE");
 }
@@ -20,13 +20,15 @@ function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown 
     return new TidegateError(unavailable, message, { cause: error });
   }
   if (isCorrupt(error)) {
-    const message = `${what} is damaged or no SQLite file: ${reasonOf(error)}`;
+    const message = `${what} is damaged or not a SQLite file: ${reasonOf(error)}`;
     return new TidegateError("TG_STORE_CORRUPT", message, { cause: error });
   }
   return error;
 }
 
-/** As `ledgerFault`, for a sink's own statement: what is not the store's fault is the sink's. */
+/**
+ * Like `sqliteLedgerFault`, for a sink's statement: errors not caused by the store are the sink's.
+ */
 export function sqliteSinkFault(error: unknown, path: string): unknown {
   const fault = sqliteLedgerFault(error, path);
   if (fault !== error || error instanceof TidegateError) return fault;

@@ -1,17 +1,18 @@
-// Group commit: everything asked within one turn of the event loop shares one transaction and so
-// one sync of the disk.
-//   G1. A job's promise resolves only after the transaction that holds it is durable.
-//   G2. A job whose sink's statement fails is undone alone; any other failure undoes the group, and
-//       every job of it is told.
+// Group commit: all calls of one turn of the event loop share one transaction and thus one disk
+// sync.
+//   G1. A job's promise resolves only after its transaction is durable.
+//   G2. A job whose sink statement fails is undone alone. Any other failure undoes the group and
+//       rejects every job in it.
 
 import type { DatabaseSync } from "node:sqlite";
+import { assert } from "../../../core/assert.ts";
 import { TidegateError } from "../../../core/errors.ts";
 import type { Turn } from "../../../ports/turn.ts";
 import { Checkpoints } from "../checkpoints.ts";
 import { sqliteLedgerFault } from "./faults.ts";
 import type { KeyIndex } from "./key-index.ts";
 
-/** Jobs in one transaction: a bound on what a failure undoes and on how long a reader waits. */
+/** Jobs in one transaction: limits what a failure undoes and how long a reader waits. */
 const GROUP_JOBS_MAX = 256;
 
 interface Job {
@@ -70,30 +71,31 @@ export class GroupCommit {
     });
   }
 
-  /** Runs what is waiting, up to one group. */
+  /** Runs waiting jobs, at most one group. */
   flush(): void {
     if (this.#jobs.length === 0) return;
     const group = this.#jobs.splice(0, GROUP_JOBS_MAX);
-    const settled: (() => void)[] = [];
+    const answers: (() => void)[] = [];
     try {
       this.#checkpoints.check();
       this.#begin.run();
       this.#index.refresh();
-      for (const job of group) settled.push(this.#runJob(job));
+      for (const job of group) answers.push(this.#runJob(job));
       this.#index.moveSlice();
       this.#commit.run();
-      this.#index.settle();
+      this.#index.committed();
     } catch (error) {
       this.#rollBack();
       const fault = sqliteLedgerFault(error, this.#path);
       for (const { reject } of group) reject(fault);
       return;
     }
-    for (const settle of settled) settle();
+    assert(!this.#db.isTransaction, "no job is answered inside a transaction"); // G1
+    for (const answer of answers) answer();
     this.#checkpoints.afterCommit();
   }
 
-  /** Does a job's work and gives back how to tell it, once that is durable (G1). */
+  /** Runs a job and returns how to settle its promise, once the transaction is durable (G1). */
   #runJob({ work, alone, resolve, reject }: Job): () => void {
     if (!alone) {
       const value = work();
@@ -106,7 +108,7 @@ export class GroupCommit {
       this.#db.exec("RELEASE job");
       return () => resolve(value);
     } catch (error) {
-      // The store may have rolled back everything on its own; then the group is lost with the job.
+      // SQLite may have rolled back everything by itself; then the whole group fails.
       if (!this.#db.isTransaction) throw error;
       this.#db.exec("ROLLBACK TO job; RELEASE job");
       this.#index.undo(mark);
@@ -119,7 +121,7 @@ export class GroupCommit {
     try {
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
     } catch {
-      // The failure that led here is the one to tell; what is left open, the next BEGIN reports.
+      // Report the failure that led here; the next BEGIN reports a transaction that is still open.
     }
     this.#index.rollBack();
   }

@@ -22,7 +22,7 @@ class Process {
     this.index = new KeyIndex(this.db, LIMITS);
   }
 
-  /** Adds rows in one transaction, which ends as told. */
+  /** Adds rows in one transaction, which ends with `end`. */
   add(hashes: readonly number[], end: "commit" | "roll back"): number[] {
     this.db.exec("BEGIN IMMEDIATE");
     this.index.refresh();
@@ -37,7 +37,7 @@ class Process {
     this.index.moveSlice();
     if (end === "commit") {
       this.db.exec("COMMIT");
-      this.index.settle();
+      this.index.committed();
       return ids;
     }
     this.db.exec("ROLLBACK");
@@ -47,14 +47,14 @@ class Process {
 
   /** Every row that the index finds under a hash. */
   find(hash: number): number[] {
-    const found = new Set<number>();
+    const ids = new Set<number>();
     this.index.refresh();
     this.index.find(hash, (id) => {
       const row = this.db.prepare("SELECT 1 FROM ledger_record WHERE id = ? AND hash = ?");
-      if (row.get(id, hash) !== undefined) found.add(id);
+      if (row.get(id, hash) !== undefined) ids.add(id);
       return null;
     });
-    return [...found].sort((a, b) => a - b);
+    return [...ids].sort((a, b) => a - b);
   }
 }
 

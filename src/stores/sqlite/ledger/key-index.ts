@@ -1,32 +1,33 @@
-// Key index: finds a record's row by its key at a cost that hardly grows with what is remembered.
-// Keys are random, and a B-tree of random keys dirties one page per key. So new keys are kept in
-// memory (the tail) and written to the `ledger_key` table late, sorted, a slice per transaction:
-// neighbours then share pages. The records themselves are the log from which a tail is read back.
+// Key index: finds a record's row by key, at a cost that hardly grows with the number of records.
+// Keys are random, and a B-tree of random keys dirties one page per key. New keys therefore stay in
+// memory (the tail) and go to the `ledger_key` table later, sorted, one slice per transaction, so
+// that neighbours share pages. The records themselves are the log from which a tail is rebuilt.
 //   X1. A row with an id above `ledger_indexed.up_to` may be missing in `ledger_key`; every row up
-//       to it is there. Rows above the mark that we know of are in the tail.
-//   X2. Ids only grow and are never reused, so a process learns what others added by reading the
-//       rows above the last id it has seen, at the start of each transaction.
-//   X3. Index and tail give candidates; the row itself says whether it is the key (hashes collide).
+//       to it is there. The tail has the rows above the mark that this process has read.
+//   X2. Ids only grow and are never reused. A process learns of rows that others added by reading
+//       the rows above its last id, at the start of each transaction.
+//   X3. Index and tail return candidates; only the row itself proves the key, because hashes
+//       collide.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { present } from "../../../core/assert.ts";
+import { assert, present } from "../../../core/assert.ts";
 
-/** How many keys stay in memory, and how fast they leave it. */
+/** How many keys stay in memory, and how fast they move to the table. */
 export interface TailLimits {
-  /** The tail is moved when it holds a share of all rows, within these bounds. */
+  /** The tail moves once it has a certain share of all rows, within these bounds. */
   readonly keysMin: number;
   readonly keysMax: number;
-  /** Keys moved per transaction, at least. */
+  /** The least number of keys moved per transaction. */
   readonly sliceMin: number;
 }
 
 /** A sixteenth of all rows makes sorted runs long enough for neighbours to share pages. */
 const TAIL_SHARE = 16;
-/** Keys moved per key added, so that a run ends before the next is due. */
+/** Keys moved per key added, so that a run ends before the next one starts. */
 const SLICE_PER_KEY = 2;
 const TAIL_LIMITS: TailLimits = { keysMin: 16_384, keysMax: 262_144, sliceMin: 256 };
 
-/** A 47-bit hash: SQLite keeps it in six bytes, and a JavaScript number holds it exactly. */
+/** A 47-bit hash: SQLite stores it in six bytes, and a JavaScript number represents it exactly. */
 export function hashKey(scopeId: number, key: string): number {
   let a = 0x811c9dc5 ^ scopeId;
   let b = 0x9e3779b9 ^ scopeId;
@@ -52,14 +53,14 @@ export class KeyIndex {
   readonly #insert: StatementSync;
   readonly #setMark: StatementSync;
   readonly #oldest: StatementSync;
-  /** One id, or several in the rare case that hashes collide. */
+  /** One id, or several in the rare case of a hash collision. */
   readonly #tail = new Map<number, number | number[]>();
-  /** Added in the transaction under way, to be taken back if it fails. */
+  /** Added in the current transaction, to be removed if it fails. */
   #added: TailEntry[] = [];
   #lastId: number;
   #tailSize = 0;
   #tailLimit: number;
-  /** The hashes being moved to the table, sorted; the last row they cover; how far it has come. */
+  /** The hashes being moved to the table, sorted; the last row they cover; how many have moved. */
   #run = new Float64Array();
   #runUpTo = 0;
   #runAt = 0;
@@ -82,7 +83,7 @@ export class KeyIndex {
     return Number(present(row, "the mark of the key index").up_to);
   }
 
-  /** Learns of the rows that others have added (X2). */
+  /** Reads the rows that other processes have added (X2). */
   refresh(): void {
     for (const row of this.#newRows.iterate(this.#lastId)) {
       this.#put(Number(row.hash), Number(row.id));
@@ -90,17 +91,18 @@ export class KeyIndex {
   }
 
   #put(hash: number, id: number): void {
-    const known = this.#tail.get(hash);
-    this.#tail.set(hash, known === undefined ? id : [id].concat(known));
+    assert(id > this.#lastId, `row ${id} follows row ${this.#lastId} in the key index`); // X2
+    const ids = this.#tail.get(hash);
+    this.#tail.set(hash, ids === undefined ? id : [id].concat(ids));
     this.#tailSize += 1;
     this.#lastId = id;
   }
 
   /** The rows of the tail that have this hash. */
   #recent(hash: number): readonly number[] {
-    const known = this.#tail.get(hash);
-    if (known === undefined) return [];
-    return typeof known === "number" ? [known] : known;
+    const ids = this.#tail.get(hash);
+    if (ids === undefined) return [];
+    return typeof ids === "number" ? [ids] : ids;
   }
 
   #keep(hash: number, ids: readonly number[]): void {
@@ -109,14 +111,14 @@ export class KeyIndex {
     else this.#tail.set(hash, ids.length === 1 ? present(ids[0], "an id") : [...ids]);
   }
 
-  /** Forgets the rows of a hash that the table holds. */
+  /** Drops the rows of a hash that are in the table. */
   #dropUpTo(hash: number, upTo: number): void {
     const ids = this.#recent(hash);
-    const kept = ids.filter((id) => id > upTo);
-    if (kept.length < ids.length) this.#keep(hash, kept);
+    const remaining = ids.filter((id) => id > upTo);
+    if (remaining.length < ids.length) this.#keep(hash, remaining);
   }
 
-  /** The first candidate row that `accept` takes for the key (X3), or null. */
+  /** The first candidate row that `accept` recognises as the key (X3), or null. */
   find<T>(hash: number, accept: (id: number) => T | null): T | null {
     for (const id of this.#recent(hash)) {
       const row = accept(id);
@@ -133,7 +135,7 @@ export class KeyIndex {
     return null;
   }
 
-  /** The id for a row about to be inserted in the transaction under way. */
+  /** The id for a row about to be inserted in the current transaction. */
   add(hash: number): number {
     const id = this.#lastId + 1;
     this.#put(hash, id);
@@ -141,12 +143,12 @@ export class KeyIndex {
     return id;
   }
 
-  /** A point within the transaction to which `undo` can go back. */
+  /** A point in the transaction to which `undo` can return. */
   mark(): number {
     return this.#added.length;
   }
 
-  /** Forgets what was added since `mark`, as its rows were rolled back. */
+  /** Removes the keys added since `mark`, whose rows were rolled back. */
   undo(mark: number): void {
     for (const { hash, id } of this.#added.splice(mark).reverse()) {
       const ids = this.#recent(hash);
@@ -158,7 +160,7 @@ export class KeyIndex {
     }
   }
 
-  /** Moves a slice of the tail to the table, within the transaction under way. */
+  /** Moves a slice of the tail to the table, within the current transaction. */
   moveSlice(): void {
     if (this.#run.length === 0) {
       if (this.#tailSize < this.#tailLimit) return;
@@ -174,7 +176,9 @@ export class KeyIndex {
     if (this.#runAt === this.#run.length) this.#setMark.run(this.#runUpTo);
   }
 
-  /** Freezes what is settled, in order of hashes; drops what another process has moved. */
+  /**
+   * Fixes the committed keys of a run, sorted by hash; drops keys that another process has moved.
+   */
   #startRun(): void {
     const mark = this.#readMark();
     this.#runUpTo = this.#lastId - this.#added.length;
@@ -188,8 +192,8 @@ export class KeyIndex {
     this.#runAt = 0;
   }
 
-  /** The transaction is durable: so are its additions and its slice. */
-  settle(): void {
+  /** The transaction is durable, and with it the added keys and the moved slice. */
+  committed(): void {
     this.#added = [];
     if (this.#run.length === 0 || this.#runAt < this.#run.length) return;
     for (const hash of this.#run) this.#dropUpTo(hash, this.#runUpTo);
@@ -199,7 +203,7 @@ export class KeyIndex {
     this.#tailLimit = Math.min(keysMax, Math.max(keysMin, Math.floor(rows / TAIL_SHARE)));
   }
 
-  /** The transaction was rolled back; a run begins again, as moving a key twice is harmless. */
+  /** The transaction was rolled back. The run starts over, as moving a key twice is harmless. */
   rollBack(): void {
     this.undo(0);
     this.#runAt = 0;

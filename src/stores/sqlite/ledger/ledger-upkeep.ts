@@ -1,4 +1,4 @@
-// Ledger upkeep: counting, purging and closing a SQLite ledger.
+// Ledger upkeep: counts, purges and closes a SQLite ledger.
 
 import type { DatabaseSync } from "node:sqlite";
 import { scopeStatsOf } from "../../../ledger/scope-stats.ts";
@@ -26,11 +26,11 @@ const STATS = `
   FROM ledger_scope AS s LEFT JOIN ledger_record AS r ON r.scope = s.id AND r.expires_at > :now
   GROUP BY s.id HAVING count(r.id) + objects > 0 ORDER BY pipeline, generation`;
 
-/** Rows looked at per row to be deleted. Records lie by age, so their expired ones come first. */
+/** Rows read per row to delete. Records are stored by age, so expired ones come first. */
 const LOOK_PER_PURGE = 4;
 
 function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number {
-  /** Where the next purge goes on looking: each looks at a bounded number of rows. */
+  /** Where the next purge continues; each reads a bounded number of rows. */
   let purgedTo = 0;
   let objectsPurgedTo: [number, string, string] = [0, "", ""];
 
@@ -46,7 +46,7 @@ function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number 
     for (const { id, hash, expires_at: expiresAt } of rows) {
       if (purged === limit) return purged;
       purgedTo = Number(id);
-      // The newest row stays: its id must not be given out again (key-index X2).
+      // The newest row stays: its id must not be reused (X2 of key-index.ts).
       if (Number(expiresAt) > now || id === last) continue;
       dropRow.run(Number(id));
       dropKey.run(Number(hash), Number(id));
@@ -85,7 +85,7 @@ function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number 
   };
 }
 
-/** As records, notes lie by age, but any of them may have been prolonged. */
+/** Notes are stored by age as well, but any of them may have been extended. */
 function createNotePurge(db: DatabaseSync, clock: Clock): (limit: number) => number {
   let purgedTo = 0;
   return (limit) => {
@@ -127,13 +127,13 @@ export function createSqliteUpkeep({ db, clock, path, group }: SqliteUpkeepParts
     purge: (limit: number): Promise<number> => group.submit(() => purge(limit), { alone: false }),
     async check(): Promise<string[]> {
       return look(() => {
-        const found: string[] = [];
+        const problems: string[] = [];
         const journal = db.prepare("PRAGMA journal_mode").get()?.journal_mode;
-        if (journal !== "wal") found.push(`The journal mode is ${journal}, not wal.`);
+        if (journal !== "wal") problems.push(`The journal mode is ${journal}, not wal.`);
         for (const row of db.prepare("PRAGMA quick_check(10)").all()) {
-          if (row.quick_check !== "ok") found.push(`The file is damaged: ${row.quick_check}.`);
+          if (row.quick_check !== "ok") problems.push(`The file is damaged: ${row.quick_check}.`);
         }
-        return found;
+        return problems;
       });
     },
     async close(): Promise<void> {

@@ -1,9 +1,10 @@
-// SQLite ledger: the law over one file, for any number of processes of one machine.
-//   Q1. Durable before answered: write-ahead log with synchronous=FULL, a sync per group of calls.
-//   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before anything is read,
-//       so what the law was told is still true when its answer is written.
-//   Q3. Nothing is answered on top of a log that an earlier process left behind, before the log is
-//       renewed (renew-log.ts). Checkpoints are ours, and one that fails stops the ledger.
+// SQLite ledger: the record transitions over one file, for any number of processes on one computer.
+//   Q1. Writes are durable before they are answered: write-ahead log with synchronous=FULL, one
+//       sync per group of calls.
+//   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before the first read, so
+//       the input of a transition is still true when its result is written.
+//   Q3. Nothing is answered on top of a log that an earlier process left behind before the log is
+//       renewed (renew-log.ts). The ledger runs its own checkpoints, and stops when one fails.
 
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -43,15 +44,15 @@ import { StatementCache } from "./statement-cache.ts";
 export interface SqliteLedgerOptions {
   readonly path: string;
   readonly retentionMs?: DurationMs;
-  /** Looks without creating, migrating or writing anything. */
+  /** Opens for reading only: creates, migrates and writes nothing. */
   readonly readOnly?: boolean;
-  /** Refuses a file that holds no ledger of this version, instead of making it. */
+  /** Rejects a file without a ledger of this version, instead of creating one. */
   readonly mustExist?: boolean;
-  /** How long to wait for another process's transaction. */
+  /** How long to wait for another process's transaction. Default: 5 s. */
   readonly busyMs?: DurationMs;
   /** Lets a test run checkpoints after fewer pages of log. */
   readonly checkpointPages?: number;
-  /** How many keys the index keeps in memory before it writes them in order. */
+  /** How many keys the index keeps in memory before it writes them in sorted order. */
   readonly tailLimits?: TailLimits;
 }
 
@@ -60,11 +61,11 @@ const BUSY_MS_DEFAULT = 5_000;
 /** Pages in the write-ahead log before SQLite copies them back: fewer, larger copies. */
 const CHECKPOINT_PAGES = 8_192;
 const CACHE_KIB = 65_536;
-/** Statements of sinks that stay prepared. */
+/** Sink statements that stay prepared. */
 const SINK_STATEMENTS_MAX = 256;
 
 function noLedger(path: string): TidegateError {
-  const message = `${path} holds no ledger of this version; run \`tidegate ledger init\` first`;
+  const message = `${path} contains no ledger of this version; run \`tidegate ledger init\` first`;
   return new TidegateError("TG_CONFIG_INVALID", message);
 }
 
@@ -74,7 +75,7 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   if (!readOnly) renewLog(path); // Q3
   const db = new DatabaseSync(path, { readOnly, timeout: busyMs });
   try {
-    // A newer file is refused untouched (M3).
+    // A newer file is rejected unchanged (M3).
     const missing = missingSqliteMigrations(db, "ledger", SQLITE_LEDGER_MIGRATIONS).length;
     if (mustExist && missing > 0) throw noLedger(path);
     if (readOnly) return db;
@@ -88,7 +89,7 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   }
 }
 
-/** Opens the ledger in a SQLite file, which is made if it is missing. */
+/** Opens the ledger in a SQLite file; creates the file if it is missing. */
 export function createSqliteLedger(
   ports: { readonly clock: Clock; readonly turn: Turn },
   options: SqliteLedgerOptions,
@@ -121,9 +122,9 @@ export function createSqliteLedger(
         checkScope(scope);
         index.refresh();
         const scopeId = rows.findScope(scope);
-        const found = scopeId === null ? null : rows.find(scopeId, key);
-        if (found === null || liveRecord(found.record, clock.now()).kind === "absent") return;
-        return { key, record: found.record, entries: decodeEntries(found.log) };
+        const stored = scopeId === null ? null : rows.find(scopeId, key);
+        if (stored === null || liveRecord(stored.record, clock.now()).kind === "absent") return;
+        return { key, record: stored.record, entries: decodeEntries(stored.log) };
       });
     },
     async showObject(scope, bucket, key) {
@@ -137,7 +138,7 @@ export function createSqliteLedger(
   };
 }
 
-/** The file and its index; a file whose index cannot be read is not left open. */
+/** Opens the file and its index; closes the file if the index cannot be read. */
 function openIndexed(options: SqliteLedgerOptions): { db: DatabaseSync; index: KeyIndex } {
   let db: DatabaseSync | undefined;
   try {
@@ -150,7 +151,7 @@ function openIndexed(options: SqliteLedgerOptions): { db: DatabaseSync; index: K
 }
 
 interface Context {
-  /** Of sinks; a sink has few, and uses them for every record. */
+  /** Sink statements; a sink has few and uses them for every record. */
   readonly statements: StatementCache;
   readonly rows: RecordRows;
   readonly notes: NoteRows;
@@ -166,12 +167,12 @@ function runItems(
 ): RecordResult[] {
   const scopeId = context.rows.openScope(scope);
   return items.map(
-    (item) => commitPlainly(context, scopeId, item, now) ?? runItem(context, scopeId, item, now),
+    (item) => commitFast(context, scopeId, item, now) ?? runItem(context, scopeId, item, now),
   );
 }
 
-/** The shortcut for a plain commit; null leaves it to the law. */
-function commitPlainly(
+/** The fast path for a commit without object or note; null means: take the slow path. */
+function commitFast(
   context: Context,
   scopeId: number,
   item: RecordItem,
@@ -186,15 +187,15 @@ function commitPlainly(
 function runItem(context: Context, scopeId: number, item: RecordItem, now: EpochMs): RecordResult {
   const { rows, notes, retentionMs } = context;
   const { key, object: ref, note, call } = item;
-  const found = rows.find(scopeId, key);
+  const stored = rows.find(scopeId, key);
   const object = ref === null ? null : rows.findObject(scopeId, ref.bucket, ref.key);
-  const record = found?.record ?? ABSENT;
+  const record = stored?.record ?? ABSENT;
   const sequencer = ref?.sequencer ?? null;
   const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
   if (step.record !== null) {
-    const log = grownLog(found, step.entries, now);
-    if (found === null) rows.insert(scopeId, key, step.record, log);
-    else rows.update(found.id, step.record, log);
+    const log = grownLog(stored, step.entries, now);
+    if (stored === null) rows.insert(scopeId, key, step.record, log);
+    else rows.update(stored.id, step.record, log);
     if (note !== null) notes.add(scopeId, note, { now, retentionMs });
     if (step.result.kind === "committed") runWrites(context, item, step.record.fence);
   }

@@ -1,4 +1,4 @@
-// Note rows: reads and writes of notes; the writes belong into a transaction.
+// Note rows: reads and writes of notes; writes must run in a transaction.
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { DurationMs, EpochMs } from "../../../core/units.ts";
@@ -23,7 +23,7 @@ export class NoteRows {
     this.#select = db.prepare(
       `SELECT ${COLUMNS} FROM ledger_note WHERE scope = ? AND kind = ? AND name = ?`,
     );
-    // No name is empty, so that every one comes after the empty one.
+    // No name is empty, so every name sorts after the empty string.
     this.#list = db.prepare(`
       SELECT ${COLUMNS} FROM ledger_note
       WHERE scope = ? AND kind = ? AND name > ? AND expires_at > ? ORDER BY name LIMIT ?`);
@@ -35,7 +35,7 @@ export class NoteRows {
     this.#delete = db.prepare("DELETE FROM ledger_note WHERE scope = ? AND kind = ? AND name = ?");
   }
 
-  /** The note of that name, expired or not. */
+  /** The note with that name, expired or not. */
   find(scopeId: number, kind: NoteKind, name: string): StoredNote | null {
     const row = this.#select.get(scopeId, kind, name);
     return row === undefined ? null : fromRow(row);
@@ -81,7 +81,7 @@ export interface SqliteNoteParts {
   look<T>(read: () => T): T;
 }
 
-/** The ledger's notes over their rows, with writes in the group's transaction. */
+/** Writes join the group's transaction. */
 export function createSqliteNoteStore(parts: SqliteNoteParts): NoteStore {
   const { notes, rows, group, clock, retentionMs, look } = parts;
   return {

@@ -1,4 +1,4 @@
-// Outbox rows: the statements of the outbox's table.
+// Outbox rows: the statements on the outbox's table.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { EpochMs } from "../../../core/units.ts";
@@ -39,25 +39,43 @@ export class OutboxRows {
   }
 
   find(target: string, key: string): OutboxRow | undefined {
-    const found = this.#statements.find.get(target, key);
-    return found === undefined ? undefined : fromOutboxColumns(found);
+    const row = this.#statements.find.get(target, key);
+    return row === undefined ? undefined : fromOutboxColumns(row);
   }
 
-  /** Puts a fresh row in place of what was there, and gives it with its seq. */
+  /** Replaces any existing row by a new one; returns it with its seq. */
   insert(target: string, row: OutboxRow): OutboxRow {
     this.#statements.remove.run(target, row.key);
     const { lastInsertRowid } = this.#statements.insert.run(
-      ...[target, row.key, row.state, row.epoch, row.groupId, row.dedupId],
-      ...[row.payloadDigest, row.body, JSON.stringify(row.attributes)],
-      ...[row.registeredAt, row.owner, row.leaseUntil],
+      target,
+      row.key,
+      row.state,
+      row.epoch,
+      row.groupId,
+      row.dedupId,
+      row.payloadDigest,
+      row.body,
+      JSON.stringify(row.attributes),
+      row.registeredAt,
+      row.owner,
+      row.leaseUntil,
     );
     return { ...row, seq: Number(lastInsertRowid) };
   }
 
   update(row: OutboxRow): void {
     this.#statements.update.run(
-      ...[row.state, row.epoch, row.body, row.owner, row.leaseUntil, row.sentAt, row.messageId],
-      ...[row.reason, row.done ? 1 : 0, row.expiresAt, row.seq],
+      row.state,
+      row.epoch,
+      row.body,
+      row.owner,
+      row.leaseUntil,
+      row.sentAt,
+      row.messageId,
+      row.reason,
+      row.done ? 1 : 0,
+      row.expiresAt,
+      row.seq,
     );
   }
 

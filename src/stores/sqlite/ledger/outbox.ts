@@ -1,6 +1,6 @@
-// SQLite outbox: the law over one file, which may be the ledger's or a user's own.
-//   Q1. Durable before answered: write-ahead log with synchronous=FULL.
-//   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before anything is read.
+// SQLite outbox: the outbox transitions over one file, which may also be the ledger's or a user's.
+//   Q1. Writes are durable before they are answered: write-ahead log with synchronous=FULL.
+//   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before the first read.
 //   Q3. As in the ledger: the log of an earlier process is renewed first, and a checkpoint that
 //       fails stops the outbox.
 
@@ -23,21 +23,22 @@ import { inSqliteTransaction } from "./transaction.ts";
 export interface SqliteOutboxOptions {
   readonly path: string;
   readonly retentionMs?: DurationMs;
-  /** How long to wait for another process's transaction. */
+  /** How long to wait for another process's transaction. Default: 5 s. */
   readonly busyMs?: DurationMs;
 }
 
 const BUSY_MS_DEFAULT = 5_000;
 /** Pages in the write-ahead log before they are folded into the file. */
 const CHECKPOINT_PAGES = 1_000;
-/** Rows looked at in one read while taking; held ones are passed over. */
+/** Rows per read while taking; leased rows are skipped. */
 const TAKE_PAGE_ROWS = 256;
 
 function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutboxOptions) {
   renewLog(path); // Q3
   const db = new DatabaseSync(path, { timeout: busyMs });
   try {
-    migrateSqlite(db, "outbox", SQLITE_OUTBOX_MIGRATIONS); // Refuses a newer file before it touches it.
+    // Rejects a newer file before changing it.
+    migrateSqlite(db, "outbox", SQLITE_OUTBOX_MIGRATIONS);
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
     return db;
   } catch (error) {
@@ -46,7 +47,7 @@ function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutbox
   }
 }
 
-/** Opens the outbox in a SQLite file, which is made if it is missing. */
+/** Opens the outbox in a SQLite file; creates the file if it is missing. */
 export function createSqliteOutbox(
   ports: { readonly clock: Clock },
   options: SqliteOutboxOptions,
@@ -68,12 +69,12 @@ export function createSqliteOutbox(
       checkpoints.afterCommit();
       return value;
     });
-  const change: ChangeRows = async (target, keys, law) =>
+  const change: ChangeRows = async (target, keys, transition) =>
     write(() => {
-      const changed = keys.map((key) => law(rows.find(target, key), key));
-      const kept = changed.filter((row) => row !== null);
-      for (const row of kept) rows.update(row);
-      return kept;
+      const steps = keys.map((key) => transition(rows.find(target, key), key));
+      const changed = steps.filter((row) => row !== null);
+      for (const row of changed) rows.update(row);
+      return changed;
     });
 
   return {
@@ -90,9 +91,9 @@ export function createSqliteOutbox(
     },
     take: async (target, limit, lease) =>
       write((now) => {
-        const taken = findFree(rows, target, { limit, lease, now });
-        for (const row of taken) rows.update(row);
-        return taken;
+        const leased = findFree(rows, target, { limit, lease, now });
+        for (const row of leased) rows.update(row);
+        return leased;
       }),
     ...outboxChanges(change, clock.now, retentionMs),
     unsettled: async (target, { sentBefore, afterSeq, limit }) =>
@@ -106,7 +107,7 @@ export function createSqliteOutbox(
   };
 }
 
-/** The oldest rows that may be sent now, leased; later ones of a held group are passed over. */
+/** The oldest rows that may be sent now, leased; skips later rows of a leased group. */
 function findFree(
   rows: OutboxRows,
   target: string,
@@ -120,8 +121,8 @@ function findFree(
     const page = rows.pending(target, afterSeq, TAKE_PAGE_ROWS);
     for (const row of page) {
       afterSeq = row.seq;
-      const mine = taking.offer(row);
-      if (mine !== null) free.push(mine);
+      const leased = taking.offer(row);
+      if (leased !== null) free.push(leased);
       if (free.length >= limit) return free;
     }
     if (page.length < TAKE_PAGE_ROWS) return free;

@@ -71,10 +71,10 @@ export class RecordRows {
     return row === undefined ? null : Number(row.id);
   }
 
-  /** The number of a scope, which is new if need be. */
+  /** The number of a scope; creates the scope if it is missing. */
   openScope(scope: LedgerScope): number {
-    const known = this.findScope(scope);
-    if (known !== null) return known;
+    const existing = this.findScope(scope);
+    if (existing !== null) return existing;
     const row = this.#insertScope.get(scope.pipeline, scope.generation);
     return Number(present(row, "the number of a new scope").id);
   }
@@ -95,8 +95,21 @@ export class RecordRows {
     const { state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil } = row;
     const { owner, digest, detail } = row;
     this.#insert.run(
-      ...[id, scopeId, hash, key, state, fence, attempts, seenAt, changedAt, expiresAt],
-      ...[leaseUntil, owner, digest, detail, log],
+      id,
+      scopeId,
+      hash,
+      key,
+      state,
+      fence,
+      attempts,
+      seenAt,
+      changedAt,
+      expiresAt,
+      leaseUntil,
+      owner,
+      digest,
+      detail,
+      log,
     );
   }
 
@@ -104,12 +117,22 @@ export class RecordRows {
     const row = toColumns(record);
     const { state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil } = row;
     this.#update.run(
-      ...[state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil],
-      ...[row.owner, row.digest, row.detail, log, id],
+      state,
+      fence,
+      attempts,
+      seenAt,
+      changedAt,
+      expiresAt,
+      leaseUntil,
+      row.owner,
+      row.digest,
+      row.detail,
+      log,
+      id,
     );
   }
 
-  /** The law's common case in one statement: true if the claim of that fence was committed. */
+  /** The fast path in one statement: true if the claim with that fence was committed. */
   commitClaim(
     scopeId: number,
     { key, fence, digest, detail, added }: FastCommit,
@@ -117,7 +140,16 @@ export class RecordRows {
   ): boolean {
     const done = this.#index.find(hashKey(scopeId, key), (id) => {
       const { changes } = this.#commitClaim.run(
-        ...[now, expiresAt, digest, detail, added, id, scopeId, key, fence, now],
+        now,
+        expiresAt,
+        digest,
+        detail,
+        added,
+        id,
+        scopeId,
+        key,
+        fence,
+        now,
       );
       return changes === 1 ? true : null;
     });

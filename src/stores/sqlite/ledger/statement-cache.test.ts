@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { StatementCache } from "./statement-cache.ts";
 
-test("a statement stays prepared while it is among the last used, and only then", () => {
+test("a statement stays prepared only while it is among the most recently used", () => {
   const db = new DatabaseSync(":memory:");
   const cache = new StatementCache(db, 2);
   const one = cache.get("SELECT 1");

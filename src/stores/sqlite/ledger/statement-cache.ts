@@ -1,4 +1,4 @@
-// Statement cache: prepared statements by their text, the least recently used of which go first.
+// Statement cache: prepared statements by text; it evicts the least recently used.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 

@@ -1,8 +1,8 @@
-// Transaction: work on a file that is done as a whole or not at all.
+// Transaction: work on a file that commits as a whole or not at all.
 
 import type { DatabaseSync } from "node:sqlite";
 
-/** Takes the file's write lock before anything is read, so that what was read stays true. */
+/** Takes the file's write lock before the first read, so that reads stay true until the commit. */
 export function inSqliteTransaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {
@@ -10,7 +10,7 @@ export function inSqliteTransaction<T>(db: DatabaseSync, work: () => T): T {
     db.exec("COMMIT");
     return value;
   } catch (error) {
-    // SQLite has rolled back on its own after a full disk, for one.
+    // SQLite may have rolled back by itself, for example after a full disk.
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { arn, entry, inGroup, ModelBench } from "../../../../../test/support/broker/model-bench.ts";
-import { createSeededRandom } from "../../../../../test/support/seeded-random.ts";
+import { createSeededRandom } from "../../../../core/seeded-random.ts";
 import type { MoveTaskView, ReceivedCopy } from "../../operations.ts";
 import { nextMoveAt, runMoveTasks } from "./move-task.ts";
 

@@ -1,5 +1,5 @@
-// The ledger's first tables. Records lie in the order in which they were first seen, so that the
-// claims and commits of a batch touch the same few pages; `ledger_key` finds them by hash and is
+// The ledger's first tables. Records are stored in the order of their first arrival, so that the
+// claims and commits of a batch touch the same few pages. `ledger_key` finds them by hash and is
 // filled late and in order (see key-index.ts).
 
 export const sqliteLedger0001 = `

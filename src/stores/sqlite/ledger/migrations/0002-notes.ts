@@ -1,5 +1,5 @@
-// Notes. Bodies may be long, so that rows lie by number and an index finds them by name; what a
-// purge looks at stands before the body, which it need not read.
+// Notes. Bodies may be long, so rows are stored by number and an index finds them by name. The
+// columns that a purge reads come before the body.
 
 export const sqliteLedger0002 = `
 CREATE TABLE ledger_note (
