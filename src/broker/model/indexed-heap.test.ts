@@ -13,7 +13,7 @@ const anyMove = fc.record({
   key: fc.integer({ min: 0, max: 30 }),
 });
 
-test("the top is what a sorted array would begin with; each item knows its position", () => {
+test("the top is the first item of a sorted array, and each item knows its position", () => {
   fc.assert(
     fc.property(fc.array(anyMove, { maxLength: 250 }), (moves) => {
       const heap = new IndexedHeap<Item>((a, b) => a.key < b.key);

@@ -72,7 +72,7 @@ test("the type of a queue can not be changed", () => {
   });
 });
 
-test("names that nobody knows are refused, also those every object has", () => {
+test("unknown names are refused, including those of Object.prototype", () => {
   for (const name of ["Foobar", "__proto__", "constructor", "toString", "QueueArn", "All"]) {
     const attributes = JSON.parse(`{"${name}":"1"}`) as Record<string, string>;
     expect(refusal(createBench(), "q", attributes)).toEqual({
@@ -118,12 +118,12 @@ test.each(["\u0001", "\ufffe", "\ud800"])(
   },
 );
 
-test("a redrive policy with such a character is no JSON, which is told first", () => {
+test("a redrive policy with such a character is refused as invalid JSON first", () => {
   const broken = refusal(createBench(), "q", { RedrivePolicy: "{\u0001}" });
   expect(broken.name).toBe("InvalidParameterValue");
 });
 
-test("a policy has 8,192 bytes at the most, however many characters they are", () => {
+test("a policy has at most 8,192 bytes, however many characters they are", () => {
   const policy = (length: number) => `{"Id":"${"é".repeat((length - 9) / 2)}"}`;
   const bench = createBench();
   bench.set("q", { Policy: policy(8_191) });

@@ -31,7 +31,7 @@ test("pages hold every queue once, sorted, and only the last may be short", () =
   );
 });
 
-test("a page goes on behind the last name, even if that queue is gone", () => {
+test("a page continues after the last name, even if that queue is deleted", () => {
   const bench = new ModelBench();
   for (const name of ["a", "b", "c"]) bench.create(name);
   const first = bench.ok("listQueues", { prefix: "", page: { limit: 2, token: null } });

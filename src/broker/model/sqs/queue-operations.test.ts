@@ -163,15 +163,15 @@ test("a purge takes visible, in-flight and delayed messages and the deduplicatio
 test("what a purge leaves on disk is erased piece by piece", () => {
   const bench = new ModelBench();
   bench.create("q");
-  for (let left = 120; left > 0; left -= 1) {
+  for (let remaining = 120; remaining > 0; remaining -= 1) {
     bench.send("q", ...Array.from({ length: 10 }, () => entry("x")));
   }
   bench.ok("purgeQueue", { queue: "q" });
   expect(bench.contents.size).toBe(1_200);
   bench.send("q", entry("new"));
-  for (const left of [701, 201, 1, 1]) {
+  for (const remaining of [701, 201, 1, 1]) {
     sweepGarbage(bench.state, bench.step);
-    expect(bench.contents.size).toBe(left);
+    expect(bench.contents.size).toBe(remaining);
   }
   expect(bench.bodies("q")).toEqual(["new"]);
 });
@@ -248,7 +248,7 @@ test("tags have their case, may be empty, and go without having been there", () 
   expect(bench.ok("listQueueTags", { queue: "q" }).tags).toEqual({ owner: "", x: "2" });
 });
 
-test("a queue has fifty tags at the most, counted after the change", () => {
+test("a queue has at most fifty tags, counted after the change", () => {
   const bench = new ModelBench();
   bench.create("q");
   const tags = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`k${index}`, ""]));

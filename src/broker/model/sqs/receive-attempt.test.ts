@@ -21,7 +21,7 @@ const REFUSED = {
     "receiveRequestAttemptId is not valid anymore since the receive call is not retryable.",
 };
 
-test("the same attempt gives the same messages and handles and hides them anew (A1)", () => {
+test("the same attempt returns the same messages and handles and hides them again (A1)", () => {
   const bench = createBench();
   const first = bench.receive(Q, { attemptId, max: 2 });
   bench.pass(299_999);

@@ -77,7 +77,7 @@ test("a message ends with its retention, to the millisecond, in flight or not", 
 test("a great many that expire at once are never delivered and all go in the end", () => {
   const bench = new ModelBench();
   bench.create("q", { MessageRetentionPeriod: "60" });
-  for (let left = 250; left > 0; left -= 1) {
+  for (let remaining = 250; remaining > 0; remaining -= 1) {
     bench.send("q", ...Array.from({ length: 10 }, () => entry("old")));
   }
   bench.pass(60_000);
@@ -100,7 +100,7 @@ test("beyond the limit in flight a standard queue refuses and a FIFO queue gives
   expect(bench.bodies("q.fifo")).toEqual([]);
 });
 
-test("a receive close to the limit takes what there is room for", () => {
+test("a receive close to the limit takes only as many as the limit allows", () => {
   const bench = new ModelBench();
   const queue = bench.create("q");
   bench.send("q", entry("a"), entry("b"), entry("c"));

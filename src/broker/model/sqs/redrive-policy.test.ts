@@ -76,7 +76,7 @@ test.each([
   });
 });
 
-test("allowAll takes everybody, denyAll nobody, byQueue those it names", () => {
+test("allowAll accepts every source, denyAll none, byQueue those it names", () => {
   const allowed = (text: string, source: string) => {
     const parsed = parseRedriveAllow(text);
     return parsed.ok && allowsSource(parsed.value, source);

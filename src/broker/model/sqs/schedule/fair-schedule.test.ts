@@ -7,7 +7,7 @@ import type { ReceivedCopy } from "../../operations.ts";
 const Q = "q";
 
 function send(bench: ModelBench, groupId: string | null, count: number): void {
-  for (let left = count; left > 0; left -= 1) bench.send(Q, entry("x", { groupId }));
+  for (let remaining = count; remaining > 0; remaining -= 1) bench.send(Q, entry("x", { groupId }));
 }
 
 /** Receives `count` messages, ten at a time. */
@@ -28,7 +28,7 @@ function createBench(): ModelBench {
   return bench;
 }
 
-test("without noise messages go out as they came, whoever sent them", () => {
+test("without noisy tenants, messages go out in the order they arrived", () => {
   const bench = createBench();
   for (const groupId of ["a", "b", null, "a", "c"]) bench.send(Q, entry("x", { groupId }));
   const groups = bench.receive(Q).map(({ groupId }) => groupId);
@@ -139,7 +139,7 @@ test("the noise ends after five minutes without a message from the tenant (Q3)",
   }
 });
 
-test("a silent tenant is quiet again even while a noisier one with fewer in flight goes on", () => {
+test("a silent tenant becomes quiet even while a noisier one with fewer in flight continues", () => {
   const bench = createBench();
   send(bench, "silent", 60);
   receive(bench, 45, 3_600_000);
@@ -160,13 +160,13 @@ test("all messages go out exactly once, whatever the tenants do", () => {
     fc.property(fc.array(anyMove, { maxLength: 40 }), (moves) => {
       const bench = createBench();
       const held: ReceivedCopy[] = [];
-      const seen = new Set<string>();
+      const delivered = new Set<string>();
       let sent = 0;
       const take = (max: number) => {
         const visibilityMs = durationMs(43_200_000);
         const got = bench.receive(Q, { max, visibilityMs });
-        for (const { messageId } of got) expect(seen.has(messageId)).toBe(false);
-        for (const delivery of got) seen.add(delivery.messageId);
+        for (const { messageId } of got) expect(delivered.has(messageId)).toBe(false);
+        for (const delivery of got) delivered.add(delivery.messageId);
         held.push(...got);
         return got.length;
       };
@@ -175,14 +175,15 @@ test("all messages go out exactly once, whatever the tenants do", () => {
           send(bench, move.send, move.count);
           sent += move.count;
         } else if ("receive" in move) {
-          for (let left = move.receive; left > 0; left -= 10) take(Math.min(10, left));
+          for (let remaining = move.receive; remaining > 0; remaining -= 10)
+            take(Math.min(10, remaining));
         } else {
           bench.pass(move.passMs);
           bench.delete(Q, ...held.splice(0, move.finish));
         }
       }
       while (take(10) > 0);
-      expect(seen.size).toBe(sent);
+      expect(delivered.size).toBe(sent);
     }),
     { numRuns: 60 },
   );
