@@ -33,7 +33,7 @@ test.each([
   expect(bench.attributes("q")[name]).toBe(String(max));
 });
 
-test("numbers are kept without leading zeros, so that equal settings compare equal", () => {
+test("numbers are stored without leading zeros, so that equal settings compare equal", () => {
   const bench = createBench();
   bench.set("q", { VisibilityTimeout: "007" });
   expect(bench.attributes("q").VisibilityTimeout).toBe("7");
@@ -62,7 +62,7 @@ test.each([
   });
 });
 
-test("the type of a queue can not be changed", () => {
+test("the type of a queue cannot be changed", () => {
   const bench = createBench();
   bench.set("q.fifo", { FifoQueue: "true" });
   expect(refusal(bench, "q.fifo", { FifoQueue: "false" })).toEqual({
@@ -89,7 +89,7 @@ test("nothing is set unless everything given is valid (A3)", () => {
   expect(bench.attributes("q")).toEqual(before);
 });
 
-test("an empty value takes a policy away", () => {
+test("an empty value removes a policy", () => {
   const bench = createBench();
   const redrive = JSON.stringify({ deadLetterTargetArn: arn("q"), maxReceiveCount: 3 });
   const allow = JSON.stringify({ redrivePermission: "denyAll" });
@@ -161,7 +161,7 @@ function redriveTo(target: string) {
   return { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: target, maxReceiveCount: "42" }) };
 }
 
-test("a redrive policy names a queue that exists, is of its type and takes the letters", () => {
+test("a redrive policy names a queue that exists, is of its type and accepts its dead letters", () => {
   const bench = createBench();
   bench.create("dead");
   const elsewhere = arn("dead").replace("eu-north-1", "us-east-1");
@@ -178,7 +178,7 @@ test("a redrive policy names a queue that exists, is of its type and takes the l
   );
 });
 
-test("a queue may collect its own dead letters, from the moment it is created", () => {
+test("a queue may be its own dead-letter queue, from its creation on", () => {
   const bench = createBench();
   bench.create("self", redriveTo(arn("self")));
   expect(bench.queue("self").settings.redrive?.targetArn).toBe(arn("self"));

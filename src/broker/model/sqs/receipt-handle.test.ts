@@ -9,7 +9,7 @@ const anyHandle = fc.record({
   receiveCount: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
 });
 
-test("a handle names the receive it was made for, again and again (R1)", () => {
+test("a handle always decodes to the receive it was made for (R1)", () => {
   fc.assert(
     fc.property(anyHandle, ({ queue, seq, receiveCount }) => {
       const text = handles.encode(queue, seq, receiveCount);

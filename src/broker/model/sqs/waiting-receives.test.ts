@@ -3,7 +3,7 @@ import { entry, ModelBench, receiveInput } from "../../../../test/support/broker
 import { durationMs, epochMs } from "../../../core/units.ts";
 import { WaitingReceives } from "./waiting-receives.ts";
 
-test("the line keeps its order and forgets who left", () => {
+test("long polls keep their order after one is removed", () => {
   const bench = new ModelBench();
   const [a, b] = [bench.create("a"), bench.create("b")];
   const waiting = new WaitingReceives();

@@ -35,13 +35,13 @@ test("without noisy tenants, messages go out in the order they arrived", () => {
   expect(groups).toEqual(["a", "b", null, "a", "c"]);
 });
 
-test("a tenant with thirty in flight and more than a tenth of them stands behind the quiet", () => {
+test("a tenant with thirty in flight and more than a tenth of them comes after the quiet ones", () => {
   const bench = createBench();
   send(bench, "loud", 40);
   receive(bench, 30);
   send(bench, "calm", 1);
   expect(tenantOf(bench)).toBe("calm");
-  expect(tenantOf(bench)).toBe("loud"); // It is not starved: the rest of its messages do go out.
+  expect(tenantOf(bench)).toBe("loud"); // It is not starved: the rest of its messages go out.
 });
 
 test("a tenant with twenty-nine in flight is not noisy yet", () => {
@@ -91,7 +91,7 @@ test("a tenant that used no more than a tenth of the processing time is quiet", 
   expect(tenantOf(bench)).toBe("fair");
 });
 
-test("a receive that timed out counts as work until its timeout, not until somebody looked", () => {
+test("a receive that timed out counts as work until its timeout, not until the next request", () => {
   const bench = createBench();
   send(bench, null, 10);
   const singles = receive(bench, 10);
@@ -112,11 +112,11 @@ test("among the noisy the one with the fewest in flight goes first (Q4)", () => 
   send(bench, "b", 40);
   receive(bench, 40 - 8); // b is quiet until its thirtieth, and goes first until then.
   const groups = bench.receive(Q, { max: 10 }).map(({ groupId }) => groupId);
-  // Thirty-five of a and thirty-two of b are away; at a tie the older message decides.
+  // Thirty-five of a and thirty-two of b are in flight; at a tie the older message decides.
   expect(groups).toEqual(["b", "b", "b", "a", "b", "a", "b", "a", "b", "a"]);
 });
 
-test("the noise ends when the backlog is gone (Q3)", () => {
+test("a tenant becomes quiet when its backlog is gone (Q3)", () => {
   const bench = createBench();
   send(bench, "loud", 35);
   bench.delete(Q, ...receive(bench, 35));
@@ -125,7 +125,7 @@ test("the noise ends when the backlog is gone (Q3)", () => {
   expect(tenantOf(bench)).toBe("loud");
 });
 
-test("the noise ends after five minutes without a message from the tenant (Q3)", () => {
+test("a tenant becomes quiet after five minutes without sending (Q3)", () => {
   for (const [silentMs, next] of [
     [299_999, "calm"],
     [300_000, "loud"],
