@@ -1,15 +1,14 @@
-// The whole broker as one function, from a request to its reply. No sockets: the listener brings
-// requests here, and so do tests.
-//   The first thing that fits decides who answers:
-//   1. a header X-Amz-Target: the JSON protocol, on whatever path;
-//   2. a path under /_tidegate: the admin;
-//   3. the path of the certificate that notifications are signed with;
+// The whole broker as one function from request to reply. It opens no sockets: the listener calls
+// it, and so do tests. The first match decides which protocol answers:
+//   1. a header X-Amz-Target: the JSON protocol, on any path;
+//   2. a path under /_tidegate: the admin API;
+//   3. the path of the certificate that signs notifications;
 //   4. an action in the query or in a form, or the path of a queue, unless it is signed for S3: the
-//      query protocol, which tells SQS and SNS apart by itself;
-//   5. anything else: S3, whose requests name nothing but their address.
-//   Without S3, the query protocol answers the rest, and refuses what names no action.
-//   H1. S3 and the query protocol are loaded by the first request for them. They are a third of all
-//       code, and whoever speaks JSON to a queue should not wait for them at the start.
+//      query protocol, which tells SQS and SNS apart itself;
+//   5. anything else: S3, whose requests are identified by their address alone.
+//   Without S3, the query protocol answers the rest, and refuses requests without an action.
+//   H1. S3 and the query protocol are loaded by their first request. They are a third of the code,
+//       and a client that speaks JSON to a queue should not wait for them at start-up.
 
 import { present } from "../core/assert.ts";
 import type { HttpHandler, HttpHead } from "../ports/http.ts";
@@ -22,16 +21,16 @@ import { answerCertificate, isCertificatePath } from "./wire/sns/certificate.ts"
 import { senderIdOf } from "./wire/sqs/sender-id.ts";
 
 export interface BrokerHttpOptions extends AdminOptions {
-  /** Hears of every failure that is not the client's; it must not throw. */
+  /** Called for every failure that the client did not cause. Must not throw. */
   readonly onError: (error: unknown, requestId: string) => void;
-  /** Host and port of queue URLs for clients that name none; asked for anew each time. */
+  /** Host and port of queue URLs for requests without a Host header; read on each request. */
   readonly hostFallback?: string;
-  /** Without it there are no buckets. */
+  /** Default: no S3. */
   readonly s3?: S3Context;
 }
 
 export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): HttpHandler {
-  const site: ServerContext = {
+  const server: ServerContext = {
     broker,
     senderId: senderIdOf(broker.account),
     get hostFallback() {
@@ -40,26 +39,26 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
     onError: options.onError,
   };
   const { s3 } = options;
-  const answerQuery = loadedFirst(async () => {
+  const answerQuery = lazyHandler(async () => {
     const wire = await import("./wire/protocol/query-protocol.ts");
-    return (request) => wire.answerQuery(site, request);
+    return (request) => wire.answerQuery(server, request);
   });
-  const answerS3 = loadedFirst(async () => {
+  const answerS3 = lazyHandler(async () => {
     const wire = await import("./wire/s3/s3-protocol.ts");
-    return (request) => wire.answerS3(site, present(s3, "buckets"), request);
+    return (request) => wire.answerS3(server, present(s3, "buckets"), request);
   });
   return (request) => {
     const target = request.headers["x-amz-target"];
-    if (target !== undefined) return answerJson(site, request, target);
-    if (isAdminPath(request.path)) return answerAdmin(site, options, request);
-    if (isCertificatePath(request.path)) return answerCertificate(site, request);
+    if (target !== undefined) return answerJson(server, request, target);
+    if (isAdminPath(request.path)) return answerAdmin(server, options, request);
+    if (isCertificatePath(request.path)) return answerCertificate(server, request);
     if (s3 !== undefined && isForS3(request, broker.account)) return answerS3(request);
     return answerQuery(request);
   };
 }
 
-/** A handler whose code is loaded when there is something to handle (H1). */
-function loadedFirst(load: () => Promise<HttpHandler>): HttpHandler {
+/** A handler whose code is loaded by its first request (H1). */
+function lazyHandler(load: () => Promise<HttpHandler>): HttpHandler {
   let handler: HttpHandler | null = null;
   return async (request) => {
     handler ??= await load();
@@ -67,7 +66,7 @@ function loadedFirst(load: () => Promise<HttpHandler>): HttpHandler {
   };
 }
 
-/** Whether a body is for S3, which takes it as it arrives. */
+/** Whether a request is for S3, which reads its body as a stream. */
 export function wantsStream({ account }: Pick<Broker, "account">): (head: HttpHead) => boolean {
   return (head) => {
     if (head.headers["x-amz-target"] !== undefined) return false;

@@ -43,14 +43,14 @@ function after(name: string, work: (queue: RefQueue) => void): PlantedBug {
 }
 
 function keepDedupsOverPurge(): PlantedBug {
-  const kept = new Map<string, RefQueue["dedups"]>();
+  const remaining = new Map<string, RefQueue["dedups"]>();
   return {
     beforeStep: (world, name) => {
       if (name === "purgeQueue")
-        for (const queue of world.queues) kept.set(queue.name, queue.dedups);
+        for (const queue of world.queues) remaining.set(queue.name, queue.dedups);
     },
     ...after("purgeQueue", (queue) => {
-      queue.dedups = kept.get(queue.name) ?? [];
+      queue.dedups = remaining.get(queue.name) ?? [];
     }),
   };
 }
@@ -60,9 +60,9 @@ function deleteByOldHandle(): PlantedBug {
     beforeStep: (world, name, input) => {
       if (name !== "delete") return;
       for (const handle of (input as OperationInput<"delete">).handles) {
-        const known = world.handles.find((entry) => entry.handle === handle);
+        const existing = world.handles.find((entry) => entry.handle === handle);
         everyMessage(world, (message) => {
-          if (message.serial === known?.messageSerial) message.handle = handle;
+          if (message.serial === existing?.messageSerial) message.handle = handle;
         });
       }
     },
@@ -118,7 +118,7 @@ export const PLANTED_BUGS: Record<string, () => PlantedBug> = {
         queue.attempts = [];
       }),
   }),
-  "sequence numbers begin anew on restart": () => ({
+  "sequence numbers start over on restart": () => ({
     choices: (plain) => {
       let last = 0;
       return {

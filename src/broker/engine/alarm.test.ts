@@ -16,7 +16,7 @@ function createAlarm() {
   return { clock, rings, alarm, set, pass };
 }
 
-test("it rings once, when it was set for", async () => {
+test("an alarm rings once, at the instant it was set for", async () => {
   const { rings, set, pass } = createAlarm();
   set(100);
   await pass(99);
@@ -37,7 +37,7 @@ test("an earlier time replaces a later one; a later one leaves it alone", async 
   expect(rings).toEqual([50]);
 });
 
-test("a time that has passed rings at once; after a ring it can be set again", async () => {
+test("an instant in the past rings immediately; after a ring it can be set again", async () => {
   const { rings, set, pass } = createAlarm();
   await pass(100);
   set(20);
@@ -48,7 +48,7 @@ test("a time that has passed rings at once; after a ring it can be set again", a
   expect(rings).toEqual([100, 150]);
 });
 
-test("a cleared alarm does not ring and leaves no sleeper behind", async () => {
+test("a cleared alarm does not ring and leaves no timer behind", async () => {
   const { rings, set, pass, alarm, clock } = createAlarm();
   set(100);
   alarm.clear();
@@ -58,10 +58,10 @@ test("a cleared alarm does not ring and leaves no sleeper behind", async () => {
   expect(rings).toEqual([]);
 });
 
-test("cleared in the instant it wakes up, it does not ring, nor lose the next", async () => {
+test("an alarm cleared in the instant it wakes up does not ring, and can be set again", async () => {
   const { rings, set, alarm, clock, pass } = createAlarm();
   set(100);
-  clock.advance(100); // It has woken up, but nobody has heard it yet.
+  clock.advance(100); // It has woken up, but its callback has not run yet.
   alarm.clear();
   set(300);
   await turns(1);

@@ -33,7 +33,7 @@ for (const cacheBytes of [0, 10_000]) {
     expect(() => batch.read(2)).toThrow(InvariantError);
   });
 
-  test(`with a cache of ${cacheBytes} bytes moved content is readable at once (B1)`, async () => {
+  test(`with a cache of ${cacheBytes} bytes moved content is readable immediately (B1)`, async () => {
     const { batch, store } = await open();
     batch.emit(put(2, "fresh"));
     expect(batch.read(2)).toEqual({ id: "id-2", body: "fresh", detail: "{}" });

@@ -6,10 +6,10 @@ function content(length: number, detail: string | null = null) {
   return { id: "id", body: "x".repeat(length), detail };
 }
 
-/** What the cache counts for a body of this length. */
+/** The cost of a body of this length. */
 const cost = (length: number) => 250 + length;
 
-test("the oldest go first when there is no more room (C2)", () => {
+test("a full cache evicts the oldest first (C2)", () => {
   const cache = new ContentCache(3 * cost(10), 1);
   for (const seq of [1, 2, 3, 4]) cache.put(seq, content(10));
   expect([1, 2, 3, 4].map((seq) => cache.get(seq) !== undefined)).toEqual([
@@ -20,7 +20,7 @@ test("the oldest go first when there is no more room (C2)", () => {
   ]);
 });
 
-test("what was deleted makes room", () => {
+test("a deleted entry frees its bytes", () => {
   const cache = new ContentCache(2 * cost(10), 1);
   cache.put(1, content(10));
   cache.put(2, content(10));
@@ -30,7 +30,7 @@ test("what was deleted makes room", () => {
   expect([1, 2, 3].map((seq) => cache.get(seq) !== undefined)).toEqual([true, false, true]);
 });
 
-test("what is larger than the whole cache is not kept, and the cache goes on", () => {
+test("a message larger than the cache is not cached, and later ones are", () => {
   const cache = new ContentCache(cost(100), 1);
   cache.put(1, content(10));
   cache.put(2, content(101));
@@ -76,8 +76,8 @@ test("it never holds more than its bytes, and always the newest that fit", () =>
           sizes.delete((move.drop % seq) + 1);
         }
         for (const [old] of sizes) if (cache.get(old) === undefined) sizes.delete(old);
-        const kept = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-        expect(kept).toBeLessThanOrEqual(limit);
+        const cached = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+        expect(cached).toBeLessThanOrEqual(limit);
         if ("put" in move) expect(cache.get(seq)).toBeDefined();
       }
     }),

@@ -11,7 +11,7 @@ function sendInput(queue: string, ...bodies: string[]) {
   return { queue, entries: bodies.map((body) => entry(body)), batch: true };
 }
 
-test("an answer goes out only after everything it rests on is durable (W1)", async () => {
+test("an answer goes out only after everything it depends on is durable (W1)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   bench.store.holding = true;
@@ -19,24 +19,24 @@ test("an answer goes out only after everything it rests on is durable (W1)", asy
   const receive = bench.receive("q");
   const look = watch(bench.ok("getQueueAttributes", { queue: "q", names: ["All"] }));
   const received = watch(receive);
-  const commit = await bench.store.underWay();
-  // The receive and the mere look saw a message that a crash could still take back.
+  const commit = await bench.store.heldCommit();
+  // The receive and the read saw a message that a crash could still undo.
   expect([send.state, received.state, look.state]).toEqual(["pending", "pending", "pending"]);
   await commit.pass();
   expect([send.state, received.state, look.state]).toEqual(["resolved", "resolved", "resolved"]);
   expect((await receive).map(({ body }) => body)).toEqual(["a"]);
 });
 
-test("requests of one turn share one commit; what comes meanwhile is the next (W4)", async () => {
+test("requests of one turn share one commit; later requests share the next (W4)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   bench.store.holding = true;
   const first = Array.from({ length: 50 }, (_, index) => bench.send("q", entry(`${index}`)));
-  const commit = await bench.store.underWay();
+  const commit = await bench.store.heldCommit();
   expect(commit.changes.filter(({ kind }) => kind === "put-message")).toHaveLength(50);
   const late = bench.send("q", entry("late"));
   await turns();
-  expect(bench.store.held).toHaveLength(0); // Nothing runs while a commit is under way.
+  expect(bench.store.held).toHaveLength(0); // Nothing runs while a commit is in flight.
   const before = bench.store.commits.length;
   await commit.pass();
   await Promise.all([...first, late]);
@@ -62,7 +62,8 @@ test("no commit uses a message number that is not reserved, and few reserve some
     if (life === 0) await bench.create("q");
     let reserved = bench.store.load().sequence;
     const bodies = Array.from({ length: 10 }, (_, index) => `${index}`);
-    for (let left = 500; left > 0; left -= 1) await bench.ok("send", sendInput("q", ...bodies));
+    for (let remaining = 500; remaining > 0; remaining -= 1)
+      await bench.ok("send", sendInput("q", ...bodies));
     let reservations = 0;
     for (const changes of bench.store.commits) {
       for (const change of changes) {
@@ -82,7 +83,7 @@ test("no commit uses a message number that is not reserved, and few reserve some
   }
 });
 
-test("what changes nothing commits nothing", async () => {
+test("an operation without changes commits nothing", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   const before = bench.store.commits.length;
@@ -92,7 +93,7 @@ test("what changes nothing commits nothing", async () => {
   expect(bench.store.commits.length).toBe(before);
 });
 
-test("a failing commit rejects everybody in it and all who wait (W3)", async () => {
+test("a failed commit rejects its operations and all long polls (W3)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   await bench.create("idle");
@@ -102,21 +103,21 @@ test("a failing commit rejects everybody in it and all who wait (W3)", async () 
   const send = watch(bench.send("q", entry("lost")));
   const look = watch(bench.ok("findQueue", { queue: "q" }));
   const hopeful = watch(bench.poll("q", 20_000));
-  (await bench.store.underWay()).break();
+  (await bench.store.heldCommit()).break();
   await turns();
   expect([poll.state, send.state, look.state, hopeful.state]).toEqual(Array(4).fill("rejected"));
 });
 
-test("after a failed commit the models are what the store says (W3)", async () => {
+test("after a failed commit the state is reloaded from the store (W3)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   await bench.send("q", entry("kept"));
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
-  const taken = watch(bench.receive("q"));
-  (await bench.store.underWay()).break();
+  const received = watch(bench.receive("q"));
+  (await bench.store.heldCommit()).break();
   await turns();
-  expect([lost.state, taken.state]).toEqual(["rejected", "rejected"]);
+  expect([lost.state, received.state]).toEqual(["rejected", "rejected"]);
   bench.store.holding = false;
   bench.clock.advance(250);
   expect((await bench.receive("q")).map(({ body, receiveCount }) => [body, receiveCount])).toEqual([
@@ -125,17 +126,17 @@ test("after a failed commit the models are what the store says (W3)", async () =
   expect(await bench.receive("q")).toEqual([]);
 });
 
-test("a store that failed is asked again after a pause, whatever the traffic", async () => {
+test("a failed store is tried again after a pause, whatever the traffic", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
-  (await bench.store.underWay()).break();
+  (await bench.store.heldCommit()).break();
   await turns();
   expect(lost.state).toBe("rejected");
   bench.store.holding = false;
   const loads = bench.store.loads;
-  // A request every hundred milliseconds: refused twice, served once the pause is over.
+  // A request every hundred milliseconds: rejected twice, served once the pause is over.
   for (const served of [false, false, true, true]) {
     bench.clock.advance(100);
     const answer = bench.ok("findQueue", { queue: "q" });
@@ -145,13 +146,13 @@ test("a store that failed is asked again after a pause, whatever the traffic", a
   expect(bench.store.loads).toBe(loads + 1);
 });
 
-test("the broker is healthy but from a failure of the store until it is read anew", async () => {
+test("the broker is unhealthy from a failure of the store until the state is reloaded", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   expect(bench.broker.healthy).toBe(true);
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
-  (await bench.store.underWay()).break();
+  (await bench.store.heldCommit()).break();
   await turns();
   expect([lost.state, bench.broker.healthy]).toEqual(["rejected", false]);
   bench.store.holding = false;
@@ -159,13 +160,13 @@ test("the broker is healthy but from a failure of the store until it is read ane
   expect(bench.broker.healthy).toBe(true);
 });
 
-test("a store that failed is asked again even if nobody asks, at growing intervals (W3)", async () => {
+test("a failed store is tried again without requests, at growing intervals (W3)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q", { MessageRetentionPeriod: "60" });
   await bench.send("q", entry("a"));
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
-  (await bench.store.underWay()).break();
+  (await bench.store.heldCommit()).break();
   await turns();
   expect(lost.state).toBe("rejected");
   const attempts: number[] = [];
@@ -175,17 +176,17 @@ test("a store that failed is asked again even if nobody asks, at growing interva
     await turns();
     if (bench.store.held.length === 0) continue;
     attempts.push(bench.clock.now() - start);
-    (await bench.store.underWay()).break();
+    (await bench.store.heldCommit()).break();
     await turns();
   }
   expect(attempts).toEqual([250, 750, 1_750, 3_750, 7_750, 15_750, 23_750, 31_750]);
   bench.store.holding = false;
   await bench.pass(8_000);
   for (let minute = 0; minute < 3; minute += 1) await bench.pass(60_000);
-  expect([...bench.store.load().messages]).toEqual([]); // Housekeeping has gone on by itself.
+  expect([...bench.store.load().messages]).toEqual([]); // Housekeeping continued without a request.
 });
 
-test("a long poll is woken by a send, a visibility timeout and a delay", async () => {
+test("a send, a visibility timeout and a delay each wake a long poll", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   const bySend = bench.poll("q", 20_000);
@@ -203,19 +204,19 @@ test("a long poll is woken by a send, a visibility timeout and a delay", async (
   expect(await byDelay).toEqual(["b"]);
 });
 
-test("a long poll ends with nothing when its time is over, and not before", async () => {
+test("a long poll without messages ends when its time is over, and not before", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   const poll = bench.poll("q", 20_000);
-  const seen = watch(poll);
+  const polled = watch(poll);
   await bench.broker.idle();
   await bench.pass(19_999);
-  expect(seen.state).toBe("pending");
+  expect(polled.state).toBe("pending");
   await bench.pass(1);
   expect(await poll).toEqual([]);
 });
 
-test("a receive that gives up takes nothing", async () => {
+test("an aborted receive takes no message", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   const abort = new AbortController();
@@ -228,7 +229,7 @@ test("a receive that gives up takes nothing", async () => {
   expect((await bench.receive("q")).map(({ receiveCount }) => receiveCount)).toEqual([1]);
 });
 
-test("a signal that outlives many polls does not collect their listeners", async () => {
+test("a signal that outlives many long polls does not accumulate listeners", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   const { signal } = new AbortController();
@@ -242,7 +243,7 @@ test("a signal that outlives many polls does not collect their listeners", async
   expect(getEventListeners(signal, "abort")).toHaveLength(0);
 });
 
-test("closing ends long polls, even those that have not begun, then the store", async () => {
+test("closing ends long polls, even those that have not begun, then closes the store", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   const waiting = bench.poll("q", 20_000);
@@ -259,12 +260,12 @@ test("closing ends long polls, even those that have not begun, then the store", 
   await expect(bench.ok("findQueue", { queue: "q" })).rejects.toMatchObject({ code: "TG_CLOSED" });
 });
 
-test("closing waits for what was accepted", async () => {
+test("closing waits for accepted operations", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   bench.store.holding = true;
   const send = bench.send("q", entry("a"));
-  const commit = await bench.store.underWay();
+  const commit = await bench.store.heldCommit();
   const closed = watch(bench.broker.close());
   await turns();
   expect([closed.state, bench.store.closed]).toEqual(["pending", false]);
@@ -279,7 +280,7 @@ test("a second close resolves with the first, not before it", async () => {
   await bench.create("q");
   bench.store.holding = true;
   const send = bench.send("q", entry("a"));
-  const commit = await bench.store.underWay();
+  const commit = await bench.store.heldCommit();
   const closes = [watch(bench.broker.close()), watch(bench.broker.close())];
   await turns();
   expect(closes.map(({ state }) => state)).toEqual(["pending", "pending"]);
@@ -299,7 +300,7 @@ test("idle does not wait for long polls, but for everything else", async () => {
   bench.store.holding = true;
   const send = bench.send("q", entry("a"));
   const idle = watch(bench.broker.idle());
-  const commit = await bench.store.underWay();
+  const commit = await bench.store.heldCommit();
   expect(idle.state).toBe("pending");
   await commit.pass();
   await send;
@@ -307,10 +308,10 @@ test("idle does not wait for long polls, but for everything else", async () => {
   expect(idle.state).toBe("resolved");
 });
 
-test("garbage is swept to the end without anybody asking", async () => {
+test("garbage is erased completely without a request", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
-  for (let left = 120; left > 0; left -= 1) {
+  for (let remaining = 120; remaining > 0; remaining -= 1) {
     await bench.ok("send", sendInput("q", ..."0123456789"));
   }
   await bench.ok("purgeQueue", { queue: "q" });
@@ -318,19 +319,19 @@ test("garbage is swept to the end without anybody asking", async () => {
   expect([...bench.store.load().messages]).toEqual([]);
 });
 
-test("housekeeping happens by itself, and an idle broker sleeps", async () => {
+test("housekeeping runs without a request, and an idle broker sleeps", async () => {
   const bench = await EngineBench.open();
   await bench.create("q.fifo", { MessageRetentionPeriod: "60" });
   expect(bench.clock.sleepers).toBe(0);
   await bench.send("q.fifo", inGroup("g", "a"));
   expect(bench.clock.sleepers).toBe(1);
   for (let minute = 0; minute < 12; minute += 1) await bench.pass(60_000);
-  const left = bench.store.load();
-  expect([[...left.messages], [...left.dedups]]).toEqual([[], []]);
+  const remaining = bench.store.load();
+  expect([[...remaining.messages], [...remaining.dedups]]).toEqual([[], []]);
   expect(bench.clock.sleepers).toBe(0);
 });
 
-test("a broker without anything to keep house for does not look at all its queues", async () => {
+test("a broker without housekeeping to do does not walk its queues", async () => {
   const bench = await EngineBench.open();
   for (let number = 0; number < 50; number += 1) await bench.create(`q${number}`);
   const looks = vi.spyOn(DedupWindow.prototype, "oldest");
@@ -342,7 +343,7 @@ test("a broker without anything to keep house for does not look at all its queue
   looks.mockRestore();
 });
 
-test("a move task runs at its rate by itself, and goes on after a restart", async () => {
+test("a move task runs at its rate without requests, and continues after a restart", async () => {
   const bench = await EngineBench.open();
   await bench.create("dead");
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: arn("dead"), maxReceiveCount: 1 });
@@ -385,13 +386,13 @@ test("messages that moved within their own batch are read, even without any cach
   expect(dead[0]?.dedupId).toBe(dead[0]?.messageId);
 });
 
-test("more requests than one batch takes are all answered, in order", async () => {
+test("requests beyond the size of one batch are all answered, in order", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   const sends = Array.from({ length: 2_500 }, (_, index) => bench.send("q", entry(`${index}`)));
   await Promise.all(sends);
   const order: string[] = [];
-  for (let left = 250; left > 0; left -= 1) {
+  for (let remaining = 250; remaining > 0; remaining -= 1) {
     const { deliveries } = await bench.ok("receive", receiveInput("q"));
     order.push(...deliveries.map(({ body }) => body));
   }

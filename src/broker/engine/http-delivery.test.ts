@@ -17,7 +17,7 @@ type Body = Record<string, string>;
 const bodyOf = (post: HttpPost | undefined) => JSON.parse(post?.body ?? "{}") as Body;
 const typeOf = (post: HttpPost) => post.headers["x-amz-sns-message-type"];
 
-/** A topic with one http endpoint that has confirmed. */
+/** A topic with one confirmed HTTP endpoint. */
 async function confirmed(
   options: WorldOptions = {},
   attributes: Record<string, string> = {},
@@ -186,7 +186,7 @@ describe("retries", () => {
     expect(await waiting(w)).toBe(0);
   });
 
-  test("no answer at all is tried again like a failure of the server", async () => {
+  test("a missing response is retried like a failure of the server", async () => {
     const answers = [new Error("refused"), new Error("reset"), 200];
     const { world } = await confirmed({ endpoint: () => answers.shift() as number }, retries(5));
     await using w = world;
@@ -197,7 +197,7 @@ describe("retries", () => {
     expect(await waiting(w)).toBe(0);
   });
 
-  test("go on after a restart where they were", async () => {
+  test("continue after a restart", async () => {
     const { world } = await confirmed({ endpoint: () => 500 }, { ...retries(3), ...redrive });
     await world.publish("t", { body: "x" });
     await world.clock.advance(1_500);
@@ -208,7 +208,7 @@ describe("retries", () => {
     expect(await second.drain("dead")).toHaveLength(1);
   });
 
-  test("of a request that was under way when the broker stopped are made by the next one", async () => {
+  test("of a request that was in flight when the broker stopped are made by the next broker", async () => {
     const { world } = await confirmed({
       endpoint: (_, signal) =>
         new Promise((_resolve, reject) => {
@@ -224,7 +224,7 @@ describe("retries", () => {
     expect(await waiting(second)).toBe(0);
   });
 
-  test("count an attempt before its request goes out, so that a crash can not add one", async () => {
+  test("count an attempt before its request goes out, so that a crash cannot add one", async () => {
     const committed: boolean[] = [];
     let inside: TopicWorld | null = null;
     const { world } = await confirmed({
@@ -244,7 +244,7 @@ describe("retries", () => {
     expect(committed).toEqual([true]);
   });
 
-  test("are not touched by the settlement of another attempt", async () => {
+  test("ignore the result of another attempt", async () => {
     const { world, id } = await confirmed({ endpoint: () => 500 }, retries(3));
     await using w = world;
     await w.publish("t", { body: "x" });
@@ -259,7 +259,7 @@ describe("retries", () => {
     expect(await waiting(w)).toBe(0);
   });
 
-  test("that nobody wants any more are dropped with the subscription", async () => {
+  test("are dropped when the subscription is deleted", async () => {
     const { world, id } = await confirmed({ endpoint: () => 500 }, retries(3));
     await using w = world;
     await w.publish("t", { body: "x" });
@@ -271,7 +271,7 @@ describe("retries", () => {
 });
 
 describe("requests", () => {
-  test("raw ones carry the message alone and say so", async () => {
+  test("raw ones contain only the message and say so", async () => {
     const { world } = await confirmed({}, { RawMessageDelivery: "true" });
     await using w = world;
     const attributes = { a: { type: "String", value: "1" } };
@@ -324,7 +324,7 @@ describe("requests", () => {
     expect(most).toBeLessThanOrEqual(16);
   });
 
-  test("to a slow endpoint do not keep others waiting for all places", async () => {
+  test("to a slow endpoint do not block others", async () => {
     const { world } = await confirmed({ endpoint: ({ url }) => (url === URL ? 500 : 200) });
     await using w = world;
     await w.subscribeUrl("t", `${URL}/other`);
@@ -337,7 +337,7 @@ describe("requests", () => {
   });
 });
 
-test("without an http client, http endpoints are refused rather than forgotten", async () => {
+test("without an HTTP client, HTTP endpoints are refused", async () => {
   const { createBroker } = await import("./create-broker.ts");
   const { createMemoryBrokerStore } = await import("../../stores/memory/broker-store.ts");
   const { createSeededRandom } = await import("../../core/seeded-random.ts");

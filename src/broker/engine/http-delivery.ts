@@ -85,21 +85,26 @@ export class HttpDelivery {
   }
 
   async #takeDue(): Promise<void> {
+    const max = SNS_HTTP_REQUESTS_MAX - this.#inFlight;
+    const messages = await this.#takeMessages(max);
+    assert(messages.length <= max, "the number of requests in flight is limited (C1)");
+    for (const message of messages) {
+      this.#inFlight += 1;
+      void this.#deliver(message).finally(() => {
+        this.#inFlight -= 1;
+        this.#take(); // Another request may start.
+        this.#resolveIdle();
+      });
+    }
+  }
+
+  async #takeMessages(max: number): Promise<readonly PendingHttpMessage[]> {
     try {
-      const max = SNS_HTTP_REQUESTS_MAX - this.#inFlight;
       const due = await this.#ports.submit("takePendingHttp", { max });
-      if (!due.ok) return;
-      assert(due.value.messages.length <= max, "at most so many requests are in flight (C1)");
-      for (const message of due.value.messages) {
-        this.#inFlight += 1;
-        void this.#deliver(message).finally(() => {
-          this.#inFlight -= 1;
-          this.#take(); // Another request may start.
-          this.#resolveIdle();
-        });
-      }
+      return due.ok ? due.value.messages : [];
     } catch {
       // The store failed or the broker is closing. The next successful commit calls expect() again.
+      return [];
     }
   }
 

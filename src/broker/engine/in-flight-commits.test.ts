@@ -1,71 +1,71 @@
-// Batches that begin before the commit of the one before them has ended.
+// Batches that begin before the previous commit has ended.
 
 import { expect, test } from "vitest";
 import type { Held } from "../../../test/support/broker/engine-bench.ts";
 import { EngineBench, turns, watch } from "../../../test/support/broker/engine-bench.ts";
 import { entry } from "../../../test/support/broker/model-bench.ts";
 
-/** A broker with a queue and two commits under way, of one send each. */
-async function twoUnderWay(options: { cacheBytes?: number } = {}) {
+/** A broker with a queue and two commits in flight, of one send each. */
+async function twoInFlight(options: { cacheBytes?: number } = {}) {
   const bench = await EngineBench.open(options);
   await bench.create("q");
   bench.store.holding = true;
   const first = bench.send("q", entry("a"));
-  const one = await bench.store.underWay();
+  const one = await bench.store.heldCommit();
   const second = bench.send("q", entry("b"));
-  const two = await bench.store.underWay();
+  const two = await bench.store.heldCommit();
   return { bench, sends: [first, second].map(watch), one, two };
 }
 
 const states = (watched: readonly { state: string }[]) => watched.map(({ state }) => state);
 const putsOf = ({ changes }: Held) => changes.filter(({ kind }) => kind === "put-message").length;
 
-test("a second commit begins once as many wait as are under way, and no third (F3)", async () => {
+test("a second commit begins once as many requests wait as the first contains, and no third (F3)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   bench.store.holding = true;
   const sends = ["a", "b", "c"].map((body) => bench.send("q", entry(body)));
-  const one = await bench.store.underWay();
+  const one = await bench.store.heldCommit();
   sends.push(bench.send("q", entry("d")), bench.send("q", entry("e")));
   await turns();
-  expect(bench.store.held).toHaveLength(0); // Two wait, three are under way.
+  expect(bench.store.held).toHaveLength(0); // Two wait, three are in flight.
   sends.push(bench.send("q", entry("f")));
-  const two = await bench.store.underWay();
+  const two = await bench.store.heldCommit();
   expect([one, two].map(putsOf)).toEqual([3, 3]);
   sends.push(...["g", "h", "i", "j"].map((body) => bench.send("q", entry(body))));
   await turns();
   expect(bench.store.held).toHaveLength(0);
   bench.store.holding = true;
   await one.pass();
-  const three = await bench.store.underWay(); // What waited begins as soon as there is room.
+  const three = await bench.store.heldCommit(); // Waiting requests begin as soon as a commit ends.
   expect(putsOf(three)).toBe(4);
   await two.pass();
   await three.pass();
   await Promise.all(sends);
 });
 
-test("answers go out in order, even if the second commit were to end first (F1)", async () => {
-  const { sends, one, two } = await twoUnderWay();
+test("answers go out in order, even if the second commit ends first (F1)", async () => {
+  const { sends, one, two } = await twoInFlight();
   await two.pass();
   expect(states(sends)).toEqual(["pending", "pending"]);
   await one.pass();
   expect(states(sends)).toEqual(["resolved", "resolved"]);
 });
 
-test("each is answered when its own commit has ended, the second after the first", async () => {
-  const { sends, one, two } = await twoUnderWay();
+test("each operation is answered when its own commit has ended", async () => {
+  const { sends, one, two } = await twoInFlight();
   await one.pass();
   expect(states(sends)).toEqual(["resolved", "pending"]);
   await two.pass();
   expect(states(sends)).toEqual(["resolved", "resolved"]);
 });
 
-test("what only looks is told nothing before what it saw is durable (W1)", async () => {
+test("a read is answered only after what it read is durable (W1)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   bench.store.holding = true;
   const send = watch(bench.send("q", entry("a")));
-  const one = await bench.store.underWay();
+  const one = await bench.store.heldCommit();
   const commits = bench.store.commits.length;
   const look = watch(bench.ok("getQueueAttributes", { queue: "q", names: ["All"] }));
   await turns();
@@ -75,8 +75,8 @@ test("what only looks is told nothing before what it saw is durable (W1)", async
   expect(bench.store.commits.length).toBe(commits + 1); // It had nothing to commit itself.
 });
 
-test("when the first fails, so does the second, and nothing of either is left (F2)", async () => {
-  const { bench, sends, one, two } = await twoUnderWay();
+test("when the first commit fails, so does the second, and nothing of either remains (F2)", async () => {
+  const { bench, sends, one, two } = await twoInFlight();
   one.break();
   await turns();
   expect(states(sends)).toEqual(["rejected", "pending"]);
@@ -88,18 +88,18 @@ test("when the first fails, so does the second, and nothing of either is left (F
   expect(await bench.receive("q")).toEqual([]);
 });
 
-test("what ran on top of a failure is refused, even if its own commit says otherwise (F2)", async () => {
-  const { bench, sends, one, two } = await twoUnderWay();
+test("a batch that ran on a failed commit is rejected, even if its own commit succeeds (F2)", async () => {
+  const { bench, sends, one, two } = await twoInFlight();
   one.break();
   await two.pass();
   expect(states(sends)).toEqual(["rejected", "rejected"]);
   bench.clock.advance(250);
-  await bench.receive("q"); // Whatever the store kept is what the broker goes on with.
+  await bench.receive("q"); // The broker continues with the content of the store.
   expect(bench.broker.healthy).toBe(true);
 });
 
-test("when the second fails, the first has been told the truth", async () => {
-  const { bench, sends, one, two } = await twoUnderWay();
+test("when the second commit fails, the first stays successful", async () => {
+  const { bench, sends, one, two } = await twoInFlight();
   await one.pass();
   two.break();
   await turns();
@@ -108,18 +108,18 @@ test("when the second fails, the first has been told the truth", async () => {
   expect((await bench.receive("q")).map(({ body }) => body)).toEqual(["a"]);
 });
 
-test("nothing runs on top of a commit that has failed and waits for the one before it (F2)", async () => {
+test("nothing runs on a commit that has failed and waits for an earlier one (F2)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   await bench.create("f.fifo");
   bench.store.holding = true;
   const first = watch(bench.send("q", entry("a")));
-  const one = await bench.store.underWay();
+  const one = await bench.store.heldCommit();
   const order = { ...entry("order"), groupId: "g", dedupId: "d" };
   const second = watch(bench.send("f.fifo", order));
-  const two = await bench.store.underWay();
+  const two = await bench.store.heldCommit();
   two.break();
-  const again = watch(bench.send("f.fifo", order)); // A duplicate of what is not there.
+  const again = watch(bench.send("f.fifo", order)); // A duplicate of a message that was not stored.
   await turns();
   await one.pass();
   expect(states([first, second, again])).toEqual(["resolved", "rejected", "rejected"]);
@@ -129,9 +129,9 @@ test("nothing runs on top of a commit that has failed and waits for the one befo
 });
 
 test.each([
-  ["while it goes on", false],
+  ["while it is open", false],
   ["while it closes", true],
-])("a batch that cannot be run leaves nobody behind it waiting, %s", async (_, closing) => {
+])("a batch that cannot run leaves no later operation waiting, %s", async (_, closing) => {
   const bench = await EngineBench.open({ cacheBytes: 0 });
   await bench.create("q");
   await bench.send("q", entry("a"));
@@ -148,8 +148,8 @@ test.each([
   expect(states([receive, ...looks])).not.toContain("pending");
 });
 
-test("nothing is read anew while a commit is under way, and one failure counts once (W8)", async () => {
-  const { bench, sends, one, two } = await twoUnderWay();
+test("nothing is reloaded while a commit is in flight, and one failure counts once (W8)", async () => {
+  const { bench, sends, one, two } = await twoInFlight();
   const loads = bench.store.loads;
   one.break();
   await turns();
@@ -168,8 +168,8 @@ test("nothing is read anew while a commit is under way, and one failure counts o
   expect(states(sends)).toEqual(["rejected", "rejected"]);
 });
 
-test("a failure that is told late does not lengthen the pause of the first (W8)", async () => {
-  const { bench, one, two } = await twoUnderWay();
+test("a late failure does not lengthen the pause of the first (W8)", async () => {
+  const { bench, one, two } = await twoInFlight();
   one.break();
   two.break();
   await turns();
@@ -181,7 +181,7 @@ test("a failure that is told late does not lengthen the pause of the first (W8)"
   expect(bench.store.loads).toBe(loads + 1);
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
-  (await bench.store.underWay()).break();
+  (await bench.store.heldCommit()).break();
   await turns();
   expect(lost.state).toBe("rejected");
   bench.store.holding = false;
@@ -191,13 +191,13 @@ test("a failure that is told late does not lengthen the pause of the first (W8)"
   expect(bench.broker.healthy).toBe(true);
 });
 
-test("a batch that cannot read does not take back what was under way before it (W8)", async () => {
+test("a batch that cannot read does not undo a commit in flight before it (W8)", async () => {
   const bench = await EngineBench.open({ cacheBytes: 0 });
   await bench.create("q");
   await bench.send("q", entry("old"));
   bench.store.holding = true;
   const send = watch(bench.send("q", entry("new")));
-  const one = await bench.store.underWay();
+  const one = await bench.store.heldCommit();
   const loads = bench.store.loads;
   const { read } = bench.store;
   bench.store.read = () => {
@@ -216,14 +216,14 @@ test("a batch that cannot read does not take back what was under way before it (
   expect(bench.store.loads).toBe(loads + 1);
 });
 
-test("a message whose commit is under way can be received, whole, without any cache", async () => {
+test("a message whose commit is in flight can be received without any cache", async () => {
   const bench = await EngineBench.open({ cacheBytes: 0 });
   await bench.create("q");
   bench.store.holding = true;
   const send = bench.send("q", entry("a"));
-  const one = await bench.store.underWay();
+  const one = await bench.store.heldCommit();
   const receive = bench.receive("q");
-  const two = await bench.store.underWay();
+  const two = await bench.store.heldCommit();
   expect(two.changes.map(({ kind }) => kind)).toEqual(["update-receipt"]);
   const received = watch(receive);
   await one.pass();
@@ -234,7 +234,7 @@ test("a message whose commit is under way can be received, whole, without any ca
 });
 
 test("closing waits for both commits, then closes the store", async () => {
-  const { bench, sends, one, two } = await twoUnderWay();
+  const { bench, sends, one, two } = await twoInFlight();
   const closed = watch(bench.broker.close());
   const idle = watch(bench.broker.idle());
   await one.pass();
@@ -244,8 +244,8 @@ test("closing waits for both commits, then closes the store", async () => {
   expect(states(sends)).toEqual(["resolved", "resolved"]);
 });
 
-test("closing while the first fails tells both, and closes the store", async () => {
-  const { bench, sends, one, two } = await twoUnderWay();
+test("closing while the first commit fails rejects both, and closes the store", async () => {
+  const { bench, sends, one, two } = await twoInFlight();
   const closed = watch(bench.broker.close());
   one.break();
   two.break();
@@ -254,13 +254,13 @@ test("closing while the first fails tells both, and closes the store", async () 
   expect(bench.store.closed).toBe(true);
 });
 
-test("a long poll that began on top of a failed commit is refused with it (W3)", async () => {
+test("a long poll that began on a failed commit is rejected with it (W3)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   await bench.create("empty");
   bench.store.holding = true;
   const send = watch(bench.send("q", entry("a")));
-  const one = await bench.store.underWay();
+  const one = await bench.store.heldCommit();
   const poll = watch(bench.poll("empty", 20_000));
   await turns();
   one.break();
@@ -268,18 +268,18 @@ test("a long poll that began on top of a failed commit is refused with it (W3)",
   expect([send.state, poll.state]).toEqual(["rejected", "rejected"]);
 });
 
-test("nothing runs on top of a batch that changed objects (F4)", async () => {
+test("nothing runs on a batch that changed objects until it is committed (F4)", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
   bench.store.holding = true;
   const bucket = { bucket: "bucket", region: "us-east-1", tags: null };
   const create = bench.broker.submit("createBucket", bucket);
-  await (await bench.store.underWay()).pass();
+  await (await bench.store.heldCommit()).pass();
   await create;
   bench.store.holding = true;
   const upload = { bucket: "bucket", key: "k", storageClass: "STANDARD", detail: "{}" };
   const begin = watch(bench.broker.submit("createUpload", upload as never));
-  const one = await bench.store.underWay();
+  const one = await bench.store.heldCommit();
   expect(one.changes.map(({ kind }) => kind)).toContain("put-upload");
   const send = watch(bench.send("q", entry("a")));
   await turns();

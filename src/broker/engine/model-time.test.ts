@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { ModelTime } from "./model-time.ts";
 
-test("it is the machine's time while nobody meddles with it", () => {
+test("model time is the system time while the clock is not set", () => {
   const clock = new ManualClock(1_000);
   const time = new ModelTime(clock);
   clock.advance(500);
   expect(time.now()).toBe(1_500);
 });
 
-test("set back, it goes on at the pace of the monotonic clock (T1)", () => {
+test("after the clock is set back, it continues at the pace of the monotonic clock (T1)", () => {
   const clock = new ManualClock(10_000_000);
   const time = new ModelTime(clock);
   clock.setWall(5_000_000);
@@ -20,7 +20,7 @@ test("set back, it goes on at the pace of the monotonic clock (T1)", () => {
   expect(time.now()).toBe(10_000_500);
 });
 
-test("set forward, it follows (T2)", () => {
+test("after the clock is set forward, it follows (T2)", () => {
   const clock = new ManualClock(1_000);
   const time = new ModelTime(clock);
   clock.setWall(9_000_000);
@@ -38,7 +38,7 @@ test("a pause between the readings of both clocks does not count twice (T4)", ()
   for (const reading of ["now", "monotonic"] as const) {
     heldUp[reading] = () => {
       const read = clock[reading]();
-      clock.advance(100); // The machine gave its time to others.
+      clock.advance(100); // The process was suspended.
       return read as never;
     };
     time.now();
@@ -47,7 +47,7 @@ test("a pause between the readings of both clocks does not count twice (T4)", ()
   }
 });
 
-test("whatever is done to the clock, it never goes back and never stands still", () => {
+test("however the clock is set, it never goes back and never stands still", () => {
   const anyMove = fc.oneof(
     fc.record({ passMs: fc.integer({ min: 0, max: 5_000 }) }),
     fc.record({ wall: fc.integer({ min: 0, max: 10_000_000 }) }),

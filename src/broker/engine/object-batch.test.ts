@@ -38,8 +38,8 @@ function list(broker: Broker) {
   return broker.submit("listObjects", input);
 }
 
-/** What an operation gave; fails if it was refused. */
-async function givenBy<T>(answer: Promise<unknown>): Promise<T> {
+/** The value of a result; throws if the operation was refused. */
+async function successOf<T>(answer: Promise<unknown>): Promise<T> {
   const result = (await answer) as Result<T, S3Fault>;
   if (!result.ok) throw new Error(JSON.stringify(result.fault));
   return result.value;
@@ -57,34 +57,34 @@ test("puts of one key in one batch replace each other, and each drops the one be
   const before = store.commits.length;
   const puts = ["a", "b", "c"].map((blob) => put(broker, "k", blob));
   const dropped = [];
-  for (const each of puts) dropped.push((await givenBy<S3Value<"putObject">>(each)).dropped);
+  for (const each of puts) dropped.push((await successOf<S3Value<"putObject">>(each)).dropped);
   expect(store.commits.length - before).toBe(1);
   expect(dropped).toEqual([[], ["a"], ["b"]]);
-  const { entries } = await givenBy<S3Value<"listObjects">>(list(broker));
+  const { entries } = await successOf<S3Value<"listObjects">>(list(broker));
   expect(entries.map(({ etag }) => etag)).toEqual(["c"]);
   await broker.close();
 });
 
-test("of puts in one batch that demand an empty place, the first alone is taken", async () => {
+test("of several puts in one batch that require a new key, only the first succeeds", async () => {
   const { broker } = await open();
   const outcomes = await Promise.all(["a", "b", "c"].map((blob) => put(broker, "k", blob, true)));
-  const taken = outcomes.map((outcome) => outcome.ok);
-  expect(taken).toEqual([true, false, false]);
+  const accepted = outcomes.map((outcome) => outcome.ok);
+  expect(accepted).toEqual([true, false, false]);
   await broker.close();
 });
 
 test("a listing that arrives with puts sees those before it, and none after", async () => {
   const { broker } = await open();
   const first = put(broker, "a", "1");
-  const seen = list(broker);
+  const listing = list(broker);
   const second = put(broker, "b", "2");
   await Promise.all([first, second]);
-  const { entries } = await givenBy<S3Value<"listObjects">>(seen);
+  const { entries } = await successOf<S3Value<"listObjects">>(listing);
   expect(entries.map(({ key }) => key)).toEqual(["a"]);
   await broker.close();
 });
 
-test("what was put and deleted in one batch is gone for those after", async () => {
+test("an object put and deleted in one batch is gone for later operations", async () => {
   const { broker } = await open();
   const entry = { key: "k", version: null, ifMatch: null };
   void put(broker, "k", "1");
@@ -93,8 +93,8 @@ test("what was put and deleted in one batch is gone for those after", async () =
     entries: [entry],
     origin: ORIGIN,
   });
-  const found = await broker.submit("findObject", { bucket: "bucket", key: "k", version: null });
-  expect((await givenBy<S3Value<"deleteObjects">>(gone)).dropped).toEqual(["1"]);
-  expect(found.ok).toBe(false);
+  const object = await broker.submit("findObject", { bucket: "bucket", key: "k", version: null });
+  expect((await successOf<S3Value<"deleteObjects">>(gone)).dropped).toEqual(["1"]);
+  expect(object.ok).toBe(false);
   await broker.close();
 });

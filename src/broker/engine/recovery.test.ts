@@ -14,7 +14,7 @@ function redriveTo(target: string) {
   return { RedrivePolicy: JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 2 }) };
 }
 
-/** Everything that can be seen of a broker without changing it. */
+/** Everything that reads can see of a broker. */
 async function viewOf(bench: EngineBench) {
   const queues = await bench.ok("listQueues", { prefix: "", page: null });
   const views = queues.names.map(async (queue) => ({
@@ -29,20 +29,20 @@ async function viewOf(bench: EngineBench) {
   };
 }
 
-/** Which ids a queue must still know, by what the store says: digest -> message id. */
+/** The ids that a queue must still have, from the store: digest -> message id. */
 function liveIds(bench: EngineBench, queue: string): Map<string, string> {
   const { documents, dedups } = bench.store.load();
   const record = [...documents].find(
     ({ collection, value }) => collection === "queue" && JSON.parse(value).name === queue,
   );
   const live = [...dedups].filter(
-    (known) =>
-      String(known.queue) === record?.key && known.acceptedAt > bench.clock.now() - 300_000,
+    (dedupIds) =>
+      String(dedupIds.queue) === record?.key && dedupIds.acceptedAt > bench.clock.now() - 300_000,
   );
   return new Map(live.map(({ digest, messageId }) => [digest, messageId]));
 }
 
-/** One random thing that a client might do. */
+/** One random client operation. */
 async function doSomething(
   bench: EngineBench,
   random: ReturnType<typeof createSeededRandom>,
@@ -106,20 +106,21 @@ test("a second broker on the same store gives the same answers (Y1, Y2)", async 
       const random = createSeededRandom(seed);
       const first = await openWithQueues(seed % 2 === 0 ? 0 : undefined);
       const held: { queue: string; delivery: ReceivedCopy }[] = [];
-      for (let left = steps; left > 0; left -= 1) await doSomething(first, random, held);
+      for (let remaining = steps; remaining > 0; remaining -= 1)
+        await doSomething(first, random, held);
       await first.broker.idle();
       const { clock, store } = first;
       const second = await EngineBench.open({ store, clock, seed: 2 });
       expect(await viewOf(second)).toEqual(await viewOf(first));
-      // Old handles are as good as before, and duplicates are still known.
+      // Old handles are still valid, and duplicates are still recognised.
       for (const queue of ["q.fifo", "dead.fifo"]) {
-        const known = liveIds(first, queue);
-        const fresh = new Set(known.values());
+        const dedupIds = liveIds(first, queue);
+        const fresh = new Set(dedupIds.values());
         for (let number = 0; number < 12; number += 1) {
           const body = `${number}`;
           const { results } = await second.send(queue, inGroup("g0", body));
           const id = results[0]?.ok ? results[0].value.messageId : "";
-          const original = known.get(dedupDigest(null, body).toString("hex"));
+          const original = dedupIds.get(dedupDigest(null, body).toString("hex"));
           if (original === undefined) expect(fresh.has(id)).toBe(false);
           else expect(id).toBe(original);
         }
@@ -134,7 +135,7 @@ test("a second broker on the same store gives the same answers (Y1, Y2)", async 
   );
 });
 
-test("duplicates are known after a restart, to the millisecond", async () => {
+test("duplicates are recognised after a restart, to the millisecond", async () => {
   const first = await openWithQueues();
   const original = await first.send("q.fifo", inGroup("g", "a"));
   const { clock, store } = first;
@@ -169,7 +170,7 @@ test("a clock set back before a restart lengthens no wait after a purge or delet
   await bench.pass(3_600_000);
   await bench.ok("purgeQueue", { queue: "kept" });
   await bench.ok("deleteQueue", { queue: "gone" });
-  // An hour back: the messages are gone, and only the queues know that it ever was later.
+  // An hour back: the messages are gone, and only the queues have the later time.
   const again = await EngineBench.open({ store: bench.store });
   await again.pass(59_999);
   const early = await again.broker.submit("purgeQueue", { queue: "kept" });
@@ -179,7 +180,7 @@ test("a clock set back before a restart lengthens no wait after a purge or delet
   await again.create("gone");
 });
 
-test("what was purged or deleted does not come back, even if its bytes are there", async () => {
+test("purged and deleted messages do not come back, even if their bytes are on disk", async () => {
   const first = await openWithQueues();
   await first.send("q", entry("purged"));
   await first.send("dead", entry("deleted"));
@@ -204,7 +205,7 @@ test("what was purged or deleted does not come back, even if its bytes are there
   await expect(second.create("dead")).rejects.toThrow("QueueDeletedRecently");
 });
 
-test("nothing is numbered twice, not even after a restart with everything gone", async () => {
+test("no number is used twice, not even after a restart of an empty broker", async () => {
   const first = await openWithQueues();
   const before = await first.send("q.fifo", inGroup("g", "a"));
   await first.ok("deleteQueue", { queue: "q.fifo" });
@@ -225,8 +226,8 @@ test("nothing is numbered twice, not even after a restart with everything gone",
 
 test("a new delay of a long FIFO queue is one small commit, and holds after a restart", async () => {
   const first = await openWithQueues();
-  for (let left = 30; left > 0; left -= 1) {
-    const bodies = Array.from({ length: 10 }, (_, index) => `${left}-${index}`);
+  for (let remaining = 30; remaining > 0; remaining -= 1) {
+    const bodies = Array.from({ length: 10 }, (_, index) => `${remaining}-${index}`);
     await first.send("q.fifo", ...bodies.map((body) => inGroup("g", body)));
   }
   const before = first.store.commits.length;
@@ -243,10 +244,10 @@ test("a new delay of a long FIFO queue is one small commit, and holds after a re
   expect(await second.receive("q.fifo")).toHaveLength(10);
 });
 
-test("what was redriven is not delayed by a restart, though its queue has a delay", async () => {
+test("a restart does not delay redriven messages, even if their queue has a delay", async () => {
   const first = await openWithQueues();
   await first.send("q.fifo", inGroup("g", "a"));
-  for (let left = 3; left > 0; left -= 1) {
+  for (let remaining = 3; remaining > 0; remaining -= 1) {
     await first.receive("q.fifo");
     await first.pass(30_000);
   }
@@ -259,7 +260,7 @@ test("what was redriven is not delayed by a restart, though its queue has a dela
   expect((await second.receive("q.fifo")).map(({ body }) => body)).toEqual(["a"]);
 });
 
-test("the secret of the first start is kept, whatever chance gives later", async () => {
+test("the secret of the first start is kept, whatever is drawn later", async () => {
   const first = await openWithQueues();
   await first.send("q", entry("a"));
   const [delivery] = await first.receive("q");

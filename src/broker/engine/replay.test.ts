@@ -46,7 +46,7 @@ async function publishSome(world: TopicWorld, count: number, prefix = "m"): Prom
 }
 
 describe("a replay", () => {
-  test("sends the archive once more, with the ids and times it had, and says so", async () => {
+  test("sends the archive again, with the original ids and times, marked as replayed", async () => {
     const { world, id, start } = await archiving();
     await using w = world;
     await publishSome(w, 3);
@@ -86,7 +86,7 @@ describe("a replay", () => {
     expect(messages.map(({ Message }) => Message)).toEqual(["wanted"]);
   });
 
-  test("comes to what is published meanwhile in its turn, and loses none of it", async () => {
+  test("delivers messages published meanwhile in order, and loses none", async () => {
     const { world, id, start } = await archiving();
     await using w = world;
     await Promise.all(
@@ -108,7 +108,7 @@ describe("a replay", () => {
     expect(messages.map(({ Message, Replayed }) => [Message, Replayed])).toEqual(expected);
   });
 
-  test("that is called off still hands over what it held back", async () => {
+  test("that is cancelled still delivers the messages it held back", async () => {
     const { world, id, start } = await archiving();
     await using w = world;
     await Promise.all(
@@ -125,7 +125,7 @@ describe("a replay", () => {
     expect(await statusOf(w, id)).toBeUndefined();
   });
 
-  test("goes on after a restart with the next message", async () => {
+  test("continues after a restart with the next message", async () => {
     const { world, id, start } = await archiving();
     await Promise.all(
       Array.from({ length: 250 }, (_, n) =>
@@ -143,7 +143,7 @@ describe("a replay", () => {
 });
 
 describe("an archive", () => {
-  test("tells from when on it can be replayed, and forgets what is older", async () => {
+  test("returns from when it can be replayed, and drops older messages", async () => {
     const { world, id, start } = await archiving();
     await using w = world;
     await publishSome(w, 2);

@@ -36,19 +36,22 @@ async function createWorld(...faults: Partial<FaultSpec>[]) {
 test.each([
   ["throttle", "Throttled"],
   ["unavailable", "ServiceUnavailable"],
-] as const)("%s refuses in the own process before anything has happened", async (kind, name) => {
-  const { counts, send } = await createWorld({ kind });
-  expect(await send(false)).toMatchObject({ ok: false, fault: { name } });
-  expect(await counts()).toBe(0);
-});
+] as const)(
+  "%s refuses an in-process operation before anything happens (I1)",
+  async (kind, name) => {
+    const { counts, send } = await createWorld({ kind });
+    expect(await send(false)).toMatchObject({ ok: false, fault: { name } });
+    expect(await counts()).toBe(0);
+  },
+);
 
-test("a dropped acknowledgement rejects, and what was asked for has happened (I5)", async () => {
+test("a dropped acknowledgement rejects, and the operation has been committed (I5)", async () => {
   const { counts, send } = await createWorld({ kind: "drop-acknowledgement" });
   await expect(send(false)).rejects.toMatchObject({ code: "TG_RESPONSE_DROPPED", retry: "later" });
   expect(await counts()).toBe(1);
 });
 
-test("actions are told apart by AWS's names, batches too", async () => {
+test("faults match actions by AWS's names, batches included", async () => {
   const { send, faulty } = await createWorld({ actions: ["SendMessageBatch", "PurgeQueue"] });
   expect(await send(false)).toMatchObject({ ok: true });
   expect(await send(true)).toMatchObject({ ok: false });
@@ -56,7 +59,7 @@ test("actions are told apart by AWS's names, batches too", async () => {
   expect(await faulty.submit("deleteQueue", { queue: "q" })).toMatchObject({ ok: true });
 });
 
-test("what names no queue is never hit, and the broker itself is as it was (I4)", async () => {
+test("an operation without a queue is never hit, and the broker itself is unchanged (I4)", async () => {
   const { broker, faulty } = await createWorld({ target: { queue: "*" } });
   const all = { prefix: "", page: null };
   expect(await faulty.submit("listQueues", all)).toMatchObject({ ok: true });

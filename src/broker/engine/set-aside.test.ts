@@ -6,7 +6,7 @@ import { durationMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 
-/** A store on a disk that damages what a test tells it to. */
+/** A store that damages the messages a test chooses. */
 function createFadingStore() {
   const inner = createMemoryBrokerStore();
   const damaged = new Set<number>();
@@ -35,19 +35,19 @@ async function numbersIn(bench: EngineBench, queue: string): Promise<number[]> {
   return messages.map(({ seq }) => seq);
 }
 
-test("a damaged message fails whoever meets it first, and nothing after that (A1)", async () => {
+test("a damaged message fails the first batch that reads it, and nothing after that (A1)", async () => {
   const { bench, damaged } = await openFading();
   await bench.create("q");
   await bench.create("other");
   for (const body of ["a", "b", "c"]) await bench.send("q", entry(body));
   damaged.add((await numbersIn(bench, "q"))[0] as number);
   await expect(bench.receive("q")).rejects.toThrow(/message \d+ is damaged/);
-  // No time passes on this bench: there is no pause in which all are refused.
+  // No time passes on this bench, so no pause rejects the others.
   await bench.send("other", entry("d"));
   expect((await bench.receive("q", { max: 10 })).map(({ body }) => body)).toEqual(["b", "c"]);
 });
 
-test("what was damaged is not erased, and a new start tries it again (A2)", async () => {
+test("a damaged message is not erased, and the next start tries it again (A2)", async () => {
   const { bench, store, damaged } = await openFading();
   await bench.create("q.fifo");
   await bench.send("q.fifo", inGroup("g", "a"), inGroup("g", "b"));
@@ -60,7 +60,7 @@ test("what was damaged is not erased, and a new start tries it again (A2)", asyn
   expect((await again.receive("q.fifo")).map(({ body }) => body)).toEqual(["a"]);
 });
 
-test("neighbours that are damaged as well cost no reading of their own (A3)", async () => {
+test("damaged neighbours cost no reload of their own (A3)", async () => {
   const { bench, damaged } = await openFading();
   await bench.create("q");
   for (let sent = 0; sent < 30; sent += 1) await bench.send("q", entry(`${sent}`));
@@ -71,7 +71,7 @@ test("neighbours that are damaged as well cost no reading of their own (A3)", as
   expect(bench.store.loads - loads).toBe(1);
 });
 
-test("a move task that meets a damaged message goes on without it, and it is told of", async () => {
+test("a move task skips a damaged message, which is reported", async () => {
   const errors: unknown[] = [];
   const { bench, damaged } = await openFading((error) => errors.push(error));
   await bench.create("dead");
@@ -93,7 +93,7 @@ test("a move task that meets a damaged message goes on without it, and it is tol
   expect(errors.map(String)).toEqual([expect.stringContaining(`message ${next} is damaged`)]);
 });
 
-test("an operation that fails by a mistake of ours fails nobody who asks later (W9)", async () => {
+test("an operation that fails by a bug does not fail later operations (W9)", async () => {
   const { store } = createFadingStore();
   const bench = await EngineBench.open({
     store: {

@@ -41,7 +41,7 @@ describe("a publish is one commit", () => {
     ]);
   });
 
-  test("when the commit fails there is neither a copy nor a memory of the id", async () => {
+  test("when the commit fails, neither a copy nor the id is stored", async () => {
     await using world = await fifoWorld();
     world.failNextCommit();
     await expect(world.publish("t.fifo", { body: "x", groupId: "g" })).rejects.toThrow("no space");
@@ -116,7 +116,7 @@ describe("a FIFO topic's deduplication", () => {
       ["MessageGroup", 2],
     ] as const) {
       await using world = await fifoWorld({ FifoThroughputScope: scope });
-      // The queue must not swallow what the topic lets through.
+      // The queue must not drop what the topic accepts.
       const scoped = { DeduplicationScope: "messageGroup" };
       await world.queue("c.fifo", scoped);
       await world.subscribe("t.fifo", "c.fifo");
@@ -273,7 +273,7 @@ describe("what a queue does not take", () => {
   });
 });
 
-test("a batch is refused as a whole when it is too long, and nothing of it is sent", async () => {
+test("a batch that is too long is refused as a whole", async () => {
   await using world = await createTopicWorld();
   await world.topic("t");
   await world.queue("q");
@@ -291,7 +291,7 @@ test("a batch is refused as a whole when it is too long, and nothing of it is se
   expect(await world.drain("q")).toHaveLength(2);
 });
 
-test("long messages go to at most a hundred queues, and to no http endpoint", async () => {
+test("long messages go to at most a hundred queues, and to no HTTP endpoint", async () => {
   await using world = await createTopicWorld();
   const large = { name: "MaximumMessageSize", value: "1048576" };
   await world.topic("hooks");

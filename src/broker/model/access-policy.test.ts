@@ -31,7 +31,7 @@ test("no policy, no JSON and no statement grant nothing", () => {
   expect(texts.map((text) => allowsService(text, REQUEST))).toEqual(texts.map(() => false));
 });
 
-test("the statement that AWS's guides tell to write grants the delivery", () => {
+test("the statement from AWS's guides allows the delivery", () => {
   expect(allows(ALLOW)).toBe(true);
   expect(allowsService(JSON.stringify({ Statement: ALLOW }), REQUEST)).toBe(true);
 });
@@ -127,7 +127,7 @@ describe("Deny", () => {
     expect(allows(ALLOW, insecure, other, { ...DENY, Action: "sqs:DeleteQueue" })).toBe(true);
   });
 
-  test("with a condition that nobody understands applies, to be safe", () => {
+  test("with an unknown condition applies, to be safe", () => {
     const odd = { ...DENY, Condition: { IpAddress: { "aws:SourceIp": "10.0.0.0/8" } } };
     expect(allows(ALLOW, odd)).toBe(false);
   });

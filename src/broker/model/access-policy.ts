@@ -1,10 +1,10 @@
-// AccessPolicy: whether a resource's policy lets an AWS service do something to it.
-//   P1. A Deny that applies wins over every Allow; without an Allow that applies, the answer is no.
-//   P2. What can not be understood grants nothing: an Allow with an unknown condition does not
-//       apply, a Deny with one does.
-//   P3. Pure: the policy's text and the question decide, nothing else.
+// AccessPolicy: whether a resource's policy allows an AWS service to do something to it.
+//   P1. A matching Deny overrides every Allow; without a matching Allow, the answer is no.
+//   P2. A condition that is not understood grants nothing: an Allow with one does not match, a Deny
+//       with one does.
+//   P3. Pure: only the policy's text and the request decide.
 
-/** Who asks to do what to which resource, and on whose behalf. */
+/** The service, the action and the resource of a request, and its source. */
 export interface ServiceRequest {
   /** `sns.amazonaws.com`, `s3.amazonaws.com`. */
   readonly service: string;
@@ -75,7 +75,7 @@ function concernsName(
   return excluded === undefined ? isNamed(given) : !isNamed(excluded);
 }
 
-/** True or false where the conditions are understood, null where one is not (P2). */
+/** True or false if all conditions are understood, otherwise null (P2). */
 function meetsConditions(conditions: unknown, request: ServiceRequest): boolean | null {
   if (conditions === undefined) return true;
   if (!isObject(conditions)) return null;
@@ -84,7 +84,7 @@ function meetsConditions(conditions: unknown, request: ServiceRequest): boolean 
     const test = isObject(keys) ? testOf(operator) : null;
     for (const [key, wanted] of Object.entries(isObject(keys) ? keys : {})) {
       const met = test === null ? null : test(contextValue(key, request), listOf(wanted));
-      if (met === false) return false; // One that fails is enough, whatever the others mean.
+      if (met === false) return false; // One failed condition is enough, whatever the others mean.
       if (met === null) understood = false;
     }
     if (test === null) understood = false;
@@ -92,7 +92,7 @@ function meetsConditions(conditions: unknown, request: ServiceRequest): boolean 
   return understood ? true : null;
 }
 
-/** What is known of the request under a condition key; null if nothing is. */
+/** The request's value for a condition key, or null. */
 function contextValue(key: string, request: ServiceRequest): string | null {
   switch (key.toLowerCase()) {
     case "aws:sourcearn":
@@ -146,12 +146,12 @@ function testOf(operator: string): Test | null {
   if (comparison === undefined) return null;
   return (value, wanted) => {
     if (value === null) return lenient || positive !== undefined;
-    const found = wanted.some((item) => comparison(value, String(item)));
-    return positive === undefined ? found : !found;
+    const matched = wanted.some((item) => comparison(value, String(item)));
+    return positive === undefined ? matched : !matched;
   };
 }
 
-/** `*` stands for any text and `?` for one character. No pattern makes it backtrack for long. */
+/** `*` matches any text and `?` one character. No pattern causes long backtracking. */
 export function matchesPattern(pattern: string, text: string): boolean {
   let p = 0;
   let star = -1;

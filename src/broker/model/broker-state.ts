@@ -1,10 +1,10 @@
 // BrokerState: all queues and topics of the broker, and the counters they share.
-//   B1. Queue numbers and message numbers only grow and are never given twice, not even after a
-//       restart: bounds that none exceeds are part of what is committed.
-//   B2. A name that was deleted stays taken for a minute, as on AWS.
-//   B3. What a purge, a deleted queue or the end of its retention leaves on disk is garbage: no
-//       longer part of any queue, and erased piece by piece behind the scenes. A crash before that
-//       brings back nothing: the message is purged, orphaned or expired for whoever reads it again.
+//   B1. Queue numbers and message numbers only grow and are never reused, not even after a restart:
+//       upper bounds of both are committed.
+//   B2. The name of a deleted queue stays reserved for a minute, as on AWS.
+//   B3. Messages of purged or deleted queues, and expired ones, are garbage: they belong to no
+//       queue, and their bytes on disk are erased step by step. A crash before that restores
+//       nothing: on load the message is again purged, orphaned or expired.
 
 import { assert, present } from "../../core/assert.ts";
 import type { MessageHead } from "../../core/broker-change.ts";
@@ -26,7 +26,7 @@ export interface BrokerIdentity {
   readonly account: string;
   readonly region: string;
   readonly secret: readonly [number, number];
-  /** Whether the policies of queues decide what topics and buckets may deliver to them. */
+  /** Whether queue policies decide what topics and buckets may deliver to queues. */
   readonly enforcePolicies?: boolean;
   /** Injected faults. They outlive a state that is reloaded from the store. */
   readonly faults?: MessageFaults;
@@ -44,7 +44,7 @@ export class BrokerState {
   readonly waiting = new WaitingReceives();
   readonly buckets = new Map<string, BucketRecord>();
   readonly topics = new Topics();
-  /** Numbers of messages that are only on disk any more (B3). */
+  /** Numbers of messages that exist only on disk (B3). */
   readonly garbage: number[] = [];
   readonly #byNumber = new Map<number, QueueState>();
   #sequence = 0;
@@ -64,7 +64,7 @@ export class BrokerState {
     return this.#queueNumber;
   }
 
-  /** Goes on counting where an earlier run stopped (B1). */
+  /** Continues the counters of an earlier run (B1). */
   resumeAt(sequence: number, queueNumber: number): void {
     assert(sequence >= this.#sequence, "message numbers only grow");
     this.#sequence = sequence;
@@ -81,7 +81,7 @@ export class BrokerState {
     return this.#queueNumber;
   }
 
-  /** A number for something new that is stored like a queue, remembered with it (B1). */
+  /** A number for something new that is stored like a queue; the counter is committed (B1). */
   takeNumber(step: ModelStep): number {
     const number = this.nextQueueNumber();
     const document = { collection: "broker", key: "queue-number", value: String(number) };
@@ -97,7 +97,7 @@ export class BrokerState {
     return `arn:aws:sns:${this.identity.region}:${this.identity.account}:${name}`;
   }
 
-  /** The queue an ARN names, if it is one of ours. */
+  /** The queue of an ARN, if it belongs to this broker. */
   queueByArn(arn: string): QueueState | undefined {
     const prefix = this.arnOf("");
     return arn.startsWith(prefix) ? this.queues.get(arn.slice(prefix.length)) : undefined;
@@ -107,7 +107,7 @@ export class BrokerState {
     return this.#byNumber.get(number);
   }
 
-  /** The queue as it is now: everything due has happened. */
+  /** The queue, brought up to date. */
   open(name: string, step: ModelStep): QueueState | undefined {
     const queue = this.queues.get(name);
     if (queue !== undefined) this.advance(queue, step);
@@ -125,14 +125,14 @@ export class BrokerState {
     return queue;
   }
 
-  /** A queue of the broker's own, known by its number only. */
+  /** An internal queue that has a number but no name. */
   addHiddenQueue(record: QueueRecord): QueueState {
     const queue = new QueueState(this.slab, record, queueSettingsOf(record.attributes));
     this.#byNumber.set(record.number, queue);
     return queue;
   }
 
-  /** Forgets a queue; its messages become garbage (B3). */
+  /** Removes a queue; its messages become garbage (B3). */
   removeQueue(queue: QueueState, now: EpochMs): void {
     this.discardMessages(queue, now);
     if (this.queues.get(queue.record.name) === queue) this.queues.delete(queue.record.name);
@@ -140,7 +140,7 @@ export class BrokerState {
     this.waiting.touch(queue);
   }
 
-  /** Empties a queue in memory; what it held becomes garbage (B3). */
+  /** Empties a queue in memory; its messages become garbage (B3). */
   discardMessages(queue: QueueState, now: EpochMs): void {
     while (queue.total > 0) {
       const slot = queue.ages.at(queue.total - 1);
@@ -149,7 +149,7 @@ export class BrokerState {
     }
   }
 
-  /** Puts a message that was read from disk where it belongs, or on the heap of garbage. */
+  /** Adds a message that was loaded from disk to its queue or archive, or to the garbage. */
   restore(head: MessageHead, now: EpochMs): void {
     const queue = this.#byNumber.get(head.queue);
     const topic = this.topics.topicByNumber(head.queue);
@@ -163,11 +163,11 @@ export class BrokerState {
     }
   }
 
-  /** Keeps a queue's record, in memory and on disk. */
+  /** Stores a queue's record in memory and on disk. */
   saveRecord(queue: QueueState, record: QueueRecord, step: ModelStep): void {
     queue.record = record;
     queue.settings = queueSettingsOf(record.attributes);
-    this.waiting.touch(queue); // Another retention or redrive policy may free what is blocked.
+    this.waiting.touch(queue); // Another retention or redrive policy may unblock messages.
     step.emit({
       kind: "put-document",
       document: {
@@ -178,7 +178,7 @@ export class BrokerState {
     });
   }
 
-  /** Whether a name is still blocked by the deletion of its queue (B2). */
+  /** Whether the deletion of its queue still reserves a name (B2). */
   isDeletedRecently(name: string, now: EpochMs): boolean {
     const at = this.deletedNames.get(name);
     return at !== undefined && now < addMs(at, SQS_DELETED_NAME_WAIT_MS);
@@ -199,7 +199,7 @@ export class BrokerState {
     };
   }
 
-  /** The queue of a record that must exist. */
+  /** The queue of a number that must exist. */
   requireNumber(number: number): QueueState {
     return present(this.#byNumber.get(number), `queue number ${number}`);
   }

@@ -10,48 +10,48 @@ function planOf(...specs: FaultSpec[]): FaultPlan {
   return plan;
 }
 
-function throwsOf(plan: FaultPlan, name: string, count: number): boolean[] {
+function firingsOf(plan: FaultPlan, name: string, count: number): boolean[] {
   return Array.from({ length: count }, () => plan.fires("duplicate", "queue", name) !== null);
 }
 
-describe("the dice of a fault (L1)", () => {
-  test("fall the same way for the same seed, and another way for another", () => {
-    const first = throwsOf(planOf(SPEC), "a", 64);
-    expect(throwsOf(planOf(SPEC), "a", 64)).toEqual(first);
-    expect(throwsOf(planOf({ ...SPEC, seed: 8 }), "a", 64)).not.toEqual(first);
+describe("the random stream of a fault (L1)", () => {
+  test("is the same for the same seed, and differs for another", () => {
+    const first = firingsOf(planOf(SPEC), "a", 64);
+    expect(firingsOf(planOf(SPEC), "a", 64)).toEqual(first);
+    expect(firingsOf(planOf({ ...SPEC, seed: 8 }), "a", 64)).not.toEqual(first);
     expect(new Set(first)).toEqual(new Set([true, false]));
   });
 
-  test("do not depend on what happens to other queues or by other faults", () => {
-    const alone = throwsOf(planOf(SPEC), "a", 32);
+  test("does not depend on other queues or other faults", () => {
+    const alone = firingsOf(planOf(SPEC), "a", 32);
     fc.assert(
       fc.property(fc.array(fc.constantFrom("b", "c"), { maxLength: 40 }), (others) => {
         const plan = planOf({ ...SPEC, target: { queue: "b" }, probability: 1 }, SPEC);
         plan.put({ ...SPEC, kind: "reorder", probability: 1 });
-        const fallen = alone.map((_, index) => {
+        const firings = alone.map((_, index) => {
           const other = others[index];
           if (other !== undefined) plan.fires("duplicate", "queue", other);
           plan.fires("reorder", "queue", "a");
           return plan.fires("duplicate", "queue", "a") !== null;
         });
-        expect(fallen).toEqual(alone);
+        expect(firings).toEqual(alone);
       }),
       { numRuns: 30 },
     );
   });
 
-  test("never fall at 0 and always fall at 1", () => {
-    expect(throwsOf(planOf({ ...SPEC, probability: 0 }), "a", 100)).not.toContain(true);
-    expect(throwsOf(planOf({ ...SPEC, probability: 1 }), "a", 100)).not.toContain(false);
+  test("never fires at 0 and always fires at 1", () => {
+    expect(firingsOf(planOf({ ...SPEC, probability: 0 }), "a", 100)).not.toContain(true);
+    expect(firingsOf(planOf({ ...SPEC, probability: 1 }), "a", 100)).not.toContain(false);
   });
 
-  test("fall about as often as the probability says", () => {
-    const struck = throwsOf(planOf({ ...SPEC, probability: 0.3 }), "a", 10_000).filter(Boolean);
-    expect(struck.length).toBeGreaterThan(2_700);
-    expect(struck.length).toBeLessThan(3_300);
+  test("fires about as often as the probability says", () => {
+    const fired = firingsOf(planOf({ ...SPEC, probability: 0.3 }), "a", 10_000).filter(Boolean);
+    expect(fired.length).toBeGreaterThan(2_700);
+    expect(fired.length).toBeLessThan(3_300);
   });
 
-  test("go on for more names than have a stream of their own", () => {
+  test("works for more names than have their own stream", () => {
     const plan = planOf({ ...SPEC, probability: 1 });
     for (let name = 0; name < 10_100; name += 1) {
       expect(plan.fires("duplicate", "queue", `q${name}`)).not.toBeNull();
@@ -60,7 +60,7 @@ describe("the dice of a fault (L1)", () => {
 });
 
 describe("a plan", () => {
-  test("hits what a fault names, and nothing else", () => {
+  test("hits the target of a fault, and nothing else", () => {
     const plan = planOf({
       kind: "throttle",
       target: { topic: "t" },
@@ -75,15 +75,15 @@ describe("a plan", () => {
     expect(plan.view()).toMatchObject([{ fired: 1, seed: 1 }]);
   });
 
-  test("stops a fault that has struck as often as it may", () => {
+  test("stops a fault that has fired `count` times", () => {
     const plan = planOf({ ...SPEC, probability: 1, count: 3 });
-    expect(throwsOf(plan, "a", 5)).toEqual([true, true, true, false, false]);
+    expect(firingsOf(plan, "a", 5)).toEqual([true, true, true, false, false]);
     expect(plan.view()[0]?.fired).toBe(3);
   });
 
   test("replaces a fault of the same kind, target and actions, and adds any other", () => {
     const plan = planOf({ ...SPEC, probability: 1 });
-    throwsOf(plan, "a", 2);
+    firingsOf(plan, "a", 2);
     plan.put({ ...SPEC, probability: 0.1 });
     plan.put({ ...SPEC, target: { queue: "a" } });
     expect(plan.view()).toMatchObject([

@@ -1,8 +1,8 @@
-// Faults: the expected refusals of the broker. The wire turns each into AWS's own code and status.
+// Faults: the expected refusals of the broker. The wire maps each to AWS's code and status.
 
 import { type Refusal, refuseWith } from "../../core/result.ts";
 
-/** Every way the broker can refuse; broker/wire/sqs/sqs-errors.ts maps each to what AWS answers. */
+/** Every refusal of the broker; broker/wire/sqs/sqs-errors.ts maps each to AWS's answer. */
 export type FaultName =
   | "AccessDenied"
   | "AuthorizationError"

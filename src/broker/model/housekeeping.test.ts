@@ -14,7 +14,7 @@ test("an idle broker has nothing to wait for (K2)", () => {
   expect(nextHousekeepingAt(bench.state)).toBe(null);
 });
 
-test("the next housework is the earliest end of anything", () => {
+test("the next housekeeping is due when the first thing expires", () => {
   const bench = new ModelBench();
   bench.create("q", { MessageRetentionPeriod: "1000" });
   bench.create("q.fifo");
@@ -29,7 +29,7 @@ test("the next housework is the earliest end of anything", () => {
   expect(nextHousekeepingAt(bench.state)).toBe(bench.now + 60_000);
 });
 
-test("nothing ends that was not announced when it began (K2)", () => {
+test("everything that expires was announced when it began (K2)", () => {
   const bench = new ModelBench();
   bench.create("q", { MessageRetentionPeriod: "60" });
   const steps: [work: boolean, () => void][] = [
@@ -48,7 +48,7 @@ test("nothing ends that was not announced when it began (K2)", () => {
   }
 });
 
-test("ids that have expired leave the disk with the next rounds, and only those", () => {
+test("housekeeping deletes expired ids from disk, and only those", () => {
   const bench = new ModelBench();
   const queue = bench.create("q.fifo");
   bench.send("q.fifo", inGroup("g", "a"));
@@ -56,7 +56,7 @@ test("ids that have expired leave the disk with the next rounds, and only those"
   bench.send("q.fifo", inGroup("g", "b"));
   bench.pass(299_999);
   bench.ok("peek", { queue: "q.fifo", afterSeq: 0, limit: 1 });
-  expect(nextHousekeepingAt(bench.state)).toBe(0); // The store has yet to be told.
+  expect(nextHousekeepingAt(bench.state)).toBe(0); // The store still has them.
   runHousekeeping(bench.state, bench.step);
   const before = bench.now - 300_000 + 1;
   const { number } = queue.record;
@@ -67,7 +67,7 @@ test("ids that have expired leave the disk with the next rounds, and only those"
   expect(bench.changes.length).toBe(count);
 });
 
-test("names that rested long enough are forgotten", () => {
+test("names of deleted queues become free after their wait", () => {
   const bench = new ModelBench();
   bench.create("q");
   bench.ok("deleteQueue", { queue: "q" });
@@ -84,7 +84,7 @@ test("names that rested long enough are forgotten", () => {
   });
 });
 
-test("rounds end what has outlived its retention in queues that nobody looks at", () => {
+test("housekeeping removes expired messages from queues without requests", () => {
   const bench = new ModelBench();
   const queue = bench.create("q", { MessageRetentionPeriod: "60" });
   bench.send("q", entry("a"));

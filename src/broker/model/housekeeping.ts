@@ -1,8 +1,8 @@
-// Housekeeping: forgets what nobody can ask for any more, a little at a time.
-//   K1. Nothing here changes any answer: everything it erases has ended already.
-//   K2. `nextHouseworkAt` is null while there is nothing to wait for, so that an idle broker sleeps
-//       and a virtual clock does not stop every minute for nothing. It walks all queues: ask it
-//       after the rounds, and when there was nothing and a change `bringsHousework`.
+// Housekeeping: erases state that no request can see any more, a little at a time.
+//   K1. It changes no answer: everything it erases has already ended.
+//   K2. `nextHousekeepingAt` is null while nothing can expire, so that an idle broker sleeps and a
+//       virtual clock does not stop every minute. It walks all queues: call it after housekeeping
+//       has run, and again only after a change for which `hasHousekeeping` is true.
 
 import type { Change } from "../../core/broker-change.ts";
 import {
@@ -12,18 +12,18 @@ import {
 } from "../../core/limits.ts";
 import { addMs, type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
-import { keepTopics, nextTopicHousekeepingAt } from "./sns/topic-housekeeping.ts";
+import { nextTopicHousekeepingAt, runTopicHousekeeping } from "./sns/topic-housekeeping.ts";
 import type { QueueState } from "./sqs/queue.ts";
 import { forgetAttempt } from "./sqs/receive-attempt.ts";
 import type { ModelStep } from "./step.ts";
 
-/** How many messages on disk one step erases at the most. */
+/** The most messages on disk that one step erases. */
 const GARBAGE_PER_STEP_MAX = 500;
 
-/** Documents that are forgotten after a while. */
-const HOUSEWORK_COLLECTIONS = new Set(["attempt", "deleted-queue"]);
+/** Documents that expire. */
+const EXPIRING_COLLECTIONS = new Set(["attempt", "deleted-queue"]);
 
-/** Erases some of what purges and deleted queues have left. */
+/** Erases some messages of purged and deleted queues. */
 export function sweepGarbage(state: BrokerState, step: ModelStep): void {
   if (state.garbage.length === 0) return;
   for (const seq of state.garbage.splice(-GARBAGE_PER_STEP_MAX)) {
@@ -31,7 +31,7 @@ export function sweepGarbage(state: BrokerState, step: ModelStep): void {
   }
 }
 
-/** Whether something begins with this change that will end by itself one day (K2). */
+/** Whether a change creates something that expires (K2). */
 export function hasHousekeeping(change: Change): boolean {
   switch (change.kind) {
     case "put-message":
@@ -39,13 +39,13 @@ export function hasHousekeeping(change: Change): boolean {
     case "put-dedup":
       return true;
     case "put-document":
-      return HOUSEWORK_COLLECTIONS.has(change.document.collection);
+      return EXPIRING_COLLECTIONS.has(change.document.collection);
     default:
       return false;
   }
 }
 
-/** When the next thing ends that housekeeping would erase (K2). */
+/** When the next thing expires that housekeeping would erase, or null (K2). */
 export function nextHousekeepingAt(state: BrokerState): EpochMs | null {
   let earliest = nextTopicHousekeepingAt(state);
   for (const queue of state.queues.values()) {
@@ -70,7 +70,7 @@ function nextEndIn(queue: QueueState): number {
   );
 }
 
-/** The rounds over all queues; the engine sees to it that they are not made too often. */
+/** Visits all queues; the engine limits how often. */
 export function runHousekeeping(state: BrokerState, step: ModelStep): void {
   const windowStart = epochMs(step.now - SQS_DEDUP_WINDOW_MS + 1);
   for (const queue of state.queues.values()) {
@@ -79,7 +79,7 @@ export function runHousekeeping(state: BrokerState, step: ModelStep): void {
     step.emit({ kind: "expire-dedup", queue: queue.record.number, before: windowStart });
     queue.dedup.forgetPopped();
   }
-  keepTopics(state, step);
+  runTopicHousekeeping(state, step);
   for (const attempt of [...state.attempts.values()]) {
     const over = step.now >= addMs(attempt.at, SQS_RECEIVE_ATTEMPT_MS);
     const gone = state.queueByNumber(attempt.queue) === undefined;

@@ -1,4 +1,4 @@
-// IpNetwork: addresses and networks in CIDR notation, both versions, as numbers.
+// IpNetwork: IPv4 and IPv6 addresses and CIDR networks as numbers.
 
 export interface IpAddress {
   readonly bits: 32 | 128;

@@ -1,9 +1,9 @@
-// Operations: everything that can be asked of the broker, by name. The wire speaks these and
-// nothing else; the engine runs each as one atomic step.
-//   O1. Queues are named by their bare name; URLs and ARNs of callers end at the wire. Attribute
-//       values that hold ARNs (RedrivePolicy) are the model's to parse, as they are stored.
-//   O2. Times are milliseconds. Seconds end at the wire, too, but for queue attributes, which are
-//       AWS's strings from end to end.
+// Operations: every operation of the broker, by name. The wire uses only these; the engine runs
+// each as one atomic step.
+//   O1. Queues are identified by name; the wire translates URLs and ARNs. Attribute values that
+//       contain ARNs (RedrivePolicy) are parsed by the model, because they are stored.
+//   O2. Times are milliseconds; the wire translates seconds. Queue attributes are the exception:
+//       they are AWS's strings throughout.
 
 import type { Result } from "../../core/result.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
@@ -26,11 +26,11 @@ export interface SendEntry {
   readonly traceHeader: string | null;
   readonly groupId: string | null;
   readonly dedupId: string | null;
-  /** Null: the queue's own delay. */
+  /** Null: the queue's delay. */
   readonly delayMs: DurationMs | null;
-  /** Set by topics: the body is a notification that has yet to be signed. */
+  /** Set by topics: the body is a notification that must still be signed. */
   readonly unsigned?: SignatureVersion | undefined;
-  /** Set where a fault was asked for on the way here: so much later it becomes visible. */
+  /** Set by injected faults of a topic or bucket: the message becomes visible this much later. */
   readonly lateMs?: DurationMs | undefined;
 }
 
@@ -50,9 +50,9 @@ export interface SentMessage {
 export interface ReceiveInput {
   readonly queue: string;
   readonly max: number;
-  /** Null: the queue's own waiting time. */
+  /** Null: the queue's wait time. */
   readonly waitMs: DurationMs | null;
-  /** Null: the queue's own visibility timeout. */
+  /** Null: the queue's visibility timeout. */
   readonly visibilityMs: DurationMs | null;
   readonly attemptId: string | null;
 }
@@ -82,7 +82,7 @@ export interface VisibilityEntry {
 
 export interface PageInput {
   readonly limit: number;
-  /** As a former page gave it, or null for the first. */
+  /** From the previous page, or null for the first. */
   readonly token: string | null;
 }
 
@@ -92,7 +92,7 @@ export interface QueueCounts {
   readonly visible: number;
   readonly delayed: number;
   readonly inFlight: number;
-  /** Instant the oldest message was sent, or null when there is none. */
+  /** When the oldest message was sent, or null if the queue is empty. */
   readonly oldestSentAt: EpochMs | null;
 }
 
@@ -124,20 +124,20 @@ export interface MoveTaskView {
   readonly startedAt: EpochMs;
 }
 
-/** Name -> what goes in, what comes out. */
+/** Input and output of each operation. */
 export interface Operations extends S3Operations, TopicOperations {
   createQueue: {
     input: { name: string; attributes: Record<string, string>; tags: Record<string, string> };
     output: { name: string };
   };
   deleteQueue: { input: { queue: string }; output: null };
-  /** Refuses if there is no such queue. */
+  /** Refused if the queue does not exist. */
   findQueue: { input: { queue: string }; output: { name: string } };
   listQueues: {
     input: { prefix: string; page: PageInput | null };
     output: { names: string[]; nextToken: string | null };
   };
-  /** `names` may hold "All"; an unknown name is refused. */
+  /** `names` may contain "All"; an unknown name is refused. */
   getQueueAttributes: {
     input: { queue: string; names: string[] };
     output: { attributes: Record<string, string> };
@@ -157,7 +157,7 @@ export interface Operations extends S3Operations, TopicOperations {
   removePermission: { input: { queue: string; label: string }; output: null };
   send: { input: SendInput; output: { results: Result<SentMessage, Fault>[] } };
   receive: { input: ReceiveInput; output: { deliveries: ReceivedCopy[] } };
-  /** Results come in the order of `handles`; null is success. */
+  /** Results are in the order of `handles`; null means success. */
   delete: { input: { queue: string; handles: string[] }; output: { faults: (Fault | null)[] } };
   changeVisibility: {
     input: { queue: string; entries: VisibilityEntry[] };
@@ -176,7 +176,7 @@ export interface Operations extends S3Operations, TopicOperations {
     output: { tasks: MoveTaskView[] };
   };
   cancelMoveTask: { input: { handle: string }; output: { moved: number } };
-  /** The admin's view: looks without receiving. */
+  /** For the admin: shows messages without receiving them. */
   countQueues: { input: { prefix: string }; output: { queues: QueueCounts[] } };
   peek: {
     input: { queue: string; afterSeq: number; limit: number };

@@ -31,10 +31,10 @@ function fillIn(expected: Json, observed: Json): Json {
 /** Throws Illegal with a readable difference unless the two agree. */
 export function agree(what: string, expected: unknown, observed: unknown): void {
   // Through JSON, so that how an object was made does not matter.
-  const seen = JSON.parse(JSON.stringify(observed ?? null)) as Json;
-  const filled = fillIn(JSON.parse(JSON.stringify(expected ?? null)) as Json, seen);
+  const actual = JSON.parse(JSON.stringify(observed ?? null)) as Json;
+  const filled = fillIn(JSON.parse(JSON.stringify(expected ?? null)) as Json, actual);
   try {
-    deepStrictEqual(seen, filled);
+    deepStrictEqual(actual, filled);
   } catch (error) {
     throw new Illegal(`${what}: ${(error as Error).message}`);
   }

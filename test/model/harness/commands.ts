@@ -145,7 +145,7 @@ const giveUp = fc.nat(3).map((index) =>
   ),
 );
 
-/** Handles, mostly late ones; a number too high is a handle nobody ever had. */
+/** Handles, mostly late ones; a number that is too high is an unknown handle. */
 const anyHandles = fc.array(fc.nat(7), { minLength: 1, maxLength: 3 });
 
 function pickHandles(session: Session, name: string, picks: readonly number[]): string[] {

@@ -1,6 +1,6 @@
-// Manual ports: time that stands still until told, chance from a seed, turns as microtasks.
+// Manual ports: a clock that moves only on request, seeded random, turns as microtasks.
 //   P1. A sleeper wakes only inside `stepTo`, at exactly its own instant.
-//   P2. Each broker has its own face of the clock; a face that was cut off never wakes anybody.
+//   P2. Each broker has its own face of the clock; a face that was cut off wakes no sleeper.
 
 import { type DurationMs, durationMs, type EpochMs, epochMs } from "../../../src/core/units.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
@@ -34,7 +34,7 @@ export class ManualTime {
     return face;
   }
 
-  /** Nobody who sleeps by this face wakes any more. */
+  /** No sleeper of this face wakes any more. */
   cutOff(face: Clock): void {
     this.#sleepers = this.#sleepers.filter((sleeper) => sleeper.face !== face); // P2
   }
@@ -45,7 +45,7 @@ export class ManualTime {
     return instants.length === 0 ? null : Math.min(...instants);
   }
 
-  /** Sets the time and wakes whoever is due; never back. */
+  /** Sets the time, never backwards, and wakes sleepers that are due. */
   stepTo(instant: number): void {
     this.#now = Math.max(this.#now, instant);
     const due = this.#sleepers.filter((sleeper) => sleeper.at <= this.#now); // P1
@@ -97,7 +97,7 @@ export function createSeededRandom(seed: number): Random {
   };
 }
 
-/** Lets everything that can go on without time passing go on. */
+/** Runs everything that can run without time passing. */
 export function drain(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

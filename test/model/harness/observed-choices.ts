@@ -36,10 +36,10 @@ export interface Seen {
   readonly handles: Set<string>;
 }
 
-function newMessageId(seen: Seen, id: string): string {
-  if (!UUID.test(id)) throw new Illegal(`message id ${id} is no UUID`);
-  if (seen.messageIds.has(id)) throw new Illegal(`message id ${id} was given out twice`); // C1
-  seen.messageIds.add(id);
+function newMessageId(usedIds: Seen, id: string): string {
+  if (!UUID.test(id)) throw new Illegal(`message id ${id} is not a UUID`);
+  if (usedIds.messageIds.has(id)) throw new Illegal(`message id ${id} was given out twice`); // C1
+  usedIds.messageIds.add(id);
   return id;
 }
 
@@ -77,8 +77,10 @@ function pickObserved(
   if (moved !== undefined) return moved;
   if (next === undefined) {
     if (observed.timedOut === true) return null;
-    const left = candidates.map((message) => message.body).join(", ");
-    throw new Illegal(`${queue.name}: the receive left ${left} although nothing hides it`);
+    const remaining = candidates.map((message) => message.body).join(", ");
+    throw new Illegal(
+      `${queue.name}: the receive remaining ${remaining} although nothing hides it`,
+    );
   }
   const match = candidates.find((message) => message.messageId === next.messageId); // C2
   if (match === undefined) {
@@ -90,7 +92,11 @@ function pickObserved(
   return match;
 }
 
-export function createObservedChoices(world: RefWorld, seen: Seen, observed: Observation): Choices {
+export function createObservedChoices(
+  world: RefWorld,
+  usedIds: Seen,
+  observed: Observation,
+): Choices {
   const deliveries = observed.deliveries ?? [];
   return {
     sent(queue, index) {
@@ -99,7 +105,7 @@ export function createObservedChoices(world: RefWorld, seen: Seen, observed: Obs
       if (!result.ok) throw new Illegal(`entry ${index} was refused: ${result.fault.message}`);
       const { messageId, sequenceNumber } = result.value;
       return {
-        messageId: newMessageId(seen, messageId),
+        messageId: newMessageId(usedIds, messageId),
         sequenceNumber: checkNewSequence(queue, sequenceNumber),
       };
     },
@@ -107,8 +113,8 @@ export function createObservedChoices(world: RefWorld, seen: Seen, observed: Obs
       pickObserved(observed, queue, candidates, deliveries[takenCount]),
     delivered(message, index) {
       const { receiptHandle, sequenceNumber, dedupId } = deliveries[index] as ReceivedCopy;
-      if (seen.handles.has(receiptHandle)) throw new Illegal("a handle was given out twice"); // C1
-      seen.handles.add(receiptHandle);
+      if (usedIds.handles.has(receiptHandle)) throw new Illegal("a handle was given out twice"); // C1
+      usedIds.handles.add(receiptHandle);
       const queue = world.queues.find((candidate) => candidate.messages.includes(message));
       if (queue === undefined) throw new Error("a message without a queue was delivered");
       checkSequence(queue, sequenceNumber);
@@ -127,11 +133,11 @@ export function createObservedChoices(world: RefWorld, seen: Seen, observed: Obs
           (peeked) =>
             peeked.body === message.body &&
             peeked.groupId === message.groupId &&
-            !seen.messageIds.has(peeked.messageId),
+            !usedIds.messageIds.has(peeked.messageId),
         );
       if (match === undefined) throw new Illegal(`${message.body} did not reach ${target.name}`);
       return {
-        messageId: newMessageId(seen, match.messageId),
+        messageId: newMessageId(usedIds, match.messageId),
         sequenceNumber: null,
         sentAt: match.sentAt,
       };

@@ -48,7 +48,7 @@ export const createQueue = fc
   .map(([name, configure, bare]) =>
     command(`createQueue(${name})`, (session) => {
       const attributes: Record<string, string> = bare ? {} : configure(session, name);
-      // Refused values and differing ones at once: which comes first is nobody's promise (K2).
+      // Refused and differing values together: which refusal comes first is not specified (K2).
       if (attributes.VisibilityTimeout === "43201") delete attributes.VisibilityTimeout;
       const { world } = session;
       const differing = Object.entries(attributes).filter(

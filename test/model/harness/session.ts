@@ -116,7 +116,7 @@ export class Session {
     return answer;
   }
 
-  /** The power fails while the operation is being worked on: told means done, else undone. */
+  /** The power fails during the operation: answered means committed, else undone. */
   async runIntoCrash<K extends OperationName>(name: K, input: OperationInput<K>): Promise<void> {
     const before = await this.#peekBefore(name, input);
     this.#subject.cutPower();
@@ -178,7 +178,7 @@ export class Session {
     if (waiter.answer !== null) {
       agree("an aborted receive", { ok: true, value: { deliveries: [] } }, waiter.answer);
     } else if (waiter.failure === null) {
-      throw new Illegal("an aborted receive went on waiting");
+      throw new Illegal("an aborted receive kept waiting");
     }
     await this.settle();
     await audit(this);
@@ -197,7 +197,7 @@ export class Session {
     await this.settle();
   }
 
-  /** Follows all waiting receives: the answered ones, then those that must go on waiting. */
+  /** Follows all long polls: the answered ones, then those that must keep waiting. */
   async settle(): Promise<void> {
     await drain();
     expire(this.world, this.time.now());

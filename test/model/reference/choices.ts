@@ -17,7 +17,7 @@ export interface Choices {
     message: RefMessage,
     index: number,
   ): { receiptHandle: string; sequenceNumber: string | null; dedupId: string | null };
-  /** The new sequence number of a dead letter on a FIFO queue, or null while nobody saw it. */
+  /** The new sequence number of a dead letter on a FIFO queue, or null while it is unseen. */
   deadLettered(target: RefQueue): string | null;
   /** The new identity of a redriven message. */
   redriven(

@@ -152,7 +152,7 @@ export function setQueueAttributes(
   if (queue.attributes.RedrivePolicy === "") delete queue.attributes.RedrivePolicy;
   queue.modifiedAt = now;
   if (isFifo(queue) && "DelaySeconds" in read.value) {
-    // A new delay reaches back on FIFO queues, for messages that nobody has received yet.
+    // A new delay of a FIFO queue also applies to messages that were never received.
     for (const message of queue.messages) {
       if (message.receiveCount > 0) continue;
       message.dueAt = message.sentAt + attributeMs(queue, "DelaySeconds");

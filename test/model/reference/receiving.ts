@@ -1,9 +1,9 @@
-// Receiving in the reference: who may be delivered, and who goes to the dead-letter queue.
+// Receiving in the reference: which messages are delivered, and which become dead letters.
 //   V1. A group delivers its messages in order up to the first that is in flight or delayed; what
 //       this very receive took does not block.
 //   V2. A message that was received maxReceiveCount times from this queue is moved, not returned,
-//       by the receive that would pick it. The count that is shown goes on in the next queue; the
-//       one that is compared begins anew there, even if it is the same queue.
+//       by the receive that would pick it. The count that is shown continues in the next queue;
+//       the one that is compared restarts there, even if it is the same queue.
 //   V4. An attempt can be repeated while its messages are hidden by it, for five minutes at most.
 //   V3. A receive ends when it has `max` messages or no candidate is left.
 
@@ -37,15 +37,15 @@ import {
 export function candidatesOf(
   queue: RefQueue,
   now: EpochMs,
-  seen: ReadonlySet<number>,
+  visited: ReadonlySet<number>,
 ): RefMessage[] {
   if (!isFifo(queue)) {
-    return queue.messages.filter((message) => message.dueAt <= now && !seen.has(message.serial));
+    return queue.messages.filter((message) => message.dueAt <= now && !visited.has(message.serial));
   }
   const candidates: RefMessage[] = [];
   const closed = new Set<string | null>();
   for (const message of queue.messages) {
-    if (closed.has(message.groupId) || seen.has(message.serial)) continue;
+    if (closed.has(message.groupId) || visited.has(message.serial)) continue;
     closed.add(message.groupId); // V1: the first one that is left speaks for its group.
     if (message.dueAt <= now) candidates.push(message);
   }
@@ -74,7 +74,7 @@ function moveToDeadLetters(
     serial: nextSerial(world),
     dedupId: fifo ? message.messageId : message.dedupId,
     sequenceNumber: fifo ? choices.deadLettered(target) : null,
-    // Retention goes on from the first sending on standard queues, and anew on FIFO queues.
+    // Retention counts from the first send on standard queues, and restarts on FIFO queues.
     sentAt: fifo ? now : message.sentAt,
     dueAt: now,
     arrivalCount: message.receiveCount,
@@ -142,13 +142,13 @@ export function takeNow(
 ): ReceivedCopy[] {
   const visibilityMs = input.visibilityMs ?? attributeMs(queue, "VisibilityTimeout");
   const deliveries: ReceivedCopy[] = [];
-  const seen = new Set<number>();
+  const visited = new Set<number>();
   for (;;) {
-    const candidates = candidatesOf(queue, now, seen);
+    const candidates = candidatesOf(queue, now, visited);
     if (deliveries.length >= input.max || candidates.length === 0) return deliveries; // V3
     const message = choices.pick(queue, candidates, deliveries.length);
     if (message === null) throw new Illegal("the receive ended although messages were deliverable");
-    seen.add(message.serial);
+    visited.add(message.serial);
     if (isExhausted(queue, message)) {
       moveToDeadLetters(world, queue, message, now, choices); // V2
     } else {
@@ -158,7 +158,7 @@ export function takeNow(
   }
 }
 
-/** The same answer once more, its messages hidden anew. */
+/** The same answer again, its messages hidden again. */
 function repeat(
   queue: RefQueue,
   attempt: RefAttempt,
@@ -201,8 +201,8 @@ export function receive(
     return refuse("InvalidParameterValue", "~not valid for this queue type");
   }
   // V4: `expire` has dropped what is over.
-  const former = queue.attempts.find((attempt) => attempt.id === input.attemptId);
-  if (former !== undefined) return repeat(queue, former, input, now);
+  const previous = queue.attempts.find((attempt) => attempt.id === input.attemptId);
+  if (previous !== undefined) return repeat(queue, previous, input, now);
   const deliveries = takeNow(world, queue, input, now, choices);
   if (input.attemptId !== null && deliveries.length > 0) {
     const handles = deliveries.map((delivery) => delivery.receiptHandle);

@@ -25,7 +25,7 @@ import { attributeMs, createRefWorld, expire, queueNamed, type RefWorld } from "
 export interface RefDisk {
   world: RefWorld;
   counter: number;
-  /** Set by a crash in the middle: from then on nothing is written, and nobody is answered. */
+  /** Set by a crash in the middle: from then on nothing is written or answered. */
   dead: boolean;
 }
 

@@ -86,12 +86,12 @@ function accept(
   const fifo = isFifo(queue);
   const dedupId = fifo ? dedupIdOf(queue, entry) : null;
   const scope = queue.dedupScope === "messageGroup" ? `group ${entry.groupId}` : "queue";
-  const former = queue.dedups.find(
+  const previous = queue.dedups.find(
     (dedup) =>
       dedup.scope === scope && dedup.id === dedupId && now < dedup.acceptedAt + DEDUP_WINDOW_MS,
   );
-  if (former !== undefined) {
-    return { messageId: former.messageId, sequenceNumber: former.sequenceNumber };
+  if (previous !== undefined) {
+    return { messageId: previous.messageId, sequenceNumber: previous.sequenceNumber };
   }
   const sent = choices.sent(queue, index);
   const queueDelayMs = attributeMs(queue, "DelaySeconds");

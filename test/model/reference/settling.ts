@@ -25,12 +25,12 @@ type Found =
   | { kind: "found"; message: RefMessage; latest: boolean };
 
 function find(world: RefWorld, queue: RefQueue, handle: string): Found {
-  const known = world.handles.find((entry) => entry.handle === handle);
-  if (known === undefined || known.queueSerial !== queue.serial) {
+  const existing = world.handles.find((entry) => entry.handle === handle);
+  if (existing === undefined || existing.queueSerial !== queue.serial) {
     const message = `The input receipt handle "${handle}" is not a valid receipt handle.`;
     return { kind: "fault", fault: { name: "ReceiptHandleIsInvalid", message } };
   }
-  const message = queue.messages.find((entry) => entry.serial === known.messageSerial);
+  const message = queue.messages.find((entry) => entry.serial === existing.messageSerial);
   if (message === undefined) return { kind: "gone" };
   return { kind: "found", message, latest: message.handle === handle };
 }
@@ -43,10 +43,10 @@ function spoil(queue: RefQueue, handle: string | null): void {
 }
 
 function deleteOne(world: RefWorld, queue: RefQueue, handle: string, now: EpochMs): Fault | null {
-  const found = find(world, queue, handle);
-  if (found.kind === "fault") return found.fault;
-  if (found.kind === "gone") return null; // Deleting twice is fine.
-  const { message, latest } = found;
+  const match = find(world, queue, handle);
+  if (match.kind === "fault") return match.fault;
+  if (match.kind === "gone") return null; // Deleting twice is fine.
+  const { message, latest } = match;
   if (isFifo(queue) && (!latest || message.dueAt <= now)) {
     return {
       name: "InvalidParameterValue",
@@ -65,14 +65,14 @@ function changeOne(
   entry: VisibilityEntry,
   now: EpochMs,
 ): Fault | null {
-  const found = find(world, queue, entry.handle);
-  if (found.kind === "fault") return found.fault;
-  if (found.kind === "found" && isFifo(queue) && !found.latest) {
+  const match = find(world, queue, entry.handle);
+  if (match.kind === "fault") return match.fault;
+  if (match.kind === "found" && isFifo(queue) && !match.latest) {
     // No document gives the sentence for a handle that a later receive has replaced.
     const message = `~Value ${entry.handle} for parameter ReceiptHandle is invalid.`;
     return { name: "InvalidParameterValue", message };
   }
-  if (found.kind === "gone") {
+  if (match.kind === "gone") {
     return {
       name: "InvalidParameterValue",
       message: invalidValue(
@@ -82,7 +82,7 @@ function changeOne(
       ),
     };
   }
-  const { message } = found;
+  const { message } = match;
   if (now - message.receivedAt + entry.visibilityMs > VISIBILITY_TOTAL_MS) {
     return {
       name: "InvalidParameterValue",

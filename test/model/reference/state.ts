@@ -45,7 +45,7 @@ export interface RefAttempt {
   readonly id: string;
   readonly at: number;
   readonly handles: string[];
-  /** Until then its messages are hidden by it, if nobody changed them. */
+  /** Until then it hides its messages, unless a caller changed them. */
   hiddenUntil: number;
   /** A message of it was deleted, or its visibility changed. */
   spoiled: boolean;

@@ -1,4 +1,4 @@
-// A broker on a bench: manual clock, seeded chance, and a store whose commits a test can hold back,
+// A broker on a bench: manual clock, seeded random, and a store whose commits a test can hold back,
 // let through or break by hand.
 
 import type { Broker } from "../../../src/broker/engine/broker.ts";
@@ -24,7 +24,7 @@ import { receiveInput } from "./model-bench.ts";
 
 /** Lets everything run that can run without time passing. */
 export async function turns(count = 5): Promise<void> {
-  for (let left = count; left > 0; left -= 1) {
+  for (let remaining = count; remaining > 0; remaining -= 1) {
     await new Promise<void>((resolve) => {
       setImmediate(resolve);
     });
@@ -58,7 +58,7 @@ export class HandStore implements BrokerStore {
   }
 
   load() {
-    assert(this.#notEnded.size === 0, "nothing is read anew while a commit is under way");
+    assert(this.#notEnded.size === 0, "nothing is reloaded while a commit is in flight");
     this.loads += 1;
     return this.#inner.load();
   }
@@ -72,35 +72,35 @@ export class HandStore implements BrokerStore {
   }
 
   commit(changes: readonly Change[]): Promise<void> {
-    const taken = [...changes];
+    const batch = [...changes];
     const apply = async () => {
-      await this.#inner.commit(taken);
-      this.commits.push(taken);
+      await this.#inner.commit(batch);
+      this.commits.push(batch);
     };
     if (!this.holding && this.#notEnded.size === 0) return apply();
-    this.#notEnded.add(taken);
+    this.#notEnded.add(batch);
     return new Promise((resolve, reject) => {
       this.held.push({
-        changes: taken,
+        changes: batch,
         pass: async () => {
           this.holding = false;
           await apply();
-          this.#notEnded.delete(taken);
+          this.#notEnded.delete(batch);
           resolve();
           await turns();
         },
         break: () => {
-          this.#notEnded.delete(taken);
+          this.#notEnded.delete(batch);
           reject(new Error("the disk is gone"));
         },
       });
     });
   }
 
-  /** The commit that is under way. */
-  async underWay(): Promise<Held> {
+  /** The commit that the test holds back. */
+  async heldCommit(): Promise<Held> {
     await turns();
-    return present(this.held.shift(), "a commit under way");
+    return present(this.held.shift(), "a commit in flight");
   }
 
   /** The inner store stays open, so that another broker can read what is there. */
@@ -191,14 +191,14 @@ export class EngineBench {
 
 /** Whether a promise has been answered by now, and how. */
 export function watch(promise: Promise<unknown>): { state: "pending" | "resolved" | "rejected" } {
-  const seen: { state: "pending" | "resolved" | "rejected" } = { state: "pending" };
+  const watched: { state: "pending" | "resolved" | "rejected" } = { state: "pending" };
   promise.then(
     () => {
-      seen.state = "resolved";
+      watched.state = "resolved";
     },
     () => {
-      seen.state = "rejected";
+      watched.state = "rejected";
     },
   );
-  return seen;
+  return watched;
 }

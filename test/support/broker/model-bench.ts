@@ -170,8 +170,8 @@ export class ModelBench {
   }
 
   counts(queue: string): [visible: number, inFlight: number, delayed: number] {
-    const found = this.ok("countQueues", { prefix: queue }).queues.find((q) => q.name === queue);
-    const { visible, inFlight, delayed } = present(found, queue);
+    const match = this.ok("countQueues", { prefix: queue }).queues.find((q) => q.name === queue);
+    const { visible, inFlight, delayed } = present(match, queue);
     return [visible, inFlight, delayed];
   }
 
@@ -184,7 +184,7 @@ export class ModelBench {
   }
 
   /** The long polls that this step answers. */
-  settle(): Settled {
+  answerLongPolls(): Settled {
     const settled: Settled = new Map();
     answerLongPolls(this.state, this.step, (id, outcome) => settled.set(id, outcome));
     return settled;

@@ -1,4 +1,4 @@
-// Bucket names: the rules that S3 has had for new buckets since 2018.
+// Bucket names: the rules of S3 for new buckets since 2018.
 
 import {
   S3_BUCKET_NAME_CHARACTERS_MAX,

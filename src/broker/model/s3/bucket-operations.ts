@@ -1,6 +1,6 @@
-// Bucket operations: buckets come, change and go.
-//   K1. A bucket goes only when nothing is in it: no version, no marker. Uploads under way go
-//       along.
+// Bucket operations: create, change, list and delete buckets.
+//   K1. A bucket can be deleted only when it is empty: no version, no delete marker. Unfinished
+//       uploads are deleted with it.
 
 import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -13,7 +13,7 @@ import { type S3Fault, s3Refuse } from "./s3-fault.ts";
 import type { S3Input, S3Value } from "./s3-operations.ts";
 import { dropUpload } from "./upload-operations.ts";
 
-/** Where S3 began; it answers a second creation there as it did then. */
+/** In its first region, S3 accepts a second creation of the same bucket. */
 const FIRST_REGION = "us-east-1";
 
 export function stepCreateBucket(
@@ -120,8 +120,10 @@ export function setBucketNotification(
   if (refused !== null) return refused;
   const named = { ...config, targets: config.targets.map((each) => withId(step, each)) };
   saveBucket(state, step, { ...bucket, notification: named });
-  const known = new Set(bucket.notification.targets.map(({ arn }) => arn));
-  const fresh = new Map(named.targets.filter(({ arn }) => !known.has(arn)).map((t) => [t.arn, t]));
+  const previousArns = new Set(bucket.notification.targets.map(({ arn }) => arn));
+  const fresh = new Map(
+    named.targets.filter(({ arn }) => !previousArns.has(arn)).map((t) => [t.arn, t]),
+  );
   if (validate) sendTestEvents(state, step, bucket, origin, [...fresh.values()]);
   return succeed(null);
 }

@@ -1,6 +1,6 @@
-// Bucket: its record, and how it is found and kept.
-//   B1. A bucket's number is never given to another, so that what a deleted bucket left behind can
-//       not turn up in a new one of the same name.
+// Bucket: its record, and how it is looked up and stored.
+//   B1. A bucket's number is never reused, so leftovers of a deleted bucket cannot appear in a new
+//       one of the same name.
 
 import { type Result, succeed } from "../../../core/result.ts";
 import type { EpochMs } from "../../../core/units.ts";

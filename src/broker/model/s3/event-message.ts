@@ -1,14 +1,13 @@
-// Event messages: what S3 says of what happened, to queues and topics in one form, to EventBridge
-// in another.
-//   E1. Keys are form-encoded in S3's own form, as Java's URLEncoder does it but for the slash, and
-//       raw in EventBridge's.
-//   E2. A sequencer only grows for a key, over restarts, too: it is the number that the broker
-//       gives to everything, in hex. All have the same width, so that padding on either side is
-//       harmless.
-//   E3. versionId is told only of a version that has an id: never in a bucket without versioning,
-//       and not of a null version.
-//   E4. Deletes tell no size and no ETag; a marker tells the ETag of nothing. Tagging tells neither
-//       size nor sequencer. A copy says that it brought no annotation along.
+// Event messages: the JSON of S3 events, in one form for queues and topics and in another for
+// EventBridge.
+//   E1. Keys are form-encoded in S3's form, as Java's URLEncoder does it except for the slash, and
+//       unencoded in EventBridge's form.
+//   E2. The sequencers of a key only grow, also across restarts: a sequencer is the broker's
+//       message number in hex. All have the same width, so that padding on either side is harmless.
+//   E3. versionId is present only for a version that has an id: never in a bucket without
+//       versioning, and not for a null version.
+//   E4. Deletions have no size and no ETag; a delete marker has the ETag of an empty object.
+//       Tagging has neither size nor sequencer. A copy says that it has no annotation.
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../../core/units.ts";
@@ -19,7 +18,7 @@ import type { Origin } from "./s3-operations.ts";
 const SEQUENCER_DIGITS = 18;
 const ETAG_OF_NOTHING = "d41d8cd98f00b204e9800998ecf8427e";
 
-/** Without "s3:" in front. */
+/** Without the prefix "s3:". */
 export type EventName =
   | "ObjectCreated:Put"
   | "ObjectCreated:Post"
@@ -43,7 +42,7 @@ export function formatSequencer(seq: number): string {
   return seq.toString(16).toUpperCase().padStart(SEQUENCER_DIGITS, "0"); // E2
 }
 
-/** A key as S3 events carry it (E1). */
+/** A key as S3 events contain it (E1). */
 export function encodeEventKey(key: string): string {
   return encodeURIComponent(key)
     .replace(/%2F/g, "/")
@@ -171,7 +170,7 @@ function deletionType(name: EventName): string | undefined {
   return name === "ObjectRemoved:DeleteMarkerCreated" ? "Delete Marker Created" : undefined;
 }
 
-/** What a new destination gets to hear first; it has no records. */
+/** The test event for a new destination; it has no records. */
 export function testMessage(bucket: string, origin: Origin, now: EpochMs): string {
   return JSON.stringify({
     Service: "Amazon S3",

@@ -1,8 +1,8 @@
-// Notification configuration: which events of a bucket go where, and what S3 refuses to be told.
-//   N1. Two rules for the same event must never fit the same key: S3 refuses them when they are
+// Notification configuration: which events of a bucket go where, and what S3 refuses.
+//   N1. Two rules for the same event must never match the same key: S3 refuses them when they are
 //       set.
-//   N2. A target that is not there, or is a FIFO queue or topic, is refused when it is set; so is a
-//       queue whose policy keeps S3 out, where policies are enforced.
+//   N2. A target that does not exist, or is a FIFO queue or topic, is refused when it is set; so is
+//       a queue whose policy denies S3, if policies are enforced.
 
 import { allowsService } from "../access-policy.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -22,7 +22,7 @@ export interface NotificationTarget {
   readonly kind: TargetKind;
   readonly id: string;
   readonly arn: string;
-  /** With "s3:" in front, and perhaps a star at the end. */
+  /** With the prefix "s3:", and optionally a star at the end. */
   readonly events: readonly string[];
   readonly rules: readonly KeyFilterRule[];
 }
@@ -72,7 +72,7 @@ const NOT_ALLOWED =
   "Permissions on the destination queue do not allow S3 to publish notifications from this bucket";
 const UNVALIDATED = "Unable to validate the following destination configurations";
 
-/** The first thing that S3 would refuse, or null. `validate` asks whether the targets exist. */
+/** The first refusal of S3, or null. `validate` also checks whether the targets exist. */
 export function checkConfig(
   state: BrokerState,
   bucket: string,
@@ -138,7 +138,7 @@ function troubleWith(state: BrokerState, bucket: string, target: NotificationTar
   return mayNotify(state, bucket, queue) ? null : NOT_ALLOWED;
 }
 
-/** Whether the queue's policy lets S3 in; without enforcement every queue does. */
+/** Whether the queue's policy allows S3; without enforcement every queue does. */
 export function mayNotify(state: BrokerState, bucket: string, queue: QueueState): boolean {
   if (state.identity.enforcePolicies !== true) return true;
   return allowsService(queue.record.attributes.Policy, {
@@ -192,9 +192,8 @@ export function fitsKey(target: NotificationTarget, key: string): boolean {
 }
 
 /**
- * The value of a rule, empty if there is none. Values with special characters are given
- * percent-encoded, and match the key as it is; one that is no encoding of anything stands for
- * itself.
+ * The value of a rule, empty if there is none. Special characters may be percent-encoded; the
+ * decoded value matches the key. A value that cannot be decoded stands for itself.
  */
 function ruleOf(target: NotificationTarget, name: KeyFilterRule["name"]): string {
   const value = target.rules.find((rule) => rule.name === name)?.value ?? "";

@@ -1,10 +1,10 @@
-// Notify: sends what happened to those who wanted to know, in the very step in which it happens.
-//   Y1. The object and its event are one commit: no object without its event, no event without its
-//       object, whatever the crash.
-//   Y2. A destination that has gone, or that cannot take the message, is passed over: what happened
-//       to the object is not undone for it.
-//   Y3. Faults that were asked for make an event late, or two of one; those of the queue or topic
-//       that it goes to come on top.
+// Notify: sends an object's event to the configured targets, in the step that changes the object.
+//   Y1. The object and its event are one commit: after a crash there is neither an object without
+//       its event nor an event without its object.
+//   Y2. A target that no longer exists, or cannot accept the message, is skipped: the change of the
+//       object stays.
+//   Y3. Injected faults of the bucket delay an event or send it twice; those of the target queue or
+//       topic come on top.
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import type { DurationMs } from "../../../core/units.ts";
@@ -54,7 +54,7 @@ function injectedInto({ faults }: BrokerState, { name }: BucketRecord): Injected
   return { twice, lateMs: faults.extraDelayMs("bucket", name) };
 }
 
-/** Tells destinations that they have been chosen. */
+/** Sends the test event to new targets. */
 export function sendTestEvents(
   state: BrokerState,
   step: ModelStep,
@@ -92,8 +92,7 @@ function sendToQueue(
   body: string,
   lateMs: DurationMs | undefined,
 ): void {
-  // The outcome is not looked at: a queue that is gone or takes no message that long is passed over
-  // (Y2).
+  // A queue that is missing or refuses the message is skipped, so the result is ignored (Y2).
   send(state, step, {
     queue,
     batch: false,

@@ -1,24 +1,24 @@
-// ObjectDetail: what an object gives back besides its bytes. Stored as JSON, since the model looks
-// at little of it.
+// ObjectDetail: what an object returns apart from its bytes. It is stored as JSON, because the
+// model reads little of it.
 
 import type { Checksum, ChecksumAlgorithm, ChecksumType } from "../../../core/encoding/checksum.ts";
 
 export interface ObjectDetail {
-  /** Headers as they were sent, by lower-case name: content-type, cache-control and their likes. */
+  /** Headers as sent, by lower-case name: content-type, cache-control and others. */
   readonly headers: Readonly<Record<string, string>>;
   /** User metadata by lower-case name, without the prefix. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly checksum: Checksum | null;
   readonly tags: Readonly<Record<string, string>>;
-  /** The upload that it was completed from, so that completing again is answered again. */
+  /** The upload that created it, so that a repeated completion gets the same answer. */
   readonly upload?: string;
 }
 
-/** What an upload remembers for the object it will become. */
+/** What an upload stores for its object. */
 export interface UploadDetail extends ObjectDetail {
   readonly checksumAlgorithm: ChecksumAlgorithm;
   readonly checksumType: ChecksumType;
-  /** Whether the client chose the algorithm; one that we chose is not asked for part by part. */
+  /** Whether the client chose the algorithm; for one that we chose, parts need no checksum. */
   readonly checksumChosen: boolean;
 }
 

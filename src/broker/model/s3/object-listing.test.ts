@@ -39,7 +39,7 @@ test("a large folder costs a few rows, however much is in it (L2)", () => {
   expect(rows).toBeLessThan(50);
 });
 
-test("a listing that goes on behind a folder does not tell it again (L1)", () => {
+test("a listing that continues after a folder does not list it again (L1)", () => {
   const { listed, rows } = list([...folders(3, 2_000), "last"], "0001/");
   expect(listed).toEqual(["last", "0002/"]);
   expect(rows).toBeLessThan(50);

@@ -1,9 +1,9 @@
-// Object listing: keys in the order of their UTF-8 bytes, rolled up at a delimiter.
-//   L1. What is listed, key or common prefix, is strictly greater than `after`, so that any
-//       answer's last item is where the next page begins.
-//   L2. A common prefix is one item, whatever is below it: the walk leaps over what is more than a
-//       few rows. A leap is a search in the store, which costs as much as some rows do.
-//   L3. Looking at one key costs one row, however many versions it has, but for a listing of
+// Object listing: keys in the order of their UTF-8 bytes, grouped at a delimiter.
+//   L1. Every listed item, key or common prefix, is strictly greater than `after`, so the next page
+//       starts after the last item of a page.
+//   L2. A common prefix is one item, whatever is below it: after a few rows the walk jumps over the
+//       rest. A jump is a search in the store, which costs as much as a few rows.
+//   L3. Reading one key costs one row, however many versions it has, except in a listing of
 //       versions.
 
 import { compareUtf8 } from "../../../core/encoding/utf8-order.ts";
@@ -16,11 +16,14 @@ import { checkVersionId, seqOfVersionId } from "./object-versions.ts";
 import type { S3Fault } from "./s3-fault.ts";
 import type { Listed, ListedVersion, ListInput, S3Input, S3Value } from "./s3-operations.ts";
 
-/** Behind every key that begins with a prefix, but for keys that hold this very character. */
+/**
+ * Greater than every key that begins with a prefix, except for keys that contain this very
+ * character.
+ */
 const LAST_CHARACTER = "\u{10ffff}";
-/** Rows of one key that a walk over newest versions passes before it leaps. */
+/** Rows of one key that a walk over newest versions skips before it jumps. */
 const OLDER_ROWS_MAX = 8;
-/** Rows below one common prefix that a walk passes before it leaps (L2). */
+/** Rows below one common prefix that a walk skips before it jumps (L2). */
 const ROLLED_ROWS_MAX = 8;
 
 interface Keyed {
@@ -57,7 +60,7 @@ export function walk<T extends Keyed>(
     from = null;
     for (const row of rows) {
       if (!row.key.startsWith(prefix)) {
-        // Keys before the prefix are leapt over at the start; the rest are behind it.
+        // The start skips keys before the prefix; the rest are behind it.
         return { entries, prefixes, more: false, last };
       }
       const rolled = rollUp(row.key, prefix, delimiter);
@@ -85,14 +88,14 @@ export function walk<T extends Keyed>(
   return { entries, prefixes, more: false, last };
 }
 
-/** The common prefix that a key is told as, or null if it is told as itself. */
+/** The common prefix that represents a key, or null if the key is listed itself. */
 function rollUp(key: string, prefix: string, delimiter: string): string | null {
   if (delimiter === "") return null;
   const at = key.indexOf(delimiter, prefix.length);
   return at === -1 ? null : key.slice(0, at + delimiter.length);
 }
 
-/** Where to begin: behind `after`, but not before the prefix. */
+/** The start of a listing: behind `after`, but not before the prefix. */
 export function startOf(prefix: string, after: string): KeyPosition {
   if (after === "" || compareUtf8(after, prefix) < 0) return { key: prefix, after: false };
   return { key: after, after: true };
@@ -106,24 +109,24 @@ export function stepListObjects(
   const bucketResult = bucketOf(state, input.bucket);
   if (!bucketResult.ok) return bucketResult;
   const bucket = bucketResult.value;
-  let seen: string | null = null;
+  let lastKey: string | null = null;
   let older = 0;
-  const found = walk(
+  const walked = walk(
     input,
     startOf(input.prefix, input.after),
     (from) => step.objects.entries(bucket.number, from),
     (row) => {
-      if (row.key === seen) {
+      if (row.key === lastKey) {
         older += 1;
         return older > OLDER_ROWS_MAX ? "leap" : "pass"; // L3
       }
-      seen = row.key;
+      lastKey = row.key;
       older = 0;
       return row.marker ? "pass" : "take";
     },
     input.after,
   );
-  return succeed(pageOf(found));
+  return succeed(pageOf(walked));
 }
 
 function pageOf<T>({ entries, prefixes, more, last }: Walked<T>): Listed<T> {
@@ -143,33 +146,33 @@ export function stepListObjectVersions(
   if (bad !== null) return bad;
   const stoppedAt = stopOf(step, bucket, input);
   const start = stoppedAt === null ? startOf(prefix, after) : { key: after, after: false };
-  let seen: string | null = null;
+  let lastKey: string | null = null;
   const latest = new Set<number>();
-  const found = walk(
+  const walked = walk(
     input,
     start,
     (from) => step.objects.entries(bucket.number, from),
     (row) => {
-      const told = stoppedAt !== null && row.key === after && row.seq >= stoppedAt;
-      if (!told && row.key !== seen) latest.add(row.seq);
-      seen = row.key;
-      return told ? "pass" : "take";
+      const alreadyListed = stoppedAt !== null && row.key === after && row.seq >= stoppedAt;
+      if (!alreadyListed && row.key !== lastKey) latest.add(row.seq);
+      lastKey = row.key;
+      return alreadyListed ? "pass" : "take";
     },
     after,
   );
-  const entries: ListedVersion[] = found.entries.map((entry) => ({
+  const entries: ListedVersion[] = walked.entries.map((entry) => ({
     ...entry,
     latest: latest.has(entry.seq),
   }));
   const lastEntry = entries.at(-1);
-  const nextVersion = found.more && lastEntry?.key === found.last ? lastEntry.version : null;
-  return succeed({ ...pageOf({ ...found, entries }), nextVersion });
+  const nextVersion = walked.more && lastEntry?.key === walked.last ? lastEntry.version : null;
+  return succeed({ ...pageOf({ ...walked, entries }), nextVersion });
 }
 
 /**
- * The number of the version at which the page before stopped, null if it did not stop within a key.
- * Older versions have smaller numbers. One that is gone and whose id does not tell its number has
- * the greatest: the key is told once more rather than passed over.
+ * The number of the version at which the previous page stopped, null if it did not stop within a
+ * key. Older versions have smaller numbers. A deleted version whose id does not contain its number
+ * counts as the greatest: the key is listed again rather than skipped.
  */
 function stopOf(
   step: ModelStep,

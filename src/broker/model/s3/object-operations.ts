@@ -1,7 +1,7 @@
-// Object operations: objects come, are looked at, and go; each with its event in the same step.
-//   O1. Everything is read before anything is changed, so that whoever meets a damaged object fails
-//       with nothing half done.
-//   O2. Of several deletions each stands alone: a damaged object is told of its entry.
+// Object operations: put, find, tag and delete objects; each with its event in the same step.
+//   O1. Everything is read before anything is changed, so an operation that meets a damaged object
+//       fails without a partial change.
+//   O2. Several deletions are independent: a damaged object fails only its own entry.
 
 import { isCorruption } from "../../../core/errors.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -108,7 +108,7 @@ function deleteCurrent(deletion: Deletion, entry: DeleteEntry): DeletedObject {
   if (refused !== null) return failed(entry, refused.fault);
   if (bucket.versioning === null) {
     const current = currentOf(step, bucket, key);
-    // Deleting what is not there is no event: nothing happened.
+    // Deleting a missing object sends no event, because nothing changes.
     if (current !== undefined) {
       dropped.push(...dropVersion(step, current));
       notifyRemoved(deletion, "ObjectRemoved:Delete", key, null);
@@ -135,11 +135,11 @@ function deleteVersion(deletion: Deletion, entry: DeleteEntry, version: string):
   const { key } = entry;
   const bad = checkVersionId(version);
   if (bad !== null) return failed(entry, bad.fault);
-  const found = step.objects.version(bucket.number, key, version);
-  if (found === undefined) return { key, version, marker: null, fault: null };
-  dropped.push(...dropVersion(step, found));
+  const object = step.objects.version(bucket.number, key, version);
+  if (object === undefined) return { key, version, marker: null, fault: null };
+  dropped.push(...dropVersion(step, object));
   notifyRemoved(deletion, "ObjectRemoved:Delete", key, version);
-  return { key, version, marker: found.marker ? { version } : null, fault: null };
+  return { key, version, marker: object.marker ? { version } : null, fault: null };
 }
 
 function notifyRemoved(

@@ -1,9 +1,10 @@
-// Object versions: which of them is meant, and how one is put in or taken out.
-//   V1. The newest version of a key is the current one; nothing else marks it as such.
-//   V2. Without versioning, or while it is suspended, writing replaces the null version; all others
+// Object versions: how a version is found, added and removed.
+//   V1. The newest version of a key is the current one; nothing else marks it.
+//   V2. Without versioning, or while it is suspended, a write replaces the null version; all others
 //       stay.
-//   V3. A version id ends in the number of its version, so that a listing can go on behind one that
-//       has been deleted since: whoever empties a bucket deletes a page before asking for the next.
+//   V3. A version id ends with the number of its version, so a listing can continue after a version
+//       that was deleted since: clients that empty a bucket delete one page before they request the
+//       next.
 
 import type { Piece, StoredObject } from "../../../core/object-change.ts";
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
@@ -17,7 +18,7 @@ export const NULL_VERSION = "null";
 const ALL = Number.MAX_SAFE_INTEGER;
 const VERSION_PATTERN = /^(null|[0-9a-f]{32})$/;
 const SEQ_DIGITS = 14;
-/** Where an id that was all drawn, as older ones are, has the 4 of a random UUID. */
+/** Matches ids with a number; older ids, which are fully random, have the 4 of a UUID there. */
 const NUMBERED_PATTERN = /^[0-9a-f]{12}0[0-9a-f]{19}$/;
 
 export function currentOf(
@@ -28,7 +29,7 @@ export function currentOf(
   return step.objects.newest(bucket.number, key, ALL);
 }
 
-/** The version that a request means; a marker is refused as S3 does it. */
+/** The version that a request refers to; a delete marker is refused as S3 does it. */
 export function findVersion(
   step: ModelStep,
   bucket: BucketRecord,
@@ -44,9 +45,9 @@ export function findVersion(
   }
   const bad = checkVersionId(version);
   if (bad !== null) return bad;
-  const found = step.objects.version(bucket.number, key, version);
-  if (found === undefined) return noSuchVersion(key, version);
-  if (!found.marker) return succeed(found);
+  const object = step.objects.version(bucket.number, key, version);
+  if (object === undefined) return noSuchVersion(key, version);
+  if (!object.marker) return succeed(object);
   const refused = s3Refuse(
     "MethodNotAllowed",
     "The specified method is not allowed against this resource.",
@@ -67,13 +68,13 @@ function newVersionId(step: ModelStep, seq: number): string {
   return `${drawn.slice(0, 12)}0${drawn.slice(13, 18)}${number}`; // V3
 }
 
-/** The number of the version that an id was given to, or null if the id does not tell (V3). */
+/** The number of the version with this id, or null if the id does not contain it (V3). */
 export function seqOfVersionId(version: string): number | null {
   if (!NUMBERED_PATTERN.test(version)) return null;
   return Number.parseInt(version.slice(-SEQ_DIGITS), 16);
 }
 
-/** The version id to tell: none while the bucket has never been versioned. */
+/** The version id to return: null if the bucket was never versioned. */
 export function publicVersionId(bucket: BucketRecord, version: string): string | null {
   return bucket.versioning === null && version === NULL_VERSION ? null : version;
 }
@@ -99,7 +100,7 @@ export function preconditionFailed(condition: string): S3Refusal {
   return s3Refuse("PreconditionFailed", message, { Condition: condition });
 }
 
-/** Takes a version out and says which blobs are needed no more. */
+/** Removes a version and returns the blobs that are no longer needed. */
 export function dropVersion(step: ModelStep, object: StoredObject): string[] {
   const { bucket, key, seq } = object;
   step.emit({ kind: "delete-object", bucket, key, seq });
@@ -117,7 +118,7 @@ export interface NewVersion {
   readonly detail: string;
 }
 
-/** Puts a new current version in; what it replaces is dropped (V2). */
+/** Adds a new current version; the one it replaces is dropped (V2). */
 export function addVersion(
   state: BrokerState,
   step: ModelStep,

@@ -1,6 +1,6 @@
-// Topic delivery: the seam between buckets and topics. S3 knows of a topic only what stands here.
-//   D1. An event is published in the same step as what it tells of: object, message and all copies
-//       of it are one commit.
+// Publish event: the interface between buckets and topics. S3 knows nothing else of topics.
+//   D1. An event is published in the step of its object's change: object, message and all copies
+//       are one commit.
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import type { DurationMs } from "../../../core/units.ts";
@@ -11,12 +11,12 @@ import type { Origin } from "./s3-operations.ts";
 
 const SUBJECT = "Amazon S3 Notification";
 
-/** Whether an ARN names a topic of ours. */
+/** Whether an ARN is a topic of this broker. */
 export function isTopic(state: BrokerState, topicArn: string): boolean {
   return state.topics.byName.has(nameOf(state, topicArn) ?? "");
 }
 
-/** A topic that is gone, or takes no message that long, is passed over. */
+/** Skips a topic that no longer exists or does not accept messages of this size. */
 export function deliverToTopic(
   state: BrokerState,
   step: ModelStep,

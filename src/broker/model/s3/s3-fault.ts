@@ -1,5 +1,5 @@
-// S3 faults: the refusals of buckets and objects. They have codes of their own, as S3 has an error
-// format of its own; the wire gives each its status.
+// S3 faults: the refusals of buckets and objects. They have their own codes, because S3 has its own
+// error format; the wire gives each its status.
 
 import { type Refusal, refuseWith } from "../../../core/result.ts";
 import type { Fault } from "../fault.ts";
@@ -57,9 +57,9 @@ export type S3Code =
 export interface S3Fault {
   readonly code: S3Code;
   readonly message: string;
-  /** What the error tells besides, by the names of its elements. */
+  /** More elements of the error document, by name. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** The delete marker that was met instead of an object; null for one without a version id. */
+  /** The delete marker found instead of an object. */
   readonly marker?: { readonly version: string };
 }
 

@@ -1,7 +1,7 @@
-// S3 operations: everything that can be asked of buckets and objects, by name.
+// S3 operations: every operation on buckets and objects, by name.
 //   O1. An operation on a bucket is refused with an S3Fault, which has S3's own error codes.
 //   O2. Bytes never pass through here. The wire stages them first, and an operation names the
-//       blobs; `dropped` names those that nobody needs any more once the answer is out.
+//       blobs; `dropped` lists the blobs that are no longer needed once the response is out.
 
 import type { Checksum } from "../../../core/encoding/checksum.ts";
 import type {
@@ -16,26 +16,26 @@ import type { BucketRecord, Versioning } from "./bucket.ts";
 import type { NotificationConfig } from "./notification-config.ts";
 import type { S3Fault } from "./s3-fault.ts";
 
-/** Whose request it is: events tell, and so does the reply. */
+/** The request that causes a change; its events and its reply describe it. */
 export interface Origin {
   readonly requestId: string;
   readonly hostId: string;
   readonly sourceIp: string;
-  /** Scheme and host that the client used, for links in what topics send. */
+  /** Scheme and host that the client used, for links in notifications. */
   readonly url: string;
   readonly principalId: string;
   readonly ownerId: string;
   readonly eventVersion: string;
-  /** Name of the queue that stands for EventBridge, if there is one. */
+  /** Name of the queue that stands for EventBridge, or null. */
   readonly eventBridgeQueue: string | null;
-  /** X-Amzn-Trace-Id of the request, which its events carry on; absent where nobody traces. */
+  /** X-Amzn-Trace-Id of the request, which its events pass on; absent without tracing. */
   readonly traceHeader?: string | null;
 }
 
 export interface WriteConditions {
-  /** The ETag that the object must have, "*" for any; null: no matter. */
+  /** The ETag that the object must have, "*" for any; null: no condition. */
   readonly ifMatch: string | null;
-  /** There must be no object yet. */
+  /** The object must not exist. */
   readonly ifAbsent: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface PutObjectInput {
 }
 
 export interface WrittenObject {
-  /** Null where the bucket was never versioned. */
+  /** Null if the bucket was never versioned. */
   readonly version: string | null;
   readonly etag: string;
   readonly modifiedAt: EpochMs;
@@ -72,9 +72,9 @@ export interface DeleteEntry {
 
 export interface DeletedObject {
   readonly key: string;
-  /** The version that was asked for. */
+  /** The version that the request names. */
   readonly version: string | null;
-  /** The marker that was made or, if a version was named, was deleted. */
+  /** The marker that was created or, if a version was named, deleted. */
   readonly marker: { readonly version: string } | null;
   readonly fault: S3Fault | null;
 }
@@ -83,7 +83,7 @@ export interface ListInput {
   readonly bucket: string;
   readonly prefix: string;
   readonly delimiter: string;
-  /** Only what comes after it; empty for the beginning. */
+  /** Only entries after it; empty for the first page. */
   readonly after: string;
   readonly limit: number;
 }
@@ -91,7 +91,7 @@ export interface ListInput {
 export interface Listed<T> {
   readonly entries: readonly T[];
   readonly prefixes: readonly string[];
-  /** Where the next page goes on, or null when this was the last. */
+  /** Where the next page starts, or null if this is the last. */
   readonly next: string | null;
 }
 
@@ -102,7 +102,7 @@ export interface ListedVersion extends StoredEntry {
 export interface CompletePart {
   readonly number: number;
   readonly etag: string;
-  /** As base64; null when the client did not say. */
+  /** As base64; null if the client sent none. */
   readonly checksum: string | null;
 }
 
@@ -143,7 +143,7 @@ export interface S3Operations {
     {
       results: readonly DeletedObject[];
       dropped: readonly string[];
-      /** What the store says of entries that it could not read. */
+      /** The errors of entries that the store could not read. */
       damage: readonly unknown[];
     }
   >;

@@ -1,9 +1,9 @@
-// Upload operations: an object that comes in parts.
+// Upload operations: objects that are uploaded in parts.
 //   U1. Parts are blobs from the start. Completing moves no bytes: the object is the list of its
 //       parts.
-//   U2. What an upload held and the object does not is dropped.
-//   U3. Whoever lost the answer may complete again with the same parts, and is answered as before,
-//       for as long as the object is the current version of its key. Nothing happens again.
+//   U2. Parts of an upload that the object does not use are dropped.
+//   U3. A client that lost the response may complete again with the same parts and gets the same
+//       answer, as long as the object is the current version of its key. Nothing changes.
 
 import { checksumOfParts } from "../../../core/encoding/checksum.ts";
 import { md5HexOfParts } from "../../../core/encoding/hash.ts";
@@ -70,12 +70,12 @@ export function putPart(
   if (!uploadResult.ok) return uploadResult;
   const upload = uploadResult.value;
   const { number, piece, etag, checksum } = input;
-  const former = step.objects.part(upload.id, number);
-  if (former !== undefined) step.emit({ kind: "delete-blob", blob: former.blob });
+  const previous = step.objects.part(upload.id, number);
+  if (previous !== undefined) step.emit({ kind: "delete-blob", blob: previous.blob });
   step.emit({ kind: "put-blob", blob: piece.blob });
   const part = { upload: upload.id, number, ...piece, etag, checksum, modifiedAt: step.now };
   step.emit({ kind: "put-part", part });
-  return succeed({ dropped: former === undefined ? [] : [former.blob] });
+  return succeed({ dropped: previous === undefined ? [] : [previous.blob] });
 }
 
 export function completeUpload(
@@ -107,17 +107,17 @@ export function completeUpload(
     storageClass: upload.storageClass,
     detail: JSON.stringify(detail),
   });
-  // The upload goes last: what is replaced has been read by now, and was not damaged.
+  // The upload is deleted last: the version it replaces has been read by now, and was intact.
   step.emit({ kind: "delete-upload", bucket: bucket.number, key: upload.key, id: upload.id });
   for (const part of parts) held.delete(part.number);
   const unused = [...held.values()].map(({ blob }) => blob); // U2
   for (const blob of unused) step.emit({ kind: "delete-blob", blob });
   const name = "ObjectCreated:CompleteMultipartUpload";
   notify(state, step, bucket, input.origin, { ...object, name });
-  return succeed({ ...toldOf(bucket, object, detail), dropped: [...dropped, ...unused] });
+  return succeed({ ...answerOf(bucket, object, detail), dropped: [...dropped, ...unused] });
 }
 
-function toldOf(bucket: BucketRecord, object: StoredObject, { checksum }: ObjectDetail) {
+function answerOf(bucket: BucketRecord, object: StoredObject, { checksum }: ObjectDetail) {
   const { etag, modifiedAt } = object;
   return { version: publicVersionId(bucket, object.version), etag, modifiedAt, checksum };
 }
@@ -136,11 +136,11 @@ function completedBefore(
   if (object === undefined || object.marker || object.etag !== etagOfParts(parts)) return null;
   const detail = readDetail(object.detail);
   return detail.upload === upload
-    ? succeed({ ...toldOf(bucket, object, detail), dropped: [] })
+    ? succeed({ ...answerOf(bucket, object, detail), dropped: [] })
     : null;
 }
 
-/** The parts that the object is made of, in order, or what is wrong with the list. */
+/** The parts of the object, in order, or the refusal of the list. */
 function chooseParts(
   { upload, parts: listed, sizeBytes }: S3Input<"completeUpload">,
   held: ReadonlyMap<number, StoredPart>,
@@ -156,9 +156,9 @@ function chooseParts(
       );
     }
     before = part.number;
-    const found = held.get(part.number);
-    if (found === undefined || !isSamePart(found, part)) return invalidPart(upload, part);
-    chosen.push(found);
+    const stored = held.get(part.number);
+    if (stored === undefined || !isSamePart(stored, part)) return invalidPart(upload, part);
+    chosen.push(stored);
   }
   const small = chosen.slice(0, -1).find((part) => part.sizeBytes < S3_PART_BYTES_MIN);
   if (small !== undefined) {
@@ -181,15 +181,15 @@ function chooseParts(
   );
 }
 
-function isSamePart(found: StoredPart, listed: CompletePart): boolean {
-  if (listed.etag !== found.etag) return false;
-  return listed.checksum === null || listed.checksum === found.checksum;
+function isSamePart(stored: StoredPart, listed: CompletePart): boolean {
+  if (listed.etag !== stored.etag) return false;
+  return listed.checksum === null || listed.checksum === stored.checksum;
 }
 
 function invalidPart(upload: string, part: CompletePart): S3Refusal {
   return s3Refuse(
     "InvalidPart",
-    "One or more of the specified parts could not be found.  The part may not have been " +
+    "One or more of the specified parts could not be stored.  The part may not have been " +
       "uploaded, or the specified entity tag may not match the part's entity tag.",
     { UploadId: upload, PartNumber: String(part.number), ETag: part.etag },
   );
@@ -225,7 +225,7 @@ export function abortUpload(
   return succeed({ dropped: dropUpload(step, upload, [...step.objects.parts(upload.id, 0)]) });
 }
 
-/** Forgets an upload and says which blobs are needed no more. */
+/** Deletes an upload and returns the blobs that are no longer needed. */
 export function dropUpload(
   step: ModelStep,
   { bucket, key, id }: StoredUpload,

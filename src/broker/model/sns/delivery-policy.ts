@@ -1,10 +1,10 @@
-// DeliveryPolicy: how often and when a request to an http endpoint is tried again.
-//   D1. A subscription's own policy holds unless the topic's says that it must not; where neither
-//       says anything, AWS's default does: three retries, twenty seconds apart.
-//   D2. Retries come in four phases: at once, at the least delay, growing from the least to the
-//       greatest delay, at the greatest delay. AWS shows the four ways of growing in a drawing;
-//       ours start and end at the same points and bend the same way.
-//   D3. All delays together are at most an hour, and no policy that asks for more is taken.
+// DeliveryPolicy: how often and when a request to an HTTP endpoint is retried.
+//   D1. A subscription's policy applies unless the topic's policy forbids it. Without either, AWS's
+//       default applies: three retries, twenty seconds apart.
+//   D2. Retries have four phases: immediately, at the minimum delay, growing from the minimum to
+//       the maximum delay, at the maximum delay. AWS documents the four growth functions as a
+//       drawing; ours start and end at the same points and bend the same way.
+//   D3. All delays together are at most an hour; a policy that asks for more is refused.
 
 import { unreachable } from "../../../core/assert.ts";
 import {
@@ -34,12 +34,12 @@ export interface DeliveryPolicy {
   readonly contentType: string;
 }
 
-/** What a policy says; what it leaves open is null. */
+/** The fields of one policy; null if not set. */
 export interface PartialDeliveryPolicy {
   readonly retry: RetryPolicy | null;
   readonly perSecondMax: number | null;
   readonly contentType: string | null;
-  /** Of a topic's policy: its subscriptions' own ones do not count. */
+  /** In a topic's policy: policies of its subscriptions are ignored. */
   readonly overrides: boolean;
 }
 
@@ -59,7 +59,7 @@ const SECOND_MS = 1_000;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Unwinds the reading of a policy; never leaves this file. */
+/** Unwinds the parsing of a policy; never leaves this file. */
 class InvalidPolicy extends Error {}
 
 export function parseTopicDeliveryPolicy(text: string): ParsedDeliveryPolicy {
@@ -145,10 +145,10 @@ function readRetry(value: unknown, at: string): RetryPolicy | null {
 }
 
 function readBackoff(value: unknown, at: string): Backoff {
-  const known = ["linear", "arithmetic", "geometric", "exponential"];
+  const names = ["linear", "arithmetic", "geometric", "exponential"];
   const name = typeof value === "string" ? value.toLowerCase() : (value ?? "linear");
-  if (typeof name === "string" && known.includes(name)) return name as Backoff;
-  throw new InvalidPolicy(`${at}.backoffFunction must be one of ${known.join(", ")}`);
+  if (typeof name === "string" && names.includes(name)) return name as Backoff;
+  throw new InvalidPolicy(`${at}.backoffFunction must be one of ${names.join(", ")}`);
 }
 
 function readThrottle(value: unknown, at: string): number | null {
@@ -169,7 +169,7 @@ function readContentType(value: unknown, at: string): string | null {
   throw new InvalidPolicy(`${at}.headerContentType is not a content type`);
 }
 
-/** The policy that holds for a subscription (D1). */
+/** The policy that applies to a subscription (D1). */
 export function effectivePolicy(
   topic: PartialDeliveryPolicy | null,
   subscription: PartialDeliveryPolicy | null,
@@ -208,7 +208,7 @@ export function formatSubscriptionPolicy(policy: DeliveryPolicy): string {
   });
 }
 
-/** How long to wait before the `retry`th retry, counted from 1; null when there is none left. */
+/** How long to wait before the `retry`th retry, counted from 1; null if none remains. */
 export function httpRetryDelayMs(policy: RetryPolicy, retry: number): DurationMs | null {
   if (retry > policy.numRetries) return null;
   const { numNoDelayRetries, numMinDelayRetries, numMaxDelayRetries } = policy;
@@ -224,7 +224,7 @@ export function httpRetryDelayMs(policy: RetryPolicy, retry: number): DurationMs
   return durationMs(Math.round(minMs + (maxMs - minMs) * share)); // D2
 }
 
-/** How much of the way from the least to the greatest delay is gone at step `i` of `n`. */
+/** The fraction of the way from minimum to maximum delay at step `i` of `n`. */
 function growth(backoff: Backoff, i: number, n: number, ratio: number): number {
   switch (backoff) {
     case "linear":

@@ -1,10 +1,9 @@
-// FilterPolicyValidation: from the JSON of a policy to its compiled form, or AWS's words for what
-// is wrong with it.
+// FilterPolicyValidation: compiles the JSON of a policy, or refuses it in AWS's words. AWS adds
+// line and column to many of these sentences; we do not.
 //   V1. At most five leaf keys, and at most 150 combinations: the product of the sizes of all
 //       arrays, each times the depth of its key; the branches of $or add up.
 //   V2. Only a policy on the body may nest.
-//   V3. $or is an operator if it holds a list of at least two objects, else a key like any other.
-//   AWS adds the line and column to many of these sentences; we do not.
+//   V3. $or is an operator if its value is a list of at least two objects, else an ordinary key.
 
 import { SNS_FILTER_COMBINATIONS_MAX, SNS_FILTER_KEYS_MAX } from "../../../core/limits.ts";
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
@@ -22,7 +21,7 @@ import {
 
 export type ParsedFilter = Result<FilterPolicy, string>;
 
-/** How deep a policy may nest; AWS's own limits never let one come near it. */
+/** The deepest nesting of a policy; AWS's own limits are far below it. */
 const DEPTH_MAX = 50;
 
 /** Unwinds the walk through a policy; never leaves this file. */
@@ -104,7 +103,7 @@ function compileChoice(
 ): Compiled {
   const compiled = branches.map((branch) => compile(branch, prefix, depth, before, walk));
   const combinations = compiled.reduce((sum, branch) => sum + branch.combinations, 0);
-  // Checked here as well, since the alternatives grow with every choice.
+  // Checked here as well, because the alternatives grow with every choice.
   if (combinations > SNS_FILTER_COMBINATIONS_MAX)
     throw new InvalidFilter("Filter policy is too complex");
   return { alternatives: compiled.flatMap((branch) => branch.alternatives), combinations };

@@ -109,7 +109,7 @@ describe("operators on attributes", () => {
 
 describe("bodies", () => {
   test.each([["text"], ["[1]"], ["5"], ["null"], ["{"], [""]])(
-    "a body that is no object (%j) meets no policy, not even an empty one",
+    "a body that is not an object (%j) meets no policy, not even an empty one",
     (body) => {
       expect(onBody({}, body)).toBe(false);
       expect(onBody({ a: [{ exists: false }] }, body)).toBe(false);

@@ -1,13 +1,13 @@
-// FilterPolicy: which messages a subscription wants. What a policy may say is checked in
-// filter-policy-validation.ts; here it is compiled already.
-//   F1. A policy is a choice of alternatives (from $or); a message passes if every rule of one of
-//       them is met.
+// FilterPolicy: which messages a subscription wants. filter-policy-validation.ts compiles policies;
+// this file evaluates them.
+//   F1. A policy is a choice of alternatives (from $or); a message passes if it meets every rule of
+//       one of them.
 //   F2. A rule names one path and is met by any of its tests on any of the values there: an array
 //       in a message offers each of its elements.
-//   F3. Objects are flattened, so that {"a.b": 1} and {"a": {"b": 1}} are the same path.
-//   F4. Types are never bent: the text "5" is not the number 5.
-//   F5. Only what a policy names is looked at. How deep a message nests and how much it holds is
-//       its sender's choice, and the paths of all of it could be far longer than itself.
+//   F3. Objects are flattened, so {"a.b": 1} and {"a": {"b": 1}} are the same path.
+//   F4. Types are never converted: the text "5" is not the number 5.
+//   F5. Only paths that a policy names are read. The sender chooses how deep and how large a
+//       message is, and all its paths could be far longer than the message.
 
 import { unreachable } from "../../../core/assert.ts";
 import { type IpNetwork, isInNetwork, parseIpAddress } from "../ip-network.ts";
@@ -43,11 +43,11 @@ export interface FilterRule {
 export interface FilterPolicy {
   readonly scope: FilterScope;
   readonly alternatives: readonly (readonly FilterRule[])[];
-  /** The paths of all rules, and those that lead to them (F5). */
+  /** The paths of all rules, and their prefixes (F5). */
   readonly named: ReadonlySet<string>;
 }
 
-/** What `named` is for these alternatives. */
+/** The `named` paths of these alternatives. */
 export function namedPaths(alternatives: FilterPolicy["alternatives"]): Set<string> {
   const named = new Set<string>();
   for (const { path } of alternatives.flat()) {
@@ -59,7 +59,7 @@ export function namedPaths(alternatives: FilterPolicy["alternatives"]): Set<stri
   return named;
 }
 
-/** What a message offers to a policy: the values at each path. */
+/** The values of a message at each path. */
 type Offer = ReadonlyMap<string, readonly Scalar[]>;
 
 export function passesFilter(
@@ -84,7 +84,7 @@ function offerOfAttributes(attributes: Readonly<Record<string, MessageAttribute>
 function attributeValues({ type, value }: MessageAttribute): Scalar[] {
   if (type === "String.Array") return arrayValues(value);
   if (type === "Number" || type.startsWith("Number.")) return [Number(value)];
-  // Bytes can not be compared with anything that a policy may hold; they merely exist.
+  // A policy cannot compare bytes with anything; they only exist.
   return type === "String" || type.startsWith("String.") ? [value] : [];
 }
 
@@ -94,12 +94,12 @@ function arrayValues(text: string): Scalar[] {
   return elements.filter(isScalar);
 }
 
-/** Null when the body is no JSON object: such a message meets no policy. */
+/** Null if the body is not a JSON object: such a message meets no policy. */
 function offerOfBody(body: string, named: ReadonlySet<string>): Offer | null {
   const root = parseJson(body);
   if (typeof root !== "object" || root === null || Array.isArray(root)) return null;
   const offer = new Map<string, Scalar[]>();
-  // A stack of our own: how deep a message is nested is its sender's choice.
+  // An explicit stack, because the sender chooses how deep a message nests.
   const open: { path: string; value: unknown }[] = [{ path: "", value: root }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { path, value } = next;
@@ -186,7 +186,7 @@ function compare(operator: NumericOperator, value: number, bound: number): boole
   }
 }
 
-/** Numbers are compared to five digits after the point. */
+/** Numbers are compared to five digits after the decimal point. */
 function scaled(value: number): number {
   return Math.round(value * 1e5);
 }

@@ -1,15 +1,15 @@
 // Notification: the JSON that a topic sends, key by key as AWS writes it.
-//   N1. The order of keys and the white space are AWS's own; readers that compare bytes exist.
-//   N2. A FIFO topic's notification has a sequence number and nothing about a signature.
-//   N3. The signature is left empty here and filled in when somebody reads the message: it follows
-//       from the rest and the key, so that it is the same whenever it is made, and it costs more
-//       than everything else a publish does. SIGNATURE_BYTES is counted in its stead.
-//   N4. What is signed: the keys below and their values, a line each.
+//   N1. The order of keys and the white space are AWS's; some readers compare bytes.
+//   N2. A FIFO topic's notification has a sequence number and no signature fields.
+//   N3. The signature is left empty here and filled in when the message is read. It depends only on
+//       the rest and the key, so it is the same whenever it is made, and it costs more than the
+//       rest of a publish. SIGNATURE_BYTES counts for it until then.
+//   N4. The signed text contains the keys below and their values, one per line.
 
 import type { MessageAttribute } from "../operations.ts";
 import type { SignatureVersion } from "./topic-operations-contract.ts";
 
-/** Length of the signature by a key of 2,048 bits, in base64. */
+/** Length of a base64 signature with a key of 2,048 bits. */
 export const SIGNATURE_BYTES = 344;
 
 const EMPTY_SIGNATURE = '\n  "Signature" : ""';
@@ -26,7 +26,7 @@ export interface NotificationFields {
   readonly subject: string | null;
   readonly message: string;
   readonly timestamp: string;
-  /** Null on FIFO topics, and where nobody can sign (N2). */
+  /** Null on FIFO topics, and without a signer (N2). */
   readonly signature: SignatureLinks | null;
   readonly unsubscribeUrl: string;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
@@ -71,7 +71,7 @@ export function writeConfirmation(fields: ConfirmationFields): string {
   );
 }
 
-/** A key and its value on a line of their own, behind another (N1). */
+/** A key and its value on a new line after another key (N1). */
 function line(name: string, value: string | boolean): string {
   return `,\n  "${name}" : ${JSON.stringify(value)}`;
 }
@@ -101,7 +101,7 @@ const CONFIRMATION_KEYS = [
   "Type",
 ];
 
-/** The text whose signature a notification or confirmation carries (N4). */
+/** The text that a notification or confirmation signs (N4). */
 export function textToSign(body: string): string {
   const fields = JSON.parse(body) as Readonly<Record<string, unknown>>;
   const keys = fields.Type === "Notification" ? NOTIFICATION_KEYS : CONFIRMATION_KEYS;
@@ -111,7 +111,7 @@ export function textToSign(body: string): string {
     .join("");
 }
 
-/** The same body with its signature filled in. No value can hold the line that is looked for. */
+/** The same body with its signature. No value can contain the line that is searched for. */
 export function fillSignature(body: string, signature: string): string {
   const at = body.indexOf(EMPTY_SIGNATURE);
   if (at < 0) return body;

@@ -1,12 +1,12 @@
-// Outgoing: messages on their way to http endpoints. The courier takes them, posts them and says
-// what came of it; everything that must survive a crash is decided here.
-//   G1. A message leaves its pendingHttp only when the endpoint has taken it, when its retries are used
-//       up, or when the endpoint has refused it for good.
-//   G2. Taking counts as an attempt and is committed before the request goes out: a crash can cause
-//       a request to be repeated, never one more retry than the policy has.
-//   G3. A settlement names the attempt it is about; one that comes too late changes nothing.
-//   G4. A request to confirm a subscription is tried like a notification and then forgotten; dead
-//       letters are for notifications.
+// PendingHttp: messages for HTTP endpoints. HttpDelivery takes them, posts them and reports the
+// result; this file decides everything that must survive a crash.
+//   G1. A message leaves the pending queue only when the endpoint has accepted it, when its retries
+//       are used up, or when the endpoint has rejected it for good.
+//   G2. Taking counts as an attempt and is committed before the request goes out: a crash can
+//       repeat a request, but never adds a retry beyond the policy.
+//   G3. A result names its attempt; a result that comes too late changes nothing.
+//   G4. A request to confirm a subscription is retried like a notification and then deleted; only
+//       notifications become dead letters.
 
 import { SNS_HTTP_TIMEOUT_MS } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -23,7 +23,7 @@ import type { Subscription } from "./subscription.ts";
 import { putDeadLetter } from "./topic-copy.ts";
 import type { PendingHttpMessage, TopicOperations } from "./topic-operations-contract.ts";
 
-/** After this long without a settlement the request is taken for lost. */
+/** After this long without a result the request is considered lost. */
 const ATTEMPT_MS = durationMs(SNS_HTTP_TIMEOUT_MS + 5_000);
 const SECOND_MS = 1_000;
 
@@ -59,10 +59,11 @@ export function putPendingHttp(
 }
 
 function policyOf({ topic, settings }: Subscription): DeliveryPolicy {
-  return effectivePolicy(topic.settings.delivery, settings.delivery); // Changes hold at once.
+  // Changes of a policy apply immediately.
+  return effectivePolicy(topic.settings.delivery, settings.delivery);
 }
 
-/** When the courier has something to do next, or null. */
+/** When the next message is due, or null. */
 export function nextPendingHttpAt(state: BrokerState, now: EpochMs): EpochMs | null {
   let earliest = Number.POSITIVE_INFINITY;
   for (const { pendingHttp, nextTakeAt } of state.topics.withHttp) {
@@ -79,7 +80,7 @@ export function takePendingHttp(
   input: { max: number },
 ): Result<{ messages: PendingHttpMessage[] }, Fault> {
   const messages: PendingHttpMessage[] = [];
-  // One from each in turn, so that an endpoint with a backlog does not keep the others waiting.
+  // One of each in turn, so that an endpoint with a backlog does not delay the others.
   let idle = 0;
   const open = [...state.topics.withHttp];
   for (const { pendingHttp } of open) if (pendingHttp !== null) state.advance(pendingHttp, step);

@@ -1,10 +1,11 @@
-// Publish: a message to a topic becomes a copy for every subscriber that wants it.
-//   P1. Deduplication, sequence number, archive and all copies into embedded queues and outboxes
-//       are changes of one step, hence of one commit: a crash leaves all of them or none.
-//   P2. Steps run one after the other, so that every queue gets the messages of a group in the same
+// Publish: a message to a topic becomes a copy for every matching subscription.
+//   P1. Deduplication, sequence number, archive and all copies into queues and pending HTTP
+//       deliveries are changes of one step, hence of one commit: a crash leaves all of them or
+//       none.
+//   P2. Steps run one after the other, so every queue gets the messages of a group in the same
 //       order.
-//   P3. A FIFO topic remembers a deduplication id for five minutes, whatever became of the copies;
-//       a duplicate is answered as the original was and sent to nobody.
+//   P3. A FIFO topic keeps a deduplication id for five minutes, whatever happens to the copies; a
+//       duplicate gets the result of the original and is not sent.
 
 import { sha256Hex } from "../../../core/encoding/hash.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -71,14 +72,14 @@ function checkSizes(topic: Topic, input: PublishInput) {
   );
 }
 
-/** Where a message comes from, beside what it says. */
+/** The context of a published message. */
 interface PublishContext {
   readonly origin: string;
   readonly traceHeader: string | null;
   readonly lateMs: PublishInput["lateMs"];
 }
 
-/** Takes in one message that was found fit for the topic, and sends its copies (P1). */
+/** Accepts one message that passed all checks, and sends its copies (P1). */
 export function publishEntry(
   state: BrokerState,
   step: ModelStep,
@@ -147,7 +148,7 @@ function sendCopies(
   message: TopicMessage,
 ): void {
   for (const subscription of topic.subscriptions.values()) {
-    // A replay that is under way comes to this message by itself, in its turn.
+    // A running replay reaches this message by itself, in order.
     const waits = state.topics.replaying.has(subscription);
     if (subscription.record.confirmed && !waits) deliverCopy(state, step, subscription, message);
   }
@@ -185,11 +186,11 @@ export function readArchived(
 ): TopicMessage {
   const content = step.read(entry.seq);
   const { attributes, traceHeader, dedupId } = parseDetail(content.detail);
-  const told = JSON.parse(content.body) as Pick<
+  const archived = JSON.parse(content.body) as Pick<
     TopicMessage,
     "body" | "bodies" | "subject" | "origin" | "groupId"
   >;
   const { id } = content;
   const { seq, at: publishedAt } = entry;
-  return { ...told, id, seq, publishedAt, attributes, traceHeader, dedupId, replayed };
+  return { ...archived, id, seq, publishedAt, attributes, traceHeader, dedupId, replayed };
 }

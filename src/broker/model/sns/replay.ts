@@ -1,10 +1,10 @@
-// Replay: sends what a FIFO topic has archived to one of its subscribers once more.
-//   R1. A replay goes through the archive in order, some messages a step, and remembers how far it
-//       got in the same commit: after a crash it goes on with the next one.
-//   R2. While it runs, newly published messages are not sent to the subscriber directly: the replay
-//       comes to them, too, so that the order of groups holds and none is lost. Those are no
-//       replays and do not say so.
-//   R3. It ends when it has seen the whole archive; from then on publishes are sent directly.
+// Replay: sends the archived messages of a FIFO topic to one of its subscribers again.
+//   R1. A replay walks the archive in order, some messages per step, and commits its progress in
+//       the same step: after a crash it continues with the next message.
+//   R2. While it runs, new messages are not sent to the subscriber directly: the replay reaches
+//       them as well, so that the order of groups holds and none is lost. They are not marked as
+//       replayed.
+//   R3. It ends when it has walked the whole archive; from then on, messages are sent directly.
 
 import { parseInstant } from "../../../core/encoding/rfc3339.ts";
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
@@ -15,13 +15,13 @@ import { readArchived } from "./publish.ts";
 import { deliverCopy } from "./subscriber-delivery.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** How many archived messages one step looks at, at the most. */
+/** The most archived messages that one step reads. */
 const REPLAYED_PER_STEP_MAX = 100;
 
 export interface Replay {
   readonly startAt: EpochMs;
   readonly endAt: EpochMs | null;
-  /** Number of the last message it has seen. */
+  /** Number of the last message that it has read. */
   readonly through: number;
   /** Messages with greater numbers were published after it began (R2). */
   readonly liveAfter: number;
@@ -64,7 +64,7 @@ function readInstant(value: unknown): EpochMs | null {
   return instant.kind === "instant" ? instant.epochMs : null;
 }
 
-/** `running` is the replay that this one takes the place of; what that held back stays live. */
+/** `running` is the replay that this one replaces; messages that it held back stay live. */
 export function startReplay(
   state: BrokerState,
   policy: ReplayPolicy,
@@ -75,7 +75,7 @@ export function startReplay(
   return { ...policy, through: 0, liveAfter, status: "Pending" };
 }
 
-/** Lets every replay do its next piece of work. */
+/** Runs the next step of every replay. */
 export function runReplays(state: BrokerState, step: ModelStep): void {
   for (const subscription of [...state.topics.replaying]) runReplay(state, step, subscription);
 }

@@ -1,4 +1,4 @@
-// SigningIdentity: the key of this data folder, made once and kept for ever.
+// SigningIdentity: the signing key of a data folder, created once and never replaced.
 
 import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";

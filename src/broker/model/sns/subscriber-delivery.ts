@@ -1,10 +1,11 @@
-// TopicDelivery: one copy of a published message to one subscriber, within the publish's own step.
-//   D1. A copy is in its queue or pendingHttp, in the subscription's dead-letter queue, or counted as
-//       dropped; it is never merely forgotten.
-//   D2. What an embedded queue does not take is its fault for good (it is gone, too small, closed
-//       to us): there is nothing to retry, and the copy goes to the dead-letter queue at once.
-//   D3. Faults that were asked for make a copy late, or two of one, but never two on a FIFO queue:
-//       its deduplication would not let the second in.
+// SubscriberDelivery: delivers one copy of a published message to one subscriber, in the publish's
+// own step.
+//   D1. A copy is in its queue, pending for its HTTP endpoint, in the subscription's dead-letter
+//       queue, or counted as dropped; it never disappears silently.
+//   D2. A copy that an embedded queue cannot accept (missing, too small, not allowed) goes to the
+//       dead-letter queue immediately: a retry would not help.
+//   D3. Injected faults delay a copy or send it twice, but never twice to a FIFO queue: its
+//       deduplication would drop the second.
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
@@ -57,8 +58,9 @@ function putForSubscriber(
     return;
   }
   const queue = state.queueByArn(subscription.record.endpoint);
-  const taken = queue !== undefined && offer(state, step, subscription.topic, queue, message, copy);
-  if (!taken) putDeadLetter(state, step, subscription, message, copy); // D2
+  const accepted =
+    queue !== undefined && offer(state, step, subscription.topic, queue, message, copy);
+  if (!accepted) putDeadLetter(state, step, subscription, message, copy); // D2
 }
 
 function copyFor(
@@ -96,7 +98,7 @@ function markReplayed(attributes: TopicMessage["attributes"]) {
   return { ...attributes, Replayed: { type: "String", value: "true" } };
 }
 
-/** Null where the broker was given nobody to sign with. */
+/** Null without a signer. */
 export function signatureLinks(
   state: BrokerState,
   topic: Topic,
@@ -110,7 +112,7 @@ export function signatureLinks(
   };
 }
 
-/** Gives a copy to a queue, if the queue may have it and can hold it. */
+/** Adds a copy to a queue, if the queue allows and can hold it. */
 function offer(
   state: BrokerState,
   step: ModelStep,
@@ -122,7 +124,7 @@ function offer(
   if (queue.fifo && !topic.fifo) return false;
   if (!mayDeliver(state, topic, queue)) return false;
   if (copy.sizeBytes > queue.settings.messageBytesMax) return false;
-  const carried = copy.attributes === null ? null : message.attributes; // Not counting Replayed.
+  const carried = copy.attributes === null ? null : message.attributes; // Without Replayed.
   if (Object.keys(carried ?? {}).length > SNS_RAW_ATTRIBUTES_MAX) return false;
   putCopy(state, step, topic, queue, message, copy);
   return true;

@@ -1,7 +1,7 @@
-// SubscriptionAttributes: which attributes a subscription may be given, and how they read back.
-//   A1. Values are AWS's strings from end to end.
-//   A2. Nothing is set unless everything given is valid, and valid together: a filter policy is
-//       judged by the scope that will hold.
+// SubscriptionAttributes: which attributes a subscription may have, and how they read back.
+//   A1. Values are AWS's strings throughout.
+//   A2. Nothing is set unless all given values are valid, and valid together: a filter policy is
+//       checked against its new scope.
 
 import { refuseWith, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -16,7 +16,7 @@ import { deadLetterArn, filterScope, type Protocol, type Subscription } from "./
 import type { Topic } from "./topic.ts";
 import type { MergedAttributes } from "./topic-attributes.ts";
 
-/** The subscription that attributes are meant for, as far as it is known. */
+/** The subscription whose attributes are checked, as far as it exists. */
 export interface SubscriptionTarget {
   readonly topic: Topic;
   readonly protocol: Protocol;
@@ -28,7 +28,7 @@ type Check = (value: string, target: SubscriptionTarget) => string | null;
 
 const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["DeliveryPolicy", checkDeliveryPolicy],
-  ["FilterPolicy", () => null], // Judged with its scope, below.
+  ["FilterPolicy", () => null], // Checked with its scope, below.
   ["FilterPolicyScope", checkScope],
   ["RawMessageDelivery", checkRaw],
   ["RedrivePolicy", checkRedrivePolicy],
@@ -36,7 +36,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["SubscriptionRoleArn", () => null],
 ]);
 
-/** Attributes that an empty value takes away. */
+/** Attributes that an empty value removes. */
 const REMOVABLE = new Set(["DeliveryPolicy", "FilterPolicy", "RedrivePolicy", "ReplayPolicy"]);
 
 function checkScope(value: string): string | null {
@@ -83,7 +83,7 @@ function checkReplayPolicy(value: string, { topic }: SubscriptionTarget): string
   return parsed.ok ? null : parsed.fault;
 }
 
-/** The attributes a subscription has once `given` is set, or why it can not be set (A2). */
+/** The attributes of a subscription after `given` is set, or the refusal (A2). */
 export function mergeSubscriptionAttributes(
   target: SubscriptionTarget,
   given: Readonly<Record<string, string>>,
@@ -108,7 +108,7 @@ export function mergeSubscriptionAttributes(
   return succeed(attributes);
 }
 
-/** What GetSubscriptionAttributes tells. */
+/** As GetSubscriptionAttributes returns them. */
 export function viewAttributes(
   state: BrokerState,
   subscription: Subscription,

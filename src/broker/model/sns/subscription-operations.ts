@@ -1,8 +1,8 @@
-// SubscriptionOperations: endpoints come, confirm, change and go.
-//   O1. Subscribing again is the same subscription, if nothing asked for differs from it; an http
-//       endpoint that has yet to confirm is asked once more.
+// SubscriptionOperations: subscribe, confirm, change and unsubscribe endpoints.
+//   O1. Subscribing again returns the same subscription, if no given attribute differs; an
+//       unconfirmed HTTP endpoint gets another request to confirm.
 //   O2. A queue of this account needs no confirmation, and need not exist yet.
-//   O3. Unsubscribing what is not there is done already.
+//   O3. Unsubscribing a missing subscription succeeds.
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import {
@@ -35,7 +35,7 @@ import { isStale } from "./topics.ts";
 
 type Input<K extends keyof TopicOperations> = TopicOperations[K]["input"];
 
-/** How many random ids make a token of the length that AWS's have. */
+/** How many random ids make a token as long as AWS's. */
 const TOKEN_IDS = 9;
 
 export function stepSubscribe(
@@ -137,11 +137,11 @@ function newToken(step: ModelStep): string {
   return ids.join("");
 }
 
-/** The outbox of a record, new or read from disk. */
+/** The pending queue of a subscription, new or loaded from disk. */
 export function createPendingHttp(state: BrokerState, record: SubscriptionRecord): QueueState {
   return state.addHiddenQueue({
     number: record.pendingHttp,
-    name: `pendingHttp ${record.id}`,
+    name: `pending-http ${record.id}`,
     createdAt: record.createdAt,
     modifiedAt: record.createdAt,
     attributes: { MessageRetentionPeriod: String(SQS_RETENTION_MS_MAX / 1_000) },
@@ -267,10 +267,13 @@ export function setSubscriptionAttribute(
   return succeed(null);
 }
 
-/** Never a moment to replay from, and thus nothing but what is live. */
+/** Replays nothing from the archive, only live messages. */
 const NOTHING = { startAt: Number.MAX_SAFE_INTEGER as EpochMs, endAt: null };
 
-/** The replay that a policy starts. Without one, what a running replay held back is still sent. */
+/**
+ * The replay that a policy starts. Without a policy, messages that a running replay held back are
+ * still sent.
+ */
 function replayOf(
   state: BrokerState,
   text: string | undefined,

@@ -1,8 +1,7 @@
-// Subscription: one endpoint that wants what a topic is told.
-//   S1. Until it is confirmed, nothing but the request to confirm is sent to it.
-//   S2. An http endpoint is served from an outbox: a queue that nobody can name, into which each
-//       copy goes in the same commit as the publish, and out of which the courier takes it. An SQS
-//       endpoint needs none.
+// Subscription: one endpoint that receives the messages of a topic.
+//   S1. Until it is confirmed, it receives only the request to confirm.
+//   S2. An HTTP endpoint has a pending queue, which has no name: each copy enters it in the commit
+//       of the publish, and HttpDelivery takes it out. An SQS endpoint has none.
 
 import type { EpochMs } from "../../../core/units.ts";
 import type { QueueState } from "../sqs/queue.ts";
@@ -24,12 +23,12 @@ export interface SubscriptionRecord {
   readonly endpoint: string;
   readonly createdAt: EpochMs;
   readonly attributes: Readonly<Record<string, string>>;
-  /** What the endpoint must show to be confirmed; null for those that need not (S1). */
+  /** The token that confirms the endpoint; null if it needs none (S1). */
   readonly token: string | null;
   readonly confirmed: boolean;
   readonly confirmationAuthenticated: boolean;
   readonly authenticateOnUnsubscribe: boolean;
-  /** Number of its pendingHttp, or 0 (S2). */
+  /** Number of its pending queue, or 0 (S2). */
   readonly pendingHttp: number;
   readonly replay: Replay | null;
 }
@@ -46,7 +45,7 @@ export class Subscription {
   settings: SubscriptionSettings;
   readonly topic: Topic;
   readonly pendingHttp: QueueState | null;
-  /** The courier may take the next message from here on, where a rate is set. */
+  /** With a rate limit, HttpDelivery may take the next message from this instant on. */
   nextTakeAt = 0;
 
   constructor(record: SubscriptionRecord, topic: Topic, pendingHttp: QueueState | null) {
@@ -56,7 +55,7 @@ export class Subscription {
     this.pendingHttp = pendingHttp;
   }
 
-  /** Takes a changed record; the settings follow it. */
+  /** Replaces the record and derives the settings from it. */
   update(record: SubscriptionRecord): void {
     this.record = record;
     this.settings = subscriptionSettings(record.attributes);
@@ -67,7 +66,7 @@ export function filterScope(attributes: Readonly<Record<string, string>>): Filte
   return attributes.FilterPolicyScope === "MessageBody" ? "MessageBody" : "MessageAttributes";
 }
 
-/** Reads attributes that were checked when they were set. */
+/** Reads attributes that were validated when they were set. */
 function subscriptionSettings(attributes: Readonly<Record<string, string>>): SubscriptionSettings {
   const { FilterPolicy: filter, RedrivePolicy: redrive, DeliveryPolicy: delivery } = attributes;
   const parsed = filter === undefined ? null : parseFilterPolicy(filter, filterScope(attributes));
@@ -80,7 +79,7 @@ function subscriptionSettings(attributes: Readonly<Record<string, string>>): Sub
   };
 }
 
-/** The queue that a subscription's RedrivePolicy names; null if the policy is none. */
+/** The queue in a subscription's RedrivePolicy; null if the policy is invalid. */
 export function deadLetterArn(policy: string): string | null {
   try {
     const parsed = JSON.parse(policy) as { readonly deadLetterTargetArn?: unknown } | null;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { epochMs } from "../../../core/units.ts";
 import { TopicArchive } from "./topic-archive.ts";
 
-test("an archive tells the same as a plain list, whatever is added and expired", () => {
+test("an archive behaves like a plain list, whatever is added and expired", () => {
   const action = fc.oneof(
     fc.record({ kind: fc.constant("add" as const), gap: fc.integer({ min: 1, max: 3 }) }),
     fc.record({ kind: fc.constant("expire" as const), limit: fc.integer({ min: 0, max: 2_000 }) }),
@@ -39,7 +39,7 @@ test("an archive tells the same as a plain list, whatever is added and expired",
   );
 });
 
-test("an archive that forgets what is old does not keep its place in memory", () => {
+test("an archive frees the memory of expired entries", () => {
   const archive = new TopicArchive();
   for (let seq = 1; seq <= 5_000; seq += 1) archive.add(seq, epochMs(seq));
   expect(archive.expire(epochMs(4_000), 10_000)).toHaveLength(4_000);

@@ -1,6 +1,6 @@
-// TopicArchive: which messages a FIFO topic has kept for replays, oldest first.
+// TopicArchive: the messages that a FIFO topic keeps for replays, oldest first.
 //   A1. Entries enter in order of number and of time, and leave from the front.
-//   A2. Only numbers and instants are held; the messages are on disk.
+//   A2. Only numbers and instants are in memory; the messages are on disk.
 
 import type { EpochMs } from "../../../core/units.ts";
 
@@ -29,7 +29,7 @@ export class TopicArchive {
     this.#times.push(at);
   }
 
-  /** The first entries behind `afterSeq`, at most `limit` of them. */
+  /** The first entries after `afterSeq`, at most `limit`. */
   after(afterSeq: number, limit: number): { seq: number; at: EpochMs }[] {
     let low = this.#first;
     let high = this.#seqs.length;
@@ -39,14 +39,14 @@ export class TopicArchive {
       else high = middle;
     }
     const end = Math.min(low + limit, this.#seqs.length);
-    const found: { seq: number; at: EpochMs }[] = [];
+    const entries: { seq: number; at: EpochMs }[] = [];
     for (let index = low; index < end; index += 1) {
-      found.push({ seq: this.#seqs[index] as number, at: this.#times[index] as EpochMs });
+      entries.push({ seq: this.#seqs[index] as number, at: this.#times[index] as EpochMs });
     }
-    return found;
+    return entries;
   }
 
-  /** Forgets what was published at or before `through`; gives the numbers of at most `limit`. */
+  /** Removes messages published at or before `through`; returns at most `limit` numbers. */
   expire(through: EpochMs, limit: number): number[] {
     const gone: number[] = [];
     while (gone.length < limit && this.size > 0 && this.#times[this.#first]! <= through) {
@@ -61,7 +61,7 @@ export class TopicArchive {
     return gone;
   }
 
-  /** Forgets everything; gives the numbers. */
+  /** Removes everything; returns the numbers. */
   clear(): number[] {
     const gone = this.#seqs.slice(this.#first);
     this.#seqs = [];

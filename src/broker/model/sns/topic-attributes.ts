@@ -1,7 +1,7 @@
-// TopicAttributes: which attributes a topic may be given, and how they read back.
-//   A1. Values are AWS's strings from end to end; a topic keeps what was set, and what it was not
-//       given is added when it is read.
-//   A2. Nothing is set unless everything given is valid.
+// TopicAttributes: which attributes a topic may have, and how they read back.
+//   A1. Values are AWS's strings throughout; a topic stores what was set, and defaults are added on
+//       read.
+//   A2. Nothing is set unless all given values are valid.
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import {
@@ -16,7 +16,7 @@ import { formatTopicPolicy, parseTopicDeliveryPolicy } from "./delivery-policy.t
 import { archiveDays, type Topic } from "./topic.ts";
 import { checkTopicPolicy } from "./topic-policy.ts";
 
-/** What is wrong with a value, or null. */
+/** The reason to refuse a value, or null. */
 type Check = (value: string) => string | null;
 
 function oneOf(name: string, ...values: string[]): Check {
@@ -53,7 +53,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
 ]);
 
 const FIFO_ONLY = new Set(["ArchivePolicy", "ContentBasedDeduplication", "FifoThroughputScope"]);
-/** Attributes that an empty value takes away. */
+/** Attributes that an empty value removes. */
 const REMOVABLE = new Set(["ArchivePolicy", "DeliveryPolicy", "KmsMasterKeyId", "Policy"]);
 
 const DISPLAY_NAME_CHARACTERS_MAX = 100;
@@ -92,7 +92,7 @@ function isEmptyPolicy(value: string): boolean {
 
 export type MergedAttributes = Result<Record<string, string>, string>;
 
-/** The attributes a topic has once `given` is set, or why it can not be set (A2). */
+/** The attributes of a topic after `given` is set, or the refusal (A2). */
 export function mergeTopicAttributes(
   current: Readonly<Record<string, string>>,
   fifo: boolean,
@@ -127,7 +127,7 @@ const DEFAULT_ACTIONS = [
   "Publish",
 ];
 
-/** The policy of a topic that was given none: its owner may do everything. */
+/** The default policy of a topic: its owner may do everything. */
 export function defaultTopicPolicy(arn: string, account: string): string {
   return JSON.stringify({
     Version: "2008-10-17",
@@ -145,7 +145,7 @@ export function defaultTopicPolicy(arn: string, account: string): string {
   });
 }
 
-/** What GetTopicAttributes tells (A1). */
+/** As GetTopicAttributes returns them (A1). */
 export function viewTopic(state: BrokerState, topic: Topic, now: EpochMs): Record<string, string> {
   const { record, settings } = topic;
   const { account } = state.identity;
@@ -167,9 +167,9 @@ export function viewTopic(state: BrokerState, topic: Topic, now: EpochMs): Recor
   };
 }
 
-/** The earliest instant that can be replayed from. */
+/** The earliest instant from which a replay can start. */
 function archiveView({ record, settings }: Topic, now: EpochMs): Record<string, string> {
   if (settings.archiveMs === null || record.archivedSince === null) return {};
-  const kept = epochMs(Math.max(record.archivedSince, now - settings.archiveMs));
-  return { BeginningArchiveTime: formatInstant(kept) };
+  const startsAt = epochMs(Math.max(record.archivedSince, now - settings.archiveMs));
+  return { BeginningArchiveTime: formatInstant(startsAt) };
 }

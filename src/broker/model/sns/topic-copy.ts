@@ -1,10 +1,10 @@
-// TopicCopy: a copy of a published message on its way into a queue, the subscriber's or the one for
-// what the subscriber did not take.
-//   C1. A dead letter that no queue takes is counted on its topic.
-//   C2. FIFO to FIFO carries group and deduplication id, and the queue's own window holds as well.
+// TopicCopy: puts a copy of a published message into the subscriber's queue or the dead-letter
+// queue.
+//   C1. A dead letter that no queue accepts is counted on its topic.
+//   C2. FIFO to FIFO keeps group and deduplication id, and the queue's own window applies as well.
 //       A FIFO topic gives a standard queue neither; a standard topic passes a group on.
-//   C3. A replayed copy keeps its deduplication id and passes the queue's window by, or a replay
-//       of the last five minutes would do nothing.
+//   C3. A replayed copy keeps its deduplication id and bypasses the queue's window; otherwise a
+//       replay of the last five minutes would do nothing.
 
 import type { EpochMs } from "../../../core/units.ts";
 import { allowsService } from "../access-policy.ts";
@@ -16,7 +16,7 @@ import type { ModelStep } from "../step.ts";
 import type { Subscription } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
 
-/** A message as a topic has accepted it. */
+/** A message that a topic has accepted. */
 export interface TopicMessage {
   readonly id: string;
   /** Its number among all messages of the broker. */
@@ -31,11 +31,11 @@ export interface TopicMessage {
   readonly traceHeader: string | null;
   readonly origin: string;
   readonly replayed: boolean;
-  /** How late it is already, where a fault was asked for. */
+  /** The delay that injected faults have added so far. */
   readonly lateMs?: SendEntry["lateMs"];
 }
 
-/** What a copy looks like to a queue, the subscriber's or the one for dead letters. */
+/** A copy as a queue stores it. */
 export interface Copy {
   readonly body: string;
   readonly sizeBytes: number;
@@ -44,10 +44,10 @@ export interface Copy {
   readonly lateMs?: SendEntry["lateMs"];
 }
 
-/** What a queue needs to know of a message beside the copy itself. */
+/** The fields of a message that a queue needs apart from the copy. */
 export type CopyIds = Pick<TopicMessage, "groupId" | "dedupId" | "traceHeader" | "replayed">;
 
-/** Puts a copy into a queue that was found fit for it. */
+/** Puts a copy into a queue that passed all checks. */
 export function putCopy(
   state: BrokerState,
   step: ModelStep,
@@ -69,7 +69,7 @@ export function putCopy(
   else keepMessage(state, step, queue, entry, step.now, entry.dedupId); // C3
 }
 
-/** Whether the queue's policy lets the topic in; without enforcement every queue does. */
+/** Whether the queue's policy allows the topic; without enforcement every queue does. */
 export function mayDeliver(state: BrokerState, topic: Topic, queue: QueueState): boolean {
   if (state.identity.enforcePolicies !== true) return true;
   return allowsService(queue.record.attributes.Policy, {
@@ -81,7 +81,7 @@ export function mayDeliver(state: BrokerState, topic: Topic, queue: QueueState):
   });
 }
 
-/** A copy that its subscriber did not take goes to the dead-letter queue, or is counted (C1). */
+/** Sends a copy that its subscriber did not accept to the dead-letter queue, or counts it (C1). */
 export function putDeadLetter(
   state: BrokerState,
   step: ModelStep,

@@ -1,4 +1,4 @@
-// TopicFaults: refusals that more than one operation on topics gives, in AWS's words.
+// TopicFaults: refusals that several operations on topics share, in AWS's words.
 
 import { refuse } from "../fault.ts";
 

@@ -1,5 +1,5 @@
-// TopicHousekeeping: forgets what of topics nobody can ask for any more, as housekeeping.ts does
-// for queues, and under its rules.
+// TopicHousekeeping: erases state of topics that no request can see any more, under the rules of
+// housekeeping.ts.
 
 import { SNS_CONFIRMATION_MS, SNS_DEDUP_WINDOW_MS } from "../../../core/limits.ts";
 import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
@@ -8,7 +8,7 @@ import type { ModelStep } from "../step.ts";
 import type { Topic } from "./topic.ts";
 import { isStale } from "./topics.ts";
 
-/** How many archived messages of a topic one round erases at the most. */
+/** The most archived messages of a topic that one run erases. */
 const ARCHIVE_PER_ROUND_MAX = 1_000;
 
 /** Brings a topic's deduplication window to `now`. */
@@ -16,7 +16,7 @@ export function advanceTopic(topic: Topic, now: EpochMs): void {
   topic.dedup.expire(epochMs(now - SNS_DEDUP_WINDOW_MS));
 }
 
-/** When the next thing ends that a round would erase; infinity if there is none. */
+/** When the next thing expires that housekeeping would erase; infinity if nothing does. */
 export function nextTopicHousekeepingAt(state: BrokerState): number {
   let earliest = Number.POSITIVE_INFINITY;
   for (const topic of state.topics.byName.values()) {
@@ -43,7 +43,7 @@ function nextEndIn(topic: Topic): number {
   );
 }
 
-export function keepTopics(state: BrokerState, step: ModelStep): void {
+export function runTopicHousekeeping(state: BrokerState, step: ModelStep): void {
   const windowStart = epochMs(step.now - SNS_DEDUP_WINDOW_MS + 1);
   for (const topic of state.topics.byName.values()) {
     advanceTopic(topic, step.now);

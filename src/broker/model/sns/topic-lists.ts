@@ -1,6 +1,6 @@
-// TopicLists: looks over many topics or subscriptions, a page of a hundred at a time.
-//   L1. A token is the place where the page before ended, so that what comes and goes between two
-//       pages neither repeats nor hides anything else.
+// TopicLists: lists topics or subscriptions, a hundred per page.
+//   L1. A token is the position at which the previous page ended, so additions and deletions
+//       between two pages neither repeat nor hide anything else.
 
 import { SNS_LIST_PAGE } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -15,7 +15,7 @@ import type {
   TopicOperations,
 } from "./topic-operations-contract.ts";
 
-/** The text a token stands for, or null if it is none of ours. */
+/** The text of a token, or null if the token is invalid. */
 function readToken(token: string): string | null {
   const text = Buffer.from(token, "base64url").toString();
   return Buffer.from(text).toString("base64url") === token ? text : null;

@@ -1,7 +1,7 @@
-// TopicContract: everything that can be asked of the broker's topics, by name. The second half of
-// operations.ts, under the same rules.
-//   O1. Topics are named by their bare name and subscriptions by their id; the ARNs of callers end
-//       at the wire. Attribute values stay AWS's strings from end to end.
+// TopicOperations: every operation on topics, by name. The second half of operations.ts, under the
+// same rules.
+//   O1. Topics are identified by name and subscriptions by id; the wire translates ARNs. Attribute
+//       values stay AWS's strings throughout.
 
 import type { Result } from "../../../core/result.ts";
 import type { DurationMs } from "../../../core/units.ts";
@@ -13,7 +13,7 @@ export type SignatureVersion = "1" | "2";
 
 export interface PublishEntry {
   readonly body: string;
-  /** What to send to single protocols instead of `body`, by protocol. */
+  /** Texts for single protocols instead of `body`, by protocol. */
   readonly bodies: Readonly<Record<string, string>> | null;
   readonly subject: string | null;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
@@ -27,10 +27,10 @@ export interface PublishInput {
   readonly topic: string;
   readonly entries: readonly PublishEntry[];
   readonly batch: boolean;
-  /** Scheme and host that links in notifications lead to: `http://localhost:4566`. */
+  /** Scheme and host of links in notifications: `http://localhost:4566`. */
   readonly origin: string;
   readonly traceHeader: string | null;
-  /** Set where a fault was asked for on the way here: so much later its copies become visible. */
+  /** Set by injected faults of a bucket: the copies become visible this much later. */
   readonly lateMs?: DurationMs | undefined;
 }
 
@@ -56,7 +56,7 @@ export interface SubscriptionView {
   readonly endpoint: string;
 }
 
-/** The key that notifications are signed with, and the certificate that vouches for it. */
+/** The key that signs notifications, and its certificate. */
 export interface SigningIdentity {
   /** Hex digits that name the certificate in its URL. */
   readonly id: string;
@@ -64,11 +64,11 @@ export interface SigningIdentity {
   readonly privateKeyPem: string;
 }
 
-/** One request to an http endpoint that is due. */
+/** One request to an HTTP endpoint that is due. */
 export interface PendingHttpMessage {
   readonly subscription: string;
   readonly seq: number;
-  /** How often it was tried, this time included; a settlement must name it. */
+  /** How often it was tried, this time included; the result must name it. */
   readonly attempt: number;
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -76,7 +76,7 @@ export interface PendingHttpMessage {
   readonly unsigned: SignatureVersion | null;
 }
 
-/** `rejected` is the endpoint's own fault and is not tried again, `failed` is. */
+/** `rejected` is final; `failed` is retried. */
 export type HttpDeliveryResult = "delivered" | "failed" | "rejected";
 
 export interface TopicCounts {
@@ -84,20 +84,20 @@ export interface TopicCounts {
   readonly fifo: boolean;
   readonly confirmed: number;
   readonly pending: number;
-  /** Since the start: copies that no subscriber and no dead-letter queue took. */
+  /** Since the start: copies that no subscriber and no dead-letter queue accepted. */
   readonly dropped: number;
   readonly archived: number;
-  /** Requests to http endpoints that wait, for their turn or for another try. */
+  /** Requests to HTTP endpoints that wait for their turn or for a retry. */
   readonly outgoing: number;
 }
 
-/** Name -> what goes in, what comes out. */
+/** Input and output of each operation. */
 export interface TopicOperations {
   createTopic: {
     input: { name: string; attributes: Record<string, string>; tags: Record<string, string> };
     output: { name: string };
   };
-  /** Deleting what is not there is done already. */
+  /** Deleting a missing topic succeeds. */
   deleteTopic: { input: { topic: string }; output: null };
   listTopics: {
     input: { token: string | null };
@@ -114,7 +114,7 @@ export interface TopicOperations {
     output: { arn: string };
   };
   unsubscribe: { input: { subscription: string; authenticated: boolean }; output: null };
-  /** Null stands for every topic. */
+  /** Null means every topic. */
   listSubscriptions: {
     input: { topic: string | null; token: string | null };
     output: { subscriptions: SubscriptionView[]; nextToken: string | null };
@@ -136,10 +136,10 @@ export interface TopicOperations {
     output: null;
   };
   removeTopicPermission: { input: { topic: string; label: string }; output: null };
-  /** The first identity that is kept stays for ever; the answer is the one that holds. */
+  /** The first identity wins; the result is the stored one. */
   keepSigningIdentity: { input: SigningIdentity; output: SigningIdentity };
   findSigningIdentity: { input: null; output: SigningIdentity | null };
-  /** Takes due messages to http endpoints; each must be settled, or is due again soon. */
+  /** Takes due messages for HTTP endpoints; each must be finished, or is due again soon. */
   takePendingHttp: { input: { max: number }; output: { messages: PendingHttpMessage[] } };
   finishPendingHttp: {
     input: { subscription: string; seq: number; attempt: number; result: HttpDeliveryResult };

@@ -1,6 +1,6 @@
-// TopicOperations: topics come, change and go.
-//   O1. Creating a topic that exists gives the same topic, if nothing asked for differs from it.
-//   O2. Deleting a topic takes its subscriptions along; deleting what is not there is done already.
+// TopicOperations: create, change and delete topics.
+//   O1. Creating a topic that exists returns the same topic, if no given attribute differs.
+//   O2. Deleting a topic deletes its subscriptions; deleting a missing topic succeeds.
 //   O3. A topic with an archive is not deleted: the archive must be switched off first.
 
 import {
@@ -147,7 +147,7 @@ export function setTopicAttribute(
   return succeed(null);
 }
 
-/** Long messages go to a limited number of queues, and to no http endpoint. */
+/** Long messages may go to a limited number of queues, and to no HTTP endpoint. */
 function fitsLarge(topic: Topic, messageBytesMax: number): boolean {
   if (messageBytesMax <= SNS_MESSAGE_BYTES_DEFAULT) return true;
   const all = [...topic.subscriptions.values()];
@@ -188,8 +188,8 @@ export function untagTopic(
 ): Result<null, Fault> {
   const topic = state.topics.byName.get(input.topic);
   if (topic === undefined) return missingResource();
-  const kept = Object.entries(topic.record.tags).filter(([key]) => !input.keys.includes(key));
-  state.topics.saveTopic(topic, { ...topic.record, tags: Object.fromEntries(kept) }, step);
+  const remaining = Object.entries(topic.record.tags).filter(([key]) => !input.keys.includes(key));
+  state.topics.saveTopic(topic, { ...topic.record, tags: Object.fromEntries(remaining) }, step);
   return succeed(null);
 }
 

@@ -1,5 +1,5 @@
-// TopicPermissions: AddPermission and RemovePermission write statements into the topic's policy.
-// What its owner has written there besides is kept, whatever it is.
+// TopicPermissions: AddPermission and RemovePermission edit the statements of the topic's policy.
+// Everything else that the owner wrote there stays.
 
 import { type Result, succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -80,7 +80,7 @@ export function stepAddTopicPermission(
   return succeed(null);
 }
 
-/** Taking away what is not there is done already. */
+/** Removing a missing statement succeeds. */
 export function stepRemoveTopicPermission(
   state: BrokerState,
   step: ModelStep,
@@ -90,9 +90,9 @@ export function stepRemoveTopicPermission(
   if (topic === undefined) return missingTopic();
   const policy = policyOf(state, topic);
   const statements = statementsOf(policy);
-  const kept = statements.filter((statement) => !isLabelled(statement, input.label));
-  if (kept.length < statements.length) {
-    save(state, step, topic, JSON.stringify({ ...policy, Statement: kept }));
+  const remaining = statements.filter((statement) => !isLabelled(statement, input.label));
+  if (remaining.length < statements.length) {
+    save(state, step, topic, JSON.stringify({ ...policy, Statement: remaining }));
   }
   return succeed(null);
 }

@@ -1,16 +1,15 @@
 // TopicPolicy: how large the access policy of a topic may be.
-//   L1. AWS's own limits hold whichever way a policy grows: given as a whole, or statement by
-//       statement.
-//   L2. One that nests deeper than any policy does could not be written out again, so it is none.
+//   L1. AWS's limits apply whichever way a policy grows: set as a whole, or statement by statement.
+//   L2. A policy that nests too deep could not be serialised again, so it is refused.
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { SNS_POLICY_BYTES_MAX, SNS_POLICY_STATEMENTS_MAX } from "../../../core/limits.ts";
 import { parseObject } from "../sqs/redrive-policy.ts";
 
-/** Ours: the language of policies never comes near it (L2). */
+/** Our limit: no real policy comes near it (L2). */
 const DEPTH_MAX = 32;
 
-/** What is wrong with the text of a policy, or null. */
+/** The reason to refuse the text of a policy, or null. */
 export function checkTopicPolicy(text: string): string | null {
   if (utf8ByteLength(text) > SNS_POLICY_BYTES_MAX) {
     return `Policy Error: longer than ${SNS_POLICY_BYTES_MAX} bytes`; // L1
@@ -22,7 +21,7 @@ export function checkTopicPolicy(text: string): string | null {
   return `Policy Error: ${count} statements, and ${SNS_POLICY_STATEMENTS_MAX} are allowed`; // L1
 }
 
-/** The statements of a policy; its owner may have written anything in their place. */
+/** The statements of a policy; the owner may have written anything there. */
 export function statementsOf(policy: { readonly Statement?: unknown }): readonly unknown[] {
   const given = policy.Statement ?? [];
   return Array.isArray(given) ? given : [given];

@@ -1,7 +1,7 @@
-// Topic: what is published to one name, and who wants it.
-//   T1. A topic takes its number from the same counter as queues, so that its deduplication window
-//       and its archive are stored like theirs, told apart by the number alone.
-//   T2. The record is what is remembered; settings, window, archive and subscriptions are rebuilt.
+// Topic: one topic with its subscriptions, deduplication window and archive.
+//   T1. A topic takes its number from the same counter as queues, so its deduplication window and
+//       its archive are stored like theirs, distinguished only by the number.
+//   T2. Only the record is stored; settings, window, archive and subscriptions are rebuilt.
 
 import { SNS_MESSAGE_BYTES_DEFAULT } from "../../../core/limits.ts";
 import { type DurationMs, days, type EpochMs } from "../../../core/units.ts";
@@ -17,7 +17,7 @@ export interface TopicRecord {
   readonly createdAt: EpochMs;
   readonly attributes: Readonly<Record<string, string>>;
   readonly tags: Readonly<Record<string, string>>;
-  /** How many subscriptions were deleted so far, as GetTopicAttributes tells. */
+  /** How many subscriptions were deleted so far, for GetTopicAttributes. */
   readonly subscriptionsDeleted: number;
   /** When the archive was switched on, or null while it is off. */
   readonly archivedSince: EpochMs | null;
@@ -39,9 +39,9 @@ export class Topic {
   readonly fifo: boolean;
   readonly dedup = new DedupWindow();
   readonly archive = new TopicArchive();
-  /** By id, in the order they were made: copies are sent in this order. */
+  /** By id, in the order of creation: copies are sent in this order. */
   readonly subscriptions = new Map<string, Subscription>();
-  /** Copies that nobody took, since the start. */
+  /** Copies that were dropped since the start. */
   dropped = 0;
 
   constructor(record: TopicRecord) {
@@ -50,14 +50,14 @@ export class Topic {
     this.fifo = record.attributes.FifoTopic === "true";
   }
 
-  /** Takes a changed record; the settings follow it. */
+  /** Replaces the record and derives the settings from it. */
   update(record: TopicRecord): void {
     this.record = record;
     this.settings = topicSettings(record.attributes);
   }
 }
 
-/** Reads attributes that were checked when they were set. */
+/** Reads attributes that were validated when they were set. */
 function topicSettings(attributes: Readonly<Record<string, string>>): TopicSettings {
   const { DeliveryPolicy: delivery, ArchivePolicy: archive } = attributes;
   const parsed = delivery === undefined ? null : parseTopicDeliveryPolicy(delivery);
@@ -71,7 +71,7 @@ function topicSettings(attributes: Readonly<Record<string, string>>): TopicSetti
   };
 }
 
-/** The retention of an ArchivePolicy in days; null if it is none. */
+/** The retention of an ArchivePolicy in days; null if it is invalid. */
 export function archiveDays(policy: string): number | null {
   try {
     const { MessageRetentionPeriod: period } = JSON.parse(policy) as Record<string, unknown>;

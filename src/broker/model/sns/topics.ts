@@ -1,6 +1,6 @@
 // Topics: all topics and subscriptions of the broker, as one part of its state.
-//   T1. Every change of a record is kept in memory and emitted in the same step.
-//   T2. Outboxes are the broker's queues by number, but not by name: no client can reach them.
+//   T1. Every change of a record is stored in memory and emitted in the same step.
+//   T2. Pending queues of HTTP endpoints have numbers but no names: no client can reach them.
 
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -16,9 +16,9 @@ export class Topics {
   readonly byName = new Map<string, Topic>();
   readonly subscriptions = new Map<string, Subscription>();
   readonly byToken = new Map<string, Subscription>();
-  /** Subscriptions with an pendingHttp. */
+  /** Subscriptions of HTTP endpoints. */
   readonly withHttp = new Set<Subscription>();
-  /** Subscriptions that an archive is being replayed to. */
+  /** Subscriptions to which an archive is being replayed. */
   readonly replaying = new Set<Subscription>();
   signing: SigningIdentity | null = null;
   readonly #byNumber = new Map<number, Topic>();
@@ -74,7 +74,7 @@ export class Topics {
     step.emit({ kind: "put-document", document }); // T1
   }
 
-  /** Forgets a subscription and all that waits in its pendingHttp. */
+  /** Removes a subscription and its pending HTTP deliveries. */
   removeSubscription(state: BrokerState, subscription: Subscription, step: ModelStep): void {
     const { id, token } = subscription.record;
     subscription.topic.subscriptions.delete(id);
@@ -94,7 +94,7 @@ export class Topics {
   }
 }
 
-/** Whether the time of a pending subscription is over. */
+/** Whether a pending subscription has expired. */
 export function isStale(record: SubscriptionRecord, now: EpochMs, lifeMs: number): boolean {
   return !record.confirmed && now - record.createdAt >= lifeMs;
 }

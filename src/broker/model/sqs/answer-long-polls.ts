@@ -1,7 +1,8 @@
-// SettleWaiting: answers the long polls that can be answered now; runs at the end of every batch.
-//   S1. A receive that waits may make dead letters, for which somebody may wait whose turn is over
-//       already: the rounds end when nothing changes any more.
-//   S2. Who waits is served before a receive that comes later, even within one batch.
+// Answer long polls: answers the long polls that can be answered now; runs at the end of every
+// batch.
+//   S1. A long poll may move messages to a dead-letter queue, for which an earlier long poll may
+//       wait. So the loop runs until nothing changes any more.
+//   S2. A long poll is served before a receive that arrives later, even within one batch.
 
 import { succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -19,7 +20,7 @@ export function answerLongPolls(state: BrokerState, step: ModelStep, answer: Lon
   for (const queue of waiting.touched()) queue.unfinished = false;
   for (const queue of waiting.touched()) {
     if (!queue.unfinished) serveWaiting(state, step, queue);
-    waiting.settled(queue); // S1: whoever moves something here counts it as touched again.
+    waiting.answered(queue); // S1: a message that is moved here marks the queue as changed again.
   }
   for (let late = waiting.overdue(step.now); late; late = waiting.overdue(step.now)) {
     waiting.answer(late.id, succeed({ deliveries: [] }));
@@ -27,7 +28,7 @@ export function answerLongPolls(state: BrokerState, step: ModelStep, answer: Lon
   for (const { id, outcome } of waiting.takeAnswers()) answer(id, outcome);
 }
 
-/** Gives those who wait for a queue what there is (S2). */
+/** Answers the long polls of one queue, longest wait first (S2). */
 export function serveWaiting(state: BrokerState, step: ModelStep, queue: QueueState): void {
   const { waiting } = state;
   if (state.queues.get(queue.record.name) !== queue) {
@@ -38,7 +39,7 @@ export function serveWaiting(state: BrokerState, step: ModelStep, queue: QueueSt
   if (queue.visible === 0) return;
   for (const { id, input } of waiting.waitersOf(queue)) {
     const outcome = receiveNow(state, step, queue, input);
-    // Once a look has found nothing, those who stand behind would find nothing either.
+    // Once one look finds nothing, the long polls behind it would find nothing either.
     if (outcome.ok && outcome.value.deliveries.length === 0) return;
     waiting.answer(id, outcome);
   }

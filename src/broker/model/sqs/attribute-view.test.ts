@@ -46,7 +46,7 @@ test("only the names asked for are shown; none asked for, none shown", () => {
   expect(get("VisibilityTimeout", "All")).toEqual(STANDARD);
 });
 
-test("a name that nobody knows is refused, even beside All", () => {
+test("an unknown name is refused, even beside All", () => {
   const bench = new ModelBench();
   bench.create("q");
   for (const unknown of ["Foobar", "__proto__", "toString", ""]) {

@@ -1,5 +1,5 @@
-// AttributeView: a queue's attributes as GetQueueAttributes shows them, defaults and counts
-// included; and what of them a second CreateQueue is compared with.
+// AttributeView: a queue's attributes as GetQueueAttributes returns them, with defaults and counts;
+// and the part of them that a second CreateQueue is compared with.
 
 import {
   SQS_KMS_REUSE_MS_DEFAULT,
@@ -30,7 +30,7 @@ const FIFO_DEFAULTS: Readonly<Record<string, string>> = {
   FifoThroughputLimit: "perQueue",
 };
 
-/** The period is told only of a queue that has a key to reuse. */
+/** The period is returned only for a queue that has a key to reuse. */
 const KMS_DEFAULTS: Readonly<Record<string, string>> = {
   KmsDataKeyReusePeriodSeconds: String(SQS_KMS_REUSE_MS_DEFAULT / 1_000),
 };

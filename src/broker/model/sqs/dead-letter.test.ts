@@ -49,7 +49,7 @@ test("the receive that moves dead letters still delivers the others", () => {
   expect(bench.bodies("dead")).toEqual(["bad"]);
 });
 
-test("a standard dead letter keeps id, body, attributes, trace and time; its count goes on", () => {
+test("a standard dead letter keeps id, body, attributes, trace and time; its count continues", () => {
   const bench = new ModelBench();
   bench.create("dead");
   bench.create("q", redriveTo("dead", 1));
@@ -142,7 +142,7 @@ test("in a chain each queue counts its own receives (L3)", () => {
   expect(bench.receive("q3")).toMatchObject([{ receiveCount: 4, sourceArn: arn("q2") }]);
 });
 
-test("a queue that is its own dead-letter queue goes on delivering, with a growing count", () => {
+test("a queue that is its own dead-letter queue keeps delivering, with a growing count", () => {
   for (const name of ["q", "q.fifo"]) {
     const bench = new ModelBench();
     bench.create(name, redriveTo(name, 2));
@@ -154,7 +154,7 @@ test("a queue that is its own dead-letter queue goes on delivering, with a growi
   }
 });
 
-test("without its dead-letter queue a message is delivered as if there were no policy", () => {
+test("without its dead-letter queue a message is delivered as without a policy", () => {
   const bench = new ModelBench();
   bench.create("dead");
   bench.create("q", redriveTo("dead", 1));
@@ -174,12 +174,12 @@ test("a policy that is set later finds the messages that were received too often
   expect(bench.bodies("dead")).toEqual(["a"]);
 });
 
-test("one receive makes a limited number of dead letters; who waits looks again", () => {
+test("one receive moves a limited number of dead letters; long polls look again", () => {
   const bench = new ModelBench();
   bench.create("dead");
   bench.create("q");
   const bad = DEAD_LETTERS_PER_RECEIVE_MAX + 5;
-  for (let left = bad; left > 0; left -= 1) bench.send("q", entry("bad"));
+  for (let remaining = bad; remaining > 0; remaining -= 1) bench.send("q", entry("bad"));
   while (bench.receive("q").length > 0);
   bench.pass(30_000);
   bench.send("q", entry("good"));
@@ -187,11 +187,11 @@ test("one receive makes a limited number of dead letters; who waits looks again"
   const id = bench.poll("q", 20_000);
   expect(bench.counts("dead")).toEqual([DEAD_LETTERS_PER_RECEIVE_MAX, 0, 0]);
   expect((bench.state.waiting.nextWakeAt() ?? bench.now + 1) <= bench.now).toBe(true);
-  expect(bodiesOf(bench.settle().get(id))).toEqual(["good"]);
+  expect(bodiesOf(bench.answerLongPolls().get(id))).toEqual(["good"]);
   expect(bench.counts("dead")).toEqual([bad, 0, 0]);
 });
 
-test("whoever waits for dead letters is served by the step that makes them, in any order", () => {
+test("a long poll for dead letters is answered by the step that moves them, in any order", () => {
   for (const order of [
     ["dead", "q"],
     ["q", "dead"],
@@ -203,8 +203,8 @@ test("whoever waits for dead letters is served by the step that makes them, in a
     bench.receive("q");
     const ids = new Map(order.map((name) => [name, bench.poll(name, 60_000)]));
     bench.pass(30_000);
-    const settled = bench.settle();
-    expect(bodiesOf(settled.get(ids.get("dead") ?? 0))).toEqual(["a"]);
-    expect(settled.has(ids.get("q") ?? 0)).toBe(false);
+    const answers = bench.answerLongPolls();
+    expect(bodiesOf(answers.get(ids.get("dead") ?? 0))).toEqual(["a"]);
+    expect(answers.has(ids.get("q") ?? 0)).toBe(false);
   }
 });

@@ -1,11 +1,11 @@
-// DeadLetter: moves a message that was received too often to the queue that collects such.
-//   L1. The move is one change: there is no instant at which the message is in both or in neither.
-//   L2. A standard dead letter keeps its id and the time it was sent; its receive count goes on.
-//       On a FIFO queue its clock starts anew, and its deduplication id becomes its message id, so
-//       that the dead-letter queue can not swallow it as a duplicate. Where it came from is told by
-//       ARN, and stays true when that queue is deleted or made anew.
-//   L3. A redrive policy counts the receives of its own queue only: a message is delivered as often
-//       in the second queue of a chain as that queue's policy says.
+// DeadLetter: moves a message that was received too often to the dead-letter queue.
+//   L1. The move is one change: the message is never in both queues or in neither.
+//   L2. A standard dead letter keeps its id and the time it was sent, and its receive count
+//       continues. On a FIFO queue its clock restarts, and its message id becomes its deduplication
+//       id, so that the dead-letter queue cannot drop it as a duplicate. The source is stored as an
+//       ARN, which stays valid when that queue is deleted or recreated.
+//   L3. A redrive policy counts only the receives of its own queue: the second queue of a chain
+//       delivers a message as often as its own policy says.
 
 import { type EpochMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -13,7 +13,9 @@ import type { ModelStep } from "../step.ts";
 import { formatDetail, parseDetail } from "./message-detail.ts";
 import type { QueueState } from "./queue.ts";
 
-/** Where the next receive of this message would send it instead of delivering it, if anywhere. */
+/**
+ * The queue to which the next receive would move this message instead of delivering it, or null.
+ */
 export function deadLetterTarget(
   state: BrokerState,
   queue: QueueState,

@@ -8,7 +8,7 @@ import { DedupWindow, dedupDigest } from "./dedup-window.ts";
 const random = createSeededRandom(5);
 const MESSAGE_IDS = Array.from({ length: 50 }, () => random.uuid());
 
-/** The window as anybody would write it first. */
+/** The simplest window, as a reference. */
 class NaiveWindow {
   readonly #entries = new Map<string, { acceptedAt: number; messageId: string; seq: number }>();
 
@@ -17,8 +17,8 @@ class NaiveWindow {
   }
 
   find(id: string): { messageId: string; seq: number } | null {
-    const found = this.#entries.get(id);
-    return found === undefined ? null : { messageId: found.messageId, seq: found.seq };
+    const match = this.#entries.get(id);
+    return match === undefined ? null : { messageId: match.messageId, seq: match.seq };
   }
 
   add(id: string, acceptedAt: number, accepted: { messageId: string; seq: number }): void {
@@ -55,10 +55,10 @@ test("the window answers as a map would, across chunk borders and index sizes", 
       const naive = new NaiveWindow();
       let now = 1_000;
       let seq = 0;
-      const known: string[] = ["never added"];
+      const digests: string[] = ["never added"];
       for (const move of moves) {
         const adds = "add" in move ? move.add : 0;
-        for (let left = adds; left > 0; left -= 1) {
+        for (let remaining = adds; remaining > 0; remaining -= 1) {
           now += draws.below(3);
           seq += 1;
           const id = `id-${draws.below(20_000)}`;
@@ -66,7 +66,7 @@ test("the window answers as a map would, across chunk borders and index sizes", 
           const accepted = { messageId: MESSAGE_IDS[seq % 50] as string, seq };
           window.add(dedupDigest(null, id), epochMs(now), accepted);
           naive.add(id, now, accepted);
-          known.push(id);
+          digests.push(id);
         }
         if ("expireMs" in move) {
           window.expire(epochMs(now - move.expireMs));
@@ -78,12 +78,12 @@ test("the window answers as a map would, across chunk borders and index sizes", 
         }
         expect(window.size).toBe(naive.size);
         expect(window.oldest()).toBe(naive.oldest());
-        for (let left = 40; left > 0; left -= 1) {
-          const id = known[draws.below(known.length)] as string;
+        for (let remaining = 40; remaining > 0; remaining -= 1) {
+          const id = digests[draws.below(digests.length)] as string;
           expect(window.find(dedupDigest(null, id))).toEqual(naive.find(id));
         }
       }
-      for (const id of known) {
+      for (const id of digests) {
         expect(window.find(dedupDigest(null, id))).toEqual(naive.find(id));
       }
     }),
@@ -107,7 +107,7 @@ test("digests with the same home stay apart, also after the first of them expire
   );
 });
 
-test("expired entries are counted until the store has been told of them", () => {
+test("expired entries are counted until the store has deleted them", () => {
   const window = new DedupWindow();
   for (let index = 0; index < 3; index += 1) {
     const accepted = { messageId: MESSAGE_IDS[0] as string, seq: 1 };
@@ -119,7 +119,7 @@ test("expired entries are counted until the store has been told of them", () => 
   expect(window.popped).toBe(0);
 });
 
-test("group and id can not be shifted into one another", () => {
+test("different pairs of group and id never have the same digest", () => {
   const digests = [dedupDigest("ab", "c"), dedupDigest("a", "bc"), dedupDigest(null, "abc")];
   expect(new Set(digests.map((digest) => digest.toString("hex"))).size).toBe(3);
 });

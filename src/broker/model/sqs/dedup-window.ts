@@ -1,11 +1,11 @@
-// DedupWindow: which deduplication ids one queue has accepted in the last five minutes.
-//   D1. An id is remembered from its first acceptance for exactly the window; a duplicate does not
+// DedupWindow: the deduplication ids that one queue has accepted in the last five minutes.
+//   D1. An id is kept for exactly the window, from its first acceptance. A duplicate does not
 //       extend it, and neither receiving nor deleting the message ends it.
-//   D2. Entries enter in order of time and leave in that order: expiry is popping the oldest.
-//   D3. Ids are kept as 128-bit digests. Two ids that share one do not occur in this universe.
-//   D4. At most a hundred bytes an id: digests, ids and instants are columns in chunks, found
-//       through an open-addressed index of entry numbers. Chunks are small, and a window without
-//       ids has none, as there may be thousands of queues with an id or two.
+//   D2. Entries enter and leave in order of time: expiry pops the oldest.
+//   D3. Ids are stored as 128-bit digests. Collisions are too unlikely to handle.
+//   D4. An id costs at most a hundred bytes: digests, ids and instants are columns in chunks, found
+//       through an open-addressed index of entry numbers. Chunks are small, and an empty window has
+//       none, because there may be thousands of queues with an id or two.
 
 import { sha256Bytes } from "../../../core/encoding/hash.ts";
 import { type EpochMs, epochMs } from "../../../core/units.ts";
@@ -14,21 +14,21 @@ const CHUNK_BITS = 7;
 const CHUNK_ENTRIES = 1 << CHUNK_BITS;
 const CHUNK_MASK = CHUNK_ENTRIES - 1;
 const INDEX_SLOTS_MIN = 64;
-/** Entry numbers grow for ever; the index keeps their low 31 bits, plus one. */
+/** Entry numbers grow without limit; the index stores their low 31 bits, plus one. */
 const NUMBER_MASK = 0x7fffffff;
 
-/** What was answered to the first send of an id, and is answered to its duplicates. */
+/** The result of the first send of an id, which its duplicates get as well. */
 export interface AcceptedSend {
   readonly messageId: string;
   readonly seq: number;
 }
 
-/** 128 bits that stand for an id within its scope. */
+/** A 128-bit digest of an id within its scope. */
 export type DedupDigest = Buffer;
 
-/** `group` is null where the whole queue is the scope. */
+/** `group` is null if the scope is the whole queue. */
 export function dedupDigest(group: string | null, id: string): DedupDigest {
-  // Neither a group nor an id can hold NUL, so the joint is unambiguous.
+  // Neither a group nor an id can contain NUL, so the separator is unambiguous.
   const digest = sha256Bytes(group === null ? id : `${group}\u0000${id}`);
   return Buffer.from(digest.buffer, digest.byteOffset, 16);
 }
@@ -41,9 +41,9 @@ class DedupChunk {
 }
 
 export class DedupWindow {
-  /** Null where all entries have expired; taken away many at a time. */
+  /** Null if all its entries have expired; removed many at a time. */
   readonly #chunks: (DedupChunk | null)[] = [];
-  /** Number of the first entry of the first chunk, whether that is still there or not. */
+  /** Number of the first entry of the first chunk, whether or not the entry still exists. */
   #base = 0;
   #chunksGone = 0;
   #first = 0;
@@ -55,19 +55,19 @@ export class DedupWindow {
     return this.#end - this.#first;
   }
 
-  /** The acceptance a digest repeats, or null. Call `expire` first. */
+  /** The acceptance that a digest repeats, or null. Call `expire` first. */
   find(digest: DedupDigest): AcceptedSend | null {
     const number = this.#lookup(wordsOf(digest));
     if (number < 0) return null;
     const chunk = this.#chunkOf(number);
-    const place = number & CHUNK_MASK;
+    const offset = number & CHUNK_MASK;
     return {
-      messageId: formatUuid(chunk.messageIds, place * 16),
-      seq: chunk.seqs[place] as number,
+      messageId: formatUuid(chunk.messageIds, offset * 16),
+      seq: chunk.seqs[offset] as number,
     };
   }
 
-  /** Remembers an acceptance; `acceptedAt` is never earlier than that of the one before (D2). */
+  /** Adds an acceptance; `acceptedAt` is never earlier than the previous one (D2). */
   add(digest: DedupDigest, acceptedAt: EpochMs, accepted: AcceptedSend): void {
     if (this.size * 2 >= this.#index.length) this.#resize(this.#index.length * 2);
     const number = this.#end;
@@ -76,20 +76,20 @@ export class DedupWindow {
       this.#chunks.push(new DedupChunk());
     }
     const chunk = this.#chunkOf(number);
-    const place = number & CHUNK_MASK;
-    chunk.digests.set(wordsOf(digest), place * 4);
-    chunk.messageIds.write(accepted.messageId.replaceAll("-", ""), place * 16, 16, "hex");
-    chunk.acceptedAt[place] = acceptedAt;
-    chunk.seqs[place] = accepted.seq;
+    const offset = number & CHUNK_MASK;
+    chunk.digests.set(wordsOf(digest), offset * 4);
+    chunk.messageIds.write(accepted.messageId.replaceAll("-", ""), offset * 16, 16, "hex");
+    chunk.acceptedAt[offset] = acceptedAt;
+    chunk.seqs[offset] = accepted.seq;
     this.#insert(number);
   }
 
-  /** Forgets what was accepted at or before `through`. */
+  /** Drops entries that were accepted at or before `through`. */
   expire(through: EpochMs): void {
     const before = this.#first;
     while (this.#first < this.#end) {
-      const place = this.#first & CHUNK_MASK;
-      if ((this.#chunkOf(this.#first).acceptedAt[place] as number) > through) break;
+      const offset = this.#first & CHUNK_MASK;
+      if ((this.#chunkOf(this.#first).acceptedAt[offset] as number) > through) break;
       this.#erase(this.#first);
       this.#first += 1;
       if ((this.#first & CHUNK_MASK) === 0) this.#dropChunk();
@@ -101,12 +101,12 @@ export class DedupWindow {
     if (popped > 0 && roomy) this.#resize(this.#index.length / 2);
   }
 
-  /** How many entries have expired that the store has not been told of yet. */
+  /** How many expired entries the store still has. */
   get popped(): number {
     return this.#popped;
   }
 
-  /** To be called when the store has been told. */
+  /** Called when the store has deleted the expired entries. */
   forgetPopped(): void {
     this.#popped = 0;
   }
@@ -122,7 +122,7 @@ export class DedupWindow {
     this.#index = new Uint32Array(INDEX_SLOTS_MIN);
   }
 
-  /** Gives all chunks back; numbers go on with the next chunk. */
+  /** Releases all chunks; numbers continue with the next chunk. */
   #empty(): void {
     this.#chunks.length = 0;
     this.#chunksGone = 0;
@@ -131,7 +131,10 @@ export class DedupWindow {
     this.#end = this.#base;
   }
 
-  /** Taking the first of thousands moves all the others, so that they go when they are half. */
+  /**
+   * Removing the first of thousands moves all the others, so null chunks are cut off when they are
+   * half of all.
+   */
   #dropChunk(): void {
     this.#chunks[this.#chunksGone] = null;
     this.#chunksGone += 1;
@@ -145,7 +148,7 @@ export class DedupWindow {
     return this.#chunks[Math.floor((number - this.#base) / CHUNK_ENTRIES)] as DedupChunk;
   }
 
-  /** The entry number that an index cell means: the only live one with those low bits. */
+  /** The entry number of an index cell: the only live one with those low bits. */
   #numberIn(cell: number): number {
     return this.#first + ((cell - 1 - (this.#first & NUMBER_MASK)) & NUMBER_MASK);
   }
@@ -162,12 +165,12 @@ export class DedupWindow {
       if (cell === 0) return -1;
       const number = this.#numberIn(cell);
       const { digests } = this.#chunkOf(number);
-      const place = (number & CHUNK_MASK) * 4;
+      const offset = (number & CHUNK_MASK) * 4;
       if (
-        digests[place] === words[0] &&
-        digests[place + 1] === words[1] &&
-        digests[place + 2] === words[2] &&
-        digests[place + 3] === words[3]
+        digests[offset] === words[0] &&
+        digests[offset + 1] === words[1] &&
+        digests[offset + 2] === words[2] &&
+        digests[offset + 3] === words[3]
       ) {
         return number;
       }
@@ -181,7 +184,7 @@ export class DedupWindow {
     this.#index[at] = (number & NUMBER_MASK) + 1;
   }
 
-  /** Takes a cell out and closes the gap, so that no probe ends too early. */
+  /** Removes a cell and closes the gap, so that no probe ends too early. */
   #erase(number: number): void {
     const mask = this.#index.length - 1;
     const wanted = (number & NUMBER_MASK) + 1;

@@ -1,8 +1,8 @@
-// Delete: the end of a message.
-//   D1. Deleting what is gone already succeeds.
-//   D2. Standard: the latest handle deletes, even after its visibility timeout. An older one, whose
-//       message was received again since, changes nothing and succeeds: whoever holds the message
-//       now has not finished with it.
+// Delete: deletes received messages.
+//   D1. Deleting a message that no longer exists succeeds.
+//   D2. Standard: the latest handle deletes the message, even after its visibility timeout. An
+//       older handle, whose message was received again since, changes nothing and succeeds, because
+//       another consumer still processes the message.
 //   D3. FIFO: a handle whose visibility timeout is over is refused.
 
 import { type Result, succeed } from "../../../core/result.ts";

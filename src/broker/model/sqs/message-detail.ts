@@ -1,4 +1,4 @@
-// MessageDetail: what only some messages carry, as the JSON that is stored beside the body.
+// MessageDetail: the optional parts of a message, stored as JSON beside the body.
 
 import type { MessageAttribute } from "../operations.ts";
 import type { SignatureVersion } from "../sns/topic-operations-contract.ts";
@@ -7,11 +7,11 @@ export interface MessageDetail {
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly traceHeader: string | null;
   readonly dedupId: string | null;
-  /** ARN of the queue a dead letter came from; it outlives that queue. */
+  /** ARN of the source queue of a dead letter; it outlives that queue. */
   readonly sourceArn: string | null;
-  /** A notification whose signature is still to be filled in, and by which version. */
+  /** The version with which a notification must still be signed. */
   readonly unsigned?: SignatureVersion | undefined;
-  /** What a message to an http endpoint is, if not a notification. */
+  /** The purpose of a message to an HTTP endpoint, unless it is a notification. */
   readonly purpose?: "SubscriptionConfirmation" | undefined;
 }
 
@@ -22,12 +22,12 @@ const NOTHING: MessageDetail = {
   sourceArn: null,
 };
 
-/** Null when there is nothing to keep, as with most messages of a standard queue. */
+/** Null if there is nothing to store, as with most messages of a standard queue. */
 export function formatDetail(detail: MessageDetail): string | null {
   const { attributes, traceHeader, dedupId, sourceArn, unsigned, purpose } = detail;
   const text = traceHeader ?? dedupId ?? sourceArn ?? unsigned ?? purpose ?? null;
   if (attributes === null && text === null) return null;
-  // What is undefined is left out.
+  // JSON leaves out undefined fields.
   return JSON.stringify({
     attributes: attributes ?? undefined,
     traceHeader: traceHeader ?? undefined,

@@ -19,7 +19,7 @@ function policyOf(bench: ModelBench): unknown {
   return Policy === undefined ? null : JSON.parse(Policy);
 }
 
-test("one account and one action stand alone, more stand in lists", () => {
+test("one account and one action are bare elements, several are lists", () => {
   const bench = createBench();
   bench.ok("addPermission", grant("one", [ONE], ["ReceiveMessage"]));
   bench.ok("addPermission", grant("two", [ONE, TWO], ["SendMessage", "*"]));
@@ -80,7 +80,7 @@ test("more than seven actions are over the limit; unknown actions and accounts a
   expect(account.name).toBe("InvalidParameterValue");
 });
 
-test("a policy of the owner's own making is added to, whatever its shape", () => {
+test("a permission is added to the owner's policy, whatever its shape", () => {
   const bench = createBench();
   const shapes = [{}, { Statement: null }, { Statement: {} }, { Statement: [null, 7, "x"] }];
   for (const shape of shapes) {

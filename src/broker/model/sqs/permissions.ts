@@ -1,5 +1,6 @@
-// Permissions: AddPermission and RemovePermission write statements into the queue's policy.
-// They are kept and shown; deliveries of topics and buckets ask them only where that is enforced.
+// Permissions: AddPermission and RemovePermission edit the statements of the queue's policy.
+// Policies are stored and returned. They restrict deliveries of topics and buckets only if
+// enforcement is on.
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { SQS_PERMISSION_ACTIONS_MAX, SQS_POLICY_BYTES_MAX } from "../../../core/limits.ts";
@@ -18,7 +19,7 @@ interface Statement {
 interface Policy {
   readonly Version: string;
   readonly Id?: string;
-  /** An owner may have written anything into it, null included. */
+  /** The owner may have written anything here, null included. */
   readonly Statement: readonly (Statement | null)[];
 }
 
@@ -105,10 +106,10 @@ export function stepRemovePermission(
   const queue = state.queues.get(input.queue);
   if (queue === undefined) return missingQueue();
   const policy = policyOf(queue, state.arnOf(input.queue));
-  const kept = policy.Statement.filter((statement) => statement?.Sid !== input.label);
-  if (kept.length === policy.Statement.length) {
+  const remaining = policy.Statement.filter((statement) => statement?.Sid !== input.label);
+  if (remaining.length === policy.Statement.length) {
     return invalidValue(input.label, "Label", "can't find label.");
   }
-  save(state, step, queue, { ...policy, Statement: kept });
+  save(state, step, queue, { ...policy, Statement: remaining });
   return succeed(null);
 }

@@ -33,7 +33,7 @@ test.each([
   expect(bench.attributes("q")[name]).toBe(String(max));
 });
 
-test("numbers are kept without leading zeros, so that equal settings compare equal", () => {
+test("numbers are stored without leading zeros, so that equal settings compare equal", () => {
   const bench = createBench();
   bench.set("q", { VisibilityTimeout: "007" });
   expect(bench.attributes("q").VisibilityTimeout).toBe("7");
@@ -62,7 +62,7 @@ test.each([
   });
 });
 
-test("the type of a queue can not be changed", () => {
+test("the type of a queue cannot be changed", () => {
   const bench = createBench();
   bench.set("q.fifo", { FifoQueue: "true" });
   expect(refusal(bench, "q.fifo", { FifoQueue: "false" })).toEqual({
@@ -72,7 +72,7 @@ test("the type of a queue can not be changed", () => {
   });
 });
 
-test("names that nobody knows are refused, also those every object has", () => {
+test("unknown names are refused, including those of Object.prototype", () => {
   for (const name of ["Foobar", "__proto__", "constructor", "toString", "QueueArn", "All"]) {
     const attributes = JSON.parse(`{"${name}":"1"}`) as Record<string, string>;
     expect(refusal(createBench(), "q", attributes)).toEqual({
@@ -89,7 +89,7 @@ test("nothing is set unless everything given is valid (A3)", () => {
   expect(bench.attributes("q")).toEqual(before);
 });
 
-test("an empty value takes a policy away", () => {
+test("an empty value removes a policy", () => {
   const bench = createBench();
   const redrive = JSON.stringify({ deadLetterTargetArn: arn("q"), maxReceiveCount: 3 });
   const allow = JSON.stringify({ redrivePermission: "denyAll" });
@@ -118,12 +118,12 @@ test.each(["\u0001", "\ufffe", "\ud800"])(
   },
 );
 
-test("a redrive policy with such a character is no JSON, which is told first", () => {
+test("a redrive policy with such a character is refused as invalid JSON first", () => {
   const broken = refusal(createBench(), "q", { RedrivePolicy: "{\u0001}" });
   expect(broken.name).toBe("InvalidParameterValue");
 });
 
-test("a policy has 8,192 bytes at the most, however many characters they are", () => {
+test("a policy has at most 8,192 bytes, however many characters they are", () => {
   const policy = (length: number) => `{"Id":"${"é".repeat((length - 9) / 2)}"}`;
   const bench = createBench();
   bench.set("q", { Policy: policy(8_191) });
@@ -161,7 +161,7 @@ function redriveTo(target: string) {
   return { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: target, maxReceiveCount: "42" }) };
 }
 
-test("a redrive policy names a queue that exists, is of its type and takes the letters", () => {
+test("a redrive policy names a queue that exists, is of its type and accepts its dead letters", () => {
   const bench = createBench();
   bench.create("dead");
   const elsewhere = arn("dead").replace("eu-north-1", "us-east-1");
@@ -178,7 +178,7 @@ test("a redrive policy names a queue that exists, is of its type and takes the l
   );
 });
 
-test("a queue may collect its own dead letters, from the moment it is created", () => {
+test("a queue may be its own dead-letter queue, from its creation on", () => {
   const bench = createBench();
   bench.create("self", redriveTo(arn("self")));
   expect(bench.queue("self").settings.redrive?.targetArn).toBe(arn("self"));

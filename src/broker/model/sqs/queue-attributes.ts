@@ -1,8 +1,9 @@
-// QueueAttributes: which attributes a queue may be given, and how they read back.
-//   A1. Values are AWS's strings from end to end; settingsOf turns them into numbers once.
-//   A2. A queue keeps what was set, not the defaults; the defaults are added when it is read.
-//   A3. Nothing is set unless everything given is valid.
-//   A4. What is kept can be told in both protocols, so that no value holds what XML cannot carry.
+// QueueAttributes: which attributes a queue may have, and how they read back.
+//   A1. Values are AWS's strings throughout; queueSettingsOf turns them into numbers once.
+//   A2. A queue stores the attributes that were set, not the defaults, which are added on read.
+//   A3. Nothing is set unless all given values are valid.
+//   A4. Stored values can be returned in both protocols, so no value contains characters that XML
+//       cannot carry.
 
 import { hasInvalidXmlCharacter, utf8ByteLength } from "../../../core/encoding/text.ts";
 import {
@@ -30,7 +31,7 @@ import {
   parseRedrivePolicy,
 } from "./redrive-policy.ts";
 
-/** The queue that attributes are meant for, as far as it is known. */
+/** The queue whose attributes are checked, as far as it exists. */
 export interface AttributeTarget {
   readonly name: string;
   readonly fifo: boolean;
@@ -94,7 +95,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
 };
 
-/** Attributes that an empty value takes away. */
+/** Attributes that an empty value removes. */
 const REMOVABLE = new Set(["Policy", "RedrivePolicy", "RedriveAllowPolicy", "KmsMasterKeyId"]);
 const UNKNOWN_ON_STANDARD = new Set(["FifoQueue", "ContentBasedDeduplication"]);
 const FIFO_ONLY = new Set(["DeduplicationScope", "FifoThroughputLimit"]);
@@ -139,7 +140,7 @@ function checkRedrivePolicy(
   return succeed(formatRedrivePolicy(policy.value));
 }
 
-/** The value as it is kept, empty where it takes the attribute away; or why it can not be set. */
+/** The value to store, empty if it removes the attribute; or the refusal. */
 export function readAttribute(
   state: BrokerState,
   target: AttributeTarget,
@@ -159,7 +160,7 @@ export function readAttribute(
   return read.ok && hasInvalidXmlCharacter(read.value) ? badValue(name) : read; // A4
 }
 
-/** The attributes the queue has once `given` is set, or why it can not be set. */
+/** The attributes of the queue after `given` is set, or the refusal. */
 export function mergeAttributes(
   state: BrokerState,
   target: AttributeTarget,
@@ -175,7 +176,7 @@ export function mergeAttributes(
   return checkTogether(given, merged);
 }
 
-/** What can only be judged once all attributes are known. */
+/** Checks that need all attributes. */
 function checkTogether(
   given: Readonly<Record<string, string>>,
   merged: Record<string, string>,
@@ -200,7 +201,7 @@ function checkTogether(
   return succeed(merged);
 }
 
-/** Without a key the period for which to reuse it is checked and forgotten, as AWS does. */
+/** Without a key, AWS checks the reuse period and does not store it. */
 export function isForgotten(attributes: Readonly<Record<string, string>>, name: string): boolean {
   return name === "KmsDataKeyReusePeriodSeconds" && attributes.KmsMasterKeyId === undefined;
 }

@@ -1,4 +1,4 @@
-// QueueFaults: refusals that more than one operation gives, in AWS's words.
+// QueueFaults: refusals that several operations share, in AWS's words.
 
 import { refuse } from "../fault.ts";
 
@@ -11,7 +11,7 @@ export function invalidHandle(handle: string) {
   return refuse("ReceiptHandleIsInvalid", text);
 }
 
-/** A FIFO queue tells a handle whose time is over, or that a later receive has replaced. */
+/** FIFO: the handle has expired, or a later receive has replaced it. */
 export function expiredHandle(handle: string) {
   return invalidValue(handle, "ReceiptHandle", "The receipt handle has expired.");
 }

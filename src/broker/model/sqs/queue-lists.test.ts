@@ -31,7 +31,7 @@ test("pages hold every queue once, sorted, and only the last may be short", () =
   );
 });
 
-test("a page goes on behind the last name, even if that queue is gone", () => {
+test("a page continues after the last name, even if that queue is deleted", () => {
   const bench = new ModelBench();
   for (const name of ["a", "b", "c"]) bench.create(name);
   const first = bench.ok("listQueues", { prefix: "", page: { limit: 2, token: null } });
@@ -40,7 +40,7 @@ test("a page goes on behind the last name, even if that queue is gone", () => {
   expect(bench.ok("listQueues", { prefix: "", page })).toEqual({ names: ["c"], nextToken: null });
 });
 
-test("a token that is none is refused; a prefix selects by case", () => {
+test("an invalid token is refused; a prefix is case-sensitive", () => {
   const bench = new ModelBench();
   bench.create("a");
   const page = { limit: 2, token: "not a token!" };
@@ -60,7 +60,7 @@ test("the sources of a dead-letter queue are those whose policy names it", () =>
   expect(list()).toEqual(["s2"]);
 });
 
-test("counting tells the state of every queue without touching it", () => {
+test("counting returns the counts of every queue without changing it", () => {
   const bench = new ModelBench();
   bench.create("a");
   bench.create("b.fifo");
@@ -98,7 +98,7 @@ test("peeking pages through a queue in order of sending and receives nothing", (
   expect(bench.counts("q")).toEqual([4, 1, 1]);
 });
 
-test("a page that ends with the last message says that there is no more", () => {
+test("a page that ends with the last message has no next page", () => {
   const bench = new ModelBench();
   bench.create("q");
   const empty = { messages: [], nextAfterSeq: null };

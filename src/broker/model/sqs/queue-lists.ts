@@ -1,4 +1,4 @@
-// QueueLists: looks over many queues, or into one, without taking anything.
+// QueueLists: lists queues, or the messages of one, without receiving anything.
 
 import { SQS_LIST_PAGE_MAX } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -17,7 +17,7 @@ interface NamePage {
   nextToken: string | null;
 }
 
-/** A page of sorted names; the token is the last name of the page before. */
+/** A page of sorted names; the token is the last name of the previous page. */
 function pageOf(names: readonly string[], page: PageInput | null): Result<NamePage, Fault> {
   const sorted = [...names].sort();
   if (page === null) return succeed({ names: sorted.slice(0, SQS_LIST_PAGE_MAX), nextToken: null });
@@ -83,7 +83,7 @@ export function countQueues(
   return succeed({ queues });
 }
 
-/** Messages in the order of their numbers, a page at a time. Walks the whole queue, once. */
+/** Messages in the order of their numbers, one page at a time. Walks the whole queue once. */
 export function peek(
   state: BrokerState,
   step: ModelStep,
@@ -92,32 +92,32 @@ export function peek(
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   const { slab } = state;
-  const found = firstAfter(queue, input.afterSeq, input.limit + 1);
-  const page = found.slice(0, input.limit);
+  const slots = firstAfter(queue, input.afterSeq, input.limit + 1);
+  const page = slots.slice(0, input.limit);
   const last = page.at(-1);
-  const more = last !== undefined && found.length > page.length;
+  const more = last !== undefined && slots.length > page.length;
   return succeed({
     messages: page.map((slot) => peekAt(state, step, queue, slot)),
     nextAfterSeq: more ? slab.seq.get(last) : null,
   });
 }
 
-/** The slots with the `count` lowest numbers beyond `afterSeq`, in order. */
+/** The slots with the `count` lowest numbers above `afterSeq`, in order. */
 function firstAfter(queue: QueueState, afterSeq: number, count: number): number[] {
   const { seq } = queue.slab;
-  const found: number[] = [];
+  const slots: number[] = [];
   let highest = Number.POSITIVE_INFINITY;
   for (let index = 0; index < queue.total; index += 1) {
     const slot = queue.ages.at(index);
     const number = seq.get(slot);
     if (number <= afterSeq || number >= highest) continue;
-    let place = found.length;
-    while (place > 0 && seq.get(found[place - 1] as number) > number) place -= 1;
-    found.splice(place, 0, slot);
-    if (found.length > count) found.pop();
-    if (found.length === count) highest = seq.get(found[count - 1] as number);
+    let position = slots.length;
+    while (position > 0 && seq.get(slots[position - 1] as number) > number) position -= 1;
+    slots.splice(position, 0, slot);
+    if (slots.length > count) slots.pop();
+    if (slots.length === count) highest = seq.get(slots[count - 1] as number);
   }
-  return found;
+  return slots;
 }
 
 function peekAt(

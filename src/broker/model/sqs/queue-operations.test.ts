@@ -20,13 +20,13 @@ test.each([
   expect(createFault(new ModelBench(), name, attributes).name).toBe("InvalidParameterValue");
 });
 
-test("names of eighty characters are taken, the suffix included", () => {
+test("names of eighty characters are accepted, the suffix included", () => {
   const bench = new ModelBench();
   expect(bench.create("x".repeat(80)).fifo).toBe(false);
   expect(bench.create(`${"x".repeat(75)}.fifo`).fifo).toBe(true);
 });
 
-test("creating a queue again gives the same one, if what is given is the same (O1)", () => {
+test("creating a queue again returns the same one, if no attribute differs (O1)", () => {
   const bench = new ModelBench();
   bench.create("dead");
   const policy = (count: unknown) =>
@@ -46,7 +46,7 @@ test("creating a queue again gives the same one, if what is given is the same (O
   expect(queue.record.tags).toEqual({});
 });
 
-test("repeating what a queue has is never wrong, even where a new queue could not have it", () => {
+test("repeating an attribute is always valid, even if a new queue could not have it", () => {
   const bench = new ModelBench();
   bench.create("dead.fifo");
   const deadLetterTargetArn = arn("dead.fifo");
@@ -86,7 +86,7 @@ test("creating a queue again with another value is refused, and the attribute is
   }
 });
 
-test("a deleted name rests for sixty seconds, to the millisecond, and only that name", () => {
+test("the name of a deleted queue stays reserved for sixty seconds, to the millisecond, and only that name", () => {
   const bench = new ModelBench();
   bench.create("q");
   bench.ok("deleteQueue", { queue: "q" });
@@ -117,7 +117,7 @@ test("a new queue under an old name has nothing of the old one", () => {
   expect(sent?.messageId).not.toBe(delivery.messageId);
 });
 
-test("everything that needs a queue says so when there is none", () => {
+test("every operation on a missing queue is refused", () => {
   const bench = new ModelBench();
   const queue = "none";
   const faults = [
@@ -160,18 +160,18 @@ test("a purge takes visible, in-flight and delayed messages and the deduplicatio
   expect(bench.state.slab.used).toBe(1);
 });
 
-test("what a purge leaves on disk is erased piece by piece", () => {
+test("purged messages are erased from disk step by step", () => {
   const bench = new ModelBench();
   bench.create("q");
-  for (let left = 120; left > 0; left -= 1) {
+  for (let remaining = 120; remaining > 0; remaining -= 1) {
     bench.send("q", ...Array.from({ length: 10 }, () => entry("x")));
   }
   bench.ok("purgeQueue", { queue: "q" });
   expect(bench.contents.size).toBe(1_200);
   bench.send("q", entry("new"));
-  for (const left of [701, 201, 1, 1]) {
+  for (const remaining of [701, 201, 1, 1]) {
     sweepGarbage(bench.state, bench.step);
-    expect(bench.contents.size).toBe(left);
+    expect(bench.contents.size).toBe(remaining);
   }
   expect(bench.bodies("q")).toEqual(["new"]);
 });
@@ -200,7 +200,7 @@ test("a new delay holds for waiting messages of a FIFO queue, longer or shorter"
   expect(bench.counts("q.fifo")).toEqual([2, 0, 0]);
   expect(bench.bodies("q.fifo", { max: 1 })).toEqual(["1"]);
   bench.set("q.fifo", { DelaySeconds: "20" });
-  expect(bench.counts("q.fifo")).toEqual([0, 1, 1]); // The received one is left alone.
+  expect(bench.counts("q.fifo")).toEqual([0, 1, 1]); // The received one is unchanged.
   bench.pass(14_999);
   expect(bench.bodies("q.fifo")).toEqual([]);
   bench.pass(1);
@@ -209,7 +209,7 @@ test("a new delay holds for waiting messages of a FIFO queue, longer or shorter"
   expect(last).toBeDefined();
 });
 
-test("a new delay that has passed already shows the messages at once", () => {
+test("a new delay that has already passed shows the messages immediately", () => {
   const bench = new ModelBench();
   bench.create("q.fifo", { DelaySeconds: "100" });
   bench.send("q.fifo", inGroup("a", "1"), inGroup("a", "2"));
@@ -229,7 +229,7 @@ test("on a standard queue a new delay holds for new messages only", () => {
   expect(bench.bodies("q")).toEqual(["old"]);
 });
 
-test("a shorter retention ends messages that wait already, in flight or not", () => {
+test("a shorter retention also expires waiting messages, in flight or not", () => {
   const bench = new ModelBench();
   bench.create("q");
   bench.send("q", entry("a"), entry("b"));
@@ -239,7 +239,7 @@ test("a shorter retention ends messages that wait already, in flight or not", ()
   expect(bench.counts("q")).toEqual([0, 0, 0]);
 });
 
-test("tags have their case, may be empty, and go without having been there", () => {
+test("tag keys are case-sensitive, values may be empty, and removing a missing tag succeeds", () => {
   const bench = new ModelBench();
   bench.create("q");
   bench.ok("tagQueue", { queue: "q", tags: { Owner: "a", owner: "", x: "1" } });
@@ -248,7 +248,7 @@ test("tags have their case, may be empty, and go without having been there", () 
   expect(bench.ok("listQueueTags", { queue: "q" }).tags).toEqual({ owner: "", x: "2" });
 });
 
-test("a queue has fifty tags at the most, counted after the change", () => {
+test("a queue has at most fifty tags, counted after the change", () => {
   const bench = new ModelBench();
   bench.create("q");
   const tags = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`k${index}`, ""]));

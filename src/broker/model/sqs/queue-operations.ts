@@ -1,7 +1,7 @@
-// QueueOperations: queues come, change and go.
-//   O1. Creating a queue that exists gives the same queue, if nothing asked for differs from it.
-//   O2. Deleting or purging takes effect at once: what was in the queue is never seen again, not
-//       even after a restart. The bytes go later.
+// QueueOperations: create, change, purge and delete queues.
+//   O1. Creating a queue that exists returns the same queue, if no given attribute differs.
+//   O2. Deleting or purging takes effect immediately: the messages never appear again, not even
+//       after a restart. Their bytes are erased later.
 
 import {
   SQS_PURGE_INTERVAL_MS,
@@ -85,7 +85,7 @@ export function stepCreateQueue(
   return succeed({ name });
 }
 
-/** Judges each value beside the one the queue has: repeating that is never wrong (O1). */
+/** Compares each value with the one that the queue has: repeating a value is always valid (O1). */
 function compare(
   state: BrokerState,
   queue: QueueState,
@@ -96,7 +96,7 @@ function compare(
   const current = settingsView(queue);
   let differs: string | null = null;
   for (const [name, value] of Object.entries(given)) {
-    // Its dead-letter queue may be gone since; only a new policy has to name one that exists.
+    // Its dead-letter queue may be deleted by now; only a new policy must name an existing one.
     if (name === "RedrivePolicy" && repeatsRedrivePolicy(value, current[name])) continue;
     const read = readAttribute(state, target, name, value);
     if (!read.ok) return read;
@@ -155,7 +155,9 @@ export function stepSetQueueAttributes(
   return succeed(null);
 }
 
-/** The new delay holds for the FIFO messages that wait already; the record says so (Q5). */
+/**
+ * The new delay applies to FIFO messages that already wait; the record says so (Q5 of queue.ts).
+ */
 function applyDelay(state: BrokerState, step: ModelStep, queue: QueueState): void {
   const { slab } = state;
   for (let index = 0; index < queue.total; index += 1) {
@@ -218,8 +220,8 @@ export function stepUntagQueue(
 ): Result<null, Fault> {
   const queue = state.queues.get(input.queue);
   if (queue === undefined) return missingQueue();
-  const kept = Object.entries(queue.record.tags).filter(([key]) => !input.keys.includes(key));
-  state.saveRecord(queue, { ...queue.record, tags: Object.fromEntries(kept) }, step);
+  const remaining = Object.entries(queue.record.tags).filter(([key]) => !input.keys.includes(key));
+  state.saveRecord(queue, { ...queue.record, tags: Object.fromEntries(remaining) }, step);
   return succeed(null);
 }
 

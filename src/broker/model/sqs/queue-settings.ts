@@ -1,4 +1,4 @@
-// QueueSettings: what a queue's attributes mean, in our units. AWS's strings stay in the record.
+// QueueSettings: a queue's attributes in our units. The record keeps AWS's strings.
 
 import {
   SQS_MESSAGE_BYTES_SETTING_MAX,
@@ -21,7 +21,7 @@ export interface QueueSettings {
   readonly redriveAllow: RedriveAllow;
 }
 
-/** Reads attributes that were checked when they were set. */
+/** Reads attributes that were validated when they were set. */
 export function queueSettingsOf(attributes: Readonly<Record<string, string>>): QueueSettings {
   const span = (name: string, fallback: DurationMs): DurationMs =>
     attributes[name] === undefined ? fallback : seconds(Number(attributes[name]));

@@ -1,14 +1,14 @@
-// Queue: the messages of one queue and where each is in its life.
-//   Q1. Every message is in the heap of ages; hidden ones (in flight, delayed) are in the heap of
-//       deadlines, too. Ready ones are the schedule's.
-//   Q2. Counts are kept, never counted.
-//   Q3. `advance` runs before anything looks at the queue, so that nobody sees a message hidden
-//       that is due, or waiting that has expired. However many expire at once, all leave the queue
-//       now; the bytes on disk follow piece by piece.
-//   Q4. Only messages that were received once can be named by a receipt handle; only those are in
+// Queue: the messages of one queue, and the state of each.
+//   Q1. Every message is in the heap of ages. Hidden ones (in flight, delayed) are also in the heap
+//       of deadlines. Ready ones are in the schedule.
+//   Q2. Counts are maintained, never computed by counting.
+//   Q3. `advance` runs before every look at the queue, so that no caller sees a hidden message that
+//       is due, or a waiting one that has expired. All expired messages leave the queue at once;
+//       their bytes on disk are erased later.
+//   Q4. Only a message that was received can have a receipt handle, so only such messages are in
 //       the index.
-//   Q5. A new delay of a FIFO queue holds for all that was never received. On disk only the queue's
-//       record says so, however many wait: until when they are delayed is worked out anew.
+//   Q5. A new delay of a FIFO queue applies to all messages that were never received. On disk only
+//       the queue's record says so, however many wait: their deadlines are recomputed on load.
 
 import type { MessageHead } from "../../../core/broker-change.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../../../core/limits.ts";
@@ -21,7 +21,7 @@ import { type MessageSlab, SlotState } from "./schedule/message-slab.ts";
 import type { Cursor, DeliveryOrder } from "./schedule/schedule.ts";
 import { SlotHeap } from "./schedule/slot-heap.ts";
 
-/** What is remembered of a queue beside its messages. */
+/** The stored part of a queue apart from its messages. */
 export interface QueueRecord {
   readonly number: number;
   readonly name: string;
@@ -38,7 +38,7 @@ export interface QueueRecord {
   readonly delayedThrough: number;
 }
 
-/** Whoever wants to know that a queue has changed. */
+/** Notified of every change of a queue. */
 export interface QueueWatcher {
   touch(queue: QueueState): void;
 }
@@ -52,9 +52,9 @@ export class QueueState {
   readonly ages: SlotHeap;
   readonly #schedule: DeliveryOrder;
   readonly #deadlines: SlotHeap;
-  /** Told of every message that comes, goes, hides or shows, while somebody waits for one. */
+  /** Notified of every message that arrives, leaves, hides or shows, while a long poll waits. */
   watcher: QueueWatcher | null = null;
-  /** True when a receive stopped before it had seen all: whoever waits has to look again. */
+  /** True if a receive stopped before it had seen all messages: long polls must look again. */
   unfinished = false;
   readonly #received = new Map<number, number>();
   #inFlight = 0;
@@ -82,7 +82,7 @@ export class QueueState {
     return this.#delayed;
   }
 
-  /** Those of a blocked group count as visible, as AWS counts them. */
+  /** AWS counts the messages of a blocked group as visible. */
   get visible(): number {
     return this.total - this.#inFlight - this.#delayed;
   }
@@ -93,7 +93,7 @@ export class QueueState {
     return top === 0 ? null : epochMs(this.slab.dueAt.get(top));
   }
 
-  /** When time alone changes the queue next, by what is due or expires; Infinity if never. */
+  /** When the queue changes next by time alone (due or expired); Infinity if never. */
   get changesAt(): number {
     const { nextDueAt: dueAt, oldestSentAt: sentAt } = this;
     const expiresAt =
@@ -106,13 +106,13 @@ export class QueueState {
     return top === 0 ? null : epochMs(this.slab.sentAt.get(top));
   }
 
-  /** What was read from disk, due when the queue says (Q5). */
+  /** The deadline of a message that was loaded from disk (Q5). */
   dueOf(head: MessageHead): EpochMs {
     const own = !this.fifo || head.receiveCount > 0 || head.seq > this.record.delayedThrough;
     return own ? head.dueAt : addMs(head.sentAt, this.settings.delayMs);
   }
 
-  /** Takes in a message: sent, moved here, or read from disk. */
+  /** Adds a message: sent, moved here, or loaded from disk. */
   insert(head: MessageHead, now: EpochMs): number {
     const slab = this.slab;
     const slot = slab.allocate();
@@ -153,7 +153,7 @@ export class QueueState {
     return this.slab.state.get(slot) === SlotState.inFlight;
   }
 
-  /** A receive takes the message until `dueAt`. */
+  /** Marks a ready message as received until `dueAt`. */
   take(slot: number, now: EpochMs, dueAt: EpochMs): void {
     const slab = this.slab;
     const count = slab.receiveCount.get(slot) + 1;
@@ -164,7 +164,7 @@ export class QueueState {
     this.hide(slot, SlotState.inFlight, dueAt, now);
   }
 
-  /** Hides a message until `dueAt`, whatever state it was in. */
+  /** Hides a message until `dueAt`, whatever its state. */
   hide(slot: number, state: 2 | 3, dueAt: EpochMs, now: EpochMs): void {
     const slab = this.slab;
     const before = slab.state.get(slot);
@@ -193,13 +193,13 @@ export class QueueState {
     this.watcher?.touch(this);
   }
 
-  /** Sends a ready message to the back of those that are ready. */
+  /** Moves a ready message behind all other ready ones. */
   passOver(slot: number, now: EpochMs): void {
     this.hide(slot, SlotState.delayed, now, now);
     this.release(slot, now);
   }
 
-  /** The message is gone from this queue. */
+  /** Removes a message from this queue. */
   remove(slot: number, now: EpochMs): void {
     const slab = this.slab;
     const state = slab.state.get(slot);
@@ -213,7 +213,7 @@ export class QueueState {
     this.watcher?.touch(this);
   }
 
-  /** Brings the queue to `now`; `expired` is told of each message that outlived its retention. */
+  /** Brings the queue to `now` and calls `expired` for each message beyond its retention. */
   advance(now: EpochMs, expired: (seq: number) => void): void {
     for (let slot = this.#deadlines.top; slot !== 0; slot = this.#deadlines.top) {
       if (this.slab.dueAt.get(slot) > now) break;

@@ -9,7 +9,7 @@ const anyHandle = fc.record({
   receiveCount: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
 });
 
-test("a handle names the receive it was made for, again and again (R1)", () => {
+test("a handle always decodes to the receive it was made for (R1)", () => {
   fc.assert(
     fc.property(anyHandle, ({ queue, seq, receiveCount }) => {
       const text = handles.encode(queue, seq, receiveCount);
@@ -29,7 +29,7 @@ test("two receives never share a handle (R1)", () => {
   );
 });
 
-test("garbage is no handle (R2)", () => {
+test("garbage is not a handle (R2)", () => {
   for (const text of ["", "garbage", "=", "A".repeat(32), `${handles.encode(1, 2, 3)} `]) {
     expect(handles.decode(text)).toBe(null);
   }
@@ -41,7 +41,7 @@ test("garbage is no handle (R2)", () => {
   );
 });
 
-test("text that stands for the same bytes in another way is no handle (R2)", () => {
+test("another text for the same bytes is not a handle (R2)", () => {
   const text = handles.encode(0xffffffff, Number.MAX_SAFE_INTEGER, 0xfbefbefb);
   expect(text).toMatch(/[+/]/);
   const others = [
@@ -56,7 +56,7 @@ test("text that stands for the same bytes in another way is no handle (R2)", () 
   expect(handles.decode(text)).not.toBe(null);
 });
 
-test("a handle with one bit turned is no handle (R2)", () => {
+test("a handle with one flipped bit is invalid (R2)", () => {
   fc.assert(
     fc.property(anyHandle, fc.nat(24 * 8 - 1), ({ queue, seq, receiveCount }, bit) => {
       const bytes = Buffer.from(handles.encode(queue, seq, receiveCount), "base64");
@@ -66,7 +66,7 @@ test("a handle with one bit turned is no handle (R2)", () => {
   );
 });
 
-test("a handle of another broker is no handle here (R2), but survives a restart (R3)", () => {
+test("a handle of another broker is invalid (R2), but handles survive a restart (R3)", () => {
   const others = [
     createReceiptHandles([0xdeadbeef, 0x12345679]),
     createReceiptHandles([0xdeadbeee, 0x12345678]),
@@ -76,7 +76,7 @@ test("a handle of another broker is no handle here (R2), but survives a restart 
   expect(createReceiptHandles([0xdeadbeef, 0x12345678]).decode(text)?.seq).toBe(2);
 });
 
-test("base64 in another spelling is no handle: one receive, one text", () => {
+test("base64 in another spelling is invalid: one receive has one text", () => {
   const text = handles.encode(0xffffffff, 0xffffff, 0xfffffff);
   const url = text.replaceAll("+", "-").replaceAll("/", "_");
   expect(url).not.toBe(text);

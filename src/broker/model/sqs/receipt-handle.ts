@@ -1,9 +1,9 @@
-// ReceiptHandle: names one receive of one message: its queue, its number, and which receive it was.
-//   R1. The same receive always gives the same handle; another receive always another.
-//   R2. A handle carries a checksum keyed by the broker's own secret, so that garbage and handles
-//       of another broker are told apart from handles of messages that are gone. It is no
-//       protection against a forger; nothing here grants rights.
-//   R3. Handles outlive a restart: nothing about them is kept in memory.
+// ReceiptHandle: identifies one receive of one message: queue, message number and receive count.
+//   R1. The same receive always has the same handle; different receives have different handles.
+//   R2. A handle contains a checksum keyed by the broker's secret, which tells garbage and handles
+//       of another broker from handles of deleted messages. It does not protect against forgery;
+//       handles grant no rights.
+//   R3. Handles survive a restart: nothing about them is in memory.
 
 const LENGTH_BYTES = 24;
 
@@ -15,7 +15,7 @@ export interface ReceiptHandle {
 
 export interface ReceiptHandles {
   encode(queue: number, seq: number, receiveCount: number): string;
-  /** Null when the text is no handle of this broker (R2). */
+  /** Null if the text is not a handle of this broker (R2). */
   decode(text: string): ReceiptHandle | null;
 }
 
@@ -45,9 +45,9 @@ for (const [value, character] of [...ALPHABET].entries()) DIGITS[character.charC
 const digitAt = (text: string, at: number): number => DIGITS[text.charCodeAt(at)] ?? NO_DIGIT;
 
 /**
- * Fills `bytes` with what the text stands for; false if it is not base64 of their length. By hand,
- * since every delete pays for it. The length is a multiple of three, so that each handle has one
- * text: there is no padding, and no bit that does not count.
+ * Decodes the text into `bytes`; false if it is not base64 of their length. Written by hand, because
+ * every delete runs it. The length is a multiple of three, so each handle has exactly one text,
+ * without padding or unused bits.
  */
 function decodeBase64(text: string, bytes: Uint8Array): boolean {
   if (text.length !== LENGTH_TEXT) return false;
@@ -63,7 +63,7 @@ function decodeBase64(text: string, bytes: Uint8Array): boolean {
   return wrong === 0;
 }
 
-/** `secret` is drawn once in the life of a data folder. */
+/** `secret` is drawn once per data folder. */
 export function createReceiptHandles(secret: readonly [number, number]): ReceiptHandles {
   const scratch = Buffer.alloc(LENGTH_BYTES);
   const words = new DataView(scratch.buffer, scratch.byteOffset, LENGTH_BYTES);

@@ -1,4 +1,4 @@
-// Receipt: tells the store what a receive or a visibility change made of a message.
+// Receipt: stores the effect of a receive or a visibility change on a message.
 
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";

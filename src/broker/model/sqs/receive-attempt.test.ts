@@ -21,7 +21,7 @@ const REFUSED = {
     "receiveRequestAttemptId is not valid anymore since the receive call is not retryable.",
 };
 
-test("the same attempt gives the same messages and handles and hides them anew (A1)", () => {
+test("the same attempt returns the same messages and handles and hides them again (A1)", () => {
   const bench = createBench();
   const first = bench.receive(Q, { attemptId, max: 2 });
   bench.pass(299_999);
@@ -32,7 +32,7 @@ test("the same attempt gives the same messages and handles and hides them anew (
   expect(bench.counts(Q)).toEqual([3, 0, 0]);
 });
 
-test("after five minutes the id is free for a receive like any other", () => {
+test("after five minutes the id can be reused", () => {
   const bench = createBench();
   bench.receive(Q, { attemptId, max: 2 });
   bench.pass(300_000);
@@ -62,7 +62,7 @@ test("once a message was deleted or its visibility changed, the attempt is refus
   }
 });
 
-test("once the visibility is over the id is free again (A2)", () => {
+test("once the visibility timeout is over, the id can be reused (A2)", () => {
   const bench = createBench();
   const first = bench.receive(Q, { attemptId, max: 2, visibilityMs: durationMs(10_000) });
   bench.pass(10_000);
@@ -84,7 +84,7 @@ test("repeated with a visibility timeout of zero, the messages are visible, on d
   expect(receipts.slice(-2).map(({ dueAt }) => dueAt)).toEqual([bench.now, bench.now]);
 });
 
-test("an attempt that found nothing is not remembered", () => {
+test("an attempt without messages is not stored", () => {
   const bench = new ModelBench();
   bench.create(Q);
   expect(bench.receive(Q, { attemptId })).toEqual([]);
@@ -92,7 +92,7 @@ test("an attempt that found nothing is not remembered", () => {
   expect(bench.bodies(Q, { attemptId })).toEqual(["1"]);
 });
 
-test("attempts are kept apart by queue, and forgotten by housekeeping when they are over", () => {
+test("attempts are separate per queue, and housekeeping deletes expired ones", () => {
   const bench = createBench();
   bench.create("other.fifo");
   bench.send("other.fifo", inGroup("x", "elsewhere"));

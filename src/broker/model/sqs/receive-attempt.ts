@@ -1,9 +1,9 @@
-// ReceiveAttempt: a FIFO receive that a client may repeat by its ReceiveRequestAttemptId when the
-// answer was lost on the way.
-//   A1. Within five minutes the same id gives the same messages under the same handles and hides
-//       them anew, as long as none was deleted or had its visibility changed.
-//   A2. Once the visibility of its messages is over the attempt is forgotten: the id is free for a
-//       receive like any other.
+// ReceiveAttempt: a FIFO receive that a client may repeat by its ReceiveRequestAttemptId after a
+// lost response.
+//   A1. Within five minutes the same id returns the same messages under the same handles and hides
+//       them again, as long as none was deleted or had its visibility changed.
+//   A2. Once the visibility timeout of its messages is over, the attempt is deleted and the id may
+//       be reused.
 
 import { SQS_RECEIVE_ATTEMPT_MS } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -21,7 +21,7 @@ export interface ReceiveAttempt {
   readonly queue: number;
   readonly attemptId: string;
   readonly at: EpochMs;
-  /** Until when the messages are hidden; another deadline means that somebody changed it. */
+  /** Until when the messages are hidden; another deadline means that a caller changed it. */
   readonly dueAt: EpochMs;
   readonly messages: readonly { readonly seq: number; readonly receiveCount: number }[];
 }
@@ -30,7 +30,7 @@ function keyOf(queue: number, attemptId: string): string {
   return `${queue}/${attemptId}`;
 }
 
-/** The slots of a repeated receive; null when the id is not known (any more). */
+/** The slots of a repeated receive; null if the id is unknown or expired. */
 export function recallAttempt(
   state: BrokerState,
   step: ModelStep,
@@ -38,17 +38,17 @@ export function recallAttempt(
   input: ReceiveInput,
 ): Result<number[], Fault> | null {
   const attemptId = input.attemptId ?? "";
-  const known = state.attempts.get(keyOf(queue.record.number, attemptId));
-  if (known === undefined) return null;
-  const over = step.now >= addMs(known.at, SQS_RECEIVE_ATTEMPT_MS);
-  if (over || step.now >= known.dueAt) {
-    forgetAttempt(state, step, known); // A2
+  const attempt = state.attempts.get(keyOf(queue.record.number, attemptId));
+  if (attempt === undefined) return null;
+  const over = step.now >= addMs(attempt.at, SQS_RECEIVE_ATTEMPT_MS);
+  if (over || step.now >= attempt.dueAt) {
+    forgetAttempt(state, step, attempt); // A2
     return null;
   }
-  const slots = known.messages.map(({ seq, receiveCount }) => {
+  const slots = attempt.messages.map(({ seq, receiveCount }) => {
     const slot = queue.find(seq);
     const same = slot !== 0 && state.slab.receiveCount.get(slot) === receiveCount;
-    return same && state.slab.dueAt.get(slot) === known.dueAt ? slot : 0;
+    return same && state.slab.dueAt.get(slot) === attempt.dueAt ? slot : 0;
   });
   if (slots.includes(0)) {
     return invalidValue(
@@ -63,7 +63,7 @@ export function recallAttempt(
     if (dueAt <= step.now) queue.release(slot, step.now);
     emitReceipt(state, step, slot);
   }
-  saveAttempt(state, step, { ...known, dueAt });
+  saveAttempt(state, step, { ...attempt, dueAt });
   return succeed(slots); // A1
 }
 

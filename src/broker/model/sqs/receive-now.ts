@@ -1,13 +1,12 @@
 // ReceiveNow: one look at a queue, without waiting.
 //   N1. A message that was received too often is moved by the receive that would exceed the limit,
-//       never before.
-//       One receive moves a limited number; then it ends, and whoever waits looks again.
+//       never before. One receive moves a limited number and then ends; long polls look again.
 //   N2. A visibility timeout of zero delivers and counts, and leaves the message visible.
-//   N3. With all in flight that may be, a standard queue refuses a receive that does not wait. One
-//       that does wait gets what is freed meanwhile, and on a FIFO queue none is refused.
-//   N4. Faults that were asked for: a ready message is passed over for a later one, once at a time,
-//       so that every receive still gets something; and one that was delivered stays deliverable,
-//       so that the next receive gets it as well, under a handle of its own.
+//   N3. When the in-flight limit is reached, a standard queue refuses a receive that does not wait.
+//       A long poll gets the messages that are freed meanwhile, and a FIFO queue refuses none.
+//   N4. Injected faults: a ready message is skipped for a later one, never two in a row, so that
+//       every receive still gets something; and a delivered message stays visible, so that the next
+//       receive gets it as well, under its own handle.
 
 import { SQS_IN_FLIGHT_MAX } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -23,12 +22,12 @@ import { emitReceipt } from "./receipt.ts";
 import { recallAttempt, rememberAttempt } from "./receive-attempt.ts";
 import { formatSequenceNumber } from "./sequence-number.ts";
 
-/** How many messages one receive sends to the dead letters at the most (N1). */
+/** The most messages that one receive moves to the dead-letter queue (N1). */
 export const DEAD_LETTERS_PER_RECEIVE_MAX = 1_000;
 
 export type Received = Result<{ deliveries: ReceivedCopy[] }, Fault>;
 
-/** How long the receive may wait. */
+/** How long a receive may wait. */
 export function waitOf(queue: QueueState, input: ReceiveInput): DurationMs {
   return input.waitMs ?? queue.settings.receiveWaitMs;
 }

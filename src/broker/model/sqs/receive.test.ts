@@ -10,7 +10,7 @@ function only(deliveries: ReceivedCopy[]): ReceivedCopy {
   return deliveries[0] as ReceivedCopy;
 }
 
-test("a receive takes no more than it asks for and hides what it takes", () => {
+test("a receive takes at most `max` messages and hides them", () => {
   const bench = new ModelBench();
   bench.create("q");
   bench.send("q", ...["a", "b", "c"].map((body) => entry(body)));
@@ -20,7 +20,7 @@ test("a receive takes no more than it asks for and hides what it takes", () => {
   expect(bench.counts("q")).toEqual([0, 3, 0]);
 });
 
-test("a visibility timeout holds for its receive only, to the millisecond", () => {
+test("a visibility timeout applies only to its receive, to the millisecond", () => {
   const bench = new ModelBench();
   bench.create("q", { VisibilityTimeout: "10" });
   bench.send("q", entry("a"));
@@ -61,7 +61,7 @@ test("every receive has its own handle and count; the first receive stays the fi
   expect(second.messageId).toBe(first.messageId);
 });
 
-test("a message ends with its retention, to the millisecond, in flight or not", () => {
+test("a message expires at the end of its retention, to the millisecond, in flight or not", () => {
   const bench = new ModelBench();
   bench.create("q", { MessageRetentionPeriod: "60" });
   bench.send("q", entry("a"));
@@ -74,10 +74,10 @@ test("a message ends with its retention, to the millisecond, in flight or not", 
   expect(bench.contents.size).toBe(0);
 });
 
-test("a great many that expire at once are never delivered and all go in the end", () => {
+test("many messages that expire at once are never delivered, and all are erased", () => {
   const bench = new ModelBench();
   bench.create("q", { MessageRetentionPeriod: "60" });
-  for (let left = 250; left > 0; left -= 1) {
+  for (let remaining = 250; remaining > 0; remaining -= 1) {
     bench.send("q", ...Array.from({ length: 10 }, () => entry("old")));
   }
   bench.pass(60_000);
@@ -88,7 +88,7 @@ test("a great many that expire at once are never delivered and all go in the end
   expect(bench.contents.size).toBe(1);
 });
 
-test("beyond the limit in flight a standard queue refuses and a FIFO queue gives nothing", () => {
+test("at the in-flight limit a standard queue refuses and a FIFO queue returns nothing", () => {
   const bench = new ModelBench();
   for (const name of ["q", "q.fifo"]) {
     const queue = bench.create(name);
@@ -100,7 +100,7 @@ test("beyond the limit in flight a standard queue refuses and a FIFO queue gives
   expect(bench.bodies("q.fifo")).toEqual([]);
 });
 
-test("a receive close to the limit takes what there is room for", () => {
+test("a receive close to the limit takes only as many as the limit allows", () => {
   const bench = new ModelBench();
   const queue = bench.create("q");
   bench.send("q", entry("a"), entry("b"), entry("c"));
@@ -120,7 +120,7 @@ test("an attempt id is for FIFO queues", () => {
   });
 });
 
-test("a queue's own waiting time holds where the receive names none", () => {
+test("the queue's wait time applies if the receive has none", () => {
   const bench = new ModelBench();
   bench.create("q", { ReceiveMessageWaitTimeSeconds: "5" });
   const input = { queue: "q", max: 1, waitMs: null, visibilityMs: null, attemptId: null };

@@ -1,7 +1,7 @@
-// Receive: hands messages out, or waits for some.
-//   R1. A receive that finds nothing and may wait does so; it is answered by the first step that
-//       makes something deliverable, or when its time is over.
-//   R2. Nobody is served before those who wait already.
+// Receive: delivers messages, or waits for some.
+//   R1. A receive that finds nothing and may wait becomes a long poll. It is answered by the first
+//       step that makes a message deliverable, or when its time is over.
+//   R2. Earlier long polls are served first.
 
 import { addMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -11,7 +11,7 @@ import { serveWaiting } from "./answer-long-polls.ts";
 import { invalidValue, missingQueue } from "./queue-faults.ts";
 import { type Received, receiveNow, waitOf } from "./receive-now.ts";
 
-/** The receive was put among the waiting; its answer comes from a later step (R1). */
+/** The receive became a long poll; a later step answers it (R1). */
 export interface MustWait {
   readonly waiting: number;
 }

@@ -14,7 +14,7 @@ function policy(maxReceiveCount: unknown): string {
   return JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
 }
 
-test("every count from 1 to 1000 is taken, as number or text, and read back as number", () => {
+test("every count from 1 to 1000 is accepted, as number or text, and read back as number", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1_000 }), fc.boolean(), (count, asText) => {
       const parsed = parseRedrivePolicy(policy(asText ? String(count) : count));
@@ -76,7 +76,7 @@ test.each([
   });
 });
 
-test("allowAll takes everybody, denyAll nobody, byQueue those it names", () => {
+test("allowAll accepts every source, denyAll none, byQueue those it names", () => {
   const allowed = (text: string, source: string) => {
     const parsed = parseRedriveAllow(text);
     return parsed.ok && allowsSource(parsed.value, source);

@@ -1,4 +1,4 @@
-// RedrivePolicy: where a queue's failed messages go, and whose failed messages a queue takes.
+// RedrivePolicy: where a queue's failed messages go, and whose failed messages a queue accepts.
 
 import {
   SQS_RECEIVE_COUNT_SETTING_MAX,
@@ -19,7 +19,7 @@ export interface RedriveAllow {
   readonly sources: readonly string[];
 }
 
-/** Null when the text is no JSON object. */
+/** Null if the text is not a JSON object. */
 export function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -56,7 +56,7 @@ export function parseRedrivePolicy(text: string): Result<RedrivePolicy, Fault> {
   return succeed({ targetArn, maxReceiveCount });
 }
 
-/** As GetQueueAttributes returns it: the count is a number, whatever it was set as. */
+/** As GetQueueAttributes returns it: the count is a number, whatever type it was set as. */
 export function formatRedrivePolicy(policy: RedrivePolicy): string {
   return JSON.stringify({
     deadLetterTargetArn: policy.targetArn,
@@ -64,10 +64,10 @@ export function formatRedrivePolicy(policy: RedrivePolicy): string {
   });
 }
 
-/** Whether `given` says what `kept` says, which is as `formatRedrivePolicy` wrote it. */
-export function repeatsRedrivePolicy(given: string, kept: string | undefined): boolean {
+/** Whether `given` equals `stored`, which `formatRedrivePolicy` wrote. */
+export function repeatsRedrivePolicy(given: string, stored: string | undefined): boolean {
   const policy = parseRedrivePolicy(given);
-  return policy.ok && formatRedrivePolicy(policy.value) === kept;
+  return policy.ok && formatRedrivePolicy(policy.value) === stored;
 }
 
 export function parseRedriveAllow(text: string): Result<RedriveAllow, Fault> {
@@ -80,7 +80,7 @@ export function parseRedriveAllow(text: string): Result<RedriveAllow, Fault> {
       "Amazon SQS can't create the redrive allow policy. Use allowAll, denyAll or byQueue.",
     );
   }
-  const given = policy.sourceQueueArns ?? undefined; // AWS takes null for absence.
+  const given = policy.sourceQueueArns ?? undefined; // AWS treats null as absent.
   const sources: unknown[] = Array.isArray(given) ? given : [];
   if (given !== undefined && !Array.isArray(given)) return bad("sourceQueueArns must be a list.");
   if (sources.some((arn) => typeof arn !== "string")) {
@@ -106,7 +106,7 @@ export function formatRedriveAllow({ permission, sources }: RedriveAllow): strin
   });
 }
 
-/** Whether the queue with this policy takes the dead letters of `sourceArn`. */
+/** Whether the queue with this policy accepts the dead letters of `sourceArn`. */
 export function allowsSource(allow: RedriveAllow, sourceArn: string): boolean {
   if (allow.permission === "allowAll") return true;
   return allow.permission === "byQueue" && allow.sources.includes(sourceArn);

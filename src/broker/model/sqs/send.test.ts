@@ -21,7 +21,7 @@ test("a standard queue answers without a sequence number, a FIFO queue with one"
   expect(new Set(numbers).size).toBe(3);
 });
 
-test("a message as long as the queue allows is taken; a byte more is refused", () => {
+test("a message of the maximum size is accepted; one byte more is refused", () => {
   const bench = new ModelBench();
   bench.create("q", { MaximumMessageSize: "1024" });
   bench.send("q", entry("x", { sizeBytes: 1_024 }));
@@ -45,7 +45,7 @@ test("a message as long as the queue allows is taken; a byte more is refused", (
   expect(bench.counts("q")).toEqual([2, 0, 0]);
 });
 
-test("a standard queue takes no deduplication id; a group id it does take", () => {
+test("a standard queue refuses a deduplication id and accepts a group id", () => {
   const bench = new ModelBench();
   bench.create("q");
   expect(one(bench, "q", entry("x", { dedupId: "d" })).name).toBe("InvalidParameterValue");
@@ -53,7 +53,7 @@ test("a standard queue takes no deduplication id; a group id it does take", () =
   expect(bench.receive("q")[0]?.groupId).toBe("tenant");
 });
 
-test("a FIFO queue wants a group, and an id where it does not make one itself", () => {
+test("a FIFO queue requires a group, and an id without content-based deduplication", () => {
   const bench = new ModelBench();
   bench.create("q.fifo");
   expect(one(bench, "q.fifo", entry("x", { dedupId: "d" }))).toEqual({
@@ -68,7 +68,7 @@ test("a FIFO queue wants a group, and an id where it does not make one itself", 
   });
 });
 
-test("in a FIFO batch one entry without its ids fails the whole request, and keeps nothing", () => {
+test("in a FIFO batch one entry without its ids fails the whole request, and stores nothing", () => {
   const bench = new ModelBench();
   bench.create("q.fifo");
   for (const bad of [entry("x", { dedupId: "d" }), entry("x", { groupId: "g" })]) {
@@ -79,7 +79,7 @@ test("in a FIFO batch one entry without its ids fails the whole request, and kee
   expect(bench.counts("q.fifo")).toEqual([0, 0, 0]);
 });
 
-test("a FIFO message has no delay of its own; with zero the queue's delay still holds", () => {
+test("a FIFO message has no delay of its own; with zero the queue's delay still applies", () => {
   const bench = new ModelBench();
   bench.create("q.fifo", { DelaySeconds: "3" });
   expect(one(bench, "q.fifo", inGroup("g", "x", { delayMs: durationMs(2_000) }))).toEqual({
@@ -95,7 +95,7 @@ test("a FIFO message has no delay of its own; with zero the queue's delay still 
   expect(bench.bodies("q.fifo")).toEqual(["x"]);
 });
 
-test("on a standard queue a message's own delay goes before the queue's, zero included", () => {
+test("on a standard queue a message's delay overrides the queue's, zero included", () => {
   const bench = new ModelBench();
   bench.create("q", { DelaySeconds: "10" });
   const delayed = (delayMs: number) => entry(`${delayMs}`, { delayMs: durationMs(delayMs) });
@@ -107,7 +107,7 @@ test("on a standard queue a message's own delay goes before the queue's, zero in
   expect(bench.bodies("q")).toEqual(["queue"]);
 });
 
-test("content-based ids are the digest of the body; an explicit id goes before", () => {
+test("content-based ids are the digest of the body; an explicit id overrides it", () => {
   const bench = new ModelBench();
   bench.create("q.fifo", { ContentBasedDeduplication: "true" });
   const [first, same, own, digest] = bench.send(
@@ -138,7 +138,7 @@ test("the scope is what the queue was created with; changing it later changes no
   expect(bench.counts("parts.fifo")).toEqual([4, 0, 0]);
 });
 
-test("what is sent is what is received, attributes and trace header included", () => {
+test("a message is received as it was sent, attributes and trace header included", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", minLength: 1 }), fc.boolean(), (body, rich) => {
       const bench = new ModelBench();

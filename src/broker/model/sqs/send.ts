@@ -1,9 +1,9 @@
-// Send: takes messages in.
-//   S1. An entry is refused before anything of it is kept; the entries of a batch stand alone, but
-//       for the faults that AWS answers for the whole request.
-//   S2. On a FIFO queue a duplicate is answered as the original was, and adds nothing.
-//   S3. A delay that was asked for as a fault comes on top of any other. On a FIFO queue, those of
-//       the group that come later wait for it as well.
+// Send: accepts messages.
+//   S1. An entry is refused before any of it is stored. The entries of a batch are independent,
+//       except for the faults that AWS returns for the whole request.
+//   S2. On a FIFO queue a duplicate gets the result of the original, and adds nothing.
+//   S3. An injected delay adds to any other delay. On a FIFO queue, later messages of the group
+//       wait for it as well.
 
 import { sha256Hex } from "../../../core/encoding/hash.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -41,7 +41,7 @@ export function send(
   return succeed({ results });
 }
 
-/** Faults of FIFO ids concern the whole request, even where only one entry has them. */
+/** Faults of FIFO ids refuse the whole request, even if only one entry has them. */
 function checkFifoIds(queue: QueueState, input: SendInput) {
   for (const entry of input.entries) {
     if (entry.groupId === null) {
@@ -76,7 +76,7 @@ function checkEntry(queue: QueueState, entry: SendEntry, batch: boolean) {
   return null;
 }
 
-/** Takes in a message that was found fit for the queue, or finds that it is a duplicate (S2). */
+/** Accepts a message that passed all checks, or recognises it as a duplicate (S2). */
 export function admitMessage(
   state: BrokerState,
   step: ModelStep,
@@ -114,7 +114,7 @@ export function admitMessage(
   return { messageId, sequenceNumber: formatSequenceNumber(seq) };
 }
 
-/** Puts a message into a queue, whatever its deduplication window says. */
+/** Adds a message to a queue, ignoring the deduplication window. */
 export function keepMessage(
   state: BrokerState,
   step: ModelStep,

@@ -1,5 +1,5 @@
-// SequenceNumber: the 20 digits a FIFO queue gives each message. Growing, not consecutive, and a
-// mere rendering of the message's number, so that they go on growing after every restart.
+// SequenceNumber: the 20 digits that a FIFO queue gives each message. They grow, are not
+// consecutive, and are derived from the message's number, so they keep growing after every restart.
 
 const PREFIX = "188";
 const GAP = 256;

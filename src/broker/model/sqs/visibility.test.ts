@@ -10,7 +10,7 @@ function received(name: string): { bench: ModelBench; first: ReceivedCopy } {
   return { bench, first: bench.receive(name)[0] as ReceivedCopy };
 }
 
-test("a new timeout counts from now and is not remembered for the next receive", () => {
+test("a new timeout counts from now and does not apply to the next receive", () => {
   const { bench, first } = received("q");
   bench.pass(10_000);
   expect(bench.change("q", first, 100_000)).toBe(null);
@@ -32,7 +32,7 @@ test("a message that is visible again is hidden again (V1)", () => {
   expect(bench.bodies("q")).toEqual(["a"]);
 });
 
-test("zero on a message that is visible already changes nothing", () => {
+test("zero on a visible message changes nothing", () => {
   const { bench, first } = received("q");
   bench.change("q", first, 0);
   const changes = bench.changes.length;
@@ -52,7 +52,7 @@ test("an older handle of a standard message works; of a FIFO message it does not
   }
 });
 
-test("a message that was deleted can not be hidden", () => {
+test("a deleted message cannot be hidden", () => {
   const { bench, first } = received("q");
   bench.delete("q", first);
   expect(bench.change("q", first, 10_000)).toEqual({
@@ -63,7 +63,7 @@ test("a message that was deleted can not be hidden", () => {
   });
 });
 
-test("nothing stays hidden for more than twelve hours after its receive (V3)", () => {
+test("no message stays hidden for more than twelve hours after its receive (V3)", () => {
   const { bench, first } = received("q");
   const TWELVE_HOURS_MS = 43_200_000;
   expect(bench.change("q", first, TWELVE_HOURS_MS)).toBe(null);

@@ -1,6 +1,7 @@
-// Visibility: hides a received message for another while, or shows it at once.
-//   V1. Standard: any handle of the message will do, and one that is visible again is hidden again.
-//   V2. FIFO: only the latest handle will do.
+// Visibility: hides a received message for longer, or shows it immediately.
+//   V1. Standard: any handle of the message is accepted, and a message that is visible again is
+//       hidden again.
+//   V2. FIFO: only the latest handle is accepted.
 //   V3. No message is hidden for more than twelve hours after its receive.
 
 import { SQS_VISIBILITY_MS_MAX } from "../../../core/limits.ts";

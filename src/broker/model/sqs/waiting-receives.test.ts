@@ -3,7 +3,7 @@ import { entry, ModelBench, receiveInput } from "../../../../test/support/broker
 import { durationMs, epochMs } from "../../../core/units.ts";
 import { WaitingReceives } from "./waiting-receives.ts";
 
-test("the line keeps its order and forgets who left", () => {
+test("long polls keep their order after one is removed", () => {
   const bench = new ModelBench();
   const [a, b] = [bench.create("a"), bench.create("b")];
   const waiting = new WaitingReceives();
@@ -31,7 +31,7 @@ test("the next wake is the earliest of all deadlines and of what becomes due (W2
   expect(waiting.nextWakeAt()).toBe(bench.now + 3_000);
 });
 
-test("a queue nobody waits for wakes nobody", () => {
+test("a queue without long polls wakes none", () => {
   const bench = new ModelBench();
   bench.create("a");
   bench.send("a", entry("x", { delayMs: durationMs(3_000) }));

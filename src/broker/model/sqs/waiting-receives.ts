@@ -1,15 +1,15 @@
-// WaitingReceives: the long polls. Who waits longest is served first.
-//   W1. A waiting receive is answered when something can be delivered, whether it was sent, became
-//       visible again or ended its delay; or with nothing when its time is over.
-//   W2. `nextWakeAt` is when the next of these can happen without anybody asking for anything.
+// WaitingReceives: the long polls. The longest wait is served first.
+//   W1. A long poll is answered when a message becomes deliverable, because it was sent, became
+//       visible again or ended its delay; or without messages when its time is over.
+//   W2. `nextWakeAt` is when the next of these can happen without any request.
 //   W3. Thousands may wait, mostly for nothing: a step pays for the queues that changed and the
-//       receives that end, never for all. A queue that somebody waits for tells of every change.
+//       long polls that end, never for all. A queue with long polls reports every change.
 
 import type { Result } from "../../../core/result.ts";
 import { type EpochMs, epochMs } from "../../../core/units.ts";
 import type { Fault } from "../fault.ts";
+import { type HeapEntry, IndexedHeap } from "../indexed-heap.ts";
 import type { ReceivedCopy, ReceiveInput } from "../operations.ts";
-import { type HeapEntry, IndexedHeap } from "../placed-heap.ts";
 import type { QueueState, QueueWatcher } from "./queue.ts";
 
 export interface WaitingReceive extends HeapEntry {
@@ -19,18 +19,18 @@ export interface WaitingReceive extends HeapEntry {
   readonly deadline: EpochMs;
 }
 
-/** What came of a receive that waited. */
+/** The answer of a long poll. */
 export interface WaitAnswer {
   readonly id: number;
   readonly outcome: Result<{ deliveries: ReceivedCopy[] }, Fault>;
 }
 
-/** Those who wait for one queue. */
+/** The long polls of one queue. */
 interface Line extends HeapEntry {
   readonly queue: QueueState;
   /** Longest wait first. */
   readonly receives: Map<number, WaitingReceive>;
-  /** When time alone changes the queue, as it was when this was last looked up. */
+  /** When time alone changes the queue, as of the last look. */
   changesAt: number;
 }
 
@@ -39,7 +39,7 @@ export class WaitingReceives implements QueueWatcher {
   readonly #lines = new Map<QueueState, Line>();
   readonly #deadlines = new IndexedHeap<WaitingReceive>((a, b) => a.deadline < b.deadline);
   readonly #changes = new IndexedHeap<Line>((a, b) => a.changesAt < b.changesAt);
-  /** Queues that somebody waits for and that changed since they were last settled (W3). */
+  /** Queues with long polls that changed since their long polls were last answered (W3). */
   readonly #touched = new Set<QueueState>();
   /** Queues whose last look was cut short: the next step looks again. */
   readonly #unfinished = new Set<QueueState>();
@@ -52,7 +52,7 @@ export class WaitingReceives implements QueueWatcher {
 
   add(queue: QueueState, input: ReceiveInput, deadline: EpochMs): number {
     this.#lastId += 1;
-    const receive = { place: 0, id: this.#lastId, queue, input, deadline };
+    const receive = { position: 0, id: this.#lastId, queue, input, deadline };
     this.#byId.set(receive.id, receive);
     this.#deadlines.push(receive);
     this.#lineFor(queue).receives.set(receive.id, receive);
@@ -60,7 +60,7 @@ export class WaitingReceives implements QueueWatcher {
     return receive.id;
   }
 
-  /** Takes a receive out of the line; it was answered, or nobody waits for it any more. */
+  /** Removes a long poll that was answered or abandoned. */
   remove(id: number): void {
     const receive = this.#byId.get(id);
     if (receive === undefined) return;
@@ -76,7 +76,7 @@ export class WaitingReceives implements QueueWatcher {
     line.queue.watcher = null;
   }
 
-  /** Takes a receive out of the line with its answer, which `takeAnswers` gives away. */
+  /** Removes a long poll and stores its answer, which `takeAnswers` returns. */
   answer(id: number, outcome: WaitAnswer["outcome"]): void {
     this.remove(id);
     this.#answers.push({ id, outcome });
@@ -88,7 +88,7 @@ export class WaitingReceives implements QueueWatcher {
     return answers;
   }
 
-  /** The queue changed; somebody who waits for it may be served now. */
+  /** Marks the queue as changed: its long polls may be answered now. */
   touch(queue: QueueState): void {
     if (this.#lines.has(queue)) this.#touched.add(queue);
   }
@@ -97,24 +97,24 @@ export class WaitingReceives implements QueueWatcher {
     return this.#touched.has(queue);
   }
 
-  /** Counts as changed what time alone has changed until `now`, and what was left unfinished. */
+  /** Marks queues that time alone has changed until `now`, and those left unfinished. */
   wake(now: EpochMs): void {
     for (const queue of this.#unfinished) this.#touched.add(queue);
     this.#unfinished.clear();
     for (let line = this.#changes.top; line !== undefined; line = this.#changes.top) {
       if (line.changesAt > now) break;
       this.#touched.add(line.queue);
-      this.#setChangesAt(line, Number.POSITIVE_INFINITY); // Until it is settled.
+      this.#setChangesAt(line, Number.POSITIVE_INFINITY); // Until its long polls are answered.
     }
   }
 
-  /** The queues to settle. Those that change under way are among them, as often as they do. */
+  /** The changed queues, including those that change during the iteration. */
   touched(): IterableIterator<QueueState> {
     return this.#touched.values();
   }
 
-  /** All who wait for the queue have been looked after, as far as a step may go. */
-  settled(queue: QueueState): void {
+  /** Marks the long polls of the queue as answered, as far as one step may go. */
+  answered(queue: QueueState): void {
     this.#touched.delete(queue);
     const line = this.#lines.get(queue);
     if (line === undefined) return;
@@ -122,12 +122,12 @@ export class WaitingReceives implements QueueWatcher {
     this.#setChangesAt(line, queue.changesAt);
   }
 
-  /** Those who wait for a queue, longest first; whoever is served may be removed under way. */
+  /** The long polls of a queue, longest wait first; they may be removed during the iteration. */
   waitersOf(queue: QueueState): Iterable<WaitingReceive> {
     return this.#lines.get(queue)?.receives.values() ?? [];
   }
 
-  /** The receive whose time is over at `now`, if there is one. */
+  /** A long poll whose time is over at `now`, if there is one. */
   overdue(now: EpochMs): WaitingReceive | undefined {
     const top = this.#deadlines.top;
     return top !== undefined && top.deadline <= now ? top : undefined;
@@ -145,9 +145,9 @@ export class WaitingReceives implements QueueWatcher {
   }
 
   #lineFor(queue: QueueState): Line {
-    const known = this.#lines.get(queue);
-    if (known !== undefined) return known;
-    const line = { place: 0, queue, receives: new Map(), changesAt: Number.POSITIVE_INFINITY };
+    const existing = this.#lines.get(queue);
+    if (existing !== undefined) return existing;
+    const line = { position: 0, queue, receives: new Map(), changesAt: Number.POSITIVE_INFINITY };
     this.#lines.set(queue, line);
     this.#changes.push(line);
     queue.watcher = this;

@@ -15,7 +15,7 @@ function input(sourceArn: string, more: object = {}) {
   return { sourceArn, destinationArn: arn("other"), perSecondMax: null, ...more };
 }
 
-test("a source that is missing or collects for nobody is refused", () => {
+test("a source that is missing or is not a dead-letter queue is refused", () => {
   const bench = createBench();
   expect(bench.fault("startMoveTask", input(arn("none")))).toEqual({
     name: "ResourceNotFound",
@@ -91,7 +91,7 @@ test("a cancelled task says how many it moved and moves no more", () => {
   expect(bench.fault("cancelMoveTask", { handle }).name).toBe("InvalidParameterValue");
 });
 
-test("garbage is no handle, and an unknown task is not found", () => {
+test("garbage is not a handle, and an unknown task is refused", () => {
   const bench = createBench();
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
   const garbage = ["garbage", "", encode(null), encode("x"), encode({ taskId: 1, sourceArn: "x" })];

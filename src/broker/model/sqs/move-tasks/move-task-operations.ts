@@ -1,4 +1,4 @@
-// MoveTaskOperations: start, list and cancel, as AWS words their refusals.
+// MoveTaskOperations: start, list and cancel move tasks, with AWS's refusals.
 
 import { SQS_MOVE_MESSAGES_PER_SECOND_MAX } from "../../../../core/limits.ts";
 import { type Result, succeed } from "../../../../core/result.ts";
@@ -9,7 +9,7 @@ import type { ModelStep } from "../../step.ts";
 import { forgetTask, saveTask } from "./move-task.ts";
 import { isActive } from "./move-tasks.ts";
 
-/** Finished tasks that are remembered for a source queue, so that they can be listed. */
+/** How many finished tasks of a source queue can still be listed. */
 const TASKS_KEPT_MAX = 10;
 
 function missingResource(parameter: string) {

@@ -9,7 +9,7 @@ function redriveTo(target: string, maxReceiveCount = 1) {
   return { RedrivePolicy: JSON.stringify({ deadLetterTargetArn, maxReceiveCount }) };
 }
 
-/** A queue with a dead-letter queue that holds `count` of its messages. */
+/** A queue with a dead-letter queue that contains `count` of its messages. */
 function benchWithDeadLetters(count: number, suffix = ""): ModelBench {
   const bench = new ModelBench();
   bench.create(`dead${suffix}`);
@@ -50,7 +50,7 @@ function task(bench: ModelBench, source: string): MoveTaskView {
   return tasks[0] as MoveTaskView;
 }
 
-test("messages go back to the queue they came from, as new ones", () => {
+test("messages return to their source queue, as new messages", () => {
   const bench = benchWithDeadLetters(2);
   const [old] = bench.receive("dead", { max: 1, visibilityMs: 0 as never }) as [ReceivedCopy];
   bench.pass(1_000);
@@ -73,7 +73,7 @@ test("messages go back to the queue they came from, as new ones", () => {
   expect(nextMoveAt(bench.state)).toBe(null);
 });
 
-test("each goes to its own source where no destination is given", () => {
+test("without a destination, each message returns to its own source", () => {
   const bench = benchWithDeadLetters(1);
   bench.create("other", redriveTo("dead"));
   bench.send("other", entry("x"));
@@ -85,7 +85,7 @@ test("each goes to its own source where no destination is given", () => {
   expect([bench.bodies("q"), bench.bodies("other")]).toEqual([["1"], ["x"]]);
 });
 
-test("all go to the destination where one is given", () => {
+test("with a destination, all messages go there", () => {
   const bench = benchWithDeadLetters(3);
   bench.create("elsewhere");
   start(bench, "dead", { destinationArn: arn("elsewhere") });
@@ -107,7 +107,7 @@ test("a moved FIFO message has its new id as deduplication id and keeps group an
   for (const { dedupId, messageId } of back) expect(dedupId).toBe(messageId);
 });
 
-test("a rate is kept: the first at once, then one every 1/rate seconds", () => {
+test("a task keeps its rate: the first message immediately, then one every 1/rate seconds", () => {
   const bench = benchWithDeadLetters(4);
   start(bench, "dead", { perSecondMax: 2 });
   const movedAfter = (ms: number) => {
@@ -149,7 +149,7 @@ test("no second sees more than the rate, however late the steps come (T5)", () =
   }
 });
 
-test("a task that is on time comes near to its rate", () => {
+test("a task that runs on time reaches almost its rate", () => {
   for (const perSecondMax of [1, 7, 60, 250, 500]) {
     const bench = benchWithDeadLetters(1_000);
     start(bench, "dead", { perSecondMax });
@@ -175,7 +175,7 @@ test("the count is committed with the messages it counts, at most a hundred to a
   expect(task(bench, "dead")).toMatchObject({ moved: 150, status: "COMPLETED" });
 });
 
-test("what is in flight in the source is left where it is", () => {
+test("messages in flight in the source are not moved", () => {
   const bench = benchWithDeadLetters(2);
   bench.receive("dead", { max: 1 });
   start(bench, "dead");
@@ -230,7 +230,7 @@ test.each([null, arn("q.fifo")])(
       bench.pass(30_000);
     }
     start(bench, "q.fifo", { destinationArn, perSecondMax: 3 });
-    bench.send("q.fifo", inGroup("b", "b3"), inGroup("d", "d1")); // Not what was there.
+    bench.send("q.fifo", inGroup("b", "b3"), inGroup("d", "d1")); // Sent after the task began.
     const moves = bench.changes.length;
     for (let steps = 20; steps > 0; steps -= 1) {
       run(bench);
@@ -247,7 +247,7 @@ test.each([null, arn("q.fifo")])(
   },
 );
 
-test("a message that was sent to the dead-letter queue directly has nowhere to go (T4)", () => {
+test("a message that was sent to the dead-letter queue directly has no source to return to (T4)", () => {
   const bench = benchWithDeadLetters(0);
   bench.send("dead", entry("direct"));
   start(bench, "dead");
@@ -259,7 +259,7 @@ test("a message that was sent to the dead-letter queue directly has nowhere to g
   expect(bench.counts("dead")).toEqual([1, 0, 0]);
 });
 
-test("a task fails when the queue it works to is gone (T4)", () => {
+test("a task fails when its destination is deleted (T4)", () => {
   const bench = benchWithDeadLetters(2);
   bench.create("elsewhere");
   start(bench, "dead", { destinationArn: arn("elsewhere") });
@@ -269,7 +269,7 @@ test("a task fails when the queue it works to is gone (T4)", () => {
   expect(task(bench, "dead")).toMatchObject({ status: "FAILED", failureReason, moved: 0 });
 });
 
-test("tasks are forgotten with their source, whether they have ended or not (T7)", () => {
+test("tasks are deleted with their source, whether they have ended or not (T7)", () => {
   const bench = benchWithDeadLetters(2);
   start(bench, "dead");
   run(bench);

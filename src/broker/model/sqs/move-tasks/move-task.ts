@@ -1,18 +1,18 @@
-// MoveTask: brings the messages of a dead-letter queue back, a few at a time.
-//   T1. One task at a time for a source queue.
-//   T2. Every message moves in one change, and the task's own count is committed with it: after a
-//       crash the task goes on with the next message.
-//   T3. A moved message is a new one: new id, new time, nothing received yet. On a FIFO queue its
-//       new id is its deduplication id, so that the queue can not swallow it.
+// MoveTask: moves the messages of a dead-letter queue back, a few at a time.
+//   T1. A source queue has at most one active task.
+//   T2. Every message moves in one change, and the task's count is committed with it: after a crash
+//       the task continues with the next message.
+//   T3. A moved message is a new one: new id, new time, receive count 0. On a FIFO queue its new id
+//       is its deduplication id, so that the queue cannot drop it as a duplicate.
 //   T4. A task ends when no message of its source can be moved, when it is cancelled, or when the
-//       place to put a message can not be found.
+//       destination of a message does not exist.
 //   T5. No second sees more messages than the rate, however long the broker was down or asleep:
-//       what was moved is paid for in time before the next may go; unused time is lost.
-//   T6. A task whose destination may be its own source moves as many as were there when it began,
-//       on a FIFO queue each of them once: what it has moved itself is there again, and tells of no
-//       source any more. On a standard queue a noisy tenant's messages may be passed over.
-//   T7. A task is forgotten with its source queue: nobody could list or cancel it any more, and it
-//       is none of a later queue's of that name.
+//       each move delays the next one, and unused time is lost.
+//   T6. A task whose destination may be its own source moves as many messages as were there when it
+//       began; on a FIFO queue each of them once. Messages that it has moved are in the queue
+//       again, without their source. On a standard queue a noisy tenant's messages may be skipped.
+//   T7. A task is deleted with its source queue: it could no longer be listed or cancelled, and it
+//       does not belong to a later queue of the same name.
 
 import { present } from "../../../../core/assert.ts";
 import type { MessageContent } from "../../../../core/broker-change.ts";
@@ -23,9 +23,9 @@ import { formatDetail, parseDetail } from "../message-detail.ts";
 import type { QueueState } from "../queue.ts";
 import type { MoveTask } from "./move-tasks.ts";
 
-/** How many messages one step moves at the most. */
+/** The most messages that one step moves. */
 const MOVED_PER_STEP_MAX = 100;
-/** A fast task moves several at once: about so many steps a second, not one a message. */
+/** A fast task moves several messages per step: about this many steps a second. */
 const PACES_PER_SECOND = 20;
 
 export function saveTask(state: BrokerState, step: ModelStep, task: MoveTask): void {
@@ -34,20 +34,20 @@ export function saveTask(state: BrokerState, step: ModelStep, task: MoveTask): v
   step.emit({ kind: "put-document", document });
 }
 
-/** Forgets a task: nobody can ask for it any more. */
+/** Deletes a task that can no longer be listed. */
 export function forgetTask(state: BrokerState, step: ModelStep, task: MoveTask): void {
   state.moveTasks.delete(task);
   step.emit({ kind: "delete-document", collection: "move-task", key: task.id });
 }
 
-/** When the next running task may move something, or null when none runs. */
+/** When the next active task may move something, or null. */
 export function nextMoveAt(state: BrokerState): EpochMs | null {
   let earliest = Number.POSITIVE_INFINITY;
   for (const task of state.moveTasks.active()) earliest = Math.min(earliest, dueAt(task));
   return earliest === Number.POSITIVE_INFINITY ? null : epochMs(earliest);
 }
 
-/** When a task has something to do: a cancelled one at once, as it only has to end. */
+/** When a task is due. A cancelled one is due immediately, because it only has to end. */
 function dueAt(task: MoveTask): number {
   return task.status === "CANCELLING" ? task.startedAt : task.nextAt;
 }
@@ -59,8 +59,8 @@ function paceOf(task: MoveTask): number {
 }
 
 /**
- * When the next step may come after one that moved `moved`. A second can hold the whole of a last
- * step that it has not paid for, so that the others share what this one leaves of the rate (T5).
+ * When the next step may run after one that moved `moved`. A second may contain one whole step whose
+ * delay falls into the next second, so the other steps share the rest of the rate (T5).
  */
 function nextPaceAt(task: MoveTask, moved: number, now: EpochMs): EpochMs {
   if (task.perSecondMax === null) return now;
@@ -68,7 +68,7 @@ function nextPaceAt(task: MoveTask, moved: number, now: EpochMs): EpochMs {
   return epochMs(now + Math.ceil((moved * 1_000) / shared));
 }
 
-/** Lets every active task do its next piece of work. */
+/** Runs the next step of every active task that is due. */
 export function runMoveTasks(state: BrokerState, step: ModelStep): void {
   for (const task of state.moveTasks.active()) runTask(state, step, task);
 }
@@ -118,10 +118,10 @@ function moveSome(
   return { moved, end: null };
 }
 
-/** Whether what the task moves may come to where it was (T6). */
+/** Whether a moved message may end up in the task's own source (T6). */
 function isOwnTarget(source: QueueState, { sourceArn, destinationArn }: MoveTask): boolean {
   if (destinationArn !== null) return destinationArn === sourceArn;
-  return source.settings.redrive?.targetArn === sourceArn; // It collects its own dead letters.
+  return source.settings.redrive?.targetArn === sourceArn; // It is its own dead-letter queue.
 }
 
 function destinationOf(

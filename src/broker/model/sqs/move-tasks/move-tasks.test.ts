@@ -19,7 +19,7 @@ test("tasks are found by id and by source, newest first", () => {
   expect(tasks.get("1")?.status).toBe("COMPLETED");
 });
 
-test("only those that have yet to do something are active, and none that was deleted (M1)", () => {
+test("only unfinished tasks are active, and no deleted ones (M1)", () => {
   const tasks = new MoveTasks();
   for (const status of ["RUNNING", "CANCELLING", "CANCELLED", "FAILED", "COMPLETED"] as const) {
     tasks.put(taskOf(status, "a", status));

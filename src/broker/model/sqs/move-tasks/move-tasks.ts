@@ -1,6 +1,5 @@
-// MoveTasks: the move tasks that are remembered, found by id and by source queue.
-//   M1. Those that have yet to do something are kept apart: a batch asks for them, and must not
-//       pay for all that have ended.
+// MoveTasks: all stored move tasks, by id and by source queue.
+//   M1. Active tasks are kept apart, so that a batch does not pay for all that have ended.
 
 import { present } from "../../../../core/assert.ts";
 import type { EpochMs } from "../../../../core/units.ts";
@@ -17,7 +16,7 @@ export interface MoveTask {
   readonly toMove: number;
   readonly status: MoveTaskStatus;
   readonly moved: number;
-  /** Nothing more is moved before (T5). */
+  /** The task moves nothing before this instant (T5). */
   readonly nextAt: EpochMs;
   readonly failureReason: string | null;
 }
@@ -40,7 +39,7 @@ export class MoveTasks {
     return this.#byId.get(id);
   }
 
-  /** Adds a task, or replaces it by what has become of it. */
+  /** Adds a task, or replaces it by its new state. */
   put(task: MoveTask): void {
     this.#byId.set(task.id, task);
     const ids = this.#bySource.get(task.sourceArn) ?? new Set();
@@ -63,7 +62,7 @@ export class MoveTasks {
     return [...(this.#bySource.get(sourceArn) ?? [])].reverse().map((id) => this.#require(id));
   }
 
-  /** Those that have yet to do something, oldest first (M1). */
+  /** Active tasks, oldest first (M1). */
   active(): MoveTask[] {
     return [...this.#active].map((id) => this.#require(id));
   }

@@ -15,7 +15,7 @@ for (const [name, create] of Object.entries(CREATORS)) {
     expect(column.get(2)).toBe(0);
   });
 
-  test(`${name}: growing keeps what was there`, () => {
+  test(`${name}: growing keeps existing values`, () => {
     const column = create();
     column.reserve(1);
     column.set(0, 7);

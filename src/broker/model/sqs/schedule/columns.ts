@@ -1,7 +1,7 @@
-// Columns: growing arrays of numbers in fixed chunks, so that millions of messages cost a few
-// typed arrays instead of millions of objects, and growing never copies more than one chunk.
-//   C1. The first chunk begins small and doubles: a broker may have thousands of queues that hold
-//       a message or two, each with columns of its own.
+// Columns: growing arrays of numbers in fixed chunks, so that millions of messages cost a few typed
+// arrays instead of millions of objects, and growth never copies more than one chunk.
+//   C1. The first chunk starts small and doubles: a broker may have thousands of queues with a
+//       message or two, each with its own columns.
 
 const CHUNK_BITS = 12;
 const CHUNK_SLOTS = 1 << CHUNK_BITS;
@@ -12,7 +12,7 @@ const FIRST_SLOTS_MIN = 16;
 export interface Column {
   get(slot: number): number;
   set(slot: number, value: number): void;
-  /** Makes room for every slot below `slots`. */
+  /** Allocates every slot below `slots`. */
   reserve(slots: number): void;
 }
 

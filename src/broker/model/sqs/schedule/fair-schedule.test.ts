@@ -7,7 +7,7 @@ import type { ReceivedCopy } from "../../operations.ts";
 const Q = "q";
 
 function send(bench: ModelBench, groupId: string | null, count: number): void {
-  for (let left = count; left > 0; left -= 1) bench.send(Q, entry("x", { groupId }));
+  for (let remaining = count; remaining > 0; remaining -= 1) bench.send(Q, entry("x", { groupId }));
 }
 
 /** Receives `count` messages, ten at a time. */
@@ -28,20 +28,20 @@ function createBench(): ModelBench {
   return bench;
 }
 
-test("without noise messages go out as they came, whoever sent them", () => {
+test("without noisy tenants, messages go out in the order they arrived", () => {
   const bench = createBench();
   for (const groupId of ["a", "b", null, "a", "c"]) bench.send(Q, entry("x", { groupId }));
   const groups = bench.receive(Q).map(({ groupId }) => groupId);
   expect(groups).toEqual(["a", "b", null, "a", "c"]);
 });
 
-test("a tenant with thirty in flight and more than a tenth of them stands behind the quiet", () => {
+test("a tenant with thirty in flight and more than a tenth of them comes after the quiet ones", () => {
   const bench = createBench();
   send(bench, "loud", 40);
   receive(bench, 30);
   send(bench, "calm", 1);
   expect(tenantOf(bench)).toBe("calm");
-  expect(tenantOf(bench)).toBe("loud"); // It is not starved: the rest of its messages do go out.
+  expect(tenantOf(bench)).toBe("loud"); // It is not starved: the rest of its messages go out.
 });
 
 test("a tenant with twenty-nine in flight is not noisy yet", () => {
@@ -91,7 +91,7 @@ test("a tenant that used no more than a tenth of the processing time is quiet", 
   expect(tenantOf(bench)).toBe("fair");
 });
 
-test("a receive that timed out counts as work until its timeout, not until somebody looked", () => {
+test("a receive that timed out counts as work until its timeout, not until the next request", () => {
   const bench = createBench();
   send(bench, null, 10);
   const singles = receive(bench, 10);
@@ -112,11 +112,11 @@ test("among the noisy the one with the fewest in flight goes first (Q4)", () => 
   send(bench, "b", 40);
   receive(bench, 40 - 8); // b is quiet until its thirtieth, and goes first until then.
   const groups = bench.receive(Q, { max: 10 }).map(({ groupId }) => groupId);
-  // Thirty-five of a and thirty-two of b are away; at a tie the older message decides.
+  // Thirty-five of a and thirty-two of b are in flight; at a tie the older message decides.
   expect(groups).toEqual(["b", "b", "b", "a", "b", "a", "b", "a", "b", "a"]);
 });
 
-test("the noise ends when the backlog is gone (Q3)", () => {
+test("a tenant becomes quiet when its backlog is gone (Q3)", () => {
   const bench = createBench();
   send(bench, "loud", 35);
   bench.delete(Q, ...receive(bench, 35));
@@ -125,7 +125,7 @@ test("the noise ends when the backlog is gone (Q3)", () => {
   expect(tenantOf(bench)).toBe("loud");
 });
 
-test("the noise ends after five minutes without a message from the tenant (Q3)", () => {
+test("a tenant becomes quiet after five minutes without sending (Q3)", () => {
   for (const [silentMs, next] of [
     [299_999, "calm"],
     [300_000, "loud"],
@@ -139,7 +139,7 @@ test("the noise ends after five minutes without a message from the tenant (Q3)",
   }
 });
 
-test("a silent tenant is quiet again even while a noisier one with fewer in flight goes on", () => {
+test("a silent tenant becomes quiet even while a noisier one with fewer in flight continues", () => {
   const bench = createBench();
   send(bench, "silent", 60);
   receive(bench, 45, 3_600_000);
@@ -160,13 +160,13 @@ test("all messages go out exactly once, whatever the tenants do", () => {
     fc.property(fc.array(anyMove, { maxLength: 40 }), (moves) => {
       const bench = createBench();
       const held: ReceivedCopy[] = [];
-      const seen = new Set<string>();
+      const delivered = new Set<string>();
       let sent = 0;
       const take = (max: number) => {
         const visibilityMs = durationMs(43_200_000);
         const got = bench.receive(Q, { max, visibilityMs });
-        for (const { messageId } of got) expect(seen.has(messageId)).toBe(false);
-        for (const delivery of got) seen.add(delivery.messageId);
+        for (const { messageId } of got) expect(delivered.has(messageId)).toBe(false);
+        for (const delivery of got) delivered.add(delivery.messageId);
         held.push(...got);
         return got.length;
       };
@@ -175,14 +175,15 @@ test("all messages go out exactly once, whatever the tenants do", () => {
           send(bench, move.send, move.count);
           sent += move.count;
         } else if ("receive" in move) {
-          for (let left = move.receive; left > 0; left -= 10) take(Math.min(10, left));
+          for (let remaining = move.receive; remaining > 0; remaining -= 10)
+            take(Math.min(10, remaining));
         } else {
           bench.pass(move.passMs);
           bench.delete(Q, ...held.splice(0, move.finish));
         }
       }
       while (take(10) > 0);
-      expect(seen.size).toBe(sent);
+      expect(delivered.size).toBe(sent);
     }),
     { numRuns: 60 },
   );

@@ -1,12 +1,13 @@
-// FairSchedule: the order of a standard queue. Messages go out as they became ready, but a tenant
-// (MessageGroupId) that takes more than its share stands behind the quiet ones.
-//   Q1. A message without a group is its own tenant, and so never noisy. They share one list.
-//   Q2. A tenant turns noisy when it holds more than a tenth of what is in flight and at least
-//       thirty messages of it, or has used more than a tenth of the recent processing time.
-//   Q3. It is quiet again when its backlog is gone, or when it sent nothing for five minutes.
-//   Q4. Quiet tenants go first, oldest ready message first; among the noisy the one with the fewest
-//       messages in flight. No message waits for another of its own group: this is fairness, not
-//       order.
+// FairSchedule: the order of a standard queue. Messages go out in the order in which they became
+// ready, but a tenant (MessageGroupId) that uses more than its share comes after the quiet ones.
+//   Q1. A message without a group is its own tenant, and so never noisy. Such messages share one
+//       list.
+//   Q2. A tenant becomes noisy when it has more than a tenth of the messages in flight and at least
+//       thirty, or has used more than a tenth of the recent processing time.
+//   Q3. It becomes quiet when its backlog is gone, or when it sent nothing for five minutes.
+//   Q4. Quiet tenants go first, oldest ready message first; among the noisy, the one with the
+//       fewest messages in flight. No message waits for another of its own group: this is fairness,
+//       not order.
 
 import { present } from "../../../../core/assert.ts";
 import {
@@ -14,17 +15,17 @@ import {
   SQS_NOISY_QUIET_MS,
   SQS_NOISY_SHARE_PERCENT,
 } from "../../../../core/limits.ts";
-import { type HeapEntry, IndexedHeap } from "../../placed-heap.ts";
+import { type HeapEntry, IndexedHeap } from "../../indexed-heap.ts";
 import { type MessageSlab, SlotState } from "./message-slab.ts";
 import { RecentWork } from "./recent-work.ts";
 import type { Cursor, DeliveryOrder } from "./schedule.ts";
 import { SlotList } from "./slot-list.ts";
 
-/** More than one in so many is a noisy share (Q2). */
+/** More than one in this many is a noisy share (Q2). */
 const NOISY_SHARE = 100 / SQS_NOISY_SHARE_PERCENT;
 const SINGLES = 0;
 
-/** Stands for a noisy tenant in the heap of silences, as the tenant itself is in another heap. */
+/** Represents a noisy tenant in the heap of silences; the tenant itself is in another heap. */
 interface Silence extends HeapEntry {
   readonly tenant: Tenant;
 }
@@ -48,7 +49,7 @@ export class FairSchedule implements DeliveryOrder {
   readonly #freeIndexes: number[] = [];
   readonly #quiet: IndexedHeap<Tenant>;
   readonly #noisy: IndexedHeap<Tenant>;
-  /** All noisy tenants, whether something of them is ready or not, longest silence first (Q3). */
+  /** All noisy tenants, with or without ready messages, longest silence first (Q3). */
   readonly #silences: IndexedHeap<Silence>;
   readonly #work = new RecentWork();
   #inFlight = 0;
@@ -97,7 +98,7 @@ export class FairSchedule implements DeliveryOrder {
     tenant.total -= 1;
     if (tenant.total > 0 || tenant.name === null) return;
     if (tenant.noise !== null) this.#silences.remove(tenant.noise);
-    this.#byName.delete(tenant.name); // Q3: a tenant without a backlog is forgotten.
+    this.#byName.delete(tenant.name); // Q3: a tenant without a backlog is removed.
     this.#byIndex[tenant.index] = null;
     this.#freeIndexes.push(tenant.index);
   }
@@ -123,8 +124,8 @@ export class FairSchedule implements DeliveryOrder {
 
   #tenantNamed(name: string | null): Tenant {
     if (name === null) return present(this.#byIndex[SINGLES], "the tenant of single messages");
-    const known = this.#byName.get(name);
-    if (known !== undefined) return known;
+    const existing = this.#byName.get(name);
+    if (existing !== undefined) return existing;
     const tenant = this.#createTenant(name, this.#freeIndexes.pop() ?? this.#byIndex.length);
     this.#byName.set(name, tenant);
     return tenant;
@@ -134,7 +135,7 @@ export class FairSchedule implements DeliveryOrder {
     const tenant: Tenant = {
       name,
       index,
-      place: 0,
+      position: 0,
       ready: new SlotList(this.#slab),
       work: new RecentWork(),
       total: 0,
@@ -159,7 +160,7 @@ export class FairSchedule implements DeliveryOrder {
 
   #dequeue(tenant: Tenant, slot: number): void {
     const wasHead = tenant.ready.head === slot;
-    // The heap compares heads, so the last one leaves the heap before it leaves the list.
+    // The heap compares heads, so a tenant leaves the heap before its last message leaves the list.
     if (tenant.ready.length === 1) this.#heapOf(tenant).remove(tenant);
     tenant.ready.remove(slot);
     if (wasHead && tenant.ready.length > 0) this.#heapOf(tenant).update(tenant);
@@ -168,14 +169,14 @@ export class FairSchedule implements DeliveryOrder {
   #depart(tenant: Tenant): void {
     this.#inFlight += 1;
     tenant.inFlight += 1;
-    if (tenant.noise !== null && tenant.place !== 0) this.#noisy.update(tenant);
+    if (tenant.noise !== null && tenant.position !== 0) this.#noisy.update(tenant);
   }
 
   #return(tenant: Tenant, slot: number, now: number): void {
     this.#inFlight -= 1;
     tenant.inFlight -= 1;
-    if (tenant.noise !== null && tenant.place !== 0) this.#noisy.update(tenant);
-    // Time is brought up late on a queue that nobody looks at: the work ended with its deadline.
+    if (tenant.noise !== null && tenant.position !== 0) this.#noisy.update(tenant);
+    // An idle queue is brought up to date late: the work ended at its deadline.
     const endedAt = Math.min(now, this.#slab.dueAt.get(slot));
     const workedMs = Math.max(0, endedAt - this.#slab.receivedAt.get(slot));
     this.#work.add(now, workedMs);
@@ -191,12 +192,12 @@ export class FairSchedule implements DeliveryOrder {
     const crowds = holds >= SQS_NOISY_IN_FLIGHT_MIN && holds * NOISY_SHARE > this.#inFlight;
     const hogs = tenant.work.recent(now) * NOISY_SHARE > this.#work.recent(now);
     if (!crowds && !hogs) return;
-    const noise = { place: 0, tenant };
+    const noise = { position: 0, tenant };
     this.#mark(tenant, noise); // Q2
     this.#silences.push(noise);
   }
 
-  /** Lets the tenants be quiet again whose time has come (Q3). */
+  /** Makes tenants quiet whose time has come (Q3). */
   #calm(now: number): void {
     for (let noise = this.#silences.top; noise !== undefined; noise = this.#silences.top) {
       if (now - noise.tenant.lastSentAt < SQS_NOISY_QUIET_MS) return;
@@ -206,7 +207,7 @@ export class FairSchedule implements DeliveryOrder {
   }
 
   #mark(tenant: Tenant, noise: Silence | null): void {
-    const waits = tenant.place !== 0;
+    const waits = tenant.position !== 0;
     if (waits) this.#heapOf(tenant).remove(tenant);
     tenant.noise = noise;
     if (waits) this.#heapOf(tenant).push(tenant);

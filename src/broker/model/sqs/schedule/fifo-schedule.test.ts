@@ -11,7 +11,7 @@ const Q = "q.fifo";
 function benchWith(...messages: string[]): ModelBench {
   const bench = new ModelBench();
   bench.create(Q);
-  // The group is what stands before the dash.
+  // The group is the part before the dash.
   const groupOf = (body: string) => body.slice(0, body.indexOf("-"));
   for (const body of messages) bench.send(Q, inGroup(groupOf(body), body));
   return bench;
@@ -23,7 +23,7 @@ test("one receive fills from a group before it turns to the next, in order of ar
   expect(bench.bodies(Q)).toEqual(["g3-m1"]);
 });
 
-test("while a message of a group is away nothing else of it goes out, not even new ones", () => {
+test("while a message of a group is in flight, no other of the group goes out, not even new ones", () => {
   const bench = benchWith("a-1", "a-2", "b-1");
   expect(bench.bodies(Q, { max: 1 })).toEqual(["a-1"]);
   bench.send(Q, inGroup("a", "a-3"));
@@ -31,7 +31,7 @@ test("while a message of a group is away nothing else of it goes out, not even n
   expect(bench.counts(Q)).toEqual([2, 2, 0]); // The blocked ones count as visible.
 });
 
-test("a group is free again once all that was away is deleted; a part is not enough", () => {
+test("a group is unblocked once all its messages in flight are deleted, not before", () => {
   const bench = benchWith("a-1", "a-2", "a-3");
   const [one, two] = bench.receive(Q, { max: 2 }) as [ReceivedCopy, ReceivedCopy];
   bench.delete(Q, two);
@@ -40,7 +40,7 @@ test("a group is free again once all that was away is deleted; a part is not eno
   expect(bench.bodies(Q)).toEqual(["a-3"]);
 });
 
-test("after expiry the earliest comes back first and the order is the old one", () => {
+test("after a timeout the messages return in their original order", () => {
   const bench = benchWith("a-1", "a-2", "a-3");
   bench.receive(Q, { max: 2 });
   bench.pass(30_000);
@@ -81,7 +81,7 @@ test("a visibility timeout of zero shows the same messages again, in the same or
   expect(bench.bodies(Q, { visibilityMs })).toEqual(["a-1", "a-2", "a-3"]);
 });
 
-test("a message that waits for its delay blocks what stands behind it (F2)", () => {
+test("a delayed message blocks the messages behind it (F2)", () => {
   const slab = new MessageSlab();
   const schedule = new FifoSchedule(slab);
   const [delayed, ready] = [slab.allocate(), slab.allocate()];
@@ -96,7 +96,7 @@ test("a message that waits for its delay blocks what stands behind it (F2)", () 
   expect(cursor.next()).toBe(delayed);
 });
 
-test("a group that has gone leaves its place to the next, under that one's name", () => {
+test("the index of an empty group is reused by the next group", () => {
   const slab = new MessageSlab();
   const schedule = new FifoSchedule(slab);
   const add = (name: string) => {
@@ -116,7 +116,7 @@ test("a group that has gone leaves its place to the next, under that one's name"
   expect(schedule.openReceive().next()).toBe(0);
 });
 
-/** What facts about FIFO queues ask for, computed the slow way from the whole list. */
+/** The deliverable messages, computed the slow way from the whole list. */
 function deliverable(waiting: { group: string; body: string; hiddenUntil: number }[], now: number) {
   const blocked = new Set<string>();
   return waiting.filter((message) => {
@@ -133,7 +133,7 @@ const anyMove = fc.oneof(
   fc.record({ passMs: fc.integer({ min: 1, max: 40_000 }) }),
 );
 
-test("whatever happens, only what nothing blocks goes out, and in the order of its group", () => {
+test("only unblocked messages go out, in the order of their group, whatever happens", () => {
   fc.assert(
     fc.property(fc.array(anyMove, { maxLength: 60 }), (moves) => {
       const bench = benchWith();

@@ -1,8 +1,9 @@
-// FifoSchedule: messages of a group go out in order, and only while nothing before them is away.
-//   F1. A group's list holds all its messages, ready or not, in the order of their numbers.
+// FifoSchedule: messages of a group go out in order, and only while no earlier one is in flight or
+// delayed.
+//   F1. A group's list contains all its messages, ready or not, in the order of their numbers.
 //   F2. A group may deliver from its head up to the first message that is in flight or delayed.
-//       Deleting, releasing or dead-lettering that message moves the border; nothing else does.
-//   F3. Groups that may deliver stand in line; one that is served goes to the back when it may
+//       Only deleting, releasing or dead-lettering that message moves this border.
+//   F3. Groups that may deliver wait in line; a group that was served goes to the back when it may
 //       deliver again.
 //   F4. One receive takes as many as it can from a group before it turns to the next.
 
@@ -62,7 +63,7 @@ export class FifoSchedule implements DeliveryOrder {
   }
 
   openReceive(): Cursor {
-    let upcoming = 0; // F4: the one behind the message handed out last.
+    let upcoming = 0; // F4: the message after the one returned last.
     let last = 0;
     let firstPassed: Group | null = null;
     return {
@@ -93,8 +94,8 @@ export class FifoSchedule implements DeliveryOrder {
   }
 
   #groupNamed(name: string): Group {
-    const known = this.#byName.get(name);
-    if (known !== undefined) return known;
+    const existing = this.#byName.get(name);
+    if (existing !== undefined) return existing;
     const index = this.#freeIndexes.pop() ?? this.#byIndex.length;
     const messages = new SlotList(this.#slab);
     const group: Group = { name, index, messages, inLine: false, before: null, after: null };
@@ -103,7 +104,7 @@ export class FifoSchedule implements DeliveryOrder {
     return group;
   }
 
-  /** Puts the group in line or takes it out, as its head says (F2). */
+  /** Puts the group in line or removes it, depending on its head (F2). */
   #refresh(group: Group): void {
     const head = group.messages.head;
     const may = head !== 0 && this.#slab.state.get(head) === SlotState.ready;

@@ -10,14 +10,14 @@ function columnsOf(slab: MessageSlab) {
   return [...floats, ...wholes, duePosition, agePosition, state];
 }
 
-test("slot 0 is never given, so that 0 can mean none (M1)", () => {
+test("slot 0 is never allocated, so that 0 can mean none (M1)", () => {
   const slab = new MessageSlab();
   const slots = Array.from({ length: 5_000 }, () => slab.allocate());
   expect(slots.includes(0)).toBe(false);
   expect(new Set(slots).size).toBe(5_000);
 });
 
-test("a slot that is used again has forgotten everything of its former message", () => {
+test("a reused slot has no values of its previous message", () => {
   const slab = new MessageSlab();
   const slot = slab.allocate();
   for (const column of columnsOf(slab)) column.set(slot, 99);
@@ -46,7 +46,7 @@ test("no slot belongs to two messages at once, whatever comes and goes (M2)", ()
         most = Math.max(most, live.length);
         expect(slab.used).toBe(live.length);
       }
-      // Freed slots come back before new ones are made.
+      // Freed slots are reused before new ones are allocated.
       expect(highest).toBe(most);
     }),
   );

@@ -1,7 +1,8 @@
-// MessageSlab: what the broker keeps in memory of every waiting message, as columns of numbers.
+// MessageSlab: the in-memory part of every waiting message, as columns of numbers.
 //   M1. Slot 0 is never used, so that 0 can mean "none" in links and positions.
-//   M2. A slot belongs to one message from `allocate` to `free`, and to one queue for all that time.
-//   M3. Bodies are not here: a message costs the same few dozen bytes whatever it says.
+//   M2. A slot belongs to one message from `allocate` to `free`, and to one queue for all that
+//       time.
+//   M3. Bodies are not here: a message costs the same few dozen bytes whatever its size.
 
 import {
   type Column,
@@ -10,10 +11,10 @@ import {
   createUint32Column,
 } from "./columns.ts";
 
-/** Where a message is in its life. */
+/** The state of a message. */
 export const SlotState = {
   free: 0,
-  /** May be delivered (on a FIFO queue: when its group's turn comes). */
+  /** Deliverable (on a FIFO queue: when its group's turn comes). */
   ready: 1,
   inFlight: 2,
   delayed: 3,
@@ -28,7 +29,7 @@ export class MessageSlab {
   /** Order in which standard messages became ready. */
   readonly ticket = createFloat64Column();
   readonly receiveCount = createUint32Column();
-  /** The receive count the message came with from another queue. */
+  /** The receive count with which the message came from another queue. */
   readonly arrivalCount = createUint32Column();
   /** Index of its group or tenant within its queue. */
   readonly group = createUint32Column();

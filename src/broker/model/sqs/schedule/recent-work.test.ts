@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RecentWork } from "./recent-work.ts";
 
-test("work counts in its own minute and the next, and is forgotten in the one after", () => {
+test("work counts in its own minute and the next, and not after that", () => {
   const work = new RecentWork();
   work.add(60_000, 5);
   work.add(119_999, 7);
@@ -13,7 +13,7 @@ test("work counts in its own minute and the next, and is forgotten in the one af
   expect(work.recent(240_000)).toBe(0);
 });
 
-test("a pause of several minutes leaves nothing of the time before it", () => {
+test("after a pause of several minutes no earlier work counts", () => {
   const work = new RecentWork();
   work.add(0, 100);
   expect(work.recent(600_000)).toBe(0);

@@ -1,5 +1,5 @@
-// RecentWork: how much processing time was used lately, in two windows of a minute: the one that
-// runs and the one before it. Whole numbers only, so that every machine comes to the same answer.
+// RecentWork: the processing time used lately, in two windows of a minute: the current one and the
+// previous one. Integers only, so that every machine computes the same result.
 
 const WINDOW_MS = 60_000;
 

@@ -15,7 +15,7 @@ function createHeap() {
   return { slab, heap: new SlotHeap(slab.dueAt, slab.duePosition) };
 }
 
-test("the top is the smallest of what a sorted array would hold", () => {
+test("the top is the first item of a sorted array", () => {
   fc.assert(
     fc.property(fc.array(anyMove, { maxLength: 250 }), (moves) => {
       const { slab, heap } = createHeap();
@@ -62,7 +62,7 @@ test("popping the top gives all keys in order, across chunk borders", () => {
   expect(popped).toEqual(keys.toSorted((a, b) => a - b));
 });
 
-test("entering twice or leaving what one is not in breaks an invariant (H1)", () => {
+test("pushing a slot twice or removing a missing slot breaks an invariant (H1)", () => {
   const { slab, heap } = createHeap();
   const slot = slab.allocate();
   expect(() => heap.remove(slot)).toThrow(InvariantError);

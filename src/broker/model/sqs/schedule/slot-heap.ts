@@ -1,5 +1,5 @@
-// SlotHeap: slots ordered by one column, smallest first. Each slot knows its position, so that a
-// deleted or extended message leaves or moves in O(log n) without a search.
+// SlotHeap: slots ordered by one column, smallest first. Each slot knows its position, so a deleted
+// or extended message leaves or moves in O(log n) without a search.
 //   H1. position.get(slot) - 1 is the slot's index in the heap; 0 means it is not in the heap.
 
 import { assert } from "../../../../core/assert.ts";
@@ -25,7 +25,7 @@ export class SlotHeap {
     return this.#length === 0 ? 0 : this.#slots.get(0);
   }
 
-  /** The slot at a place of the heap, in no order; for walks over all of them. */
+  /** The slot at an index of the heap, in no order; for walks over all of them. */
   at(index: number): number {
     return this.#slots.get(index);
   }
@@ -51,7 +51,7 @@ export class SlotHeap {
     this.#place(index, last);
   }
 
-  /** To be called after the key of a slot in the heap has changed. */
+  /** Call after the key of a slot in the heap has changed. */
   update(slot: number): void {
     this.#place(this.#position.get(slot) - 1, slot);
   }

@@ -9,7 +9,7 @@ function walk(slab: MessageSlab, list: SlotList): number[] {
   return slots;
 }
 
-test("a list is what an array would be, forwards and backwards", () => {
+test("a list equals an array, forwards and backwards", () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat(), { freq: 3 }), { maxLength: 200 }), (plan) => {
       const slab = new MessageSlab();
@@ -34,7 +34,7 @@ test("a list is what an array would be, forwards and backwards", () => {
   );
 });
 
-test("two lists share a slab without meeting", () => {
+test("two lists share a slab without interfering", () => {
   const slab = new MessageSlab();
   const lists = [new SlotList(slab), new SlotList(slab)] as const;
   const slots = [slab.allocate(), slab.allocate(), slab.allocate(), slab.allocate()] as const;

@@ -1,4 +1,4 @@
-// SlotList: a doubly linked list threaded through the slab; a message is in one list at most.
+// SlotList: a doubly linked list threaded through the slab; a message is in at most one list.
 
 import type { MessageSlab } from "./message-slab.ts";
 

@@ -1,8 +1,8 @@
-// PlacedHeap: things ordered by a key that changes under way; each knows its own place.
+// IndexedHeap: items ordered by a key that may change; each item knows its index.
 
-/** Anything that can stand in a heap: `place` is its index plus one, 0 while it is in none. */
+/** An item of a heap: `position` is its index plus one, 0 while it is in no heap. */
 export interface HeapEntry {
-  place: number;
+  position: number;
 }
 
 export class IndexedHeap<T extends HeapEntry> {
@@ -23,18 +23,18 @@ export class IndexedHeap<T extends HeapEntry> {
   }
 
   remove(item: T): void {
-    const index = item.place - 1;
-    item.place = 0;
+    const index = item.position - 1;
+    item.position = 0;
     const last = this.#items.pop() as T;
-    if (last !== item) this.#settle(index, last);
+    if (last !== item) this.#restore(index, last);
   }
 
-  /** To be called after the key of an item in the heap has changed. */
+  /** Call after the key of an item in the heap has changed. */
   update(item: T): void {
-    this.#settle(item.place - 1, item);
+    this.#restore(item.position - 1, item);
   }
 
-  #settle(index: number, item: T): void {
+  #restore(index: number, item: T): void {
     const parent = (index - 1) >>> 1;
     if (index > 0 && this.#before(item, this.#items[parent] as T)) this.#rise(index, item);
     else this.#sink(index, item);
@@ -42,7 +42,7 @@ export class IndexedHeap<T extends HeapEntry> {
 
   #put(index: number, item: T): void {
     this.#items[index] = item;
-    item.place = index + 1;
+    item.position = index + 1;
   }
 
   #rise(start: number, item: T): void {
