@@ -1,5 +1,5 @@
-// Seeded random: the same seed makes the same choices, so that a failed run can be tried again.
-// (Where the kill lands also depends on the machine; the choices of the clients do not.)
+// Seeded random: the same seed makes the same choices, so that a failed run can be repeated. (Where
+// a kill lands also depends on the operating system; the choices of the clients do not.)
 
 export interface SeededRandom {
   /** From 0 up to, not including, 1. */
@@ -9,7 +9,7 @@ export interface SeededRandom {
   pick<T>(from: readonly T[]): T | undefined;
 }
 
-/** Mulberry32: small, and good enough to choose by. */
+/** Mulberry32: small, and good enough for test choices. */
 export function createSeededRandom(seed: number): SeededRandom {
   let state = seed >>> 0;
   const next = (): number => {
