@@ -61,7 +61,7 @@ export function say(line: string): void {
   writeSync(1, `${line}\n`);
 }
 
-/** The function that ports call at each point; it acts at the first occurrence of the planned one. */
+/** Ports call the returned function at each point; it acts at the first planned one. */
 export function createReach(plan: PointPlan | null): Reach {
   let acted = false;
   return (point) => {

@@ -1,4 +1,4 @@
-// Embedded site: the embedded cloud with one queue, as `tidegate dev` has it, but for the gate.
+// Embedded cloud: the embedded cloud with one queue, as in `tidegate dev`, plus the gate.
 
 import { join } from "node:path";
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
@@ -15,13 +15,13 @@ export interface EmbeddedConfig {
   readonly workload: Workload;
   readonly concurrency: number;
   readonly folder: string;
-  /** The ledger's URL; a file beside the cloud unless said. */
+  /** The ledger's URL. Default: a file beside the cloud. */
   readonly ledger?: string;
 }
 
 export interface Embedded extends Pick<GatedQueue, "round"> {
   readonly handled: () => number;
-  /** Puts the next `count` messages of the workload into the queue. */
+  /** Sends the next `count` messages of the workload to the queue. */
   fill(count: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export async function openEmbedded(config: EmbeddedConfig): Promise<Embedded> {
   };
   const pipeline = pipelineOf(workload, { queue: QUEUE, concurrency, onHandled });
   const { name, generation, visibilityMs } = pipeline;
-  const site: Environment = {
+  const environment: Environment = {
     ...{ queue: gated.queue, deadLetters: null, objects: cloud.objects },
     openRenewer(ledger, _url, telemetry) {
       const scope = { pipeline: name, generation };
@@ -54,7 +54,7 @@ export async function openEmbedded(config: EmbeddedConfig): Promise<Embedded> {
   };
   const ledger = config.ledger ?? `sqlite:${join(folder, "ledger.db")}`;
   const settings = { ...fillSettings("dev", { data: folder }), metricsPort: 0, ledger };
-  const running = await runPipeline(pipeline, site, settings, { onLogLine: () => {} });
+  const running = await runPipeline(pipeline, environment, settings, { onLogLine: () => {} });
   return {
     handled: () => handled,
     round: (count) => gated.round(count),
