@@ -1,7 +1,8 @@
-// The broker's benchmark: our durable server beside a bare echo and beside fauxqs, in one run.
-// See bench/README.md for what the figures mean.
-//   B1. Whatever happens, no server and no data folder is left behind.
-//   B2. A missed target is told, and fails the run only with --strict; a wrong answer always does.
+// The broker benchmark: Tidegate's durable server beside a bare echo server and beside fauxqs, in
+// one run. See bench/README.md for what the figures mean.
+//   B1. Whatever happens, no server and no data folder remains.
+//   B2. A missed target is reported, and fails the run only with --strict; a wrong response always
+//       does.
 
 import { statfsSync } from "node:fs";
 import { runDedup } from "./broker/dedup.ts";
@@ -17,7 +18,7 @@ import { runThroughput } from "./broker/throughput.ts";
 const TMPFS = 0x01021994;
 const progress = (line: string): void => console.error(line);
 
-/** Makes folders on demand, and removes them all. B1 */
+/** Creates folders on demand, and removes them all. B1 */
 function createFolders(dir: string): { make(): string; removeAll(): void } {
   const made: string[] = [];
   return {
@@ -42,7 +43,7 @@ async function throughput(options: BenchOptions, make: () => string, results: Re
   }
 }
 
-/** fauxqs on disk is left out where a million messages would take it many minutes. */
+/** Leaves out fauxqs on disk, which needs many minutes for a million messages. */
 const withBacklog = (options: BenchOptions, names: readonly ServerName[]): ServerName[] =>
   options.servers.filter((name) => names.includes(name));
 
@@ -89,13 +90,15 @@ async function main(): Promise<number> {
     return 0;
   }
   if (statfsSync(options.dir).type === TMPFS) {
-    progress(`warning: ${options.dir} is in memory, where fsync costs nothing; choose a --dir`);
+    progress(
+      `warning: ${options.dir} is in memory, where fsync costs nothing; choose another --dir`,
+    );
   }
   const results = await run(options);
   const verdicts = judgeAll(results);
   if (options.json) console.log(JSON.stringify({ options, results, verdicts }, null, 2));
   else console.log(renderReport(results));
-  if (options.quick) progress("quick: this run was too short for its figures to mean anything");
+  if (options.quick) progress("quick: this run is too short for meaningful figures");
   const missed = verdicts.some(({ verdict }) => verdict === "missed");
   return options.strict && missed ? 1 : 0; // B2
 }

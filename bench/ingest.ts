@@ -1,8 +1,8 @@
-// The ingest benchmark: our consumer with its ledger beside sqs-consumer without one, on the same
-// durable broker, in one run. See bench/README.md for what the figures mean.
-//   I1. Whatever happens, no process and no data folder is left behind.
-//   I2. A missed target is told, and fails the run only with --strict; a wrong outcome (a message
-//       that was handled twice or not at all) always does.
+// The ingest benchmark: Tidegate's consumer with its ledger beside sqs-consumer without one, on the
+// same durable broker, in one run. See bench/README.md for what the figures mean.
+//   I1. Whatever happens, no process and no data folder remains.
+//   I2. A missed target is reported, and fails the run only with --strict; a wrong outcome (a
+//       message that was handled twice or not at all) always does.
 
 import { mkdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -24,18 +24,18 @@ async function run(options: IngestOptions): Promise<IngestResults> {
   process.once("exit", () => removeFolder(folder)); // I1
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
   const has = (part: Part): boolean => options.parts.includes(part);
-  const place = (part: Part): string => {
+  const folderOf = (part: Part): string => {
     const made = join(folder, part);
     mkdirSync(made);
     return made;
   };
   try {
-    if (has("http")) results.http = await runHttp(options, place("http"), progress);
+    if (has("http")) results.http = await runHttp(options, folderOf("http"), progress);
     if (has("in-process")) {
-      results.inProcess = await runInProcess(options, place("in-process"), progress);
+      results.inProcess = await runInProcess(options, folderOf("in-process"), progress);
     }
-    if (has("dynamodb")) results.dynamodb = await runDynamo(options, place("dynamodb"));
-    if (has("million")) results.memory = await runMemory(options, place("million"), progress);
+    if (has("dynamodb")) results.dynamodb = await runDynamo(options, folderOf("dynamodb"));
+    if (has("million")) results.memory = await runMemory(options, folderOf("million"), progress);
     return results;
   } finally {
     removeFolder(folder); // I1
@@ -49,7 +49,9 @@ async function main(): Promise<number> {
     return 0;
   }
   if (statfsSync(options.dir).type === TMPFS) {
-    progress(`warning: ${options.dir} is in memory, where fsync costs nothing; choose a --dir`);
+    progress(
+      `warning: ${options.dir} is in memory, where fsync costs nothing; choose another --dir`,
+    );
   }
   const results = await run(options);
   const verdicts = judgeIngest(results);
@@ -57,7 +59,7 @@ async function main(): Promise<number> {
   if (options.json)
     console.log(JSON.stringify({ options, durability, results, verdicts }, null, 2));
   else console.log(renderIngest(results));
-  if (options.quick) progress("quick: this run was too short for its figures to mean anything");
+  if (options.quick) progress("quick: this run is too short for meaningful figures");
   return options.strict && verdicts.some(({ verdict }) => verdict !== "met") ? 1 : 0; // I2
 }
 

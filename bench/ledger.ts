@@ -1,7 +1,7 @@
-// Measures the ledgers, durable: SQLite with synchronous=FULL, PostgreSQL with fsync on. Keys are
-// random, and made before the clock starts. Usage:
+// Measures the durable ledgers: SQLite with synchronous=FULL, PostgreSQL with fsync on. Keys are
+// random, and generated before the clock starts. Usage:
 //   npm run bench:ledger [-- --keys 10000000] [--only sqlite|postgres] [--check]
-// --check ends with an error when a target is missed.
+// --check exits with an error if a target is missed.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ const { values: flags } = parseArgs({
   },
 });
 const KEYS = Number(flags.keys);
-/** Each figure is the median of so many runs of so many records. */
+/** Each figure is the median of this many runs of this many records. */
 const RUNS = 5;
 const RUN_RECORDS = 20_000;
 const FEW_KEYS = 10_000;
@@ -95,17 +95,17 @@ async function direct(ledger: Ledger, groups: readonly RecordKey[][]) {
 }
 
 async function fill(ledger: Ledger, count: number): Promise<void> {
-  for (let left = count; left > 0; ) {
-    const now = Math.min(left, FILL_BATCH * FILL_PARALLEL);
+  for (let remaining = count; remaining > 0; ) {
+    const now = Math.min(remaining, FILL_BATCH * FILL_PARALLEL);
     const groups = batches(randomKeys(now), FILL_BATCH);
     await Promise.all(groups.map((keys) => direct(ledger, [keys])));
-    left -= now;
+    remaining -= now;
   }
 }
 
 type Measurement = (keys: readonly RecordKey[], run: number) => Promise<void> | void;
 
-/** Runs several measurements in turns, so that a slow minute of the machine slows them all. */
+/** Interleaves several measurements, so that a slow minute of the machine slows all of them. */
 async function inTurns(
   measurements: Readonly<Record<string, Measurement>>,
 ): Promise<Record<string, number>> {
@@ -140,7 +140,7 @@ function reportRatio(what: string, ratio: number, limit: { min?: number; max?: n
 
 async function benchSqlite(): Promise<void> {
   const ledger = createSqliteLedger({ clock, turn }, { path: join(folder, "ledger.db") });
-  // A ledger of few keys for each run, as a run adds keys of its own.
+  // A fresh small ledger for each run, because a run adds keys.
   const small = Array.from({ length: RUNS }, (_, n) =>
     createSqliteLedger({ clock, turn }, { path: join(folder, `small-${n}.db`) }),
   );
@@ -196,7 +196,7 @@ async function benchSqlite(): Promise<void> {
 async function benchPostgres(): Promise<void> {
   const server = await startPostgres({ fsync: "on", synchronous_commit: "on" });
   if ("missing" in server) {
-    process.stdout.write(`PostgreSQL is left out: ${server.missing}\n`);
+    process.stdout.write(`PostgreSQL skipped: ${server.missing}\n`);
     return;
   }
   const ledger = await createPostgresLedger({ clock }, { url: server.url });

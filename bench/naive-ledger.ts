@@ -1,5 +1,5 @@
-// The ledger that one writes first: one table by key, a transaction to claim, another to commit. It
-// is measured beside ours, on the same machine in the same minute, so that ratios mean something.
+// Naive ledger: the obvious first version: one table by key, a transaction to claim, another to
+// commit. It runs beside Tidegate's ledgers in the same minute, so that ratios are comparable.
 
 import { DatabaseSync } from "node:sqlite";
 
@@ -14,7 +14,7 @@ export function createNaiveLedger(path: string): NaiveLedger {
   db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -65536");
   db.exec(`CREATE TABLE record (key TEXT PRIMARY KEY, state TEXT, owner TEXT, fence INTEGER,
     lease_until INTEGER, digest TEXT)`);
-  const look = db.prepare("SELECT state, fence, lease_until FROM record WHERE key = ?");
+  const find = db.prepare("SELECT state, fence, lease_until FROM record WHERE key = ?");
   const insert = db.prepare("INSERT INTO record VALUES (?, 'claimed', 'w', 1, ?, NULL)");
   const update = db.prepare(
     "UPDATE record SET state = 'committed', digest = ? WHERE key = ? AND fence = 1",
@@ -27,7 +27,7 @@ export function createNaiveLedger(path: string): NaiveLedger {
   return {
     claim: (keys) =>
       inTransaction(() => {
-        for (const key of keys) if (look.get(key) === undefined) insert.run(key, Date.now());
+        for (const key of keys) if (find.get(key) === undefined) insert.run(key, Date.now());
       }),
     commit: (keys, digest) =>
       inTransaction(() => {

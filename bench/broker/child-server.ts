@@ -1,7 +1,8 @@
-// Child server: a server in a process of its own, from its start to its end.
-//   C1. A server is ready when a line of its output carries its endpoint.
-//   C2. Every child is ended by us: asked at first where time allows, killed after STOP_MS_MAX.
-//   C3. What the child wrote is kept (its last part), to be shown when it fails.
+// Child server: a server in its own process, from its start to its end.
+//   C1. A server is ready when a line of its output contains its endpoint.
+//   C2. Every child is ended by its parent: by SIGTERM first where time allows, killed after
+//       STOP_MS_MAX.
+//   C3. The last part of the child's output is stored, and shown if it fails.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,18 +15,18 @@ const ENDPOINT = /http:\/\/127\.0\.0\.1:(\d+)/;
 export interface ChildServer {
   readonly port: number;
   readonly process: ChildProcess;
-  /** From the spawn to the line that carries the endpoint. */
+  /** From the spawn to the line that contains the endpoint. */
   readonly readyMs: number;
-  /** Asks with SIGTERM and waits for the end. */
+  /** Sends SIGTERM and waits for the end. */
   stop(): Promise<void>;
-  /** Ends it at once, as a crash would, and waits until it is gone. */
+  /** Kills it immediately, as a crash would, and waits for its end. */
   kill(): Promise<void>;
 }
 
 export interface ChildOptions {
   /** Arguments after the name of the node binary. */
   readonly args: readonly string[];
-  /** Gives up, and kills, when the ready line has not come by then. */
+  /** Kills the server if its ready line has not come by then. */
   readonly readyMsMax?: number;
   readonly env?: Readonly<Record<string, string>>;
   /** Called with the process as soon as it exists, before it is ready. */
@@ -67,15 +68,18 @@ export async function startChild(options: ChildOptions): Promise<ChildServer> {
   child.stderr?.setEncoding("utf8").on("data", keep);
   const port = await new Promise<number>((resolve, reject) => {
     const late = setTimeout(
-      () => reject(new Error(`no ready line in time: ${options.args.join(" ")}\n${log}`)),
+      () =>
+        reject(
+          new Error(`timeout waiting for the ready line of: ${options.args.join(" ")}\n${log}`),
+        ),
       options.readyMsMax ?? READY_MS_MAX,
     );
     child.stdout?.on("data", (text: string) => {
       keep(text);
-      const found = ENDPOINT.exec(log);
-      if (found === null) return;
+      const match = ENDPOINT.exec(log);
+      if (match === null) return;
       clearTimeout(late);
-      resolve(Number(found[1])); // C1
+      resolve(Number(match[1])); // C1
     });
     child.once("exit", (code, signal) => {
       clearTimeout(late);
@@ -90,16 +94,16 @@ export async function startChild(options: ChildOptions): Promise<ChildServer> {
   return { port, process: child, readyMs, stop: () => stop(child), kill: () => kill(child) };
 }
 
-/** What a child's process holds, told by itself after it collected its garbage. */
+/** Memory of a child process, as it reports it after garbage collection. */
 export interface MemoryReport {
   readonly rssBytes: number;
   /** Heap in use, and buffers outside of it. */
   readonly heldBytes: number;
-  /** The highest resident size that the process has had when it was asked. */
+  /** The highest resident size of the process so far. */
   readonly peakRssBytes: number;
 }
 
-/** Asks a child that answers over IPC (see memory-report.ts). */
+/** Requests the report of a child over IPC (see memory-report.ts). */
 export async function askMemory(server: ChildServer): Promise<MemoryReport> {
   const answered = once(server.process, "message");
   server.process.send({ kind: "memory" });

@@ -1,10 +1,10 @@
-// Dedup: what a live deduplication id costs. A FIFO queue takes many messages with ids of their
-// own; all of them are received and deleted, after which only the ids are left to remember. They
-// come in portions, so that room made for waiting messages does not count as room for ids.
-//   U1. The heap and the buffers outside of it count; the resident size is shown beside, as it also
-//       carries pages that the drain left behind.
-//   U2. Ids live for five minutes: a fill and drain that takes longer is an error, as the first
-//       ids would be forgotten by the time they are weighed.
+// Dedup: the memory cost of a live deduplication id. A FIFO queue accepts many messages with unique
+// ids; all of them are received and deleted, so that only the ids remain. They come in portions, so
+// that memory reserved for waiting messages does not count as memory of ids.
+//   U1. The heap and the buffers outside of it count. The resident size is shown as well, but also
+//       contains pages that the drain left behind.
+//   U2. Ids live for five minutes: a fill and drain that takes longer is an error, because the
+//       first ids would be forgotten before they are measured.
 
 import { askMemory } from "./child-server.ts";
 import { drainAll } from "./drain.ts";
@@ -37,7 +37,7 @@ export async function runDedup(
     progress(`${name}: ${count} deduplication ids sent`);
     const after = await askMemory(session.server);
     if (performance.now() - startedAt > WINDOW_MS) {
-      throw new Error("the deduplication window passed before it was weighed"); // U2
+      throw new Error("the deduplication window ended before the measurement"); // U2
     }
     const output = await callSqs(session.control, target.port, "ReceiveMessage", {
       QueueUrl: target.queueUrl,
@@ -52,7 +52,7 @@ export async function runDedup(
     await session.end();
   }
 
-  /** The first id must still be known, or what was weighed is not what it seems. */
+  /** The first id must still be live, or the measurement is wrong. */
   async function expectRemembered(
     connection: typeof session.control,
     target: { readonly port: number; readonly queueUrl: string },

@@ -1,8 +1,9 @@
-// Drain: receives ten at a time and deletes what came, over all connections, until all is gone.
+// Drain: receives ten messages at a time and deletes them, over all connections, until none
+// remains.
 //   D1. Every index is received exactly once: one that was not sent, or comes twice, ends the run.
-//   D2. The clock stops at the answer of the last delete; the promise resolves once every
+//   D2. The clock stops at the response to the last delete. The promise resolves once every
 //       connection is idle again, so that the next load may use it.
-//   D3. Empty receives are bounded, so that a lost message ends the run and does not hang it.
+//   D3. Empty receives are bounded, so that a lost message ends the run instead of hanging it.
 
 import type { Target } from "./load.ts";
 import type { RawConnection, Reply } from "./raw-connection.ts";
@@ -22,7 +23,7 @@ interface Received {
   readonly Messages?: readonly { readonly Body: string; readonly ReceiptHandle: string }[];
 }
 
-/** The answer as text; anything but a full success is an error. */
+/** The response as text; anything except a full success is an error. */
 function textOf(what: string, reply: Reply | null): string {
   const text = reply?.body.toString("utf8") ?? "the connection ended";
   if (reply?.status !== 200 || text.includes('"Failed":[{')) {
@@ -39,7 +40,7 @@ function deleteRequest({ port, queueUrl }: Target, received: Received): Buffer {
   return sqsRequest(port, "DeleteMessageBatch", { QueueUrl: queueUrl, Entries });
 }
 
-/** What has been taken so far, from the first receive to the last delete. */
+/** The progress of a drain, from the first receive to the last delete. */
 class Tally {
   received = 0;
   deleted = 0;
@@ -56,7 +57,8 @@ class Tally {
     const messages = received.Messages ?? [];
     for (const { Body } of messages) {
       const index = Number(Body.slice(0, SLOT_DIGITS)) - this.#plan.firstIndex;
-      if (this.#seen[index] === undefined) throw new Error(`received what was not sent: ${Body}`);
+      if (this.#seen[index] === undefined)
+        throw new Error(`received a message that was not sent: ${Body}`);
       if (this.#seen[index] === 1) throw new Error(`received twice: ${Body}`); // D1
       this.#seen[index] = 1;
     }
@@ -69,7 +71,7 @@ class Tally {
   }
 }
 
-/** Drains on one connection; `onDone` is called when nothing is left to receive. */
+/** Drains on one connection; calls `onDone` when nothing remains to receive. */
 function drainOn(
   connection: RawConnection,
   plan: DrainPlan,

@@ -1,4 +1,4 @@
-// fauxqs in a process of its own: in memory, or with its persistence when a folder is given.
+// fauxqs in its own process: in memory, or with its persistence if a folder is given.
 
 import { startFauxqs } from "fauxqs";
 import { answerMemory } from "./memory-report.ts";

@@ -1,5 +1,5 @@
-// Floor: the least that any SQS on node:http can do for a SendMessage or a SendMessageBatch. It
-// reads the JSON, takes the MD5 and a UUID, and answers in SQS's shape. It keeps nothing.
+// Floor: the minimum work of any SQS on node:http for a SendMessage or a SendMessageBatch. It reads
+// the JSON, computes the MD5 and a UUID, and responds as SQS does. It stores nothing.
 
 import { createHash, randomUUID } from "node:crypto";
 import { createServer } from "node:http";

@@ -1,8 +1,8 @@
-// Load: many connections, each of which sends its next request when the former was answered.
-//   L1. Every reply is looked at: a refused or failed one ends the run. So a server that answers
-//       wrongly can not look fast.
-//   L2. One reply of CHECK_EVERY is read in full and its MD5 compared; the drain reads them all.
-//   L3. Load is bounded by a count, and sends by a time as well.
+// Load: many connections, each of which sends its next request after the previous response.
+//   L1. Every reply is checked: a rejected or failed one ends the run. So a server that responds
+//       wrongly cannot look fast.
+//   L2. One reply of CHECK_EVERY is read in full and its MD5 compared; the drain reads all of them.
+//   L3. Load is bounded by a count, and sends also by a time.
 
 import { createHash } from "node:crypto";
 import type { RawConnection, Reply } from "./raw-connection.ts";
@@ -63,11 +63,11 @@ interface SentReply {
   readonly Successful?: readonly { readonly Id: string; readonly MD5OfMessageBody: string }[];
 }
 
-/** Throws unless the reply says that all messages of the request were taken. L1 */
+/** Throws unless the reply confirms all messages of the request. L1 */
 function checkSent(reply: Reply | null, plan: SendPlan, first: number): void {
-  if (reply === null) throw new Error("the server closed a connection while it was loaded");
+  if (reply === null) throw new Error("the server closed a connection under load");
   if (plan.topicArn !== undefined) {
-    // A publish tells no checksum; the queue's count at the end stands for it.
+    // A publish returns no checksum; the queue's count at the end replaces the check.
     if (reply.status === 200 && reply.body.includes("<MessageId>")) return;
     throw new Error(`publish: ${reply.status} ${reply.body.toString("utf8").slice(0, 300)}`);
   }
@@ -78,7 +78,8 @@ function checkSent(reply: Reply | null, plan: SendPlan, first: number): void {
   if (Math.floor(first / plan.perRequest) % CHECK_EVERY !== 0) return;
   const output = JSON.parse(reply.body.toString("utf8")) as SentReply; // L2
   const sent = output.Successful ?? [{ ...output, Id: "0" }];
-  if (sent.length !== plan.perRequest) throw new Error(`send: ${sent.length} of the batch taken`);
+  if (sent.length !== plan.perRequest)
+    throw new Error(`send: ${sent.length} of the batch accepted`);
   for (const { Id, MD5OfMessageBody } of sent) {
     const body = `${first + Number(Id)}`.padStart(SLOT_DIGITS, "0") + padding(plan.bodyBytes);
     const md5 = createHash("md5").update(body).digest("hex");

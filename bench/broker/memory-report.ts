@@ -1,4 +1,4 @@
-// Memory report: lets a server process tell what it holds, when its parent asks over IPC.
+// Memory report: lets a server process report its memory when its parent requests it over IPC.
 // Needs --expose-gc, so that garbage does not count.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,7 +11,7 @@ export function answerMemory(): void {
   process.on("message", async () => {
     const { maxRSS: peakKib } = process.resourceUsage();
     for (let index = 0; index < COLLECTIONS; index += 1) {
-      // The collection of last resort also gives back what the heap keeps in reserve.
+      // The last-resort collection also frees the heap's reserve.
       globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
       await sleep(PAUSE_MS); // Freed pages go back to the system between collections.
     }

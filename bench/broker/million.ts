@@ -1,10 +1,10 @@
-// Million: what a big backlog costs. One server holds it, a second one of the same kind holds a
-// small backlog, and both are asked in turn.
-//   M1. Memory is the difference between a warmed, empty server and the same one when full, over
-//       the number of messages; the process tells it itself after collecting its garbage.
+// Million: the cost of a big backlog. One server holds it, a second one of the same kind holds a
+// small backlog, and both get requests in turn.
+//   M1. Memory is the difference between a warmed, empty server and the same one when full, divided
+//       by the number of messages. The process reports it after garbage collection.
 //   M2. Receives of both servers are timed in alternating blocks, one request at a time. After each
 //       receive its message is deleted and another one sent, so that both backlogs keep their size.
-//   M3. The folder is left as a crash leaves it, and handed on to be started from.
+//   M3. The folder is left as after a crash, and reused for the startup measurement.
 
 import { askMemory } from "./child-server.ts";
 import { drainAll } from "./drain.ts";
@@ -20,7 +20,7 @@ const GROUPS = 5_000;
 const BODY_BYTES = 100;
 const BLOCK = 50;
 const FILL_MS_MAX = 600_000;
-/** Share of the backlog that is sent and drained before anything is measured. */
+/** Fraction of the backlog that is sent and drained as a warm-up. */
 export const WARM_UP_SHARE = 0.02;
 
 export interface Latency {
@@ -34,7 +34,7 @@ export interface BytesEach {
 }
 
 interface Filled extends BytesEach {
-  /** The most that the whole process ever held, up to then. */
+  /** The highest resident size of the process so far. */
   readonly peakRssBytes: number;
 }
 
@@ -44,7 +44,7 @@ export interface Million {
   readonly perMessage: BytesEach;
 }
 
-/** Sends `count` messages to a queue as fast as it goes, and sees that it holds them. */
+/** Sends `count` messages to a queue at full speed, and checks that it holds them. */
 export async function fill(
   session: Session,
   target: Target,
@@ -63,7 +63,7 @@ export async function fill(
   await expectWaiting(session, target, count);
 }
 
-/** Sends and drains some messages, so that code and buffers are as they will be. M1 */
+/** Sends and drains some messages, so that code and buffers are warm. M1 */
 export async function warmUp(session: Session, queue: string, count: number): Promise<void> {
   const size = Math.ceil((count * WARM_UP_SHARE) / BATCH) * BATCH;
   const target = await createQueue(session, queue);
@@ -71,7 +71,7 @@ export async function warmUp(session: Session, queue: string, count: number): Pr
   await drainAll(session.connections, { target, firstIndex: 0, count: size });
 }
 
-/** Fills a warmed server and tells what each message costs it. */
+/** Fills a warmed server and returns the memory per message. */
 async function fillMeasured(session: Session, target: Target, count: number): Promise<Filled> {
   const before = await askMemory(session.server);
   await fill(session, target, count);
@@ -83,7 +83,7 @@ async function fillMeasured(session: Session, target: Target, count: number): Pr
   };
 }
 
-/** One timed receive; then its message is deleted and another takes its place. M2 */
+/** One timed receive; then its message is deleted and replaced by another. M2 */
 async function timeReceive(connection: RawConnection, target: Target): Promise<number> {
   const QueueUrl = target.queueUrl;
   const startedAt = performance.now();
@@ -93,7 +93,7 @@ async function timeReceive(connection: RawConnection, target: Target): Promise<n
   });
   const elapsedMs = performance.now() - startedAt;
   const [message] = (output.Messages ?? []) as { ReceiptHandle: string; Body: string }[];
-  if (message === undefined) throw new Error("a receive from a full queue came back empty");
+  if (message === undefined) throw new Error("a receive from a full queue returned nothing");
   const { ReceiptHandle, Body } = message;
   await callSqs(connection, target.port, "DeleteMessage", { QueueUrl, ReceiptHandle });
   await callSqs(connection, target.port, "SendMessage", { QueueUrl, MessageBody: Body });

@@ -1,10 +1,10 @@
-// Objects: what a small put with its event costs, and what one big object costs in memory.
-//   O1. Every put is of a key of its own, is told to a queue by a notification, and counts when it
-//       was answered; afterwards the queue must hold one event for each, or the run fails.
-//   O2. The big object goes up and comes down as a stream, and the bytes that come down must have
-//       the ETag that the server told of those that went up.
-//   O3. Memory is the highest resident size that the server's process ever had, told by itself;
-//       its heap is not limited by flags, and nothing is collected on purpose before.
+// Objects: the cost of a small put with its event, and the memory cost of one big object.
+//   O1. Every put has a unique key, notifies a queue, and counts once it is acknowledged.
+//       Afterwards the queue must hold one event for each, or the run fails.
+//   O2. The big object is uploaded and downloaded as a stream, and the downloaded bytes must have
+//       the ETag of the uploaded ones.
+//   O3. Memory is the highest resident size of the server's process, as it reports it. Its heap is
+//       not limited by flags, and no garbage collection is forced before.
 
 import { createHash } from "node:crypto";
 import { request } from "node:http";
@@ -28,7 +28,7 @@ export interface Objects {
   readonly bigBytes: number;
   readonly upMibPerSecond: number;
   readonly downMibPerSecond: number;
-  /** The highest resident size of the server of the big object, over its whole life. */
+  /** The highest resident size of the server that handles the big object. */
   readonly peakRssBytes: number;
 }
 
@@ -44,7 +44,7 @@ async function put(session: Session, path: string, body = ""): Promise<void> {
   throw new Error(`put of ${path}: ${reply?.status} ${reply?.body.toString("utf8").slice(0, 300)}`);
 }
 
-/** A bucket that tells a queue of its own of every object. */
+/** A bucket that notifies its own queue of every object. */
 async function notifyingBucket(session: Session, name: string): Promise<Target> {
   const target = await createQueue(session, name);
   await put(session, `/${name}`);
@@ -59,7 +59,7 @@ async function notifyingBucket(session: Session, name: string): Promise<Target> 
   return target;
 }
 
-/** Puts from all connections until the time is over; gives how many were answered. */
+/** Puts from all connections until the time is over; returns how many were acknowledged. */
 function putMany(session: Session, bucket: string, msMax: number): Promise<number> {
   const body = Buffer.alloc(SMALL_BYTES, "0123456789abcdef");
   const template = putRequest(session.server.port, `/${bucket}/in/${slot()}`, body);
@@ -102,7 +102,7 @@ async function measurePuts(session: Session, options: BenchOptions): Promise<num
   return median(rates);
 }
 
-/** Sends `sizeBytes` as one object; gives the ETag that was told. */
+/** Sends `sizeBytes` as one object; returns the ETag of the response. */
 export function sendBig(port: number, path: string, sizeBytes: number): Promise<string> {
   const chunk = Buffer.alloc(CHUNK_BYTES, "0123456789abcdef");
   return new Promise((resolve, reject) => {
@@ -110,14 +110,14 @@ export function sendBig(port: number, path: string, sizeBytes: number): Promise<
     const sent = request({ host: "127.0.0.1", port, method: "PUT", path, headers }, (reply) => {
       reply.resume();
       if (reply.statusCode === 200) resolve(String(reply.headers.etag));
-      else reject(new Error(`the big put was answered with ${reply.statusCode}`));
+      else reject(new Error(`the big put failed with ${reply.statusCode}`));
     });
     sent.on("error", reject);
-    let left = sizeBytes;
+    let remaining = sizeBytes;
     const more = (): void => {
-      while (left > 0) {
-        const piece = left < chunk.length ? chunk.subarray(0, left) : chunk;
-        left -= piece.length;
+      while (remaining > 0) {
+        const piece = remaining < chunk.length ? chunk.subarray(0, remaining) : chunk;
+        remaining -= piece.length;
         if (!sent.write(piece)) return;
       }
       sent.off("drain", more);
@@ -128,7 +128,7 @@ export function sendBig(port: number, path: string, sizeBytes: number): Promise<
   });
 }
 
-/** Reads an object to its end; gives the ETag that its bytes have. */
+/** Reads an object to its end; returns the ETag of its bytes. */
 export function fetchBig(port: number, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: "127.0.0.1", port, path }, (reply) => {
@@ -152,11 +152,12 @@ async function measureBig(
     const { port } = session.server;
     await put(session, "/bench-big");
     const startedAt = performance.now();
-    const told = await sendBig(port, "/bench-big/one", sizeBytes);
+    const uploaded = await sendBig(port, "/bench-big/one", sizeBytes);
     const upAt = performance.now();
     const read = await fetchBig(port, "/bench-big/one");
     const downAt = performance.now();
-    if (read !== told) throw new Error(`went up as ${told} and came down as ${read}`); // O2
+    if (read !== uploaded)
+      throw new Error(`uploaded with ETag ${uploaded}, downloaded with ${read}`); // O2
     const { peakRssBytes } = await askMemory(session.server);
     const rate = (ms: number): number => (sizeBytes / MIB / ms) * 1_000;
     return {
@@ -170,7 +171,7 @@ async function measureBig(
   }
 }
 
-/** Measures our durable server; each measurement has a server and a folder of its own. */
+/** Measures the durable server; each measurement has its own server and folder. */
 export async function runObjects(
   makeFolder: () => string,
   options: BenchOptions,

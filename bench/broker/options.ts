@@ -1,4 +1,4 @@
-// Options of the benchmark: what is run, how much of it, and where.
+// Options of the broker benchmark: what to run, how much of it, and where.
 
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
@@ -43,30 +43,30 @@ const FULL = {
 const QUICK = { windowMs: 150, cycleMessages: 500, backlog: 5_000, samples: 100, bigMib: 16 };
 
 export const USAGE = `npm run bench:broker -- [flags]
-  --quick            small counts, to see that everything runs; its figures mean nothing
+  --quick            small counts, to check that everything runs; the figures mean nothing
   --only NAME        a part (${PARTS.join(", ")}) or a server (${SERVERS.join(", ")});
                      may be given several times
   --rounds N         measured rounds of the throughput part (default 5)
   --connections N    keep-alive connections of the load generator (default 48)
   --body-bytes N     size of a message body (default 256)
   --backlog N        messages of the big backlog (default 1000000)
-  --dir PATH         where data folders are made (default: the system's temporary folder)
+  --dir PATH         where data folders are created (default: the system's temporary folder)
   --json             print one JSON document instead of tables
-  --strict           exit with 1 when a target is missed`;
+  --strict           exit with 1 if a target is missed`;
 
 function whole(name: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new Error(`--${name} takes a whole number from ${min} to ${max}, not "${text}"`);
+  throw new Error(`--${name} is "${text}"; expected a whole number from ${min} to ${max}`);
 }
 
-/** Those of `names` that were asked for, or all when none of them was. */
+/** The requested ones of `names`, or all if none was requested. */
 function chosen<T extends string>(names: readonly T[], only: readonly string[]): readonly T[] {
-  const found = names.filter((name) => only.includes(name));
-  return found.length === 0 ? names : found;
+  const requested = names.filter((name) => only.includes(name));
+  return requested.length === 0 ? names : requested;
 }
 
-/** Reads the command line; "help" when the usage was asked for. */
+/** Parses the command line; "help" if the usage was requested. */
 export function readOptions(args: readonly string[]): BenchOptions | "help" {
   const { values } = parseArgs({
     args: [...args],
@@ -84,9 +84,10 @@ export function readOptions(args: readonly string[]): BenchOptions | "help" {
     },
   });
   if (values.help) return "help";
-  const known: readonly string[] = [...PARTS, ...SERVERS];
-  const stranger = values.only.find((name) => !known.includes(name));
-  if (stranger !== undefined) throw new Error(`--only knows ${known.join(", ")}, not ${stranger}`);
+  const choices: readonly string[] = [...PARTS, ...SERVERS];
+  const unknown = values.only.find((name) => !choices.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`unknown --only "${unknown}"; expected ${choices.join(", ")}`);
   const size = values.quick ? QUICK : FULL;
   const backlog = whole("backlog", values.backlog ?? String(size.backlog), 1_000, 20_000_000);
   return {

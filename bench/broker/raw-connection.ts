@@ -1,10 +1,10 @@
-// Raw connection: one keep-alive HTTP/1.1 connection that costs its process as little as it can,
+// Raw connection: one keep-alive HTTP/1.1 connection that costs its process as little as possible,
 // so that a benchmark measures the server and not the client.
-//   R1. One request at a time: the next may only be written once the former was answered.
-//   R2. A request's bytes may be reused after its answer, since the server has read them by then.
-//   R3. A connection that ends answers the open request, and every later one, with null, which
-//       means "nobody knows whether it was done".
-//   R4. A reply's body is only valid while its callback runs; keep a copy to keep it.
+//   R1. One request at a time: the next may be written only after the previous response.
+//   R2. A request's bytes may be reused after its response, because the server has read them.
+//   R3. A connection that ends resolves the open request, and every later one, with null: whether
+//       the server carried it out is unknown.
+//   R4. A reply's body is valid only while its callback runs; copy it to keep it.
 
 import { connect, type Socket } from "node:net";
 
@@ -16,14 +16,14 @@ export interface Reply {
 export type OnReply = (reply: Reply | null) => void;
 
 export interface RawConnection {
-  /** Writes `bytes` and calls back with the reply, or with null when the connection ended. */
+  /** Writes `bytes` and calls back with the reply, or with null if the connection ended. */
   send(bytes: Uint8Array, onReply: OnReply): void;
-  /** The same with a promise, and with a body of its own, for paths that are not hot. */
+  /** The same with a promise and a copied body, for paths that are not hot. */
   call(bytes: Uint8Array): Promise<Reply | null>;
   close(): void;
 }
 
-/** A reply bigger than this is refused: no answer of SQS comes near it. */
+/** A larger reply is rejected: no response of SQS comes near it. */
 const REPLY_BYTES_MAX = 64 * 1024 * 1024;
 const HEAD_END = Buffer.from("\r\n\r\n");
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
@@ -34,7 +34,7 @@ export interface ParsedReply extends Reply {
   readonly end: number;
 }
 
-/** Reads one reply from the start of `bytes`; null when it is not all there yet. */
+/** Reads one reply from the start of `bytes`; null if it is not complete yet. */
 export function parseReply(bytes: Buffer): ParsedReply | null {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0) return null;
@@ -79,7 +79,7 @@ export async function openConnection(port: number): Promise<RawConnection> {
 
 function attach(socket: Socket): RawConnection {
   let waiting: OnReply | null = null;
-  let kept: Buffer | null = null;
+  let partial: Buffer | null = null;
   let ended = false;
 
   function finish(reply: Reply | null): void {
@@ -96,21 +96,21 @@ function attach(socket: Socket): RawConnection {
   socket.on("error", end);
   socket.on("close", end);
   socket.on("data", (chunk: Buffer) => {
-    const bytes = kept === null ? chunk : Buffer.concat([kept, chunk]);
+    const bytes = partial === null ? chunk : Buffer.concat([partial, chunk]);
     const reply = parseReply(bytes);
     if (reply === null) {
-      kept = bytes;
+      partial = bytes;
       if (bytes.length > REPLY_BYTES_MAX) end();
       return;
     }
-    kept = reply.end < bytes.length ? bytes.subarray(reply.end) : null;
+    partial = reply.end < bytes.length ? bytes.subarray(reply.end) : null;
     finish(reply);
   });
 
   const connection: RawConnection = {
     send(bytes, onReply) {
       if (ended) return onReply(null);
-      if (waiting !== null) throw new Error("a request is still waiting for its answer"); // R1
+      if (waiting !== null) throw new Error("a request is still waiting for its response"); // R1
       waiting = onReply;
       socket.write(bytes);
     },

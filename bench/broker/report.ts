@@ -7,7 +7,7 @@ import { judgeAll, type Results, ratio } from "./targets.ts";
 import { ROWS, type Throughput } from "./throughput.ts";
 
 const MIB = 1_024 ** 2;
-/** From this share on the load generator itself may be what limits a row. */
+/** From this share on, the load generator itself may limit a row. */
 const GENERATOR_SHARE_WARN = 0.9;
 
 /** Columns padded to their widest cell; the first is flush left, the others flush right. */
@@ -80,7 +80,7 @@ function startupTable(results: Results): string {
       rows.push([name, show(start.readyMs, 0), show(start.firstReplyMs, 0)]);
     }
   }
-  return table([["start-up", "ready ms", "first reply ms"], ...rows]);
+  return table([["startup", "ready ms", "first reply ms"], ...rows]);
 }
 
 function objectsTable(objects: Objects): string {
@@ -95,14 +95,14 @@ function objectsTable(objects: Objects): string {
   return table([head, ["ours", ...row]]);
 }
 
-/** Everything that was measured, then every target with its verdict. */
+/** All measurements, then every target with its verdict. */
 export function renderReport(results: Results): string {
   const parts: string[] = [];
   if (Object.keys(results.throughput).length > 0) {
     parts.push(ratesTable(results.throughput), ratiosTable(results.throughput));
     const shares = Object.values(results.throughput).flatMap((rows) => Object.values(rows));
     if (shares.some(({ generatorShare }) => generatorShare >= GENERATOR_SHARE_WARN)) {
-      parts.push("* the load generator was near its own limit: the server may be faster than this");
+      parts.push("* the load generator was near its own limit; the server may be faster");
     }
   }
   if (Object.keys(results.million).length > 0) parts.push(millionTable(results.million));

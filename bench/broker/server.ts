@@ -1,5 +1,5 @@
-// Our server in a process that can tell its memory: the same cloud as `tidegate up` starts, without
-// the command line around it. One argument: the data folder, or none to run in memory.
+// Tidegate's server in a process that reports its memory: the same cloud that `tidegate up` starts,
+// without the command line. One argument: the data folder, or none to run in memory.
 
 import { answerMemory } from "./memory-report.ts";
 

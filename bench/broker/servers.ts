@@ -1,4 +1,4 @@
-// Servers: how each contestant is started, and the session of connections that works it.
+// Servers: how each contestant is started, and the session of connections that sends to it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -13,10 +13,10 @@ import { callSqs, snsRequest } from "./sqs-request.ts";
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const CLI = file("../../src/cli/main.ts");
 
-/** Long enough for the slowest drain: nothing may come back while it is being deleted. */
+/** Long enough for the slowest drain: nothing may be redelivered while it is being deleted. */
 const VISIBILITY_SECONDS = 3_600;
 
-/** The command line of a contestant; `folder` is used by those that keep their data. */
+/** The command line of a contestant; `folder` is used by durable ones. */
 export function serverArgs(name: ServerName, folder: string): string[] {
   switch (name) {
     case "floor":
@@ -34,7 +34,7 @@ export function serverArgs(name: ServerName, folder: string): string[] {
   }
 }
 
-/** The same contestants, able to tell their memory. The heap is raised for those that need it. */
+/** The same contestants with memory reports. Those that need it get a larger heap. */
 export function measuredArgs(name: ServerName, folder: string): string[] {
   const flags = ["--expose-gc", "--max-old-space-size=8192"];
   if (name === "ours") return [...flags, file("./server.ts"), folder];
@@ -48,14 +48,14 @@ export const freshFolder = (dir: string): string => mkdtempSync(join(dir, "tideg
 export const removeFolder = (folder: string): void =>
   rmSync(folder, { recursive: true, force: true });
 
-/** A started server and the connections that work it. */
+/** A started server and its connections. */
 export interface Session {
   readonly name: ServerName;
   readonly server: ChildServer;
   readonly connections: readonly RawConnection[];
-  /** The first of them, for what is done once. */
+  /** The first of them, for single requests. */
   readonly control: RawConnection;
-  /** Opens all connections anew: servers close those that idled while others had their turn. */
+  /** Reopens all connections: servers close those that idled during others' turns. */
   reconnect(): Promise<void>;
   end(): Promise<void>;
 }
@@ -96,7 +96,7 @@ export async function openSession(
   return session;
 }
 
-/** Creates a queue for a measurement. The floor knows no queues and takes any name. */
+/** Creates a queue for a measurement. The floor server has no queues and accepts any name. */
 export async function createQueue(session: Session, name: string): Promise<Target> {
   const { port } = session.server;
   const fifo = name.endsWith(".fifo");
@@ -110,12 +110,12 @@ export async function createQueue(session: Session, name: string): Promise<Targe
   return { port, queueUrl: String(QueueUrl), fifo };
 }
 
-/** A topic of the queue's name with the queue as its only subscriber; gives the topic's ARN. */
+/** Creates a topic whose only subscriber is the queue; returns the topic's ARN. */
 export async function subscribeQueue(session: Session, target: Target): Promise<string> {
   const name = target.queueUrl.slice(target.queueUrl.lastIndexOf("/") + 1);
-  const place = "us-east-1:000000000000";
-  const TopicArn = `arn:aws:sns:${place}:${name}`;
-  const Endpoint = `arn:aws:sqs:${place}:${name}`;
+  const regionAndAccount = "us-east-1:000000000000";
+  const TopicArn = `arn:aws:sns:${regionAndAccount}:${name}`;
+  const Endpoint = `arn:aws:sqs:${regionAndAccount}:${name}`;
   for (const parameters of [
     { Action: "CreateTopic", Name: name },
     { Action: "Subscribe", TopicArn, Protocol: "sqs", Endpoint },
@@ -126,7 +126,7 @@ export async function subscribeQueue(session: Session, target: Target): Promise<
   return TopicArn;
 }
 
-/** Throws unless the queue says that it holds `count` messages to receive. */
+/** Throws unless the queue reports `count` visible messages. */
 export async function expectWaiting(
   session: Session,
   target: Target,

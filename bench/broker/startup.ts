@@ -1,4 +1,4 @@
-// Start-up: from the spawn of the process to its ready line, and to its first answer.
+// Startup: the time from the spawn of the process to its ready line, and to its first response.
 
 import { startChild } from "./child-server.ts";
 import type { ServerName } from "./options.ts";
@@ -53,7 +53,7 @@ export async function timeEmptyStarts(
   return medianOf(starts);
 }
 
-/** Starts on a folder with data: the first time as a crash left it, then after clean stops. */
+/** Starts on a folder with data: first after a crash, then after clean stops. */
 export async function timeFullStarts(
   name: ServerName,
   folder: string,

@@ -1,6 +1,6 @@
-// Statistics of a few samples: what a noisy machine can not easily bend.
+// Statistics of a few samples that tolerate a noisy machine.
 
-/** The middle of the samples, or NaN when there are none. */
+/** The median of the samples, or NaN if the list is empty. */
 export const median = (samples: readonly number[]): number => percentile(samples, 50);
 
 /** The smallest sample that at least `percent` of all samples do not exceed. */

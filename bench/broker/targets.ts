@@ -1,6 +1,5 @@
-// Targets: the figures the project promised, each with what was measured for it.
-//   G1. A target whose figures are missing (a part or server was left out) is "not measured", never
-//       met.
+// Targets: the figures that the project promises, each with its measurement.
+//   G1. A target without figures (a part or server was left out) is "not measured", never met.
 
 import type { BytesEach, Million } from "./million.ts";
 import type { Objects } from "./objects.ts";
@@ -19,7 +18,7 @@ export interface Results {
 
 export interface Verdict {
   readonly target: string;
-  /** What was measured, with its unit; null when it was not. */
+  /** The measurement with its unit; null if not measured. */
   readonly measured: string | null;
   readonly verdict: "met" | "missed" | "not measured";
 }
@@ -67,7 +66,7 @@ function judgeRates(throughput: Throughput): Verdict[] {
   ];
 }
 
-/** All targets, in the order in which they were promised. */
+/** All targets, in the order of the report. */
 export function judgeAll(results: Results): Verdict[] {
   const million = results.million.ours;
   const latency = million && million.big.medianMs / million.small.medianMs;

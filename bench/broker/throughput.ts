@@ -1,11 +1,11 @@
 // Throughput: messages per second of each server, in interleaved rounds.
 //   T1. Servers take turns inside a round, and rounds are repeated, so that a slow minute of the
-//       machine hits all of them; the median of the rounds counts.
-//   T2. Only one server works at any time; the others idle.
-//   T3. After each send the queue must hold what was acknowledged, and each cycle must bring every
-//       message once; else the run fails.
-//   T4. The generator's own processor time is measured beside: near 1 it, and not the server, is
-//       the limit, and the table says so.
+//       machine affects all of them; the median of the rounds counts.
+//   T2. Only one server is under load at any time; the others idle.
+//   T3. After each send the queue must hold what was acknowledged, and each cycle must return every
+//       message once; otherwise the run fails.
+//   T4. The generator's own processor time is measured as well: near 1, the generator is the limit
+//       and not the server, and the table says so.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { drainAll } from "./drain.ts";
@@ -128,7 +128,7 @@ async function measureRow(
   if (row === "send") return measureSend(session, options, queue, 1);
   if (row === "batch") return measureSend(session, options, queue, BATCH);
   if (row === "publish") {
-    // Signed notifications in envelopes, which is what a topic sends unless told otherwise.
+    // Signed notifications in envelopes, which a topic sends by default.
     return session.name === "ours" ? measureSend(session, options, queue, 1, true) : null;
   }
   if (session.name === "floor") return null;

@@ -1,5 +1,5 @@
-// A consumer in a process of its own, over HTTP with the AWS SDK: ours, as `tidegate run` puts it
-// together, or sqs-consumer. Its parent says when a round begins and hears when it is over.
+// A consumer in its own process, over HTTP with the AWS SDK: Tidegate's, as `tidegate run` builds
+// it, or sqs-consumer. Its parent starts each round and gets a message when it is over.
 
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { Consumer, type ConsumerOptions } from "sqs-consumer";
@@ -54,7 +54,7 @@ async function openOurs(config: ConsumerConfig): Promise<Runner> {
   };
 }
 
-/** The peer as its own guide shows it; in batch mode with as much in a batch as SQS gives. */
+/** The peer as its own guide shows it; in batch mode with the largest batch of SQS. */
 function openPeer({ contestant, endpoint, queueUrl }: ConsumerConfig): Runner {
   const credentials = { accessKeyId: "bench", secretAccessKey: "bench" };
   const sqs = new SQSClient({ endpoint, region: "us-east-1", credentials });

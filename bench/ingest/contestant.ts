@@ -1,7 +1,6 @@
-// Contestant: a consumer's process, from its start to its end, asked for one round after another.
-//   C1. A round in which the handler did not run once for each message is wrong, not fast: it fails
-//       the run.
-//   C2. No process outlives the bench.
+// Contestant: a consumer's process, from its start to its end, which runs one round after another.
+//   C1. A round in which the handler did not run exactly once per message fails the run.
+//   C2. No process outlives the benchmark.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -41,7 +40,7 @@ export async function startContestant(script: string, config: object): Promise<R
   };
 }
 
-/** The next message of a child; its end, or its silence, is an error. */
+/** The next message of a child; throws if the child ends or stays silent. */
 async function answerOf(child: ChildProcess): Promise<unknown> {
   const heard = new AbortController();
   const { signal } = heard;

@@ -1,13 +1,13 @@
-// DynamoDB: how many writes a message costs the ledger when handlers are fast, seen on the wire
-// between the ledger's client and DynamoDB Local.
-//   W1. Every write request counts, the SDK's own retries too; a transaction counts twice for each
-//       of its items, as it is billed.
+// DynamoDB: how many writes a message costs the ledger with fast handlers, counted between the
+// ledger's client and DynamoDB Local.
+//   W1. Every write request counts, the SDK's own retries included; a transaction counts twice per
+//       item, as AWS bills it.
 
 import { createServer, type IncomingMessage, request as openRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { startDynamoLocal } from "../../scripts/dynamodb-local.ts";
-import { openEmbedded } from "./embedded-site.ts";
+import { openEmbedded } from "./embedded-cloud.ts";
 import type { IngestOptions } from "./options.ts";
 
 export type DynamoResults =
@@ -31,7 +31,7 @@ function actionOf(asked: IncomingMessage): string {
   return String(asked.headers["x-amz-target"]).split(".").at(-1) ?? "";
 }
 
-/** Units of writing in one request (W1). */
+/** Write units of one request (W1). */
 export function writesOf(action: string, body: string): number {
   if (SINGLE_WRITES.has(action)) return 1;
   const input = /WriteItem/.test(action) ? (JSON.parse(body) as Record<string, object>) : {};
@@ -40,7 +40,7 @@ export function writesOf(action: string, body: string): number {
   return Object.values(input.RequestItems ?? {}).reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Stands between client and server, and counts. */
+/** A proxy between client and server that counts writes. */
 async function startCounter(behind: string): Promise<Counter> {
   const { hostname, port } = new URL(behind);
   const server = createServer(async (asked, answer) => {

@@ -1,6 +1,6 @@
-// The embedded cloud and a pipeline in one process, worked by its parent in rounds.
+// The embedded cloud and a pipeline in one process; its parent starts each round.
 
-import { type EmbeddedConfig, openEmbedded } from "./embedded-site.ts";
+import { type EmbeddedConfig, openEmbedded } from "./embedded-cloud.ts";
 
 const embedded = await openEmbedded(JSON.parse(process.argv[2] ?? "") as EmbeddedConfig);
 process.on("message", async (order: { readonly round: number } | "end") => {

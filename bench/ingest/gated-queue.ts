@@ -1,8 +1,8 @@
-// Gated queue: a queue that hands over nothing before it is told to, and counts what is asked.
-//   G1. A round begins when the gate opens and ends when the last of its messages was deleted, by
-//       the queue's own answer.
-//   G2. A receive that waits when a round ends is called back, so that none of the next round's
-//       messages is taken before its clock runs.
+// Gated queue: a queue that delivers nothing until its gate opens, and counts requests.
+//   G1. A round starts when the gate opens, and ends when the queue has confirmed the delete of its
+//       last message.
+//   G2. A receive that is waiting at the end of a round is aborted, so that it does not receive
+//       messages of the next round before its clock runs.
 
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 
@@ -14,7 +14,7 @@ export interface RoundReport {
   readonly requests: Readonly<Record<string, number>>;
 }
 
-/** Runs `work` and tells what it took. */
+/** Runs `work` and returns what it cost. */
 export async function timed(
   work: () => Promise<Readonly<Record<string, number>>>,
 ): Promise<RoundReport> {
@@ -54,7 +54,7 @@ export class GatedQueue {
     };
   }
 
-  /** Opens the gate until `count` messages were deleted. */
+  /** Opens the gate until `count` messages are deleted. */
   round(count: number): Promise<RoundReport> {
     return timed(async () => {
       this.#requests = {};

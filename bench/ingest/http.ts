@@ -1,9 +1,9 @@
-// HTTP: our consumer against sqs-consumer, each in a process of its own, on one durable broker in
-// another.
+// HTTP: Tidegate's consumer against sqs-consumer, each in its own process, on one durable broker in
+// another process.
 //   H1. Contestants take turns inside a round (A B C A B C ...), so that a slow minute of the
-//       machine slows them all; a warm-up round is dropped.
-//   H2. Everybody gets the same messages from a queue of its own, filled before the clock runs, and
-//       must leave it empty.
+//       machine slows all of them; a warm-up round is dropped.
+//   H2. Each contestant gets the same messages from its own queue, filled before the clock runs,
+//       and must leave it empty.
 
 import { join } from "node:path";
 import {
@@ -34,7 +34,7 @@ export interface Rate {
 export type HttpResults = Partial<Record<Contestant, Rate>>;
 
 const BATCH = 10;
-/** The default mode is so slow that a share of the messages takes as long. */
+/** The default mode is so slow that a fraction of the messages takes as long. */
 const DEFAULT_MODE_SHARE = 10;
 
 interface Lane {
@@ -45,7 +45,7 @@ interface Lane {
   sent: number;
 }
 
-/** What rounds of `count` messages come to. */
+/** The result of rounds of `count` messages. */
 export function rateOf(reports: readonly RoundReport[], count: number): Rate {
   const rates = reports.map(({ elapsedMs }) => (count / elapsedMs) * 1_000);
   const asked = reports.map(({ requests }) => Object.values(requests).reduce((a, b) => a + b, 0));

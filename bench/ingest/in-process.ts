@@ -1,5 +1,5 @@
-// In process: broker, consumer and ledger in one process of two cores' worth of threads, durable
-// on. The process is a child of the bench, so that each workload begins with a heap of its own.
+// In process: broker, consumer and ledger in one durable process on two cores. The process is a
+// child of the benchmark, so that each workload starts with a fresh heap.
 
 import { join } from "node:path";
 import { type RunningContestant, startContestant } from "./contestant.ts";

@@ -1,7 +1,7 @@
-// Memory: the resident size of broker, consumer and ledger in one process while a million events go
-// through, one row each.
-//   F1. Caches and the ledger's index fill up at first, so that what counts is the growth from the
-//       second quarter of the events to the last.
+// Memory: the resident size of broker, consumer and ledger in one process during a million events,
+// one row each.
+//   F1. Caches and the ledger's index fill up at first, so only the growth from the second quarter
+//       of the events to the last one counts.
 
 import { median } from "../broker/statistics.ts";
 import { startContestant } from "./contestant.ts";

@@ -1,4 +1,4 @@
-// Options of the ingest benchmark: what is run, how much of it, and where.
+// Options of the ingest benchmark: what to run, how much of it, and where.
 
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
@@ -11,7 +11,7 @@ export interface IngestOptions {
   readonly rounds: number;
   /** Messages per contestant and round, over HTTP and in process. */
   readonly messages: number;
-  /** Records at work at once in our consumer. */
+  /** Records in progress at once in Tidegate's consumer. */
   readonly concurrency: number;
   readonly dynamoMessages: number;
   readonly millionMessages: number;
@@ -25,31 +25,32 @@ const FULL = { rounds: 5, messages: 20_000, dynamoMessages: 2_000, millionMessag
 const QUICK = { rounds: 1, messages: 300, dynamoMessages: 100, millionMessages: 2_000 };
 
 export const USAGE = `npm run bench:ingest -- [flags]
-  --quick          small counts, to see that everything runs; its figures mean nothing
+  --quick          small counts, to check that everything runs; the figures mean nothing
   --only NAME      a part (${PARTS.join(", ")}); may be given several times
-  --million        the part over a million events as well, which is left out unless asked for
+  --million        also run the part over a million events (default: skipped)
   --rounds N       measured rounds (default ${FULL.rounds})
   --messages N     messages per contestant and round (default ${FULL.messages})
-  --concurrency N  records at work at once in our consumer (default 100)
-  --dir PATH       where data folders are made (default: the system's temporary folder)
+  --concurrency N  records in progress at once in our consumer (default 100)
+  --dir PATH       where data folders are created (default: the system's temporary folder)
   --json           print one JSON document instead of tables
-  --strict         exit with 1 when a target is missed or was not measured`;
+  --strict         exit with 1 if a target is missed or not measured`;
 
 function whole(name: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= min && value <= max) return value;
-  throw new Error(`--${name} takes a whole number from ${min} to ${max}, not "${text}"`);
+  throw new Error(`--${name} is "${text}"; expected a whole number from ${min} to ${max}`);
 }
 
 function partsOf(only: readonly string[], million: boolean): readonly Part[] {
-  const stranger = only.find((name) => !(PARTS as readonly string[]).includes(name));
-  if (stranger !== undefined) throw new Error(`--only knows ${PARTS.join(", ")}, not ${stranger}`);
-  const wanted = (part: Part) => only.includes(part) || (part === "million" && million);
-  if (only.length > 0) return PARTS.filter(wanted);
+  const unknown = only.find((name) => !(PARTS as readonly string[]).includes(name));
+  if (unknown !== undefined)
+    throw new Error(`unknown --only "${unknown}"; expected ${PARTS.join(", ")}`);
+  const requested = (part: Part) => only.includes(part) || (part === "million" && million);
+  if (only.length > 0) return PARTS.filter(requested);
   return PARTS.filter((part) => part !== "million" || million);
 }
 
-/** Reads the command line; "help" when the usage was asked for. */
+/** Parses the command line; "help" if the usage was requested. */
 export function readOptions(args: readonly string[]): IngestOptions | "help" {
   const { values } = parseArgs({
     args: [...args],

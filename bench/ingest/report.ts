@@ -27,7 +27,7 @@ function ratesTable(title: string, rates: Readonly<Record<string, Rate>>): strin
   return table([[title, "median/s", "best/s", "CPU us each", "requests each"], ...rows]);
 }
 
-/** Everything that was measured, then every target with its verdict. */
+/** All measurements, then every target with its verdict. */
 export function renderIngest(results: IngestResults): string {
   const { http, inProcess, dynamodb, memory } = results;
   const parts = ["durable: broker and ledger with synchronous=FULL"];
@@ -37,9 +37,9 @@ export function renderIngest(results: IngestResults): string {
     parts.push(`DYNAMODB WAS LEFT OUT: ${dynamodb.missing}`);
   } else if (dynamodb !== undefined) {
     const { messages, writesPerMessage, requests } = dynamodb;
-    const told = Object.entries(requests).map(([action, count]) => `${action} ${count}`);
+    const actions = Object.entries(requests).map(([action, count]) => `${action} ${count}`);
     const figure = `${writesPerMessage.toFixed(3)} writes per message`;
-    parts.push(`DynamoDB Local, ${messages} messages: ${figure} (${told.join(", ")})`);
+    parts.push(`DynamoDB Local, ${messages} messages: ${figure} (${actions.join(", ")})`);
   }
   if (memory !== undefined) {
     const { events, rssMib, growth, perSecond } = memory;

@@ -1,4 +1,4 @@
-// Targets: the figures that were promised of ingestion, each with what was measured for it.
+// Targets: the figures that the project promises for ingestion, each with its measurement.
 //   G1. A target whose part was left out is "not measured", never met.
 
 import type { Verdict } from "../broker/targets.ts";
@@ -14,7 +14,7 @@ export interface IngestResults {
   memory?: MemoryResults;
 }
 
-/** The resident size may grow by so much between the second and the last quarter of a run. */
+/** Allowed growth of the resident size between the second and the last quarter of a run. */
 const FLAT_MAX = 1.15;
 
 function judge(
@@ -35,7 +35,7 @@ function over(http: HttpResults | undefined, peer: "batch" | "default"): number 
   return ours === undefined || theirs === undefined ? undefined : ours / theirs;
 }
 
-/** All targets, in the order in which they were promised. */
+/** All targets, in the order of the report. */
 export function judgeIngest({ http, inProcess, dynamodb, memory }: IngestResults): Verdict[] {
   const writes =
     dynamodb === undefined || "missing" in dynamodb ? undefined : dynamodb.writesPerMessage;

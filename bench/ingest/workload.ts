@@ -1,5 +1,5 @@
-// Workload: the messages that every contestant gets, and what is done with them. Handlers do next
-// to nothing, so that what is measured is the way to them and back.
+// Workload: the messages that every contestant gets, and what its handler does. Handlers do almost
+// nothing, so that the benchmark measures everything around them.
 
 import { buildEnvelope } from "../../src/core/events/envelope.ts";
 import { epochMs } from "../../src/core/units.ts";
@@ -10,7 +10,7 @@ export const WORKLOADS = ["claim", "receipt", "table", "objects"] as const;
  * claim: messages to a handler without a sink, each claimed and committed, which is the default;
  * receipt: the same with lease "receipt", one write per message;
  * table: messages to one row each, joined to the commit, which is the default with tables;
- * objects: S3 events to one row each, with the object's sequencer kept.
+ * objects: S3 events to one row each, with the object's sequencer stored.
  */
 export type Workload = (typeof WORKLOADS)[number];
 
@@ -19,7 +19,7 @@ const TABLES = {
   observations: { columns: { station: "text", celsius: "real" }, key: ["station"] },
 } as const;
 
-/** The body of message `n`: no two are the same, and a second run of the bench has the same ones. */
+/** The body of message `n`: unique, and the same in every run of the benchmark. */
 export function bodyOf(workload: Workload, n: number): string {
   return workload === "objects" ? notificationOf(n) : envelopeOf(n);
 }
@@ -65,7 +65,7 @@ function notificationOf(n: number): string {
   return JSON.stringify({ Records: [record] });
 }
 
-/** The pipeline of a workload; `onHandled` is all that its handler does beside the row. */
+/** The pipeline of a workload; its handler writes the row and calls `onHandled`. */
 export function pipelineOf(
   workload: Workload,
   options: { readonly queue: string; readonly concurrency: number; readonly onHandled: () => void },

@@ -1,4 +1,4 @@
-// The benchmark runs from end to end on small counts. Its figures are not looked at.
+// Runs the broker benchmark from end to end with small counts, without judging its figures.
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 
 const bench = join(import.meta.dirname, "..", "..", "bench", "broker.ts");
 
-test("a quick run measures every row of our server", { timeout: 180_000 }, async () => {
+test("a quick run measures every row of Tidegate's server", { timeout: 180_000 }, async () => {
   const only = ["throughput", "million", "dedup", "startup", "floor", "ours"];
   const flags = only.flatMap((name) => ["--only", name]);
   const { stdout } = await promisify(execFile)(process.execPath, [

@@ -1,5 +1,4 @@
-// The ingest benchmark runs from end to end on small counts. Its rates are not looked at; what it
-// counts is.
+// Runs the ingest benchmark from end to end with small counts. It checks the counts, not the rates.
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -29,7 +28,7 @@ test("a quick run measures every part and handles each message once", {
   expect(results.dynamodb.writesPerMessage).toBeGreaterThanOrEqual(1);
 });
 
-test("what was not measured is not met", () => {
+test("a target that was not measured is not met", () => {
   const verdicts = judgeIngest({ dynamodb: { missing: "no Java" } });
   expect(new Set(verdicts.map(({ verdict }) => verdict))).toEqual(new Set(["not measured"]));
 });
@@ -47,6 +46,6 @@ test("a transaction counts twice for each of its items, and reads do not count",
   expect(writesOf("BatchWriteItem", '{"RequestItems":{"t":[{},{},{}]}}')).toBe(3);
 });
 
-test("growth leaves out what fills up at first", () => {
+test("memory growth ignores the first quarter", () => {
   expect(growthOf([1, 1, 10, 10, 10, 10, 11, 11])).toBe(1.1);
 });

@@ -1,4 +1,4 @@
-// A wrong server must fail a run, or it could look fast. Each of these is wrong in one way.
+// A wrong server must fail a run, or it could look fast. Each of these servers has one error.
 
 import { createHash } from "node:crypto";
 import { once } from "node:events";

@@ -49,13 +49,13 @@ test("requests of one connection are answered one after another", async () => {
   connection.close();
 });
 
-test("a connection that ends answers the open request, and later ones, with nothing", async () => {
+test("a connection that ends resolves the open request, and later ones, with null", async () => {
   const connection = await openConnection(await answering([]));
   expect(await connection.call(Buffer.from("x"))).toBeNull();
   expect(await connection.call(Buffer.from("x"))).toBeNull();
 });
 
-test("a second request before the answer is refused", async () => {
+test("a second request before the response is rejected", async () => {
   const connection = await openConnection(await answering([PLAIN.slice(0, 5)]));
   const open = connection.call(Buffer.from("x"));
   expect(() => connection.send(Buffer.from("y"), () => {})).toThrow("still waiting");

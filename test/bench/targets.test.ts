@@ -8,7 +8,7 @@ const none = (): Results => ({ throughput: {}, million: {}, dedup: {}, startup: 
 const verdictOf = (results: Results, target: string) =>
   judgeAll(results).find((verdict) => verdict.target.startsWith(target));
 
-test("what was not measured is not met", () => {
+test("a target that was not measured is not met", () => {
   expect(new Set(judgeAll(none()).map(({ verdict }) => verdict))).toEqual(
     new Set(["not measured"]),
   );
@@ -21,7 +21,7 @@ test("a rate is judged by its ratio", () => {
   expect(verdictOf({ ...none(), throughput }, "send: at least 0.6")?.verdict).toBe("met");
 });
 
-test("latency, memory and start-up are judged by their bounds", () => {
+test("latency, memory and startup are judged by their bounds", () => {
   const at = (medianMs: number) => ({ medianMs, p99Ms: medianMs });
   const perMessage = { rssBytes: 201, heldBytes: 1 };
   const million = { ours: { small: at(1), big: at(1.5), perMessage } };
@@ -32,7 +32,7 @@ test("latency, memory and start-up are judged by their bounds", () => {
   expect(verdictOf(results, "ready on an empty")?.verdict).toBe("met");
 });
 
-test("a percentile is a sample that was taken", () => {
+test("a percentile is one of the samples", () => {
   expect(percentile([4, 1, 3, 2], 50)).toBe(2);
   expect(percentile([4, 1, 3, 2], 99)).toBe(4);
   expect(percentile([], 50)).toBeNaN();

@@ -1,6 +1,6 @@
-// Steps of a client that concern many messages at once: batches, purges, move tasks.
-//   M1. A queue is purged by one client only, and nobody receives from it.
-//   M2. Move tasks are started by one client only, since a second one would be refused.
+// Batch steps: client steps that concern many messages at once: batches, purges, move tasks.
+//   M1. Only one client purges a queue, and no client receives from it.
+//   M2. Only one client starts move tasks, because a second one would be rejected.
 
 import {
   type ClientContext,
@@ -11,7 +11,7 @@ import {
   takeHeld,
   urlOf,
 } from "../support/crash/client-context.ts";
-import { UnexpectedAnswer } from "../support/crash/sqs-client.ts";
+import { UnexpectedResponse } from "../support/crash/sqs-client.ts";
 import { answerDelete, answerSend, checkNewSequence, type MessageFact } from "./facts.ts";
 import { moveTasksOf } from "./observe.ts";
 import { arnOf, MOVED_FROM, PURGED, planOf, SENT_TO } from "./queue-plan.ts";
@@ -19,7 +19,7 @@ import { arnOf, MOVED_FROM, PURGED, planOf, SENT_TO } from "./queue-plan.ts";
 const BATCH_MAX = 10;
 /** A queue can be purged again after a minute. */
 const PURGE_PAUSE_MS = 61_000;
-/** Slow enough for many a task to be interrupted by a crash. */
+/** Slow enough that crashes interrupt many tasks. */
 const MOVES_PER_SECOND = 40;
 
 interface BatchAnswer {
@@ -27,11 +27,11 @@ interface BatchAnswer {
   readonly Failed?: readonly unknown[];
 }
 
-/** The answers of a batch by their ids; a refused entry is as unexpected as a refused request. */
+/** The results of a batch by id; a rejected entry is as unexpected as a rejected request. */
 function entriesOf(output: Record<string, unknown>, size: number) {
   const { Successful = [], Failed = [] } = output as BatchAnswer;
   if (Failed.length > 0 || Successful.length !== size) {
-    throw new UnexpectedAnswer(`a batch of ${size}: ${JSON.stringify(output)}`);
+    throw new UnexpectedResponse(`a batch of ${size}: ${JSON.stringify(output)}`);
   }
   return new Map(Successful.map((entry) => [Number(entry.Id), entry]));
 }
@@ -60,27 +60,27 @@ export async function removeBatch(context: ClientContext): Promise<boolean> {
   const { shared, random, sqs } = context;
   const first = takeHeld(context);
   if (first === null) return true;
-  const taken = [first];
+  const batch = [first];
   for (let index = random.between(0, BATCH_MAX - 1); index > 0; index -= 1) {
     const held = takeHeld(context);
-    if (held?.queue === first.queue) taken.push(held);
+    if (held?.queue === first.queue) batch.push(held);
     else if (held !== null) shared.held.push(held);
   }
-  for (const { fact } of taken) fact.delete = "unknown";
-  const Entries = taken.map(({ handle }, index) => ({ Id: `${index}`, ReceiptHandle: handle }));
+  for (const { fact } of batch) fact.delete = "unknown";
+  const Entries = batch.map(({ handle }, index) => ({ Id: `${index}`, ReceiptHandle: handle }));
   const QueueUrl = urlOf(context, first.queue);
   const output = await sqs.call("DeleteMessageBatch", { QueueUrl, Entries });
   if (output === null) return false;
-  entriesOf(output, taken.length);
-  for (const { fact } of taken) answerDelete(shared.facts, fact);
-  count(shared, "deleted in batches", taken.length);
+  entriesOf(output, batch.length);
+  for (const { fact } of batch) answerDelete(shared.facts, fact);
+  count(shared, "deleted in batches", batch.length);
   return true;
 }
 
 const factsOf = (context: ClientContext, queue: string): MessageFact[] =>
   [...context.shared.facts.messages.values()].filter((fact) => fact.queue === queue);
 
-/** What was sent before is gone; what is being sent meanwhile may be gone. M1 */
+/** Earlier messages are gone afterwards; messages sent at the same time may be gone. M1 */
 export async function purge(context: ClientContext): Promise<boolean> {
   const { shared, sqs } = context;
   const queue = PURGED.find(
@@ -90,18 +90,18 @@ export async function purge(context: ClientContext): Promise<boolean> {
   const sent = factsOf(context, queue).filter((fact) => fact.delete === "none");
   if (sent.length === 0) return true;
   shared.purgedMs.set(queue, Date.now());
-  const surely = sent.filter((fact) => fact.send === "acked");
+  const certain = sent.filter((fact) => fact.send === "acked");
   for (const fact of sent) fact.delete = "unknown";
   shared.facts.purging.add(queue);
   const output = await sqs.call("PurgeQueue", { QueueUrl: urlOf(context, queue) });
   if (output === null) return false;
-  for (const fact of surely) answerDelete(shared.facts, fact);
+  for (const fact of certain) answerDelete(shared.facts, fact);
   shared.facts.purging.delete(queue);
-  count(shared, "purged", surely.length);
+  count(shared, "purged", certain.length);
   return true;
 }
 
-/** Starts a move task if none runs. M2 */
+/** Starts a move task if none is running. M2 */
 export async function startMove(context: ClientContext): Promise<boolean> {
   const { shared, sqs } = context;
   const tasks = await moveTasksOf(sqs);

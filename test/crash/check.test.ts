@@ -1,4 +1,4 @@
-// The checker is only worth what it can find: each test plants one violation and sees it named.
+// Tests the checker itself: each test plants one violation and expects the checker to report it.
 
 import { expect, test } from "vitest";
 import { checkObservation, type Observation, type Peeked } from "./check.ts";
@@ -12,15 +12,15 @@ import {
   queueFacts,
 } from "./facts.ts";
 import { QUEUES } from "./queue-plan.ts";
-import { settle } from "./settle.ts";
+import { resolveUnknowns } from "./resolve-unknowns.ts";
 
 const NOW = 1_000_000;
 
 interface World {
   readonly facts: Facts;
-  /** What each queue holds, to be tampered with. */
+  /** The messages of each queue, for tampering. */
   readonly held: Map<string, Peeked[]>;
-  /** The move tasks that the server tells of. */
+  /** The move tasks that the server lists. */
   moveTasks: string[];
 }
 
@@ -43,7 +43,7 @@ function observe(world: World): Observation {
 }
 
 let lastSeq = 0;
-/** A message that was sent, acknowledged, and is where it should be. */
+/** A message that was sent and acknowledged, and is in its queue. */
 function sent(world: World, body: string, queue = "plain", groupId: string | null = null) {
   lastSeq += 1;
   const dedupId = groupId === null ? null : body;
@@ -63,14 +63,14 @@ function sent(world: World, body: string, queue = "plain", groupId: string | nul
   return fact;
 }
 
-/** Changes what the server holds of a message; null takes it away. */
+/** Changes the server's copy of a message; null removes it. */
 function tamper(world: World, body: string, change: Partial<Peeked> | null): void {
   for (const [name, messages] of world.held) {
     const index = messages.findIndex((peeked) => peeked.body === body);
-    const found = messages[index];
-    if (found === undefined) continue;
+    const message = messages[index];
+    if (message === undefined) continue;
     if (change === null) messages.splice(index, 1);
-    else messages[index] = { ...found, ...change };
+    else messages[index] = { ...message, ...change };
     world.held.set(name, messages);
     return;
   }
@@ -83,7 +83,7 @@ const received = (fact: MessageFact, count: number, untilMs: number | null): voi
 
 const check = (world: World): string[] => checkObservation(world.facts, observe(world));
 
-test("a server that holds what was told is without fault", () => {
+test("a server that holds everything it acknowledged has no violations", () => {
   const world = createWorld();
   sent(world, "a");
   sent(world, "b", "ordered.fifo", "g");
@@ -92,20 +92,20 @@ test("a server that holds what was told is without fault", () => {
   expect(check(world)).toEqual([]);
 });
 
-test("a lost message is named", () => {
+test("a lost message is reported", () => {
   const world = createWorld();
   sent(world, "a");
   tamper(world, "a", null);
   expect(check(world)).toEqual(["a: was acknowledged and is lost"]);
 });
 
-test("a deleted message that came back is named", () => {
+test("a deleted message that came back is reported", () => {
   const world = createWorld();
   answerDelete(world.facts, sent(world, "a"));
   expect(check(world)).toEqual(["a: came back to plain after its delete"]);
 });
 
-test("a message that is held twice is named, in one queue or in two", () => {
+test("a message that is there twice is reported, in one queue or in two", () => {
   const world = createWorld();
   sent(world, "a");
   sent(world, "b", "work");
@@ -113,10 +113,10 @@ test("a message that is held twice is named, in one queue or in two", () => {
     const copy = [...world.held.values()].flat().find((peeked) => peeked.body === body);
     world.held.get(queue)?.push({ ...copy, seq: 99 } as Peeked);
   }
-  expect(check(world)).toEqual(["a: is held 2 times", "b: is held 2 times"]);
+  expect(check(world)).toEqual(["a: is there 2 times", "b: is there 2 times"]);
 });
 
-test("a message that nobody sent is named", () => {
+test("a message that was never sent is reported", () => {
   const world = createWorld();
   sent(world, "a");
   tamper(world, "a", { body: "probe of a" });
@@ -126,21 +126,21 @@ test("a message that nobody sent is named", () => {
   ]);
 });
 
-test("a changed message id is named", () => {
+test("a changed message id is reported", () => {
   const world = createWorld();
   sent(world, "a");
   tamper(world, "a", { messageId: "other" });
-  expect(check(world)).toEqual(["a: was told as id-a, is other"]);
+  expect(check(world)).toEqual(["a: was acknowledged as id-a, is other"]);
 });
 
-test("a receive count that went back, or grew unasked, is named", () => {
+test("a receive count that decreased, or grew without a receive, is reported", () => {
   const world = createWorld();
   received(sent(world, "a"), 3, null);
   tamper(world, "a", { receiveCount: 2 });
   sent(world, "b");
   tamper(world, "b", { receiveCount: 1 });
   expect(check(world)).toEqual([
-    "a: receive count went back from 3 to 2",
+    "a: receive count decreased from 3 to 2",
     "b: receive count 1 is above 0",
   ]);
 });
@@ -155,39 +155,41 @@ test("an unanswered receive may have been counted, once", () => {
   expect(check(world)).toEqual(["a: receive count 2 is above 1"]);
 });
 
-test("a message that is visible before its time is named", () => {
+test("a message that is visible too early is reported", () => {
   const world = createWorld();
   received(sent(world, "a"), 1, NOW + 60_000);
   tamper(world, "a", { receiveCount: 1 });
   expect(check(world)).toEqual(["a: is visible before its visibility ended"]);
 });
 
-test("a deadline that moved is named, be it earlier or later", () => {
+test("a visibility deadline that moved is reported, in either direction", () => {
   for (const shiftMs of [-1_000, 1_000]) {
     const world = createWorld();
     received(sent(world, "a"), 1, NOW + 60_000);
     const dueAt = NOW + 60_000 + shiftMs;
     tamper(world, "a", { receiveCount: 1, state: "in-flight", dueAt });
-    expect(check(world)).toEqual([`a: is due at ${dueAt}, but 1060000 to 1060010 was told`]);
+    expect(check(world)).toEqual([
+      `a: is due at ${dueAt}, but 1060000 to 1060010 was acknowledged`,
+    ]);
   }
 });
 
-test("a dead letter is where it belongs only after its receives", () => {
+test("a message may be in the dead-letter queue only after its receives", () => {
   const world = createWorld();
   const fact = sent(world, "a", "work");
   const [peeked] = world.held.get("work") as [Peeked];
   tamper(world, "a", null);
   world.held.get("dead")?.push({ ...peeked, receiveCount: 1 });
   received(fact, 1, null);
-  expect(check(world)).toEqual(["a: went to the dead letters too early"]);
+  expect(check(world)).toEqual(["a: moved to the dead-letter queue too early"]);
   received(fact, 2, null);
   tamper(world, "a", { receiveCount: 2 });
   expect(check(world)).toEqual([]);
   received(fact, 2, NOW + 60_000);
-  expect(check(world)).toEqual(["a: went to the dead letters before its visibility ended"]);
+  expect(check(world)).toEqual(["a: moved to the dead-letter queue before its visibility ended"]);
 });
 
-test("a dead letter that returned, or strayed, is named", () => {
+test("a dead letter that came back, or is in the wrong queue, is reported", () => {
   const world = createWorld();
   sent(world, "a", "work").dead = true;
   sent(world, "b");
@@ -195,20 +197,20 @@ test("a dead letter that returned, or strayed, is named", () => {
   tamper(world, "b", null);
   world.held.get("dead")?.push(peeked);
   expect(check(world)).toEqual([
-    "a: came back from the dead letters",
+    "a: came back from the dead-letter queue",
     "b: was sent to plain, is in dead",
   ]);
 });
 
-test("a group in another order is named", () => {
+test("a group in another order is reported", () => {
   const world = createWorld();
   sent(world, "a", "ordered.fifo", "g");
   sent(world, "b", "ordered.fifo", "g");
   tamper(world, "a", { seq: lastSeq + 1 });
-  expect(check(world)).toEqual(["a: lies behind b of its group"]);
+  expect(check(world)).toEqual(["a: is behind b of its group"]);
 });
 
-test("a setting that is not as acknowledged is named, unless it was asked for", () => {
+test("a setting that differs from the acknowledged one is reported, unless a change is pending", () => {
   const world = createWorld();
   const setting = { acked: "1", asked: null as string | null };
   queueFacts(world.facts, "plain").settings.set("tag t", setting);
@@ -221,14 +223,19 @@ test("a setting that is not as acknowledged is named, unless it was asked for", 
   expect(checkObservation(world.facts, observation)).toEqual([]);
 });
 
-test("a count that is not that of the messages is named", () => {
+test("a count that differs from the number of messages is reported", () => {
   const world = createWorld();
-  const seen = observe(world);
-  const queues = seen.queues.map((queue) => ({ ...queue, counted: queue.name === "dead" ? 1 : 0 }));
-  expect(checkObservation(world.facts, { ...seen, queues })).toEqual(["dead: counts 1, holds 0"]);
+  const observation = observe(world);
+  const queues = observation.queues.map((queue) => ({
+    ...queue,
+    counted: queue.name === "dead" ? 1 : 0,
+  }));
+  expect(checkObservation(world.facts, { ...observation, queues })).toEqual([
+    "dead: counts 1, holds 0",
+  ]);
 });
 
-test("what was not answered may have been done or not, and is settled by what is seen", () => {
+test("an unanswered request may have been carried out or not; the observation decides", () => {
   for (const done of [true, false]) {
     const world = createWorld();
     const send = sent(world, "a");
@@ -238,19 +245,19 @@ test("what was not answered may have been done or not, and is settled by what is
     removed.delete = "unknown";
     if (done) tamper(world, "b", null);
     expect(check(world)).toEqual([]);
-    settle(world.facts, observe(world));
+    resolveUnknowns(world.facts, observe(world));
     expect(send.send).toBe(done ? "acked" : "refused-by-crash");
     expect(removed.delete).toBe(done ? "acked" : "none");
   }
 });
 
-test("a message that a crash refused must not turn up later", () => {
+test("a message that a crash rejected must not appear later", () => {
   const world = createWorld();
   sent(world, "a").send = "refused-by-crash";
-  expect(check(world)).toEqual(["a: turned up long after the crash that refused it"]);
+  expect(check(world)).toEqual(["a: appeared after a crash that rejected it"]);
 });
 
-/** Takes a message to where move tasks bring it, under a new id. */
+/** Moves a message to the destination of move tasks, under a new id. */
 function moveAway(world: World, body: string): void {
   const [peeked] = world.held.get("stranded")?.filter((each) => each.body === body) ?? [];
   tamper(world, body, null);
@@ -263,41 +270,41 @@ test("a message may be moved by a task that was started, and only once", () => {
   moveAway(world, "a");
   expect(check(world)).toEqual([
     "a: was sent to stranded, is in returned",
-    "a: was told as id-a, is new",
+    "a: was acknowledged as id-a, is new",
   ]);
   world.facts.moves.acked = 1;
   world.moveTasks = ["COMPLETED"];
   expect(check(world)).toEqual([]);
-  settle(world.facts, observe(world));
+  resolveUnknowns(world.facts, observe(world));
   expect(fact.messageId).toBe("new");
   tamper(world, "a", { messageId: "newer" });
-  expect(check(world)).toEqual(["a: was told as new, is newer"]);
+  expect(check(world)).toEqual(["a: was acknowledged as new, is newer"]);
   sent(world, "a", "stranded");
-  expect(check(world)).toContain("a: is held 2 times");
+  expect(check(world)).toContain("a: is there 2 times");
 });
 
-test("a move task that is lost, stuck, or nobody's, is named", () => {
+test("a move task that is lost, stuck or was never started is reported", () => {
   const world = createWorld();
   world.facts.moves.acked = 1;
-  expect(check(world)).toEqual(["a move task was acknowledged and is lost: 0 of 1 are left"]);
+  expect(check(world)).toEqual(["a move task was acknowledged and is lost: 0 of 1 remain"]);
   world.moveTasks = ["RUNNING"];
-  expect(check(world)).toEqual(["a move task does not come to its end: RUNNING"]);
+  expect(check(world)).toEqual(["a move task does not finish: RUNNING"]);
   world.moveTasks = ["COMPLETED", "COMPLETED"];
-  expect(check(world)).toEqual(["there is a move task that nobody started"]);
+  expect(check(world)).toEqual(["a move task exists that no client started"]);
   world.facts.moves.asked = true;
   expect(check(world)).toEqual([]);
 });
 
-test("what a complete move task left behind is named", () => {
+test("a message that a completed move task left behind is reported", () => {
   const world = createWorld();
   const facts = ["a", "b"].map((body) => sent(world, body, "stranded"));
   Object.assign(world.facts.moves, { acked: 1, mustMove: new Set(facts) });
   world.moveTasks = ["COMPLETED"];
   moveAway(world, "a");
-  expect(check(world)).toEqual(["b: was left behind by a move task that is complete"]);
+  expect(check(world)).toEqual(["b: was left behind by a completed move task"]);
 });
 
-test("a delayed message that is visible, or in flight, before its time is named", () => {
+test("a delayed message that is visible or in flight too early is reported", () => {
   for (const state of ["visible", "in-flight"] as const) {
     const world = createWorld();
     received(sent(world, "a"), 0, NOW + 60_000);
@@ -308,13 +315,13 @@ test("a delayed message that is visible, or in flight, before its time is named"
   }
 });
 
-test("what is sent while a purge is under way may go with it, and nothing sent later", () => {
+test("a message sent during a purge may be purged with it, and none sent later", () => {
   const world = createWorld();
   world.facts.purging.add("purged-1");
   sent(world, "a", "purged-1");
   tamper(world, "a", null);
   expect(check(world)).toEqual([]);
-  settle(world.facts, observe(world));
+  resolveUnknowns(world.facts, observe(world));
   sent(world, "b", "purged-1");
   tamper(world, "b", null);
   expect(check(world)).toEqual(["b: was acknowledged and is lost"]);

@@ -1,14 +1,15 @@
-// Check: compares what a restarted server holds with what its clients were told.
-//   K1. Nothing acknowledged is lost: what was sent and not deleted is there, exactly once, where
-//       it was sent to or among that queue's dead letters.
-//   K2. Nothing deleted came back, and nothing is there that nobody sent.
-//   K3. Receive counts do not go back, and unanswered receives must explain what they gained.
-//   K4. A message whose visibility has not ended is in flight until the instant that was told.
-//   K5. A group's messages lie in the order of their sequence numbers.
-//   K6. Attributes and tags are as acknowledged, and the counts are those of the messages.
-//   K7. What was asked and not answered may have been done or not; nothing else may have happened.
-//   K8. A move task that was acknowledged is there, has moved each message whole, and when it says
-//       that it is complete, it has left nothing behind.
+// Check: compares what a restarted server holds with the responses that its clients got.
+//   K1. Nothing acknowledged is lost: a message that was sent and not deleted is there exactly
+//       once, in its queue or in that queue's dead-letter queue.
+//   K2. No deleted message came back, and every message was sent by a client.
+//   K3. Receive counts do not decrease, and unanswered receives must explain every increase.
+//   K4. A message whose visibility timeout has not ended is in flight until the acknowledged
+//       instant.
+//   K5. The messages of a group are in the order of their sequence numbers.
+//   K6. Attributes and tags are as acknowledged, and the counts match the messages.
+//   K7. An unanswered request may have been carried out or not; nothing else may have happened.
+//   K8. An acknowledged move task exists and has moved each message completely. When it reports
+//       completion, it has left nothing behind.
 
 import { mayBeDead } from "./deliveries.ts";
 import {
@@ -33,34 +34,35 @@ export interface Peeked {
 export interface QueueObservation {
   readonly name: string;
   readonly messages: readonly Peeked[];
-  /** Messages in all states, as the admin's list counts them. */
+  /** Messages in all states, as the admin API counts them. */
   readonly counted: number;
-  /** Attributes and tags, by the names under which `settings` keeps them. */
+  /** Attributes and tags, by their names in `QueueFacts.settings`. */
   readonly settings: ReadonlyMap<string, string>;
 }
 
 export interface Observation {
-  /** When the last look was over. */
+  /** When the observation ended. */
   readonly endedMs: number;
   /** The states of the latest move tasks, newest first. */
   readonly moveTasks: readonly string[];
   readonly queues: readonly QueueObservation[];
 }
 
-/** Where a message was found. */
+/** Where a message is. */
 export interface Sighting {
   readonly queue: string;
   readonly peeked: Peeked;
 }
 
 export function sightingsOf(observation: Observation): Map<string, Sighting[]> {
-  const found = new Map<string, Sighting[]>();
+  const sightings = new Map<string, Sighting[]>();
   for (const queue of observation.queues) {
     for (const peeked of queue.messages) {
-      found.set(peeked.body, [...(found.get(peeked.body) ?? []), { queue: queue.name, peeked }]);
+      const earlier = sightings.get(peeked.body) ?? [];
+      sightings.set(peeked.body, [...earlier, { queue: queue.name, peeked }]);
     }
   }
-  return found;
+  return sightings;
 }
 
 function checkDeadline(fact: MessageFact, moved: boolean, peeked: Peeked, endedMs: number) {
@@ -68,49 +70,49 @@ function checkDeadline(fact: MessageFact, moved: boolean, peeked: Peeked, endedM
   if (hidden === null || hidden === "unknown") return null;
   const { minMs, maxMs } = hidden;
   if (endedMs >= minMs - CLOCK_TOLERANCE_MS) return null; // It may be visible by now.
-  if (moved) return "went to the dead letters before its visibility ended";
+  if (moved) return "moved to the dead-letter queue before its visibility ended";
   const due = fact.receiveCount === 0 ? "delayed" : "in-flight";
   if (peeked.state !== due) return `is ${peeked.state} before its visibility ended`;
   const { dueAt } = peeked;
   if (dueAt >= minMs - CLOCK_TOLERANCE_MS && dueAt <= maxMs + CLOCK_TOLERANCE_MS) return null;
-  return `is due at ${dueAt}, but ${minMs} to ${maxMs} was told`;
+  return `is due at ${dueAt}, but ${minMs} to ${maxMs} was acknowledged`;
 }
 
-/** How many receives may have been counted that nobody got an answer to. K3 */
+/** How many unanswered receives the server may have counted. K3 */
 function gainMax(facts: Facts, fact: MessageFact, inDeadLetters: boolean): number {
   const open = (queue: string | undefined): number =>
     queue === undefined ? 0 : queueFacts(facts, queue).openReceives;
   const { movesTo } = planOf(fact.queue);
   const atSource = fact.dead ? 0 : open(fact.queue);
   if (!inDeadLetters) return atSource + (movesTo === null ? 0 : open(movesTo));
-  const move = fact.dead ? 0 : 1; // The receive that moved it may have been counted, too.
+  const move = fact.dead ? 0 : 1; // The receive that moved it may have been counted as well.
   return atSource + move + open(planOf(fact.queue).deadLetters?.queue);
 }
 
-function checkFound(facts: Facts, fact: MessageFact, at: Sighting, endedMs: number): string[] {
-  const wrong: string[] = [];
+function checkSighting(facts: Facts, fact: MessageFact, at: Sighting, endedMs: number): string[] {
+  const violations: string[] = [];
   const { peeked, queue } = at;
   const { deadLetters, movesTo } = planOf(fact.queue);
   const inDeadLetters = deadLetters?.queue === queue;
-  const taken = movesTo === queue && facts.moves.acked + Number(facts.moves.asked) > 0;
-  if (queue !== fact.queue && !inDeadLetters && !taken)
-    wrong.push(`was sent to ${fact.queue}, is in ${queue}`);
-  if (queue === fact.queue && fact.dead) wrong.push("came back from the dead letters");
+  const byTask = movesTo === queue && facts.moves.acked + Number(facts.moves.asked) > 0;
+  if (queue !== fact.queue && !inDeadLetters && !byTask)
+    violations.push(`was sent to ${fact.queue}, is in ${queue}`);
+  if (queue === fact.queue && fact.dead) violations.push("came back from the dead-letter queue");
   const moved = inDeadLetters && !fact.dead;
-  if (moved && !mayBeDead(facts, fact)) wrong.push("went to the dead letters too early");
-  const renamed = taken && !fact.dead; // A move task makes a new message of it.
+  if (moved && !mayBeDead(facts, fact)) violations.push("moved to the dead-letter queue too early");
+  const renamed = byTask && !fact.dead; // A move task creates a new message.
   if (!renamed && fact.messageId !== null && fact.messageId !== peeked.messageId) {
-    wrong.push(`was told as ${fact.messageId}, is ${peeked.messageId}`);
+    violations.push(`was acknowledged as ${fact.messageId}, is ${peeked.messageId}`);
   }
   const countMax = fact.receiveCount + gainMax(facts, fact, inDeadLetters);
   if (peeked.receiveCount < fact.receiveCount) {
-    wrong.push(`receive count went back from ${fact.receiveCount} to ${peeked.receiveCount}`); // K3
+    violations.push(`receive count decreased from ${fact.receiveCount} to ${peeked.receiveCount}`); // K3
   } else if (peeked.receiveCount > countMax) {
-    wrong.push(`receive count ${peeked.receiveCount} is above ${countMax}`); // K3
+    violations.push(`receive count ${peeked.receiveCount} is above ${countMax}`); // K3
   }
   const late = checkDeadline(fact, moved, peeked, endedMs); // K4
-  if (late !== null) wrong.push(late);
-  return wrong;
+  if (late !== null) violations.push(late);
+  return violations;
 }
 
 function checkMessage(
@@ -124,14 +126,14 @@ function checkMessage(
     const due = fact.send === "acked" && fact.delete === "none";
     return due ? ["was acknowledged and is lost"] : []; // K1, K7
   }
-  if (again !== undefined) return [`is held ${sightings.length} times`]; // K1
+  if (again !== undefined) return [`is there ${sightings.length} times`]; // K1
   if (fact.delete === "acked") return [`came back to ${at.queue} after its delete`]; // K2
-  if (fact.send === "refused-by-crash") return ["turned up long after the crash that refused it"];
-  return checkFound(facts, fact, at, endedMs);
+  if (fact.send === "refused-by-crash") return ["appeared after a crash that rejected it"];
+  return checkSighting(facts, fact, at, endedMs);
 }
 
 function checkGroups(facts: Facts, queue: QueueObservation): string[] {
-  const wrong: string[] = [];
+  const violations: string[] = [];
   const last = new Map<string, MessageFact>();
   for (const peeked of queue.messages.toSorted((a, b) => a.seq - b.seq)) {
     const fact = facts.messages.get(peeked.body);
@@ -140,72 +142,74 @@ function checkGroups(facts: Facts, queue: QueueObservation): string[] {
     const group = fact.groupId ?? "";
     const before = last.get(group);
     if ((before?.sequenceNumber ?? "") > number) {
-      wrong.push(`${fact.body}: lies behind ${before?.body} of its group`); // K5
+      violations.push(`${fact.body}: is behind ${before?.body} of its group`); // K5
     }
     last.set(group, fact);
   }
-  return wrong;
+  return violations;
 }
 
 function checkSettings(
   name: string,
-  told: ReadonlyMap<string, Setting>,
-  seen: ReadonlyMap<string, string>,
+  expected: ReadonlyMap<string, Setting>,
+  actual: ReadonlyMap<string, string>,
 ): string[] {
-  const wrong: string[] = [];
-  for (const [key, { acked, asked }] of told) {
-    const value = seen.get(key);
+  const violations: string[] = [];
+  for (const [key, { acked, asked }] of expected) {
+    const value = actual.get(key);
     if (value === acked || (asked !== null && value === asked)) continue; // K7
-    wrong.push(`${name}: ${key} is ${value}, but ${acked} was acknowledged`); // K6
+    violations.push(`${name}: ${key} is ${value}, but ${acked} was acknowledged`); // K6
   }
-  return wrong;
+  return violations;
 }
 
-/** A list tells of the latest ones only. */
+/** A list contains only the latest tasks. */
 const TASKS_LISTED_MAX = 10;
 
 function checkMoves({ moves }: Facts, observation: Observation): string[] {
-  const wrong: string[] = [];
+  const violations: string[] = [];
   const { moveTasks, queues } = observation;
-  const told = Math.min(moves.acked, TASKS_LISTED_MAX);
+  const expected = Math.min(moves.acked, TASKS_LISTED_MAX);
   const possible = Math.min(moves.acked + Number(moves.asked), TASKS_LISTED_MAX);
-  if (moveTasks.length < told) {
-    wrong.push(`a move task was acknowledged and is lost: ${moveTasks.length} of ${told} are left`);
+  if (moveTasks.length < expected) {
+    violations.push(
+      `a move task was acknowledged and is lost: ${moveTasks.length} of ${expected} remain`,
+    );
   }
-  if (moveTasks.length > possible) wrong.push("there is a move task that nobody started");
+  if (moveTasks.length > possible) violations.push("a move task exists that no client started");
   for (const status of moveTasks) {
-    if (status !== "COMPLETED") wrong.push(`a move task does not come to its end: ${status}`);
+    if (status !== "COMPLETED") violations.push(`a move task does not finish: ${status}`);
   }
-  if (moves.asked) return wrong; // K7
-  const left = queues.find(({ name }) => name === MOVED_FROM)?.messages ?? [];
-  const bodies = new Set(left.map(({ body }) => body));
+  if (moves.asked) return violations; // K7
+  const remaining = queues.find(({ name }) => name === MOVED_FROM)?.messages ?? [];
+  const bodies = new Set(remaining.map(({ body }) => body));
   for (const { body } of moves.mustMove) {
-    if (bodies.has(body)) wrong.push(`${body}: was left behind by a move task that is complete`);
+    if (bodies.has(body)) violations.push(`${body}: was left behind by a completed move task`);
   }
-  return wrong; // K8
+  return violations; // K8
 }
 
-/** Everything in which the observation contradicts the facts, in whole sentences. */
+/** Every contradiction between the observation and the facts, one sentence each. */
 export function checkObservation(facts: Facts, observation: Observation): string[] {
-  const wrong: string[] = [];
+  const violations: string[] = [];
   const sightings = sightingsOf(observation);
   for (const [body, [at]] of sightings) {
     if (facts.messages.has(body)) continue;
-    wrong.push(`${body}: is in ${at?.queue} but was never sent`); // K2
+    violations.push(`${body}: is in ${at?.queue} but was never sent`); // K2
   }
   for (const fact of facts.messages.values()) {
-    const found = checkMessage(facts, fact, sightings.get(fact.body) ?? [], observation.endedMs);
-    wrong.push(...found.map((text) => `${fact.body}: ${text}`));
+    const problems = checkMessage(facts, fact, sightings.get(fact.body) ?? [], observation.endedMs);
+    violations.push(...problems.map((text) => `${fact.body}: ${text}`));
   }
-  wrong.push(...checkMoves(facts, observation));
+  violations.push(...checkMoves(facts, observation));
   for (const queue of observation.queues) {
-    wrong.push(...checkGroups(facts, queue));
-    wrong.push(
+    violations.push(...checkGroups(facts, queue));
+    violations.push(
       ...checkSettings(queue.name, queueFacts(facts, queue.name).settings, queue.settings),
     );
     if (queue.counted !== queue.messages.length) {
-      wrong.push(`${queue.name}: counts ${queue.counted}, holds ${queue.messages.length}`); // K6
+      violations.push(`${queue.name}: counts ${queue.counted}, holds ${queue.messages.length}`); // K6
     }
   }
-  return wrong;
+  return violations;
 }

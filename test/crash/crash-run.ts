@@ -1,10 +1,10 @@
-// Crash run: start, work, kill, restart on the same folder, compare; again and again.
-//   R1. The server is killed with SIGKILL at a random instant while clients work it; now and then
-//       also while it starts, so that recovery itself is interrupted.
-//   R2. All rounds share one folder, so that state and damage add up.
-//   R3. A run stops at the first round with a violation: what follows would be told from bad facts.
-//   R4. SIGKILL ends the process, not the machine: what the kernel has taken survives it. That the
-//       disk has it, too, is the store's own promise and is not shown here.
+// Crash run: start, work, kill, restart on the same folder, compare; repeated many times.
+//   R1. The server is killed with SIGKILL at a random instant under load. Sometimes it is also
+//       killed while it starts, so that recovery itself is interrupted.
+//   R2. All rounds share one folder, so that state and damage accumulate.
+//   R3. A run stops at the first round with a violation: later rounds would start from wrong facts.
+//   R4. SIGKILL ends the process, not the operating system: data that the kernel has accepted
+//       survives. That it is on disk is a promise of the store, which this test does not show.
 
 import { rmSync } from "node:fs";
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
@@ -17,12 +17,12 @@ import { drainEverything } from "./drain-everything.ts";
 import { createFacts, liveMessages } from "./facts.ts";
 import { createQueues, findQueues, moveTasksOf, observe } from "./observe.ts";
 import { probeDuplicates } from "./probe-duplicates.ts";
-import { settle } from "./settle.ts";
+import { resolveUnknowns } from "./resolve-unknowns.ts";
 
 const CLIENTS = 8;
 const WORK_MS_MIN = 20;
 const WORK_MS_MAX = 500;
-const START_KILL_CHANCE = 0.15;
+const START_KILL_PROBABILITY = 0.15;
 const START_KILL_MS_MAX = 250;
 const SEED_STRIDE = 1_000;
 
@@ -43,10 +43,10 @@ export interface CrashRunResult {
 
 const sleepMs = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Starts the server; at times it is killed on its way and started once more. R1 */
+/** Starts the server; sometimes kills it while it starts, and starts it again. R1 */
 async function startOn(options: CrashRunOptions, random: SeededRandom, shared: Shared) {
   const args = options.serverArgs(options.folder);
-  if (random.fraction() < START_KILL_CHANCE) {
+  if (random.fraction() < START_KILL_PROBABILITY) {
     const killMs = random.between(0, START_KILL_MS_MAX);
     const early = startChild({
       args,
@@ -59,15 +59,15 @@ async function startOn(options: CrashRunOptions, random: SeededRandom, shared: S
   return startChild({ args });
 }
 
-/** Compares what the server holds with the facts; true when they agree. */
+/** Compares what the server holds with the facts; true if they agree. */
 async function verify(sqs: SqsClient, shared: Shared, random: SeededRandom): Promise<boolean> {
   const { facts } = shared;
   const interrupted = (await must(moveTasksOf(sqs))).includes("RUNNING");
-  if (interrupted) count(shared, "move tasks that a crash interrupted");
+  if (interrupted) count(shared, "move tasks interrupted by a crash");
   const observation = await observe(sqs);
   facts.violations.push(...checkObservation(facts, observation));
   if (facts.violations.length > 0) return false; // R3
-  settle(facts, observation);
+  resolveUnknowns(facts, observation);
   await probeDuplicates(sqs, shared, random);
   return facts.violations.length === 0;
 }
@@ -114,7 +114,7 @@ async function runRounds(options: CrashRunOptions, shared: Shared): Promise<numb
   return options.crashes;
 }
 
-/** Runs the crashes and tells what was found. The folder is removed unless something was wrong. */
+/** Runs the crashes and returns the violations. Removes the folder if there are none. */
 export async function runCrashes(options: CrashRunOptions): Promise<CrashRunResult> {
   const shared: Shared = {
     facts: createFacts(),

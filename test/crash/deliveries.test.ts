@@ -1,4 +1,4 @@
-// What a receive brings is held against what was told; each test plants one contradiction.
+// Tests the check of deliveries: each test plants one contradiction with earlier responses.
 
 import { expect, test } from "vitest";
 import { answerReceive } from "./deliveries.ts";
@@ -35,14 +35,14 @@ function receive(facts: Facts, queue: string, ...bodies: readonly string[]): str
   return facts.violations;
 }
 
-test("a first delivery is without fault, and hides its message", () => {
+test("a first delivery has no violations, and its message is in flight", () => {
   const facts = createFacts();
   const fact = sent(facts, "a");
   expect(receive(facts, "plain", "a")).toEqual([]);
   expect(fact).toMatchObject({ receiveCount: 1, hidden: { minMs: 1_060_000, maxMs: 1_060_005 } });
 });
 
-test("the delivery of a hidden, a deleted and an unheard-of message is named", () => {
+test("the delivery of an in-flight, a deleted and an unknown message is reported", () => {
   const facts = createFacts();
   sent(facts, "hidden").hidden = { minMs: NOW + 9_000, maxMs: NOW + 9_000 };
   answerDelete(facts, sent(facts, "deleted"));
@@ -53,7 +53,7 @@ test("the delivery of a hidden, a deleted and an unheard-of message is named", (
   ]);
 });
 
-test("a receive count that stands still, or jumps, is named", () => {
+test("a receive count that does not grow, or jumps, is reported", () => {
   for (const receiveCount of [2, 4]) {
     const facts = createFacts();
     sent(facts, "a").receiveCount = 2;
@@ -64,7 +64,7 @@ test("a receive count that stands still, or jumps, is named", () => {
   }
 });
 
-test("a message that overtakes its group is named, unless the earlier one may be gone", () => {
+test("a message that overtakes its group is reported, unless the earlier one may be gone", () => {
   const facts = createFacts();
   const first = sent(facts, "a", "ordered.fifo", 1);
   sent(facts, "b", "ordered.fifo", 2);
@@ -74,7 +74,7 @@ test("a message that overtakes its group is named, unless the earlier one may be
   expect(receive(facts, "ordered.fifo", "b").filter((text) => text.includes("group"))).toEqual([]);
 });
 
-test("a group in one answer must be in order", () => {
+test("a group in one response must be in order", () => {
   const facts = createFacts();
   sent(facts, "a", "ordered.fifo", 1);
   sent(facts, "b", "ordered.fifo", 2);
@@ -85,18 +85,18 @@ test("a group in one answer must be in order", () => {
   expect(receive(other, "ordered.fifo", "b", "a")).toEqual(["b: delivered before a of its group"]);
 });
 
-test("a delivery from a foreign queue, and one from before the dead letters, are named", () => {
+test("a delivery from the wrong queue, and one of a dead-lettered message, are reported", () => {
   const facts = createFacts();
   sent(facts, "a");
   sent(facts, "b", "work").dead = true;
   receive(facts, "dead", "a");
   expect(receive(facts, "work", "b")).toEqual([
     "a: sent to plain and delivered from dead",
-    "b: came back from the dead letters",
+    "b: came back from the dead-letter queue",
   ]);
 });
 
-test("a duplicate must be answered as the original was", () => {
+test("a duplicate must get the same response as the original", () => {
   const facts = createFacts();
   const fact = sent(facts, "a", "ordered.fifo", 7);
   answerDuplicate(facts, fact, { messageId: "id-a", sequenceNumber: "7".padStart(20, "0") });
@@ -111,8 +111,8 @@ test("sequence numbers must grow in a group and over restarts", () => {
   checkNewSequence(facts, sent(facts, "b", "ordered.fifo", 6));
   expect(facts.violations).toEqual([]);
   checkNewSequence(facts, sent(facts, "c", "ordered.fifo", 6));
-  expect(facts.violations.pop()).toContain("which its group has had");
+  expect(facts.violations.pop()).toContain("which its group already has");
   queueFacts(facts, "ordered.fifo").sequenceFloor = "9".padStart(20, "0");
   checkNewSequence(facts, sent(facts, "d", "ordered.fifo", 8));
-  expect(facts.violations.pop()).toContain("which was told before the restart");
+  expect(facts.violations.pop()).toContain("which was assigned before the restart");
 });

@@ -1,9 +1,9 @@
-// Deliveries: checks each answer to a receive against what was told before.
-//   D1. Nothing deleted is delivered, nothing hidden is delivered, nothing unheard of is delivered.
-//   D2. A receive count is above every count told before, and by no more than unanswered receives
-//       can explain.
-//   D3. Inside a group a message is delivered only when every earlier one was deleted, has gone to
-//       the dead letters, or came in the same answer before it.
+// Deliveries: checks each response to a receive against earlier responses.
+//   D1. No deleted, in-flight or unknown message is delivered.
+//   D2. A receive count is above every earlier count, and by no more than unanswered receives can
+//       explain.
+//   D3. Inside a group a message is delivered only if every earlier one was deleted, was moved to
+//       the dead-letter queue, or came before it in the same response.
 
 import {
   CLOCK_TOLERANCE_MS,
@@ -23,7 +23,7 @@ export interface ReceiveAnswer {
   readonly messages: readonly Delivered[];
 }
 
-/** Whether `fact`, sent to a queue with dead letters, may have been moved there by now. */
+/** Whether `fact` may have been moved to its queue's dead-letter queue by now. */
 export function mayBeDead(facts: Facts, fact: MessageFact): boolean {
   const { deadLetters } = planOf(fact.queue);
   if (deadLetters === null) return false;
@@ -31,9 +31,9 @@ export function mayBeDead(facts: Facts, fact: MessageFact): boolean {
   return fact.dead || fact.receiveCount + openReceives >= deadLetters.receivesMax;
 }
 
-function checkPlace(facts: Facts, fact: MessageFact, queue: string): void {
+function checkQueue(facts: Facts, fact: MessageFact, queue: string): void {
   if (queue === fact.queue) {
-    if (fact.dead) facts.violations.push(`${fact.body}: came back from the dead letters`);
+    if (fact.dead) facts.violations.push(`${fact.body}: came back from the dead-letter queue`);
     return;
   }
   const { deadLetters, movesTo } = planOf(fact.queue);
@@ -42,10 +42,14 @@ function checkPlace(facts: Facts, fact: MessageFact, queue: string): void {
   }
 }
 
-function checkDelivery(facts: Facts, answer: ReceiveAnswer, got: Delivered): MessageFact | null {
-  const fact = facts.messages.get(got.body);
+function checkDelivery(
+  facts: Facts,
+  answer: ReceiveAnswer,
+  delivered: Delivered,
+): MessageFact | null {
+  const fact = facts.messages.get(delivered.body);
   if (fact === undefined) {
-    facts.violations.push(`${got.body}: delivered from ${answer.queue} but never sent`); // D1
+    facts.violations.push(`${delivered.body}: delivered from ${answer.queue} but never sent`); // D1
     return null;
   }
   const say = (text: string): number => facts.violations.push(`${fact.body}: ${text}`);
@@ -56,60 +60,60 @@ function checkDelivery(facts: Facts, answer: ReceiveAnswer, got: Delivered): Mes
     if (earlyMs > 0) say(`delivered ${Math.round(earlyMs)} ms before its visibility ended`); // D1
   }
   const renamed = planOf(fact.queue).movesTo === answer.queue && !fact.dead;
-  if (!renamed && fact.messageId !== null && fact.messageId !== got.messageId) {
-    say(`told as ${fact.messageId} and delivered as ${got.messageId}`);
+  if (!renamed && fact.messageId !== null && fact.messageId !== delivered.messageId) {
+    say(`acknowledged as ${fact.messageId} and delivered as ${delivered.messageId}`);
   }
-  checkPlace(facts, fact, answer.queue);
+  checkQueue(facts, fact, answer.queue);
   const { openReceives } = queueFacts(facts, answer.queue);
   const countMax = fact.receiveCount + openReceives + (fact.queue === answer.queue ? 1 : 2);
   const range = `${fact.receiveCount + 1} to ${countMax}`;
-  if (got.receiveCount <= fact.receiveCount || got.receiveCount > countMax) {
-    say(`receive count ${got.receiveCount} should be ${range}`); // D2
+  if (delivered.receiveCount <= fact.receiveCount || delivered.receiveCount > countMax) {
+    say(`receive count ${delivered.receiveCount} should be ${range}`); // D2
   }
   return fact;
 }
 
-/** A message that has just moved was visible to do so; its old deadline is void. */
+/** A message that has just moved was visible; its old deadline no longer applies. */
 function queueOf(fact: MessageFact, answer: ReceiveAnswer): "same" | "moved" {
   const { deadLetters, movesTo } = planOf(fact.queue);
-  const place = fact.dead ? (deadLetters?.queue ?? movesTo) : fact.queue;
-  return place === answer.queue ? "same" : "moved";
+  const current = fact.dead ? (deadLetters?.queue ?? movesTo) : fact.queue;
+  return current === answer.queue ? "same" : "moved";
 }
 
 function checkOrder(facts: Facts, answer: ReceiveAnswer): void {
-  const seen = new Set<string>();
+  const delivered = new Set<string>();
   for (const { body } of answer.messages) {
     const fact = facts.messages.get(body);
     const number = fact?.sequenceNumber ?? null;
-    seen.add(body);
+    delivered.add(body);
     if (fact === undefined || number === null || fact.queue !== answer.queue) continue;
     for (const earlier of groupOf(facts, fact)) {
       if (earlier.sequenceNumber === null || earlier.sequenceNumber >= number) continue;
-      if (earlier.delete !== "none" || seen.has(earlier.body)) continue;
+      if (earlier.delete !== "none" || delivered.has(earlier.body)) continue;
       if (mayBeDead(facts, earlier)) continue;
       facts.violations.push(`${body}: delivered before ${earlier.body} of its group`); // D3
     }
   }
 }
 
-/** Takes the answer to a receive into the facts, and tells the facts of what it delivered. */
+/** Adds a receive's response to the facts, and returns the facts of the delivered messages. */
 export function answerReceive(facts: Facts, answer: ReceiveAnswer): MessageFact[] {
   if (planOf(answer.queue).fifo) checkOrder(facts, answer);
-  const taken: MessageFact[] = [];
-  for (const got of answer.messages) {
-    const fact = checkDelivery(facts, answer, got);
+  const received: MessageFact[] = [];
+  for (const delivered of answer.messages) {
+    const fact = checkDelivery(facts, answer, delivered);
     if (fact === null) continue;
-    if (fact.send === "unknown") fact.send = "acked"; // Whoever sees it knows that it was taken.
-    if (planOf(fact.queue).movesTo === answer.queue) fact.messageId = got.messageId;
-    fact.messageId ??= got.messageId;
-    if (answer.queue === fact.queue) fact.sequenceNumber ??= got.sequenceNumber;
+    if (fact.send === "unknown") fact.send = "acked"; // A delivery proves that it was accepted.
+    if (planOf(fact.queue).movesTo === answer.queue) fact.messageId = delivered.messageId;
+    fact.messageId ??= delivered.messageId;
+    if (answer.queue === fact.queue) fact.sequenceNumber ??= delivered.sequenceNumber;
     else fact.dead = true;
-    fact.receiveCount = Math.max(fact.receiveCount, got.receiveCount);
+    fact.receiveCount = Math.max(fact.receiveCount, delivered.receiveCount);
     fact.hidden = {
       minMs: answer.askedMs + answer.visibilityMs,
       maxMs: answer.answeredMs + answer.visibilityMs,
     };
-    taken.push(fact);
+    received.push(fact);
   }
-  return taken;
+  return received;
 }

@@ -1,8 +1,8 @@
-// Drain everything: at the end of a run, everything that is left is really delivered.
-//   E1. Deliveries that are still held are given back by their handles, which came from servers
-//       that have been killed since.
-//   E2. Each message that remains is delivered, once, or is in flight for a receive whose answer
-//       was lost in a crash (and then all of its group wait as well), or became visible too late.
+// Drain everything: at the end of a run, every remaining message is delivered.
+//   E1. Held deliveries are returned with their receipt handles, which came from servers that have
+//       been killed since.
+//   E2. Each remaining message is delivered once. Exceptions: it is in flight for a receive whose
+//       response was lost in a crash (then its whole group waits), or it became visible too late.
 
 import type { Shared } from "../support/crash/client-context.ts";
 import { must, type SqsClient } from "../support/crash/sqs-client.ts";
@@ -16,10 +16,10 @@ const HANDLE_MARGIN_MS = 5_000;
 const RECEIVES_MAX = 20_000;
 const VISIBILITY_SECONDS = 900;
 const BATCH = 10;
-/** A receive that only moves dead letters answers with nothing, though more may follow. */
+/** A receive that only moves dead letters returns nothing, although more may follow. */
 const EMPTY_MAX = 100;
 
-async function giveBack(sqs: SqsClient, shared: Shared, urls: ReadonlyMap<string, string>) {
+async function returnHeld(sqs: SqsClient, shared: Shared, urls: ReadonlyMap<string, string>) {
   for (const { fact, queue, handle, receiveCount } of shared.held) {
     const { hidden } = fact;
     if (!hidden || hidden === "unknown" || fact.delete === "acked") continue;
@@ -39,7 +39,7 @@ interface WireMessage {
   readonly Attributes?: Readonly<Record<string, string>>;
 }
 
-/** Receives and deletes ten; tells how many came. */
+/** Receives and deletes ten messages; returns how many came. */
 async function drainTen(sqs: SqsClient, shared: Shared, queue: string, QueueUrl: string) {
   const askedMs = Date.now();
   const output = await must(
@@ -59,9 +59,9 @@ async function drainTen(sqs: SqsClient, shared: Shared, queue: string, QueueUrl:
   }));
   const visibilityMs = VISIBILITY_SECONDS * 1_000;
   const answer = { queue, askedMs, answeredMs: Date.now(), visibilityMs, messages: delivered };
-  const taken = answerReceive(shared.facts, answer);
+  const received = answerReceive(shared.facts, answer);
   const handles = new Map(messages.map(({ Body, ReceiptHandle }) => [Body, ReceiptHandle]));
-  for (const fact of taken) {
+  for (const fact of received) {
     await must(sqs.call("DeleteMessage", { QueueUrl, ReceiptHandle: handles.get(fact.body) }));
     answerDelete(shared.facts, fact);
     shared.counts.drained = (shared.counts.drained ?? 0) + 1;
@@ -69,18 +69,18 @@ async function drainTen(sqs: SqsClient, shared: Shared, queue: string, QueueUrl:
   return messages.length;
 }
 
-/** Gives back, receives and deletes all there is, and compares what is left. */
+/** Returns held deliveries, receives and deletes everything, and checks what remains. */
 export async function drainEverything(sqs: SqsClient, shared: Shared): Promise<void> {
   const urls = await findQueues(sqs);
   const { facts } = shared;
-  await giveBack(sqs, shared, urls);
+  await returnHeld(sqs, shared, urls);
   const startedMs = Date.now();
-  // A queue comes before its dead letters here, as its receives move messages to them.
+  // A queue comes before its dead-letter queue, because its receives move messages there.
   for (const { name } of QUEUES.toReversed()) {
     let empty = 0;
     for (let index = 0; index < RECEIVES_MAX && empty < EMPTY_MAX; index += 1) {
-      const came = await drainTen(sqs, shared, name, urls.get(name) ?? "");
-      empty = came === 0 ? empty + 1 : 0;
+      const count = await drainTen(sqs, shared, name, urls.get(name) ?? "");
+      empty = count === 0 ? empty + 1 : 0;
     }
   }
   const observation = await observe(sqs);
@@ -97,7 +97,7 @@ export async function drainEverything(sqs: SqsClient, shared: Shared): Promise<v
     for (const peeked of messages) {
       const { body, groupId, state } = peeked;
       if (waits(peeked) || (groupId !== null && groups.has(groupId))) continue; // E2
-      facts.violations.push(`${body}: is ${state} in ${name}, but no receive brings it`);
+      facts.violations.push(`${body}: is ${state} in ${name}, but no receive returns it`);
     }
   }
 }

@@ -1,10 +1,10 @@
-// Facts: what the clients asked for and what they were told, kept outside of the server.
-//   F1. What was asked and not (yet) answered is "unknown": the server may have done it or not.
-//       Asking makes a thing unknown, the answer makes it certain; a crash leaves it unknown.
-//   F2. A contradiction between an answer and what was told before is a violation, at once.
-//   F3. Time bounds are sound: the server acted between the request's start and its answer, and its
-//       clock is this machine's. CLOCK_TOLERANCE_MS covers rounding.
-//   F4. A message group is sent to by one client only, so its sends have one true order.
+// Facts: what the clients requested and which responses they got, stored outside of the server.
+//   F1. A request without a response (yet) is "unknown": the server may have carried it out or not.
+//       A request makes a fact unknown, a response makes it certain; a crash leaves it unknown.
+//   F2. A contradiction between a response and earlier ones is a violation, immediately.
+//   F3. Time bounds are sound: the server acted between the request's start and its response, and
+//       its clock is that of this machine. CLOCK_TOLERANCE_MS covers rounding.
+//   F4. Only one client sends to a message group, so its sends have one true order.
 
 import { isPurged, planOf } from "./queue-plan.ts";
 
@@ -17,13 +17,13 @@ export interface Span {
 }
 
 export interface MessageFact {
-  /** The message's body, which no other message has. */
+  /** The message's unique body. */
   readonly body: string;
   /** Where it was sent to. */
   readonly queue: string;
   readonly groupId: string | null;
   readonly dedupId: string | null;
-  /** The client that sends it, and its group. F4 */
+  /** The client that sends to its group. F4 */
   readonly client: number;
   /** Start of the first request that may have been accepted. */
   sentFromMs: number;
@@ -31,15 +31,15 @@ export interface MessageFact {
   messageId: string | null;
   sequenceNumber: string | null;
   delete: "none" | "unknown" | "acked";
-  /** Whether it was seen in the dead-letter queue. */
+  /** Whether it is in the dead-letter queue. */
   dead: boolean;
-  /** The highest count that anybody was told. */
+  /** The highest count in any response. */
   receiveCount: number;
   /** When it becomes visible (again); null: it is visible. Before any receive this is a delay. */
   hidden: Span | "unknown" | null;
 }
 
-/** An attribute or tag: the value that was acknowledged, and one that was asked for. F1 */
+/** An attribute or tag: the acknowledged value, and a requested one. F1 */
 export interface Setting {
   acked: string;
   asked: string | null;
@@ -52,37 +52,37 @@ export interface Delivered {
   readonly receiveCount: number;
 }
 
-/** What is known of one queue beyond its messages. */
+/** The facts of one queue other than its messages. */
 export interface QueueFacts {
-  /** Receives that were asked for and not answered since the last settlement. */
+  /** Receives without a response since the last check. */
   openReceives: number;
-  /** The highest sequence number told before the last restart. */
+  /** The highest sequence number before the last restart. */
   sequenceFloor: string;
-  /** The highest sequence number told. */
+  /** The highest sequence number in any response. */
   sequenceTop: string;
-  /** The highest sequence number told per group. F4 */
+  /** The highest sequence number per group. F4 */
   readonly groupTops: Map<string, string>;
   readonly settings: Map<string, Setting>;
 }
 
 export interface Facts {
   readonly messages: Map<string, MessageFact>;
-  /** Per queue and group, the messages that are not surely deleted. */
+  /** Per queue and group, the messages that may still exist. */
   readonly groups: Map<string, Set<MessageFact>>;
   readonly queues: Map<string, QueueFacts>;
   readonly moves: MoveFacts;
-  /** Queues whose purge was asked for and not answered: what is sent meanwhile may go with it. */
+  /** Queues with an unanswered purge: messages sent meanwhile may be purged as well. */
   readonly purging: Set<string>;
   readonly violations: string[];
 }
 
-/** What is known of the message move tasks. */
+/** The facts of the message move tasks. */
 export interface MoveFacts {
   /** Tasks whose start was acknowledged. */
   acked: number;
-  /** Whether a start was asked for and not answered. F1 */
+  /** Whether a start was requested and not answered. F1 */
   asked: boolean;
-  /** What the latest task must have moved when it says that it is complete. */
+  /** The messages that the latest task must have moved when it reports completion. */
   mustMove: ReadonlySet<MessageFact>;
 }
 
@@ -96,21 +96,21 @@ export const createFacts = (): Facts => ({
 });
 
 export function queueFacts(facts: Facts, name: string): QueueFacts {
-  let found = facts.queues.get(name);
-  if (found === undefined) {
-    found = {
+  let queue = facts.queues.get(name);
+  if (queue === undefined) {
+    queue = {
       openReceives: 0,
       sequenceFloor: "",
       sequenceTop: "",
       groupTops: new Map(),
       settings: new Map(),
     };
-    facts.queues.set(name, found);
+    facts.queues.set(name, queue);
   }
-  return found;
+  return queue;
 }
 
-/** Notes that a new message is about to be sent. */
+/** Records that a new message is about to be sent. */
 export function askSend(
   facts: Facts,
   send: Pick<MessageFact, "body" | "queue" | "groupId" | "dedupId" | "client"> & {
@@ -135,7 +135,7 @@ export function askSend(
   return fact;
 }
 
-/** The messages of a fact's queue and group that are not surely deleted, itself included. */
+/** The messages of a fact's queue and group that may still exist, itself included. */
 export function groupOf(facts: Facts, fact: MessageFact): Set<MessageFact> {
   const key = JSON.stringify([fact.queue, fact.groupId]);
   let group = facts.groups.get(key);
@@ -146,7 +146,7 @@ export function groupOf(facts: Facts, fact: MessageFact): Set<MessageFact> {
   return group;
 }
 
-/** How many messages clients have yet to work off; those that wait for a purge are none. */
+/** How many messages clients have yet to process, without those that wait for a purge. */
 export function liveMessages(facts: Facts): number {
   let live = 0;
   for (const group of facts.groups.values()) {
@@ -156,13 +156,13 @@ export function liveMessages(facts: Facts): number {
   return live;
 }
 
-/** The answer to a delete, or what a look into the queue told in its place. */
+/** Records a deletion: from the response, or because the queue no longer has the message. */
 export function answerDelete(facts: Facts, fact: MessageFact): void {
   fact.delete = "acked";
   groupOf(facts, fact).delete(fact);
 }
 
-/** The answer to a send that nobody had had an answer to before. */
+/** Records the first response to a send. */
 export function answerSend(
   facts: Facts,
   fact: MessageFact,
@@ -189,22 +189,23 @@ export function answerSend(
   if (sequenceNumber > queue.sequenceTop) queue.sequenceTop = sequenceNumber;
 }
 
-/** A send that was surely new: its number is above its group's, and above all before a restart. */
+/** Checks a new send: its number is above its group's, and above all before the restart. */
 export function checkNewSequence(facts: Facts, fact: MessageFact): void {
   const { sequenceFloor, groupTops } = queueFacts(facts, fact.queue);
   const { sequenceNumber, groupId } = fact;
   if (sequenceNumber === null || groupId === null) return;
-  const say = (floor: string, what: string): number =>
+  const report = (floor: string, what: string): number =>
     facts.violations.push(
       `${fact.body}: sequence number ${sequenceNumber} is not above ${floor}, ${what}`,
     );
   const groupTop = groupTops.get(groupId) ?? "";
-  if (sequenceNumber <= sequenceFloor) say(sequenceFloor, "which was told before the restart");
-  if (sequenceNumber <= groupTop) say(groupTop, "which its group has had");
+  if (sequenceNumber <= sequenceFloor)
+    report(sequenceFloor, "which was assigned before the restart");
+  if (sequenceNumber <= groupTop) report(groupTop, "which its group already has");
   else groupTops.set(groupId, sequenceNumber);
 }
 
-/** The answer to a send whose deduplication id had been accepted before. F2 */
+/** Checks the response to a send whose deduplication id was accepted before. F2 */
 export function answerDuplicate(
   facts: Facts,
   fact: MessageFact,

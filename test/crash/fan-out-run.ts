@@ -1,9 +1,9 @@
-// Fan-out run: publishes to topics with several queues, kills the server in the middle, starts it
-// again on the same folder, and compares the queues.
+// Fan-out run: publishes to topics with several queues, kills the server under load, restarts it on
+// the same folder, and compares the queues.
 //   U1. An acknowledged publish is in every subscribed queue, once.
-//   U2. A publish without an answer is in every one of them or in none.
-//   U3. Sent again under its id, such a publish to a FIFO topic is there once in the end, and a
-//       publish that was acknowledged before the crash is still known as a duplicate.
+//   U2. A publish without a response is in all of them or in none.
+//   U3. Resent under its id, such a publish to a FIFO topic is there once in the end. A publish
+//       that was acknowledged before the crash is still recognised as a duplicate.
 //   U4. Every queue of a FIFO topic has the messages of a group in the same order.
 
 import { type ChildServer, startChild } from "../../bench/broker/child-server.ts";
@@ -13,7 +13,7 @@ import { connectClient, must, type SqsClient } from "../support/crash/sqs-client
 const CLIENTS = 6;
 const WORK_MS_MIN = 20;
 const WORK_MS_MAX = 300;
-const PLACE = "us-east-1:000000000000";
+const REGION_AND_ACCOUNT = "us-east-1:000000000000";
 
 interface TopicPlan {
   readonly name: string;
@@ -43,13 +43,13 @@ export interface FanOutOptions {
 export interface FanOutResult {
   readonly violations: readonly string[];
   readonly acknowledged: number;
-  /** Publishes whose answer a crash took away. */
+  /** Publishes whose response was lost in a crash. */
   readonly unanswered: number;
-  /** Of those to the standard topic, how many had been done. */
+  /** Of those to the standard topic, how many were carried out. */
   readonly doneUnanswered: number;
 }
 
-/** Null when the server was gone before it answered. */
+/** Null if the server was killed before it responded. */
 async function callSns(port: number, parameters: Record<string, string>): Promise<boolean | null> {
   const body = new URLSearchParams({ Version: "2010-03-31", ...parameters });
   try {
@@ -58,7 +58,7 @@ async function callSns(port: number, parameters: Record<string, string>): Promis
     if (reply.status !== 200) throw new Error(`${parameters.Action}: ${reply.status} ${text}`);
     return true;
   } catch (error) {
-    if (error instanceof TypeError) return null; // What fetch says of a broken connection.
+    if (error instanceof TypeError) return null; // fetch throws it if the connection breaks.
     throw error;
   }
 }
@@ -76,9 +76,9 @@ async function createAll(port: number, sqs: SqsClient): Promise<void> {
       await sqs.call("CreateQueue", { QueueName: queue, Attributes });
       await callSns(port, {
         Action: "Subscribe",
-        TopicArn: `arn:aws:sns:${PLACE}:${name}`,
+        TopicArn: `arn:aws:sns:${REGION_AND_ACCOUNT}:${name}`,
         Protocol: "sqs",
-        Endpoint: `arn:aws:sqs:${PLACE}:${queue}`,
+        Endpoint: `arn:aws:sqs:${REGION_AND_ACCOUNT}:${queue}`,
         ...attribute("RawMessageDelivery"),
       });
     }
@@ -88,13 +88,13 @@ async function createAll(port: number, sqs: SqsClient): Promise<void> {
 function publish(port: number, { topic, body, group }: Published): Promise<boolean | null> {
   return callSns(port, {
     Action: "Publish",
-    TopicArn: `arn:aws:sns:${PLACE}:${topic.name}`,
+    TopicArn: `arn:aws:sns:${REGION_AND_ACCOUNT}:${topic.name}`,
     Message: body,
     ...(topic.fifo ? { MessageGroupId: group, MessageDeduplicationId: body } : {}),
   });
 }
 
-/** One client: publishes until the server is gone. */
+/** One client: publishes until the server is killed. */
 async function work(
   port: number,
   random: SeededRandom,
@@ -117,8 +117,8 @@ async function drain(sqs: SqsClient, queue: string): Promise<string[]> {
   const QueueUrl = `http://127.0.0.1/000000000000/${queue}`;
   const bodies: string[] = [];
   for (;;) {
-    const asked = { QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 600 };
-    const output = await must(sqs.call("ReceiveMessage", asked));
+    const input = { QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 600 };
+    const output = await must(sqs.call("ReceiveMessage", input));
     const messages = (output.Messages ?? []) as { Body: string; ReceiptHandle: string }[];
     if (messages.length === 0) return bodies;
     for (const { Body, ReceiptHandle } of messages) {
@@ -139,26 +139,26 @@ async function compare(
   const again = round.filter(({ topic }) => topic.fifo);
   for (const message of again) await publish(server.port, message); // U3
   for (const topic of TOPICS) {
-    const mine = round.filter((message) => message.topic === topic);
+    const ofTopic = round.filter((message) => message.topic === topic);
     const drained: string[][] = [];
     for (const queue of topic.queues) drained.push(await drain(sqs, queue));
-    for (const { body, acknowledged } of mine) {
-      const counts = drained.map((bodies) => bodies.filter((found) => found === body).length);
-      const wanted = acknowledged || topic.fifo ? 1 : (counts[0] ?? 0); // U1, U2
-      if (wanted > 1 || counts.some((count) => count !== wanted)) {
-        const told = acknowledged ? "acknowledged" : "unanswered";
-        violations.push(`${told} ${body} of ${topic.name} is there ${counts.join(", ")} times`);
+    for (const { body, acknowledged } of ofTopic) {
+      const counts = drained.map((bodies) => bodies.filter((each) => each === body).length);
+      const expected = acknowledged || topic.fifo ? 1 : (counts[0] ?? 0); // U1, U2
+      if (expected > 1 || counts.some((count) => count !== expected)) {
+        const status = acknowledged ? "acknowledged" : "unanswered";
+        violations.push(`${status} ${body} of ${topic.name} is there ${counts.join(", ")} times`);
       }
       if (!acknowledged && !topic.fifo && counts[0] === 1) doneUnanswered += 1;
     }
-    if (topic.fifo) violations.push(...compareOrder(mine, drained));
+    if (topic.fifo) violations.push(...compareOrder(ofTopic, drained));
   }
   sqs.close();
   return doneUnanswered;
 }
 
-function compareOrder(mine: readonly Published[], drained: readonly string[][]): string[] {
-  const groups = new Map(mine.map(({ body, group }) => [body, group]));
+function compareOrder(ofTopic: readonly Published[], drained: readonly string[][]): string[] {
+  const groups = new Map(ofTopic.map(({ body, group }) => [body, group]));
   const orderOf = (bodies: readonly string[], group: string) =>
     bodies.filter((body) => groups.get(body) === group).join(" ");
   return [...new Set(groups.values())]

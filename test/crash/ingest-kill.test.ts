@@ -1,5 +1,5 @@
-// Kills a consumer at every named point, lets a fresh one drain the queue, and looks at the rows.
-// TIDEGATE_KILL_WAYS=all takes every point on every way, as CI does; otherwise on those marked.
+// Kills a consumer at every named point, lets a fresh one drain the queue, and checks the rows.
+// TIDEGATE_KILL_WAYS=all runs every point on every path, as CI does; otherwise on the marked paths.
 
 import {
   CreateBucketCommand,
@@ -9,22 +9,22 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openNotebook } from "./ingest-notebook-sink.ts";
 import { INGEST_POINTS, type IngestPoint } from "./ingest-points.ts";
-import { IngestWorld, readLedger, type Stream } from "./ingest-site.ts";
 import { PARTS, type WorkerConfig } from "./ingest-worker.ts";
+import { IngestWorld, readLedger, type Stream } from "./ingest-world.ts";
 
-const site = new IngestWorld();
-beforeAll(() => site.up());
-afterAll(() => site[Symbol.asyncDispose]());
+const world = new IngestWorld();
+beforeAll(() => world.up());
+afterAll(() => world[Symbol.asyncDispose]());
 
 const ROWS = Array.from({ length: PARTS }, (_, part) => ({ n: 1, part }));
 const FUNCTION_POINTS: ReadonlySet<IngestPoint> = new Set(["applying", "applied"]);
 const CLAIM_POINTS: ReadonlySet<IngestPoint> = new Set(["claiming", "claimed"]);
 const ORDER: readonly IngestPoint[] = INGEST_POINTS;
-/** What has come so far is committed, or may be: a second delivery is a duplicate then. */
+/** A record at this point is committed, or may be: a second delivery is then a duplicate. */
 const FIRST_COMMITTED = ORDER.indexOf("after-sqlite-commit");
 
 interface Way {
-  /** Whether it is taken wherever the tests run. */
+  /** Runs everywhere, not only in CI. */
   readonly always?: true;
   readonly title: string;
   readonly fifo: boolean;
@@ -62,8 +62,8 @@ function pointsOf({ sink }: Way): readonly IngestPoint[] {
   return INGEST_POINTS.filter((point) => point !== "in-transaction");
 }
 
-/** The points at which one process after the other dies. */
-function deathsOf({ lease }: Way, point: IngestPoint): IngestPoint[] {
+/** The points at which one process after the other is killed. */
+function killsOf({ lease }: Way, point: IngestPoint): IngestPoint[] {
   if (lease !== "receipt") return [point];
   // A receipt is enough for the first delivery; the second is claimed.
   if (CLAIM_POINTS.has(point)) return ["received", point];
@@ -71,8 +71,8 @@ function deathsOf({ lease }: Way, point: IngestPoint): IngestPoint[] {
 }
 
 async function feed(stream: Stream, { contents, title }: Way): Promise<void> {
-  if (contents === "messages") return void (await site.send(stream, 1));
-  const client = site.s3();
+  if (contents === "messages") return void (await world.send(stream, 1));
+  const client = world.s3();
   const Bucket = `bucket-${stream.name}`;
   await client.send(new CreateBucketCommand({ Bucket }));
   const QueueConfigurations = [{ QueueArn: stream.arn, Events: ["s3:ObjectCreated:*" as const] }];
@@ -87,7 +87,7 @@ async function feed(stream: Stream, { contents, title }: Way): Promise<void> {
   client.destroy();
 }
 
-/** The rows are there once, each commit was one, and the ledger knows of nothing else. */
+/** Every row exists once, from one commit, and the ledger has no other records. */
 function check(stream: Stream, { sink }: Way): void {
   const { readings, commits, records } = readLedger(stream, sink);
   expect(records).toMatchObject([{ state: "committed" }]);
@@ -107,27 +107,27 @@ function check(stream: Stream, { sink }: Way): void {
 
 const CASES = WAYS.flatMap((way) => pointsOf(way).map((point) => ({ ...way, point })));
 
-describe("a consumer killed by SIGKILL leaves everything once", () => {
+describe("after a consumer is killed by SIGKILL, every row exists once", () => {
   test.concurrent.each(CASES)(
     "$title: $point",
     async ({ point, ...way }) => {
       const { fifo, contents, lease, sink } = way;
-      const stream = await site.createStream(`${way.title}-${point}`, fifo);
+      const stream = await world.createStream(`${way.title}-${point}`, fifo);
       await feed(stream, way);
       const config = { contents, lease, sink, thread: false };
-      for (const [at, death] of deathsOf(way, point).entries()) {
+      for (const [at, kill] of killsOf(way, point).entries()) {
         const owner = `dead-${at + 1}`;
-        const plan = { point: death, signal: "SIGKILL" } as const;
-        const doomed = site.worker(stream, { ...config, owner, plan });
-        await doomed.told(new RegExp(`^at ${death}$`));
-        expect(await doomed.ended()).toBe("SIGKILL");
+        const plan = { point: kill, signal: "SIGKILL" } as const;
+        const killed = world.worker(stream, { ...config, owner, plan });
+        await killed.waitForLine(new RegExp(`^at ${kill}$`));
+        expect(await killed.ended()).toBe("SIGKILL");
       }
-      const fresh = site.worker(stream, { ...config, owner: "fresh" });
-      await fresh.told(/^ready$/);
-      await site.empty(stream.name);
+      const fresh = world.worker(stream, { ...config, owner: "fresh" });
+      await fresh.waitForLine(/^ready$/);
+      await world.empty(stream.name);
       expect(await fresh.end("SIGTERM")).toBe(0);
       check(stream, way);
-      expect(await site.counts(stream.deadLetterName)).toMatchObject({ visible: 0, inFlight: 0 });
+      expect(await world.counts(stream.deadLetterName)).toMatchObject({ visible: 0, inFlight: 0 });
     },
     120_000,
   );

@@ -1,6 +1,6 @@
-// Notebook sink: an idempotent sink with a file of its own, as a user would write one (K2 of
-// ports/sink.ts), that also notes every call.
-//   N1. A row is replaced by a call whose fence is as high or higher; a lower one changes nothing.
+// Notebook sink: an idempotent sink with its own file, as a user would write one (K2 of
+// ports/sink.ts). It also records every call.
+//   N1. A call with the same or a higher fence replaces a row; a lower fence changes nothing.
 
 import { DatabaseSync } from "node:sqlite";
 import type { SinkFunction } from "../../src/ports/sink.ts";
@@ -11,11 +11,11 @@ export function openNotebook(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: BUSY_MS });
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE IF NOT EXISTS notes (key TEXT PRIMARY KEY, fence INTEGER, rows TEXT);
-    CREATE TABLE IF NOT EXISTS calls (key TEXT, fence INTEGER, owner TEXT, taken INTEGER)`);
+    CREATE TABLE IF NOT EXISTS calls (key TEXT, fence INTEGER, owner TEXT, applied INTEGER)`);
   return db;
 }
 
-/** The sink as a pipeline file would name it. */
+/** The sink as a pipeline file would use it. */
 export function createNotebookSink(path: string, owner: string): SinkFunction {
   const db = openNotebook(path);
   const put = db.prepare(`INSERT INTO notes VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE

@@ -1,10 +1,10 @@
-// Ingest points: the named moments in the life of a record at which a consumer can be made to die
-// or to freeze, reached by wrapping its ports and never by timing.
-//   P1. A point is told on the output before it acts, so that a parent knows it was reached.
-//   P2. SIGKILL and SIGSTOP are raised on the process by itself: nothing runs in between.
-//   P3. SQLite's own COMMIT is seen by wrapping the driver's `run`. It counts only while a record's
-//       commit is under way, or its being given up: from then on the next transaction is the one
-//       that holds it.
+// Ingest points: the named moments in the processing of a record at which a consumer can be killed
+// or frozen. They are reached by wrapping its ports, never by timing.
+//   P1. A point is printed before it acts, so that the parent process sees that it was reached.
+//   P2. The process raises SIGKILL and SIGSTOP on itself: nothing runs in between.
+//   P3. SQLite's own COMMIT is observed by wrapping the driver's `run`. It counts only while a
+//       record is being committed or parked: from then on, the next transaction is the one that
+//       holds it.
 
 import { writeSync } from "node:fs";
 import { StatementSync } from "node:sqlite";
@@ -15,7 +15,7 @@ import type { Queue } from "../../src/ports/queue-receiver.ts";
 import type { Sink } from "../../src/ports/sink.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";
 
-/** In the order in which a record comes by. */
+/** In the order in which a record reaches them. */
 export const INGEST_POINTS = [
   "received",
   "decoded",
@@ -34,20 +34,20 @@ export const INGEST_POINTS = [
   "deleted",
 ] as const;
 
-/** In the order in which a record comes by that is given up on; deletes are those above. */
-export const GIVING_UP_POINTS = [
-  "giving-up",
+/** In the order in which a parked record reaches them; its deletes are those above. */
+export const PARKING_POINTS = [
+  "parking",
   "before-parking-commit",
   "after-parking-commit",
   "parked",
-  "letter-sending",
-  "letter-sent",
-  "letter-noting",
-  "letter-noted",
+  "dead-letter-sending",
+  "dead-letter-sent",
+  "dead-letter-noting",
+  "dead-letter-noted",
 ] as const;
-export type GivingUpPoint = (typeof GIVING_UP_POINTS)[number];
+export type ParkingPoint = (typeof PARKING_POINTS)[number];
 
-export type IngestPoint = (typeof INGEST_POINTS)[number] | GivingUpPoint;
+export type IngestPoint = (typeof INGEST_POINTS)[number] | ParkingPoint;
 
 export interface PointPlan {
   readonly point: IngestPoint;
@@ -56,12 +56,12 @@ export interface PointPlan {
 
 export type Reach = (point: IngestPoint) => void;
 
-/** Writes a line at once, whatever happens next (P1). */
+/** Writes a line synchronously, whatever happens next (P1). */
 export function say(line: string): void {
   writeSync(1, `${line}\n`);
 }
 
-/** The function that ports call at each point; it acts at the first occurrence of the planned. */
+/** Ports call the returned function at each point; it acts at the first planned one. */
 export function createReach(plan: PointPlan | null): Reach {
   let acted = false;
   return (point) => {
@@ -72,7 +72,7 @@ export function createReach(plan: PointPlan | null): Reach {
   };
 }
 
-/** The same ports, with points on the way. */
+/** The same ports, with points at their calls. */
 export function withPoints(ports: ConsumerPorts, reach: Reach): ConsumerPorts {
   const { queue, deadLetters, ledger, sink, telemetry } = ports;
   return {
@@ -91,7 +91,7 @@ function pointedQueue(queue: Queue, reach: Reach): Queue {
     async receive(request, signal) {
       say("receiving");
       const deliveries = await queue.receive(request, signal);
-      for (const { messageId } of deliveries) say(`brought ${messageId}`);
+      for (const { messageId } of deliveries) say(`delivered ${messageId}`);
       if (deliveries.length > 0) reach("received");
       return deliveries;
     },
@@ -108,40 +108,40 @@ function pointedDeadLetters(queue: Queue, reach: Reach): Queue {
   return {
     ...queue,
     async sendBatch(messages) {
-      reach("letter-sending");
+      reach("dead-letter-sending");
       const outcomes = await queue.sendBatch(messages);
-      reach("letter-sent");
+      reach("dead-letter-sent");
       return outcomes;
     },
   };
 }
 
 function pointedLedger(ledger: Ledger, reach: Reach): Ledger {
-  let sealing = 0;
+  let committing = 0;
   let parking = 0;
   watchStatements({
     before(sql) {
       if (sql !== "COMMIT") return;
-      if (sealing > 0) reach("before-sqlite-commit");
+      if (committing > 0) reach("before-sqlite-commit");
       if (parking > 0) reach("before-parking-commit");
     },
     after(sql) {
       if (sql === "COMMIT" && parking > 0) reach("after-parking-commit");
-      if (sealing === 0) return; // P3
+      if (committing === 0) return; // P3
       if (sql === "COMMIT") reach("after-sqlite-commit");
       else if (sql.includes('"_tg_')) reach("in-transaction");
     },
   });
-  const sealed = async <R extends { readonly kind: string }>(ask: () => Promise<R[]>) => {
+  const runCommit = async <R extends { readonly kind: string }>(commit: () => Promise<R[]>) => {
     reach("committing");
-    sealing += 1;
+    committing += 1;
     try {
-      const results = await ask();
-      for (const { kind } of results) say(`sealed ${kind}`);
+      const results = await commit();
+      for (const { kind } of results) say(`commit ${kind}`);
       if (results.some(({ kind }) => kind === "committed")) reach("committed");
       return results;
     } finally {
-      sealing -= 1;
+      committing -= 1;
     }
   };
   return {
@@ -154,7 +154,7 @@ function pointedLedger(ledger: Ledger, reach: Reach): Ledger {
     },
     async fail(scope, attempts) {
       if (!attempts.some(({ permanent }) => permanent)) return ledger.fail(scope, attempts);
-      reach("giving-up");
+      reach("parking");
       parking += 1;
       try {
         const results = await ledger.fail(scope, attempts);
@@ -166,12 +166,12 @@ function pointedLedger(ledger: Ledger, reach: Reach): Ledger {
     },
     async addNotes(scope, notes) {
       const noted = notes.some(({ kind }) => kind === "dossier");
-      if (noted) reach("letter-noting");
+      if (noted) reach("dead-letter-noting");
       await ledger.addNotes(scope, notes);
-      if (noted) reach("letter-noted");
+      if (noted) reach("dead-letter-noted");
     },
-    commit: (scope, commits) => sealed(() => ledger.commit(scope, commits)),
-    commitDirect: (scope, commits) => sealed(() => ledger.commitDirect(scope, commits)),
+    commit: (scope, commits) => runCommit(() => ledger.commit(scope, commits)),
+    commitDirect: (scope, commits) => runCommit(() => ledger.commitDirect(scope, commits)),
   };
 }
 
@@ -187,7 +187,7 @@ function pointedSink(sink: Sink | null, reach: Reach): Sink | null {
   };
 }
 
-/** What became of records, in the words of the metrics that count it. */
+/** The outcome of records, by the metric that counts it. */
 const OUTCOMES: ReadonlyMap<string, string> = new Map([
   [METRICS.committed.name, "committed"],
   [METRICS.duplicates.name, "duplicate"],
@@ -217,7 +217,7 @@ interface StatementWatch {
   after(sql: string): void;
 }
 
-/** Hears of every statement of this thread that is run (P3). */
+/** Calls back around every statement that this thread runs (P3). */
 function watchStatements({ before, after }: StatementWatch): void {
   const run = StatementSync.prototype.run;
   StatementSync.prototype.run = function (this: StatementSync, ...params: never[]) {

@@ -1,9 +1,9 @@
-// Ingest worker: one consumer process, put together from the parts that production uses, with
-// points at which it dies or freezes. What it does is told line by line on its output.
+// Ingest worker: one consumer process, made of production parts, with points at which it is killed
+// or frozen. It prints what it does, line by line.
 //   W1. Every commit leaves a row in `commits`, written by the same transaction: a record that was
-//       committed twice has two.
-//   W2. Rows carry the name of the process that wrote them.
-//   W3. The first SIGTERM drains, the second stops at once.
+//       committed twice has two rows.
+//   W2. Rows contain the name of the process that wrote them.
+//   W3. The first SIGTERM drains, the second stops immediately.
 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -39,7 +39,7 @@ export interface WorkerConfig {
   readonly endpoint: string;
   readonly queueUrl: string;
   readonly deadLetterUrl: string;
-  /** Holds ledger.db, and sink.db for sinks of their own. */
+  /** Holds ledger.db, and sink.db for function sinks. */
   readonly folder: string;
   readonly owner: string;
   readonly lease: "auto" | "receipt" | "ledger";
@@ -49,22 +49,22 @@ export interface WorkerConfig {
   readonly drainMs: number;
   readonly visibilityMs: number;
   readonly plan: PointPlan | null;
-  /** Renews leases on a thread of its own, as production does; else on the event loop. */
+  /** Renews leases on a separate thread, as in production; otherwise on the event loop. */
   readonly thread: boolean;
-  /** Handlers wait for `release N` or `release all` on the input. */
+  /** Handlers wait for `release N` or `release all` on standard input. */
   readonly holds: boolean;
   readonly attempts: number;
-  /** What was wrong is mended: a poison is handled like any other. */
-  readonly mended: boolean;
+  /** The cause is repaired: a poison record is handled like any other. */
+  readonly repaired: boolean;
 }
 
 export interface ReadingPayload {
   readonly n: number;
-  /** A poison can never be handled; the flaky fail once. */
-  readonly temper: "good" | "poison" | "flaky";
+  /** Poison always fails; flaky fails once. */
+  readonly behavior: "good" | "poison" | "flaky";
 }
 
-/** The least that a pipeline may say, so that what the dead held comes back soon. */
+/** The minimum for a pipeline, so that messages of a killed process are redelivered soon. */
 export const VISIBILITY_MS = 3_000;
 export const PARTS = 4;
 const REGION = "us-east-1";
@@ -96,10 +96,11 @@ export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHan
         }
         return;
       }
-      const { n, temper } = event.payload as ReadingPayload;
-      say(`begun ${n}`);
-      if (temper === "poison" && !config.mended) throw new PermanentError(`reading ${n} is poison`);
-      if (temper === "flaky" && context.attempt === 1) throw new Error("once is not enough");
+      const { n, behavior } = event.payload as ReadingPayload;
+      say(`started ${n}`);
+      if (behavior === "poison" && !config.repaired)
+        throw new PermanentError(`reading ${n} is poison`);
+      if (behavior === "flaky" && context.attempt === 1) throw new Error("the first attempt fails");
       for (let part = 0; part < PARTS / 2; part += 1) write(context, n, part);
       if (config.holds) await held.release(n);
       for (let part = PARTS / 2; part < PARTS; part += 1) write(context, n, part);
@@ -122,7 +123,7 @@ export class HeldHandlers {
     });
   }
 
-  hear(line: string): void {
+  onInput(line: string): void {
     const [, which = ""] = line.split(" ");
     const chosen = which === "all" ? [...this.#waiting.keys()] : [Number(which)];
     for (const n of chosen) this.#waiting.get(n)?.();
@@ -161,11 +162,11 @@ async function startWorker(config: WorkerConfig): Promise<void> {
   const leaseMs = spec.visibilityMs;
   const queue = createSqsQueue({ client, queueUrl });
   const terms = { visibilityMs: leaseMs, leaseMs };
-  const place = { queueUrl, endpoint, region: REGION, credentials };
+  const queueConfig = { queueUrl, endpoint, region: REGION, credentials };
   const keeper = config.thread
     ? await startLeaseThread(
         { telemetry: SILENT },
-        { queue: place, ledgerUrl: `sqlite:${path}`, scope, ...terms },
+        { queue: queueConfig, ledgerUrl: `sqlite:${path}`, scope, ...terms },
       )
     : createLeaseRenewer({ ...systemPorts, queue, ledger, scope, telemetry: SILENT }, terms);
   const ports = {
@@ -181,7 +182,7 @@ async function startWorker(config: WorkerConfig): Promise<void> {
     ...{ pipeline: spec, owner, runId: owner, drainMs },
   });
   endOnSignals(consumer, ledger);
-  createInterface({ input: process.stdin }).on("line", (line) => held.hear(line));
+  createInterface({ input: process.stdin }).on("line", (line) => held.onInput(line));
   await consumer.start();
   say("ready");
 }

@@ -1,4 +1,4 @@
-// Observe: sets the queues up, and looks at everything a server holds without changing it.
+// Observe: creates the queues, and reads everything that a server holds without changing it.
 
 import { must, type SqsClient } from "../support/crash/sqs-client.ts";
 import type { Observation, Peeked, QueueObservation } from "./check.ts";
@@ -34,14 +34,14 @@ async function create(sqs: SqsClient, plan: QueuePlan, arns: Map<string, string>
   return String(QueueUrl);
 }
 
-/** Attributes that must survive: all but the counts, which change by themselves. */
-const isKept = (name: string): boolean =>
+/** Attributes that must survive: all except the counts, which change by themselves. */
+const isDurable = (name: string): boolean =>
   !name.startsWith("Approximate") && name !== "LastModifiedTimestamp";
 
 async function settingsOf(sqs: SqsClient, QueueUrl: string): Promise<Map<string, string>> {
   const settings = new Map<string, string>();
   for (const [name, value] of Object.entries(await attributesOf(sqs, QueueUrl))) {
-    if (isKept(name)) settings.set(`attribute ${name}`, value);
+    if (isDurable(name)) settings.set(`attribute ${name}`, value);
   }
   const { Tags } = await must(sqs.call("ListQueueTags", { QueueUrl }));
   for (const [name, value] of Object.entries((Tags ?? {}) as Record<string, string>)) {
@@ -50,7 +50,7 @@ async function settingsOf(sqs: SqsClient, QueueUrl: string): Promise<Map<string,
   return settings;
 }
 
-/** Creates the queues of the plan and notes how they were set up. */
+/** Creates the queues of the plan and records their settings. */
 export async function createQueues(sqs: SqsClient, facts: Facts): Promise<void> {
   const arns = new Map<string, string>();
   for (const plan of QUEUES) {
@@ -85,7 +85,7 @@ async function peekAll(sqs: SqsClient, name: string): Promise<Peeked[]> {
     const { messages, nextAfter } = await must(sqs.get(path));
     all.push(...(messages as Peeked[]));
     if (nextAfter === null) return all;
-    if (typeof nextAfter !== "number") throw new Error(`${path}: no nextAfter in the answer`);
+    if (typeof nextAfter !== "number") throw new Error(`${path}: no nextAfter in the response`);
     after = nextAfter;
   }
   throw new Error(`${name}: more than ${PAGES_MAX} pages of messages`);
@@ -106,8 +106,8 @@ export async function moveTasksOf(sqs: SqsClient): Promise<string[] | null> {
   return ((output.Results ?? []) as { Status: string }[]).map(({ Status }) => Status);
 }
 
-/** Lets a task that a crash interrupted come to its end, so that nothing moves while we look. */
-async function moveTasksAtRest(sqs: SqsClient): Promise<string[]> {
+/** Waits until interrupted move tasks finish, so that nothing moves during the observation. */
+async function finishedMoveTasks(sqs: SqsClient): Promise<string[]> {
   const endMs = Date.now() + MOVE_MS_MAX;
   for (;;) {
     const tasks = await must(moveTasksOf(sqs));
@@ -116,15 +116,15 @@ async function moveTasksAtRest(sqs: SqsClient): Promise<string[]> {
   }
 }
 
-/** Looks at all queues, while nobody else works on them. */
+/** Reads all queues, while no other client uses them. */
 export async function observe(sqs: SqsClient): Promise<Observation> {
   const urls = await findQueues(sqs);
-  const moveTasks = await moveTasksAtRest(sqs);
+  const moveTasks = await finishedMoveTasks(sqs);
   const counts = (await must(sqs.get("/_tidegate/queues"))).queues as readonly Counted[];
   const queues: QueueObservation[] = [];
   for (const [name, url] of urls) {
-    const found = counts.find((queue) => queue.name === name);
-    const counted = found ? found.visible + found.delayed + found.inFlight : 0;
+    const entry = counts.find((queue) => queue.name === name);
+    const counted = entry ? entry.visible + entry.delayed + entry.inFlight : 0;
     const messages = await peekAll(sqs, name);
     queues.push({ name, messages, counted, settings: await settingsOf(sqs, url) });
   }

@@ -1,6 +1,6 @@
-// Probe duplicates: after a restart, sends deduplication ids of before again, with other bodies.
-//   P1. The answer must carry the original's ids. A probe's body was never sent as a message, so if
-//       one is kept in spite of a fair answer, the next look finds it.
+// Probe duplicates: after a restart, resends earlier deduplication ids with different bodies.
+//   P1. The response must contain the original's ids. A probe's body was never sent as a message,
+//       so the next observation finds a probe that was stored despite a correct response.
 
 import type { SeededRandom } from "../../src/core/seeded-random.ts";
 import { DEDUP_WINDOW_SURE_MS } from "../support/crash/client.ts";
@@ -10,7 +10,7 @@ import { answerDuplicate } from "./facts.ts";
 import { findQueues } from "./observe.ts";
 import { isContentBased } from "./queue-plan.ts";
 
-/** The latest ones are where a lost write would show; others are taken at random. */
+/** A lost write would show in the latest ones; others are chosen at random. */
 const LATEST = 15;
 const OTHERS = 10;
 
@@ -34,7 +34,7 @@ export async function probeDuplicates(
         QueueUrl: urls.get(fact.queue),
         MessageGroupId: fact.groupId,
         ...(isContentBased(fact.queue)
-          ? { MessageBody: fact.body } // Its body is its id; a second one is found as such.
+          ? { MessageBody: fact.body } // Its body is its id; a second copy would be found.
           : { MessageBody: `probe of ${fact.body}`, MessageDeduplicationId: fact.dedupId }),
       }),
     );

@@ -1,12 +1,12 @@
-// Put with event: clients put, copy, complete and delete objects while the server is killed; after
-// every restart, what it holds is compared with what it told.
-//   E1. What was answered is done: the object is there with its bytes, or gone if it was deleted,
-//       and each of both had its event exactly once.
-//   E2. What was not answered is done with its event, or neither is.
-//   E3. No file is left that no object needs, once the start has swept.
+// Put with event: clients put, copy, complete and delete objects while the server is killed. After
+// every restart, its state is compared with its responses.
+//   E1. An acknowledged request was carried out: the object exists with its bytes, or is gone if it
+//       was deleted, and each of the two has its event exactly once.
+//   E2. An unanswered request was carried out together with its event, or neither was.
+//   E3. After the sweep at start, no file remains that no object needs.
 //   E4. Sequencers of a key grow over crashes.
-//   E5. Half of the keys tell a queue of their making, half a topic that the queue subscribes to;
-//       all tell the queue of their end.
+//   E5. Half of the keys notify a queue of their creation, half a topic that the queue subscribes
+//       to; all notify the queue of their removal.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
@@ -43,7 +43,7 @@ interface Attempt {
 
 export interface PutCrashResult {
   readonly crashes: number;
-  /** Objects whose making was answered, by the way they were made. */
+  /** Objects whose creation was acknowledged, by how they were created. */
   readonly made: Record<Way, number>;
   readonly events: number;
   readonly violations: string[];
@@ -57,7 +57,7 @@ class Client {
     this.#port = port;
   }
 
-  /** Null when the server died before it answered. */
+  /** Null if the server was killed before it responded. */
   call(method: string, path: string, body = "", headers: object = {}): Promise<Answer | null> {
     return new Promise((resolve) => {
       const length = { "content-length": String(Buffer.byteLength(body)) };
@@ -94,14 +94,14 @@ class Client {
   }
 }
 
-interface SeenEvent {
+interface ReceivedEvent {
   readonly name: string;
   readonly key: string;
   readonly eTag: string;
   readonly sequencer: string;
 }
 
-async function setUp(client: Client): Promise<void> {
+async function setup(client: Client): Promise<void> {
   const queue = "arn:aws:sqs:us-east-1:000000000000:events";
   const topic = "arn:aws:sns:us-east-1:000000000000:events";
   await client.sqs("CreateQueue", { QueueName: "events" });
@@ -125,12 +125,12 @@ async function setUp(client: Client): Promise<void> {
     rule("Queue", queue, "ObjectRemoved", "");
   const document = `<NotificationConfiguration>${rules}</NotificationConfiguration>`;
   const configured = await client.call("PUT", "/crash?notification", document);
-  if (configured?.status !== 200) throw new Error(`set-up: ${configured?.body}`);
+  if (configured?.status !== 200) throw new Error(`setup: ${configured?.body}`);
 }
 
-/** Every event that waits, by the key and ETag it tells of; taken out of the queue. */
-async function takeEvents(client: Client): Promise<SeenEvent[]> {
-  const events: SeenEvent[] = [];
+/** Receives and deletes every event in the queue. */
+async function drainEvents(client: Client): Promise<ReceivedEvent[]> {
+  const events: ReceivedEvent[] = [];
   for (;;) {
     const input = { QueueUrl: QUEUE, MaxNumberOfMessages: 10 };
     const answer = await client.sqs("ReceiveMessage", input);
@@ -145,31 +145,33 @@ async function takeEvents(client: Client): Promise<SeenEvent[]> {
   }
 }
 
-/** Holds what the server has against what it told (E1, E2). */
+/** Compares the server's objects and events with its responses (E1, E2). */
 async function compare(client: Client, attempts: readonly Attempt[], violations: string[]) {
-  const events = await takeEvents(client);
+  const events = await drainEvents(client);
   const counts = new Map<string, number>();
   for (const { key, name } of events) {
     const of = `${name.split(":")[0]} ${key}`;
     counts.set(of, (counts.get(of) ?? 0) + 1);
   }
   for (const { key, body, answered, deletion } of attempts) {
-    const found = await client.call("GET", `/crash/${key}`);
-    const there = found?.status === 200;
+    const reply = await client.call("GET", `/crash/${key}`);
+    const there = reply?.status === 200;
     const created = counts.get(`ObjectCreated ${key}`) ?? 0;
     const removed = counts.get(`ObjectRemoved ${key}`) ?? 0;
-    const told = `${created} events of its making and ${removed} of its end`;
-    if (there && found.body !== body) violations.push(`${key} has other bytes`);
-    if (answered && created !== 1) violations.push(`${key} was answered and has ${told}`);
-    if (deletion === "answered" && removed !== 1) violations.push(`${key}, deleted, has ${told}`);
-    if (deletion === "none" && removed > 0) violations.push(`${key} was let be and has ${told}`);
+    const count = `${created} created events and ${removed} removed events`;
+    if (there && reply.body !== body) violations.push(`${key} has other bytes`);
+    if (answered && created !== 1) violations.push(`${key} was acknowledged and has ${count}`);
+    if (deletion === "answered" && removed !== 1)
+      violations.push(`${key}was deleted and has ${count}`);
+    if (deletion === "none" && removed > 0)
+      violations.push(`${key} was not deleted and has ${count}`);
     const whole = created <= 1 && removed <= created && there === (created - removed === 1);
-    if (!whole) violations.push(`${key} is ${there ? "" : "not "}there and has ${told}`);
+    if (!whole) violations.push(`${key} ${there ? "exists" : "is missing"} and has ${count}`);
   }
   return events;
 }
 
-/** Waits until the files are those that the objects need, as far as they ever are (E3). */
+/** Waits, for a limited time, until the files are exactly those that objects need (E3). */
 async function checkFiles(folder: string, expected: number, violations: string[]): Promise<void> {
   const blobs = join(folder, "blobs");
   const count = () =>
@@ -196,14 +198,14 @@ async function countObjects(client: Client): Promise<number> {
   }
 }
 
-/** Uploads that the crash left open are no objects, but have files; they are ended here. */
+/** Aborts uploads that the crash left open: they are not objects, but have files. */
 async function abortUploads(client: Client): Promise<void> {
   const page = await client.call("GET", "/crash?uploads");
   const open = (page?.body ?? "").matchAll(/<Key>([^<]+)<\/Key><UploadId>([^<]+)</g);
   for (const [, key, id] of open) await client.call("DELETE", `/crash/${key}?uploadId=${id}`);
 }
 
-/** Makes one object; whether that was answered, or null when the server died. */
+/** Creates one object; true if acknowledged, null if the server was killed. */
 async function make(client: Client, { key, body, way }: Attempt): Promise<boolean | null> {
   const at = `/crash/${key}`;
   if (way === "put" || way === "delete") {
@@ -211,14 +213,14 @@ async function make(client: Client, { key, body, way }: Attempt): Promise<boolea
     return answer && answer.status === 200;
   }
   if (way === "copy") {
-    // The source is outside of the rules, and so has no event.
+    // No notification rule matches the source, so it has no event.
     if ((await client.call("PUT", `/crash/source-${key}`, body)) === null) return null;
     const headers = { "x-amz-copy-source": `/crash/source-${key}` };
     const answer = await client.call("PUT", at, "", headers);
     return answer && answer.status === 200 && answer.body.includes("<ETag>");
   }
-  const begun = await client.call("POST", `${at}?uploads`);
-  const id = /<UploadId>([^<]+)</.exec(begun?.body ?? "")?.[1];
+  const started = await client.call("POST", `${at}?uploads`);
+  const id = /<UploadId>([^<]+)</.exec(started?.body ?? "")?.[1];
   if (id === undefined) return null;
   if ((await client.call("PUT", `${at}?uploadId=${id}&partNumber=1`, body)) === null) return null;
   const etag = createHash("md5").update(body).digest("hex");
@@ -232,9 +234,9 @@ async function work(server: ChildServer, round: number, seed: number): Promise<A
   const random = createSeededRandom(seed);
   const client = new Client(server.port);
   const attempts: Attempt[] = [];
-  let dead = false;
+  let killed = false;
   const loops = Array.from({ length: CLIENTS }, async (_, number) => {
-    for (let count = 0; !dead; count += 1) {
+    for (let count = 0; !killed; count += 1) {
       const key = `${random.between(0, 1) === 0 ? "q" : "t"}-r${round}-c${number}-${count}`;
       const way = WAYS[random.between(0, WAYS.length - 1)] ?? "put";
       const body = `${key} `.repeat(random.between(1, 2_000));
@@ -252,7 +254,7 @@ async function work(server: ChildServer, round: number, seed: number): Promise<A
   });
   await sleepMs(random.between(WORK_MS_MIN, WORK_MS_MAX));
   await server.kill();
-  dead = true;
+  killed = true;
   await Promise.all(loops);
   client.close();
   return attempts;
@@ -268,10 +270,10 @@ export async function runPutCrashes(folder: string, crashes: number, seed: numbe
     const server = await startChild({ args: SERVER_ARGS.tidegate()(folder) });
     const client = new Client(server.port);
     try {
-      if (round === 0) await setUp(client);
+      if (round === 0) await setup(client);
       const events = await compare(client, attempts, result.violations);
       for (const { sequencer } of events) {
-        if (sequencer <= highest) result.violations.push(`sequencer ${sequencer} went back`); // E4
+        if (sequencer <= highest) result.violations.push(`sequencer ${sequencer} decreased`); // E4
       }
       highest = [highest, ...events.map(({ sequencer }) => sequencer)].toSorted().at(-1) ?? "";
       await abortUploads(client);

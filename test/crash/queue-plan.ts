@@ -1,5 +1,5 @@
-// Queue plan: the queues a crash run works on, and how they are set up.
-//   Q1. Every message carries a body of its own; it is known by it wherever it turns up.
+// Queue plan: the queues that a crash run uses, and their settings.
+//   Q1. Every message has a unique body, which identifies it in every queue.
 
 export interface QueuePlan {
   readonly name: string;
@@ -8,9 +8,9 @@ export interface QueuePlan {
   readonly deadLetters: { readonly queue: string; readonly receivesMax: number } | null;
   readonly attributes: Readonly<Record<string, string>>;
   readonly tags: Readonly<Record<string, string>>;
-  /** Where move tasks take the queue's messages to. */
+  /** Destination of the queue's move tasks. */
   readonly movesTo: string | null;
-  /** What clients do with it: some queues are only sent to, since they are purged or moved. */
+  /** How clients use it: some queues are only sent to, because they are purged or moved. */
   readonly use: "all" | "receive" | "send" | "none";
 }
 
@@ -33,15 +33,15 @@ function plan(
   };
 }
 
-/** The queue that move tasks empty, and where to. It must be the dead letters of another one. */
+/** The source and destination of move tasks. The source must be a dead-letter queue. */
 export const MOVED_FROM = "stranded";
 const MOVED_TO = "returned";
-/** A queue can be purged once in a minute, so there are several to purge. */
+/** A queue can be purged once per minute, so there are several. */
 export const PURGED = ["purged-1", "purged-2", "purged-3", "purged-4"] as const;
 
 export const isPurged = (name: string): boolean => PURGED.some((purged) => purged === name);
 
-/** Queues that messages go to come before the queues that they come from. */
+/** Destinations of moves come before their sources. */
 export const QUEUES: readonly QueuePlan[] = [
   plan("dead", { VisibilityTimeout: "33" }),
   plan("dead.fifo", { VisibilityTimeout: "34" }),
@@ -56,7 +56,7 @@ export const QUEUES: readonly QueuePlan[] = [
   ...PURGED.map((name) => plan(name, {}, null, { use: "send" })),
 ];
 
-/** Queues that are sent to; the others fill by moves alone. */
+/** Queues that clients send to; only moves fill the others. */
 export const SENT_TO: readonly QueuePlan[] = QUEUES.filter(
   ({ use }) => use === "all" || use === "send",
 );
@@ -64,14 +64,14 @@ export const RECEIVED_FROM: readonly QueuePlan[] = QUEUES.filter(
   ({ use }) => use === "all" || use === "receive",
 );
 
-/** Ours and the stand-in's. */
+/** The same for Tidegate and the stand-in. */
 export const arnOf = (name: string): string => `arn:aws:sqs:us-east-1:000000000000:${name}`;
 
 export const isContentBased = (name: string): boolean =>
   planOf(name).attributes.ContentBasedDeduplication === "true";
 
 export function planOf(name: string): QueuePlan {
-  const found = QUEUES.find((queue) => queue.name === name);
-  if (found === undefined) throw new Error(`no such queue in the plan: ${name}`);
-  return found;
+  const match = QUEUES.find((queue) => queue.name === name);
+  if (match === undefined) throw new Error(`unknown queue "${name}" in the plan`);
+  return match;
 }

@@ -1,38 +1,38 @@
-// Redrive points: loaded before the real `tidegate dlq redrive`, makes that process die at a named
-// step. The command itself knows nothing of it: what is wrapped is the SDK's client and SQLite.
-//   D1. TIDEGATE_TEST_POINT names the step, and after a colon at which occurrence it acts.
-//   D2. Receipts of what was received are told, so that a test can let the time pass for which the
-//       dead would have kept them hidden.
+// Redrive points: loaded before the real `tidegate dlq redrive`, kills that process at a named
+// step. The command is unchanged: this file wraps the SDK's client and SQLite.
+//   D1. TIDEGATE_TEST_POINT names the step and, after a colon, the occurrence at which it acts.
+//   D2. Receipts of received messages are printed, so that a test can end the visibility timeout
+//       during which they would stay in flight.
 
 import { StatementSync } from "node:sqlite";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { say } from "./ingest-points.ts";
 
-/** In the order in which a letter comes by. */
+/** In the order in which a dead letter reaches them. */
 export const REDRIVE_POINTS = [
   "received",
   "reopening",
   "reopened",
   "sending-back",
   "sent-back",
-  "taking-away",
-  "taken-away",
-  "putting-back",
-  "put-back",
+  "deleting",
+  "deleted",
+  "returning",
+  "returned",
   "removing-dossier",
   "removed-dossier",
 ] as const;
 export type RedrivePoint = (typeof REDRIVE_POINTS)[number];
 
-/** Around which requests to the queues there are points. */
+/** The points before and after each request to a queue. */
 const REQUESTS: ReadonlyMap<string, readonly [RedrivePoint | null, RedrivePoint]> = new Map([
   ["ReceiveMessageCommand", [null, "received"]],
   ["SendMessageBatchCommand", ["sending-back", "sent-back"]],
-  ["DeleteMessageBatchCommand", ["taking-away", "taken-away"]],
-  ["ChangeMessageVisibilityBatchCommand", ["putting-back", "put-back"]],
+  ["DeleteMessageBatchCommand", ["deleting", "deleted"]],
+  ["ChangeMessageVisibilityBatchCommand", ["returning", "returned"]],
 ]);
 
-/** Around the commit of which statements there are points. */
+/** The points before and after the commit of these statements. */
 const STATEMENTS: readonly (readonly [string, RedrivePoint, RedrivePoint])[] = [
   ["UPDATE ledger_record", "reopening", "reopened"],
   ["DELETE FROM ledger_note", "removing-dossier", "removed-dossier"],

@@ -1,4 +1,4 @@
-// The crash run by hand: node test/crash/run.ts --crashes 500 --seed 7
+// Crash run from the command line: node test/crash/run.ts --crashes 500 --seed 7
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,6 +29,6 @@ const result = await runCrashes({
 });
 console.log(JSON.stringify(result, null, 2));
 if (result.violations.length > 0) {
-  console.log(`seed ${seed}: ${result.violations.length} violations; ${folder} is kept`);
+  console.log(`seed ${seed}: ${result.violations.length} violations; see ${folder}`);
   process.exitCode = 1;
 }

@@ -10,7 +10,7 @@ import { systemPorts } from "../../src/platform/index.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import { openLedger } from "../../src/run/open/open-ledger.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
-import { createManualClock } from "../contracts/manual-clock.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("commands");

@@ -90,7 +90,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "sequencer-ignored",
     mistake: "Changes of an object are applied in the order of their delivery.",
     file: "src/core/events/sequencer.ts",
-    find: "return left < right ? -1 : 1;",
+    find: "return one < two ? -1 : 1;",
     replace: "return 1;",
     checker: "last-writer-wins",
   },

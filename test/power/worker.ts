@@ -69,7 +69,7 @@ async function workOnBlobs(): Promise<void> {
     try {
       const staged = await blobs.stage(chunksOf(Buffer.from(bodyOf(seq))));
       await staged.publish();
-      staged.settle();
+      staged.keep();
       promise(`blob ${staged.id} ${seq}`);
     } catch {
       failed(seq);

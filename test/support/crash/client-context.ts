@@ -1,6 +1,6 @@
-// What the steps of a client share: who asks, whom, and what is known so far.
-//   L1. A handle is only used while its message is surely still hidden (HANDLE_MARGIN_MS), so that
-//       an acknowledged delete or change has surely been done.
+// Client context: what the steps of a client share: the connection, random choices and the facts.
+//   L1. A handle is used only while its message is certainly still in flight (HANDLE_MARGIN_MS), so
+//       that an acknowledged delete or change was certainly carried out.
 
 import type { SeededRandom } from "../../../src/core/seeded-random.ts";
 import { askSend, type Facts, type MessageFact } from "../../crash/facts.ts";
@@ -9,7 +9,7 @@ import type { SqsClient } from "./sqs-client.ts";
 
 const HANDLE_MARGIN_MS = 5_000;
 const GROUPS_PER_CLIENT = 3;
-/** A receive whose answer is lost blocks its groups for a while; so groups are used in turns. */
+/** A receive whose response is lost blocks its groups for a while, so groups rotate. */
 const MESSAGES_PER_GROUP_TURN = 1_000;
 const RECENT_MAX = 400;
 
@@ -18,15 +18,15 @@ export interface Held {
   readonly fact: MessageFact;
   readonly queue: string;
   readonly handle: string;
-  /** The count it came with: a message received again has made this handle an old one. */
+  /** Receive count of the delivery: a later receive makes this handle outdated. */
   readonly receiveCount: number;
 }
 
-/** What the clients of all rounds share. */
+/** Shared by the clients of all rounds. */
 export interface Shared {
   readonly facts: Facts;
   readonly held: Held[];
-  /** FIFO messages of late, for duplicates. */
+  /** Recent FIFO messages, for duplicates. */
   readonly recent: MessageFact[];
   readonly counts: Record<string, number>;
   /** When each queue was last purged. */
@@ -67,7 +67,7 @@ export function sentAnswer(output: Record<string, unknown>) {
   return { messageId: String(MessageId), sequenceNumber };
 }
 
-/** Notes a new message for a queue, about to be sent. */
+/** Records a new message that is about to be sent. */
 export function newMessage(context: ClientContext, queue: string, delayed = false): MessageFact {
   const { shared, random, client } = context;
   const number = shared.nextBody;
@@ -84,7 +84,7 @@ export function newMessage(context: ClientContext, queue: string, delayed = fals
   return fact;
 }
 
-/** Takes a delivery whose handle is surely good, at random, out of the held ones. L1 */
+/** Removes a random delivery whose handle is certainly valid from the held ones. L1 */
 export function takeHeld({ shared, random }: ClientContext): Held | null {
   while (shared.held.length > 0) {
     const index = random.between(0, shared.held.length - 1);

@@ -1,6 +1,6 @@
-// Client: one loop of random requests, which records what it asks for and what it is told.
-//   L2. A loop ends when its connection does. What it was waiting for stays unknown.
-//   L3. Live messages are bounded: above LIVE_MAX a client stops sending and only works them off.
+// Client: one loop of random requests, which records each request and its response.
+//   L2. A loop ends with its connection. Its pending request stays unknown.
+//   L3. Live messages are bounded: above LIVE_MAX a client stops sending and only processes them.
 
 import { purge, removeBatch, sendBatch, startMove } from "../../crash/batch-steps.ts";
 import { answerReceive } from "../../crash/deliveries.ts";
@@ -24,17 +24,17 @@ import {
   takeHeld,
   urlOf,
 } from "./client-context.ts";
-import { UnexpectedAnswer } from "./sqs-client.ts";
+import { UnexpectedResponse } from "./sqs-client.ts";
 
 const LIVE_MAX = 2_500;
-/** The long ones outlast any restart; they are short enough for lost receives to end in a run. */
+/** The long ones outlast any restart, but are short enough for lost receives to end in a run. */
 const RECEIVE_SECONDS = [1, 15, 60] as const;
-/** None, one that often ends in vain, and one that only a crash ends. */
+/** No wait, a wait that often ends empty, and a wait that only a crash ends. */
 const WAIT_SECONDS = [0, 0, 0, 1, 20] as const;
 const DELAY_SECONDS = [1, 40] as const;
 const CHANGE_SECONDS = [0, 2, 40] as const;
 const CHANGE_SECONDS_HELD = 40;
-/** Duplicates are only sent while the five-minute window is surely open. */
+/** Duplicates are sent only while the five-minute window is certainly open. */
 export const DEDUP_WINDOW_SURE_MS = 240_000;
 
 async function sendNew(context: ClientContext, fact: MessageFact): Promise<boolean> {
@@ -52,7 +52,7 @@ async function send(context: ClientContext): Promise<boolean> {
   return sendNew(context, newMessage(context, queue));
 }
 
-/** A queue of the FIFO kind takes no delay of a single message. */
+/** To a standard queue: a FIFO queue accepts no per-message delay. */
 async function sendDelayed(context: ClientContext): Promise<boolean> {
   const { random, sqs, shared } = context;
   const seconds = random.pick(DELAY_SECONDS) ?? 1;
@@ -69,13 +69,13 @@ async function sendDelayed(context: ClientContext): Promise<boolean> {
   return true;
 }
 
-/** Sends a message of late again, as a client would that does not trust its network. */
+/** Resends a recent message, as a client does after a network error. */
 async function sendAgain(context: ClientContext): Promise<boolean> {
   const { shared, random, client } = context;
   const fact = random.pick(shared.recent);
   if (fact === undefined || fact.send === "unknown") return true;
   if (fact.send === "refused-by-crash") {
-    if (fact.client !== client) return true; // Its group is another's to send to.
+    if (fact.client !== client) return true; // Another client sends to its group (F4 of facts.ts).
     fact.send = "unknown";
     fact.sentFromMs = Date.now();
     return sendNew(context, fact);
@@ -107,8 +107,8 @@ async function receive(context: ClientContext): Promise<boolean> {
   const queue = random.pick(RECEIVED_FROM)?.name ?? "plain";
   const visibilitySeconds = random.pick(RECEIVE_SECONDS) ?? 15;
   const askedMs = Date.now();
-  const known = queueFacts(shared.facts, queue);
-  known.openReceives += 1;
+  const queueState = queueFacts(shared.facts, queue);
+  queueState.openReceives += 1;
   const output = await sqs.call("ReceiveMessage", {
     QueueUrl: urlOf(context, queue),
     MaxNumberOfMessages: random.between(1, 10),
@@ -117,7 +117,7 @@ async function receive(context: ClientContext): Promise<boolean> {
     WaitTimeSeconds: random.pick(WAIT_SECONDS) ?? 0,
   });
   if (output === null) return false;
-  known.openReceives -= 1;
+  queueState.openReceives -= 1;
   const messages = (output.Messages ?? []) as readonly WireMessage[];
   const visibilityMs = visibilitySeconds * 1_000;
   const answer = { queue, askedMs, answeredMs: Date.now(), visibilityMs };
@@ -160,7 +160,7 @@ async function changeVisibility(context: ClientContext): Promise<boolean> {
   });
   if (output === null) return false;
   const answeredMs = Date.now();
-  const moved = held.fact.hidden !== "unknown"; // Received again before this answer was read.
+  const moved = held.fact.hidden !== "unknown"; // Received again before this response.
   if (!moved) {
     const [minMs, maxMs] = [askedMs + seconds * 1_000, answeredMs + seconds * 1_000];
     held.fact.hidden = seconds === 0 ? null : { minMs, maxMs };
@@ -170,7 +170,7 @@ async function changeVisibility(context: ClientContext): Promise<boolean> {
   return true;
 }
 
-/** Changes an attribute and a tag; done by the first client only, so that their order is known. */
+/** Changes an attribute and a tag; only the first client does, so that the order is certain. */
 async function configure(context: ClientContext): Promise<boolean> {
   const { shared, random, sqs } = context;
   const queue = random.pick(QUEUES)?.name ?? "plain";
@@ -211,14 +211,14 @@ function choose(context: ClientContext): (context: ClientContext) => Promise<boo
   return roll < 0.93 ? remove : changeVisibility;
 }
 
-/** Works until the connection ends. L2 */
+/** Sends requests until the connection ends. L2 */
 export async function runClient(context: ClientContext): Promise<void> {
   try {
     while (await choose(context)(context)) {
-      // Each step says whether there was an answer.
+      // Each step returns whether there was a response.
     }
   } catch (error) {
-    if (!(error instanceof UnexpectedAnswer)) throw error;
+    if (!(error instanceof UnexpectedResponse)) throw error;
     context.shared.facts.violations.push(error.message);
   }
 }

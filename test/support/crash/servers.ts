@@ -1,4 +1,4 @@
-// Servers a crash run can be pointed at: ours, and the stand-in that the harness is tried on.
+// Servers for a crash run: Tidegate, and the stand-in that tests the crash run itself.
 
 import { fileURLToPath } from "node:url";
 

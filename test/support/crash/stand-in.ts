@@ -1,5 +1,5 @@
-// Stand-in: a small, slow, honest SQS on SQLite, which the crash harness is tried on. A harness
-// that no wrong server fails is worth nothing, so it can also be started with a flaw:
+// Stand-in: a small, slow, correct SQS on SQLite that tests the crash harness. The harness must
+// catch faulty servers, so the stand-in can also be started with a flaw:
 //   late-commit      answers before it commits
 //   forget-dedup     forgets the deduplication window when it starts
 //   reset-sequence   counts sequence numbers from the start again
@@ -8,8 +8,8 @@
 //   lose-setting     forgets tags when it starts
 //   split-move       moves dead letters in two commits, with a pause between them
 //   forget-task      forgets its move tasks when it starts
-//   copy-move        lets a move task put and delete in two commits, with a pause between them
-//   half-purge       purges in two commits, with the answer before the second
+//   copy-move        inserts and deletes in two commits in a move task, with a pause between them
+//   half-purge       purges in two commits, and answers before the second
 // Usage: node stand-in.ts FOLDER [FLAW]
 
 import { randomUUID } from "node:crypto";
@@ -87,8 +87,9 @@ function send(input: Input): Input {
   const now = Date.now();
   run("DELETE FROM dedup WHERE at < ?", now - WINDOW_MS);
   const sql = "SELECT messageId, sequence FROM dedup WHERE queue = ? AND id = ?";
-  const known = dedupId === null ? undefined : db.prepare(sql).get(queue, dedupId);
-  if (known !== undefined) return { MessageId: known.messageId, SequenceNumber: known.sequence };
+  const original = dedupId === null ? undefined : db.prepare(sql).get(queue, dedupId);
+  if (original !== undefined)
+    return { MessageId: original.messageId, SequenceNumber: original.sequence };
   const id = randomUUID();
   const sequence = queue.endsWith(".fifo") ? nextSequence() : null;
   const due = input.DelaySeconds === undefined ? 0 : now + Number(input.DelaySeconds) * 1_000;
@@ -101,7 +102,7 @@ function send(input: Input): Input {
   return sequence === null ? { MessageId: id } : { MessageId: id, SequenceNumber: sequence };
 }
 
-/** The messages that a receive may take, earliest first; groups in flight are left out. */
+/** The messages that a receive may return, earliest first, without groups in flight. */
 function candidates(queue: string, now: number): MessageRow[] {
   const order = flaw === "shuffle" && restarted ? "id" : "seq";
   const all = rows(`SELECT * FROM messages WHERE queue = ? ORDER BY ${order}`, queue);
@@ -161,7 +162,7 @@ function purge(input: Input): null {
   return null;
 }
 
-/** Moves one message of the task that runs, or ends it. */
+/** Moves one message of the running task, or completes the task. */
 async function moveOne(): Promise<null> {
   const task = db.prepare("SELECT * FROM tasks WHERE status = 'RUNNING'").get();
   if (task === undefined) return null;
@@ -229,7 +230,7 @@ const ACTIONS: Record<string, Action> = {
   },
 };
 
-function look(path: string): Input {
+function inspect(path: string): Input {
   const url = new URL(path, "http://stand-in");
   const [, , , name, messages] = url.pathname.split("/");
   const state = (due: number, count: number): string =>
@@ -238,8 +239,8 @@ function look(path: string): Input {
     const sql = "SELECT * FROM messages WHERE queue = ? AND seq > ? ORDER BY seq LIMIT 101";
     const page = rows(sql, String(name), Number(url.searchParams.get("after")));
     const shown = page.slice(0, 100).map(({ seq, id, body, grp, due, count, sent }) => {
-      const told = { seq, messageId: id, body, groupId: grp, sentAt: sent, dueAt: due };
-      return { ...told, state: state(due, count), receiveCount: count };
+      const content = { seq, messageId: id, body, groupId: grp, sentAt: sent, dueAt: due };
+      return { ...content, state: state(due, count), receiveCount: count };
     });
     return { messages: shown, nextAfter: page.length > 100 ? shown.at(-1)?.seq : null };
   }
@@ -247,14 +248,14 @@ function look(path: string): Input {
   return { queues: counts.all().map((row) => ({ ...row, delayed: 0, inFlight: 0 })) };
 }
 
-/** One request at a time, each in a transaction that is committed before the answer. */
+/** One request at a time, each in a transaction that is committed before the response. */
 let last: Promise<unknown> = Promise.resolve();
 async function answer(action: string, text: string, host: string): Promise<Input | null> {
-  const found = ACTIONS[action];
-  if (found === undefined) throw new Error(`unknown action ${action}`);
+  const handler = ACTIONS[action];
+  if (handler === undefined) throw new Error(`unknown action ${action}`);
   const own = !["late-commit", "split-move", "copy-move"].includes(flaw);
   if (own) db.exec("BEGIN");
-  const output = await found(JSON.parse(text) as Input, host);
+  const output = await handler(JSON.parse(text) as Input, host);
   if (own) db.exec("COMMIT");
   return output;
 }
@@ -275,7 +276,7 @@ const server = createServer(async (request, response) => {
   const action = String(request.headers["x-amz-target"]).split(".").at(-1) ?? "";
   const work = async (): Promise<Input | null> =>
     request.method === "GET"
-      ? look(String(request.url))
+      ? inspect(String(request.url))
       : answer(action, text, String(request.headers.host));
   last = last.then(work, work);
   const output = (await last) as Input | null;

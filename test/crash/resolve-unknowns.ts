@@ -1,12 +1,12 @@
-// Settle: after a check, what was unknown becomes what was seen.
-//   S1. Only unknown things are settled by sight; an acknowledged fact never bends to it.
-//   S2. From here on the clients may count on what was seen, since a restart made it durable.
+// Resolve unknowns: after a check, the observation decides facts that were unknown.
+//   S1. Only unknown facts are decided by observation; an acknowledged fact never changes.
+//   S2. From here on the clients may rely on the observation, because a restart made it durable.
 
 import { type Observation, type Sighting, sightingsOf } from "./check.ts";
 import { answerDelete, type Facts, type MessageFact, queueFacts } from "./facts.ts";
 import { planOf } from "./queue-plan.ts";
 
-function settleMessage(facts: Facts, fact: MessageFact, at: Sighting | undefined): void {
+function resolveMessage(facts: Facts, fact: MessageFact, at: Sighting | undefined): void {
   if (at === undefined) {
     if (fact.delete === "unknown") answerDelete(facts, fact);
     else if (fact.send === "unknown") fact.send = "refused-by-crash";
@@ -28,11 +28,11 @@ function settleMessage(facts: Facts, fact: MessageFact, at: Sighting | undefined
   fact.hidden = state === "visible" ? null : { minMs: dueAt, maxMs: dueAt };
 }
 
-/** Takes an observation that was found to be without contradiction into the facts. */
-export function settle(facts: Facts, observation: Observation): void {
+/** Adds an observation without violations to the facts. */
+export function resolveUnknowns(facts: Facts, observation: Observation): void {
   const sightings = sightingsOf(observation);
   for (const fact of facts.messages.values()) {
-    if (fact.delete !== "acked") settleMessage(facts, fact, sightings.get(fact.body)?.[0]);
+    if (fact.delete !== "acked") resolveMessage(facts, fact, sightings.get(fact.body)?.[0]);
   }
   facts.moves.acked = Math.max(facts.moves.acked, observation.moveTasks.length);
   facts.moves.asked = false;

@@ -1,4 +1,4 @@
-// Embedded site: the embedded cloud with one queue, as `tidegate dev` has it, but for the gate.
+// Embedded cloud: the embedded cloud with one queue, as in `tidegate dev`, plus the gate.
 
 import { join } from "node:path";
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
@@ -15,13 +15,13 @@ export interface EmbeddedConfig {
   readonly workload: Workload;
   readonly concurrency: number;
   readonly folder: string;
-  /** The ledger's URL; a file beside the cloud unless said. */
+  /** The ledger's URL. Default: a file beside the cloud. */
   readonly ledger?: string;
 }
 
 export interface Embedded extends Pick<GatedQueue, "round"> {
   readonly handled: () => number;
-  /** Puts the next `count` messages of the workload into the queue. */
+  /** Sends the next `count` messages of the workload to the queue. */
   fill(count: number): Promise<void>;
   close(): Promise<void>;
 }

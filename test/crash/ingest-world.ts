@@ -1,6 +1,6 @@
-// Ingest site: an embedded cloud in a process of its own, consumer processes beside it, and what a
-// test looks at afterwards. Tests wait for lines that a process has written and for what the queues
-// count, never for time.
+// Ingest world: an embedded cloud in its own process, consumer processes beside it, and the state
+// that a test checks afterwards. Tests wait for lines that a process printed and for queue counts,
+// never for time.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,13 +20,13 @@ import { VISIBILITY_MS, type WorkerConfig } from "./ingest-worker.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const WORKER = fileURLToPath(new URL("./ingest-worker.ts", import.meta.url));
-const DYING = new URL("./redrive-points.ts", import.meta.url).href;
+const REDRIVE_POINTS = new URL("./redrive-points.ts", import.meta.url).href;
 const REGION = "us-east-1";
-const PLACE = `${REGION}:000000000000`;
-/** Far above what a test's kills add up to: the runtime alone writes dead letters here. */
+const REGION_AND_ACCOUNT = `${REGION}:000000000000`;
+/** Far above the kills of a test: only the runtime sends dead letters here. */
 const RECEIVES_MAX = 1_000;
-const LOOK_MS = 50;
-/** Far above what a test's kills add up to, again. */
+const POLL_MS = 50;
+/** Far above the kills of a test. */
 const ATTEMPTS_MAX = 50;
 const BUSY_MS = 5_000;
 const LOG_CHARS_MAX = 4_000;
@@ -37,7 +37,7 @@ export interface QueueCounts {
   readonly delayed: number;
 }
 
-/** A queue with its dead letters, and the folder of the ledger that its consumers share. */
+/** A queue with its dead-letter queue, and the folder of the ledger that its consumers share. */
 export interface Stream {
   readonly name: string;
   readonly arn: string;
@@ -53,14 +53,14 @@ export class IngestWorld {
   #server: ChildServer | null = null;
   #port = 0;
 
-  /** Starts the cloud, or starts it again where it was. */
+  /** Starts the cloud, or restarts it on the same port and folder. */
   async up(): Promise<void> {
     if (this.#port === 0) this.#port = await freePort();
-    const place = ["--port", String(this.#port), "--data", join(this.folder, "cloud")];
-    this.#server = await startChild({ args: [MAIN, "up", ...place] });
+    const args = ["--port", String(this.#port), "--data", join(this.folder, "cloud")];
+    this.#server = await startChild({ args: [MAIN, "up", ...args] });
   }
 
-  /** Ends the cloud by SIGKILL. */
+  /** Kills the cloud with SIGKILL. */
   async crash(): Promise<void> {
     await this.#server?.kill();
   }
@@ -82,14 +82,14 @@ export class IngestWorld {
     return { endpoint: this.endpoint, region: REGION, credentials };
   }
 
-  /** Makes a queue, its dead-letter queue and a folder with the table that counts commits. */
+  /** Creates a queue, its dead-letter queue and a folder with the table that counts commits. */
   async createStream(title: string, fifo: boolean): Promise<Stream> {
     const [suffix, base] = fifo ? [".fifo", { FifoQueue: "true" }] : ["", {}];
     const name = `${title}${suffix}`;
     const deadLetterName = `${title}-dead${suffix}`;
     const client = this.sqs();
     await client.send(new CreateQueueCommand({ QueueName: deadLetterName, Attributes: base }));
-    const deadLetterTargetArn = `arn:aws:sqs:${PLACE}:${deadLetterName}`;
+    const deadLetterTargetArn = `arn:aws:sqs:${REGION_AND_ACCOUNT}:${deadLetterName}`;
     const policy = { deadLetterTargetArn, maxReceiveCount: RECEIVES_MAX };
     const Attributes = { ...base, RedrivePolicy: JSON.stringify(policy) };
     await client.send(new CreateQueueCommand({ QueueName: name, Attributes }));
@@ -100,26 +100,26 @@ export class IngestWorld {
     db.exec("PRAGMA journal_mode = WAL");
     db.exec("CREATE TABLE commits (key TEXT NOT NULL, owner TEXT NOT NULL, fence INTEGER)");
     const url = (of: string) => `${this.endpoint}/000000000000/${of}`;
-    const arn = `arn:aws:sqs:${PLACE}:${name}`;
+    const arn = `arn:aws:sqs:${REGION_AND_ACCOUNT}:${name}`;
     const urls = { queueUrl: url(name), deadLetterUrl: url(deadLetterName) };
     return { name, arn, ...urls, deadLetterName, folder };
   }
 
-  /** Sends a reading and tells the body that was sent. */
-  async send(stream: Stream, n: number, temper = "good", group = "g"): Promise<string> {
-    const message = readingMessage(stream, n, temper, group);
+  /** Sends a reading and returns its body. */
+  async send(stream: Stream, n: number, behavior = "good", group = "g"): Promise<string> {
+    const message = readingMessage(stream, n, behavior, group);
     await this.sendBody(stream, message.MessageBody, message);
     return message.MessageBody;
   }
 
-  /** Sends any text as it is. */
+  /** Sends any text unchanged. */
   async sendBody({ queueUrl: QueueUrl }: Stream, MessageBody: string, rest = {}): Promise<void> {
     const client = this.sqs();
     await client.send(new SendMessageCommand({ ...rest, QueueUrl, MessageBody }));
     client.destroy();
   }
 
-  /** What lies in a queue, without receiving it. */
+  /** The messages in a queue, without receiving them. */
   async messagesIn(name: string): Promise<{ readonly id: string; readonly body: string }[]> {
     const reply = await fetch(`${this.endpoint}/_tidegate/queues/${name}/messages`);
     return ((await reply.json()) as { messages: { id: string; body: string }[] }).messages;
@@ -134,12 +134,12 @@ export class IngestWorld {
     );
   }
 
-  /** Looks at a queue until it holds nothing, hidden or not. */
+  /** Waits until a queue is empty, in-flight messages included. */
   async empty(name: string): Promise<void> {
     for (;;) {
       const { visible, inFlight, delayed } = await this.counts(name);
       if (visible + inFlight + delayed === 0) return;
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
     }
   }
 
@@ -149,17 +149,20 @@ export class IngestWorld {
       ...{ endpoint: this.endpoint, queueUrl, deadLetterUrl, folder },
       ...{ owner: `worker-${this.#processes.size + 1}`, lease: "auto", contents: "messages" },
       ...{ sink: "table", concurrency: 4, drainMs: 25_000, plan: null, holds: false },
-      ...{ visibilityMs: VISIBILITY_MS, thread: true, attempts: ATTEMPTS_MAX, mended: false },
+      ...{ visibilityMs: VISIBILITY_MS, thread: true, attempts: ATTEMPTS_MAX, repaired: false },
       ...config,
     };
     return this.#spawn(whole.owner, [WORKER, JSON.stringify(whole)]);
   }
 
-  /** Runs the real command line; `point` is where redrive-points.ts makes it die. */
+  /** Runs the real command line; `point` is where redrive-points.ts kills it. */
   command(words: readonly string[], point: string | null): WorkerProcess {
     const env = { TIDEGATE_ENDPOINT: this.endpoint, AWS_REGION: REGION };
-    const died = point === null ? {} : { TIDEGATE_TEST_POINT: point };
-    return this.#spawn("tidegate", ["--import", DYING, MAIN, ...words], { ...env, ...died });
+    const kill = point === null ? {} : { TIDEGATE_TEST_POINT: point };
+    return this.#spawn("tidegate", ["--import", REDRIVE_POINTS, MAIN, ...words], {
+      ...env,
+      ...kill,
+    });
   }
 
   #spawn(owner: string, words: readonly string[], env: NodeJS.ProcessEnv = {}): WorkerProcess {
@@ -175,10 +178,10 @@ export class IngestWorld {
   }
 }
 
-export function readingMessage(stream: Stream, n: number, temper: string, group: string) {
+export function readingMessage(stream: Stream, n: number, behavior: string, group: string) {
   const eventTime = "2026-11-15T08:00:00Z";
   const input = { source: "test.crash.ingest", dedupeKey: `reading-${n}`, eventTime };
-  const built = buildEnvelope({ ...input, payload: { n, temper } });
+  const built = buildEnvelope({ ...input, payload: { n, behavior } });
   if (built.kind === "invalid") throw new Error(JSON.stringify(built.problems));
   const { body, dedupId } = built.value;
   const fifo = stream.name.endsWith(".fifo");
@@ -193,7 +196,7 @@ export function openLedgerFile(folder: string): DatabaseSync {
   return new DatabaseSync(join(folder, "ledger.db"), { timeout: BUSY_MS });
 }
 
-/** A consumer process and the lines it has written. */
+/** A consumer process and the lines that it printed. */
 export class WorkerProcess {
   readonly owner: string;
   readonly lines: string[] = [];
@@ -222,25 +225,25 @@ export class WorkerProcess {
     });
   }
 
-  /** Waits until so many of its lines match; fails if it ends before. */
-  async told(pattern: RegExp, times = 1): Promise<void> {
+  /** Waits until `times` of its lines match; throws if it ends before. */
+  async waitForLine(pattern: RegExp, times = 1): Promise<void> {
     while (this.lines.filter((line) => pattern.test(line)).length < times) {
       const { exitCode, signalCode } = this.#child;
       if (exitCode !== null || signalCode !== null) {
         await this.#ended;
         if (this.lines.filter((line) => pattern.test(line)).length >= times) return;
-        const how = `${this.owner} ended with ${exitCode ?? signalCode}`;
-        throw new Error(`${how} without ${pattern}: ${this.lines.join(", ")}\n${this.#log}`);
+        const end = `${this.owner} ended with ${exitCode ?? signalCode}`;
+        throw new Error(`${end} without ${pattern}: ${this.lines.join(", ")}\n${this.#log}`);
       }
       await new Promise<void>((resolve) => this.#onLine.push(resolve));
     }
   }
 
-  /** Calls back for every line that is written from now on. */
-  onLines(heard: (line: string) => void): void {
+  /** Calls back for every line that is printed from now on. */
+  onLines(callback: (line: string) => void): void {
     let from = this.lines.length;
     const follow = () => {
-      for (; from < this.lines.length; from += 1) heard(this.lines[from] ?? "");
+      for (; from < this.lines.length; from += 1) callback(this.lines[from] ?? "");
       this.#onLine.push(follow);
     };
     this.#onLine.push(follow);
@@ -250,11 +253,11 @@ export class WorkerProcess {
     this.#child.kill(signal);
   }
 
-  say(line: string): void {
+  writeLine(line: string): void {
     this.#child.stdin?.write(`${line}\n`);
   }
 
-  /** Waits for its end and tells how it ended: an exit code, or the name of a signal. */
+  /** Waits for its end and returns the exit code, or the name of the signal. */
   async ended(): Promise<number | string | null> {
     await this.#ended;
     return this.#child.exitCode ?? this.#child.signalCode;
@@ -270,20 +273,23 @@ export class WorkerProcess {
   }
 
   #wake(): void {
-    const told = this.#onLine;
+    const waiting = this.#onLine;
     this.#onLine = [];
-    for (const tell of told) tell();
+    for (const resume of waiting) resume();
   }
 }
 
-export interface Ledgered {
+export interface LedgerContent {
   readonly readings: { readonly n: number; readonly part: number; readonly owner: string }[];
   readonly commits: { readonly key: string; readonly owner: string; readonly fence: number }[];
   readonly records: { readonly key: string; readonly state: string; readonly fence: number }[];
 }
 
-/** All that the file of a stream's ledger holds, ours and the sink's. */
-export function readLedger({ folder }: Stream, sink: "table" | "function" = "table"): Ledgered {
+/** The content of a stream's ledger file: the ledger's tables and the sink's. */
+export function readLedger(
+  { folder }: Stream,
+  sink: "table" | "function" = "table",
+): LedgerContent {
   using db = openLedgerFile(folder);
   const all = (sql: string) =>
     db
