@@ -20,7 +20,7 @@ const observation = z.object({
   temperature: measured(-90, 60),
   humidity: measured(0, 100),
   wind: measured(0, 120),
-  /** Who read the instruments: nobody's business, see `mask` below. */
+  /** Who read the instruments: personal data, see `mask` below. */
   observer: z.string().optional(),
 });
 
@@ -66,13 +66,13 @@ export default pipeline({
       upsert("observation", { station, time, temperature, humidity, wind });
       if (temperature === null) continue;
       const day = time.slice(0, "2026-01-31".length);
-      const former = days.get(station + day) ?? { count: 0, low: temperature, high: temperature };
+      const previous = days.get(station + day) ?? { count: 0, low: temperature, high: temperature };
       days.set(station + day, {
         station,
         day,
-        count: former.count + 1,
-        low: Math.min(former.low, temperature),
-        high: Math.max(former.high, temperature),
+        count: previous.count + 1,
+        low: Math.min(previous.low, temperature),
+        high: Math.max(previous.high, temperature),
       });
     }
 

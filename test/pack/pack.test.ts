@@ -1,5 +1,5 @@
-// Pack: the npm package as a stranger meets it: packed, installed without a registry into a
-// project that knows nothing of this repository, imported, typed and run.
+// Pack: the npm package as users get it: packed, installed without a registry into a separate
+// project, imported, type-checked and run.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ function runCode(code: string): string {
   return run(process.execPath, ["check.mjs"]).trim();
 }
 
-/** Packs what the package needs at run time, and what that needs, from our own node_modules. */
+/** Packs all runtime dependencies, also indirect ones, from our own node_modules. */
 function packDependencies(): string[] {
   const wanted = new Set<string>();
   const open = Object.keys(readPackage(root).dependencies ?? {});
@@ -59,7 +59,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-test("the package holds what was built and the pages to read, and nothing else", () => {
+test("the package has the build, README, changelog and license, and nothing else", () => {
   const pages = ["CHANGELOG.md", "LICENSE", "README.md", "package.json"];
   const others = packedPaths.filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path));
   expect(others.toSorted()).toEqual(pages);
@@ -86,7 +86,7 @@ test("every import path resolves to its types in ESM projects and bundlers", () 
   }
 });
 
-test("a foreign project starts the embedded cloud and talks to it", () => {
+test("a project can start the embedded cloud and call it", () => {
   const code = `
     import { startCloud } from "tidegate/cloud";
     await using cloud = await startCloud({ memory: true, clock: "virtual" });
@@ -96,7 +96,7 @@ test("a foreign project starts the embedded cloud and talks to it", () => {
   expect(runCode(code)).toBe("200");
 });
 
-test("a foreign project holds its producer against the contract", () => {
+test("a project can check its producer against the contract", () => {
   const code = `
     import { buildEnvelope } from "tidegate/produce";
     import { runCompliance } from "tidegate/testkit";
@@ -109,7 +109,7 @@ test("a foreign project holds its producer against the contract", () => {
   expect(runCode(code)).toBe("10");
 });
 
-test("a foreign project tests its pipeline in memory", () => {
+test("a project can test its pipeline in memory", () => {
   const code = `
     import { pipeline } from "tidegate";
     import { startTestPipeline } from "tidegate/testkit";
@@ -138,7 +138,7 @@ test("outboxes come with the package; database drivers do not", () => {
   expect(runCode(code)).toBe("0 ERR_MODULE_NOT_FOUND");
 });
 
-test("numbers, lines and contexts need no OpenTelemetry; it is asked for and may be missing", () => {
+test("metrics, logs and trace contexts work without OpenTelemetry", () => {
   const code = `
     import { PRODUCER_METRICS } from "tidegate/produce";
     import { createTelemetry, loadTracing } from "tidegate/telemetry";
@@ -167,7 +167,7 @@ test("a project written by `tidegate init` passes its own test, without the AWS 
   expect(run(process.execPath, ["--test", "--test-reporter=tap"], shop)).toContain("# pass 1\n");
 });
 
-test("running on AWS without its SDK says what to install", () => {
+test("running on AWS without its SDK names the packages to install", () => {
   const args = ["--no-install", "tidegate", "run", "shop/pipeline.ts", "--queue", "q"];
   const { status, stderr } = spawnSync("npx", args, {
     cwd: project,
@@ -198,7 +198,7 @@ test("a strict TypeScript project compiles against the package's types", () => {
     import { openDeadLetters } from "tidegate/dead-letters";
     import { createMemoryOutbox } from "tidegate/stores/memory";
     const tracing = await loadTracing("check");
-    export const told: Telemetry = createTelemetry({ metrics: [], tracing });
+    export const telemetry: Telemetry = createTelemetry({ metrics: [], tracing });
     export const producerOf = (ports: ProducerPorts) =>
       createProducer(ports, { groups: perEntity(({ source }) => source) });
     export const titles = complianceTests(() => undefined).map(({ title }) => title);
@@ -234,7 +234,7 @@ test("a strict TypeScript project compiles against the package's types", () => {
   expect(run(tsc, [...strict, ...libraries, "--typeRoots", typeRoots, "check.ts"])).toBe("");
 });
 
-test("the command is installed and tells the version of the package", () => {
+test("the command is installed and prints the version of the package", () => {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   expect(run("npx", ["--no-install", "tidegate", "--version"])).toContain(version);
 });
