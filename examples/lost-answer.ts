@@ -21,7 +21,7 @@ const sqs = new SQSClient({
 });
 const QueueUrl = `${cloud.endpoint}/000000000000/orders`;
 
-// The first answer is lost after the message is stored, and the SDK sends it again by itself.
+// The first response is lost after the message is stored, and the SDK retries the send.
 await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: "order 1" }));
 
 const received = await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }));

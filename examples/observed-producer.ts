@@ -26,13 +26,13 @@ const scene = {
 };
 const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 await producer.send({ ...scene, trace: { traceparent, tracestate: null } });
-await producer.send(scene); // again: counted, and kept from the queue
+await producer.send(scene); // a duplicate: counted, not sent
 
 const received = await client.send(
   new ReceiveMessageCommand({ QueueUrl, MessageAttributeNames: ["traceparent"] }),
 );
-const carried = received.Messages?.[0]?.MessageAttributes?.traceparent?.StringValue;
-telemetry.log("info", "received", { trace_id: carried?.split("-")[1] });
+const traceContext = received.Messages?.[0]?.MessageAttributes?.traceparent?.StringValue;
+telemetry.log("info", "received", { trace_id: traceContext?.split("-")[1] });
 console.log(telemetry.metricsText().match(/^sqs_fifo_dedupe_window_hits_total .*$/m)?.[0]);
 
 await producer.close();

@@ -11,7 +11,7 @@ interface CloudModule {
   }>;
 }
 
-const cloudModule = new URL("../../src/cloud/index.ts", import.meta.url).href;
+const cloudModule = new URL("../../src/cloud/start-cloud.ts", import.meta.url).href;
 const { startCloud } = (await import(cloudModule)) as CloudModule;
 const [data] = process.argv.slice(2);
 const cloud = await startCloud({ port: 0, ...(data === undefined ? {} : { data }) });

@@ -1,4 +1,4 @@
-// Promtool: Prometheus's own checker reads what /metrics answers with.
+// Promtool: Prometheus's own checker reads the output of /metrics.
 
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
@@ -31,17 +31,17 @@ function fill(telemetry: ReturnType<typeof setUp>, definition: MetricDefinition)
   }
 }
 
-test("promtool takes all metrics, with numbers under every kind of label", () => {
+test("promtool accepts all metrics, with values under every kind of label", () => {
   const telemetry = setUp();
   for (const table of TABLES) for (const each of Object.values(table)) fill(telemetry, each);
   expect(check(telemetry.metricsText())).toEqual({ status: 0, said: "" });
 });
 
-test("promtool takes the metrics of a process that has done nothing yet", () => {
+test("promtool accepts the metrics of a process that has done nothing yet", () => {
   expect(check(setUp().metricsText())).toEqual({ status: 0, said: "" });
 });
 
-test("promtool would tell of a metric that breaks the rules", () => {
+test("promtool reports a metric that breaks the rules", () => {
   const bad = { name: "lag_milliseconds", kind: "gauge", help: "", labels: [] } as const;
   expect(check(setUp([{ bad }]).metricsText())).toMatchObject({ status: 3 });
 });

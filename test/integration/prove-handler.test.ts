@@ -1,4 +1,4 @@
-// Handlers as people write them, safe and unsafe, and what a proof makes of each.
+// Typical handlers, safe and unsafe, and the result of a proof of each.
 
 import { readFile } from "node:fs/promises";
 import { get } from "node:http";
@@ -39,7 +39,7 @@ const post = (headers: Record<string, string>) =>
   fetch("https://shop.example/orders", { method: "POST", headers, body: "{}" });
 
 describe("a handler survives", () => {
-  test("if it asks for rows that follow from the record", async () => {
+  test("if its rows depend only on the record", async () => {
     const report = await prove(upsertOrder);
     expect(report).toMatchObject({ verdict: "survived", records: 2, failure: null, warnings: [] });
     expect(report.schedules).toBeGreaterThan(30);
@@ -50,7 +50,7 @@ describe("a handler survives", () => {
     expect(report.verdict).toBe("survived");
   });
 
-  test("if its outside calls carry the record's key, wherever", async () => {
+  test("if its external calls contain the record's key, anywhere", async () => {
     const url = "https://shop.example/orders";
     const ways: Handler[] = [
       async (_, { key }) => void (await post({ "Idempotency-Key": key })),
@@ -62,7 +62,7 @@ describe("a handler survives", () => {
     for (const way of ways) expect((await prove(way)).verdict).toBe("survived");
   });
 
-  test("if it only reads from outside, however often", async () => {
+  test("if its external calls only read, however often", async () => {
     const report = await prove(async (event, context) => {
       const answer = await fetch("https://shop.example/prices");
       if (!answer.ok) throw new Error("no price");
@@ -71,7 +71,7 @@ describe("a handler survives", () => {
     expect(report.verdict).toBe("survived");
   });
 
-  test("if it waits for something real, such as a file of its own", async () => {
+  test("if it waits for real work, such as reading a file", async () => {
     const report = await prove(async (event, context) => {
       await readFile(import.meta.filename);
       upsertOrder(event, context);
@@ -79,7 +79,7 @@ describe("a handler survives", () => {
     expect(report.verdict).toBe("survived");
   });
 
-  test("if its sink may be told twice, and is told the key", async () => {
+  test("if its sink is idempotent by key", async () => {
     const sink = async (_: readonly unknown[], { key }: { key: string }) =>
       void (await post({ "Idempotency-Key": key }));
     const emits: Handler = ({ payload }, { emit }) => emit(payload.order);
@@ -88,7 +88,7 @@ describe("a handler survives", () => {
 });
 
 describe("a handler breaks", () => {
-  test("if it calls an outside API without the key, in ten steps at the most", async () => {
+  test("if it calls an external API without the key, shown in at most ten steps", async () => {
     const samples = [{ payload: { order: "A-1", amount: 1 } }];
     const report = await handlerProof(unsafe, { samples });
     expect(brokenBy(report)).toContain("POST https://shop.example/orders was sent 2 times");
@@ -97,12 +97,12 @@ describe("a handler breaks", () => {
     expect((await handlerProof(fixed, { samples })).verdict).toBe("survived");
   });
 
-  test("if the key it sends is another every time", async () => {
+  test("if it sends a new key every time", async () => {
     const way: Handler = async () => void (await post({ "Idempotency-Key": crypto.randomUUID() }));
     expect(brokenBy(await prove(way))).toContain("was sent 2 times");
   });
 
-  test("if one of two requests is repeated, and it is that one which is told", async () => {
+  test("if one of two requests is repeated, and the report names that one", async () => {
     const send = (path: string) => fetch(`https://shop.example/${path}`, { method: "POST" });
     const both: Handler = async () => {
       await send("first");
@@ -118,7 +118,7 @@ describe("a handler breaks", () => {
     expect(brokenBy(await prove(secondOnce))).toContain("/first was sent 2 times");
   });
 
-  test("if the repetition goes to an address of its own", async () => {
+  test("if the repeated request has another URL", async () => {
     const way: Handler = async () =>
       void (await fetch(`https://shop.example/${Math.random()}`, { method: "POST" }));
     expect(brokenBy(await prove(way))).toMatch(
@@ -126,13 +126,13 @@ describe("a handler breaks", () => {
     );
   });
 
-  test("if its sink calls an outside API without the key", async () => {
+  test("if its sink calls an external API without the key", async () => {
     const sink = async () => void (await post({}));
     const emits: Handler = ({ payload }, { emit }) => emit(payload.order);
     expect(brokenBy(await prove(emits, { sink }))).toContain("was sent 2 times");
   });
 
-  test("if its rows tell the time or chance, with the place at which it asked", async () => {
+  test("if its rows contain the time or random values, with the line that read them", async () => {
     const clocked: Handler = ({ payload }, context) => {
       context.upsert("order" as never, { id: payload.order, note: `${new Date()}` } as never);
     };
@@ -146,17 +146,17 @@ describe("a handler breaks", () => {
     expect(brokenBy(await prove(drawn))).toContain("the effects differ");
   });
 
-  test("if it remembers what it has seen, as a process that died would not", async () => {
-    const seen = new Set<string>();
+  test("if it keeps state in memory, which a crash loses", async () => {
+    const processed = new Set<string>();
     const report = await prove((event, context) => {
-      if (seen.has(context.key)) return;
-      seen.add(context.key);
+      if (processed.has(context.key)) return;
+      processed.add(context.key);
       upsertOrder(event, context);
     });
     expect(brokenBy(report)).toContain("the effects differ");
   });
 
-  test("if a second attempt finds what the first has left, and fails", async () => {
+  test("if a second attempt fails on leftovers of the first", async () => {
     const made = new Map<string, number>();
     const report = await prove(
       async (event, context) => {
@@ -178,7 +178,7 @@ describe("a handler breaks", () => {
     expect(brokenBy(report)).toMatch(/was dead-lettered, .*: it is there already/);
   });
 
-  test("if it opens a socket, and the place is told", async () => {
+  test("if it opens a socket, with the line that opened it", async () => {
     const opens: Handler = () =>
       new Promise((resolve, reject) => {
         get("http://127.0.0.1:9/", () => resolve()).on("error", reject);
@@ -188,7 +188,7 @@ describe("a handler breaks", () => {
     expect(report.failure?.steps).toEqual(["consumer-1 starts attempt 1 of sample-1"]);
   });
 
-  test("if it waits for something that never comes", async () => {
+  test("if it never returns", async () => {
     const report = await prove(() => new Promise(() => {}));
     expect(brokenBy(report)).toContain("waits for something outside the simulated world");
   });
@@ -207,7 +207,7 @@ describe("a report", () => {
     expect(report.warnings.join()).toMatch(/Date\.now\(\) at .*prove-handler\.test\.ts:\d+/);
   });
 
-  test("says that nothing was proved where no record gets through", async () => {
+  test("says that nothing was proved if no record is committed", async () => {
     const report = await prove(() => {
       throw new Error("no, never");
     });
@@ -221,14 +221,14 @@ describe("a report", () => {
     expect(twice[0]).toEqual(twice[1]);
   });
 
-  test("fails a test, with the story in the message", async () => {
+  test("fails a test, with the steps in the message", async () => {
     const samples = [{ payload: { order: "A-1", amount: 1 } }];
     const proving = proveHandler(unsafe, { samples });
     await expect(proving).rejects.toThrow(/breaks with one fault: .*\n\n {2}1\. consumer-1 starts/);
     await expect(proveHandler(fixed, { samples })).resolves.toMatchObject({ failure: null });
   });
 
-  test("refuses samples of the wrong kind", async () => {
+  test("rejects samples of the wrong kind", async () => {
     const samples = [{ key: "a.csv", body: "" }];
     await expect(prove(upsertOrder, {}, { samples })).rejects.toThrow(
       "its samples are { payload }",

@@ -1,4 +1,4 @@
-// Reads a generated stream of CSV and prints how many rows came and what was held meanwhile.
+// Reads a generated stream of CSV and prints its row count and the peak memory.
 // Started by readers-memory.test.ts with a small heap and --expose-gc.
 
 import type { ByteSource } from "../../src/ports/rows.ts";

@@ -1,5 +1,5 @@
-// Memory of the readers: what streams through does not stay. The heap is kept small by a flag, and
-// what lies outside of it is counted by the child itself, after a collection.
+// Memory of the readers: streamed data does not stay in memory. A flag limits the heap, and the
+// child measures memory outside of it after a collection.
 
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const CSV_BYTES = 200_000_000;
 /** Far below the stream; the code itself and one chunk in every stage take less than half of it. */
 const HELD_BYTES_MAX = 32 * 1_024 ** 2;
 
-test("a CSV stream far bigger than the heap is read to its last row in little memory", {
+test("a CSV stream far larger than the heap is read to its last row in little memory", {
   timeout: 300_000,
 }, async () => {
   const args = ["--expose-gc", "--max-old-space-size=64", WORKER, String(CSV_BYTES)];

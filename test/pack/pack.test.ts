@@ -59,7 +59,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-test("the package contains the build and its pages, and nothing else", () => {
+test("the package has the build, README, changelog and license, and nothing else", () => {
   const pages = ["CHANGELOG.md", "LICENSE", "README.md", "package.json"];
   const others = packedPaths.filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path));
   expect(others.toSorted()).toEqual(pages);
@@ -109,7 +109,7 @@ test("a foreign project checks its producer against the contract", () => {
   expect(runCode(code)).toBe("10");
 });
 
-test("a foreign project tests its pipeline in memory", () => {
+test("a project can test its pipeline in memory", () => {
   const code = `
     import { pipeline } from "tidegate";
     import { startTestPipeline } from "tidegate/testkit";
