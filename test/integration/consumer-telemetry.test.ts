@@ -169,7 +169,7 @@ test("spans of duplicate, busy and returned records have no error (Y3)", async (
     await world.pass(2_000);
     await world.send("a");
     await world.pass(2_000);
-    sawBusy = consumer.snapshot().released;
+    sawBusy = consumer.snapshot().returned;
     finish();
     await world.pass(120_000);
     expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });

@@ -13,7 +13,7 @@ const snapshot: ConsumerSnapshot = {
   dropped: 0,
   retried: 3,
   deadLettered: 5,
-  released: 0,
+  returned: 0,
   lost: 0,
   inFlight: 2,
   waiting: 0,
@@ -47,13 +47,13 @@ test("a narrow one gets more lines, and loses nothing", () => {
 });
 
 test("what is out of the ordinary is shown only then", () => {
-  const counts = { ignored: 5, stale: 1, dropped: 2, released: 3, lost: 4 };
+  const counts = { ignored: 5, stale: 1, dropped: 2, returned: 3, lost: 4 };
   const odd = { ...snapshot, ...counts, breaker: "open", watermark: null } as const;
   const screen = summaryScreen(odd, { ...facts, deadLetters: null }, 200).join("\n");
-  expect(screen).toContain("ignored 5   stale 1   dropped 2   put back 3   leases lost 4");
+  expect(screen).toContain("ignored 5   stale 1   dropped 2   returned 3   leases lost 4");
   expect(screen).toContain("sink down, breaker open   watermark none yet");
   expect(summaryLine(odd)).toBe(
-    "received 120, committed 93, duplicates 12, ignored 5, stale 1, dropped 2, put back 3, " +
+    "received 120, committed 93, duplicates 12, ignored 5, stale 1, dropped 2, returned 3, " +
       "leases lost 4, retried 3, " +
       "dead letters 5, at work 2, waiting 0, breaker open",
   );

@@ -73,8 +73,8 @@ export function summaryLine(snapshot: ConsumerSnapshot): string {
 }
 
 /** What most runs have none of. */
-function unusual({ ignored, stale, dropped, released, lost }: ConsumerSnapshot): string[] {
-  const counts = { ignored, stale, dropped, "put back": released, "leases lost": lost };
+function unusual({ ignored, stale, dropped, returned, lost }: ConsumerSnapshot): string[] {
+  const counts = { ignored, stale, dropped, returned, "leases lost": lost };
   return Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []));
 }
 
