@@ -475,7 +475,7 @@ test("a queue that is deleted at work: asked again with growing pauses, never in
   await world.pass(120_000);
   expect(asked).toBeGreaterThan(2);
   expect(asked).toBeLessThan(40);
-  expect(world.logs.filter(({ message }) => /could not be asked/.test(message))).not.toEqual([]);
+  expect(world.logs.filter(({ message }) => /receive failed/.test(message))).not.toEqual([]);
 });
 
 test("a message of many records of which one fails: the others are not run again", async () => {

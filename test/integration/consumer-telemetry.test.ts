@@ -86,7 +86,7 @@ test("the numbers of the contract are on /metrics, and they are right", () => {
 });
 
 test("the lines about a message carry all that it is found by", () => {
-  const about = lines.filter(({ msg }) => /at work|given up on/.test(String(msg)));
+  const about = lines.filter(({ msg }) => /at work|dead-lettered/.test(String(msg)));
   expect(about.length).toBeGreaterThanOrEqual(3);
   for (const line of about) {
     expect(line).toMatchObject({

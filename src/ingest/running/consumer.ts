@@ -99,7 +99,7 @@ class QueueConsumer implements Consumer {
     this.#receiver = createReceiver(guarded, {
       visibilityMs: pipeline.visibilityMs,
       receivesMax: Math.min(RECEIVES_MAX, Math.ceil(total / PREFETCH)),
-      room: () =>
+      capacity: () =>
         settler.pending >= SETTLING_MAX
           ? 0
           : Math.max(total, PREFETCH) + PREFETCH - this.#inHand.size, // U1

@@ -12,7 +12,7 @@ import type { ErrorClassifier, ErrorVerdict } from "../policy/error-class.ts";
 export type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../../core/table-spec.ts";
 export type { ErrorClassifier, ErrorVerdict };
 
-/** The part of the Standard Schema interface that is used; zod, valibot and arktype implement it. */
+/** The part of the Standard Schema interface in use; zod, valibot and arktype implement it. */
 export interface StandardSchema<Output> {
   readonly "~standard": {
     readonly version: 1;

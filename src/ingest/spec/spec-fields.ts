@@ -1,7 +1,7 @@
 // Spec fields: the fields of a pipeline spec and their kinds. Node strips types without checking
 // them, so this is the only check that every pipeline file passes through.
-//   F1. An unknown field is an error. A misspelt mask would silently mask nothing, and a prefix that
-//       is not a string would silently ignore every object.
+//   F1. An unknown field is an error. A misspelt mask would silently mask nothing, and a prefix
+//       that is not a string would silently ignore every object.
 
 import type {
   BucketSource,
