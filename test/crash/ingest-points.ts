@@ -191,7 +191,7 @@ function pointedSink(sink: Sink | null, reach: Reach): Sink | null {
 const OUTCOMES: ReadonlyMap<string, string> = new Map([
   [METRICS.committed.name, "committed"],
   [METRICS.duplicates.name, "duplicate"],
-  [METRICS.released.name, "released"],
+  [METRICS.returned.name, "released"],
   [METRICS.leasesLost.name, "lost"],
 ]);
 

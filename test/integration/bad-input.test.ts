@@ -475,7 +475,7 @@ test("a queue that is deleted while it is read: polled again with backoff, never
   await world.pass(120_000);
   expect(asked).toBeGreaterThan(2);
   expect(asked).toBeLessThan(40);
-  expect(world.logs.filter(({ message }) => /could not be asked/.test(message))).not.toEqual([]);
+  expect(world.logs.filter(({ message }) => /receive failed/.test(message))).not.toEqual([]);
 });
 
 test("a message with many records, one of which fails: the others are not run again", async () => {

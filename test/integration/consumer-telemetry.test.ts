@@ -86,7 +86,7 @@ test("the numbers of the contract are on /metrics, and they are right", () => {
 });
 
 test("the lines about a message carry all that it is found by", () => {
-  const about = lines.filter(({ msg }) => /at work|given up on/.test(String(msg)));
+  const about = lines.filter(({ msg }) => /at work|dead-lettered/.test(String(msg)));
   expect(about.length).toBeGreaterThanOrEqual(3);
   for (const line of about) {
     expect(line).toMatchObject({
@@ -169,7 +169,7 @@ test("spans of duplicate, busy and returned records have no error (Y3)", async (
     await world.pass(2_000);
     await world.send("a");
     await world.pass(2_000);
-    sawBusy = consumer.snapshot().released;
+    sawBusy = consumer.snapshot().returned;
     finish();
     await world.pass(120_000);
     expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });

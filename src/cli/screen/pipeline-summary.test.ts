@@ -13,7 +13,7 @@ const snapshot: ConsumerSnapshot = {
   dropped: 0,
   retried: 3,
   deadLettered: 5,
-  released: 0,
+  returned: 0,
   lost: 0,
   inFlight: 2,
   waiting: 0,
@@ -47,7 +47,7 @@ test("a narrow terminal gets more lines with the same content (S3)", () => {
 });
 
 test("rare outcomes appear once they occur (S2)", () => {
-  const counts = { ignored: 5, stale: 1, dropped: 2, released: 3, lost: 4 };
+  const counts = { ignored: 5, stale: 1, dropped: 2, returned: 3, lost: 4 };
   const odd = { ...snapshot, ...counts, breaker: "open", watermark: null } as const;
   const screen = summaryScreen(odd, { ...facts, deadLetters: null }, 200).join("\n");
   expect(screen).toContain("ignored 5   stale 1   dropped 2   returned 3   leases lost 4");

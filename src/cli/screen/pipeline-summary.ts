@@ -72,8 +72,8 @@ export function summaryLine(snapshot: ConsumerSnapshot): string {
 }
 
 /** Counts that are zero in most runs. */
-function unusual({ ignored, stale, dropped, released, lost }: ConsumerSnapshot): string[] {
-  const counts = { ignored, stale, dropped, returned: released, "leases lost": lost };
+function unusual({ ignored, stale, dropped, returned, lost }: ConsumerSnapshot): string[] {
+  const counts = { ignored, stale, dropped, returned, "leases lost": lost };
   return Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []));
 }
 

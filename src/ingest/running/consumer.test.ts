@@ -70,7 +70,7 @@ test("a copy of what is at work goes back until the lease is over and is no fail
   await consumer.start();
   await world.pass(5_000);
   expect(handled).toBe(1);
-  expect(consumer.snapshot()).toMatchObject({ released: 1, retried: 0 });
+  expect(consumer.snapshot()).toMatchObject({ returned: 1, retried: 0 });
   release();
   await world.pass(70_000);
   expect(handled).toBe(1);
@@ -272,7 +272,7 @@ test("a copy of what is at work on its receipt alone goes back as well (C5)", as
   await consumer.start();
   await world.pass(2_000);
   expect(finish).toHaveLength(1);
-  expect(consumer.snapshot()).toMatchObject({ released: 1, retried: 0 });
+  expect(consumer.snapshot()).toMatchObject({ returned: 1, retried: 0 });
   finish[0]?.();
   await world.pass(10_000);
   expect(finish).toHaveLength(1);

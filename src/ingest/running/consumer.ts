@@ -43,11 +43,11 @@ export interface ConsumerSnapshot extends Readonly<Counts> {
 
 export interface Consumer {
   start(): Promise<void>;
-  /** Takes nothing new, lets what has begun come to an end, and resolves when all is told (U2). */
+  /** Stops receiving, lets running handlers finish, and settles everything (U2). */
   drain(): Promise<void>;
-  /** Aborts what has begun, and resolves when no poll is under way and all is told (U3). */
+  /** Aborts running handlers and settles everything (U3). */
   stop(): Promise<void>;
-  /** Resolves when nothing is in hand and everything was told to the queue. */
+  /** Resolves when nothing is in flight and every settlement is confirmed. */
   idle(): Promise<void>;
   snapshot(): ConsumerSnapshot;
 }
@@ -83,7 +83,7 @@ class QueueConsumer implements Consumer {
   readonly #drainMs: DurationMs;
   readonly #parts: ConsumerParts;
   readonly #receiver: Receiver;
-  readonly #inHand = new Set<InFlightDelivery>();
+  readonly #inFlight = new Set<InFlightDelivery>();
   readonly #closing = new AbortController();
   #draining = false;
   #onEmpty: (() => void)[] = [];
@@ -99,10 +99,10 @@ class QueueConsumer implements Consumer {
     this.#receiver = createReceiver(guarded, {
       visibilityMs: pipeline.visibilityMs,
       receivesMax: Math.min(RECEIVES_MAX, Math.ceil(total / PREFETCH)),
-      room: () =>
+      capacity: () =>
         settler.pending >= SETTLING_MAX
           ? 0
-          : Math.max(total, PREFETCH) + PREFETCH - this.#inHand.size, // U1
+          : Math.max(total, PREFETCH) + PREFETCH - this.#inFlight.size, // U1
       pausedForMs: () => breaker.pausedForMs(),
       onAsked: () => breaker.asked(),
       onNothing: () => breaker.ended(),
@@ -156,7 +156,7 @@ class QueueConsumer implements Consumer {
     const { clock, renewer } = this.#ports;
     const inFlight = trackDelivery(renewer, { delivery, leaseSince, receivedAt: clock.now() });
     const { stages } = this.#parts;
-    this.#inHand.add(inFlight);
+    this.#inFlight.add(inFlight);
     stages.tally.received(inFlight);
     if (this.#draining) this.#settle(inFlight, { kind: "return", delayMs: durationMs(0) });
     else void this.#run(inFlight).then((settlement) => this.#settle(inFlight, settlement));
@@ -169,7 +169,7 @@ class QueueConsumer implements Consumer {
       return await runDelivery(stages, pool, inFlight);
     } catch (error) {
       const fields = { message_id: inFlight.delivery.messageId, reason: messageOf(error) };
-      this.#ports.telemetry.log("error", "a delivery could not be taken in hand", fields);
+      this.#ports.telemetry.log("error", "a delivery could not be processed", fields);
       return { kind: "return", delayMs: REPORT_MS };
     }
   }
@@ -180,17 +180,17 @@ class QueueConsumer implements Consumer {
     const heldMs = msBetween(inFlight.leaseSince, this.#ports.clock.now());
     settler.settle(inFlight.delivery, withinGrant(settlement, heldMs));
     stages.tally.settled(inFlight, settlement);
-    this.#inHand.delete(inFlight);
+    this.#inFlight.delete(inFlight);
     breaker.ended(); // Whatever it was, a probe has told all it can; the next may follow.
     this.#receiver.wake();
-    if (this.#inHand.size > 0) return;
+    if (this.#inFlight.size > 0) return;
     const told = this.#onEmpty;
     this.#onEmpty = [];
     for (const tell of told) tell();
   }
 
   #empty(): Promise<void> {
-    if (this.#inHand.size === 0) return Promise.resolve();
+    if (this.#inFlight.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#onEmpty.push(resolve));
   }
 
@@ -203,7 +203,7 @@ class QueueConsumer implements Consumer {
   }
 
   #abortAll(): void {
-    for (const inFlight of this.#inHand) inFlight.abort(new Stopping("the consumer stops"));
+    for (const inFlight of this.#inFlight) inFlight.abort(new Stopping("the consumer stops"));
   }
 
   async #finish(): Promise<void> {

@@ -1,30 +1,30 @@
-// Lanes: which record runs next. A pool of slots that refills as they free up; a lane holds what
-// must not run together.
-//   N1. At most `total` records run at once, and at most `perGroup` of one lane.
-//   N2. Within a lane records start in the order they came.
-//   N3. Lanes take turns: a long lane does not keep the others waiting.
-//   N4. A lane that halts skips all that waits in it at that moment, in order, and is new again.
+// Keyed pool: decides which record runs next. Records of one group do not run together.
+//   N1. At most `total` records run at once, and at most `perGroup` of one group.
+//   N2. Within a group, records start in the order of their arrival.
+//   N3. Groups take turns: a long group does not delay the others.
+//   N4. A group that halts skips all records that wait in it at that moment, in order. Later
+//       records start a new group.
 
 export interface PoolWork {
-  /** Runs the record; "halt" stops what waits behind it in the lane. Never rejects. */
+  /** Runs the record; "halt" skips the records behind it in the group. Never rejects. */
   run(): Promise<"next" | "halt">;
-  /** Told instead of `run` when the lane halted. */
+  /** Called instead of `run` when the group halted. */
   skip(): void;
 }
 
-interface Lane {
+interface Group {
   readonly name: string;
   readonly waiting: PoolWork[];
   running: number;
-  /** Whether it stands in line for a slot. */
+  /** Whether it waits in line for a slot. */
   queued: boolean;
 }
 
 export interface KeyedPool {
-  add(lane: string, work: PoolWork): void;
+  add(group: string, work: PoolWork): void;
   readonly running: number;
   readonly waiting: number;
-  /** Takes out all that has not begun and skips it. */
+  /** Skips every record that has not begun. */
   skipWaiting(): void;
 }
 
@@ -36,14 +36,14 @@ export interface KeyedPoolOptions {
 }
 
 export function createKeyedPool(options: KeyedPoolOptions): KeyedPool {
-  return new SlotLanes(options);
+  return new SlotGroups(options);
 }
 
-class SlotLanes implements KeyedPool {
+class SlotGroups implements KeyedPool {
   readonly #options: KeyedPoolOptions;
-  readonly #lanes = new Map<string, Lane>();
-  /** Lanes that could start something, in turn (N3). */
-  readonly #line: Lane[] = [];
+  readonly #groups = new Map<string, Group>();
+  /** Groups that could start a record, in turn (N3). */
+  readonly #line: Group[] = [];
   #running = 0;
   #waiting = 0;
 
@@ -60,60 +60,60 @@ class SlotLanes implements KeyedPool {
   }
 
   add(name: string, work: PoolWork): void {
-    let lane = this.#lanes.get(name);
-    if (lane === undefined) {
-      lane = { name, waiting: [], running: 0, queued: false };
-      this.#lanes.set(name, lane);
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      group = { name, waiting: [], running: 0, queued: false };
+      this.#groups.set(name, group);
     }
-    lane.waiting.push(work);
+    group.waiting.push(work);
     this.#waiting += 1;
-    this.#enqueue(lane);
+    this.#enqueue(group);
     this.#pump();
   }
 
   skipWaiting(): void {
-    for (const lane of [...this.#lanes.values()]) {
-      this.#skipAll(lane);
-      if (lane.running === 0) this.#lanes.delete(lane.name);
+    for (const group of [...this.#groups.values()]) {
+      this.#skipAll(group);
+      if (group.running === 0) this.#groups.delete(group.name);
     }
     this.#options.onFree();
   }
 
-  #enqueue(lane: Lane): void {
-    const full = lane.running >= this.#options.perGroup;
-    if (lane.queued || lane.waiting.length === 0 || full) return;
-    lane.queued = true;
-    this.#line.push(lane);
+  #enqueue(group: Group): void {
+    const full = group.running >= this.#options.perGroup;
+    if (group.queued || group.waiting.length === 0 || full) return;
+    group.queued = true;
+    this.#line.push(group);
   }
 
   #pump(): void {
     while (this.#running < this.#options.total) {
-      const lane = this.#line.shift();
-      if (lane === undefined) return;
-      lane.queued = false;
-      const work = lane.waiting.shift(); // N2
+      const group = this.#line.shift();
+      if (group === undefined) return;
+      group.queued = false;
+      const work = group.waiting.shift(); // N2
       if (work === undefined) continue;
       this.#waiting -= 1;
       this.#running += 1;
-      lane.running += 1; // N1
-      this.#enqueue(lane);
-      void this.#run(lane, work);
+      group.running += 1; // N1
+      this.#enqueue(group);
+      void this.#run(group, work);
     }
   }
 
-  async #run(lane: Lane, work: PoolWork): Promise<void> {
+  async #run(group: Group, work: PoolWork): Promise<void> {
     const then = await work.run();
     this.#running -= 1;
-    lane.running -= 1;
-    if (then === "halt") this.#skipAll(lane);
-    if (lane.running === 0 && lane.waiting.length === 0) this.#lanes.delete(lane.name);
-    else this.#enqueue(lane);
+    group.running -= 1;
+    if (then === "halt") this.#skipAll(group);
+    if (group.running === 0 && group.waiting.length === 0) this.#groups.delete(group.name);
+    else this.#enqueue(group);
     this.#pump();
     this.#options.onFree();
   }
 
-  #skipAll(lane: Lane): void {
-    const skipped = lane.waiting.splice(0);
+  #skipAll(group: Group): void {
+    const skipped = group.waiting.splice(0);
     this.#waiting -= skipped.length;
     for (const work of skipped) work.skip(); // N4
   }

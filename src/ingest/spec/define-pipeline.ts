@@ -1,8 +1,6 @@
-// Define pipeline: from what a pipeline file says to what the runtime works with.
-//   P1. Everything wrong with a file is told at once, each in a sentence, before anything is
-//       opened.
-//   P2. What was left out has the defaults of DEFAULTS, which docs/reference/configuration.md
-//       lists.
+// Define pipeline: validates a pipeline spec and fills in its defaults.
+//   P1. One error reports every problem of a spec, before anything is opened.
+//   P2. Absent fields get the values of DEFAULTS, which docs/reference/configuration.md lists.
 
 import { TidegateError } from "../../core/errors.ts";
 import { LEDGER_RETENTION_DAYS_MAX } from "../../core/limits.ts";
@@ -39,7 +37,7 @@ export const DEFAULTS = {
   ledgerRetentionDays: 45,
 } as const;
 
-/** SQS takes a message back twelve hours after it was received, whatever one says. */
+/** SQS makes a message visible again twelve hours after its receive, whatever its renewals. */
 export const TIMEOUT_MS_MAX: DurationMs = durationMs(hours(11) + minutes(30));
 const ATTEMPTS_MAX = 100;
 const CONCURRENCY_MAX = 10_000;
@@ -50,16 +48,16 @@ export type HandlerEvent = ObjectInput<unknown> | MessageInput<unknown>;
 
 export type { RetrySettings };
 
-/** A pipeline that has been checked, whatever its types were. */
+/** A validated pipeline, whatever its types were. */
 export interface Pipeline {
   readonly kind: "tidegate-pipeline";
   readonly name: string;
   readonly generation: number;
   readonly source: {
-    /** Null takes objects of any bucket, or messages. */
+    /** Null accepts objects of any bucket, or messages. */
     readonly bucket: string | null;
     readonly prefix: string;
-    /** Null lets whoever runs the pipeline name it. */
+    /** Null leaves the name to the caller who runs the pipeline. */
     readonly queue: string | null;
     readonly contents: "messages" | "objects";
   };
@@ -84,7 +82,7 @@ export interface Pipeline {
   readonly handler: (event: HandlerEvent, context: HandlerContext) => Promise<void> | void;
 }
 
-/** Says what a pipeline is; a pipeline file exports the answer as its default. */
+/** Defines a pipeline. A pipeline file exports the result as its default. */
 export function pipeline<
   const S extends SourceSpec,
   const F extends ReadFormat = "auto",
@@ -94,13 +92,13 @@ export function pipeline<
   const problems = problemsOf(spec as never);
   if (problems.length > 0) {
     const name = typeof spec?.name === "string" ? ` "${spec.name}"` : "";
-    const told = problems.map((problem) => `\n  - ${problem}`).join("");
-    throw new TidegateError("TG_CONFIG_INVALID", `the pipeline${name} cannot run:${told}`);
+    const list = problems.map((problem) => `\n  - ${problem}`).join("");
+    throw new TidegateError("TG_CONFIG_INVALID", `the pipeline${name} cannot run:${list}`);
   }
   return filledIn(spec);
 }
 
-/** Tables that a pipeline writes rows to, made if they are missing. */
+/** The tables that a pipeline writes rows to. Missing tables are created at start. */
 export function tables<const T extends TablesSpec>(
   specs: T,
   options: {
@@ -160,9 +158,9 @@ function concurrencyOf<E>(spec: number | ConcurrencySpec<E> = {}): Pipeline["con
   return { total, perKey: perKey ?? (key === null ? null : 1), key: key as never };
 }
 
-/** All that is wrong with a spec, which may have been written without types (P1). */
+/** All problems of a spec, which may have been written without types (P1). */
 function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string[] {
-  if (!isObject(spec)) return ["it must be an object"];
+  if (!isObject(spec)) return ["pipeline() takes an object"];
   const problems = fieldProblems(spec);
   const check = (holds: boolean, problem: string) => void (holds || problems.push(problem));
   check(hasGoodName(spec), "name must be 1 to 128 letters, digits, dots, hyphens or underscores");
@@ -233,7 +231,9 @@ function concurrencyProblems<E>(spec: number | ConcurrencySpec<E> | undefined): 
     problems.push("concurrency.key must be a function of the event");
   }
   if (perKey !== undefined && key === undefined) {
-    problems.push("concurrency.perKey needs concurrency.key, which says what the key is");
+    problems.push(
+      "concurrency.perKey needs concurrency.key; add the function that returns the key",
+    );
   }
   return problems;
 }
@@ -248,8 +248,9 @@ const CHOICES = {
 function choiceProblems(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string[] {
   return Object.entries(CHOICES).flatMap(([name, choices]) => {
     const given = spec[name as keyof typeof CHOICES];
-    const known = given === undefined || (choices as readonly string[]).includes(given);
-    return known ? [] : [`${name} must be ${choices.join(" or ")}, not ${JSON.stringify(given)}`];
+    const isChoice = given === undefined || (choices as readonly string[]).includes(given);
+    if (isChoice) return [];
+    return [`${name} must be ${choices.join(" or ")}, not ${JSON.stringify(given)}`];
   });
 }
 

@@ -1,14 +1,14 @@
-// Handler errors: the two things a handler can say besides "it failed". Anything else that is
-// thrown is judged by the table of error classes (policy/error-class.ts).
+// Handler errors: the two errors by which a handler decides about its retry. The table of error
+// classes judges everything else that a handler throws (policy/error-class.ts).
 
 import { type DurationMs, durationMs } from "../../core/units.ts";
 import { HANDLER_VERDICT } from "../policy/error-facts.ts";
 
-/** Trying again cannot help: the record is dead-lettered at once. */
+/** A retry cannot help: the record is dead-lettered immediately. */
 export class PermanentError extends Error {
   override readonly name: string = "PermanentError";
   readonly [HANDLER_VERDICT] = "permanent";
-  /** A word for `tidegate dlq list --class`; "permanent" if none is given. */
+  /** A word for `tidegate dlq list --class`. Default: "permanent". */
   readonly errorClass: string;
 
   constructor(
@@ -20,7 +20,7 @@ export class PermanentError extends Error {
   }
 }
 
-/** Not now: try again after `delayMs`. It counts as an attempt, but is not backed off. */
+/** Retries the record after `delayMs` instead of the backoff. It counts as an attempt. */
 export class RetryLater extends Error {
   override readonly name: string = "RetryLater";
   readonly [HANDLER_VERDICT] = "later";

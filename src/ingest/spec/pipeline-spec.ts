@@ -1,5 +1,5 @@
-// Pipeline spec: what a pipeline file says. Types only; define-pipeline.ts checks it and fills in
-// what was left out, and everything else works on that.
+// Pipeline spec: the types of a pipeline file. define-pipeline.ts validates a spec and fills in its
+// defaults; the runtime uses only the result.
 
 import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import type { MessageEnvelope } from "../../core/events/envelope.ts";
@@ -13,7 +13,7 @@ import type { ErrorClassifier, ErrorVerdict } from "../policy/error-class.ts";
 export type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../../core/table-spec.ts";
 export type { ErrorClassifier, ErrorVerdict };
 
-/** What is used of the Standard Schema interface, which zod, valibot, arktype and others have. */
+/** The part of the Standard Schema interface in use; zod, valibot and arktype implement it. */
 export interface StandardSchema<Output> {
   readonly "~standard": {
     readonly version: 1;
@@ -32,18 +32,19 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Objects of a bucket, told of through a queue. */
+/** Objects of a bucket, announced through a queue. */
 export interface BucketSource {
   readonly bucket: string;
   readonly prefix?: string;
-  /** The queue that is told of them; `tidegate dev` makes one named after the pipeline. */
+  /** The queue with the bucket's events. `tidegate dev` creates one named after the pipeline. */
   readonly queue?: string;
 }
 
-/** Messages of a queue: envelopes of our producers, or tidings of objects. */
+/** Messages of a queue: envelopes of Tidegate producers, or S3 events. */
 export interface QueueSource {
   /** A name, or a URL. */
   readonly queue: string;
+  /** What the messages contain. Default: "messages". */
   readonly contents?: "messages" | "objects";
 }
 
@@ -61,18 +62,20 @@ export type RowWithoutSchema<S extends SourceSpec, F extends ReadFormat> = S ext
   : JsonObject;
 
 export interface RetrySpec {
-  /** How often a record is tried before it is dead-lettered; 7 unless said. */
+  /** Attempts before a record is dead-lettered. Default: 7. */
   readonly attempts?: number;
+  /** The first backoff; it doubles with every attempt, with jitter. Default: 1 second. */
   readonly baseMs?: number;
+  /** The longest backoff. Default: 15 minutes. */
   readonly capMs?: number;
 }
 
 export interface ConcurrencySpec<Event> {
-  /** Records at work at once in this process; 10 unless said. */
+  /** Records that this process handles at the same time. Default: 10. */
   readonly total?: number;
-  /** Records with the same key at work at once; 1 serialises them. */
+  /** Records with the same key that run at the same time. Default with a key: 1. */
   readonly perKey?: number;
-  /** What records have in common that must not run together, e.g. bucket and prefix. */
+  /** Groups records that must not run concurrently, for example by bucket and prefix. */
   readonly key?: (event: Event) => string;
 }
 
@@ -82,7 +85,7 @@ type ValueOf<C extends ColumnType> = C extends "text"
     ? boolean
     : number;
 
-/** A row as a handler writes it: key columns must be there, others may be null or left out. */
+/** A row that a handler writes: key columns are required, others may be null or absent. */
 export type RowOf<T extends TableSpec> = {
   readonly [C in T["key"][number] & keyof T["columns"]]: ValueOf<T["columns"][C]>;
 } & {
@@ -93,21 +96,21 @@ export type KeyOf<T extends TableSpec> = {
   readonly [C in T["key"][number] & keyof T["columns"]]: ValueOf<T["columns"][C]>;
 };
 
-/** An object that came, changed or went. */
+/** An object that was created, changed or removed. */
 export interface ObjectInput<Row> {
   readonly kind: ObjectEventKind;
   readonly object: ObjectEvent;
-  /** Its rows, checked against the schema; read once, as they are asked for. */
+  /** Streams the rows, each validated against the schema. Iterate once. */
   rows(): AsyncIterable<Row>;
   bytes(): AsyncIterable<Uint8Array>;
-  /** All of it as text, up to TEXT_BYTES_MAX. */
+  /** Reads the whole object as text, up to TEXT_BYTES_MAX. */
   text(): Promise<string>;
 }
 
-/** A message of a producer. */
+/** A producer's message. */
 export interface MessageInput<Payload> {
   readonly envelope: MessageEnvelope;
-  /** Checked against the schema. */
+  /** Validated against the schema. */
   readonly payload: Payload;
 }
 
@@ -118,25 +121,26 @@ export type EventOf<S extends SourceSpec, Out> = S extends { readonly bucket: st
     : MessageInput<Out>;
 
 export interface HandlerContext<T extends TablesSpec = TablesSpec> {
-  /** The idempotency key of the record: the same however often it is delivered. */
+  /** The idempotency key of the record: the same for every delivery. */
   readonly key: string;
-  /** Null where the queue's receipt stands in for a claim; effects are fenced all the same. */
+  /** The fencing token of the claim; null if the queue's receipt serves as the lease. */
   readonly fence: number | null;
-  /** 1 for the first. */
+  /** 1 for the first attempt. */
   readonly attempt: number;
-  /** "late" if the record's time lies before the watermark. */
+  /** "late" if the record's event time is before the watermark. */
   readonly lane: "live" | "late";
   /**
-   * Aborts when the lease is lost, the deadline passes or the process stops; and when the handler
-   * has ended, well or badly, so that nothing it has left behind goes on.
+   * Aborts when the lease is lost, the timeout passes or the process stops. It also aborts when the
+   * handler ends, so that work it left behind stops.
    */
   readonly signal: AbortSignal;
-  /** Writes a row when, and only if, the record is committed. */
+  /** Requests a row; it is written if, and only if, the record commits. */
   upsert<N extends keyof T & string>(table: N, row: RowOf<T[N]>): void;
+  /** Requests the deletion of a row, under the same rule. */
   delete<N extends keyof T & string>(table: N, key: KeyOf<T[N]>): void;
-  /** Hands anything to a sink of your own. */
+  /** Passes any value to your own sink function. */
   emit(effect: unknown): void;
-  /** A line in the log, with the record's ids. */
+  /** Writes a log line with the record's ids; masked values are removed. */
   log(level: LogLevel, message: string, fields?: Readonly<Record<string, string | number>>): void;
 }
 
@@ -146,33 +150,35 @@ export interface PipelineSpec<
   T extends TablesSpec,
   F extends ReadFormat = ReadFormat,
 > {
-  /** Letters, digits, dots, hyphens and underscores; names its place in the ledger for ever. */
+  /** Letters, digits, dots, hyphens and underscores. Renaming starts with an empty ledger. */
   readonly name: string;
   readonly source: S;
-  /** What each row of an object, or the payload of each message, must be. */
+  /** Validates each row of an object, or the payload of each message. */
   readonly schema?: StandardSchema<Out>;
-  /** How objects are read by `rows()`; told by content and name unless said. */
+  /** The format that `rows()` reads. Default: "auto", detected by content and name. */
   readonly format?: F;
   readonly retry?: RetrySpec;
   readonly concurrency?: number | ConcurrencySpec<EventOf<S, Out>>;
-  /** How long one attempt may take; 15 minutes unless said. */
+  /** The longest that one attempt may take. Default: 15 minutes. */
   readonly timeoutMs?: number;
   readonly sink?: TableSinkSpec<T> | SinkFunction;
-  /** Paths of what nobody may see in logs and reports: "payload.person.*", "object.key". */
+  /** Paths to hide in logs, dossiers and reports: "payload.person.*", "object.key". */
   readonly mask?: readonly string[];
+  /** For events whose object was deleted or replaced. Default: "dead-letter". */
   readonly onMissing?: "dead-letter" | "drop" | "retry";
-  /** FIFO queues: whether a group waits behind a record that was given up on. */
+  /** FIFO queues: whether a group waits behind a dead-lettered record. Default: "halt". */
   readonly onPoison?: "halt" | "skip";
   /**
-   * "receipt" saves a write per record; "auto" takes it wherever it is safe. A sink outside the
-   * ledger needs a fence, so that there the ledger is asked whatever is said here.
+   * "receipt" saves one ledger write per record, "ledger" claims every record first. Default:
+   * "auto", the receipt wherever that is safe. A sink function always needs a claim, because it
+   * needs a fencing token.
    */
   readonly lease?: "auto" | "receipt" | "ledger";
-  /** 0 for live work; a replay has another. */
+  /** 0 for live data; another number for a replay. Default: 0. */
   readonly generation?: number;
-  /** How long a delivery is hidden between two heartbeats. */
+  /** How long a delivery stays hidden without a heartbeat. Default: 1 minute. */
   readonly visibilityMs?: number;
-  /** How much later than its time a record may come before it is late; 10 minutes unless said. */
+  /** How far event times may lag behind the newest before a record is late. Default: 10 minutes. */
   readonly allowedLatenessMs?: number;
   /** Days for which the ledger keeps a record; a later duplicate is processed. Default: 45. */
   readonly ledgerRetentionDays?: number;

@@ -1,7 +1,7 @@
-// Spec fields: what a pipeline file may name, and of what kind it is. Node runs TypeScript without
-// looking at its types, so that no other check sees every file.
-//   F1. A name that nobody reads is told. A mask that is misspelt would mask nothing, a prefix that
-//       is no text would take every object for one of elsewhere, and nobody would notice.
+// Spec fields: the fields of a pipeline spec and their kinds. Node strips types without checking
+// them, so this is the only check that every pipeline file passes through.
+//   F1. An unknown field is an error. A misspelt mask would silently mask nothing, and a prefix
+//       that is not a string would silently ignore every object.
 
 import type {
   BucketSource,
@@ -13,7 +13,7 @@ import type {
   TablesSpec,
 } from "./pipeline-spec.ts";
 
-/** All of a type's fields, none of them forgotten. */
+/** Every field of a type: a missing one does not compile. */
 type FieldsOf<T> = Readonly<Record<keyof T, true>>;
 
 const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
@@ -40,14 +40,16 @@ const BUCKET: FieldsOf<BucketSource> = { bucket: true, prefix: true, queue: true
 const QUEUE: FieldsOf<QueueSource> = { queue: true, contents: true };
 const RETRY: FieldsOf<RetrySpec> = { attempts: true, baseMs: true, capMs: true };
 const CONCURRENCY: FieldsOf<ConcurrencySpec<unknown>> = { total: true, perKey: true, key: true };
+/** Wrong letters up to which a field is suggested. */
+const TYPOS_MAX = 3;
 const CONTENTS: readonly unknown[] = [undefined, "messages", "objects"];
 
-/** What a spec names that there is not, or that is of another kind than it must be (F1). */
+/** Unknown fields, and fields of the wrong kind (F1). */
 export function fieldProblems(spec: object): string[] {
   const { source, retry = {}, concurrency = {}, classifyError } = spec as Record<string, unknown>;
   const classifies = classifyError === undefined || typeof classifyError === "function";
   return [
-    ...unknownFields("the pipeline", spec, PIPELINE),
+    ...unknownFields("pipeline()", spec, PIPELINE),
     ...(isObject(source) ? sourceProblems(source) : []),
     ...(isObject(retry) ? unknownFields("retry", retry, RETRY) : ["retry must be an object"]),
     ...(isObject(concurrency) ? unknownFields("concurrency", concurrency, CONCURRENCY) : []),
@@ -55,10 +57,35 @@ export function fieldProblems(spec: object): string[] {
   ];
 }
 
-export function unknownFields(where: string, given: object, known: object): string[] {
-  const strays = Object.keys(given).filter((name) => !Object.hasOwn(known, name));
-  const all = Object.keys(known).join(", ");
-  return strays.map((name) => `${where} has no setting ${JSON.stringify(name)}, but ${all}`);
+export function unknownFields(where: string, given: object, fields: object): string[] {
+  const strays = Object.keys(given).filter((name) => !Object.hasOwn(fields, name));
+  return strays.map((name) => {
+    const near = nearestName(name, Object.keys(fields));
+    const fix = near === null ? `use ${Object.keys(fields).join(", ")}` : `did you mean "${near}"?`;
+    return `unknown field ${JSON.stringify(name)} in ${where}; ${fix}`;
+  });
+}
+
+/** The field whose letters are closest, if few enough of them differ. */
+function nearestName(name: string, fields: readonly string[]): string | null {
+  const distances = fields.map((field) => ({ field, distance: editDistance(name, field) }));
+  const [nearest] = distances.toSorted((a, b) => a.distance - b.distance);
+  const distanceMax = Math.min(TYPOS_MAX, Math.floor(name.length / 2));
+  return nearest !== undefined && nearest.distance <= distanceMax ? nearest.field : null;
+}
+
+/** How many letters to insert, delete or replace; names are short. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -68,7 +95,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 function sourceProblems(source: Readonly<Record<string, unknown>>): string[] {
   const { prefix = "", queue = "any", contents } = source;
   const problems = unknownFields("source", source, "bucket" in source ? BUCKET : QUEUE);
-  if (typeof prefix !== "string") problems.push("source.prefix must be a text");
+  if (typeof prefix !== "string") problems.push("source.prefix must be a string");
   if (typeof queue !== "string" || queue === "") problems.push("source.queue must name a queue");
   if (!CONTENTS.includes(contents))
     problems.push('source.contents must be "messages" or "objects"');

@@ -1,17 +1,16 @@
-// Claim: turns records into work that only we may do, for a while.
-//   C1. A handler runs only under a live lease: a claim in the ledger, or, where that is enough,
-//       the queue's own receipt.
-//   C2. Fences only grow; an old fence is refused by the ledger, never argued with here.
-//   C3. This and commit are the places that say "duplicate"; both ask the ledger in one atomic
-//       step.
-//   C4. The receipt is enough for a first delivery whose effects all lie in the commit: whoever
-//       commits first wins, and the loser has done nothing. A delivery that came before may have
-//       crashed its consumer, so it is claimed, which counts the attempt before it begins. So is
-//       a dead letter that came back: its object may have gone on without it. One that had no room
-//       to say that it did passes for a first delivery; then the commit tells, as it does for any
-//       other, that the record was parked or its object has gone on, and nothing is written.
-//   C5. A copy of what is at work in this process goes back, claim or none. Copies that two
-//       processes have at once on their receipts alone both run, and one of them is committed.
+// Claim: gives this consumer the exclusive right to process a record for a limited time.
+//   C1. A handler runs only under a live lease: a claim in the ledger or, where that is enough, the
+//       queue's receipt.
+//   C2. Fences only grow. The ledger rejects an old fence; this stage does not compare fences.
+//   C3. Only claim and commit answer "duplicate"; both ask the ledger in one atomic step.
+//   C4. The receipt is enough for a first delivery whose effects are all in the commit: the first
+//       commit wins, and the loser has written nothing. A redelivery may have crashed its consumer,
+//       so it is claimed, which counts the attempt before it begins. A redriven dead letter is
+//       claimed, too: its object may have newer events. A bare dead letter carries no mark and
+//       looks like a first delivery. Its commit then finds the record parked or its object newer,
+//       and writes nothing.
+//   C5. A duplicate of a record that is in flight in this process is returned, claim or not. Two
+//       processes that hold duplicates on receipts alone both run, and one of them commits.
 
 import { addMs, type DurationMs, seconds } from "../../core/units.ts";
 import { LEDGER_BATCH_MAX } from "../../ledger/batches.ts";
@@ -27,7 +26,7 @@ import { triedNote } from "../running/tried-note.ts";
 import type { WorkRecord } from "./decode.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
-/** The right to work on a record. */
+/** The right to process a record. */
 export interface Claim {
   readonly kind: "claimed";
   /** Null: the queue's receipt is the lease (C4). */
@@ -51,9 +50,9 @@ export interface ClaimStage {
   end(record: WorkRecord, claim: Claim, inFlight: InFlightDelivery): void;
 }
 
-/** How long a copy of what is at work here stays away. */
+/** Delay for a duplicate of a record that is in flight here. */
 const BUSY_MS: DurationMs = seconds(5);
-/** One ledger call takes so many claims; smaller than its limit, to keep round trips short. */
+/** Claims per ledger call; fewer than the limit, to keep round trips short. */
 const CLAIMS_PER_CALL_MAX = Math.min(100, LEDGER_BATCH_MAX);
 
 export function createClaimStage(
@@ -76,7 +75,7 @@ export function createClaimStage(
     max: CLAIMS_PER_CALL_MAX,
     run: (requests) => ledger.claim(scope, requests, { owner, leaseMs }),
   });
-  /** What is at work here without a claim in the ledger. */
+  /** Records in flight here without a claim in the ledger. */
   const onReceipt = new Set<RecordKey>();
   const stopRenewal: ClaimStage["stopRenewal"] = ({ key }, { fence }, { delivery }) => {
     if (fence !== null) renewer.detach(delivery.receipt, { key, fence });
@@ -113,7 +112,7 @@ export function createClaimStage(
   };
 }
 
-/** Whether nobody has had it before, as a message or as a dead letter. */
+/** Whether no consumer received it before, as a message or as a dead letter. */
 function isFresh({ receiveCount, attributes }: Delivery): boolean {
   return receiveCount === 1 && !Object.keys(attributes).some(isOurs);
 }

@@ -1,18 +1,17 @@
-// Commit: seals outcome and effects in one atomic write.
-//   M1. What is answered "committed" is durable, with all its effects, or with none if it was
-//       superseded; whatever else is answered, none of them happened here. But a direct commit
-//       that is asked for again (M3) may be told that it is a duplicate, of itself.
-//   M2. A lease that may have been lost is not committed under, although the ledger would refuse an
-//       old fence by itself: a handler that was aborted must not win by luck.
-//   M3. A ledger that does not answer is asked again with the same words, which is safe; a sink
-//       that refuses one record's effects does not take the others of the batch along.
-//   M4. What was decided about a record (its lane, the watermark of that moment) is written down
-//       with its outcome, so that a replay can take the same decision.
-//   M5. A sink has as long as a handler. One that takes longer is taken for one that is down, which
-//       is not the record's fault; without a deadline it would keep its slot for as long as its
-//       lease is renewed.
-//   M6. What is kept of the effects is a summary, which never stands in the way of the commit: an
-//       idempotent sink has them by then, whatever names it was given.
+// Commit: writes a record's outcome and effects in one atomic write.
+//   M1. "committed" means that the outcome is durable with all its effects; "superseded", with
+//       none. After any other answer, none of the effects happened here. A direct commit that is
+//       retried (M3) may be answered as a duplicate of itself.
+//   M2. Nothing is committed under a lease that may be lost, although the ledger rejects old fences
+//       anyway: an aborted handler must not win by luck.
+//   M3. A commit that the ledger did not answer is repeated unchanged, which is safe. A sink that
+//       rejects one record's effects does not fail the other records of the batch.
+//   M4. The lane and the watermark at that moment are stored with the outcome, so that a replay can
+//       take the same decision.
+//   M5. A sink has the same timeout as a handler. A sink that exceeds it counts as down, which is
+//       not the record's fault. Without a timeout it would keep its slot as long as its lease.
+//   M6. The ledger stores a summary of the effects. A failure to summarise never blocks the commit:
+//       an idempotent sink has applied the effects by then.
 
 import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
@@ -82,7 +81,7 @@ export interface CommitStage {
   ): Promise<CommitOutcome>;
 }
 
-/** One ledger call takes so many commits. */
+/** Commits per ledger call. */
 const COMMITS_PER_CALL_MAX = 100;
 const ASKED_MAX = 3;
 const BACKOFF_MS = linearBackoff(durationMs(100));
@@ -173,7 +172,7 @@ function writeOf(
   };
 }
 
-/** Lets a sink work until the lease is lost or its time is up (M5). */
+/** Runs a sink until the lease is lost or its timeout passes (M5). */
 function createTimeLimit(deadlines: Deadlines, timeoutMs: number) {
   const message = `the sink took longer than ${timeoutMs} ms`;
   const tooLong = () => new TidegateError("TG_SINK_UNAVAILABLE", message);
@@ -195,7 +194,7 @@ function isRefusedSink(error: unknown): boolean {
 }
 
 function originOf({ key, object, eventTime, content }: WorkRecord): EffectOrigin {
-  // Only what changes an object's bytes says anything about the rows that came of them.
+  // Only events that change an object's bytes concern the rows made from it.
   const kind = content.kind === "object" ? content.event.kind : null;
   const changed = object !== null && (kind === "created" || kind === "removed");
   return { key, eventTime, object: changed ? { ...object, removed: kind === "removed" } : null };
@@ -203,7 +202,7 @@ function originOf({ key, object, eventTime, content }: WorkRecord): EffectOrigin
 
 const NOTHING_DIGEST = sha256Hex("[]");
 
-/** Tells two results apart; effects that are no JSON are told apart by their number alone. */
+/** Distinguishes results; effects that JSON cannot express differ by their number alone. */
 function digestOf(effects: readonly Effect[]): string {
   if (effects.length === 0) return NOTHING_DIGEST;
   try {
@@ -213,7 +212,7 @@ function digestOf(effects: readonly Effect[]): string {
   }
 }
 
-/** What came of a record, in a few words for whoever asks later (M6). */
+/** A short summary of a record's effects for `tidegate why` (M6). */
 function describe(
   effects: readonly Effect[],
   { lane, watermark }: LaneDecision,
@@ -221,14 +220,14 @@ function describe(
   now: EpochMs,
 ): string {
   const tookMs = msBetween(startedAt, now);
-  const told = (nameOf: (effect: Effect) => string) =>
+  const summarise = (nameOf: (effect: Effect) => string) =>
     canonicalJson({ lane, watermark, effects: countBy(effects, nameOf), tookMs });
-  const byTable = told((effect) =>
+  const byTable = summarise((effect) =>
     effect.kind === "custom"
       ? effect.kind
       : `${effect.kind} ${String(effect.table)}`.toWellFormed(),
   );
-  return byTable.length <= EFFECTS_CHARS_MAX ? byTable : told(({ kind }) => kind);
+  return byTable.length <= EFFECTS_CHARS_MAX ? byTable : summarise(({ kind }) => kind);
 }
 
 function countBy(

@@ -1,20 +1,21 @@
-// Fail: what becomes of a record whose attempt ended badly.
-//   F1. A failure is written down before the queue hears of it, and attempts are counted there: the
-//       queue counts receives, which is something else.
-//   F2. A record is given up on when trying again cannot help, or was tried often enough. Giving up
-//       writes the dossier in the same step, then the dead letter, and only then acknowledges.
-//   F3. A sink or ledger that is down is not the record's fault: the claim is given back uncounted,
-//       and the delivery comes back later.
-//   F4. A record that is given up on in a FIFO queue keeps its group waiting behind it, unless the
-//       pipeline says to skip: what comes next may depend on it.
-//   F5. A dead letter that somebody moved back into its queue, with Amazon's own redrive for
-//       instance, is the only copy there is: its record is opened again and tried, never
-//       acknowledged as one that was given up on before. One that is bare is told from the message
-//       it stands for by its id, and from older copies by its age (X6); in doubt it is tried.
-//   F6. A parked record without a dossier was dropped by an operator, as both are written in one
-//       step: its message is acknowledged, and nobody waits for it any longer.
-//   F7. A dossier replaces the one before it even where our clock is behind that of whoever wrote
-//       it: an older note would be dropped, and tell of a failure that is long over.
+// Fail: decides what happens to a record whose attempt failed: retry, dead letter or return.
+//   F1. The ledger stores a failure before the queue is called, and it counts the attempts. The
+//       queue counts receives, which are not attempts.
+//   F2. A record is dead-lettered when a retry cannot help or its attempts are used up. The ledger
+//       parks the record and stores its dossier in one write. The dead letter follows, and only
+//       then the acknowledgement.
+//   F3. A sink or ledger that is down is not the record's fault: the claim is released uncounted,
+//       and the delivery is returned with a delay.
+//   F4. In a FIFO queue the group waits behind a dead-lettered record, unless the pipeline skips
+//       it: later messages may depend on it.
+//   F5. A dead letter that was moved back into its queue, for example by the SQS redrive, is the
+//       only copy of its message. Its record is reopened and tried, never acknowledged as
+//       dead-lettered before. A bare dead letter is told apart from the original message by its id,
+//       and from older copies by its age (X6); in doubt it is tried.
+//   F6. A parked record without a dossier was dropped by an operator, because both are written in
+//       one step. Its message is acknowledged.
+//   F7. A dossier replaces its predecessor even if this clock is behind the predecessor's writer.
+//       The ledger would drop an older note, and the dossier would describe a past failure.
 
 import { unreachable } from "../../core/assert.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
@@ -49,7 +50,7 @@ import type { Claim } from "./claim.ts";
 import type { WorkRecord } from "./decode.ts";
 import { LEASE_LOST, NOT_RUN, type RecordOutcome } from "./outcome.ts";
 
-/** How long a record that was given up on waits in its own queue before it is looked at again. */
+/** How long a dead-lettered record of a halted group waits before it is checked again. */
 export const HALT_MS: DurationMs = minutes(15);
 
 /** Why a record needs this stage. */
@@ -87,7 +88,7 @@ export interface FailPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly ledger: Ledger;
-  /** Null leaves records that were given up on in their own queue. */
+  /** Null leaves dead-lettered records in their own queue. */
   readonly deadLetters: DeadLetterQueue | null;
   readonly telemetry: Telemetry;
   readonly mask: Mask;
@@ -169,7 +170,7 @@ class LedgerFailures implements FailStage {
     const failed = this.#read(record, inFlight, error, secrets);
     const { receiveCount } = inFlight.delivery;
     const delayMs = retryDelayMs(this.#options.pipeline.retry, receiveCount, random.fraction());
-    this.#warn(`comes back later: ${failed.message}`, record, failed, delayMs, inFlight);
+    this.#warn(`returned for a retry: ${failed.message}`, record, failed, delayMs, inFlight);
     const { errorClass, blames } = failed.verdict;
     return { kind: "later", delayMs, why: "unavailable", blames, errorClass };
   }
@@ -200,10 +201,10 @@ class LedgerFailures implements FailStage {
     }
     if (sent) return { kind: "done", how: "parked-before" };
     const unsent = { dossier: { ...dossier, dead_letter: null }, at: note.at };
-    return this.#bury(record, unsent, fence, inFlight);
+    return this.#sendDeadLetter(record, unsent, fence, inFlight);
   }
 
-  /** Writes the failure down and sends the delivery back for a while (F1). */
+  /** Stores the failure and returns the delivery with a backoff (F1). */
   async #retry(
     record: WorkRecord,
     claim: Claim,
@@ -222,12 +223,12 @@ class LedgerFailures implements FailStage {
     telemetry.count(METRICS.retries.name, 1, { reason: errorClass });
     const backoff = () => retryDelayMs(pipeline.retry, result.attempts, random.fraction());
     const delayMs = failed.verdict.delayMs ?? backoff();
-    const told = `attempt ${result.attempts} failed: ${failed.message}`;
-    this.#warn(told, record, failed, delayMs, inFlight);
+    const message = `attempt ${result.attempts} failed: ${failed.message}`;
+    this.#warn(message, record, failed, delayMs, inFlight);
     return { kind: "later", delayMs, why: "retry", blames, errorClass };
   }
 
-  /** Gives the record up: dossier and state in one write, then the dead letter (F2). */
+  /** Dead-letters the record: state and dossier in one write, then the dead letter (F2). */
   async #park(
     record: WorkRecord,
     claim: Claim,
@@ -243,26 +244,26 @@ class LedgerFailures implements FailStage {
       inFlight,
     });
     const body = encodeDossier(dossier);
-    const former = await ledger.findNote(scope, "dossier", record.key);
-    const at = laterOf(clock.now(), former?.at); // F7
+    const previous = await ledger.findNote(scope, "dossier", record.key);
+    const at = laterOf(clock.now(), previous?.at); // F7
     const note = { kind: "dossier", name: record.key, at, count: 1, body } as const;
     const attempt = this.#attemptOf(record, claim, failed, inFlight);
     const [result] = await ledger.fail(scope, [{ ...attempt, permanent: true, note }]);
     if (result === undefined || result.kind === "fenced") return LEASE_LOST;
     const { errorClass } = failed.verdict;
     telemetry.count(METRICS.deadLetters.name, 1, { queue: queue.name, class: errorClass });
-    telemetry.log("error", `given up on: ${failed.message}`, {
+    telemetry.log("error", `dead-lettered: ${failed.message}`, {
       ...this.#logFields(record, failed, inFlight),
       error_class: errorClass,
       fingerprint: failed.fingerprint,
       attempts: result.attempts,
     });
-    const outcome = await this.#bury(record, { dossier, at }, result.fence, inFlight);
+    const outcome = await this.#sendDeadLetter(record, { dossier, at }, result.fence, inFlight);
     return outcome.kind === "later" ? { ...outcome, errorClass } : outcome;
   }
 
-  /** Puts the dead letter where it belongs and writes down that it is there (F2). */
-  async #bury(
+  /** Sends the dead letter and notes in the dossier that it was sent (F2). */
+  async #sendDeadLetter(
     record: WorkRecord,
     { dossier, at: writtenAt }: { readonly dossier: Dossier; readonly at: EpochMs },
     fence: Fence,
@@ -284,7 +285,7 @@ class LedgerFailures implements FailStage {
     return { kind: "done", how: "dead-lettered", errorClass: dossier.error_class };
   }
 
-  /** Gives the claim back, so that the attempt does not count. */
+  /** Releases the claim, so that the attempt does not count. */
   async #release({ key }: WorkRecord, { fence }: Claim): Promise<void> {
     if (fence !== null) await this.#ports.ledger.release(this.#options.scope, [{ key, fence }]);
   }
@@ -301,7 +302,7 @@ class LedgerFailures implements FailStage {
     };
   }
 
-  /** The error in words that may be shown to anybody. */
+  /** The error with its class and its masked texts. */
   #read(
     record: WorkRecord,
     { delivery: { groupId } }: InFlightDelivery,
@@ -342,14 +343,14 @@ class LedgerFailures implements FailStage {
   }
 }
 
-function laterOf(now: EpochMs, former: EpochMs | undefined): EpochMs {
-  return former !== undefined && former > now ? former : now;
+function laterOf(now: EpochMs, previous: EpochMs | undefined): EpochMs {
+  return previous !== undefined && previous > now ? previous : now;
 }
 
 /** The failure of a record whose last allowed attempt crashed its consumer. */
 function crashOf(claim: Claim): AttemptFailed {
   const tries = claim.attempt - 1;
-  const message = `${tries} attempts were begun, and the last of them never came to an end`;
+  const message = `dead-lettered after ${tries} attempts; the last one never finished`;
   const error = new PermanentError(message, { class: "crash" });
   return { kind: "failed", stage: "handle", claim, error, secrets: [] };
 }

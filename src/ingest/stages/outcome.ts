@@ -1,8 +1,8 @@
-// Outcome: what became of one record, and what that means for the delivery it came in.
-//   O1. A delivery is acknowledged when every record of it is done, and not before.
-//   O2. Once one of its records is another's, the delivery is another's too: it is left alone.
-//   O3. Otherwise it comes back as soon as the first of its records may be tried again; those that
-//       are done are duplicates by then. A record that never began asks for nothing of its own.
+// Outcome: the result of one record, and the settlement of the delivery that contained it.
+//   O1. A delivery is deleted when every record of it is done, and not before.
+//   O2. If the lease of one record is lost, the whole delivery is left to its new consumer.
+//   O3. Otherwise the delivery is returned with the shortest delay of its records. Records that are
+//       done are duplicates in the redelivery. A record that never began adds no delay.
 //   O4. An outcome names the class of an error only if this attempt failed. A duplicate, a busy
 //       record and a record that was returned without having failed name none.
 
@@ -51,7 +51,7 @@ export function errorTypeOf(outcome: RecordOutcome): string | null {
   }
 }
 
-/** Handed back without having begun: whoever asks next may have it at once. */
+/** Returned before it began, with no delay. */
 export const NOT_RUN: RecordOutcome = {
   kind: "later",
   delayMs: durationMs(0),

@@ -1,15 +1,14 @@
-// Receive: asks the queue for as much as there is room for, and no more.
-//   V1. A receive is asked for only when all that it may bring has a place: what is in hand, and
-//       what receives under way may bring, never exceeds the room.
-//   V2. Receives are long polls of ten. While they come back full, several run at once; an idle
-//       queue is asked by one.
-//   V3. A queue that fails is asked again after a growing, jittered pause, never in a hot loop.
-//   V4. After `stop`, no receive begins, and what one under way still brings is handed on.
-//   V5. A lease begins when the queue hands over, which is somewhere between question and answer.
-//       Of a long poll most of that time was waiting, so no more than a share of the lease is given
-//       up.
-//   V6. A poll that is aborted while its answer is on the way leaves what it took hidden until its
-//       visibility ends; so answers on the way get a moment to arrive.
+// Receive: long-polls the queue for as many deliveries as the consumer has capacity for.
+//   V1. A receive starts only if the consumer has capacity for a full batch. Deliveries in flight
+//       and the batches of running receives never exceed the capacity together.
+//   V2. Receives are long polls of ten. While they return full batches, several run at once; an
+//       idle queue gets one.
+//   V3. After a failed receive the receiver backs off, longer each time and with jitter.
+//   V4. After `stop`, no receive starts. Deliveries of a running receive are still passed on.
+//   V5. A lease begins when the queue hides the message, at some time between request and response.
+//       Most of a long poll is waiting, so at most a share of the lease is written off.
+//   V6. Aborting a poll whose response is on its way leaves its messages hidden until their
+//       visibility timeout. So `stop` gives responses a moment to arrive.
 
 import { reasonOf } from "../../core/errors.ts";
 import { SQS_BATCH_ENTRIES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../../core/limits.ts";
@@ -23,28 +22,28 @@ import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 
 export interface Receiver {
   start(): void;
-  /** There may be room again, or leave to go on. */
+  /** Call it when capacity or the pause may have changed. */
   wake(): void;
-  /** Resolves once no receive is under way (V4). */
+  /** Resolves once no receive is running (V4). */
   stop(): Promise<void>;
 }
 
 export interface ReceiverOptions {
   readonly visibilityMs: DurationMs;
   readonly receivesMax: number;
-  /** Deliveries that may be taken in hand now. */
-  readonly room: () => number;
-  /** When receiving may go on: 0 for now, null for whenever `wake` is called. */
+  /** How many more deliveries may be in flight. */
+  readonly capacity: () => number;
+  /** How long to pause; 0 for not at all, null until `wake` is called. */
   readonly pausedForMs: () => DurationMs | null;
   readonly onAsked: () => void;
-  /** A receive brought nothing. */
+  /** A receive returned no message. */
   readonly onNothing: () => void;
   readonly take: (delivery: Delivery, since: EpochMs) => void;
 }
 
-/** How long a poll under way may still bring something after `stop`. */
+/** How long a running poll may still return messages after `stop`. */
 const GRACE_MS: DurationMs = durationMs(250);
-/** How much of a lease an answer may have been under way for. */
+/** The share of a lease that a response may have taken to arrive. */
 const ANSWER_SHARE = 1 / 6;
 
 export interface ReceiverPorts {
@@ -62,13 +61,13 @@ class LongPolls implements Receiver {
   readonly #ports: ReceiverPorts;
   readonly #options: ReceiverOptions;
   readonly #stopping = new AbortController();
-  #underWay = 0;
+  #polls = 0;
   #failures = 0;
   #pausing = false;
-  /** Whether the last receive was full, so that more may be waiting (V2). */
+  /** Whether the last receive returned a full batch, so that more may wait (V2). */
   #plenty = false;
   #stopped = false;
-  #onQuiet: (() => void)[] = [];
+  #onIdle: (() => void)[] = [];
 
   constructor(ports: ReceiverPorts, options: ReceiverOptions) {
     this.#ports = ports;
@@ -85,21 +84,21 @@ class LongPolls implements Receiver {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    if (this.#underWay > 0) {
-      // Whoever drains and whoever stops meanwhile are both told.
-      const quiet = new Promise<void>((resolve) => void this.#onQuiet.push(resolve));
-      await Promise.race([quiet, this.#ports.clock.sleep(GRACE_MS)]); // V6
+    if (this.#polls > 0) {
+      // A drain and a stop may wait at the same time.
+      const idle = new Promise<void>((resolve) => void this.#onIdle.push(resolve));
+      await Promise.race([idle, this.#ports.clock.sleep(GRACE_MS)]); // V6
       this.#stopping.abort(new Error("the consumer stops"));
-      if (this.#underWay > 0) await quiet;
+      if (this.#polls > 0) await idle;
     }
     this.#stopping.abort(new Error("the consumer stops"));
   }
 
   #pump(): void {
-    const { receivesMax, room, pausedForMs } = this.#options;
+    const { receivesMax, capacity, pausedForMs } = this.#options;
     while (!this.#stopped && !this.#pausing) {
-      if (this.#underWay >= (this.#plenty ? receivesMax : 1)) return;
-      const free = room() - this.#underWay * SQS_BATCH_ENTRIES_MAX;
+      if (this.#polls >= (this.#plenty ? receivesMax : 1)) return;
+      const free = capacity() - this.#polls * SQS_BATCH_ENTRIES_MAX;
       if (free < SQS_BATCH_ENTRIES_MAX) return; // V1
       const pauseMs = pausedForMs();
       if (pauseMs === null) return;
@@ -107,7 +106,7 @@ class LongPolls implements Receiver {
         void this.#pause(pauseMs);
         return;
       }
-      this.#underWay += 1;
+      this.#polls += 1;
       void this.#receive();
     }
   }
@@ -133,8 +132,8 @@ class LongPolls implements Receiver {
       onNothing();
       if (!this.#stopped) this.#failed(error);
     }
-    this.#underWay -= 1;
-    if (this.#underWay === 0) for (const tell of this.#onQuiet.splice(0)) tell();
+    this.#polls -= 1;
+    if (this.#polls === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
     this.#pump();
   }
 
@@ -145,7 +144,7 @@ class LongPolls implements Receiver {
     const delayMs = pollBackoffMs(this.#failures, random.fraction());
     const reason = reasonOf(error);
     const fields = { queue: queue.name, failures: this.#failures, delay_ms: delayMs, reason };
-    telemetry.log("warn", "the queue could not be asked", fields);
+    telemetry.log("warn", "receive failed, backing off", fields);
     void this.#pause(delayMs); // V3
   }
 

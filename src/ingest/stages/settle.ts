@@ -1,13 +1,12 @@
-// Settle: tells the queue what became of a delivery. The last stage, and the only one after receive
-// that talks to the queue.
-//   S1. A delivery is settled after all of its records are decided, and what was decided is
-//       durable.
-//   S2. Deletes and changes of visibility go out in batches: full ones at once, others soon.
-//   S3. Settling may fail: the message then comes back by itself and is known as a duplicate. So
-//       nothing here is fatal, and what fails is tried a few times and then left.
-//   S4. Changes of visibility keep their order, so that a FIFO group goes back as it came.
-//   S5. What waits to be told is counted, so that a queue that is slow to listen can hold up the
-//       receiver: otherwise it would hand out faster than it hears, without bound.
+// Settle: deletes a delivery from the queue or returns it. It is the last stage, and the only one
+// after receive that calls the queue.
+//   S1. A delivery is settled only after the outcomes of all its records are durable.
+//   S2. Deletes and visibility changes go out in batches: full ones immediately, others soon.
+//   S3. A settlement may fail: the queue then redelivers the message, and claim recognises the
+//       duplicate. So a failed settlement is retried a few times and then abandoned.
+//   S4. Visibility changes keep their order, so that a FIFO group returns in order.
+//   S5. Pending settlements are counted, so that a slow queue holds the receiver back. Otherwise
+//       they would grow without bound.
 
 import { linearBackoff, type RetryBounds, retryBounded } from "../../core/bounded-retry.ts";
 import { reasonOf } from "../../core/errors.ts";
@@ -18,11 +17,11 @@ import type { Delivery, QueueReceiver, SettlementResult } from "../../ports/queu
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { CONSUMER_METRICS as METRICS, type StageName } from "../telemetry/metrics.ts";
 
-/** What becomes of a delivery. */
+/** What to do with a delivery. */
 export type Settlement =
   | { readonly kind: "delete" }
   | { readonly kind: "return"; readonly delayMs: DurationMs }
-  /** It is no longer ours: whoever has it settles it. */
+  /** The lease is lost: the consumer that has the delivery now settles it. */
   | { readonly kind: "leave" };
 
 /** How long a settlement waits for others to share its request. */
@@ -37,10 +36,10 @@ const RETRY = { kind: "retry", reason: undefined } as const;
 type Change = { readonly receipt: string; readonly visibilityMs: DurationMs };
 
 export interface Settler {
-  /** Settlements that the queue has not been told of yet (S5). */
+  /** Settlements that the queue has not confirmed yet (S5). */
   readonly pending: number;
   settle(delivery: Delivery, settlement: Settlement): void;
-  /** Resolves once everything asked for so far was told to the queue, or given up. */
+  /** Resolves once all settlements so far are confirmed or abandoned. */
   flush(): Promise<void>;
 }
 
@@ -50,23 +49,23 @@ export interface SettlerPorts {
   readonly telemetry: Telemetry;
 }
 
-/** `onTold` hears whenever fewer are pending. */
-export function createSettler(ports: SettlerPorts, onTold: () => void): Settler {
+/** Calls `onSettled` whenever `pending` falls. */
+export function createSettler(ports: SettlerPorts, onSettled: () => void): Settler {
   const { clock, queue, telemetry } = ports;
   const deletes = createOutgoing<string>(clock, (receipts) =>
     tryAll(receipts, (some) => queue.deleteBatch(some), "DeleteMessageBatch"),
   );
   const bounds = boundsOf(clock);
   let pending = 0;
-  let former: Promise<void> = Promise.resolve();
+  let previous: Promise<void> = Promise.resolve();
   const changes = createOutgoing<Change>(clock, (some) => {
     const change = () =>
-      tryAll(some, (left) => queue.changeVisibility(left), "ChangeMessageVisibilityBatch");
-    former = former.then(change); // S4
-    return former;
+      tryAll(some, (rest) => queue.changeVisibility(rest), "ChangeMessageVisibilityBatch");
+    previous = previous.then(change); // S4
+    return previous;
   });
 
-  /** Asks for all, then for those that failed, until none is left or it was tried often enough. */
+  /** Sends all items, then retries those that failed (S3). */
   async function tryAll<T>(
     items: readonly T[],
     ask: (items: readonly T[]) => Promise<readonly SettlementResult[]>,
@@ -88,10 +87,10 @@ export function createSettler(ports: SettlerPorts, onTold: () => void): Settler 
     });
     measure(ports, askedAt, items.length - remaining.length);
     pending -= items.length;
-    onTold(); // S5
+    onSettled(); // S5
     if (remaining.length === 0) return; // S3
     const fields = { action, entries: remaining.length, reason };
-    telemetry.log("warn", "deliveries could not be settled and will come back", fields);
+    telemetry.log("warn", "settlement failed; the queue will redeliver these messages", fields);
   }
 
   return {
@@ -138,20 +137,18 @@ function createOutgoing<T>(
 ): Outgoing<T> {
   let waiting: T[] = [];
   let lingering = false;
-  let underWay = 0;
-  let idle: (() => void)[] = [];
+  let sending = 0;
+  const idle: (() => void)[] = [];
 
   function sendWaiting(): void {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, SQS_BATCH_ENTRIES_MAX);
       waiting = waiting.slice(SQS_BATCH_ENTRIES_MAX);
-      underWay += 1;
+      sending += 1;
       void send(batch).finally(() => {
-        underWay -= 1;
-        if (underWay > 0 || waiting.length > 0) return;
-        const told = idle;
-        idle = [];
-        for (const tell of told) tell();
+        sending -= 1;
+        if (sending > 0 || waiting.length > 0) return;
+        for (const resolve of idle.splice(0)) resolve();
       });
     }
   }
@@ -171,7 +168,7 @@ function createOutgoing<T>(
     },
     flush() {
       sendWaiting();
-      if (underWay === 0) return Promise.resolve();
+      if (sending === 0) return Promise.resolve();
       return new Promise<void>((resolve) => idle.push(resolve));
     },
   };

@@ -40,8 +40,8 @@ export function createSinkBreaker(
     telemetry.gauge(METRICS.breakerOpen.name, state.kind === "closed" ? 0 : 1, { queue });
     const message =
       state.kind === "closed"
-        ? "the sink answers again; receiving goes on"
-        : "the sink does not answer; nothing is received until it does";
+        ? "the sink is back; receiving continues"
+        : "the sink is down; receiving is paused until it recovers";
     if (state.kind !== "half-open") telemetry.log("warn", message, { queue });
   }
 

@@ -69,7 +69,7 @@ export const CONSUMER_METRICS = {
     help: "Records whose effects were committed.",
     labels: ["queue"],
   },
-  released: {
+  returned: {
     name: "tidegate_messages_returned_total",
     kind: "counter",
     help: "Records returned to the queue without counting as failed: busy, outage, draining or out of turn.",

@@ -13,8 +13,8 @@ export interface Counts {
   dropped: number;
   retried: number;
   deadLettered: number;
-  /** Put back without a failure of their own. */
-  released: number;
+  /** Returned to the queue without a failed attempt. */
+  returned: number;
   lost: number;
 }
 
@@ -27,14 +27,14 @@ export const NO_COUNTS: Readonly<Counts> = {
   dropped: 0,
   retried: 0,
   deadLettered: 0,
-  released: 0,
+  returned: 0,
   lost: 0,
 };
 
 export function countOutcome(counts: Counts, outcome: RecordOutcome): void {
   if (outcome.kind === "done") counts[NAMES[outcome.how]] += 1;
   else if (outcome.kind === "lost") counts.lost += 1;
-  else if (outcome.kind === "later") counts[outcome.why === "retry" ? "retried" : "released"] += 1;
+  else if (outcome.kind === "later") counts[outcome.why === "retry" ? "retried" : "returned"] += 1;
   else unreachable(outcome);
 }
 

@@ -181,7 +181,7 @@ class QueueTally implements Tally {
       const fields = logFieldsOf(record, inFlight, this.#options.runId, { masked });
       telemetry.log("warn", "the lease was lost", fields);
     } else if (outcome.kind === "later") {
-      if (outcome.why !== "retry") count(METRICS.released.name);
+      if (outcome.why !== "retry") count(METRICS.returned.name);
       if (outcome.why === "busy") count(METRICS.duplicates.name);
     } else if (outcome.how === "committed" || outcome.how === "superseded") {
       count(METRICS.committed.name);
