@@ -1,4 +1,4 @@
-// Generates the uploads of the stations. The same seed gives the same files; their number is bounded.
+// Generates the uploads of the stations. The same seed gives the same files.
 //
 //   tidegate dev examples/stations/pipeline.ts --feed examples/stations/generate.ts
 //   npm run example examples/stations/generate.ts FOLDER    # writes the same files to a folder

@@ -141,8 +141,8 @@ async function passes(open: () => Promise<World>): Promise<void> {
 }
 
 /**
- * The ledger's states of the corrected file and of the broken one. Both events of the corrected file
- * are listed if the first needed more than one attempt.
+ * The ledger's states of the corrected file and of the broken one. Both events of the corrected
+ * file are listed if the first needed more than one attempt.
  */
 async function statesOf(url: string): Promise<string[]> {
   const ledger = await openLedger(url, systemPorts);

@@ -142,6 +142,6 @@ test.each([
   expect(command(name, file)).toEqual({
     status: 1,
     stdout: "",
-    stderr: `${file} ended the process before the checks were done.\n`,
+    stderr: `${file} ended the process before the checks were done\n`,
   });
 });
