@@ -95,10 +95,8 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const { clock, turn } = brokerProcess;
   const observer = { scheduler, history, names, retentionMs: topology.retentionMs };
   const store = createSimBrokerStore(parts.createBrokerStore(), storeFaults, observer);
-  const starting = createBroker(
-    { store, clock, turn, random },
-    { account: ACCOUNT, region: REGION },
-  );
+  const identity = { account: ACCOUNT, region: REGION };
+  const starting = createBroker({ store, clock, turn, random }, identity);
   await scheduler.run(scheduler.now);
   const broker = lateBroker(await starting, (body) => {
     const name = names.ofBody(body)[0] ?? "";

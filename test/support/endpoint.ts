@@ -58,7 +58,11 @@ export function useEndpoint(): Endpoint {
   let started: { cloud: VirtualCloud; sqs: SQS } | null = null;
   let count = 0;
   beforeAll(async () => {
-    const cloud = await startCloud({ memory: true, clock: "virtual" }); // E2
+    const cloud = await startCloud({
+      memory: true,
+      clock: "virtual", // E2
+      allowedHosts: ["queue.example"],
+    });
     started = { cloud, sqs: createSdkClient(cloud.endpoint) };
   });
   afterAll(async () => {
