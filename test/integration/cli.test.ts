@@ -143,7 +143,7 @@ describe("tidegate up", () => {
     const stuck = connect(ready.port, "127.0.0.1");
     stuck.on("error", () => {});
     await once(stuck, "connect");
-    stuck.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nnot all");
+    stuck.write("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nnot all");
     await call(ready, "ListQueues", {});
     child.kill("SIGTERM");
     await expect.poll(() => refuses(ready)).toBe(true);

@@ -177,9 +177,7 @@ test("a thread that dies takes every lease with it, and says so", async () => {
   expect(keeper.alive("a")).toBe(false);
   expect(await hold("c")).toMatch(/out of memory/);
   expect(await keeper.ended).toMatch(/out of memory/);
-  expect(logged).toContainEqual(
-    expect.stringMatching(/^error: .*out of memory; 2 leases are lost/),
-  );
+  expect(logged).toContainEqual(expect.stringMatching(/^error: .*out of memory; 2 leases lost/));
 });
 
 test("a thread that cannot renew claims does not start", async () => {

@@ -18,8 +18,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { SQS } from "@aws-sdk/client-sqs";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../src/api/cloud.ts";
+import { eventually } from "../support/eventually.ts";
 import { createS3Client, sendRaw, textOf } from "../support/s3-buckets.ts";
 
 let root: string;
@@ -129,7 +130,7 @@ test("overwritten, deleted and aborted bytes leave no file behind", async () => 
   await s3.abortMultipartUpload({ Bucket, Key: "u", UploadId });
   const refused = s3.putObject({ Bucket, Key: "copy", Body: "x", IfNoneMatch: "*" });
   await expect(refused).rejects.toThrow();
-  await vi.waitFor(() => expect(blobFiles()).toHaveLength(1));
+  await eventually(() => expect(blobFiles()).toHaveLength(1));
 });
 
 test("an upload whose client disconnects leaves neither a file nor an object", async () => {
@@ -138,11 +139,11 @@ test("an upload whose client disconnects leaves neither a file nor an object", a
   await s3.createBucket({ Bucket });
   const { port, hostname } = new URL(endpoint);
   const socket = connect(Number(port), hostname);
-  socket.write(`PUT /${Bucket}/k HTTP/1.1\r\nHost: a\r\nContent-Length: 50000000\r\n\r\n`);
+  socket.write(`PUT /${Bucket}/k HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000000\r\n\r\n`);
   socket.write(Buffer.alloc(3_000_000));
-  await vi.waitFor(() => expect(blobFiles()).toHaveLength(1));
+  await eventually(() => expect(blobFiles()).toHaveLength(1));
   socket.destroy();
-  await vi.waitFor(() => expect(blobFiles()).toEqual([]));
+  await eventually(() => expect(blobFiles()).toEqual([]));
   expect((await s3.listObjectsV2({ Bucket })).KeyCount).toBe(0);
 });
 
@@ -157,7 +158,7 @@ test("the sweep at the start removes leftovers of a crash and keeps referenced b
   writeFileSync(join(data, "blobs", "new", "a".repeat(32)), "never published");
   writeFileSync(join(data, "blobs", "ab", `ab${"c".repeat(30)}`), "never committed");
   const again = await start();
-  await vi.waitFor(() => expect(blobFiles()).toEqual([referenced]));
+  await eventually(() => expect(blobFiles()).toEqual([referenced]));
   expect(await textOf(again.s3.getObject({ Bucket, Key: "k" }))).toBe("keep");
 });
 
@@ -224,7 +225,7 @@ test("no key reads or writes anything outside its own object", async () => {
     expect.arrayContaining(["blobs", "broker.lock", "broker.sqlite"]),
   );
   for (const [, path] of paths) await sendRaw(endpoint, "DELETE", path);
-  await vi.waitFor(() => expect(blobFiles()).toEqual([]));
+  await eventually(() => expect(blobFiles()).toEqual([]));
   expect(hashesOutside()).toEqual(before);
 });
 

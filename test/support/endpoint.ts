@@ -8,6 +8,7 @@
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { startCloud, type VirtualCloud } from "../../src/api/cloud.ts";
+import { eventually } from "./eventually.ts";
 
 export const ACCOUNT = "000000000000";
 export const REGION = "us-east-1";
@@ -175,7 +176,7 @@ async function startCall<T>(cloud: VirtualCloud, call: () => Promise<T>): Promis
   const submit = vi.spyOn(brokerBehindHttp(cloud), "submit");
   const answer = call();
   answer.catch(() => {}); // The caller awaits it later; until then, avoid an unhandled rejection.
-  await vi.waitFor(() => expect(submit).toHaveBeenCalled());
+  await eventually(() => expect(submit).toHaveBeenCalled());
   const signal = submit.mock.calls[0]![2]!;
   submit.mockRestore();
   return { answer, signal };

@@ -1,5 +1,6 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type Attributes, failureOf, useEndpoint } from "../../support/endpoint.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const endpoint = useEndpoint();
 
@@ -87,7 +88,7 @@ test("[52] a long poll whose client disconnected receives no message", async () 
   );
   abort.abort();
   await expect(poll.answer).rejects.toMatchObject({ name: "AbortError" });
-  await vi.waitFor(() => expect(poll.signal.aborted).toBe(true));
+  await eventually(() => expect(poll.signal.aborted).toBe(true));
   await endpoint.sqs.sendMessage({ QueueUrl, MessageBody: "for the next" });
   expect(await bodiesOf(QueueUrl)).toEqual(["for the next"]);
 });

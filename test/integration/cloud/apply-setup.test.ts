@@ -75,9 +75,7 @@ describe("a setup", () => {
       [`${ARN}audit`, false],
       [`${ARN}ledger.fifo`, false],
     ]);
-    expect(buckets).toMatchObject({
-      value: { buckets: [{ name: "landing", versioning: "Enabled" }] },
-    });
+    expect(buckets).toMatchObject({ buckets: [{ name: "landing", versioning: "Enabled" }] });
     const { attributes } = await attributesOf(cloud.broker, "orders");
     expect(attributes).toMatchObject({ VisibilityTimeout: "60" });
     expect(JSON.parse(attributes.RedrivePolicy ?? "")).toEqual({

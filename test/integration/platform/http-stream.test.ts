@@ -1,7 +1,8 @@
 // Streams through the listener: bodies as they arrive, replies as the client reads them.
 
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { HttpReply } from "../../../src/ports/http.ts";
+import { eventually } from "../../support/eventually.ts";
 import { createListening } from "../../support/listening.ts";
 
 const { serve, dial: dialUp } = createListening({ wantsStream: () => true });
@@ -32,10 +33,10 @@ test("a streamed body reaches the handler before the client has sent all of it",
     port,
     "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\none",
   );
-  await vi.waitFor(() => expect(chunks).toEqual(["one"]));
+  await eventually(() => expect(chunks).toEqual(["one"]));
   expect(received.text).toBe("");
   socket.write("two");
-  await vi.waitFor(() => expect(received.text).toContain("200 OK"));
+  await eventually(() => expect(received.text).toContain("200 OK"));
   expect(chunks.join("")).toBe("onetwo");
 });
 
@@ -53,8 +54,8 @@ test("a client that stalls in the middle of a stream is cut off (N2)", async () 
     { stallMsMax: 30, slowCheckMs: 10 },
   );
   const { received } = dial(port, "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\none");
-  await vi.waitFor(() => expect(received.closed).toBe(true));
-  await vi.waitFor(() => expect(failed).toBe(true));
+  await eventually(() => expect(received.closed).toBe(true));
+  await eventually(() => expect(failed).toBe(true));
   expect(received.text).toContain("408 Request Timeout");
 });
 
@@ -63,14 +64,14 @@ test("the unread rest of a body is read and dropped, so that the client gets the
   const body = "x".repeat(3_000_000);
   const head = `PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;
   const { received } = dial(port, head + body);
-  await vi.waitFor(() => expect(received.text).toContain("404 Not Found"));
+  await eventually(() => expect(received.text).toContain("404 Not Found"));
 });
 
 test("a client that sends Expect: 100-continue and is refused never sends its body", async () => {
   const { port } = await serve(async () => ({ ...EMPTY, status: 404 }));
   const head = "PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n";
   const { received } = dial(port, head);
-  await vi.waitFor(() => expect(received.closed).toBe(true));
+  await eventually(() => expect(received.closed).toBe(true));
   expect(received.text).toMatch(/^HTTP\/1\.1 404/);
 });
 
@@ -97,16 +98,16 @@ test("a reply stream is read no faster than the client reads, and ends when it d
   const { port } = await serve(async () => reply());
   const { socket } = dial(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   socket.pause();
-  await vi.waitFor(() => expect(state.given).toBeGreaterThan(0));
+  await eventually(() => expect(state.given).toBeGreaterThan(0));
   let before = -1;
-  await vi.waitFor(() => {
+  await eventually(() => {
     const still = before === state.given;
     before = state.given;
     expect(still).toBe(true);
   });
   expect(state.given * CHUNK.length).toBeLessThan(64 * 1_024 * 1_024);
   socket.destroy();
-  await vi.waitFor(() => expect(state.ended).toBe(true));
+  await eventually(() => expect(state.ended).toBe(true));
 });
 
 test("a client that does not read its reply is cut off (N2)", async () => {
@@ -114,7 +115,7 @@ test("a client that does not read its reply is cut off (N2)", async () => {
   const { port } = await serve(async () => reply(), { stallMsMax: 30, slowCheckMs: 10 });
   const { socket } = dial(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   socket.pause();
-  await vi.waitFor(() => expect(state.ended).toBe(true));
+  await eventually(() => expect(state.ended).toBe(true));
 });
 
 test("a reply that fails midway closes the connection and is reported", async () => {
@@ -125,7 +126,7 @@ test("a reply that fails midway closes the connection and is reported", async ()
   const reply = () => ({ status: 200, headers: [], body: body(), bodyBytes: 100 });
   const { port, errors } = await serve(async () => reply());
   const { received } = dial(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-  await vi.waitFor(() => expect(received.closed).toBe(true));
+  await eventually(() => expect(received.closed).toBe(true));
   expect(errors).toEqual([new Error("the disk is gone")]);
 });
 
@@ -136,7 +137,7 @@ test("a reply that fails before its first byte becomes a 500", async () => {
     return { status: 200, headers: [], body, bodyBytes: 10 };
   });
   const { received } = dial(port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-  await vi.waitFor(() => expect(received.closed).toBe(true));
+  await eventually(() => expect(received.closed).toBe(true));
   expect(received.text).toMatch(/^HTTP\/1.1 500 /);
   expect(errors).toEqual([new Error("the file is gone")]);
 });
@@ -150,6 +151,6 @@ test("a HEAD has the length of the omitted body, and 204 and 304 have none", asy
   const head = "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n";
   const last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
   const { received } = dial(port, head + head + last);
-  await vi.waitFor(() => expect(received.closed).toBe(true));
+  await eventually(() => expect(received.closed).toBe(true));
   expect(received.text.match(/content-length: \d+/g)).toEqual(["content-length: 5368709120"]);
 });
