@@ -69,7 +69,7 @@ test("a producer that does not comply gives exit code 1 and says what to do", as
   const { code, out } = await cli("comply", file);
   expect(code).toBe(1);
   expect(out).toContain("  FAIL  a different dedupe_key gives a different body");
-  expect(out).toContain("Fix: The key must be in the body");
+  expect(out).toContain("Fix: Put the key into the body");
   const json = JSON.parse((await cli("comply", file, "--json")).out);
   expect(json.results).toHaveLength(10);
 });
