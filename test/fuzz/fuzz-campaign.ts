@@ -7,9 +7,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Broker } from "../../src/broker/engine/broker.ts";
 import type { OperationInput, OperationName } from "../../src/broker/model/operations.ts";
+import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { durationMs } from "../../src/core/units.ts";
 import type { HttpHandler, HttpReply } from "../../src/ports/http.ts";
-import { createSeededRandom, drain, type ManualTime } from "../model/harness/manual-ports.ts";
+import { drain, type ManualTime } from "../model/harness/manual-ports.ts";
 import { createMutant } from "./mutations.ts";
 import { ACTIONS, type Draft, pick } from "./sqs-requests.ts";
 import { type Reply, replyFault } from "./well-formed.ts";

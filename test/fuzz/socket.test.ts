@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSeededRandom } from "../model/harness/manual-ports.ts";
+import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { createMutant } from "./mutations.ts";
 import { breakBytes, exchange, frame, readReply } from "./raw-exchange.ts";
 import { ACTIONS, type Draft, jsonDraft, pick } from "./sqs-requests.ts";

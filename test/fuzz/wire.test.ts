@@ -3,8 +3,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createBroker } from "../../src/broker/engine/create-broker.ts";
 import { createBrokerHttp } from "../../src/broker/http.ts";
+import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
-import { createSeededRandom, ManualTime, microtaskTurn } from "../model/harness/manual-ports.ts";
+import { ManualTime, microtaskTurn } from "../model/harness/manual-ports.ts";
 import { fuzzWire, type Rig } from "./fuzz-campaign.ts";
 
 const COUNT = Number(process.env.TIDEGATE_FUZZ ?? (process.env.CI ? 100_000 : 5_000));

@@ -3,10 +3,11 @@
 
 import { expect, test } from "vitest";
 import { createBroker } from "../../src/broker/engine/create-broker.ts";
+import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 import { findDisagreement } from "./harness/campaign.ts";
-import { createSeededRandom, microtaskTurn } from "./harness/manual-ports.ts";
+import { microtaskTurn } from "./harness/manual-ports.ts";
 import type { Subject } from "./harness/subject.ts";
 
 const RUNS = Number(process.env.TIDEGATE_MODEL_RUNS ?? 300);

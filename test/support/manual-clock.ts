@@ -32,6 +32,12 @@ export class ManualClock implements Clock {
     return this.#sleepers.size;
   }
 
+  /** How long until the next sleeper is due; null if none sleeps. */
+  nextWakeIn(): number | null {
+    const instants = [...this.#sleepers].map(({ at }) => at);
+    return instants.length === 0 ? null : Math.min(...instants) - this.#monotonic;
+  }
+
   // Arrow functions: tests pass single methods around and spread the clock to change one.
   readonly now = (): EpochMs => this.#wall;
 
