@@ -68,9 +68,9 @@ test("a duplicate of a record in progress is redelivered soon after its lease ex
 test("no delay is longer than SQS hides a message (Y3)", () => {
   fc.assert(
     fc.property(anyNumber(), anyNumber(), anyFraction(), (some, other, fraction) => {
-      const wild = { baseMs: durationMs(some), capMs: durationMs(other) };
+      const settings = { baseMs: durationMs(some), capMs: durationMs(other) };
       for (const delay of [
-        retryDelayMs(wild, some, fraction),
+        retryDelayMs(settings, some, fraction),
         busyDelayMs(some, fraction),
         grantedDelayMs(some, other),
       ]) {

@@ -76,8 +76,8 @@ test("the key comes from the body, not from the attributes (D2)", () => {
 
 test("a message of a kind that the pipeline does not expect is dead-lettered, not dropped", () => {
   const body = JSON.stringify({ Records: [record("in", "a/1")] });
-  const [odd] = decodeDelivery(messages, delivery(body)).records;
-  expect(odd?.content).toMatchObject({ kind: "unusable" });
+  const [unexpected] = decodeDelivery(messages, delivery(body)).records;
+  expect(unexpected?.content).toMatchObject({ kind: "unusable" });
 });
 
 test("the test event of S3 is ignored and becomes no record", () => {

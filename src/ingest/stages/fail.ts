@@ -129,7 +129,7 @@ class LedgerFailures implements FailStage {
         case "exhausted":
           return await this.#failed(record, crashOf(failure.claim), inFlight);
         case "stopped":
-          return await this.#returnUnrun(record, failure.claim);
+          return await this.#returnUncounted(record, failure.claim);
         case "parked":
           return await this.#parked(record, failure.fence, inFlight);
         case "unavailable":
@@ -148,7 +148,7 @@ class LedgerFailures implements FailStage {
     inFlight: InFlightDelivery,
   ): Promise<RecordOutcome> {
     if (isOf(error, LeaseLost)) return LEASE_LOST;
-    if (isOf(error, Stopping)) return this.#returnUnrun(record, claim);
+    if (isOf(error, Stopping)) return this.#returnUncounted(record, claim);
     const failed = this.#read(record, inFlight, error, secrets);
     const { retry, blames } = failed.verdict;
     if (stage === "commit" && retry !== "never" && blames !== "record") {
@@ -175,7 +175,7 @@ class LedgerFailures implements FailStage {
     return { kind: "later", delayMs, why: "unavailable", blames, errorClass };
   }
 
-  async #returnUnrun(record: WorkRecord, claim: Claim): Promise<RecordOutcome> {
+  async #returnUncounted(record: WorkRecord, claim: Claim): Promise<RecordOutcome> {
     await this.#release(record, claim);
     return NOT_RUN;
   }

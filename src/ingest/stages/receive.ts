@@ -114,7 +114,7 @@ class LongPolls implements Receiver {
   async #receive(): Promise<void> {
     const { clock, queue, telemetry } = this.#ports;
     const { visibilityMs, onReceive, onEmpty, take } = this.#options;
-    const askedAt = clock.now();
+    const requestedAt = clock.now();
     const max = SQS_BATCH_ENTRIES_MAX;
     const waitMs = SQS_RECEIVE_WAIT_MS_MAX;
     onReceive();
@@ -125,7 +125,7 @@ class LongPolls implements Receiver {
       this.#failures = 0;
       this.#plenty = deliveries.length === max;
       const shareMs = Math.floor(visibilityMs * ANSWER_SHARE); // Instants are whole numbers (U1).
-      const since = epochMs(Math.max(askedAt, clock.now() - shareMs)); // V5
+      const since = epochMs(Math.max(requestedAt, clock.now() - shareMs)); // V5
       for (const delivery of deliveries) take(delivery, since);
       if (deliveries.length === 0) onEmpty();
     } catch (error) {
