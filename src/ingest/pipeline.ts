@@ -111,9 +111,9 @@ async function runRecord(
   inFlight: InFlightDelivery,
 ): Promise<RecordOutcome> {
   if (!inFlight.alive()) return LEASE_LOST;
-  const askedAt = stages.clock.now();
+  const requestedAt = stages.clock.now();
   const claimed = await stages.claim.claim(record, inFlight);
-  if (claimed.kind !== "unavailable") stages.tally.stage("claim", askedAt);
+  if (claimed.kind !== "unavailable") stages.tally.stage("claim", requestedAt);
   const progress =
     claimed.kind === "claimed"
       ? await runClaimed(stages, record, claimed, inFlight)
@@ -216,7 +216,7 @@ function afterCommit(stages: Stages, committed: CommitOutcome, claim: Claim): Pr
   }
 }
 
-/** The ledger refused the claim or the commit: there is nothing to do, or not now. */
+/** The ledger refused the claim or the commit: the record is not processed now. */
 function afterRefusal(
   stages: Stages,
   refusal: Exclude<ClaimOutcome, { kind: "claimed" }>,

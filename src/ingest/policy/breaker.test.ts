@@ -34,11 +34,11 @@ const failures = (count: number, blames?: Blame) =>
 
 function opened(): Extract<BreakerState, { kind: "open" }> {
   const state = after(failures(FAILURES_TO_OPEN));
-  if (state.kind !== "open") throw new Error(`it is ${state.kind}`);
+  if (state.kind !== "open") throw new Error(`the breaker is ${state.kind}`);
   return state;
 }
 
-test("it opens at the fifth failure in a row of sink or ledger, and says until when", () => {
+test("five failures in a row of the sink or the ledger open the breaker for one pause", () => {
   expect(mayReceive(after(failures(4)), NOW)).toBe(true);
   const state = after([...failures(3, "ledger"), ...failures(2, "sink")]);
   expect(state.kind).toBe("open");
@@ -49,21 +49,21 @@ test("it opens at the fifth failure in a row of sink or ledger, and says until w
   expect(mayReceive(state, until ?? NOW)).toBe(true);
 });
 
-test("a success in between begins the count anew", () => {
+test("a success resets the count of failures", () => {
   expect(after([...failures(4), SUCCEEDED, ...failures(4)])).toEqual({
     kind: "closed",
     failures: 4,
   });
 });
 
-test("bad records never open it, and do not hide that the sink is down (K1)", () => {
+test("bad records never open the breaker, and do not reset the count of failures (K1)", () => {
   for (const blames of ["record", "queue", "objects"] as const) {
     expect(after(failures(100, blames))).toEqual(CLOSED);
     expect(after([...failures(4), failed(blames), failed()]).kind).toBe("open");
   }
 });
 
-test("when the pause is over one batch is let through, and no second (K2)", () => {
+test("after the pause the breaker lets exactly one batch through (K2)", () => {
   const { until } = opened();
   const probing = stepBreaker(opened(), RECEIVED, until);
   expect(probing.kind).toBe("half-open");
@@ -71,7 +71,7 @@ test("when the pause is over one batch is let through, and no second (K2)", () =
   expect(nextChangeAt(probing)).toBeNull();
 });
 
-test("a batch that was empty or told nothing lets the next one through (K2)", () => {
+test("a probe that was empty or blamed only records lets the next batch through (K2)", () => {
   const { until } = opened();
   const probing = after([RECEIVED, failed("record"), ENDED], opened(), until);
   expect(probing.kind).toBe("half-open");
@@ -79,14 +79,14 @@ test("a batch that was empty or told nothing lets the next one through (K2)", ()
   expect(mayReceive(after([RECEIVED], probing, until), until)).toBe(false);
 });
 
-test("a success of that batch closes it, a failure opens it for longer", () => {
+test("a probe that succeeds closes the breaker; a probe that fails opens it for longer", () => {
   const { until } = opened();
   expect(after([RECEIVED, SUCCEEDED], opened(), until)).toEqual(CLOSED);
   const again = after([RECEIVED, failed()], opened(), until);
   expect(nextChangeAt(again)).toBe(addMs(until, durationMs(2 * PAUSE_MS_MIN)));
 });
 
-test("stragglers of before neither lengthen nor end a pause", () => {
+test("late results from before a pause neither lengthen nor end it", () => {
   const state = opened();
   expect(after([failed("sink", 0.9), SUCCEEDED, ENDED, RECEIVED], state)).toBe(state);
 });
@@ -104,7 +104,7 @@ test("pauses grow from 1 s to 60 s, each at least half of its bound (K3)", () =>
   );
 });
 
-test("it is never stuck: time and the end of a batch always let another through", () => {
+test("the breaker never gets stuck: time or the end of a batch always lets another through", () => {
   const anyEvent = fc.oneof(
     fc.constantFrom(RECEIVED, SUCCEEDED, ENDED),
     fc.constantFrom<Blame>("record", "sink", "ledger", "queue", "objects").map((b) => failed(b)),

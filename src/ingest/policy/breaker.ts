@@ -1,16 +1,16 @@
-// Breaker: stops pulling while what records need is down, so that they wait in the queue, where
-// waiting costs no attempt, rather than fail one after the other.
+// Breaker: the circuit breaker that stops receiving while the sink or the ledger is down. Messages
+// then wait in the queue, which costs no attempt, and do not fail one after the other.
 //
 //   closed ──FAILURES_TO_OPEN in a row──> open ──pause is over──> half-open
 //     ^                                    ^                        │
 //     └───────────────success──────────────┼────────────────────────┤
 //                                          └──────failure───────────┘
 //
-//   K1. Only failures that blame sink or ledger count. Those that blame the record say nothing of
-//       the sink, for good or ill: bad records never open the breaker, nor do they close it.
-//   K2. Half-open lets one batch through; the next waits until that one has told something.
-//   K3. Each pause in a row is longer than the last, up to PAUSE_MS_MAX, and jittered, so that
-//       many processes do not knock at once.
+//   K1. Only failures that blame the sink or the ledger count. A failure that blames the record
+//       says nothing about the sink: bad records neither open nor close the breaker.
+//   K2. Half-open lets one batch through. The next one waits until that batch has a result.
+//   K3. Each pause in a row is longer than the previous one, up to PAUSE_MS_MAX. Pauses have
+//       jitter, so that many processes do not retry at the same time.
 
 import { unreachable } from "../../core/assert.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, seconds } from "../../core/units.ts";
@@ -23,22 +23,22 @@ const PAUSES_COUNTED_MAX = 16;
 
 export type BreakerState =
   | { readonly kind: "closed"; readonly failures: number }
-  /** `pauses` counts this one and those before it, since it was last closed. */
+  /** `pauses` counts the pauses since the breaker was last closed, this one included. */
   | { readonly kind: "open"; readonly until: EpochMs; readonly pauses: number }
   | { readonly kind: "half-open"; readonly probing: boolean; readonly pauses: number };
 
 export type BreakerEvent =
-  /** A batch was asked for. */
+  /** A receive started. */
   | { readonly kind: "received" }
   /** A record was committed. */
   | { readonly kind: "succeeded" }
   | { readonly kind: "failed"; readonly blames: Blame; readonly fraction: number }
-  /** A batch is over: it was empty, or all of it is settled. */
+  /** A batch ended: it was empty, or all its deliveries are settled. */
   | { readonly kind: "ended" };
 
 export const CLOSED: BreakerState = { kind: "closed", failures: 0 };
 
-/** Whether a batch may be asked for at `now`. */
+/** Whether a receive may start at `now`. */
 export function mayReceive(state: BreakerState, now: EpochMs): boolean {
   switch (state.kind) {
     case "closed":
@@ -52,7 +52,7 @@ export function mayReceive(state: BreakerState, now: EpochMs): boolean {
   }
 }
 
-/** When time alone will change the answer of `mayReceive`; null if only an event can. */
+/** When the result of `mayReceive` changes by time alone; null if only an event changes it. */
 export function nextChangeAt(state: BreakerState): EpochMs | null {
   return state.kind === "open" ? state.until : null;
 }
@@ -63,7 +63,7 @@ export function stepBreaker(state: BreakerState, event: BreakerEvent, now: Epoch
       if (state.kind === "closed" || !mayReceive(state, now)) return state;
       return { kind: "half-open", probing: true, pauses: state.pauses };
     case "succeeded":
-      // While open, this is a straggler of before: the pause is still waited for.
+      // While open, this is a late result from before the pause: the pause continues.
       return state.kind === "open" ? state : CLOSED;
     case "failed":
       return afterFailure(state, event, now);
@@ -88,7 +88,7 @@ function afterFailure(
   return { kind: "open", until: addMs(now, pauseMs(pauses, fraction)), pauses };
 }
 
-/** From half of a bound that doubles to all of it (K3). */
+/** A duration between half of the bound and the bound, which doubles with each pause (K3). */
 export function pauseMs(pauses: number, fraction: number): DurationMs {
   const bound = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** Math.min(pauses, PAUSES_COUNTED_MAX));
   return durationMs(Math.floor((bound / 2) * (1 + fraction)));

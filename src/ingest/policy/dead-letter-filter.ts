@@ -1,30 +1,31 @@
-// Dead-letter filter: which dead letters are meant, and how they are counted together.
-//   D1. What is not named by the filter is not touched. A filter that says nothing means all.
-//   D2. Keys and fingerprints may be shortened, but not so far that they name others by chance.
+// Dead-letter filter: selects dead letters and groups them by cause.
+//   D1. A dead letter that the filter does not match is not touched. An empty filter matches all.
+//   D2. Keys and fingerprints may be abbreviated to a prefix that is long enough not to match
+//       others by accident.
 
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 
-/** Classes of what has no failure written down: no runtime gave up on it. */
+/** Classes of dead letters without a stored failure: no consumer dead-lettered them. */
 export const BACK_STOP_CLASS = "back-stop";
 export const UNKNOWN_CLASS = "unknown";
 
-/** What a dead letter is chosen by. */
+/** The properties that a filter compares. */
 export interface DeadLetterFacts {
   readonly errorClass: string;
   readonly fingerprint: string;
-  /** Names of the records in it: keys of the ledger and idempotency keys. */
+  /** Ledger keys and idempotency keys of the records in the message. */
   readonly keys: readonly string[];
   /** As `s3://bucket/key`. */
   readonly objects: readonly string[];
   readonly failedAt: EpochMs;
 }
 
-/** All that is given has to hold. */
+/** A dead letter has to match every field that is set. */
 export interface DeadLetterFilter {
   readonly errorClass?: string | undefined;
-  /** Whole, or its beginning (D2). */
+  /** The fingerprint or a prefix of it (D2). */
   readonly fingerprint?: string | undefined;
-  /** A key, or its beginning (D2), or any part of `s3://bucket/key`. */
+  /** A key or a prefix of it (D2), or any part of `s3://bucket/key`. */
   readonly key?: string | undefined;
   /** Failed longer ago than this. */
   readonly olderThanMs?: DurationMs | undefined;
@@ -44,21 +45,24 @@ export function matchesFilter(
   const { errorClass, fingerprint, key, olderThanMs, newerThanMs } = filter;
   const ageMs = now - facts.failedAt;
   if (errorClass !== undefined && facts.errorClass !== errorClass) return false;
-  if (fingerprint !== undefined && !begins(facts.fingerprint, fingerprint, FINGERPRINT_CHARS_MIN)) {
+  if (
+    fingerprint !== undefined &&
+    !isPrefix(facts.fingerprint, fingerprint, FINGERPRINT_CHARS_MIN)
+  ) {
     return false;
   }
-  if (key !== undefined && !names(facts, key)) return false;
+  if (key !== undefined && !matchesKey(facts, key)) return false;
   if (olderThanMs !== undefined && ageMs <= olderThanMs) return false;
   return newerThanMs === undefined || ageMs <= newerThanMs;
 }
 
-function names({ keys, objects }: DeadLetterFacts, wanted: string): boolean {
-  if (keys.some((key) => begins(key, wanted, KEY_CHARS_MIN))) return true;
+function matchesKey({ keys, objects }: DeadLetterFacts, wanted: string): boolean {
+  if (keys.some((key) => isPrefix(key, wanted, KEY_CHARS_MIN))) return true;
   return wanted !== "" && objects.some((object) => object.includes(wanted));
 }
 
-/** Whether `part` is all of `whole`, or a beginning that is long enough (D2). */
-function begins(whole: string, part: string, charsMin: number): boolean {
+/** Whether `part` equals `whole` or is a prefix that is long enough (D2). */
+function isPrefix(whole: string, part: string, charsMin: number): boolean {
   return whole === part || (part.length >= charsMin && whole.startsWith(part));
 }
 
@@ -68,16 +72,16 @@ export interface DeadLetterGroup {
   readonly count: number;
   readonly oldestAt: EpochMs;
   readonly newestAt: EpochMs;
-  /** What the newest of them said. */
+  /** Message of the newest failure. */
   readonly message: string;
 }
 
-/** Counts what failed of the same cause, the most frequent first. */
+/** Groups dead letters that failed for the same cause, the largest group first. */
 export function groupByFingerprint(
-  letters: readonly (DeadLetterFacts & { readonly message: string })[],
+  deadLetters: readonly (DeadLetterFacts & { readonly message: string })[],
 ): DeadLetterGroup[] {
   const groups = new Map<string, DeadLetterGroup>();
-  for (const { errorClass, fingerprint, failedAt, message } of letters) {
+  for (const { errorClass, fingerprint, failedAt, message } of deadLetters) {
     const id = `${errorClass} ${fingerprint}`;
     const group = groups.get(id);
     const newest = group === undefined || failedAt >= group.newestAt;

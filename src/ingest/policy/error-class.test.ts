@@ -10,12 +10,12 @@ import { DELAY_MS_MAX } from "./retry.ts";
 
 const UNKNOWN = { errorClass: "unknown", retry: "backoff", blames: "record" };
 
-/** An error as drivers and SDKs make them: a plain one with members. */
+/** An error as drivers and SDKs create it: a plain error with extra properties. */
 function errorWith(members: object, message = "it failed"): Error {
   return Object.assign(new Error(message), members);
 }
 
-function told(verdict: ReturnType<typeof classify>): string {
+function summary(verdict: ReturnType<typeof classify>): string {
   return `${verdict.errorClass} ${verdict.retry} ${verdict.blames}`;
 }
 
@@ -50,8 +50,8 @@ describe("the table", () => {
     ["governance by name", errorWith({ name: "GovernanceError" }), "governance never record"],
     ["governance by class", errorWith({ class: "governance" }), "governance never record"],
     ["an aborted fetch", new DOMException("stop", "AbortError"), "timeout backoff record"],
-  ])("knows %s", (_, error, expected) => {
-    expect(told(classify(error))).toBe(expected);
+  ])("classifies %s", (_, error, expected) => {
+    expect(summary(classify(error))).toBe(expected);
   });
 
   test.each([
@@ -69,8 +69,8 @@ describe("the table", () => {
     ["42501", "permission never sink"],
     ["28P01", "permission never sink"],
     ["XX000", "postgres backoff record"],
-  ])("knows SQLSTATE %s", (code, expected) => {
-    expect(told(classify(errorWith({ code, severity: "ERROR" })))).toBe(expected);
+  ])("classifies SQLSTATE %s", (code, expected) => {
+    expect(summary(classify(errorWith({ code, severity: "ERROR" })))).toBe(expected);
   });
 
   test.each([
@@ -81,8 +81,8 @@ describe("the table", () => {
     ["ERR_SQLITE_ERROR", 13, "sink-full backoff sink"],
     ["ERR_SQLITE_ERROR", 2067, "sqlite never record"],
     ["ERR_SQLITE_ERROR", 8, "permission never sink"],
-  ])("knows SQLite's %s %s", (code, errcode, expected) => {
-    expect(told(classify(errorWith({ code, errcode })))).toBe(expected);
+  ])("classifies SQLite's %s %s", (code, errcode, expected) => {
+    expect(summary(classify(errorWith({ code, errcode })))).toBe(expected);
   });
 
   test.each([
@@ -91,89 +91,89 @@ describe("the table", () => {
     [["ThrottlingError", "ConditionalCheckFailed"], "dynamodb never record"],
     [["ValidationError"], "dynamodb never record"],
     [[], "dynamodb backoff record"],
-  ])("judges a cancelled DynamoDB transaction by its reasons %s", (codes, expected) => {
+  ])("classifies a cancelled DynamoDB transaction by its reasons %s", (codes, expected) => {
     const CancellationReasons = codes.map((Code) => ({ Code }));
     const error = errorWith({ name: "TransactionCanceledException", CancellationReasons });
-    expect(told(classify(error))).toBe(expected);
+    expect(summary(classify(error))).toBe(expected);
   });
 
-  test("is heard word by word: no row hides one that comes after it", () => {
+  test("has no word that an earlier row hides", () => {
     const rows: readonly ErrorRow[] = ERROR_TABLE;
     const hidden = rows.flatMap((row) =>
       (row.words ?? []).filter((word) => {
         const { errorClass, retry, blames } = row;
         const expected = `${errorClass} ${retry} ${blames}`;
-        return told(classify(errorWith({ name: word }))) !== expected;
+        return summary(classify(errorWith({ name: word }))) !== expected;
       }),
     );
     expect(hidden).toEqual([]);
   });
 
-  test("gives every code of ours a class, and a retry where the code says later", () => {
+  test("gives every Tidegate code a class, and a backoff if the code says later", () => {
     for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
       const verdict = classify(new TidegateError(code, "m"));
       expect(verdict.errorClass, code).not.toBe("unknown");
       if (ERROR_CODES[code].retry === "later") expect(verdict.retry, code).toBe("backoff");
     }
     const newer = errorWith({ code: "TG_OF_A_LATER_VERSION", retry: "never" });
-    expect(told(classify(newer))).toBe("refused never record");
+    expect(summary(classify(newer))).toBe("refused never record");
   });
 
-  test("gives up on no record because of the ledger", () => {
+  test("never dead-letters a record because of the ledger", () => {
     const ledger = ERROR_TABLE.filter(({ blames }) => blames === "ledger");
     expect(ledger.map(({ retry }) => retry)).toEqual(["backoff"]);
   });
 
-  test("has a verdict for what the runtime sees itself", () => {
-    expect(told(verdictOf("undecodable"))).toBe("undecodable never record");
-    expect(told(verdictOf("lease-lost"))).toBe("lease-lost backoff queue");
-    expect(told(verdictOf("timeout"))).toBe("timeout backoff record");
-    expect(told(verdictOf("unknown"))).toBe("unknown backoff record");
+  test("has a verdict for failures that the consumer detects itself", () => {
+    expect(summary(verdictOf("undecodable"))).toBe("undecodable never record");
+    expect(summary(verdictOf("lease-lost"))).toBe("lease-lost backoff queue");
+    expect(summary(verdictOf("timeout"))).toBe("timeout backoff record");
+    expect(summary(verdictOf("unknown"))).toBe("unknown backoff record");
   });
 });
 
-describe("what a handler says", () => {
-  test("PermanentError wins over its cause, and names its class", () => {
+describe("PermanentError and RetryLater", () => {
+  test("PermanentError takes precedence over its cause, and sets its class", () => {
     const cause = errorWith({ code: "ECONNRESET" });
     const error = new PermanentError("no", { class: "bad-row", cause });
-    expect(told(classify(error))).toBe("bad-row never record");
-    expect(told(classify(new PermanentError("no")))).toBe("permanent never record");
+    expect(summary(classify(error))).toBe("bad-row never record");
+    expect(summary(classify(new PermanentError("no")))).toBe("permanent never record");
   });
 
-  test("RetryLater names its delay, up to what a queue can wait", () => {
+  test("RetryLater sets its delay, up to the longest delay of a queue", () => {
     expect(classify(new RetryLater(1_500))).toMatchObject({ retry: "later", delayMs: 1_500 });
     expect(classify(new RetryLater(hours(90)))).toMatchObject({ delayMs: DELAY_MS_MAX });
     expect(classify(new RetryLater(-5))).toMatchObject({ retry: "later", delayMs: 0 });
     expect(classify(new RetryLater(Number.NaN))).toMatchObject({ retry: "backoff" });
   });
 
-  test("is heard from inside another error, and under the name of a derived class", () => {
+  test("are recognised inside another error, and in derived classes", () => {
     class BadRow extends PermanentError {
       override readonly name = "BadRow";
     }
     const wrapped = errorWith({ cause: new BadRow("no"), code: "ECONNRESET" });
-    expect(told(classify(wrapped))).toBe("permanent never record");
+    expect(summary(classify(wrapped))).toBe("permanent never record");
     const later = new AggregateError([new Error("x"), new RetryLater(seconds(3))]);
     expect(classify(later)).toMatchObject({ retry: "later", delayMs: 3_000 });
   });
 
-  test("is heard from another copy of the package", () => {
+  test("are recognised from another copy of the package", () => {
     const foreign = errorWith({ name: "PermanentError", errorClass: "theirs" });
-    expect(told(classify(foreign))).toBe("theirs never record");
+    expect(summary(classify(foreign))).toBe("theirs never record");
   });
 });
 
 describe("classifyError", () => {
   test("decides first", () => {
     const mine = () => ({ errorClass: "mine", retry: "backoff" }) as const;
-    expect(told(classify(new PermanentError("no"), mine))).toBe("mine backoff record");
+    expect(summary(classify(new PermanentError("no"), mine))).toBe("mine backoff record");
   });
 
   test("leaves an error to the table by returning undefined", () => {
     expect(classify(errorWith({ code: "EPIPE" }), () => undefined).errorClass).toBe("network");
   });
 
-  test("does not decide what is to blame: the table does", () => {
+  test("does not decide what to blame: the table does", () => {
     const mine = () => ({ errorClass: "mine", retry: "never" }) as const;
     expect(classify(errorWith({ code: "ECONNRESET" }), mine).blames).toBe("sink");
   });
@@ -201,23 +201,23 @@ describe("classifyError", () => {
 });
 
 describe("causes", () => {
-  test("are asked in turn where the error itself says nothing", () => {
+  test("are classified in order if the error itself matches no row", () => {
     const error = new Error("a", { cause: new Error("b", { cause: { code: "40001" } }) });
-    expect(told(classify(error))).toBe("postgres backoff record");
+    expect(summary(classify(error))).toBe("postgres backoff record");
   });
 
-  test("of an aggregate are its errors", () => {
+  test("of an aggregate error are its errors", () => {
     const error = new AggregateError([new Error("x"), errorWith({ code: "ECONNREFUSED" })]);
     expect(classify(error).errorClass).toBe("network");
   });
 
-  test("say nothing where the error itself does", () => {
+  test("are ignored if the error itself matches a row", () => {
     const cause = errorWith({ code: "23505" });
     const error = new TidegateError("TG_LEDGER_UNAVAILABLE", "m", { cause });
-    expect(told(classify(error))).toBe("unavailable backoff ledger");
+    expect(summary(classify(error))).toBe("unavailable backoff ledger");
   });
 
-  test("may form circles and have no end", () => {
+  test("may be cyclic or endless", () => {
     const circle: { cause?: unknown } = new Error("round") as never;
     circle.cause = new Error("and round", { cause: circle });
     expect(classify(circle)).toEqual(UNKNOWN);
@@ -228,7 +228,7 @@ describe("causes", () => {
   });
 });
 
-describe("whatever is thrown", () => {
+describe("any thrown value", () => {
   const hostile = new Proxy(new Error("x"), {
     get: () => {
       throw new Error("no access");
@@ -261,14 +261,14 @@ describe("whatever is thrown", () => {
     ["a Proxy that throws on access", hostile],
     ["a revoked Proxy", revoked.proxy],
     ["an error with a getter that throws", getter],
-  ])("%s is unknown, has a message and a fingerprint, and is tried again", (_, thrown) => {
+  ])("%s is unknown, has a message and a fingerprint, and is retried", (_, thrown) => {
     expect(classify(thrown)).toEqual(UNKNOWN);
     expect(messageOf(thrown)).not.toBe("");
     expect(fingerprintOf(thrown, "unknown")).toMatch(/^[0-9a-f]{16}$/);
     expect(() => stackOf(thrown)).not.toThrow();
   });
 
-  test("nothing makes it fail", () => {
+  test("never makes classify throw", () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true, withBoxedValues: true }), (thrown) => {
         const { errorClass, retry } = classify(thrown);

@@ -43,12 +43,14 @@ const CLASS_UNITS_MAX = 64;
 /** The verdict on any thrown value (L1). */
 export function classify(error: unknown, classifier: ErrorClassifier | null = null): Verdict {
   const chain = chainOf(error).map((each) => ({ error: each, facts: errorFacts(each) }));
-  const table = () => chain.map(judged).find((verdict) => verdict !== null);
-  const own = classifier === null ? null : askClassifier(error, classifier);
+  const table = () => chain.map(tableVerdict).find((verdict) => verdict !== null);
+  const fromClassifier = classifier === null ? null : askClassifier(error, classifier);
   // A classifier does not name a cause, so the table does.
-  if (own !== null) return { ...own, blames: table()?.blames ?? "record" };
-  const spoken = chain.map(({ facts }) => said(facts)).find((verdict) => verdict !== null);
-  return spoken ?? table() ?? verdictOf("unknown");
+  if (fromClassifier !== null) return { ...fromClassifier, blames: table()?.blames ?? "record" };
+  const fromHandler = chain
+    .map(({ facts }) => handlerVerdict(facts))
+    .find((verdict) => verdict !== null);
+  return fromHandler ?? table() ?? verdictOf("unknown");
 }
 
 /** The verdict on a failure that the runtime detects itself, without a thrown value. */
@@ -76,20 +78,20 @@ function askClassifier(
 }
 
 /** The verdict of PermanentError and RetryLater. */
-function said({ says, errorClass, delayMs }: ErrorFacts): Verdict | null {
-  if (says === "permanent") {
+function handlerVerdict({ asks, errorClass, delayMs }: ErrorFacts): Verdict | null {
+  if (asks === "permanent") {
     return { errorClass: wordOf(errorClass ?? "permanent"), retry: "never", blames: "record" };
   }
-  if (says !== "later") return null;
-  const asked = { errorClass: "retry-later", blames: "record" } as const;
-  if (delayMs === null || Number.isNaN(delayMs)) return { ...asked, retry: "backoff" };
+  if (asks !== "later") return null;
+  const later = { errorClass: "retry-later", blames: "record" } as const;
+  if (delayMs === null || Number.isNaN(delayMs)) return { ...later, retry: "backoff" };
   const bounded = Math.floor(Math.min(DELAY_MS_MAX, Math.max(0, delayMs)));
-  return { ...asked, retry: "later", delayMs: durationMs(bounded) };
+  return { ...later, retry: "later", delayMs: durationMs(bounded) };
 }
 
-function judged({ error, facts }: { error: unknown; facts: ErrorFacts }): Verdict | null {
+function tableVerdict({ error, facts }: { error: unknown; facts: ErrorFacts }): Verdict | null {
   if (facts.errorClass === "governance") return verdictOf("governance");
-  const row = ERROR_TABLE.find((each) => fits(each, facts));
+  const row = ERROR_TABLE.find((each) => matches(each, facts));
   if (row !== undefined) return verdictIn(row);
   if (errorMember(error, "$fault") === "server") return verdictOf("server");
   if (facts.sqlState !== null && textOf(error, "severity") !== null) {
@@ -98,7 +100,7 @@ function judged({ error, facts }: { error: unknown; facts: ErrorFacts }): Verdic
   return ownCode(error, facts);
 }
 
-function fits(row: ErrorRow, facts: ErrorFacts): boolean {
+function matches(row: ErrorRow, facts: ErrorFacts): boolean {
   const { words, sqlStates, statuses, reasons, messages } = row;
   const { sqlState, status, message } = facts;
   return (
@@ -115,8 +117,8 @@ function fits(row: ErrorRow, facts: ErrorFacts): boolean {
 function ownCode(error: unknown, { words }: ErrorFacts): Verdict | null {
   const code = words.find((word) => word.startsWith("TG_"));
   if (code === undefined) return null;
-  const known = Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCode].retry : null;
-  return (known ?? errorMember(error, "retry")) === "never"
+  const ownRetry = Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCode].retry : null;
+  return (ownRetry ?? errorMember(error, "retry")) === "never"
     ? { errorClass: "refused", retry: "never", blames: "record" }
     : { errorClass: "unavailable", retry: "backoff", blames: "record" };
 }

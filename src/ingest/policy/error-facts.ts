@@ -1,40 +1,41 @@
-// Error facts: what can be read off a thrown value, whatever it is.
+// Error facts: reads names, codes and causes from any thrown value.
 //   F1. Nothing here throws. A thrown value may be anything: a string, undefined, a Proxy that
 //       refuses every access, an error with a getter that fails.
-//   F2. Errors are told apart by names and codes, never by class: two copies of an SDK in one
-//       process do not recognise each other's classes.
-//   F3. Every walk is bounded, as causes may form a circle and aggregates may be huge.
+//   F2. Errors are recognised by names and codes, never by JavaScript class: two copies of an SDK
+//       in one process do not recognise each other's classes.
+//   F3. Every walk is bounded, because causes may form a cycle and aggregates may be huge.
 
 import { clampText } from "../../core/encoding/text.ts";
 
-/** Errors looked at in one thrown value: itself, its causes, and the parts of aggregates. */
+/** Errors examined per thrown value: itself, its causes, and the errors of aggregates. */
 export const CHAIN_ERRORS_MAX = 32;
 const WORD_UNITS_MAX = 256;
 const MESSAGE_UNITS_MAX = 4_096;
 const REASONS_MAX = 100;
 
 /**
- * Where PermanentError and RetryLater say what they are, so that classes derived from them are
- * heard under any name, and those of another copy of this package too.
+ * The property by which PermanentError and RetryLater are recognised. It also works for classes
+ * derived from them and for those of another copy of this package.
  */
 export const HANDLER_VERDICT: unique symbol = Symbol.for("tidegate.handler-verdict");
 
 export interface ErrorFacts {
-  /** Its name and codes, as far as they are text. */
+  /** The name and the codes that are strings. */
   readonly words: readonly string[];
   readonly message: string;
-  /** Of an HTTP answer. */
+  /** HTTP status. */
   readonly status: number | null;
-  /** Of a database that speaks SQL. */
+  /** SQLSTATE of a database error. */
   readonly sqlState: string | null;
-  /** Codes of the parts of a DynamoDB transaction that was cancelled. */
+  /** Reason codes of a cancelled DynamoDB transaction. */
   readonly reasons: readonly string[];
-  readonly says: "permanent" | "later" | null;
+  /** The retry that PermanentError or RetryLater asks for. */
+  readonly asks: "permanent" | "later" | null;
   readonly errorClass: string | null;
   readonly delayMs: number | null;
 }
 
-/** The member of that name, or undefined if there is none or it cannot be read (F1). */
+/** The property, or undefined if it does not exist or cannot be read (F1). */
 export function errorMember(value: unknown, name: PropertyKey): unknown {
   if ((typeof value !== "object" || value === null) && typeof value !== "function") return;
   try {
@@ -44,7 +45,7 @@ export function errorMember(value: unknown, name: PropertyKey): unknown {
   }
 }
 
-/** `instanceof` for a value that may refuse even to tell its prototype (F1). */
+/** `instanceof` that returns false if the prototype cannot be read (F1). */
 export function isOf<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
   try {
     return value instanceof type;
@@ -63,14 +64,14 @@ function numberOf(value: unknown, name: PropertyKey): number | null {
   return typeof number === "number" ? number : null;
 }
 
-/** The thrown value first, then what caused it, nearest first (F3). */
+/** The thrown value, then its causes, nearest first (F3). */
 export function chainOf(error: unknown): readonly unknown[] {
   const chain: unknown[] = [error];
-  const seen = new Set<unknown>(chain);
+  const visited = new Set<unknown>(chain);
   const add = (next: unknown) => {
-    if (next === undefined || next === null || seen.has(next)) return;
+    if (next === undefined || next === null || visited.has(next)) return;
     if (chain.length >= CHAIN_ERRORS_MAX) return;
-    seen.add(next);
+    visited.add(next);
     chain.push(next);
   };
   for (const each of chain) {
@@ -82,7 +83,6 @@ export function chainOf(error: unknown): readonly unknown[] {
   return chain;
 }
 
-/** What one error of the chain says of itself. */
 export function errorFacts(error: unknown): ErrorFacts {
   const words = ["name", "code", "Code", "__type"]
     .map((name) => textOf(error, name))
@@ -94,7 +94,7 @@ export function errorFacts(error: unknown): ErrorFacts {
     status: statusOf(error),
     sqlState: sqlStateOf(error),
     reasons: reasonsOf(error),
-    says: saysOf(error, words),
+    asks: asksOf(error, words),
     errorClass: textOf(error, "errorClass") ?? textOf(error, "class"),
     delayMs: numberOf(error, "delayMs"),
   };
@@ -104,29 +104,29 @@ function messageIn(error: unknown): string {
   return typeof error === "string" ? error : (textOf(error, "message") ?? "");
 }
 
-function saysOf(error: unknown, words: readonly string[]): ErrorFacts["says"] {
+function asksOf(error: unknown, words: readonly string[]): ErrorFacts["asks"] {
   const verdict = errorMember(error, HANDLER_VERDICT);
   if (verdict === "permanent" || words.includes("PermanentError")) return "permanent";
   return verdict === "later" || words.includes("RetryLater") ? "later" : null;
 }
 
 function statusOf(error: unknown): number | null {
-  const places = [errorMember(error, "$metadata"), error, errorMember(error, "response")];
-  for (const place of places) {
+  const holders = [errorMember(error, "$metadata"), error, errorMember(error, "response")];
+  for (const holder of holders) {
     for (const name of ["httpStatusCode", "statusCode", "status"]) {
-      const status = numberOf(place, name);
+      const status = numberOf(holder, name);
       if (status !== null && status >= 100 && status <= 599) return status;
     }
   }
   return null;
 }
 
-/** Five characters, of which system errors such as EPIPE have none that is a digit. */
+/** Five characters. A code without a digit, such as EPIPE, needs a `severity` to count. */
 function sqlStateOf(error: unknown): string | null {
   const code = textOf(error, "code");
   if (code === null || !/^[0-9A-Z]{5}$/.test(code)) return null;
-  const told = /\d/.test(code) || textOf(error, "severity") !== null;
-  return told ? code : null;
+  const isSqlState = /\d/.test(code) || textOf(error, "severity") !== null;
+  return isSqlState ? code : null;
 }
 
 /** Primary result codes of SQLite that the table has rows for. */
@@ -144,7 +144,7 @@ const SQLITE_RESULTS: ReadonlyMap<number, string> = new Map([
   [20, "SQLITE_MISMATCH"],
 ]);
 
-/** Node gives SQLite's result as a number, other drivers as a word that may be an extended one. */
+/** Node reports SQLite's result code as a number, other drivers as a word, maybe extended. */
 function sqliteWord(error: unknown): string | null {
   const code = textOf(error, "code") ?? "";
   if (code === "ERR_SQLITE_ERROR") {

@@ -1,10 +1,10 @@
-// Error table: what failures mean for the record that met them. Data only; error-class.ts reads it
-// and docs/reference/error-classes.md is checked against it.
-//   X1. The first row that fits an error is heard, so the telling come before the general.
-//   X2. "never" is for what would fail again in the same way. In doubt a row says "backoff": seven
-//       attempts cost minutes, a good record among the dead letters costs somebody's morning.
-//   X3. `blames` says what would have to recover. Failures in a row that blame sink or ledger open
-//       the circuit breaker, those that blame the record never do.
+// Error table: classifies errors by their names, codes and messages. Data only: error-class.ts
+// reads it, and a test compares docs/reference/error-classes.md with it.
+//   X1. The first matching row wins, so specific rows come first.
+//   X2. "never" is for errors that would recur in the same way. In doubt a row says "backoff": seven
+//       attempts cost minutes, a good record in the dead-letter queue costs an operator hours.
+//   X3. `blames` names the dependency that has to recover. Failures in a row that blame the sink or
+//       the ledger open the circuit breaker; failures that blame the record never do.
 
 export type Blame = "record" | "sink" | "ledger" | "queue" | "objects";
 
@@ -12,28 +12,28 @@ export interface ErrorRow {
   readonly errorClass: string;
   readonly retry: "backoff" | "never";
   readonly blames: Blame;
-  /** Names and codes, any of which is enough. */
+  /** Names and codes; one match is enough. */
   readonly words?: readonly string[];
-  /** SQLSTATEs, or how they begin. */
+  /** SQLSTATEs or prefixes of them. */
   readonly sqlStates?: readonly string[];
-  /** HTTP status, lowest and highest. */
+  /** Ranges of the HTTP status, both ends included. */
   readonly statuses?: readonly (readonly [number, number])[];
   /** Reasons of a cancelled DynamoDB transaction. */
   readonly reasons?: readonly string[];
-  /** What the message begins with, for drivers that give no code. */
+  /** Prefixes of the message, for drivers that set no code. */
   readonly messages?: readonly string[];
-  /** Finishes "This is ...". */
+  /** Completes "This is ...". */
   readonly about: string;
 }
 
 const row = <const R extends ErrorRow>(errorRow: R): R => errorRow;
 
-/** The verdict on what no row fits. */
+/** The verdict if no row matches. */
 export const UNKNOWN_ROW = row({
   errorClass: "unknown",
   retry: "backoff",
   blames: "record",
-  about: "anything that no row fits, a thrown string included",
+  about: "any error that no row matches, for example a thrown string",
 });
 
 export const ERROR_TABLE = [
@@ -49,7 +49,7 @@ export const ERROR_TABLE = [
       "TG_STORE_CORRUPT",
       "TG_STORE_NEWER",
     ],
-    about: "the ledger's store; no record is given up on for its sake",
+    about: "a ledger store that fails; no record is dead-lettered for it",
   }),
   row({
     errorClass: "unavailable",
@@ -83,7 +83,7 @@ export const ERROR_TABLE = [
       "TG_SINK_REFUSED",
       "TG_VALUE_INVALID",
     ],
-    about: "a row, an event or a value that is not taken as it is",
+    about: "a row, an event or a value that is rejected as invalid",
   }),
   row({
     errorClass: "sink-full",
@@ -92,7 +92,7 @@ export const ERROR_TABLE = [
     words: ["TG_SINK_UNAVAILABLE", "ENOSPC", "EDQUOT", "SQLITE_FULL"],
     sqlStates: ["53100"],
     messages: ["database or disk is full"],
-    about: "a sink that has no room or takes nothing at present",
+    about: "a sink that is full or accepts no writes at present",
   }),
   row({
     errorClass: "governance",
@@ -106,28 +106,29 @@ export const ERROR_TABLE = [
     retry: "never",
     blames: "record",
     words: ["TG_OBJECT_UNREADABLE"],
-    about: "an object whose bytes are not of the format they should be of",
+    about: "an object whose bytes are not in the expected format",
   }),
   row({
     errorClass: "undecodable",
     retry: "never",
     blames: "record",
     about:
-      "a message that is no JSON, of no known shape, or without a dedupe key; told by the runtime",
+      "a message that is not JSON, has an unknown shape, or has no dedupe key; raised by the consumer",
   }),
   row({
     errorClass: "missing-object",
     retry: "backoff",
     blames: "objects",
     words: ["ObjectGone"],
-    about: 'an object that cannot be read as its event tells, where `onMissing` is "retry"',
+    about: 'an object that cannot be read as its event describes it, with `onMissing: "retry"`',
   }),
   row({
     errorClass: "missing-object",
     retry: "never",
     blames: "objects",
     words: ["NoSuchKey", "NoSuchVersion", "NotFound", "NoSuchBucket"],
-    about: "an object that is not there; `onMissing` says what becomes of the pipeline's own",
+    about:
+      "an object that does not exist; `onMissing` decides for objects of the pipeline's source",
   }),
   row({
     errorClass: "schema",
@@ -148,14 +149,14 @@ export const ERROR_TABLE = [
     errorClass: "lease-lost",
     retry: "backoff",
     blames: "queue",
-    about: "a delivery that another worker may have by now; told by the runtime",
+    about: "a delivery that another worker may have by now; raised by the consumer",
   }),
   row({
     errorClass: "timeout",
     retry: "backoff",
     blames: "record",
     words: ["AbortError", "ABORT_ERR"],
-    about: "an attempt that ran into `timeoutMs`; told by the runtime, or by what was aborted",
+    about: "an attempt that exceeded `timeoutMs`; raised by the consumer or by the aborted call",
   }),
   row({
     errorClass: "throttling",
@@ -196,7 +197,7 @@ export const ERROR_TABLE = [
       "ValidationException",
     ],
     reasons: ["ConditionalCheckFailed", "ItemCollectionSizeLimitExceeded", "ValidationError"],
-    about: "a request of DynamoDB's that is wrong, or whose condition does not hold",
+    about: "a DynamoDB request that is invalid, or whose condition failed",
   }),
   row({
     errorClass: "throttling",
@@ -207,7 +208,7 @@ export const ERROR_TABLE = [
       "ThrottlingError",
       "AccountProvisionedThroughputExceeded",
     ],
-    about: "a DynamoDB transaction of which a part was throttled",
+    about: "a DynamoDB transaction that was partly throttled",
   }),
   row({
     errorClass: "dynamodb",
@@ -219,7 +220,7 @@ export const ERROR_TABLE = [
       "TransactionConflictException",
       "TransactionInProgressException",
     ],
-    about: "a DynamoDB transaction that met another",
+    about: "a DynamoDB transaction that conflicts with another",
   }),
   row({
     errorClass: "permission",
@@ -233,7 +234,7 @@ export const ERROR_TABLE = [
       "RequestTimeTooSkewed",
       "TokenRefreshRequired",
     ],
-    about: "credentials that ran out and are renewed by whoever hands them out",
+    about: "credentials that expired and that their provider renews",
   }),
   row({
     errorClass: "permission",
@@ -254,14 +255,14 @@ export const ERROR_TABLE = [
       "UnrecognizedClientException",
     ],
     sqlStates: ["28", "42501"],
-    about: "something that we may not do",
+    about: "an operation that is not permitted",
   }),
   row({
     errorClass: "postgres",
     retry: "backoff",
     blames: "record",
     sqlStates: ["40001", "40003", "40P01", "55006", "55P03", "57014"],
-    about: "a transaction that met another, or was cancelled",
+    about: "a transaction that conflicts with another, or was cancelled",
   }),
   row({
     errorClass: "postgres",
@@ -274,14 +275,14 @@ export const ERROR_TABLE = [
       "Client has encountered a connection error",
     ],
     about:
-      "a PostgreSQL that is out of reach, out of resources, starting, stopping or failing over",
+      "a PostgreSQL server that is unreachable, out of resources, starting, stopping or failing over",
   }),
   row({
     errorClass: "postgres",
     retry: "never",
     blames: "record",
     sqlStates: ["0A", "21", "22", "23", "42", "44", "54"],
-    about: "a statement or a row that PostgreSQL does not take",
+    about: "a statement or a row that PostgreSQL rejects",
   }),
   row({
     errorClass: "sqlite",
@@ -289,14 +290,14 @@ export const ERROR_TABLE = [
     blames: "sink",
     words: ["SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_LOCKED"],
     messages: ["database is locked"],
-    about: "a database file that another process holds or the disk fails to serve",
+    about: "a database file that another process has locked or the disk cannot read or write",
   }),
   row({
     errorClass: "sqlite",
     retry: "never",
     blames: "record",
     words: ["SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG"],
-    about: "a statement or a row that SQLite does not take",
+    about: "a statement or a row that SQLite rejects",
   }),
   row({
     errorClass: "network",
@@ -327,7 +328,7 @@ export const ERROR_TABLE = [
     ],
     statuses: [[408, 408]],
     messages: ["fetch failed", "socket hang up", "terminated"],
-    about: "a connection that was not made, broke, or fell silent",
+    about: "a connection that failed, broke, or timed out",
   }),
   row({
     errorClass: "server",
@@ -335,7 +336,7 @@ export const ERROR_TABLE = [
     blames: "sink",
     words: ["InternalError", "InternalFailure", "InternalServerError", "ServiceUnavailable"],
     statuses: [[500, 599]],
-    about: "a service that failed on its side",
+    about: "a service with an internal error",
   }),
   row({
     errorClass: "permission",
@@ -345,9 +346,9 @@ export const ERROR_TABLE = [
       [401, 401],
       [403, 403],
     ],
-    about: "an answer that says that we may not",
+    about: "a response that denies permission",
   }),
 ] as const satisfies readonly ErrorRow[];
 
-/** The classes that the table knows; rules and PermanentError may speak of others. */
+/** The classes of the table; `classifyError` and PermanentError may name others. */
 export type BuiltInClass = (typeof ERROR_TABLE)[number]["errorClass"] | "unknown";

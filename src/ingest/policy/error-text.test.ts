@@ -4,7 +4,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { FAILURE_MESSAGE_CHARS_MAX } from "../../core/limits.ts";
 import { fingerprintOf, messageOf, normalForm, STACK_CHARS_MAX, stackOf } from "./error-text.ts";
 
-/** An error as if it had been thrown elsewhere. */
+/** An error with the given stack frames. */
 function thrownAt(message: string, ...frames: string[]): Error {
   const error = new Error(message);
   error.stack = [`Error: ${message}`, ...frames.map((frame) => `    at ${frame}`)].join("\n");
@@ -13,7 +13,7 @@ function thrownAt(message: string, ...frames: string[]): Error {
 
 const print = (error: unknown) => fingerprintOf(error, "unknown");
 
-test("messages tell of the causes, once each", () => {
+test("a message includes the messages of its causes, each once", () => {
   const refused = Object.assign(new Error("connect 10.0.0.1:5432"), { code: "ECONNREFUSED" });
   expect(messageOf(new TypeError("fetch failed", { cause: refused }))).toBe(
     "TypeError: fetch failed; caused by ECONNREFUSED: connect 10.0.0.1:5432",
@@ -23,8 +23,8 @@ test("messages tell of the causes, once each", () => {
   expect(messageOf(own)).toBe("TG_SINK_REFUSED: no such table");
 });
 
-test("a thrown object is not told: it may hold anybody's data", () => {
-  expect(messageOf({ person: "Ada" })).toBe("an object that is no error was thrown");
+test("the fields of a thrown object are not written down: they may be personal data", () => {
+  expect(messageOf({ person: "Ada" })).toBe("an object that is not an error was thrown");
 });
 
 test("messages and stacks are bounded, well-formed and without NUL", () => {
@@ -49,7 +49,7 @@ test("messages and stacks are bounded, well-formed and without NUL", () => {
   );
 });
 
-test("stacks tell of the causes, and there is none of what has none", () => {
+test("a stack includes the stacks of the causes, and is null for a value without one", () => {
   const error = thrownAt("outer", "a (/x/y.ts:1:2)");
   error.cause = thrownAt("inner", "b (/x/z.ts:3:4)");
   expect(stackOf(error)).toContain("caused by Error: inner\n    at b (/x/z.ts:3:4)");
@@ -74,12 +74,12 @@ test.each([
   ["at 2026-01-02T03:04:05Z it broke", "at 2025-11-12T13:14:15.123Z it broke"],
   ["address 0xdeadbeef is bad", "address 0x12 is bad"],
   [`unexpected token in "${"x".repeat(3_000)}"`, `unexpected token in "${"y".repeat(2_500)}"`],
-])("%s has the fingerprint of its like", (one, other) => {
+])("%s has the fingerprint of another error with the same cause", (one, other) => {
   const [a, b] = [one, other].map((message) => thrownAt(message, "f (/app/p.ts:1:1)"));
   expect(print(a)).toBe(print(b));
 });
 
-test("what differs in words, in class, in name or in place differs in its fingerprint", () => {
+test("errors that differ in wording, class, name or position have different fingerprints", () => {
   const prints = [
     print(thrownAt("no station", "f (/app/p.ts:1:1)")),
     print(thrownAt("no weather", "f (/app/p.ts:1:1)")),
@@ -91,7 +91,7 @@ test("what differs in words, in class, in name or in place differs in its finger
   expect(new Set(prints).size).toBe(prints.length);
 });
 
-test("the place is the user's: not Node's, not a package's, not a line, not a host's folder", () => {
+test("the position is in user code: no frame of Node or a package, no line, no folder of a host", () => {
   const library = "q (/app/node_modules/pg/lib/client.js:9:9)";
   const inner = "node:internal/process/task_queues:105:5";
   const prints = [
@@ -108,7 +108,7 @@ test("the place is the user's: not Node's, not a package's, not a line, not a ho
   expect(new Set(anonymous).size).toBe(1);
 });
 
-test("normal forms stay short and are found quickly, whatever the message", () => {
+test("the normal form of any message is short and computed quickly", () => {
   const hard = fc.constantFrom("'", '"', "/", "-", "a", "0", "a/", "..", "0x", " ", "é");
   fc.assert(
     fc.property(hard, hard, fc.integer({ min: 1, max: 1_000 }), (a, b, times) => {

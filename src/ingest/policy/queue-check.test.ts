@@ -13,7 +13,7 @@ import {
 const PREFIX = "arn:aws:sqs:eu-west-1:000000000000:";
 const COUNTS = { visible: 0, hidden: 0, delayed: 0 };
 
-/** Facts as a QueueReceiver gives them, of a queue that nothing is wrong with. */
+/** Facts of a well-configured queue, as a QueueReceiver returns them. */
 const DEAD: QueueFacts = {
   arn: `${PREFIX}orders-dead`,
   visibilityMs: seconds(60),
@@ -60,51 +60,63 @@ const receives = (maxReceiveCount: number, deadLetterArn = DEAD.arn) => ({
   redrive: { deadLetterArn, maxReceiveCount },
 });
 
-test("nothing is said of a queue that is set up well", () => {
+test("a well-configured queue has no findings", () => {
   expect(check({})).toEqual([]);
   expect(check({ fifo: true })).toEqual([]);
 });
 
-describe("of the dead-letter queue it is said", () => {
+describe("the dead-letter queue", () => {
   test.each<[string, string[], Parameters<typeof check>]>([
-    ["that there is none", ["dead-letters-none"], [{ redrive: null }, null]],
-    ["that it cannot be looked at", ["dead-letters-unseen"], [{}, null]],
+    ["is missing", ["dead-letters-none"], [{ redrive: null }, null]],
+    ["cannot be read", ["dead-letters-unseen"], [{}, null]],
     [
-      "that it is the queue itself",
+      "is the queue itself",
       ["dead-letters-same"],
       [receives(25, GOOD.arn), { arn: GOOD.arn, retentionMs: days(4) }],
     ],
     [
-      "that it is FIFO where the queue is not",
+      "is FIFO, but the queue is not",
       ["dead-letters-type"],
       [receives(25, DEAD_FIFO.arn), DEAD_FIFO],
     ],
     [
-      "that it is standard where the queue is FIFO",
+      "is standard, but the queue is FIFO",
       ["dead-letters-type"],
       [{ fifo: true, ...receives(1_000) }, DEAD],
     ],
-    ["that it leads back", ["dead-letters-loop"], [{}, receives(3, GOOD.arn)]],
-    ["that it leads on", ["dead-letters-chained"], [{}, receives(3, `${PREFIX}third`)]],
-    ["that it keeps for no longer", ["dead-letters-retention"], [{}, { retentionMs: days(4) }]],
+    ["has a redrive policy back to the queue", ["dead-letters-loop"], [{}, receives(3, GOOD.arn)]],
     [
-      "that it keeps for no longer, though FIFO begins anew",
+      "has a dead-letter queue itself",
+      ["dead-letters-chained"],
+      [{}, receives(3, `${PREFIX}third`)],
+    ],
+    [
+      "keeps messages no longer than the queue",
+      ["dead-letters-retention"],
+      [{}, { retentionMs: days(4) }],
+    ],
+    [
+      "keeps messages for less than the queue, although FIFO restarts retention",
       ["dead-letters-retention"],
       [{ fifo: true }, { retentionMs: days(2) }],
     ],
     [
-      "that little may be left, as standard queues count from the first send",
+      "may have little time left, because standard queues count from the first send",
       ["dead-letters-time-left"],
       [{ retentionMs: days(12) }],
     ],
-    ["nothing where FIFO begins anew", [], [{ fifo: true, retentionMs: days(12) }]],
+    [
+      "has enough time left, because FIFO restarts retention",
+      [],
+      [{ fifo: true, retentionMs: days(12) }],
+    ],
   ])("%s", (_, expected, args) => {
     expect(ids(...args)).toEqual(expected);
   });
 });
 
-describe("of receives it is said", () => {
-  test("that as many as attempts are too few, and that some more leave little room", () => {
+describe("maxReceiveCount", () => {
+  test("is an error up to the attempts, and a warning below 3.5 times as many", () => {
     expect(ids(receives(3))).toEqual(["receives-below-attempts"]);
     expect(ids(receives(7))).toEqual(["receives-below-attempts"]);
     expect(ids(receives(8))).toEqual(["receives-too-few"]);
@@ -112,12 +124,12 @@ describe("of receives it is said", () => {
     expect(ids(receives(25))).toEqual([]);
   });
 
-  test("how many there should be, which grows with the attempts up to what SQS takes", () => {
+  test("should grow with the attempts, up to the maximum of SQS", () => {
     expect([1, 7, 10, 100, 1_000].map(receivesLeast)).toEqual([4, 25, 35, 350, 1_000]);
-    expect(check(receives(25), {}, { attempts: 10 })[0]?.message).toContain("to 35.");
+    expect(check(receives(25), {}, { attempts: 10 })[0]?.message).toMatch(/to 35$/);
   });
 
-  test("that a FIFO queue whose groups wait needs all that SQS grants", () => {
+  test("has to be the maximum of SQS if FIFO groups halt", () => {
     const queue = { fifo: true, ...receives(25, DEAD_FIFO.arn) };
     expect(ids(queue)).toEqual(["receives-break-order"]);
     expect(check(queue)[0]?.message).toContain("overtake");
@@ -125,19 +137,27 @@ describe("of receives it is said", () => {
   });
 });
 
-describe("of the queue itself it is said", () => {
+describe("the queue", () => {
   test.each<[string, string[], Partial<Queue>]>([
-    ["that it hides nothing", ["visibility-short"], { visibilityMs: seconds(0) }],
-    ["that it hides far too briefly", ["visibility-short"], { visibilityMs: seconds(29) }],
-    ["nothing if it hides about as long as we do", [], { visibilityMs: seconds(30) }],
-    ["that it is polled short", ["short-polling"], { waitMs: seconds(0) }],
-    ["that it forgets within a day", ["retention-short"], { retentionMs: hours(23) }],
+    ["has no visibility timeout", ["visibility-short"], { visibilityMs: seconds(0) }],
+    [
+      "has a visibility timeout that is far too short",
+      ["visibility-short"],
+      { visibilityMs: seconds(29) },
+    ],
+    [
+      "has half of the pipeline's visibility timeout, which is enough",
+      [],
+      { visibilityMs: seconds(30) },
+    ],
+    ["uses short polling", ["short-polling"], { waitMs: seconds(0) }],
+    ["keeps messages for less than a day", ["retention-short"], { retentionMs: hours(23) }],
   ])("%s", (_, expected, queue) => {
     expect(ids(queue)).toEqual(expected);
   });
 });
 
-test("every rule can be broken, is one sentence, and names its fix", () => {
+test("every rule can be broken, and its finding is one clause with a fix", () => {
   const broken = [
     check({ redrive: null, waitMs: seconds(0), visibilityMs: seconds(0) }, null),
     check({ retentionMs: minutes(90) }, null),
@@ -149,12 +169,12 @@ test("every rule can be broken, is one sentence, and names its fix", () => {
   ].flat();
   expect(new Set(broken.map(({ id }) => id))).toEqual(new Set(QUEUE_RULES.map(({ id }) => id)));
   for (const { message, id } of broken) {
-    expect(message, id).toMatch(/^[A-Z][^;]+; (set|make|name|remove|see) [^;]+\.$/);
+    expect(message, id).toMatch(/^[a-z][^;]+; (set|create|name|remove|check) [^;]+[^.]$/);
     expect(message, id).not.toMatch(/undefined|NaN|null|\. /);
   }
 });
 
-test("spans are told as people say them", () => {
+test("findings print spans in the largest unit that divides them", () => {
   expect(check({ retentionMs: minutes(90) }).at(-1)?.message).toContain("after 90 minutes");
   expect(check({ retentionMs: hours(1) }).at(-1)?.message).toContain("after 1 hour,");
 });

@@ -1,11 +1,11 @@
-// Queue check: what is wrong with how a queue is set up for a pipeline, told when it starts rather
-// than when a message is gone.
-//   Q1. Each finding is one sentence that names the setting, what comes of it, and the fix.
-//   Q2. Ids are stable for ever. "error" loses messages, their order, or what is known of their
-//       failures; "warn" costs time or money, or leaves little room.
-//   Q3. Receives are not attempts: a lease that ran out, a duplicate that was put back, a look in a
-//       console all count as receives. So SQS's own limit stands well above the pipeline's, and
-//       only catches what crashes every process that touches it.
+// Queue check: reports queue settings that do not fit a pipeline when the pipeline starts, before a
+// message is lost.
+//   Q1. Each finding is one clause that names the setting, its consequence and the fix.
+//   Q2. Ids never change. An "error" can lose messages, their order or their failure reports. A
+//       "warn" costs time or money, or leaves little margin.
+//   Q3. Receives are not attempts: an expired lease, a returned duplicate and a look in the AWS
+//       console all count as receives. So the limit of SQS has to be well above the pipeline's, and
+//       only catch messages that crash every consumer.
 
 import {
   SQS_RECEIVE_COUNT_SETTING_MAX,
@@ -15,7 +15,7 @@ import {
 } from "../../core/limits.ts";
 import { type DurationMs, days, durationMs, hours, minutes, seconds } from "../../core/units.ts";
 
-/** How a queue is set up; the facts of a QueueReceiver fit. */
+/** Settings of a queue; the facts of a QueueReceiver have this shape. */
 export interface CheckedQueue {
   readonly arn: string;
   readonly visibilityMs: DurationMs;
@@ -26,7 +26,7 @@ export interface CheckedQueue {
 
 export interface QueueCheckInput {
   readonly queue: CheckedQueue & { readonly name: string; readonly fifo: boolean };
-  /** Null if the queue names none, or the one it names cannot be looked at. */
+  /** Null if the queue has no dead-letter queue, or its attributes cannot be read. */
   readonly deadLetters: CheckedQueue | null;
   readonly pipeline: {
     readonly attempts: number;
@@ -44,17 +44,17 @@ export interface QueueFinding {
 export interface QueueRule {
   readonly id: string;
   readonly severity: QueueFinding["severity"];
-  /** The sentence, or null if nothing is wrong. */
+  /** The message of the finding, or null if the setting is fine. */
   readonly check: (input: QueueCheckInput) => string | null;
 }
 
-/** Receives granted per attempt before SQS moves a message by itself (Q3). */
-export const RECEIVES_PER_ATTEMPT = 3.5;
-export const RETENTION_MS_LEAST: DurationMs = days(1);
-/** What must be left of a dead letter's life when it has spent all it could in the queue. */
-export const DEAD_LETTER_LEFT_MS_LEAST: DurationMs = days(4);
+/** Receives allowed per attempt before SQS itself moves a message (Q3). */
+const RECEIVES_PER_ATTEMPT = 3.5;
+const QUEUE_RETENTION_MS_MIN: DurationMs = days(1);
+/** Time that a dead letter has to last after the longest stay in the main queue. */
+const DEAD_LETTER_MS_MIN: DurationMs = days(4);
 
-/** 25 for the default of seven attempts. */
+/** The smallest sound `maxReceiveCount`; 25 for the default of 7 attempts (Q3). */
 export function receivesLeast(attempts: number): number {
   return Math.min(SQS_RECEIVE_COUNT_SETTING_MAX, Math.ceil(attempts * RECEIVES_PER_ATTEMPT));
 }
@@ -69,7 +69,7 @@ export function queueFindings(input: QueueCheckInput): readonly QueueFinding[] {
 const haltsGroups = ({ queue, pipeline }: QueueCheckInput) =>
   queue.fifo && pipeline.onPoison === "halt";
 
-/** In the order in which they are told; docs/concepts/retries.md is checked against it. */
+/** In the order of the findings. A test compares docs/concepts/retries.md with it. */
 export const QUEUE_RULES: readonly QueueRule[] = [
   {
     id: "dead-letters-none",
@@ -77,10 +77,10 @@ export const QUEUE_RULES: readonly QueueRule[] = [
     check: ({ queue, pipeline }) =>
       queue.redrive !== null
         ? null
-        : `Queue ${queue.name} has no dead-letter queue, so a message that crashes every process ` +
-          `that takes it comes back until its retention ends and is then lost; make a ` +
+        : `queue ${queue.name} has no dead-letter queue, so a message that crashes every consumer ` +
+          `is redelivered until its retention ends, and is then lost; create a ` +
           `${typeName(queue.fifo)} queue and set a RedrivePolicy with maxReceiveCount ` +
-          `${receivesLeast(pipeline.attempts)}.`,
+          `${receivesLeast(pipeline.attempts)}`,
   },
   {
     id: "dead-letters-unseen",
@@ -88,9 +88,9 @@ export const QUEUE_RULES: readonly QueueRule[] = [
     check: ({ queue, deadLetters }) =>
       queue.redrive === null || deadLetters !== null
         ? null
-        : `The dead-letter queue ${nameIn(queue.redrive.deadLetterArn)} of ${queue.name} cannot ` +
-          `be looked at, so nobody knows whether dead letters arrive; see that it exists and ` +
-          `allow sqs:GetQueueAttributes on it.`,
+        : `dead-letter queue ${nameIn(queue.redrive.deadLetterArn)} of ${queue.name} cannot be ` +
+          `read, so its settings are not checked; check that it exists and allow ` +
+          `sqs:GetQueueAttributes on it`,
   },
   {
     id: "dead-letters-same",
@@ -98,8 +98,8 @@ export const QUEUE_RULES: readonly QueueRule[] = [
     check: ({ queue }) =>
       queue.redrive?.deadLetterArn !== queue.arn
         ? null
-        : `Queue ${queue.name} is its own dead-letter queue, so poison goes round for ever; name ` +
-          `another queue in its RedrivePolicy.`,
+        : `queue ${queue.name} is its own dead-letter queue, so poison messages circulate in it; ` +
+          `name another queue in its RedrivePolicy`,
   },
   {
     id: "dead-letters-type",
@@ -109,9 +109,9 @@ export const QUEUE_RULES: readonly QueueRule[] = [
       const { deadLetterArn: arn } = queue.redrive;
       if (arn.endsWith(".fifo") === queue.fifo) return null;
       return (
-        `Queue ${queue.name} is ${typeName(queue.fifo)} but its dead-letter queue ${nameIn(arn)} ` +
-        `is ${typeName(!queue.fifo)}, which SQS does not serve; name one that is ` +
-        `${typeName(queue.fifo)}.`
+        `queue ${queue.name} is ${typeName(queue.fifo)}, but its dead-letter queue ` +
+        `${nameIn(arn)} is ${typeName(!queue.fifo)}, which SQS does not support; name a ` +
+        `${typeName(queue.fifo)} queue in its RedrivePolicy`
       );
     },
   },
@@ -121,9 +121,9 @@ export const QUEUE_RULES: readonly QueueRule[] = [
     check: ({ queue, deadLetters }) =>
       deadLetters?.redrive?.deadLetterArn !== queue.arn || deadLetters.arn === queue.arn
         ? null
-        : `The dead-letter queue of ${queue.name} has a RedrivePolicy back to it, so dead letters ` +
-          `that are looked at return by themselves; remove the RedrivePolicy of ` +
-          `${nameIn(deadLetters.arn)}.`,
+        : `dead-letter queue ${nameIn(deadLetters.arn)} has a RedrivePolicy back to ` +
+          `${queue.name}, so dead letters that are received return there; remove the ` +
+          `RedrivePolicy of ${nameIn(deadLetters.arn)}`,
   },
   {
     id: "dead-letters-chained",
@@ -133,9 +133,9 @@ export const QUEUE_RULES: readonly QueueRule[] = [
       deadLetters.redrive === null ||
       deadLetters.redrive.deadLetterArn === queue.arn
         ? null
-        : `The dead-letter queue ${nameIn(deadLetters.arn)} has a dead-letter queue of its own, ` +
-          `so dead letters move on to ${nameIn(deadLetters.redrive.deadLetterArn)} after they ` +
-          `were looked at ${deadLetters.redrive.maxReceiveCount} times; remove its RedrivePolicy.`,
+        : `dead-letter queue ${nameIn(deadLetters.arn)} has a dead-letter queue itself, so dead ` +
+          `letters move to ${nameIn(deadLetters.redrive.deadLetterArn)} after ` +
+          `${deadLetters.redrive.maxReceiveCount} receives; remove its RedrivePolicy`,
   },
   {
     id: "dead-letters-retention",
@@ -144,14 +144,14 @@ export const QUEUE_RULES: readonly QueueRule[] = [
       if (deadLetters === null || deadLetters.arn === queue.arn) return null;
       if (deadLetters.retentionMs > queue.retentionMs) return null;
       const why = queue.fifo
-        ? "so a dead letter lives no longer than a live message"
-        : "and a standard queue counts from when the message was first sent, so a message may " +
-          "be deleted as it arrives there";
+        ? "so a dead letter expires no later than a live message"
+        : "and a standard queue counts from the first send, so a dead letter may expire on arrival";
       return (
-        `The dead-letter queue ${nameIn(deadLetters.arn)} keeps messages for ` +
+        `dead-letter queue ${nameIn(deadLetters.arn)} keeps messages for ` +
         `${spanText(deadLetters.retentionMs)} and ${queue.name} for ` +
         `${spanText(queue.retentionMs)}, ${why}; set MessageRetentionPeriod to ` +
-        `${spanText(SQS_RETENTION_MS_MAX)} there and ${spanText(SQS_RETENTION_MS_DEFAULT)} here.`
+        `${spanText(SQS_RETENTION_MS_MAX)} on ${nameIn(deadLetters.arn)} and ` +
+        `${spanText(SQS_RETENTION_MS_DEFAULT)} on ${queue.name}`
       );
     },
   },
@@ -160,13 +160,13 @@ export const QUEUE_RULES: readonly QueueRule[] = [
     severity: "warn",
     check: ({ queue, deadLetters }) => {
       if (queue.fifo || deadLetters === null) return null;
-      const left = deadLetters.retentionMs - queue.retentionMs;
-      if (left <= 0 || left >= DEAD_LETTER_LEFT_MS_LEAST) return null;
+      const remainingMs = deadLetters.retentionMs - queue.retentionMs;
+      if (remainingMs <= 0 || remainingMs >= DEAD_LETTER_MS_MIN) return null;
       return (
-        `A message that waited in ${queue.name} to the last has ${spanText(left)} left as a dead ` +
-        `letter, as a standard queue counts from when it was first sent; set ` +
+        `a message of ${queue.name} may have only ${spanText(remainingMs)} as a dead letter, ` +
+        `because a standard queue counts retention from the first send; set ` +
         `MessageRetentionPeriod to ${spanText(SQS_RETENTION_MS_MAX)} on ` +
-        `${nameIn(deadLetters.arn)} and ${spanText(SQS_RETENTION_MS_DEFAULT)} on ${queue.name}.`
+        `${nameIn(deadLetters.arn)} and ${spanText(SQS_RETENTION_MS_DEFAULT)} on ${queue.name}`
       );
     },
   },
@@ -177,10 +177,10 @@ export const QUEUE_RULES: readonly QueueRule[] = [
       const receives = input.queue.redrive?.maxReceiveCount ?? SQS_RECEIVE_COUNT_SETTING_MAX;
       if (!haltsGroups(input) || receives >= SQS_RECEIVE_COUNT_SETTING_MAX) return null;
       return (
-        `A group of ${input.queue.name} waits behind a record that was given up on, which is ` +
-        `received again and again meanwhile, and after ${receives} receives SQS would move it ` +
-        `away and let the rest overtake it; set maxReceiveCount to ` +
-        `${SQS_RECEIVE_COUNT_SETTING_MAX}, or onPoison to "skip" if order does not matter.`
+        `queue ${input.queue.name} moves a message after ${receives} receives, so the rest of a ` +
+        `halted group would overtake its failed record, which is redelivered until it is fixed; ` +
+        `set maxReceiveCount to ${SQS_RECEIVE_COUNT_SETTING_MAX}, or onPoison to "skip" if order ` +
+        `does not matter`
       );
     },
   },
@@ -193,9 +193,9 @@ export const QUEUE_RULES: readonly QueueRule[] = [
       const { maxReceiveCount } = queue.redrive;
       if (maxReceiveCount > pipeline.attempts) return null;
       return (
-        `SQS moves messages of ${queue.name} away after ${maxReceiveCount} receives, before or ` +
-        `as the pipeline's ${pipeline.attempts} attempts are used up, and they arrive without a ` +
-        `word on why they failed; set maxReceiveCount to ${receivesLeast(pipeline.attempts)}.`
+        `queue ${queue.name} moves a message after ${maxReceiveCount} receives, which is too few ` +
+        `for the pipeline's ${pipeline.attempts} attempts, so messages are moved without a ` +
+        `failure report; set maxReceiveCount to ${receivesLeast(pipeline.attempts)}`
       );
     },
   },
@@ -209,9 +209,9 @@ export const QUEUE_RULES: readonly QueueRule[] = [
       const { maxReceiveCount } = queue.redrive;
       if (maxReceiveCount <= pipeline.attempts || maxReceiveCount >= least) return null;
       return (
-        `SQS moves messages of ${queue.name} away after ${maxReceiveCount} receives, which leaves ` +
-        `${pipeline.attempts} attempts little room, as duplicates and leases that ran out count ` +
-        `too; set maxReceiveCount to ${least}.`
+        `queue ${queue.name} moves a message after ${maxReceiveCount} receives, which is too few ` +
+        `for ${pipeline.attempts} attempts because duplicates and expired leases count as ` +
+        `receives; set maxReceiveCount to ${least}`
       );
     },
   },
@@ -220,11 +220,10 @@ export const QUEUE_RULES: readonly QueueRule[] = [
     severity: "warn",
     check: ({ queue, pipeline }) => {
       if (queue.visibilityMs * 2 >= pipeline.visibilityMs) return null;
-      const what = queue.visibilityMs === 0 ? "not at all" : `for ${spanText(queue.visibilityMs)}`;
       return (
-        `Queue ${queue.name} hides received messages ${what} by default and this pipeline for ` +
-        `${spanText(pipeline.visibilityMs)}, so whoever else receives from it, a console say, ` +
-        `makes duplicates; set VisibilityTimeout to ${spanText(pipeline.visibilityMs)}.`
+        `queue ${queue.name} has a visibility timeout of ${spanText(queue.visibilityMs)} and this ` +
+        `pipeline one of ${spanText(pipeline.visibilityMs)}, so other receivers, such as the AWS ` +
+        `console, cause duplicates; set VisibilityTimeout to ${spanText(pipeline.visibilityMs)}`
       );
     },
   },
@@ -234,19 +233,19 @@ export const QUEUE_RULES: readonly QueueRule[] = [
     check: ({ queue }) =>
       queue.waitMs >= seconds(1)
         ? null
-        : `Receives from ${queue.name} do not wait by default, so whoever does not ask for it ` +
-          `pays for empty answers and may miss messages that are there; set ` +
-          `ReceiveMessageWaitTimeSeconds to ${SQS_RECEIVE_WAIT_MS_MAX / 1_000}.`,
+        : `queue ${queue.name} uses short polling by default, so other receivers pay for empty ` +
+          `responses and may miss messages; set ReceiveMessageWaitTimeSeconds to ` +
+          `${SQS_RECEIVE_WAIT_MS_MAX / 1_000}`,
   },
   {
     id: "retention-short",
     severity: "warn",
     check: ({ queue }) =>
-      queue.retentionMs >= RETENTION_MS_LEAST
+      queue.retentionMs >= QUEUE_RETENTION_MS_MIN
         ? null
-        : `Queue ${queue.name} deletes messages after ${spanText(queue.retentionMs)}, so an ` +
-          `outage of a night loses them; set MessageRetentionPeriod to ` +
-          `${spanText(SQS_RETENTION_MS_DEFAULT)}.`,
+        : `queue ${queue.name} deletes messages after ${spanText(queue.retentionMs)}, so an ` +
+          `outage overnight loses them; set MessageRetentionPeriod to ` +
+          `${spanText(SQS_RETENTION_MS_DEFAULT)}`,
   },
 ];
 
@@ -258,7 +257,7 @@ function nameIn(arn: string): string {
   return arn.split(":").at(-1) || arn;
 }
 
-/** A span as people say it, in the largest unit that it is a whole number of. */
+/** The span in the largest unit that divides it. */
 function spanText(span: number): string {
   for (const [unit, ms] of [
     ["day", days(1)],

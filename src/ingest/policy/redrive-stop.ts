@@ -1,10 +1,10 @@
-// Redrive stop: when a redrive does more harm than good.
-//   H1. A few failures say nothing: at least `failuresMin` have to come back.
-//   H2. Only what came to an end is counted; what still waits speaks neither for nor against.
+// Redrive stop: decides when a redrive fails too often to continue.
+//   H1. A few failures prove nothing: at least `failuresMin` records have to fail again.
+//   H2. Only finished records count. Records that still wait are ignored.
 
 export interface RedriveStopRule {
   readonly failuresMin: number;
-  /** The share of ended items, from 0 to 1, above which the run stops. */
+  /** The share of finished records that may fail again, from 0 to 1. */
   readonly failedShareMax: number;
 }
 

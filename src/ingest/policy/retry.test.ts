@@ -24,12 +24,12 @@ test("the bound doubles from the base with every attempt, up to the cap", () => 
   expect(bounds).toEqual([1, 2, 4, 64, 512, 900, 900].map((s) => s * 1_000));
 });
 
-test("waits are spread evenly from nothing to the bound", () => {
+test("delays are spread evenly from zero to the bound (Y1)", () => {
   const waits = [0, 0.25, 0.5, 0.75].map((fraction) => retryDelayMs(SETTINGS, 4, fraction));
   expect(waits).toEqual([0, 2_000, 4_000, 6_000]);
 });
 
-test("no attempt, however high, waits for longer than the cap or for no number", () => {
+test("the delay of any attempt is a whole number and at most the cap", () => {
   const settings = fc.record({
     baseMs: fc.nat(Number.MAX_SAFE_INTEGER).map(durationMs),
     capMs: fc.nat(hours(11)).map(durationMs),
@@ -47,28 +47,30 @@ test("no attempt, however high, waits for longer than the cap or for no number",
 test("a later attempt never has a smaller bound", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2_000 }), anyFraction(), (attempt, fraction) => {
-      const [former, next] = [attempt, attempt + 1].map((n) => retryDelayMs(SETTINGS, n, fraction));
-      expect(next).toBeGreaterThanOrEqual(former ?? Number.NaN);
+      const [previous, next] = [attempt, attempt + 1].map((n) =>
+        retryDelayMs(SETTINGS, n, fraction),
+      );
+      expect(next).toBeGreaterThanOrEqual(previous ?? Number.NaN);
     }),
   );
 });
 
-test("a duplicate of what is at work comes back after its lease, and soon after", () => {
+test("a duplicate of a record in progress is redelivered soon after its lease expires", () => {
   fc.assert(
-    fc.property(fc.integer({ min: -1_000, max: hours(11) }), anyFraction(), (left, fraction) => {
-      const delay = busyDelayMs(left, fraction);
-      expect(delay).toBeGreaterThanOrEqual(left);
-      expect(delay).toBeLessThanOrEqual(Math.max(0, left) + BUSY_JITTER_MS);
+    fc.property(fc.integer({ min: -1_000, max: hours(11) }), anyFraction(), (leaseMs, fraction) => {
+      const delay = busyDelayMs(leaseMs, fraction);
+      expect(delay).toBeGreaterThanOrEqual(leaseMs);
+      expect(delay).toBeLessThanOrEqual(Math.max(0, leaseMs) + BUSY_JITTER_MS);
     }),
   );
 });
 
-test("no wait is longer than SQS hides a message", () => {
+test("no delay is longer than SQS hides a message (Y3)", () => {
   fc.assert(
     fc.property(anyNumber(), anyNumber(), anyFraction(), (some, other, fraction) => {
-      const wild = { baseMs: durationMs(some), capMs: durationMs(other) };
+      const settings = { baseMs: durationMs(some), capMs: durationMs(other) };
       for (const delay of [
-        retryDelayMs(wild, some, fraction),
+        retryDelayMs(settings, some, fraction),
         busyDelayMs(some, fraction),
         grantedDelayMs(some, other),
       ]) {
@@ -80,13 +82,13 @@ test("no wait is longer than SQS hides a message", () => {
   );
 });
 
-test("what has passed since the receive is taken off what SQS still grants", () => {
+test("SQS grants less delay the longer ago the receive was (Y3)", () => {
   expect(grantedDelayMs(minutes(15), minutes(5))).toBe(minutes(15));
   expect(grantedDelayMs(hours(2), hours(11))).toBe(DELAY_MS_MAX - hours(11));
   expect(grantedDelayMs(hours(2), hours(13))).toBe(0);
 });
 
-test("polls that fail are repeated after 200 ms at the soonest and 30 s at the latest", () => {
+test("a failed poll is retried after at least 200 ms and at most 30 s", () => {
   fc.assert(
     fc.property(fc.oneof(fc.nat(), anyNumber()), anyFraction(), (failures, fraction) => {
       const delay = pollBackoffMs(failures, fraction);

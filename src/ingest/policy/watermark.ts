@@ -1,14 +1,14 @@
-// Watermark: how far the stream's own time has come, and which records came too late for it.
-//   M1. W is the least, over the partitions that are active, of (latest event time - lateness), and
-//       it never goes back: not for an old record, a partition that returns, or a restart.
-//   M2. A record is late if its time lies before W. One at W or after it is on time, however new.
-//   M3. A partition that was silent for IDLE_MS holds nobody up. When all are silent, W stays.
-//   M4. An event time more than FUTURE_MS_MAX ahead of our clock is not believed: it moves nothing,
-//       so that one wrong clock cannot make everybody else late. Nor does it count as a sign of
-//       life: a partition with a clock that stays wrong falls silent and holds nobody up.
-//   M5. Lanes depend on the order of arrival, so the decision of the attempt that was committed is
-//       kept with the commit, and taken from there ever after, by replays for one.
-//   M6. Late is a matter of routing. Nothing is dropped for it.
+// Watermark: how far event time has advanced, and which records are late.
+//   M1. W is the minimum of (latest event time - lateness) over the active partitions. It never
+//       goes back: not for an old record, a partition that returns, or a restart.
+//   M2. A record is late if its event time is before W. A record at W or after it is on time.
+//   M3. A partition that is idle for IDLE_MS no longer holds W back. If all are idle, W stays.
+//   M4. An event time more than FUTURE_MS_MAX ahead of the consumer's clock is ignored, so that one
+//       wrong clock cannot make all other records late. It does not keep its partition active:
+//       a partition whose clock stays wrong becomes idle and no longer holds W back.
+//   M5. Lanes depend on the order of arrival. So the commit stores the decision of its attempt, and
+//       every later pass, such as a replay, reuses it.
+//   M6. The lane only affects routing. Late records are never dropped.
 
 import {
   addMs,
@@ -21,38 +21,38 @@ import {
 
 export const IDLE_MS: DurationMs = minutes(15);
 export const FUTURE_MS_MAX: DurationMs = minutes(5);
-/** Partitions remembered; beyond it, those that were silent for longest are forgotten. */
+/** Partitions kept; beyond that, those that were idle for longest are dropped. */
 export const PARTITIONS_MAX = 10_000;
 
 export type Lane = "live" | "late";
 
-/** What was decided about a record, and by which watermark (M5). */
+/** The lane of a record, and the watermark that decided it (M5). */
 export interface LaneDecision {
   readonly lane: Lane;
-  /** Null if nothing had been seen yet. */
+  /** Null if no event time had been observed yet. */
   readonly watermark: EpochMs | null;
 }
 
 interface Partition {
   readonly latest: EpochMs;
-  readonly heardAt: EpochMs;
+  readonly observedAt: EpochMs;
 }
 
 export interface WatermarkState {
   readonly allowedLatenessMs: DurationMs;
-  /** Null until something was seen. */
+  /** Null until the first observation. */
   readonly watermark: EpochMs | null;
   readonly partitions: ReadonlyMap<string, Partition>;
 }
 
 export interface EventTimeObservation {
-  /** What has a time of its own: a bucket and prefix, a message group, a source. */
+  /** A stream with its own event time: a bucket and prefix, a message group, a source. */
   readonly partition: string;
   readonly eventTime: EpochMs;
   readonly now: EpochMs;
 }
 
-/** `restored` is the watermark that was kept from before, if there was one. */
+/** `restored` is the stored watermark of an earlier run. */
 export function startWatermark(
   allowedLatenessMs: DurationMs,
   restored: EpochMs | null = null,
@@ -60,26 +60,26 @@ export function startWatermark(
   return { allowedLatenessMs, watermark: restored, partitions: new Map() };
 }
 
-export function observe(state: WatermarkState, seen: EventTimeObservation): WatermarkState {
-  return observeAll(state, [seen]);
+export function observe(state: WatermarkState, observation: EventTimeObservation): WatermarkState {
+  return observeAll(state, [observation]);
 }
 
-/** As `observe` for each in turn, at the cost of one. */
+/** Observes all of them at the cost of one call of `observe`. */
 export function observeAll(
   state: WatermarkState,
-  seen: readonly EventTimeObservation[],
+  observations: readonly EventTimeObservation[],
 ): WatermarkState {
-  if (seen.length === 0) return state;
+  if (observations.length === 0) return state;
   const partitions = new Map(state.partitions);
   let latestNow = Number.NEGATIVE_INFINITY as EpochMs;
-  for (const { partition, eventTime, now } of seen) {
+  for (const { partition, eventTime, now } of observations) {
     latestNow = Math.max(latestNow, now) as EpochMs;
     if (!isBelievable(eventTime, now)) continue; // M4
-    const known = partitions.get(partition);
-    const latest = Math.max(known?.latest ?? eventTime, eventTime) as EpochMs;
-    partitions.delete(partition); // Told last, kept last: the map runs from the longest silent on.
-    const heardAt = Math.max(known?.heardAt ?? now, now) as EpochMs;
-    partitions.set(partition, { latest, heardAt });
+    const existing = partitions.get(partition);
+    const latest = Math.max(existing?.latest ?? eventTime, eventTime) as EpochMs;
+    partitions.delete(partition); // Keeps the map in order, longest idle first.
+    const observedAt = Math.max(existing?.observedAt ?? now, now) as EpochMs;
+    partitions.set(partition, { latest, observedAt });
   }
   for (const name of partitions.keys()) {
     if (partitions.size <= PARTITIONS_MAX) break;
@@ -88,7 +88,7 @@ export function observeAll(
   return advance({ ...state, partitions }, latestNow);
 }
 
-/** The state as of `now`: partitions fall silent without anything being seen (M3). */
+/** The state as of `now`: partitions become idle without an observation (M3). */
 export function advance(state: WatermarkState, now: EpochMs): WatermarkState {
   const least = leastOf(state, now);
   if (least === null) return state;
@@ -97,7 +97,7 @@ export function advance(state: WatermarkState, now: EpochMs): WatermarkState {
   return { ...state, watermark: reached };
 }
 
-/** The partition that W waits for, or null if all are silent. */
+/** The partition that holds W back, or null if all are idle. */
 export function heldBy(state: WatermarkState, now: EpochMs): string | null {
   return leastOf(state, now)?.name ?? null;
 }
@@ -110,7 +110,7 @@ export function laneOf(watermark: EpochMs | null, eventTime: EpochMs): Lane {
   return watermark !== null && eventTime < watermark ? "late" : "live"; // M2
 }
 
-/** What was decided before, or else what is decided now (M5). */
+/** The recorded decision, or else a new one (M5). */
 export function laneFor(
   recorded: LaneDecision | null,
   watermark: EpochMs | null,
@@ -119,7 +119,7 @@ export function laneFor(
   return recorded ?? { lane: laneOf(watermark, eventTime), watermark };
 }
 
-/** Whether a window that ends before `end` is complete: whatever comes for it now is late. */
+/** Whether a window that ends before `end` is complete: any further record of it is late. */
 export function windowClosed(watermark: EpochMs | null, end: EpochMs): boolean {
   return watermark !== null && watermark >= end;
 }
@@ -129,8 +129,8 @@ function leastOf(
   now: EpochMs,
 ): { readonly name: string; readonly latest: EpochMs } | null {
   let least: { name: string; latest: EpochMs } | null = null;
-  for (const [name, { latest, heardAt }] of partitions) {
-    if (msBetween(heardAt, now) >= IDLE_MS) continue; // M3
+  for (const [name, { latest, observedAt }] of partitions) {
+    if (msBetween(observedAt, now) >= IDLE_MS) continue; // M3
     if (least === null || latest < least.latest) least = { name, latest };
   }
   return least;

@@ -74,7 +74,7 @@ export function createParts(
     stages: {
       ...createStages(ports, { ...options, scope, deadlines }),
       onOutcome(record, outcome, inFlight) {
-        breaker.heard(outcome);
+        breaker.onOutcome(outcome);
         const again = outcome.kind === "done" && /^(duplicate|stale)$/.test(outcome.how);
         if (again) duplicates.add(record, outcome.how, inFlight);
       },

@@ -104,8 +104,8 @@ class QueueConsumer implements Consumer {
           ? 0
           : Math.max(total, PREFETCH) + PREFETCH - this.#inFlight.size, // U1
       pausedForMs: () => breaker.pausedForMs(),
-      onAsked: () => breaker.asked(),
-      onNothing: () => breaker.ended(),
+      onReceive: () => breaker.onReceive(),
+      onEmpty: () => breaker.onEnd(),
       take: (delivery, since) => this.#take(delivery, since),
     });
   }
@@ -181,7 +181,7 @@ class QueueConsumer implements Consumer {
     settler.settle(inFlight.delivery, withinGrant(settlement, heldMs));
     stages.tally.settled(inFlight, settlement);
     this.#inFlight.delete(inFlight);
-    breaker.ended(); // Whatever it was, a probe has told all it can; the next may follow.
+    breaker.onEnd(); // A probe has its result, whatever it is; the next may follow.
     this.#receiver.wake();
     if (this.#inFlight.size > 0) return;
     const told = this.#onEmpty;
@@ -203,7 +203,7 @@ class QueueConsumer implements Consumer {
   }
 
   #abortAll(): void {
-    for (const inFlight of this.#inFlight) inFlight.abort(new Stopping("the consumer stops"));
+    for (const inFlight of this.#inFlight) inFlight.abort(new Stopping("the consumer is stopping"));
   }
 
   async #finish(): Promise<void> {

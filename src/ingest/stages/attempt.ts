@@ -1,12 +1,11 @@
-// Attempt: code that is not ours, run for as long as its lease lives and its deadline has not
-// passed.
-//   E1. When either ends, the signal aborts and nobody waits any longer: what ignores the signal
-//       keeps no slot, and whatever it does afterwards is heard by nobody.
+// Attempt: runs user code until it finishes, its lease is lost or its deadline passes.
+//   E1. When the lease is lost or the deadline passes, the signal aborts and the attempt ends. Code
+//       that ignores the signal keeps no slot, and anything it does after that is ignored.
 
 import { type InFlightDelivery, untilAborted } from "../running/in-flight-delivery.ts";
 import type { Deadlines } from "./deadlines.ts";
 
-/** The attempt did not come to an end in time. */
+/** The attempt did not finish in time. */
 export class DeadlinePassed extends Error {
   override readonly name = "DeadlinePassed";
   readonly code = "ABORT_ERR";
@@ -14,13 +13,13 @@ export class DeadlinePassed extends Error {
 
 export interface Attempt {
   readonly signal: AbortSignal;
-  /** Runs `work`, or gives up on it as soon as the signal aborts (E1). */
+  /** Runs `work`, and stops waiting for it when the signal aborts (E1). */
   run(work: () => Promise<void>): Promise<void>;
-  /** The attempt is over: its signal aborts, and what was gathered is all there will be. */
+  /** Ends the attempt and aborts its signal. Returns a copy that later calls cannot change. */
   close<T>(result: readonly T[]): readonly T[];
 }
 
-/** The same for all: an error of its own for each record would cost more than the record. */
+/** Shared, because creating an error per record would cost more than the record. */
 const OVER = new Error("the attempt is over");
 
 /** Begins an attempt, which fails with `tooLong` at its deadline. */

@@ -100,7 +100,7 @@ test.each([
   [2, "committed"],
   [3, "failed"],
 ])(
-  "a ledger that is down for %i calls: the commit is asked three times and %s (M3)",
+  "with a ledger that is down for %i calls, the commit is tried three times and %s (M3)",
   async (down, kind) => {
     const { wrap, calls } = failingLedger(down, "TG_LEDGER_UNAVAILABLE");
     await using world = createStageWorld({ wrapLedger: wrap });
@@ -111,7 +111,7 @@ test.each([
   },
 );
 
-test("a refusal of one record's effects does not fail the others of its batch (M3)", async () => {
+test("a rejection of one record's effects does not fail the others of its batch (M3)", async () => {
   await using world = createStageWorld({
     wrapLedger: (ledger) => ({
       ...ledger,
@@ -190,7 +190,7 @@ test("a sink that outlives timeoutMs counts as down, and nothing is committed (M
   expect(await stateOf(world, delivered)).toBeUndefined();
 });
 
-test("a lease that is lost while the sink works is not committed under (M2)", async () => {
+test("nothing is committed under a lease that was lost while the sink ran (M2)", async () => {
   await using world = createStageWorld();
   const delivered = world.message("a");
   const sink = sinkThat(async () => world.renewer.release(delivered.inFlight.delivery.receipt));

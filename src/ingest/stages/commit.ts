@@ -3,7 +3,7 @@
 //       none. After any other answer, none of the effects happened here. A direct commit that is
 //       retried (M3) may be answered as a duplicate of itself.
 //   M2. Nothing is committed under a lease that may be lost, although the ledger rejects old fences
-//       anyway: an aborted handler must not win by luck.
+//       anyway: an aborted handler must not commit by luck.
 //   M3. A commit that the ledger did not answer is repeated unchanged, which is safe. A sink that
 //       rejects one record's effects does not fail the other records of the batch.
 //   M4. The lane and the watermark at that moment are stored with the outcome, so that a replay can
@@ -57,7 +57,7 @@ export interface PreparedCommit {
   readonly secrets: readonly string[];
 }
 
-/** What a handler asked for, to be committed. */
+/** The effects of a handler, to be committed. */
 export interface Work {
   readonly effects: readonly Effect[];
   readonly decision: LaneDecision;
@@ -67,7 +67,7 @@ export interface Work {
 
 /** Neither call rejects. */
 export interface CommitStage {
-  /** Everything before the ledger is asked: an idempotent sink applies its effects here. */
+  /** Everything before the ledger call: an idempotent sink applies its effects here. */
   prepare(
     record: WorkRecord,
     claim: Claim,
@@ -83,7 +83,7 @@ export interface CommitStage {
 
 /** Commits per ledger call. */
 const COMMITS_PER_CALL_MAX = 100;
-const ASKED_MAX = 3;
+const CALLS_MAX = 3;
 const BACKOFF_MS = linearBackoff(durationMs(100));
 
 export function createCommitStage(
@@ -139,20 +139,20 @@ function createWriters(
 ) {
   const { clock, ledger, turn } = ports;
   const sleep = (span: DurationMs) => clock.sleep(span);
-  const bounds = { triesMax: ASKED_MAX, pause: { delayMs: BACKOFF_MS, sleep } };
-  const insist = <T>(ask: () => Promise<T>) => retryErrors(bounds, isLedgerDown, ask); // M3
+  const bounds = { triesMax: CALLS_MAX, pause: { delayMs: BACKOFF_MS, sleep } };
+  const withRetries = <T>(ask: () => Promise<T>) => retryErrors(bounds, isLedgerDown, ask); // M3
   const max = COMMITS_PER_CALL_MAX;
-  const splits = isRefusedSink; // M3
+  const splits = isRejection; // M3
   return {
     commitOne: createTurnBatcher<Commit, CommitResult>(turn, {
       max,
       splits,
-      run: (commits) => insist(() => ledger.commit(scope, commits)),
+      run: (commits) => withRetries(() => ledger.commit(scope, commits)),
     }),
     commitDirectly: createTurnBatcher<DirectCommit, DirectResult>(turn, {
       max,
       splits,
-      run: (commits) => insist(() => ledger.commitDirect(scope, commits)),
+      run: (commits) => withRetries(() => ledger.commitDirect(scope, commits)),
     }),
   };
 }
@@ -189,7 +189,7 @@ function isLedgerDown(error: unknown): boolean {
   return error instanceof TidegateError && error.code === "TG_LEDGER_UNAVAILABLE";
 }
 
-function isRefusedSink(error: unknown): boolean {
+function isRejection(error: unknown): boolean {
   return error instanceof TidegateError && error.code !== "TG_LEDGER_UNAVAILABLE";
 }
 

@@ -3,7 +3,7 @@ import { createManualClock, FAR_AHEAD } from "../../../test/support/manual-clock
 import { epochMs, seconds } from "../../core/units.ts";
 import { createDeadlines } from "./deadlines.ts";
 
-test("what ended is forgotten, though something that began before it goes on (L2)", () => {
+test("an entry that ended is removed, although an earlier one is still open (L2)", () => {
   const deadlines = createDeadlines(createManualClock(FAR_AHEAD), seconds(900));
   const endSlow = deadlines.begin(() => undefined);
   for (let at = 0; at < 1_000; at += 1) deadlines.begin(() => undefined)();
@@ -16,7 +16,7 @@ test("what ended is forgotten, though something that began before it goes on (L2
 test.each([
   ["forward", 3_600_000],
   ["back", -3_600_000],
-])("a wall clock that is set %s neither hastens nor delays anything (L1)", async (_, jumpMs) => {
+])("a wall clock that is set %s does not move a deadline (L1)", async (_, jumpMs) => {
   const steady = createManualClock(FAR_AHEAD);
   let jumped = 0;
   const sleeps: (() => void)[] = [];

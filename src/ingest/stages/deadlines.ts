@@ -1,9 +1,9 @@
-// Deadlines: one timer for everything that may take only so long.
-//   L1. All spans are the same, so what began first is due first. They are measured by the steady
-//       clock: a wall clock that is set forward would end all attempts at once, and one that is set
-//       back would let what hangs keep its slot for as long again.
-//   L2. What ended in time is never told, and is forgotten at once: one handler that takes long
-//       does not keep the deadlines of all that came after it in memory.
+// Deadlines: one timer for all attempts with the same timeout.
+//   L1. All spans are equal, so the entry that began first is due first. The steady clock measures
+//       them: a wall clock that is set forward would end all attempts at once, and one that is set
+//       back would let a hanging attempt keep its slot for longer.
+//   L2. An entry that ends in time is removed immediately and never reported. One slow handler does
+//       not keep the deadlines of all later attempts in memory.
 
 import { type DurationMs, durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -15,15 +15,15 @@ interface Entry {
 }
 
 export interface Deadlines {
-  /** Calls `onPassed` after the span, unless the answer is called before. */
+  /** Calls `onPassed` after the span, unless the returned function is called before. */
   begin(onPassed: () => void): () => void;
-  /** How many have begun and neither ended nor passed. */
+  /** Entries that have neither ended nor passed. */
   readonly open: number;
   close(): void;
 }
 
 export function createDeadlines(clock: Clock, spanMs: DurationMs): Deadlines {
-  /** In the order they began (L1). */
+  /** In order of their begin (L1). */
   const entries = new Set<Entry>();
   const closing = new AbortController();
   let watching = false;
@@ -48,7 +48,7 @@ export function createDeadlines(clock: Clock, spanMs: DurationMs): Deadlines {
     begin(onPassed) {
       const entry: Entry = { dueAt: clock.monotonic() + spanMs, onPassed };
       entries.add(entry);
-      // A closed one has nothing left to tell (L2).
+      // Once closed, deadlines report nothing.
       if (!watching) void watch().catch(() => undefined);
       return () => void entries.delete(entry); // L2
     },

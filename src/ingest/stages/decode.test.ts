@@ -14,8 +14,15 @@ const messages = pipeline({ name: "messages", source: { queue: "q" }, handler: (
 
 function delivery(body: string, attributes: Record<string, string> = {}): Delivery {
   return {
-    ...{ messageId: "m", receipt: "r", body, attributes, traceHeader: null, groupId: null },
-    ...{ sentAt: epochMs(5), receiveCount: 1, movedFrom: null },
+    messageId: "m",
+    receipt: "r",
+    body,
+    attributes,
+    traceHeader: null,
+    groupId: null,
+    sentAt: epochMs(5),
+    receiveCount: 1,
+    movedFrom: null,
   };
 }
 
@@ -29,7 +36,7 @@ function record(bucket: string, key: string, sequencer = "0A") {
   };
 }
 
-test("each record of a notification is work of its own, with a key of its own", () => {
+test("each record of a notification becomes a record with its own key", () => {
   const body = JSON.stringify({ Records: [record("in", "a/1"), record("in", "a/2")] });
   const { records, ignored } = decodeDelivery(objects, delivery(body));
   expect(records.map(({ object }) => object?.key)).toEqual(["a/1", "a/2"]);
@@ -37,28 +44,28 @@ test("each record of a notification is work of its own, with a key of its own", 
   expect(ignored).toEqual([]);
 });
 
-test("objects outside bucket and prefix are left to others and said to be so (D3)", () => {
+test("objects outside the bucket and prefix are ignored as elsewhere (D3)", () => {
   const body = JSON.stringify({ Records: [record("in", "b/1"), record("out", "a/1")] });
   const { records, ignored } = decodeDelivery(objects, delivery(body));
   expect(records).toEqual([]);
   expect(ignored).toEqual(["elsewhere", "elsewhere"]);
 });
 
-test("a broken record does not take its neighbours along, and is not lost (D1)", () => {
+test("a broken record is neither lost nor fails the others of its delivery (D1)", () => {
   const broken = { ...record("in", "a/2"), eventTime: "yesterday" };
   const body = JSON.stringify({ Records: [record("in", "a/1"), broken] });
   const { records } = decodeDelivery(objects, delivery(body));
   expect(records.map(({ content }) => content.kind)).toEqual(["object", "unusable"]);
 });
 
-test("two bodies without a key never share one (D2)", () => {
+test("two unreadable bodies never share a key (D2)", () => {
   const [one] = decodeDelivery(messages, delivery("no json")).records;
   const [two] = decodeDelivery(messages, delivery("no json either")).records;
   expect(one?.content.kind).toBe("unusable");
   expect(one?.key).not.toBe(two?.key);
 });
 
-test("the key comes from the body, whatever the attributes say (D2)", () => {
+test("the key comes from the body, not from the attributes (D2)", () => {
   const input = { source: "a.b.c", dedupeKey: "k", eventTime: epochMs(1), payload: {} };
   const built = buildEnvelope(input);
   const body = built.kind === "valid" ? built.value.body : "";
@@ -67,16 +74,20 @@ test("the key comes from the body, whatever the attributes say (D2)", () => {
   expect(one?.key).toBe(two?.key);
 });
 
-test("a kind of message that the pipeline does not take is dead-lettered, not dropped", () => {
+test("a message of a kind that the pipeline does not expect is dead-lettered, not dropped", () => {
   const body = JSON.stringify({ Records: [record("in", "a/1")] });
-  const [odd] = decodeDelivery(messages, delivery(body)).records;
-  expect(odd?.content).toMatchObject({ kind: "unusable" });
+  const [unexpected] = decodeDelivery(messages, delivery(body)).records;
+  expect(unexpected?.content).toMatchObject({ kind: "unusable" });
 });
 
-test("S3's test event is acknowledged without a trace in the ledger", () => {
+test("the test event of S3 is ignored and becomes no record", () => {
   const body = JSON.stringify({
-    ...{ Service: "Amazon S3", Event: "s3:TestEvent", Time: "2026-01-01T00:00:00.000Z" },
-    ...{ Bucket: "in", RequestId: "x", HostId: "y" },
+    Service: "Amazon S3",
+    Event: "s3:TestEvent",
+    Time: "2026-01-01T00:00:00.000Z",
+    Bucket: "in",
+    RequestId: "x",
+    HostId: "y",
   });
   expect(decodeDelivery(objects, delivery(body))).toMatchObject({
     records: [],

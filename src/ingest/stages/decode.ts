@@ -1,10 +1,10 @@
-// Decode: from a delivery to the records it carries.
-//   D1. Nothing is dropped here. What cannot be read becomes a record too, one that can only be
-//       dead-lettered, so that every delivery goes the same way.
-//   D2. The key of a record comes from the body alone: attributes may be lost on the way. What has
-//       no key of its own gets one from all its bytes, never one that it shares with others.
-//   D3. Objects outside the pipeline's bucket and prefix are none of its business: they are named
-//       "elsewhere" and acknowledged.
+// Decode: turns a delivery into its records.
+//   D1. Decode drops nothing. An unreadable part becomes a record that can only be dead-lettered,
+//       so that every delivery takes the same path.
+//   D2. The key of a record comes from the body alone, because attributes may be lost in transit. A
+//       record without a key gets one from all its bytes, so that it never shares one.
+//   D3. Objects outside the pipeline's bucket and prefix are ignored as "elsewhere" and
+//       acknowledged.
 
 import { unreachable } from "../../core/assert.ts";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
@@ -26,86 +26,94 @@ import type { Pipeline } from "../spec/define-pipeline.ts";
 export type RecordContent =
   | { readonly kind: "object"; readonly event: ObjectEvent }
   | { readonly kind: "message"; readonly envelope: MessageEnvelope }
-  /** It can only be dead-lettered (D1). */
+  /** Can only be dead-lettered (D1). */
   | { readonly kind: "unusable"; readonly reason: string };
 
 /** One unit of work. */
 export interface WorkRecord {
   readonly key: RecordKey;
-  /** What the record is the same by, whichever pipeline sees it; for logs and reports. */
+  /** The same in every pipeline and generation, unlike `key`; for logs and reports. */
   readonly identity: string;
   readonly object: ObjectRef | null;
   readonly eventTime: EpochMs;
   readonly content: RecordContent;
-  /** As it came, for dossiers; to be masked before anybody sees it. */
+  /** As received, for dossiers. Mask it before showing it. */
   readonly original: JsonValue;
 }
 
 export interface DecodedDelivery {
-  /** The trace that the delivery belongs to, wherever it was carried. */
+  /** The trace of the delivery, from its attributes, its body or its trace header. */
   readonly trace: DeliveryTrace;
   readonly records: readonly WorkRecord[];
-  /** Records that were left out, and why: S3's test event, or objects of elsewhere (D3). */
+  /** Why records were ignored: S3's test event, or an object outside the source (D3). */
   readonly ignored: readonly ("test-event" | "elsewhere")[];
 }
 
-/** What decoding depends on. */
+/** The parts of a pipeline that decode depends on. */
 export type DecodingPipeline = Pick<Pipeline, "name" | "generation" | "source">;
 
-/** Reads one delivery for one pipeline. */
 export function decodeDelivery(pipeline: DecodingPipeline, delivery: Delivery): DecodedDelivery {
   const decoded = decodeBody(delivery.body);
   const { attributes, traceHeader } = delivery;
   const trace = extractTrace({ attributes, layers: decoded.layers, traceHeader });
-  const site: Site = { pipeline, delivery, trace };
+  const context: DecodeContext = { pipeline, delivery, trace };
   switch (decoded.kind) {
     case "test-event":
       return { trace, records: [], ignored: ["test-event"] };
     case "envelope":
-      return { trace, records: [messageRecord(site, decoded.envelope)], ignored: [] };
+      return { trace, records: [messageRecord(context, decoded.envelope)], ignored: [] };
     case "undecodable":
-      return { trace, records: [bodyRecord(site, told(decoded.problems))], ignored: [] };
+      return {
+        trace,
+        records: [bodyRecord(context, textOfProblems(decoded.problems))],
+        ignored: [],
+      };
     case "records":
-      return objectRecords(site, decoded.records);
+      return objectRecords(context, decoded.records);
     default:
       return unreachable(decoded);
   }
 }
 
-interface Site {
+interface DecodeContext {
   readonly pipeline: DecodingPipeline;
   readonly delivery: Delivery;
   readonly trace: DeliveryTrace;
 }
 
-function objectRecords(site: Site, decoded: readonly DecodedRecord[]): DecodedDelivery {
-  const { bucket, prefix, contents } = site.pipeline.source;
+function objectRecords(context: DecodeContext, decoded: readonly DecodedRecord[]): DecodedDelivery {
+  const { bucket, prefix, contents } = context.pipeline.source;
   const records: WorkRecord[] = [];
   const ignored: "elsewhere"[] = [];
   for (const each of decoded) {
     if (each.kind === "undecodable") {
       const identity = `undecodable:${sha256Hex(JSON.stringify(each.original))}`; // D2
-      records.push(unusable(site, identity, told(each.problems), each.original));
+      records.push(unusable(context, identity, textOfProblems(each.problems), each.original));
       continue;
     }
     const { event, original } = each;
     const outside = bucket !== null && event.bucket !== bucket;
     if (outside || !event.key.startsWith(prefix)) ignored.push("elsewhere");
-    else if (contents === "objects") records.push(objectRecord(site, event, original));
+    else if (contents === "objects") records.push(objectRecord(context, event, original));
     else {
-      const reason = 'the message tells of an object; say contents: "objects" to take them';
-      records.push(unusable(site, event.event_key, reason, original));
+      const reason =
+        'the message is an S3 event, but the pipeline expects messages; set contents: "objects"';
+      records.push(unusable(context, event.event_key, reason, original));
     }
   }
-  return { trace: site.trace, records, ignored };
+  return { trace: context.trace, records, ignored };
 }
 
-function objectRecord(site: Site, told: ObjectEvent, original: JsonValue): WorkRecord {
-  const { traceId } = site.trace;
-  const event = traceId === null ? told : { ...told, trace_id: traceId };
+function objectRecord(
+  context: DecodeContext,
+  decoded: ObjectEvent,
+  original: JsonValue,
+): WorkRecord {
+  const { traceId } = context.trace;
+  const event = traceId === null ? decoded : { ...decoded, trace_id: traceId };
   const { bucket, key, sequencer } = event;
   return {
-    key: keyOf(site, event.event_key),
+    key: keyOf(context, event.event_key),
     identity: event.event_key,
     object: { bucket, key, sequencer },
     eventTime: instantOf(event.event_time),
@@ -114,13 +122,18 @@ function objectRecord(site: Site, told: ObjectEvent, original: JsonValue): WorkR
   };
 }
 
-function messageRecord(site: Site, envelope: MessageEnvelope): WorkRecord {
+function messageRecord(context: DecodeContext, envelope: MessageEnvelope): WorkRecord {
   const identity = envelopeKey(envelope.event_source, envelope.dedupe_key);
-  if (site.pipeline.source.contents === "objects") {
-    return unusable(site, identity, "the message tells of no object", envelope);
+  if (context.pipeline.source.contents === "objects") {
+    return unusable(
+      context,
+      identity,
+      "the message is not an S3 event, but the pipeline expects objects",
+      envelope,
+    );
   }
   return {
-    key: keyOf(site, identity),
+    key: keyOf(context, identity),
     identity,
     object: null,
     eventTime: instantOf(envelope.event_time),
@@ -129,35 +142,40 @@ function messageRecord(site: Site, envelope: MessageEnvelope): WorkRecord {
   };
 }
 
-/** A body of which nothing can be read: all of it is its key (D2). */
-function bodyRecord(site: Site, reason: string): WorkRecord {
-  const { body } = site.delivery;
-  return unusable(site, `undecodable:${sha256Hex(body)}`, reason, body);
+/** The record of an unreadable body: its key is a hash of the whole body (D2). */
+function bodyRecord(context: DecodeContext, reason: string): WorkRecord {
+  const { body } = context.delivery;
+  return unusable(context, `undecodable:${sha256Hex(body)}`, reason, body);
 }
 
-function unusable(site: Site, identity: string, reason: string, original: JsonValue): WorkRecord {
+function unusable(
+  context: DecodeContext,
+  identity: string,
+  reason: string,
+  original: JsonValue,
+): WorkRecord {
   return {
-    key: keyOf(site, identity),
+    key: keyOf(context, identity),
     identity,
     object: null,
-    eventTime: site.delivery.sentAt,
+    eventTime: context.delivery.sentAt,
     content: { kind: "unusable", reason },
     original,
   };
 }
 
-function keyOf({ pipeline }: Site, identity: string): RecordKey {
+function keyOf({ pipeline }: DecodeContext, identity: string): RecordKey {
   const { name, generation } = pipeline;
   return recordKey({ pipeline: name, generation }, identity);
 }
 
-/** Decoders hand on no instant that they could not read. */
+/** Decoders have checked the text before. */
 function instantOf(text: string): EpochMs {
   const parsed = parseInstant(text);
   return parsed.kind === "instant" ? parsed.epochMs : (0 as EpochMs);
 }
 
-function told(problems: readonly Problem[]): string {
+function textOfProblems(problems: readonly Problem[]): string {
   return problems
     .map(({ path, reason }) => `${path === "" ? "the body" : path} ${reason}`)
     .join("; ");

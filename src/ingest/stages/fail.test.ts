@@ -67,7 +67,7 @@ async function parkedFence(world: StageWorld, delivered: Delivered) {
   return record.fence;
 }
 
-test("a failed attempt is written down, and the record is retried after the backoff (F1)", async () => {
+test("a failed attempt is stored, and the record is retried after the backoff (F1)", async () => {
   await using world = createStageWorld({ spec: { retry: RETRY } });
   const delivered = world.message("a");
   const claim = await claimed(world, delivered);
@@ -125,7 +125,7 @@ test("an attempt that a shutdown interrupted is returned uncounted, without an e
   expect(await storedRecord(world, delivered)).toMatchObject({ kind: "released", attempts: 0 });
 });
 
-test("a lost lease is lost: nothing is written", async () => {
+test("nothing is written after a lost lease", async () => {
   await using world = createStageWorld();
   const delivered = world.message("a");
   const claim = await claimed(world, delivered);
@@ -134,7 +134,7 @@ test("a lost lease is lost: nothing is written", async () => {
   expect((await storedRecord(world, delivered))?.kind).toBe("claimed");
 });
 
-test("a failure under an old fence is lost: another consumer decides (F1)", async () => {
+test("a failure under an old fence is not stored: another consumer decides (F1)", async () => {
   await using world = createStageWorld();
   const delivered = world.message("a");
   const old = await claimed(world, delivered);
@@ -190,8 +190,8 @@ test("a dead letter that was moved back to its queue reopens its record (F5)", a
   await using world = createStageWorld();
   const delivered = await deadLettered(world);
   const fence = await parkedFence(world, delivered);
-  const [letter] = world.deadLetters.sent;
-  const { body = "", attributes = {} } = letter ?? {};
+  const [deadLetter] = world.deadLetters.sent;
+  const { body = "", attributes = {} } = deadLetter ?? {};
   const moved = world.deliver(body, { attributes });
   const outcome = await fail(world, moved, { kind: "parked", fence });
   expect(outcome).toMatchObject({ kind: "later", why: "not-run" });
@@ -218,7 +218,7 @@ test("a dossier replaces its predecessor even if the clock went back (F7)", asyn
   expect(await dossierOf(world, delivered)).toMatchObject({ error_class: "second" });
 });
 
-test("a ledger that is down while the failure is written is an outcome, not a rejection (F3)", async () => {
+test("a ledger that is down while the failure is stored is an outcome, not a rejection (F3)", async () => {
   const down = () => Promise.reject(new TidegateError("TG_LEDGER_UNAVAILABLE", "down"));
   await using world = createStageWorld({ wrapLedger: (ledger) => ({ ...ledger, fail: down }) });
   const delivered = world.message("a");

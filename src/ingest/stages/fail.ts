@@ -10,8 +10,8 @@
 //       it: later messages may depend on it.
 //   F5. A dead letter that was moved back into its queue, for example by the SQS redrive, is the
 //       only copy of its message. Its record is reopened and tried, never acknowledged as
-//       dead-lettered before. A bare dead letter is told apart from the original message by its id,
-//       and from older copies by its age (X6); in doubt it is tried.
+//       dead-lettered before. The message id distinguishes a bare dead letter from the original
+//       message, and its age from older copies (X6). In doubt the record is tried.
 //   F6. A parked record without a dossier was dropped by an operator, because both are written in
 //       one step. Its message is acknowledged.
 //   F7. A dossier replaces its predecessor even if this clock is behind the predecessor's writer.
@@ -129,7 +129,7 @@ class LedgerFailures implements FailStage {
         case "exhausted":
           return await this.#failed(record, crashOf(failure.claim), inFlight);
         case "stopped":
-          return await this.#giveBack(record, failure.claim);
+          return await this.#returnUncounted(record, failure.claim);
         case "parked":
           return await this.#parked(record, failure.fence, inFlight);
         case "unavailable":
@@ -148,7 +148,7 @@ class LedgerFailures implements FailStage {
     inFlight: InFlightDelivery,
   ): Promise<RecordOutcome> {
     if (isOf(error, LeaseLost)) return LEASE_LOST;
-    if (isOf(error, Stopping)) return this.#giveBack(record, claim);
+    if (isOf(error, Stopping)) return this.#returnUncounted(record, claim);
     const failed = this.#read(record, inFlight, error, secrets);
     const { retry, blames } = failed.verdict;
     if (stage === "commit" && retry !== "never" && blames !== "record") {
@@ -175,7 +175,7 @@ class LedgerFailures implements FailStage {
     return { kind: "later", delayMs, why: "unavailable", blames, errorClass };
   }
 
-  async #giveBack(record: WorkRecord, claim: Claim): Promise<RecordOutcome> {
+  async #returnUncounted(record: WorkRecord, claim: Claim): Promise<RecordOutcome> {
     await this.#release(record, claim);
     return NOT_RUN;
   }

@@ -34,7 +34,7 @@ async function handle(
 }
 
 function errorOf(handled: Handled): unknown {
-  if (handled.kind !== "failed") throw new Error(`it was ${handled.kind}`);
+  if (handled.kind !== "failed") throw new Error(`the outcome is ${handled.kind}`);
   return handled.error;
 }
 
@@ -79,7 +79,7 @@ test("a handler that outlives timeoutMs fails, and its later effects are rejecte
   expect(() => context?.emit(1)).toThrow(PermanentError);
 });
 
-test("whatever a handler throws is an outcome, with the masked values it may quote (H3)", async () => {
+test("any thrown value is an outcome, with the masked values that it may quote (H3)", async () => {
   await using world = createStageWorld(
     withHandler(
       () => {
@@ -97,7 +97,7 @@ test("whatever a handler throws is an outcome, with the masked values it may quo
 
 test.each([
   ["lost", new LeaseLost("gone")],
-  ["stopped", new Stopping("the consumer stops")],
+  ["stopped", new Stopping("the consumer is stopping")],
 ] as const)("an abort of the delivery ends the attempt as %s (H1)", async (kind, reason) => {
   const never = new Promise(() => {});
   await using world = createStageWorld(withHandler(() => never));
@@ -155,7 +155,7 @@ test("a removed object of a table sink needs no handler (H4)", async () => {
   expect(calls).toBe(1);
 });
 
-test("a record that cannot be decoded fails for good, without a call of the handler", async () => {
+test("a record that cannot be decoded fails permanently, without a call of the handler", async () => {
   let calls = 0;
   await using world = createStageWorld(
     withHandler(() => {

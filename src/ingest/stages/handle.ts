@@ -1,11 +1,11 @@
-// Handle: runs the user's handler on one record and gathers what it wants done.
-//   H1. A handler runs for so long as its lease lives and its deadline has not passed; then its
-//       signal aborts, and whatever it does afterwards is heard by nobody.
-//   H2. Effects are gathered, not done: they happen in the commit, or not at all.
-//   H3. Whatever a handler throws, at whatever time, is an outcome; nothing escapes.
-//   H4. Where tables are the sink, removed objects need no handler: their rows go by themselves.
-//   H5. An effect has the fields it had when it was asked for: an object that the handler fills
-//       anew for the next one does not change those before it. What lies deeper is not copied.
+// Handle: runs the user's handler on one record and collects its effects.
+//   H1. A handler runs until its lease is lost or its deadline passes. Then its signal aborts, and
+//       anything it does after that is ignored.
+//   H2. Effects are collected, not applied: they happen in the commit or not at all.
+//   H3. Any value that a handler throws, at any time, becomes an outcome; no error escapes.
+//   H4. With a table sink, removed objects need no handler: the sink deletes their rows.
+//   H5. An effect keeps the fields that it had when the handler requested it, even if the handler
+//       reuses the object for the next effect. Nested objects are not copied.
 
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
@@ -15,7 +15,7 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 import { isOf } from "../policy/error-facts.ts";
 import type { Lane } from "../policy/watermark.ts";
 import { type InFlightDelivery, LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
-import type { HandlerEvent, Pipeline } from "../spec/define-pipeline.ts";
+import type { Pipeline } from "../spec/define-pipeline.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
 import type { HandlerContext } from "../spec/pipeline-spec.ts";
 import { logFieldsOf } from "../telemetry/record-log-fields.ts";
@@ -36,25 +36,25 @@ export type Handled =
   | {
       readonly kind: "handled";
       readonly effects: readonly Effect[];
-      /** What a sink may quote of them that nobody may see. */
+      /** Masked values that an error of the sink may quote. */
       readonly secrets: readonly string[];
     }
-  /** The object is gone and the pipeline says that this is no matter. */
+  /** The object is missing, and the pipeline drops missing objects. */
   | { readonly kind: "dropped"; readonly reason: string }
   | {
       readonly kind: "failed";
       readonly error: unknown;
-      /** What the record's content has that nobody may see, and an error may have quoted. */
+      /** Masked values of the record's content that the error may quote. */
       readonly secrets: readonly string[];
     }
-  /** The delivery is another's by now. */
+  /** Another consumer may have the delivery by now. */
   | { readonly kind: "lost"; readonly reason: string }
-  /** We were told to stop before it was done. */
+  /** The consumer stopped before the handler finished. */
   | { readonly kind: "stopped" };
 
 /** Effects of one record are held in memory and written in one transaction. */
 export const EFFECTS_MAX = 100_000;
-/** Masked values of one record that are looked for in its errors. */
+/** Masked values per record that are removed from its errors. */
 const SECRETS_MAX = 1_000;
 
 export interface HandleStage {
@@ -84,10 +84,10 @@ export function createHandleStage(
       const attempt = beginAttempt(inFlight, deadlines, tooLong);
       const effects: Effect[] = [];
       let read: JsonValue = null;
-      const seen = new Set<string>();
+      const secretsRead = new Set<string>();
       const onRead = (content: JsonValue) => {
         read = content;
-        remember(seen, mask.secretsOf(content));
+        remember(secretsRead, mask.secretsOf(content));
       };
       const context: HandlerContext = {
         key: record.identity,
@@ -98,35 +98,35 @@ export function createHandleStage(
         ...effectMethods(effects, attempt.signal),
         log(level, message, fields) {
           const secrets = [...masked.secretsOf(record), ...mask.secretsOf(read)];
-          const shown = scrubbed(mask, fields, secrets);
+          const shown = maskFields(mask, fields, secrets);
           const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
           telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
         },
       };
       try {
         await attempt.run(() => callHandler(pipeline, record, { ...ports, onRead }, context));
-        return { kind: "handled", effects: attempt.close(effects), secrets: [...seen] };
+        return { kind: "handled", effects: attempt.close(effects), secrets: [...secretsRead] };
       } catch (error) {
         attempt.close([]);
-        return judge(pipeline, error, [...seen]);
+        return judge(pipeline, error, [...secretsRead]);
       }
     },
   };
 }
 
-/** Keeps the last of them: an error may quote any row that was read, not only the one in hand. */
-function remember(seen: Set<string>, secrets: readonly string[]): void {
+/** Keeps the latest secrets: an error may quote any row that was read, not only the last. */
+function remember(latest: Set<string>, secrets: readonly string[]): void {
   for (const secret of secrets) {
-    seen.delete(secret);
-    seen.add(secret);
+    latest.delete(secret);
+    latest.add(secret);
   }
-  for (const oldest of seen) {
-    if (seen.size <= SECRETS_MAX) return;
-    seen.delete(oldest);
+  for (const oldest of latest) {
+    if (latest.size <= SECRETS_MAX) return;
+    latest.delete(oldest);
   }
 }
 
-function scrubbed(
+function maskFields(
   mask: Mask,
   fields: Readonly<Record<string, string | number>> = {},
   secrets: readonly string[],
@@ -147,22 +147,15 @@ async function callHandler(
   if (content.kind === "unusable") {
     throw new PermanentError(content.reason, { class: "undecodable" });
   }
-  let arrival: HandlerEvent;
-  if (content.kind === "message") {
-    arrival = await readMessageEvent(
-      pipeline,
-      content.envelope,
-      ports,
-      context.signal,
-      ports.onRead,
-    );
-  } else {
+  if (content.kind === "object") {
     const toTables = typeof pipeline.sink === "object" && pipeline.sink !== null;
     const hasBytes = content.event.kind === "created" || content.event.kind === "restored";
     if (toTables && !hasBytes) return; // H4
     return handleObject(pipeline, content.event, ports, context);
   }
-  await pipeline.handler(arrival, context);
+  const { envelope } = content;
+  const input = await readMessageEvent(pipeline, envelope, ports, context.signal, ports.onRead);
+  await pipeline.handler(input, context);
 }
 
 async function handleObject(
@@ -172,27 +165,27 @@ async function handleObject(
   context: HandlerContext,
 ): Promise<void> {
   const reads = createOpenReads();
-  const arrival = readObjectEvent(pipeline, event, ports, context.signal, ports.onRead);
-  let left = 0;
+  const input = readObjectEvent(pipeline, event, ports, context.signal, ports.onRead);
+  let pending = 0;
   try {
-    await pipeline.handler(reads.watch(arrival), context);
+    await pipeline.handler(reads.watch(input), context);
   } finally {
-    left = reads.end();
+    pending = reads.end();
   }
-  if (left === 0) return;
+  if (pending === 0) return;
   // N1 of open-reads.ts
-  throw new PermanentError("the handler ended while it was still reading; await what it reads", {
+  throw new PermanentError("the handler returned while it was still reading; await every read", {
     class: "unawaited",
   });
 }
 
-/** What an error of the handler, or of reading for it, means. */
+/** The outcome of an error of the handler or of a read. */
 function judge(pipeline: Pipeline, error: unknown, secrets: readonly string[]): Handled {
   if (isOf(error, LeaseLost)) return { kind: "lost", reason: error.message };
   if (isOf(error, Stopping)) return { kind: "stopped" };
   const { onMissing } = pipeline;
   if (!isOf(error, ObjectGone) || onMissing === "retry") return { kind: "failed", error, secrets };
-  // What we may not read may well be there: it is never dropped.
+  // An object that may not be read may exist: it is never dropped.
   const forbidden = error.how === "forbidden";
   if (onMissing === "drop" && !forbidden) return { kind: "dropped", reason: error.message };
   const options = { class: forbidden ? "permission" : "missing-object", cause: error };
@@ -201,30 +194,33 @@ function judge(pipeline: Pipeline, error: unknown, secrets: readonly string[]): 
 
 function effectMethods(effects: Effect[], signal: AbortSignal) {
   const add = (effect: Effect) => {
-    if (signal.aborted) throw new PermanentError("the attempt is over; its effects go nowhere");
+    if (signal.aborted) throw new PermanentError("the attempt is over; later effects are rejected");
     if (effects.length >= EFFECTS_MAX) {
-      throw new PermanentError(`a record may have ${EFFECTS_MAX} effects; split the object`, {
-        class: "too-many-effects",
-      });
+      throw new PermanentError(
+        `a record has more than ${EFFECTS_MAX} effects, which is the maximum; split the object`,
+        {
+          class: "too-many-effects",
+        },
+      );
     }
     effects.push(effect); // H2
   };
   return {
-    upsert: (table: string, row: object) => add({ kind: "upsert", table, row: kept(row) }),
-    delete: (table: string, key: object) => add({ kind: "delete", table, key: kept(key) }),
+    upsert: (table: string, row: object) => add({ kind: "upsert", table, row: copyOf(row) }),
+    delete: (table: string, key: object) => add({ kind: "delete", table, key: copyOf(key) }),
     emit: (value: unknown) => add({ kind: "custom", value: isPlain(value) ? { ...value } : value }),
   };
 }
 
-/** Whether a copy of its fields is as good as the object itself, which has no methods then. */
+/** Whether the value is an object without methods, so that a copy of its fields is complete. */
 function isPlain(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** A copy (H5); what is no object is left for the sink to refuse. */
-function kept(row: unknown): SinkRow {
+/** A copy (H5). The sink rejects a value that is not an object. */
+function copyOf(row: unknown): SinkRow {
   const copy = typeof row === "object" && row !== null && !Array.isArray(row) ? { ...row } : row;
   return copy as SinkRow;
 }

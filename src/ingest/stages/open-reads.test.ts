@@ -2,21 +2,21 @@ import { expect, test } from "vitest";
 import type { ObjectInput } from "../spec/pipeline-spec.ts";
 import { createOpenReads } from "./open-reads.ts";
 
-/** An arrival of two chunks, of which the second comes when it is told to. */
-function slowArrival() {
+/** An input of two chunks; the second one arrives when `second` resolves. */
+function slowInput() {
   const second = Promise.withResolvers<Uint8Array>();
   async function* bytes() {
     yield new Uint8Array(1);
     yield await second.promise;
   }
-  const arrival = { bytes, rows: bytes, text: () => second.promise };
-  return { second, arrival: arrival as unknown as ObjectInput<unknown> };
+  const input = { bytes, rows: bytes, text: () => second.promise };
+  return { second, input: input as unknown as ObjectInput<unknown> };
 }
 
-test("what was read, or left off between two reads, is not open", async () => {
+test("a finished stream, or one that is left between two reads, is not open", async () => {
   const reads = createOpenReads();
-  const { arrival, second } = slowArrival();
-  const watched = reads.watch(arrival);
+  const { input, second } = slowInput();
+  const watched = reads.watch(input);
   await watched.bytes()[Symbol.asyncIterator]().next();
   second.resolve(new Uint8Array(2));
   let rows = 0;
@@ -25,10 +25,10 @@ test("what was read, or left off between two reads, is not open", async () => {
   expect(reads.end()).toBe(0);
 });
 
-test("a stream that is closed while it reads ahead is not open (N3)", async () => {
+test("a stream that is closed during a read ahead is not open (N3)", async () => {
   const reads = createOpenReads();
-  const { arrival, second } = slowArrival();
-  const stream = reads.watch(arrival).bytes()[Symbol.asyncIterator]();
+  const { input, second } = slowInput();
+  const stream = reads.watch(input).bytes()[Symbol.asyncIterator]();
   await stream.next();
   const ahead = stream.next();
   const closed = stream.return?.();
@@ -38,22 +38,22 @@ test("a stream that is closed while it reads ahead is not open (N3)", async () =
   await closed;
 });
 
-test.each(["answered", "refused"])(
-  "reads that a handler left waiting are counted, and nobody hears of it when they are %s",
+test.each(["resolved", "rejected"])(
+  "reads that are pending when the handler ends are counted, and never %s (N1, N2)",
   async (how) => {
     const reads = createOpenReads();
-    const { arrival, second } = slowArrival();
-    const watched = reads.watch(arrival);
+    const { input, second } = slowInput();
+    const watched = reads.watch(input);
     const stream = watched.rows()[Symbol.asyncIterator]();
     await stream.next();
-    const told: unknown[] = [];
-    const hear = (news: unknown) => void told.push(news);
-    stream.next().then(hear, hear);
-    watched.text().then(hear, hear);
+    const results: unknown[] = [];
+    const add = (result: unknown) => void results.push(result);
+    stream.next().then(add, add);
+    watched.text().then(add, add);
     expect(reads.end()).toBe(2);
-    if (how === "answered") second.resolve(new Uint8Array(2));
+    if (how === "resolved") second.resolve(new Uint8Array(2));
     else second.reject(new Error("the attempt is over"));
     await new Promise(setImmediate);
-    expect(told).toEqual([]);
+    expect(results).toEqual([]);
   },
 );

@@ -1,49 +1,47 @@
-// Open reads: what a handler asked for of its object and has not got yet.
-//   N1. A handler that ends while it waits for more has forgotten to wait for its own work: what
-//       that would have made of the object is missing among the effects. To commit them would lose
-//       it without a word, so the attempt has failed.
-//   N2. What is left waiting when it ends, well or not, is never answered. Nobody waits for it, so
-//       an error would have nobody to tell but the process, which it would end.
-//   N3. Whoever closes a stream, by leaving its loop for one, asks for no more, although a read
-//       ahead may be under way.
+// Open reads: counts the reads of an object that a handler started and that are still pending.
+//   N1. A handler that returns with a pending read has not awaited its own work, so effects are
+//       missing. To commit the others would silently lose data, so the attempt fails.
+//   N2. A read that is pending when the handler ends, with or without an error, never settles. No
+//       caller awaits it, so a rejection would be unhandled and would end the process.
+//   N3. A handler that closes a stream, for example by leaving its loop, wants no more of it. A
+//       read ahead that is still in progress does not count.
 
 import type { ObjectInput } from "../spec/pipeline-spec.ts";
 
 export interface OpenReads {
-  /** The same arrival, whose reads are counted. */
-  watch(arrival: ObjectInput<unknown>): ObjectInput<unknown>;
-  /** The handler has ended: how many reads it left waiting (N1, N2). */
+  /** The same input, with its reads counted. */
+  watch(input: ObjectInput<unknown>): ObjectInput<unknown>;
+  /** Call it when the handler has ended. Returns the number of pending reads (N1, N2). */
   end(): number;
 }
 
-/** A read, or all of one stream. */
+/** One read, or all reads of one stream. */
 interface Reader {
-  /** Reads under way. */
-  waiting: number;
-  /** Nobody is to hear of those. */
-  left: boolean;
+  pending: number;
+  /** The handler has ended: results are discarded (N2). */
+  abandoned: boolean;
 }
 
 export function createOpenReads(): OpenReads {
   const readers = new Set<Reader>();
 
   function begin(): Reader {
-    const reader: Reader = { waiting: 0, left: false };
+    const reader: Reader = { pending: 0, abandoned: false };
     readers.add(reader);
     return reader;
   }
 
-  function answer<T>(reader: Reader, coming: Promise<T>): Promise<T> {
-    reader.waiting += 1;
+  function track<T>(reader: Reader, read: Promise<T>): Promise<T> {
+    reader.pending += 1;
     return new Promise<T>((resolve, reject) => {
-      coming.then(
+      read.then(
         (value) => {
-          reader.waiting -= 1;
-          if (!reader.left) resolve(value); // N2
+          reader.pending -= 1;
+          if (!reader.abandoned) resolve(value); // N2
         },
         (error: unknown) => {
-          reader.waiting -= 1;
-          if (!reader.left) reject(error); // N2
+          reader.pending -= 1;
+          if (!reader.abandoned) reject(error); // N2
         },
       );
     });
@@ -53,7 +51,7 @@ export function createOpenReads(): OpenReads {
     const iterator = source[Symbol.asyncIterator]();
     const reader = begin();
     return {
-      next: () => answer(reader, iterator.next()),
+      next: () => track(reader, iterator.next()),
       async return(value?: unknown) {
         readers.delete(reader); // N3
         await iterator.return?.();
@@ -66,17 +64,17 @@ export function createOpenReads(): OpenReads {
   }
 
   return {
-    watch: (arrival) => ({
-      ...arrival,
-      rows: () => stream(arrival.rows()),
-      bytes: () => stream(arrival.bytes()),
-      text: () => answer(begin(), arrival.text()),
+    watch: (input) => ({
+      ...input,
+      rows: () => stream(input.rows()),
+      bytes: () => stream(input.bytes()),
+      text: () => track(begin(), input.text()),
     }),
     end() {
-      const waiting = [...readers].filter((reader) => reader.waiting > 0);
-      for (const reader of waiting) reader.left = true;
+      const pending = [...readers].filter((reader) => reader.pending > 0);
+      for (const reader of pending) reader.abandoned = true;
       readers.clear();
-      return waiting.length;
+      return pending.length;
     },
   };
 }

@@ -27,7 +27,7 @@ test("a delivery is deleted if, and only if, every record of it is done (O1)", (
   );
 });
 
-test("a delivery with a record that is another's is left alone (O2)", () => {
+test("a delivery whose lease was lost for one record is left to its new consumer (O2)", () => {
   fc.assert(
     fc.property(fc.array(anyOutcome), fc.array(anyOutcome), (before, after) => {
       expect(settlementOf([...before, { kind: "lost" }, ...after])).toEqual({ kind: "leave" });
@@ -35,7 +35,7 @@ test("a delivery with a record that is another's is left alone (O2)", () => {
   );
 });
 
-test("it comes back for the first that may be tried again, not for one that never began (O3)", () => {
+test("a delivery is returned with the shortest delay; records that never began add none (O3)", () => {
   expect(settlementOf([later(500), done, later(200)])).toEqual({ kind: "return", delayMs: 200 });
   expect(settlementOf([later(500), NOT_RUN])).toEqual({ kind: "return", delayMs: 500 });
   expect(settlementOf([done, NOT_RUN])).toEqual({ kind: "return", delayMs: 0 });

@@ -1,10 +1,11 @@
-// Arrival: what a handler is given of a record.
-//   A1. An object is read as it was when its event was written, or not at all: never other bytes.
-//   A2. Rows and payloads are checked before the handler sees them; what a schema rejects is named
-//       with its place and is not worth another try.
-//   A3. Nothing is read before it is asked for, and no more than is asked for.
-//   A4. What was read beyond the message itself, a row or a payload left elsewhere, is told before
-//       anybody can fail over it: an error may quote it, and parts of it may be nobody's to see.
+// Read event: builds the handler's input from a record.
+//   A1. An object is read in the version of its event or not at all: the handler never gets other
+//       bytes.
+//   A2. Rows and payloads are validated before the handler sees them. The error of a rejected one
+//       names its position and is not retried.
+//   A3. Nothing is read before the handler asks for it, and no more than it asks for.
+//   A4. Rows and claim-checked payloads go to `onRead` before any code can fail on them: an error
+//       may quote them, and their masked values have to be known by then.
 
 import { unreachable } from "../../core/assert.ts";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
@@ -23,11 +24,11 @@ export interface EventReaderPorts {
   readonly rows: RowReader | null;
 }
 
-/** Objects taken as text or payload are held in memory, whole. */
+/** Objects that are read as text or payload are held in memory. */
 export const TEXT_BYTES_MAX = 16_777_216;
-const ISSUES_TOLD_MAX = 5;
+const ISSUES_SHOWN_MAX = 5;
 
-/** The object of an event cannot be read as the event tells of it (A1). */
+/** The object cannot be read as its event describes it (A1). */
 export class ObjectGone extends Error {
   override readonly name = "ObjectGone";
   readonly how: "missing" | "replaced" | "forbidden";
@@ -52,7 +53,11 @@ export function readObjectEvent(
     object: event,
     async *rows() {
       const { rows: reader } = ports;
-      if (reader === null) throw new TidegateError("TG_CONFIG_INVALID", "there is no row reader");
+      if (reader === null)
+        throw new TidegateError(
+          "TG_CONFIG_INVALID",
+          "rows() needs a row reader, and none is configured",
+        );
       const { format, schema } = pipeline;
       for await (const row of reader.read(await open(), { format, name: key, signal })) {
         onRead(row.value);
@@ -84,7 +89,7 @@ export async function readMessageEvent(
   return { envelope: whole, payload: await checked(schema, payload, "the payload") };
 }
 
-/** The envelope with the payload itself, where a claim check stood for it. */
+/** Replaces a claim check by the payload that it refers to. */
 async function withPayload(
   envelope: MessageEnvelope,
   ports: EventReaderPorts,
@@ -104,31 +109,34 @@ async function openObject(
   signal: AbortSignal,
 ): Promise<ByteSource> {
   if (objects === null) {
-    throw new TidegateError("TG_CONFIG_INVALID", "there is no bucket to read objects from");
+    throw new TidegateError(
+      "TG_CONFIG_INVALID",
+      "reading objects needs an object source, and none is configured",
+    );
   }
   const opened = await objects.open(pin, signal);
   switch (opened.kind) {
     case "opened":
       return opened.bytes;
     case "missing":
-      throw new ObjectGone(pin, "missing", "is not there any more");
+      throw new ObjectGone(pin, "missing", "no longer exists");
     case "replaced":
-      throw new ObjectGone(pin, "replaced", "holds other bytes by now");
+      throw new ObjectGone(pin, "replaced", "was overwritten since the event");
     case "forbidden": {
-      const hint = "; S3 says so of missing objects, too, to whoever lacks s3:ListBucket";
-      throw new ObjectGone(pin, "forbidden", `may not be read: ${opened.reason}${hint}`);
+      const hint = "; without s3:ListBucket, S3 denies access to missing objects, too";
+      throw new ObjectGone(pin, "forbidden", `cannot be read: ${opened.reason}${hint}`);
     }
     default:
       return unreachable(opened);
   }
 }
 
-/** Other bytes than UTF-8 will not become text by being read again. */
+/** Permanent, because a retry reads the same bytes. */
 function decodeText(bytes: Uint8Array, name: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new PermanentError(`${name} is no UTF-8 text`, { class: "unreadable", cause });
+    throw new PermanentError(`${name} is not UTF-8 text`, { class: "unreadable", cause });
   }
 }
 
@@ -142,9 +150,12 @@ async function readWhole(
   for await (const part of source.stream(signal)) {
     total += part.byteLength;
     if (total > TEXT_BYTES_MAX) {
-      throw new PermanentError(`${name} is over ${TEXT_BYTES_MAX} bytes; read it by rows()`, {
-        class: "unreadable",
-      });
+      throw new PermanentError(
+        `${name} is larger than ${TEXT_BYTES_MAX} bytes; read it with rows()`,
+        {
+          class: "unreadable",
+        },
+      );
     }
     parts.push(part);
   }
@@ -154,16 +165,16 @@ async function readWhole(
 async function checked(
   schema: NonNullable<Pipeline["schema"]>,
   value: unknown,
-  place: string,
+  position: string,
 ): Promise<unknown> {
   const answer = schema["~standard"].validate(value);
   const result = answer instanceof Promise ? await answer : await Promise.resolve(answer);
   if (result.issues === undefined) return result.value;
-  const told = result.issues.slice(0, ISSUES_TOLD_MAX).map(describeIssue);
-  const more = result.issues.length - told.length;
+  const shown = result.issues.slice(0, ISSUES_SHOWN_MAX).map(describeIssue);
+  const more = result.issues.length - shown.length;
   const rest = more > 0 ? `; and ${more} more` : "";
   // A2
-  throw new PermanentError(`${place} breaks the schema: ${told.join("; ")}${rest}`, {
+  throw new PermanentError(`${position} breaks the schema: ${shown.join("; ")}${rest}`, {
     class: "schema",
   });
 }

@@ -35,9 +35,9 @@ export interface ReceiverOptions {
   readonly capacity: () => number;
   /** How long to pause; 0 for not at all, null until `wake` is called. */
   readonly pausedForMs: () => DurationMs | null;
-  readonly onAsked: () => void;
+  readonly onReceive: () => void;
   /** A receive returned no message. */
-  readonly onNothing: () => void;
+  readonly onEmpty: () => void;
   readonly take: (delivery: Delivery, since: EpochMs) => void;
 }
 
@@ -88,10 +88,10 @@ class LongPolls implements Receiver {
       // A drain and a stop may wait at the same time.
       const idle = new Promise<void>((resolve) => void this.#onIdle.push(resolve));
       await Promise.race([idle, this.#ports.clock.sleep(GRACE_MS)]); // V6
-      this.#stopping.abort(new Error("the consumer stops"));
+      this.#stopping.abort(new Error("the consumer is stopping"));
       if (this.#polls > 0) await idle;
     }
-    this.#stopping.abort(new Error("the consumer stops"));
+    this.#stopping.abort(new Error("the consumer is stopping"));
   }
 
   #pump(): void {
@@ -113,23 +113,23 @@ class LongPolls implements Receiver {
 
   async #receive(): Promise<void> {
     const { clock, queue, telemetry } = this.#ports;
-    const { visibilityMs, onAsked, onNothing, take } = this.#options;
-    const askedAt = clock.now();
+    const { visibilityMs, onReceive, onEmpty, take } = this.#options;
+    const requestedAt = clock.now();
     const max = SQS_BATCH_ENTRIES_MAX;
     const waitMs = SQS_RECEIVE_WAIT_MS_MAX;
-    onAsked();
+    onReceive();
     telemetry.count(METRICS.sqsRequests.name, 1, { action: "ReceiveMessage" });
     try {
       const request = { max, waitMs, visibilityMs };
       const deliveries = await queue.receive(request, this.#stopping.signal);
       this.#failures = 0;
       this.#plenty = deliveries.length === max;
-      const shareMs = Math.floor(visibilityMs * ANSWER_SHARE); // Instants are whole (U1).
-      const since = epochMs(Math.max(askedAt, clock.now() - shareMs)); // V5
+      const shareMs = Math.floor(visibilityMs * ANSWER_SHARE); // Instants are whole numbers (U1).
+      const since = epochMs(Math.max(requestedAt, clock.now() - shareMs)); // V5
       for (const delivery of deliveries) take(delivery, since);
-      if (deliveries.length === 0) onNothing();
+      if (deliveries.length === 0) onEmpty();
     } catch (error) {
-      onNothing();
+      onEmpty();
       if (!this.#stopped) this.#failed(error);
     }
     this.#polls -= 1;

@@ -71,7 +71,7 @@ export function createSettler(ports: SettlerPorts, onSettled: () => void): Settl
     ask: (items: readonly T[]) => Promise<readonly SettlementResult[]>,
     action: string,
   ): Promise<void> {
-    const askedAt = clock.now();
+    const requestedAt = clock.now();
     let remaining = items;
     let reason = "";
     await retryBounded<void, void>(bounds, async () => {
@@ -85,7 +85,7 @@ export function createSettler(ports: SettlerPorts, onSettled: () => void): Settl
       }
       return remaining.length === 0 ? DONE : RETRY;
     });
-    measure(ports, askedAt, items.length - remaining.length);
+    measure(ports, requestedAt, items.length - remaining.length);
     pending -= items.length;
     onSettled(); // S5
     if (remaining.length === 0) return; // S3

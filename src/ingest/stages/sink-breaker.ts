@@ -1,4 +1,4 @@
-// Sink breaker: keeps the receiver from pulling while sink or ledger are down (policy/breaker.ts).
+// Sink breaker: pauses receiving while the sink or the ledger is down (see policy/breaker.ts).
 
 import { type DurationMs, durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -17,13 +17,13 @@ import type { RecordOutcome } from "./outcome.ts";
 
 export interface SinkBreaker {
   kind(): BreakerState["kind"];
-  /** 0 when receiving may go on, null when only news of the batch under way can tell. */
+  /** 0 if receiving may continue; null until the batch in progress has a result. */
   pausedForMs(): DurationMs | null;
-  /** A batch was asked for. */
-  asked(): void;
-  /** A delivery was settled, or a receive brought nothing. */
-  ended(): void;
-  heard(outcome: RecordOutcome): void;
+  /** A receive started. */
+  onReceive(): void;
+  /** A delivery was settled, or a receive returned no message. */
+  onEnd(): void;
+  onOutcome(outcome: RecordOutcome): void;
 }
 
 export function createSinkBreaker(
@@ -34,9 +34,9 @@ export function createSinkBreaker(
   let state: BreakerState = CLOSED;
 
   function step(event: BreakerEvent): void {
-    const former = state.kind;
+    const previous = state.kind;
     state = stepBreaker(state, event, clock.now());
-    if (state.kind === former) return;
+    if (state.kind === previous) return;
     telemetry.gauge(METRICS.breakerOpen.name, state.kind === "closed" ? 0 : 1, { queue });
     const message =
       state.kind === "closed"
@@ -53,9 +53,9 @@ export function createSinkBreaker(
       const at = nextChangeAt(state);
       return at === null ? null : durationMs(Math.max(1, at - now));
     },
-    asked: () => step({ kind: "received" }),
-    ended: () => step({ kind: "ended" }),
-    heard(outcome) {
+    onReceive: () => step({ kind: "received" }),
+    onEnd: () => step({ kind: "ended" }),
+    onOutcome(outcome) {
       if (outcome.kind === "done" && outcome.how === "committed") step({ kind: "succeeded" });
       else if (outcome.kind === "later") {
         step({ kind: "failed", blames: outcome.blames, fraction: random.fraction() });

@@ -3,7 +3,7 @@ import { createTurnBatcher } from "./turn-batcher.ts";
 
 const turn = { afterTurn: (work: () => void) => void setImmediate(work) };
 
-test("what is asked within a turn is one call, cut at the limit, answered in order (B1)", async () => {
+test("requests of one turn share calls of at most max items, and get their own results (B1)", async () => {
   const calls: number[][] = [];
   const ask = createTurnBatcher<number, number>(turn, {
     max: 3,
@@ -17,7 +17,7 @@ test("what is asked within a turn is one call, cut at the limit, answered in ord
   expect(calls).toEqual([[1, 2, 3], [4]]);
 });
 
-test("a failure of one item is its own where the error says so (B2)", async () => {
+test("a failed item does not fail the others of its batch if splits says so (B2)", async () => {
   const ask = createTurnBatcher<number, number>(turn, {
     max: 10,
     splits: () => true,
@@ -30,7 +30,7 @@ test("a failure of one item is its own where the error says so (B2)", async () =
   expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
 });
 
-test("any other failure is everybody's", async () => {
+test("any other failure rejects the whole batch", async () => {
   const ask = createTurnBatcher<number, number>(turn, {
     max: 10,
     run: () => Promise.reject(new Error("down")),

@@ -1,7 +1,7 @@
-// Turn batcher: what is asked within one turn of the event loop becomes one call.
-//   B1. Answers come to whoever asked, in any number of calls of at most `max` items.
-//   B2. A failure that belongs to one item must not be everybody's: where `splits` says so, the
-//       items of a failed call are asked again one by one.
+// Turn batcher: combines the requests of one event-loop turn into one call.
+//   B1. Each caller gets the result of its own item. A call has at most `max` items.
+//   B2. The failure of one item must not fail the others: if `splits` returns true for the error,
+//       the items of the failed call are retried one by one.
 
 import type { Turn } from "../../ports/turn.ts";
 
@@ -17,7 +17,7 @@ export interface TurnBatcherOptions<I, O> {
   readonly splits?: (error: unknown) => boolean;
 }
 
-/** A function that asks for one item, and is answered as part of a batch. */
+/** Returns a function that requests one item as part of a batch. */
 export function createTurnBatcher<I, O>(
   turn: Turn,
   options: TurnBatcherOptions<I, O>,
