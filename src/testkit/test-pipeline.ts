@@ -185,7 +185,9 @@ function testPipelineOf(pipeline: Pipeline, parts: Parts): TestPipeline {
     return closing;
   };
   return {
-    ...{ cloud, names, close },
+    cloud,
+    names,
+    close,
     put: async (key, body) => putLocalObject(target(), key, body),
     remove: async (key) => deleteLocalObject(target(), key),
     send: (message) => sendTestMessage(queue, message, cloud.clock.now()),

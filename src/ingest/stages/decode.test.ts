@@ -14,8 +14,15 @@ const messages = pipeline({ name: "messages", source: { queue: "q" }, handler: (
 
 function delivery(body: string, attributes: Record<string, string> = {}): Delivery {
   return {
-    ...{ messageId: "m", receipt: "r", body, attributes, traceHeader: null, groupId: null },
-    ...{ sentAt: epochMs(5), receiveCount: 1, movedFrom: null },
+    messageId: "m",
+    receipt: "r",
+    body,
+    attributes,
+    traceHeader: null,
+    groupId: null,
+    sentAt: epochMs(5),
+    receiveCount: 1,
+    movedFrom: null,
   };
 }
 
@@ -75,8 +82,12 @@ test("a kind of message that the pipeline does not take is dead-lettered, not dr
 
 test("S3's test event is acknowledged without a trace in the ledger", () => {
   const body = JSON.stringify({
-    ...{ Service: "Amazon S3", Event: "s3:TestEvent", Time: "2026-01-01T00:00:00.000Z" },
-    ...{ Bucket: "in", RequestId: "x", HostId: "y" },
+    Service: "Amazon S3",
+    Event: "s3:TestEvent",
+    Time: "2026-01-01T00:00:00.000Z",
+    Bucket: "in",
+    RequestId: "x",
+    HostId: "y",
   });
   expect(decodeDelivery(objects, delivery(body))).toMatchObject({
     records: [],
