@@ -31,7 +31,7 @@ test("an event whose attempt failed is found by its object until it is applied, 
   await world.put("2026/other.csv", "n\n1\n");
   await world.consumer().start();
   await world.pass(1_000);
-  const failed = ["outcome     failed, and will be tried again when the queue delivers it"];
+  const failed = ["outcome     failed, will be retried when the queue redelivers it"];
   expect(await outcomes(world, OBJECT)).toEqual(failed);
   expect(await outcomes(world, KEY)).toEqual(failed);
   expect(await outcomes(world, `s3://elsewhere/${KEY}`)).toEqual([]);
@@ -71,7 +71,7 @@ test("an event whose consumers crash is found by its object while it is in progr
   await world.consumer("second").start();
   await world.pass(1_000);
   expect(await outcomes(world, OBJECT)).toEqual([
-    expect.stringContaining("outcome     being worked on by second until "),
+    expect.stringContaining("outcome     in progress, claimed by second until "),
   ]);
 });
 
@@ -92,5 +92,5 @@ test("an event that waits for an unavailable sink is found by its object", async
   await world.pass(30_000);
   const [outcome, ...others] = await outcomes(world, OBJECT);
   expect(others).toEqual([]);
-  expect(outcome).toMatch(/^outcome {5}(waiting to be tried|being worked on)/);
+  expect(outcome).toMatch(/^outcome {5}(returned to the queue|in progress)/);
 });
