@@ -50,7 +50,7 @@ describe("a request", () => {
     expect(reply.status).toBe(200);
   });
 
-  test("of any shape gets a well-formed answer and troubles nobody", async () => {
+  test("of any shape gets a well-formed response and affects no other request", async () => {
     const anyBody = fc.oneof(
       fc.uint8Array(),
       fc.json().map((text) => Buffer.from(text)),

@@ -85,18 +85,18 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
     quietAt: () => quietAt,
     onFired: ({ id, what }) => history.add("world", { kind: "fault", id, what }),
   });
-  const { latencyMsMax, slowMsMax } = topology;
-  const network = new Network(scheduler, { latencyMsMax, slowMsMax });
+  const network = new Network(scheduler, topology);
   const names = createRecordNames(PIPELINE_NAME, 0);
   const receipts: Receipts = new Map();
   const storeFaults: StoreFaults = { next: null, commitMsMax: 0 };
   const brokerProcess = new SimProcess("broker", scheduler, () => {});
-  const random = createSeededRandom(`${seed} broker`);
   const { clock, turn } = brokerProcess;
   const observer = { scheduler, history, names, retentionMs: topology.retentionMs };
   const store = createSimBrokerStore(parts.createBrokerStore(), storeFaults, observer);
-  const identity = { account: ACCOUNT, region: REGION };
-  const starting = createBroker({ store, clock, turn, random }, identity);
+  const starting = createBroker(
+    { store, clock, turn, random: createSeededRandom(`${seed} broker`) },
+    { account: ACCOUNT, region: REGION },
+  );
   await scheduler.run(scheduler.now);
   const broker = lateBroker(await starting, (body) => {
     const name = names.ofBody(body)[0] ?? "";

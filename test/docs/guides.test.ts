@@ -37,13 +37,13 @@ describe("the guide to faults", () => {
   test("lists exactly the kinds and fields of a fault", () => {
     const problems = (value: object) => {
       const answer = readFaultSpecs(value);
-      return answer.ok ? "" : answer.fault.join(" ");
+      return answer.ok ? "" : answer.fault.join("; ");
     };
     const named = (heading: string) =>
       rowsOf(page, heading).map(([cell = ""]) => cell.replaceAll("`", ""));
-    const kinds = /one of ([\s\S]+?), not/.exec(problems({ ...fault, kind: "none" }))?.[1];
+    const kinds = /; use one of ([^;]+)/.exec(problems({ ...fault, kind: "none" }))?.[1];
     expect(kinds?.split(/, | and /)).toEqual(named("kind"));
-    const fields = /such field; ([\s\S]+?) are\./.exec(problems({ ...fault, huh: 1 }))?.[1];
+    const fields = /; a fault has ([^;]+)/.exec(problems({ ...fault, huh: 1 }))?.[1];
     expect(fields?.split(/, | and /).sort()).toEqual(named("field").sort());
   });
 });

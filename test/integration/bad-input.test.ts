@@ -94,8 +94,8 @@ test("an event time far in the future: handled; does not move the watermark, cou
 async function futureOf(world: ConsumerWorld): Promise<string> {
   await world.send("future");
   const request = { max: 10, waitMs: 0 as never, visibilityMs: 0 as never };
-  const found = await world.queue.receive(request, new AbortController().signal);
-  const it = found.find(({ body }) => JSON.parse(body).dedupe_key === "future");
+  const deliveries = await world.queue.receive(request, new AbortController().signal);
+  const it = deliveries.find(({ body }) => JSON.parse(body).dedupe_key === "future");
   if (it === undefined) throw new Error("it was not received");
   await world.queue.deleteBatch([it.receipt]);
   return JSON.stringify({ ...JSON.parse(it.body), event_time: "2099-01-01T00:00:00.000Z" });
@@ -160,12 +160,13 @@ test("an object that was replaced since its event: handled by `onMissing`; other
   }
 });
 
-/** Takes all messages out of the queue; S3's test event is not told. */
+/** Takes all messages out of the queue; omits S3's test event. */
 async function takeAll(world: ConsumerWorld): Promise<string[]> {
   const request = { max: 10, waitMs: 0 as never, visibilityMs: 1_000 as never };
-  const found = await world.queue.receive(request, new AbortController().signal);
-  if (found.length > 0) await world.queue.deleteBatch(found.map(({ receipt }) => receipt));
-  return found.map(({ body }) => body).filter((body) => body.includes('"Records"'));
+  const deliveries = await world.queue.receive(request, new AbortController().signal);
+  const receipts = deliveries.map(({ receipt }) => receipt);
+  if (receipts.length > 0) await world.queue.deleteBatch(receipts);
+  return deliveries.map(({ body }) => body).filter((body) => body.includes('"Records"'));
 }
 
 const refuse = () => {
@@ -328,7 +329,7 @@ test("a sink that is full: no attempt is counted, receiving stops, and all is pr
   await using world = await createConsumerWorld({
     pipeline: { retry: { attempts: 2, baseMs: 1_000, capMs: 5_000 } },
     sink: sinkOf(async () => {
-      if (full) throw new TidegateError("TG_SINK_UNAVAILABLE", "no room");
+      if (full) throw new TidegateError("TG_SINK_UNAVAILABLE", "no space left");
     }),
     handler: (_event, { attempt, emit }) => {
       attempts.push(attempt);
@@ -479,12 +480,12 @@ test("a queue that is deleted while it is read: polled again with backoff, never
 });
 
 test("a message with many records, one of which fails: the others are not run again", async () => {
-  const seen: string[] = [];
+  const attempts: string[] = [];
   await using world = await createConsumerWorld({
     bucket: "files",
     pipeline: QUICK,
     handler: ((event: { object: { key: string } }, { attempt }: { attempt: number }) => {
-      seen.push(`${event.object.key} ${attempt}`);
+      attempts.push(`${event.object.key} ${attempt}`);
       if (event.object.key === "b" && attempt === 1) throw new Error("not yet");
     }) as never,
   });
@@ -493,7 +494,7 @@ test("a message with many records, one of which fails: the others are not run ag
   const Records = bodies.flatMap((body) => JSON.parse(body).Records);
   await world.sendBody(JSON.stringify({ Records }));
   const consumer = await run(world);
-  expect(seen.toSorted()).toEqual(["a 1", "b 1", "b 2", "c 1"]);
+  expect(attempts.toSorted()).toEqual(["a 1", "b 1", "b 2", "c 1"]);
   expect(consumer.snapshot()).toMatchObject({ committed: 3, retried: 1 });
   expect(await depths(world)).toEqual([0, 0]);
 });

@@ -1,4 +1,4 @@
-// Consumer telemetry: what a consumer at work tells, by the telemetry that production has.
+// Consumer telemetry: metrics, logs and spans of a running consumer, with production telemetry.
 
 import { SpanStatusCode, trace } from "@opentelemetry/api";
 import {
@@ -22,14 +22,14 @@ import {
 import { event } from "../support/producer-world.ts";
 import { random, turn } from "../support/stores/real-ports.ts";
 
-/** A consumer that commits one message, meets a copy of it, and gives up on another. */
+/** A consumer that commits one message, gets a duplicate of it, and dead-letters another. */
 async function work() {
   const lines: Record<string, unknown>[] = [];
   let telemetry: ProcessTelemetry | undefined;
   await using world = await createConsumerWorld({
     pipeline: { retry: { attempts: 2, baseMs: 10, capMs: 10 } },
     handler({ envelope }, { log }) {
-      log("info", "at work", { rows: 3 });
+      log("info", "working", { rows: 3 });
       if (envelope.dedupe_key === "bad") throw new Error("no such station");
     },
     telemetry({ clock }) {
@@ -85,8 +85,8 @@ test("the numbers of the contract are on /metrics, and they are right", () => {
   expect(requests).toContain('tidegate_sqs_requests_total{action="ReceiveMessage"}');
 });
 
-test("the lines about a message carry all that it is found by", () => {
-  const about = lines.filter(({ msg }) => /at work|dead-lettered/.test(String(msg)));
+test("log lines about a message have all fields to find it by", () => {
+  const about = lines.filter(({ msg }) => /working|dead-lettered/.test(String(msg)));
   expect(about.length).toBeGreaterThanOrEqual(3);
   for (const line of about) {
     expect(line).toMatchObject({
@@ -205,11 +205,11 @@ test("a trace goes from the producer's span to the consumer's, and into its line
   const exporter = new InMemorySpanExporter();
   const spanProcessors = [new SimpleSpanProcessor(exporter)];
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
-  const told: Record<string, unknown>[] = [];
+  const lines: Record<string, unknown>[] = [];
   const tracing = await loadTracing("tidegate");
-  const logs = { to: (line: string) => told.push(JSON.parse(line)) };
+  const logs = { to: (line: string) => lines.push(JSON.parse(line)) };
   await using world = await createConsumerWorld({
-    handler: (_event, { log }) => log("info", "at work"),
+    handler: (_event, { log }) => log("info", "working"),
     telemetry: ({ clock }) =>
       createTelemetry({ metrics: [CONSUMER_METRICS], clock, logs, tracing, onMisuse: "assert" }),
   });
@@ -229,6 +229,6 @@ test("a trace goes from the producer's span to the consumer's, and into its line
     traceId: sent?.spanContext().traceId,
     spanId: sent?.spanContext().spanId,
   });
-  const line = told.find(({ msg }) => msg === "at work");
+  const line = lines.find(({ msg }) => msg === "working");
   expect(line?.trace_id).toBe(sent?.spanContext().traceId);
 });

@@ -1,5 +1,5 @@
-// What drivers really throw, held against the table: names and codes written down from memory, or
-// from another version, would fit nothing.
+// Compares the error table with errors that the installed drivers really throw. Names and codes
+// from memory, or from another version, would match nothing.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -20,7 +20,7 @@ async function verdictOn(work: () => unknown): Promise<string> {
   throw new Error("nothing was thrown");
 }
 
-/** A port at which nobody listens any more. */
+/** A port that no server listens on any more. */
 async function deadPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -30,21 +30,21 @@ async function deadPort(): Promise<number> {
   return port;
 }
 
-test("connections that nobody takes are of the network, by fetch and by pg", async () => {
+test("refused connections are network errors, from fetch and from pg", async () => {
   const port = await deadPort();
   const client = new pg.Client({ host: "127.0.0.1", port });
   expect(await verdictOn(() => fetch(`http://127.0.0.1:${port}/`))).toBe("network backoff sink");
   expect(await verdictOn(() => client.connect())).toBe("network backoff sink");
 });
 
-test("what was aborted is a timeout", async () => {
+test("an aborted request is a timeout", async () => {
   const signal = AbortSignal.abort();
   expect(await verdictOn(() => fetch("http://127.0.0.1/", { signal }))).toBe(
     "timeout backoff record",
   );
 });
 
-test("Node's SQLite tells a wrong row from a full file", async () => {
+test("errors of Node's SQLite distinguish an invalid row from a full file", async () => {
   using db = new DatabaseSync(":memory:");
   db.exec("create table t (a integer primary key, b text); insert into t values (1, '')");
   const run = (sql: string) => verdictOn(() => db.exec(sql));
@@ -97,8 +97,8 @@ describe("errors of the AWS SDK", () => {
     [400, reasons("None", "TransactionConflict"), "dynamodb backoff record"],
     [400, reasons("None", "ConditionalCheckFailed"), "dynamodb never record"],
     [400, reasons("ThrottlingError"), "throttling backoff sink"],
-  ])("an answer of %s %o is judged %s", async (answered, told, expected) => {
-    [status, body] = [answered, told];
+  ])("a response of %s %o is classified as %s", async (code, content, expected) => {
+    [status, body] = [code, content];
     const request = new GetItemCommand({ TableName: "any", Key: { id: { S: "1" } } });
     expect(await verdictOn(() => client.send(request))).toBe(expected);
   });

@@ -1,4 +1,4 @@
-// Masking where what is to be hidden is not in the place one would look for it first.
+// Masking of values in unusual positions: claim checks, concurrency keys, rows and object keys.
 
 import { expect, test } from "vitest";
 import { eventLine } from "../../src/cli/reports/dead-letter-text.ts";
@@ -16,7 +16,7 @@ function quote(payload: unknown): never {
   throw new Error(`who is ${(payload as { name: string }).name}?`);
 }
 
-test("a payload that was left in a bucket is masked as one in the message would be", async () => {
+test("a payload in a bucket is masked like a payload in the message", async () => {
   await using world = await createConsumerWorld({
     bucket: "payloads",
     handler({ payload }, { log }) {
@@ -25,8 +25,8 @@ test("a payload that was left in a bucket is masked as one in the message would 
     },
     pipeline: { source: { queue: "work" }, mask, retry: { attempts: 1 } } as never,
   });
-  const place = { bucket: "payloads", prefix: "", eventKey: "k" };
-  const { check, payload, bytes } = writeClaimCheck(place, { name: SECRET });
+  const location = { bucket: "payloads", prefix: "", eventKey: "k" };
+  const { check, payload, bytes } = writeClaimCheck(location, { name: SECRET });
   await world.put(check.key, bytes);
   await world.send("k", payload);
   const consumer = world.consumer();
@@ -34,13 +34,13 @@ test("a payload that was left in a bucket is masked as one in the message would 
   await world.pass(2_000);
   const scope = { pipeline: "test", generation: 0 };
   const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
-  const told = JSON.stringify([dossiers, world.logs]);
-  expect(told).toContain("who is ***?");
-  expect(told).toContain("working on ***");
-  expect(told).not.toContain(SECRET);
+  const output = JSON.stringify([dossiers, world.logs]);
+  expect(output).toContain("who is ***?");
+  expect(output).toContain("working on ***");
+  expect(output).not.toContain(SECRET);
 });
 
-test("what a concurrency key quotes when it throws is masked in the log", async () => {
+test("the error of a concurrency key is masked in the log", async () => {
   const key = ({ payload }: { payload: unknown }) => quote(payload);
   await using world = await createConsumerWorld({
     pipeline: { concurrency: { key }, mask } as never,
@@ -48,14 +48,14 @@ test("what a concurrency key quotes when it throws is masked in the log", async 
   await world.send("k", { name: SECRET });
   await world.consumer().start();
   await world.pass(2_000);
-  const told = JSON.stringify(world.logs);
-  expect(told).toContain("who is ***?");
-  expect(told).not.toContain(SECRET);
+  const output = JSON.stringify(world.logs);
+  expect(output).toContain("who is ***?");
+  expect(output).not.toContain(SECRET);
 });
 
 test.each([
-  ["a handler that quotes a row it read before", "handler"],
-  ["a sink that quotes what it was given", "sink"],
+  ["an error of a handler that quotes a row", "handler"],
+  ["an error of a sink that quotes its input", "sink"],
 ] as const)("%s is masked", async (_title, where) => {
   const names: string[] = [];
   const refuse = () => {
@@ -83,9 +83,9 @@ test.each([
   const scope = { pipeline: "test", generation: 0 };
   const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
   expect(dossiers).toHaveLength(1);
-  const told = JSON.stringify([dossiers, world.logs]);
-  expect(told).toContain("who are ***,***?");
-  expect(told).not.toMatch(/Lovelace|Hopper/);
+  const output = JSON.stringify([dossiers, world.logs]);
+  expect(output).toContain("who are ***,***?");
+  expect(output).not.toMatch(/Lovelace|Hopper/);
 });
 
 const PERSONAL_KEY = "people/Ada Lovelace+1815.csv";
@@ -107,7 +107,7 @@ async function workOn(options: { mask: string[]; handler: unknown; attempts?: nu
 }
 
 test.each([["object.key"], ["object"], ["s3.object.key"], ["s3.**"]])(
-  "an object's key that %s hides is in no line, no dossier, no attribute of its letter and no report",
+  "an object's key masked by %s is in no log line, dossier, dead-letter attribute or report",
   async (path) => {
     await using world = await workOn({
       mask: [path],
@@ -127,25 +127,25 @@ test.each([["object.key"], ["object"], ["s3.object.key"], ["s3.**"]])(
     );
     const what = `s3://people/${PERSONAL_KEY}`;
     const lives = await findHistories(world.ledger, { what });
-    expect(lives).toHaveLength(1); // Whoever knows the key still finds it.
+    expect(lives).toHaveLength(1); // A lookup by the full key still finds it.
     const reports = lives.flatMap((life) => describeHistory(life, "what was asked for"));
     const listed = await listIn(world, {}, "peek");
     const { events } = await runRedrive(world, { dryRun: true });
     expect(events).toHaveLength(1);
-    const told = JSON.stringify([
+    const output = JSON.stringify([
       ...[dossiers, world.logs, letter?.attributes, reports, listed],
       ...[events, events.map((event) => eventLine(event))],
     ]);
     expect(world.logs).toContainEqual(
       expect.objectContaining({ fields: expect.objectContaining({ object_key: "***" }) }),
     );
-    expect(told).toContain("working on ***");
-    expect(told).not.toMatch(/Lovelace|1815/);
+    expect(output).toContain("working on ***");
+    expect(output).not.toMatch(/Lovelace|1815/);
     expect(letter?.body).toContain("Lovelace");
   },
 );
 
-test("a retry tells of an object by a masked key as well", async () => {
+test("the log line of a retry has a masked object key, too", async () => {
   await using world = await workOn({
     ...{ mask: ["object.key"], attempts: 3 },
     handler: () => {
@@ -156,7 +156,7 @@ test("a retry tells of an object by a masked key as well", async () => {
   expect(JSON.stringify(world.logs)).not.toContain("Lovelace");
 });
 
-test("a key that quotes what a path hides in a row is scrubbed of that, and of no more", async () => {
+test("a masked value of a row is removed from the object's key, and nothing else is", async () => {
   await using world = await workOn({
     mask: ["name"],
     handler: async (

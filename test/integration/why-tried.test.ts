@@ -1,4 +1,4 @@
-// tidegate why by object, for events that are neither applied nor given up on yet.
+// tidegate why by object, for events that are neither applied nor dead-lettered yet.
 
 import { expect, test } from "vitest";
 import { describeHistory } from "../../src/run/why/describe-history.ts";
@@ -42,7 +42,7 @@ test("an event whose attempt failed is found by its object until it is applied, 
   expect(await outcomes(world, OBJECT)).toEqual(["outcome     committed, in 0 ms"]);
 });
 
-test("all events of an object that are being tried are found, each by its own life", async () => {
+test("all events of an object that are being retried are found, each with its own history", async () => {
   await using world = await createConsumerWorld({
     bucket: BUCKET,
     pipeline: { retry } as never,
@@ -57,14 +57,14 @@ test("all events of an object that are being tried are found, each by its own li
   expect(await outcomes(world, OBJECT)).toHaveLength(2);
 });
 
-test("an event over which processes die is found by its object while it is at work again", async () => {
+test("an event whose consumers crash is found by its object while it is in progress again", async () => {
   await using world = await createConsumerWorld({
     bucket: BUCKET,
     pipeline: { lease: "ledger", visibilityMs: 3_000, retry, timeoutMs: 600_000 } as never,
     handler: () => new Promise<void>(() => {}),
   });
   await world.put(PATH, "n\n1\n");
-  // The first has taken it and is never heard of again.
+  // The first consumer receives it and crashes.
   const request = { max: 10, waitMs: 0 as never, visibilityMs: 3_000 as never };
   await world.queue.receive(request, new AbortController().signal);
   await world.pass(4_000);
@@ -75,7 +75,7 @@ test("an event over which processes die is found by its object while it is at wo
   ]);
 });
 
-test("an event that waits for a sink which is down is found by its object", async () => {
+test("an event that waits for an unavailable sink is found by its object", async () => {
   await using world = await createConsumerWorld({
     bucket: BUCKET,
     pipeline: { retry: { attempts: 5, baseMs: 1_000, capMs: 1_000 } } as never,
@@ -90,7 +90,7 @@ test("an event that waits for a sink which is down is found by its object", asyn
   await world.put(PATH, "n\n1\n");
   await world.consumer().start();
   await world.pass(30_000);
-  const [told, ...others] = await outcomes(world, OBJECT);
+  const [outcome, ...others] = await outcomes(world, OBJECT);
   expect(others).toEqual([]);
-  expect(told).toMatch(/^outcome {5}(returned to the queue|in progress)/);
+  expect(outcome).toMatch(/^outcome {5}(returned to the queue|in progress)/);
 });

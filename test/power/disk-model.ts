@@ -101,16 +101,17 @@ export class DiskModel {
   /** Writes what a power cut now leaves on disk below `target`. `random` gives numbers below 1. */
   cut(target: string, policy: CutPolicy, random: () => number): void {
     const names = new Map(this.#durableNames);
-    const kept = policy === "dropped" ? 0 : Math.floor(random() * (this.#pendingNames.length + 1));
-    for (const change of this.#pendingNames.slice(0, kept)) change.apply(names); // M3
+    const survivors =
+      policy === "dropped" ? 0 : Math.floor(random() * (this.#pendingNames.length + 1));
+    for (const change of this.#pendingNames.slice(0, survivors)) change.apply(names); // M3
     const folders = new Set([this.#root]);
     for (const [path, file] of [...names].sort(([a], [b]) => a.length - b.length)) {
       if (!folders.has(dirname(path))) continue; // Its folder did not survive.
-      const place = join(target, relative(this.#root, path));
+      const copy = join(target, relative(this.#root, path));
       if (file === "folder") {
         folders.add(path);
-        mkdirSync(place, { recursive: true });
-      } else writeFileSync(place, survivor(file, policy, random));
+        mkdirSync(copy, { recursive: true });
+      } else writeFileSync(copy, survivor(file, policy, random));
     }
   }
 

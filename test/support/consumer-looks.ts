@@ -1,9 +1,9 @@
-// Consumer looks: what a test of bad input does in a world for consumers, and looks at afterwards.
+// Consumer looks: helpers for tests of bad input, which run a consumer and inspect the results.
 
 import type { Sink } from "../../src/ports/sink.ts";
 import type { ConsumerWorld } from "./consumer-world.ts";
 
-/** What was written about every record that was given up on. */
+/** The dossiers of all dead-lettered records. */
 export async function dossiers(world: ConsumerWorld): Promise<Record<string, unknown>[]> {
   const page = { after: null, limit: 100 };
   const notes = await world.ledger.listNotes({ pipeline: "test", generation: 0 }, "dossier", page);
@@ -18,12 +18,12 @@ export async function run(world: ConsumerWorld, ms = 10_000) {
   return consumer;
 }
 
-/** How many messages wait, in the queue and among its dead letters. */
+/** The number of messages in the queue and in its dead-letter queue. */
 export async function depths(world: ConsumerWorld): Promise<number[]> {
   return [await world.depth(), await world.depth(world.deadLetters)];
 }
 
-/** A sink that may be told again. */
+/** An idempotent sink. */
 export function sinkOf(
   apply: (effects: readonly unknown[], signal: AbortSignal) => Promise<void>,
 ): Sink {

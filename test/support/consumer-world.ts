@@ -186,8 +186,8 @@ function timeOf(cloud: VirtualCloud) {
   return {
     settle,
     async pass(ms: number) {
-      for (let left = ms; left > 0; left -= STEP_MS) {
-        await cloud.clock.advance(Math.min(STEP_MS, left));
+      for (let remaining = ms; remaining > 0; remaining -= STEP_MS) {
+        await cloud.clock.advance(Math.min(STEP_MS, remaining));
         await settle();
       }
     },
@@ -198,8 +198,8 @@ async function makeBucket(cloud: VirtualCloud, bucket: string, queue: string): P
   const { account, region } = cloud.broker;
   const arn = `arn:aws:sqs:${region}:${account}:${queue}`;
   const target = `<QueueConfiguration><Queue>${arn}</Queue><Event>s3:ObjectCreated:*</Event>`;
-  const told = `<NotificationConfiguration>${target}</QueueConfiguration></NotificationConfiguration>`;
-  const steps = { [bucket]: "", [`${bucket}?notification`]: told };
+  const notification = `<NotificationConfiguration>${target}</QueueConfiguration></NotificationConfiguration>`;
+  const steps = { [bucket]: "", [`${bucket}?notification`]: notification };
   for (const [path, body] of Object.entries(steps)) {
     const answer = await fetch(`${cloud.endpoint}/${path}`, { method: "PUT", body });
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);

@@ -50,7 +50,7 @@ export async function inTime<T>(world: ConsumerWorld, promise: Promise<T>): Prom
     await world.settle();
     if (!over) await world.pass(1_000);
   }
-  if (!over) throw new Error("it did not come to an end within ten minutes");
+  if (!over) throw new Error("it did not end within ten minutes");
   return watched;
 }
 

@@ -1,9 +1,9 @@
 // A shell session for pages: one bash that lives from the first command of a page to the last, as a
 // reader's does, so that folders, variables, aliases and background jobs are kept.
-//   S1. What a block prints, on both streams, is gathered up to a mark that only we print.
-//   S2. A command that fails is told, even in the middle of a block; conditions may fail.
-//   S3. Whatever the page started ends with the session. We know the jobs and kill them by their
-//       ids; and if we are cut short ourselves, bash hears no more from us and kills them.
+//   S1. The output of a block, on both streams, is collected up to a mark that only we print.
+//   S2. A failed command is reported, even in the middle of a block; conditions may fail.
+//   S3. Jobs that the page started end with the session, which kills them by their ids. If the test
+//       itself is killed, bash reads the end of its input and kills them.
 
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";

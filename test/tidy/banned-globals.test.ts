@@ -18,14 +18,14 @@ test.each([
   "const now = global.Date.now();",
   "const signal = AbortSignal.timeout(5);",
   `import { randomBytes } from "node:crypto";`,
-  "const chance = Math.random();",
+  "const share = Math.random();",
   "const id = crypto.randomUUID();",
   `import { randomUUID as id } from "node:crypto";`,
   "const home = process.env.HOME;",
   "await fetch(url);",
   "const start = performance.now();",
   "const now = (Date as unknown as Clock).now();",
-])("is refused in a pure room: %s", (text) => {
+])("is rejected in a pure part: %s", (text) => {
   expect(count(text)).toBe(1);
 });
 
@@ -42,11 +42,11 @@ test.each([
   `headers.get("Date");`,
   "const digits = value.toString(16); const own = globalThis.constructor;",
   `const text = "Date.now()"; // Date.now() is for the clock`,
-])("is no use of a global: %s", (text) => {
+])("is not a use of a global: %s", (text) => {
   expect(count(text)).toBe(0);
 });
 
-test("rooms that face the machine, and tests, may use them", () => {
+test("parts marked for it, and tests, may use them", () => {
   for (const path of ["src/platform/clock.ts", "src/cli/main.ts", "src/core/units.test.ts"]) {
     expect(count("Date.now();", path)).toBe(0);
   }

@@ -1,10 +1,11 @@
-// Banned globals: time, chance, the process, the disk and the network enter by ports, but in the
-// rooms marked for it (rooms.ts, H2). Else the simulator could not replay what production did.
+// Banned globals: time, randomness, the process, the disk and the network are used through ports,
+// except in the parts marked for it (H2 of rooms.ts). Otherwise, the simulator could not control
+// production code.
 
 import { ROOMS, roomOf } from "./rooms.ts";
 import { isNode, type Node, type SourceFile, type Violation, walk } from "./source-file.ts";
 
-/** Name -> what to use instead. Maps, since an object would also answer to `toString`. */
+/** Name -> replacement. Maps, because an object also has `toString`. */
 const BANNED: ReadonlyMap<string, string> = new Map([
   ["Date", "the Clock port"],
   ["performance", "the Clock port"],
@@ -17,10 +18,10 @@ const BANNED: ReadonlyMap<string, string> = new Map([
   ["EventSource", "a port"],
 ]);
 
-/** The names of the object that all globals hang on; it may be read by a member only. */
+/** Names of the global object; only its members may be read. */
 const GLOBAL_OBJECTS: ReadonlySet<string> = new Set(["globalThis", "global"]);
 
-/** Members, whatever they hang on: `crypto.randomUUID`, an imported `randomUUID`. */
+/** Members of any object, and imports: `crypto.randomUUID`, an imported `randomUUID`. */
 const BANNED_MEMBERS: ReadonlyMap<string, string> = new Map([
   ["randomUUID", "the Random port"],
   ["getRandomValues", "the Random port"],
@@ -42,9 +43,9 @@ export function checkBannedGlobals(file: SourceFile): Violation[] {
   const own = declaredNames(file.program);
   const violations: Violation[] = [];
   walk(file.program, (node, parent, field) => {
-    const found = bannedUse(node, parent, field, own);
-    if (found === null) return;
-    const message = `${found.name} is not for ${room}: use ${found.instead}`;
+    const use = bannedUse(node, parent, field, own);
+    if (use === null) return;
+    const message = `${room} may not use ${use.name}: use ${use.instead}`;
     violations.push({ path: file.path, line: file.lineOf(node.start), message });
   });
   return violations;
@@ -74,13 +75,13 @@ function bannedUse(
   const name = String(node.name);
   if (own.has(name)) return null;
   if (GLOBAL_OBJECTS.has(name) && parent?.type !== "MemberExpression") {
-    return { name, instead: "the one global that is needed, by its name" };
+    return { name, instead: "the global itself, by its name" };
   }
   const instead = BANNED.get(name);
   return instead === undefined ? null : { name, instead };
 }
 
-/** Whether an identifier in this place reads a value, rather than naming a member or a type. */
+/** Whether an identifier in this position reads a value, rather than naming a member or a type. */
 function isReference(parent: Node | null, field: string): boolean {
   if (parent === null) return false;
   if (parent.type.startsWith("TS")) return field === "expression";
@@ -89,7 +90,7 @@ function isReference(parent: Node | null, field: string): boolean {
   return !/^(Import|Export|Label)/.test(parent.type);
 }
 
-/** Names that the file itself gives to something; they hide the globals. */
+/** Names that the file declares; they shadow the globals. */
 function declaredNames(program: Node): Set<string> {
   const names = new Set<string>();
   const bind = (target: unknown): void => {

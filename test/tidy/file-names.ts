@@ -7,12 +7,12 @@ const VAGUE = new Set(
   "common helper helpers lib manager managers misc shared stuff type types util utils".split(" "),
 );
 const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/;
-/** The tests of the public types, in the words of the compiler. */
+/** Type tests may be in a folder called `types`. */
 const TYPE_TESTS = "test/types/";
-const HOUSED = /^(src|test|bench|scripts|examples)\//;
+const CHECKED = /^(src|test|bench|scripts|examples)\//;
 
 export function checkFileName({ path }: TextFile): Violation[] {
-  if (!HOUSED.test(path) || path.endsWith("/README.md")) return [];
+  if (!CHECKED.test(path) || path.endsWith("/README.md")) return [];
   return path
     .replace(TYPE_TESTS, "test/")
     .split("/")

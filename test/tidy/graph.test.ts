@@ -10,31 +10,31 @@ function dead(sources: Record<string, string>, entries: string[] = []): string[]
   return checkDeadFiles(files(sources), entries).map(({ path }) => path);
 }
 
-test("a cycle is found however long it is, and told once", () => {
-  const found = checkCycles(
+test("a cycle of any length is reported once", () => {
+  const cycles = checkCycles(
     files({
       "src/a.ts": `import { b } from "./b.ts";`,
       "src/b.ts": `export { c } from "./deep/c.ts";`,
       "src/deep/c.ts": `import { a } from "../a.ts";`,
     }),
   );
-  expect(found.map(({ message }) => message)).toEqual([
+  expect(cycles.map(({ message }) => message)).toEqual([
     "import cycle: src/a.ts -> src/b.ts -> src/deep/c.ts -> src/a.ts",
   ]);
 });
 
-test("two ways to the same file are no cycle, nor are type imports", () => {
-  const found = checkCycles(
+test("two paths to the same file are not a cycle, nor are type imports", () => {
+  const cycles = checkCycles(
     files({
       "src/a.ts": `import "./b.ts"; import "./c.ts";`,
       "src/b.ts": `import "./c.ts";`,
       "src/c.ts": `import type { A } from "./a.ts";`,
     }),
   );
-  expect(found).toEqual([]);
+  expect(cycles).toEqual([]);
 });
 
-test("a file that neither tests nor entry points lead to is dead, and so is what it imports", () => {
+test("a file that neither tests nor entry points reach is dead, and so are its own imports", () => {
   const sources = {
     "src/main.ts": `import "./used.ts";`,
     "src/used.ts": "",
@@ -54,7 +54,7 @@ test("a worker named by its relative path is alive", () => {
   expect(dead(sources, ["src/pool.ts"])).toEqual([]);
 });
 
-test("entry points are read from package.json, built files standing for their sources", () => {
+test("entry points come from package.json, with built files mapped to their sources", () => {
   const text = `{ "bin": "./dist/cli/main.js", "scripts": { "test": "node scripts/test.ts" } }`;
   expect(entriesNamedIn(text)).toEqual(["src/cli/main.ts", "scripts/test.ts"]);
 });

@@ -1,12 +1,12 @@
-// Graph: which file leads to which. Cycles and dead files are read off it.
-//   G1. Types vanish at run time, so a cycle of type imports is no cycle.
-//   G2. A file is alive if a test or an entry point leads to it, by an import or by naming its
-//       relative path in a string, as `new URL("./worker.ts", import.meta.url)` does.
+// Graph: finds cycles and dead files in the import graph.
+//   G1. Type imports do not exist at run time, so they do not form a cycle.
+//   G2. A file is alive if a test or an entry point reaches it, through imports or through its
+//       relative path in a string, as in `new URL("./worker.ts", import.meta.url)`.
 
 import { dirname, join } from "node:path/posix";
 import { isTest, type SourceFile, type Violation, walk } from "./source-file.ts";
 
-/** Each cycle of value imports, told once, at its first file. */
+/** Reports each cycle of value imports once, at its first file. */
 export function checkCycles(files: readonly SourceFile[]): Violation[] {
   const edges = new Map(files.map((file) => [file.path, valueImports(file)]));
   const done = new Set<string>();
@@ -29,7 +29,7 @@ export function checkCycles(files: readonly SourceFile[]): Violation[] {
   return violations;
 }
 
-/** Files that neither a test nor one of `entries` leads to (G2). */
+/** Reports files that neither a test nor one of `entries` reaches (G2). */
 export function checkDeadFiles(
   files: readonly SourceFile[],
   entries: readonly string[],
@@ -50,11 +50,11 @@ export function checkDeadFiles(
     .map(({ path }) => ({
       path,
       line: 1,
-      message: "nothing leads to this file: use or remove it",
+      message: "no test or entry point reaches this file: use or remove it",
     }));
 }
 
-/** Every file of the repository that `text` (package.json, say) names, sources of dist/ included. */
+/** The files that `text`, such as package.json, names; files of dist/ as their sources. */
 export function entriesNamedIn(text: string): string[] {
   const named = text.match(/[\w./-]+\.(ts|mjs|js)\b/g) ?? [];
   return named.map((path) =>

@@ -18,11 +18,11 @@ test.each([
   ["src/cli/commands/up.ts", "cli"],
   ["src/core/units.test.ts", null],
   ["test/support/requires.ts", null],
-])("%s lies in the room %s", (path, room) => {
+])("%s belongs to %s", (path, room) => {
   expect(roomOf(path)).toBe(room);
 });
 
-test("a room may import what its line lists, and its own files", () => {
+test("a part may import what its line lists, and its own files", () => {
   const text = `import { a } from "../../core/units.ts"; import { b } from "./recovery.ts";`;
   expect(messages("src/broker/engine/writer.ts", text)).toEqual([]);
 });
@@ -34,18 +34,18 @@ test.each([
   `export * from "../ingest/pipeline.ts";`,
   `const a = await import("../ingest/pipeline.ts");`,
   `import "../ingest/pipeline.ts";`,
-])("an import that the table does not list is refused, however written: %s", (text) => {
+])("an import that the table does not list is rejected in any syntax: %s", (text) => {
   expect(messages("src/broker/http.ts", text)).toEqual(["broker may not import ingest"]);
 });
 
 test("the wire may import types of the model, but no values", () => {
   const path = "src/broker/wire/answers.ts";
-  const refused = ["broker/wire may import types of broker/model, not values"];
+  const rejected = ["broker/wire may import types of broker/model, not values"];
   expect(messages(path, `import type { A } from "../model/queue.ts";`)).toEqual([]);
   expect(messages(path, `import { type A } from "../model/queue.ts";`)).toEqual([]);
   expect(messages(path, `export type { A } from "../model/queue.ts";`)).toEqual([]);
-  expect(messages(path, `import { type A, b } from "../model/queue.ts";`)).toEqual(refused);
-  expect(messages(path, `export { b } from "../model/queue.ts";`)).toEqual(refused);
+  expect(messages(path, `import { type A, b } from "../model/queue.ts";`)).toEqual(rejected);
+  expect(messages(path, `export { b } from "../model/queue.ts";`)).toEqual(rejected);
 });
 
 test("the model's faults are the one file whose values the wire may import", () => {
@@ -55,9 +55,11 @@ test("the model's faults are the one file whose values the wire may import", () 
   expect(messages("src/ingest/pipeline.ts", other)).toEqual(["ingest may not import broker/model"]);
 });
 
-test("a package that the room's line does not list is refused, subpaths included", () => {
-  const refused = ["core may not import the package node:fs"];
-  expect(messages("src/core/json.ts", `import { open } from "node:fs/promises";`)).toEqual(refused);
+test("a package that a part's line does not list is rejected, including subpaths", () => {
+  const rejected = ["core may not import the package node:fs"];
+  expect(messages("src/core/json.ts", `import { open } from "node:fs/promises";`)).toEqual(
+    rejected,
+  );
   expect(messages("src/stores/sqlite/a.ts", `import { open } from "node:fs/promises";`)).toEqual(
     [],
   );
@@ -71,9 +73,9 @@ test("only one file of core may import node:crypto", () => {
   expect(checkImportTable(files).map(({ path }) => path)).toEqual(["src/core/encoding/uuid.ts"]);
 });
 
-test("a folder that is no room of the table is refused", () => {
+test("a folder that is not in the table is rejected", () => {
   expect(messages("src/stuff/a.ts", "export const a = 1;")).toEqual([
-    '"stuff" is no room of the table',
+    '"stuff" is not in the import table',
   ]);
 });
 
@@ -82,7 +84,7 @@ test("sources may not import tests, tests may import all", () => {
   expect(messages("src/core/a.test.ts", `import "../cli/main.ts";`)).toEqual([]);
 });
 
-test("the table names only rooms that it has", () => {
+test("the table refers only to parts that it has", () => {
   const named = Object.values(ROOMS).flatMap(({ imports, types = [] }) => [...imports, ...types]);
   expect(named.filter((room) => room !== "*" && ROOMS[room] === undefined)).toEqual([]);
 });

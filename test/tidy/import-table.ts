@@ -1,4 +1,4 @@
-// Import table: every import of a room is one that the table allows (rooms.ts, H1).
+// Import table: the table allows every import of a part (H1 of rooms.ts).
 
 import { dirname, join } from "node:path/posix";
 import { allows, FILES_MAX, ROOMS, type Room, roomOf } from "./rooms.ts";
@@ -13,7 +13,7 @@ function checkFile(file: SourceFile): Violation[] {
   if (room === null) return [];
   const rules = ROOMS[room];
   if (rules === undefined) {
-    return [{ path: file.path, line: 1, message: `"${room}" is no room of the table` }];
+    return [{ path: file.path, line: 1, message: `"${room}" is not in the import table` }];
   }
   return file.imports.flatMap((item) => {
     const reason = refusal(file.path, room, rules, item);
@@ -29,7 +29,7 @@ function refusal(path: string, room: string, rules: Room, item: Import): string 
   }
   const target = join(dirname(path), specifier);
   const wanted = roomOf(target);
-  if (wanted === null) return `${room} may not import ${target}, which is outside the rooms`;
+  if (wanted === null) return `${room} may not import ${target}, which is outside the import table`;
   if (wanted === room || allows(rules.imports, wanted)) return null;
   if (allows(rules.files ?? [], target)) return null;
   if (!allows(rules.types ?? [], wanted)) return `${room} may not import ${wanted}`;

@@ -9,10 +9,10 @@ function leftovers(text: string): string[] {
 }
 
 test.each(["test", "it", "describe", "describe.each([1])", "test.concurrent"])(
-  "%s with .only is refused",
+  "%s with .only is rejected",
   (head) => {
     expect(leftovers(`${head}.only("one", () => {});`)).toEqual([
-      "a focused test silences the others",
+      "a focused test disables the others",
     ]);
   },
 );
@@ -21,7 +21,7 @@ test("a member called only of anything else is fine, and so is the word in a str
   expect(leftovers(`filters.only("one"); const text = "test.only(1)";`)).toEqual([]);
 });
 
-test("a note without an owner is refused, in line and block comments", () => {
+test("a note without an owner is rejected, in line and block comments", () => {
   expect(leftovers("// FIXME soon")).toEqual(["a leftover FIXME"]);
   expect(leftovers("/*\n * TODO later\n */")).toEqual(["a TODO without an owner"]);
   expect(leftovers("// TODO(ann): once the port is there\nconst text = 'FIXME';")).toEqual([]);
@@ -33,7 +33,7 @@ test.each([
   "// if (a === 1) {",
   "// broker.close();",
   `// import { a } from "./a.ts";`,
-])("code in a comment is refused: %s", (text) => {
+])("code in a comment is rejected: %s", (text) => {
   expect(leftovers(text)).toEqual(["code in a comment"]);
 });
 
@@ -41,12 +41,12 @@ test.each([
   "// Returns early; the caller reads the kind (C3).",
   "// if it was held by another, nothing happens",
   "/** Use it like so:\n *   const a = open();\n */",
-])("prose and examples are no code: %s", (text) => {
+])("prose and examples are not code: %s", (text) => {
   expect(leftovers(text)).toEqual([]);
 });
 
 test.each(["src/core/utils.ts", "src/queue-helpers/a.ts", "src/types.ts", "src/JobQueue.ts"])(
-  "the file name %s is refused",
+  "the file name %s is rejected",
   (path) => expect(checkFileName({ path, text: "" })).toHaveLength(1),
 );
 

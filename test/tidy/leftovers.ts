@@ -1,7 +1,7 @@
-// Leftovers: what was meant for an hour and would stay for years.
-//   V1. `.only` silences every other test.
-//   V2. A note to oneself has an owner, TODO(name), or it is done before the commit.
-//   V3. Code that does not run is kept by git, not by a comment.
+// Leftovers: temporary code and notes do not reach a commit.
+//   V1. `.only` disables every other test.
+//   V2. A note names its owner, TODO(name), or is done before the commit.
+//   V3. Old code is in git, not in a comment.
 
 import { isNode, type SourceFile, type Violation, walk } from "./source-file.ts";
 
@@ -17,7 +17,7 @@ function focusedTests(file: SourceFile): Violation[] {
     const subject = file.text.slice(node.start, node.property.start);
     if (!/^(test|it|describe|suite)\b/.test(subject)) return;
     const line = file.lineOf(node.property.start);
-    violations.push({ path: file.path, line, message: "a focused test silences the others" }); // V1
+    violations.push({ path: file.path, line, message: "a focused test disables the others" }); // V1
   });
   return violations;
 }

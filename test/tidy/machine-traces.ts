@@ -1,5 +1,5 @@
-// Machine traces: nothing in the repository tells on which machine, or behind which mirror, it was
-// written; what works only there works nowhere else.
+// Machine traces: the repository contains no path or registry host of a developer's machine,
+// because they do not exist elsewhere.
 
 import type { TextFile, Violation } from "./source-file.ts";
 

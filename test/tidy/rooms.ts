@@ -1,16 +1,16 @@
-// Rooms: the import table of the house, as data. ARCHITECTURE.md draws it; tidy holds it.
-//   H1. What is not listed is forbidden. A new room or a new package is a new line here, and its
-//       reason a decision record.
-//   H2. Only rooms marked `machine` may touch time, chance, the process, the disk or the network.
+// Import rules: the import table of the repository, as data. ARCHITECTURE.md draws it.
+//   H1. Imports that are not listed are forbidden. A new part or a new package needs a line here
+//       and a decision record with its reason.
+//   H2. Only parts marked `machine` may use time, randomness, the process, the disk or the network.
 
 export interface Room {
-  /** Rooms it may import; "x/*" stands for all rooms below x. */
+  /** Parts it may import; "x/*" stands for all parts below x. */
   readonly imports: readonly string[];
-  /** Rooms of which it may import types only. */
+  /** Parts of which it may import types only. */
   readonly types?: readonly string[];
-  /** Single files it may import values of, besides. */
+  /** Further files of which it may import values. */
   readonly files?: readonly string[];
-  /** Packages it may import: npm's by name, Node's with "node:". */
+  /** Packages it may import: from npm by name, Node's with "node:". */
   readonly packages: readonly string[];
   readonly machine?: true;
 }
@@ -21,7 +21,7 @@ const EMBEDDED_STORES = ["stores/memory", "stores/sqlite", "stores/files"];
 const SEAMS = ["core", "ports"];
 const RECORDS = [...SEAMS, "ledger"];
 
-/** How the broker refuses: the same values in model, engine and wire. */
+/** The broker's refusals: the same values in model, engine and wire. */
 const FAULTS = "src/broker/model/fault.ts";
 
 export const ROOMS: Readonly<Record<string, Room>> = {
@@ -34,7 +34,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     imports: [...SEAMS, "broker/engine"],
     types: ["broker/model"],
     files: [FAULTS],
-    // MD5 sums as AWS's answers carry them; UTF-8 checks; XML as S3's clients send it.
+    // MD5 sums for AWS's responses; UTF-8 checks; XML from S3's clients.
     packages: ["node:crypto", "node:buffer", "fast-xml-parser"],
   },
   // Files in src/broker itself: http.ts, the whole broker as one function.
@@ -49,7 +49,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   produce: { imports: RECORDS, packages: [] },
   readers: {
     imports: RECORDS,
-    // Bytes in, rows out: parsers and decompressors, and nothing that opens a file or a socket.
+    // Parsers and decompressors only; nothing that opens a file or a socket.
     packages: ["csv-parse", "hyparquet", "node:buffer", "node:zlib"],
   },
   "stores/memory": { imports: RECORDS, packages: [], machine: true },
@@ -68,11 +68,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "sinks/table": { imports: RECORDS, packages: ["node:sqlite", "pg"], machine: true },
   "sinks/function": { imports: RECORDS, packages: [] },
   telemetry: { imports: RECORDS, packages: ["pino", "@opentelemetry/api"], machine: true },
-  // A pipeline put together: what `tidegate run`, `tidegate dev` and the library start.
+  // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library.
   run: { imports: ["*"], packages: ["*"], machine: true },
   // One file per subpath of the package, with the system's clock and random numbers as defaults.
   api: { imports: ["*"], packages: [] },
-  // src/index.ts: what `import "tidegate"` gives, names only.
+  // src/index.ts: the exports of "tidegate", names only.
   index: { imports: ["core", "ingest"], packages: [] },
   aws: {
     imports: RECORDS,
@@ -90,7 +90,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "node:dns",
       "node:net",
       "node:timers",
-      // Tells which handler reads the clock while handlers are being proved.
+      // Finds out which handler reads the clock during `tidegate prove`.
       "node:async_hooks",
       "node:module",
     ],
@@ -103,7 +103,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   sim: {
     imports: [...RECORDS, ...BROKER, ...INGEST, "produce", ...EMBEDDED_STORES],
-    // Both ends of a queue in process: the same adapter that `tidegate dev` consumes through.
+    // Both ends of a queue in process: the same adapter as in `tidegate dev`.
     files: ["src/cloud/broker-queue.ts"],
     packages: ["fast-check"],
   },
@@ -128,7 +128,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   cli: { imports: ["*"], packages: ["*"], machine: true },
 };
 
-/** Packages that few files of a room may import, so that what they do stays in one place. */
+/** How many files of a part may import a package, so that its use stays in one place. */
 export const FILES_MAX: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   core: { "node:crypto": 1 },
   "broker/wire": { "node:crypto": 1, "fast-xml-parser": 1 },
@@ -138,7 +138,7 @@ export const FILES_MAX: Readonly<Record<string, Readonly<Record<string, number>>
 const NESTED = new Set(["broker", "ingest"]);
 const FAMILIES = new Set(["stores", "sinks"]);
 
-/** The room of a file, or null for tests, scripts and benches, which may import all. */
+/** The part of a file, or null for tests, scripts and benchmarks, which may import all. */
 export function roomOf(path: string): string | null {
   const [top, first = "", second = "", ...deeper] = path.split("/");
   if (top !== "src" || /\.test\.ts$/.test(path)) return null;

@@ -20,7 +20,7 @@ test.each([
   expect(checkFunctionSizes(parse("src/a.ts", wrap(statements(59))))).toHaveLength(1);
 });
 
-test("what groups tests may be as long as its file, a test may not", () => {
+test("a group of tests may be as long as its file, a test may not", () => {
   const tests = `test("one", () => {});\n`.repeat(80);
   const check = (path: string, text: string) => checkFunctionSizes(parse(path, text)).length;
   expect(check("src/a.test.ts", `describe("all", () => {\n${tests}});`)).toBe(0);

@@ -1,8 +1,8 @@
-// Sizes: files, functions and lines small enough to be read at once.
-//   Z1. A function that only groups tests (the block of a `describe`, a suite shared by several
+// Sizes: limits for files, functions and lines.
+//   Z1. A function that only groups tests (the callback of a `describe`, a suite shared by several
 //       adapters) may be as long as the file; each test in it may not.
-//   Z2. A line may be longer than the limit if what makes it so cannot be broken: a string, a
-//       regular expression, a URL, or the specifier of an import.
+//   Z2. A line may exceed the limit because of text that cannot be broken: a string, a regular
+//       expression, a URL, or the specifier of an import.
 
 import { isNode, isTest, type Node, type SourceFile, type Violation, walk } from "./source-file.ts";
 
@@ -37,7 +37,7 @@ function isOfTests(path: string): boolean {
   return isTest(path) || path.startsWith("test/");
 }
 
-/** Whether the statements of a function call `test` or `describe`, or their likes as `test.each`. */
+/** Whether the statements of a function call `test`, `describe` or variants such as `test.each`. */
 function groupsTests({ body }: Node): boolean {
   const statements = isNode(body) && Array.isArray(body.body) ? body.body : [];
   return statements.some((statement: Node) =>
@@ -57,7 +57,7 @@ const UNBREAKABLE = [
   /"(?:[^"\\]|\\.)*"/g,
   /'(?:[^'\\]|\\.)*'/g,
   /`(?:[^`\\]|\\.)*`/g,
-  /`.*$/g, // A template that goes on in the next line.
+  /`.*$/g, // A template that continues on the next line.
   /\/(?:[^/\\\s]|\\.)(?:[^/\\]|\\.)*\/[a-z]*(?=[,;)\].\s])/g,
   /https?:\S+/g,
 ];

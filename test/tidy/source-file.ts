@@ -1,11 +1,11 @@
-// Source file: what the tidy rules look at. Reading and parsing happen here, once per file.
+// Source file: the input of the tidy rules, read and parsed once per file.
 //   F1. Rules are functions from parsed files to violations; none of them touches the disk.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path/posix";
 import { parseSync } from "rolldown/utils";
 
-/** A node of the ESTree that the parser gives; rules read the few fields they know. */
+/** An ESTree node from the parser; rules read the fields they need. */
 export interface Node {
   readonly type: string;
   readonly start: number;
@@ -22,7 +22,7 @@ export interface Comment {
 export interface Import {
   /** As written: "./units.ts", "node:fs", "vitest". */
   readonly specifier: string;
-  /** True when nothing of it is left at run time. */
+  /** True if the import does not exist at run time. */
   readonly typeOnly: boolean;
   readonly line: number;
 }

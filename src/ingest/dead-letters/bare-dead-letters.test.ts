@@ -18,8 +18,11 @@ const RECORDS = 4;
 /** A message that fills the limit with the events of several objects. */
 function manyEvents(): string {
   const event = (at: number, pad: string) => ({
-    ...{ eventVersion: "2.1", eventSource: "aws:s3", awsRegion: "us-east-1" },
-    ...{ eventTime: "2026-01-01T00:00:00.000Z", eventName: "ObjectCreated:Put" },
+    eventVersion: "2.1",
+    eventSource: "aws:s3",
+    awsRegion: "us-east-1",
+    eventTime: "2026-01-01T00:00:00.000Z",
+    eventName: "ObjectCreated:Put",
     userIdentity: { principalId: at === 0 ? pad : "" },
     s3: {
       bucket: { name: "inbox", arn: "arn:aws:s3:::inbox" },
@@ -39,7 +42,8 @@ async function parkMany(wrapQueue?: (queue: Queue) => Queue) {
     if (broken.yes) throw new PermanentError("no", { class: "schema" });
   };
   const world = await createConsumerWorld({
-    ...{ bucket: "inbox", handler: handler as never },
+    bucket: "inbox",
+    handler: handler as never,
     ...(wrapQueue !== undefined && { wrapQueue }),
   });
   await world.sendBody(manyEvents());

@@ -189,8 +189,14 @@ function entryOf(letter: ListedDeadLetter): DeadLetterEntry {
   const { scope, key, errorClass, fingerprint, message, state, failedAt, objects, dossier } =
     letter;
   return {
-    ...{ pipeline: scope.pipeline, generation: scope.generation },
-    ...{ key, class: errorClass, fingerprint, message, state, failedAt },
+    pipeline: scope.pipeline,
+    generation: scope.generation,
+    key,
+    class: errorClass,
+    fingerprint,
+    message,
+    state,
+    failedAt,
     object: objects[0] ?? null,
     dossier,
   };

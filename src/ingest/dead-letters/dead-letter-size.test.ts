@@ -42,12 +42,26 @@ function deliveryOf(body: string, attributes: Record<string, string>): Delivery 
 
 const DOSSIER: Dossier = {
   ...SCOPE,
-  ...{ record_key: `k1:${"a".repeat(64)}`, idempotency_key: `k1:${"b".repeat(64)}` },
-  ...{ queue: "work", message_id: "m", group_id: null, object: null, error_class: "schema" },
-  ...{ fingerprint: "62f1724f64232b6b", message: "\u0001ä".repeat(400), stack: null, attempts: 7 },
-  ...{ receive_count: 7, event_time: epochMs(0), first_failed_at: epochMs(0) },
-  ...{ last_failed_at: epochMs(1_700_000_000_000), took_ms: 1, run_id: "r", trace_id: null },
-  ...{ payload: null, dead_letter: null },
+  record_key: `k1:${"a".repeat(64)}`,
+  idempotency_key: `k1:${"b".repeat(64)}`,
+  queue: "work",
+  message_id: "m",
+  group_id: null,
+  object: null,
+  error_class: "schema",
+  fingerprint: "62f1724f64232b6b",
+  message: "\u0001ä".repeat(400),
+  stack: null,
+  attempts: 7,
+  receive_count: 7,
+  event_time: epochMs(0),
+  first_failed_at: epochMs(0),
+  last_failed_at: epochMs(1_700_000_000_000),
+  took_ms: 1,
+  run_id: "r",
+  trace_id: null,
+  payload: null,
+  dead_letter: null,
 };
 
 test("a letter holds no character that SQS refuses, whatever the error quotes (X7)", () => {
@@ -84,17 +98,19 @@ test("a letter fits wherever its message did, and gives back what came", () => {
       expect(bare).toBe(text === undefined);
       forms.add(bare ? "bare" : "tidegate.class" in message.attributes ? "full" : "least");
       const letter = {
-        ...{ delivery: { ...delivery, attributes: message.attributes }, scope: SCOPE, records: [] },
-        ...{ failure: text === undefined ? null : JSON.parse(text), fence: FENCE, message: "" },
-        ...{
-          errorClass: "",
-          fingerprint: "",
-          keys: [],
-          objects: [],
-          shownObject: null,
-          bareOf: null,
-          failedAt: epochMs(0),
-        },
+        delivery: { ...delivery, attributes: message.attributes },
+        scope: SCOPE,
+        records: [],
+        failure: text === undefined ? null : JSON.parse(text),
+        fence: FENCE,
+        message: "",
+        errorClass: "",
+        fingerprint: "",
+        keys: [],
+        objects: [],
+        shownObject: null,
+        bareOf: null,
+        failedAt: epochMs(0),
       };
       const back = originalOf(letter, { ...target, dedupId: "d" });
       const { "tidegate.redriven": _, ...returned } = back.attributes;

@@ -94,7 +94,12 @@ function ownWords(delivery: Delivery, dossier: Dossier, fence: Fence): readonly 
   const message = clampText(dossier.message, MESSAGE_CHARS_MAX);
   const object = maskedObject(dossier);
   const facts = {
-    ...{ fence, attempts, message, queue, message_id: delivery.messageId, failed_at },
+    fence,
+    attempts,
+    message,
+    queue,
+    message_id: delivery.messageId,
+    failed_at,
     ...(object !== null && { object }),
   };
   const key = { [DEAD_LETTER_ATTRIBUTES.key]: record_key };
@@ -114,7 +119,11 @@ const LEAST_BYTES_MAX = 8_192;
 const LEAST: OwnWords = {
   attributes: { [DEAD_LETTER_ATTRIBUTES.key]: "" },
   facts: {
-    ...{ fence: 0, attempts: 0, message: "", queue: "", failed_at: 0 },
+    fence: 0,
+    attempts: 0,
+    message: "",
+    queue: "",
+    failed_at: 0,
     message_id: "x".repeat(LEAST_BYTES_MAX),
   },
 };

@@ -53,7 +53,11 @@ export async function* dropDeadLetters(
   const { deadLetters, clock } = ports;
   const { scope, source, filter = {}, limit = LIMIT_DEFAULT, signal } = options;
   const run: DropRun = {
-    ...{ ports, scope, source, dryRun: options.dryRun === true, handled: new Set() },
+    ports,
+    scope,
+    source,
+    dryRun: options.dryRun === true,
+    handled: new Set(),
     wanted: (facts) => matchesFilter(facts, filter, clock.now()),
     mayGoOn: () => signal?.aborted !== true && run.handled.size < limit,
   };

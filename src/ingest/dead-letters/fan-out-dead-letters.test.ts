@@ -27,7 +27,9 @@ const SECOND = { pipeline: "second", generation: 0 };
 function bodyOf(eventTime: EpochMs, bytes: number): string {
   const build = (pad: string) => {
     const built = buildEnvelope({
-      ...{ source: "test.unit.world", dedupeKey: "big", eventTime },
+      source: "test.unit.world",
+      dedupeKey: "big",
+      eventTime,
       payload: { pad },
     });
     if (built.kind === "invalid") throw new Error(JSON.stringify(built.problems));

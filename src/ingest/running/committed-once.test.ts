@@ -1,5 +1,5 @@
-// Records that were committed when a redrive or a drop asked, and are given up on again by the time
-// that it comes to them: an object that comes back makes work of a committed record (B2).
+// Records that were committed when a redrive or a drop looked them up, and are dead-lettered again
+// before it handles them: a restored object reopens a committed record (B2).
 
 import { expect, test } from "vitest";
 import { type ConsumerWorld, createConsumerWorld } from "../../../test/support/consumer-world.ts";
@@ -27,28 +27,30 @@ async function parkedWorld() {
   return { world, broken };
 }
 
-/** Says "committed" when it is first asked about a record, as was true then. */
+/** Reports each record as committed on the first lookup, as was true then. */
 function onceCommitted(ledger: Ledger): Ledger {
-  const asked = new Set<string>();
+  const lookedUp = new Set<string>();
   return Object.assign(Object.create(ledger) as Ledger, {
-    ...{ reopen: ledger.reopen.bind(ledger), findNote: ledger.findNote.bind(ledger) },
-    ...{ listNotes: ledger.listNotes.bind(ledger), removeNotes: ledger.removeNotes.bind(ledger) },
+    reopen: ledger.reopen.bind(ledger),
+    findNote: ledger.findNote.bind(ledger),
+    listNotes: ledger.listNotes.bind(ledger),
+    removeNotes: ledger.removeNotes.bind(ledger),
     show: async (...[scope, key]: Parameters<Ledger["show"]>) => {
       const view = await ledger.show(scope, key);
-      if (view === undefined || asked.has(key)) return view;
-      asked.add(key);
+      if (view === undefined || lookedUp.has(key)) return view;
+      lookedUp.add(key);
       return { ...view, record: { ...view.record, kind: "committed" } };
     },
   });
 }
 
-/** Takes the letters out of the queue, so that the ledger alone tells of them. */
-async function hideLetters(world: ConsumerWorld): Promise<void> {
+/** Hides the dead letters in the queue, so that only the ledger has them. */
+async function hideDeadLetters(world: ConsumerWorld): Promise<void> {
   const request = { max: 10, waitMs: 0 as never, visibilityMs: 3_600_000 as never };
   expect(await world.deadLetters.receive(request, new AbortController().signal)).toHaveLength(1);
 }
 
-test("a redrive sends its letter back, and takes neither letter nor dossier away", async () => {
+test("a redrive sends its dead letter back, and removes neither dead letter nor dossier", async () => {
   const { world, broken } = await parkedWorld();
   await using _ = world;
   broken.yes = false;
@@ -60,7 +62,7 @@ test("a redrive sends its letter back, and takes neither letter nor dossier away
 test("a redrive keeps its dossier", async () => {
   const { world } = await parkedWorld();
   await using _ = world;
-  await hideLetters(world);
+  await hideDeadLetters(world);
   await runRedrive(world, {}, { ...redrivePorts(world), ledger: onceCommitted(world.ledger) });
   expect(await listIn(world)).toMatchObject([{ state: "parked", errorClass: "schema" }]);
 });
@@ -68,14 +70,14 @@ test("a redrive keeps its dossier", async () => {
 test("a drop keeps its dossier", async () => {
   const { world } = await parkedWorld();
   await using _ = world;
-  await hideLetters(world);
+  await hideDeadLetters(world);
   const { cloud, deadLetters } = world;
   const ports = { clock: cloud.clock, deadLetters, ledger: onceCommitted(world.ledger) };
   await inTime(world, collect(dropDeadLetters(ports, { scope: SCOPE, source: "work" })));
   expect(await listIn(world)).toMatchObject([{ state: "parked", errorClass: "schema" }]);
 });
 
-test("what is committed still loses its letter and its dossier", async () => {
+test("a redrive removes the dead letter and the dossier of a committed record", async () => {
   const { world, broken } = await parkedWorld();
   await using _ = world;
   const [parked] = await listIn(world);

@@ -1,4 +1,4 @@
-// Consumer parts: the stages of a pipeline and what stands around them, made for one consumer.
+// Consumer parts: creates the stages of a pipeline, the pool and the settler of one consumer.
 
 import { createMask } from "../../core/encoding/mask.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -33,7 +33,7 @@ export interface ConsumerPorts {
   readonly random: Random;
   readonly turn: Turn;
   readonly queue: Queue;
-  /** Null leaves what was given up on in its own queue. */
+  /** Null: dead-lettered messages stay in the source queue. */
   readonly deadLetters: Queue | null;
   readonly ledger: Ledger;
   readonly objects: ObjectSource | null;
@@ -75,8 +75,8 @@ export function createParts(
       ...createStages(ports, { ...options, scope, deadlines }),
       onOutcome(record, outcome, inFlight) {
         breaker.onOutcome(outcome);
-        const again = outcome.kind === "done" && /^(duplicate|stale)$/.test(outcome.how);
-        if (again) duplicates.add(record, outcome.how, inFlight);
+        const repeated = outcome.kind === "done" && /^(duplicate|stale)$/.test(outcome.how);
+        if (repeated) duplicates.add(record, outcome.how, inFlight);
       },
     },
   };
@@ -95,7 +95,7 @@ function createStages(
   const { queue, sink, telemetry } = ports;
   const { pipeline, runId, deadlines } = options;
   const auto = pipeline.lease === "auto" && sink?.mode === "transactional";
-  // An idempotent sink is told before the commit, so it needs a fence that the ledger gave (C4).
+  // An idempotent sink writes before the commit, so it needs a fence from the ledger (C4).
   const receiptIsEnough = auto || (pipeline.lease === "receipt" && sink?.mode !== "idempotent");
   const leaseMs = pipeline.visibilityMs;
   const mask = createMask(pipeline.mask);

@@ -18,7 +18,7 @@ test("every message is handled once and acknowledged after its commit", async ()
   expect(consumer.snapshot()).toMatchObject({ received: 25, committed: 25, inFlight: 0 });
 });
 
-test("a delivery is told to be received when it came, not when the queue was asked", async () => {
+test("receivedAt is when the message arrived, not when the receive call started", async () => {
   let key = "";
   await using world = await createConsumerWorld({
     handler: (_event, context) => {
@@ -37,7 +37,7 @@ test("a delivery is told to be received when it came, not when the queue was ask
   expect(received?.at).toBeGreaterThanOrEqual(sentAt);
 });
 
-test("a second copy of what is committed is acknowledged without running the handler", async () => {
+test("a duplicate of a committed record is acknowledged without running the handler", async () => {
   const handled: string[] = [];
   await using world = await createConsumerWorld({
     handler: ({ envelope }) => void handled.push(envelope.dedupe_key),
@@ -53,7 +53,7 @@ test("a second copy of what is committed is acknowledged without running the han
   expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
 });
 
-test("a copy of what is at work goes back until the lease is over and is no failure", async () => {
+test("a duplicate of a record in progress is returned until the lease is over, uncounted", async () => {
   let release = () => {};
   let handled = 0;
   await using world = await createConsumerWorld({
@@ -78,7 +78,7 @@ test("a copy of what is at work goes back until the lease is over and is no fail
   expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
 });
 
-test("a failure comes back after a backoff, counted in the ledger", async () => {
+test("a failed record is retried after a backoff, and the ledger counts the attempt", async () => {
   const attempts: number[] = [];
   await using world = await createConsumerWorld({
     handler: (_event, { attempt }) => {
@@ -95,7 +95,7 @@ test("a failure comes back after a backoff, counted in the ledger", async () => 
   expect(consumer.snapshot()).toMatchObject({ committed: 1, retried: 2 });
 });
 
-test("what always fails is dead-lettered after the last attempt, body unchanged", async () => {
+test("a record that always fails is dead-lettered after the last attempt, body unchanged", async () => {
   let handled = 0;
   await using world = await createConsumerWorld({
     pipeline: { retry: { attempts: 3, baseMs: 10, capMs: 10 } },
@@ -124,11 +124,11 @@ test("what always fails is dead-lettered after the last attempt, body unchanged"
   expect(JSON.parse(notes[0]?.body ?? "{}")).toMatchObject({ attempts: 3, error_class: "unknown" });
 });
 
-test("a permanent error is dead-lettered at once, and RetryLater waits for as long as it says", async () => {
-  const seen: string[] = [];
+test("a permanent error is dead-lettered immediately, and RetryLater delays by its own time", async () => {
+  const attempts: string[] = [];
   await using world = await createConsumerWorld({
     handler: ({ envelope }, { attempt }) => {
-      seen.push(`${envelope.dedupe_key} ${attempt}`);
+      attempts.push(`${envelope.dedupe_key} ${attempt}`);
       if (envelope.dedupe_key === "bad") throw new PermanentError("never", { class: "schema" });
       if (attempt === 1) throw new RetryLater(20_000);
     },
@@ -138,13 +138,13 @@ test("a permanent error is dead-lettered at once, and RetryLater waits for as lo
   const consumer = world.consumer();
   await consumer.start();
   await world.pass(15_000);
-  expect(seen.toSorted()).toEqual(["bad 1", "slow 1"]);
+  expect(attempts.toSorted()).toEqual(["bad 1", "slow 1"]);
   await world.pass(10_000);
-  expect(seen).toContain("slow 2");
+  expect(attempts).toContain("slow 2");
   expect(await world.depth(world.deadLetters)).toBe(1);
 });
 
-test("a body that nobody can read is dead-lettered and never lost", async () => {
+test("an unreadable body is dead-lettered, not lost", async () => {
   await using world = await createConsumerWorld();
   await world.sendBody("no json");
   await world.sendBody('{"event_source":"a.b.c"}');
@@ -178,7 +178,7 @@ test("a handler that never returns is aborted at its deadline and cannot commit 
   expect(consumer.snapshot()).toMatchObject({ committed: 0, deadLettered: 1 });
 });
 
-test("a FIFO group halts at its first failure and goes back in order", async () => {
+test("a FIFO group halts at its first failure and is returned in order", async () => {
   const handled: string[] = [];
   let broken = true;
   await using world = await createConsumerWorld({
@@ -200,7 +200,7 @@ test("a FIFO group halts at its first failure and goes back in order", async () 
   expect(handled.filter((key) => key.startsWith("a"))).toEqual(["a1", "a2", "a3", "a4"]);
 });
 
-test("draining hands back what has not begun and waits for what has", async () => {
+test("draining returns deliveries that have not begun and waits for the others", async () => {
   const finish: (() => void)[] = [];
   await using world = await createConsumerWorld({
     pipeline: { concurrency: 2 },
@@ -220,7 +220,7 @@ test("draining hands back what has not begun and waits for what has", async () =
   expect((await world.queue.facts()).visible).toBe(6);
 });
 
-test("what does not end within the drain is given back uncounted", async () => {
+test("a delivery that does not end within the drain is returned, uncounted", async () => {
   await using world = await createConsumerWorld({
     drainMs: 5_000,
     handler: (_event, { attempt }) =>
@@ -238,7 +238,7 @@ test("what does not end within the drain is given back uncounted", async () => {
   expect(stats).toMatchObject([{ released: 1 }]);
 });
 
-test("a first delivery needs no claim, but one that was redriven does (C4)", async () => {
+test("a first delivery needs no claim, but a redriven one does (C4)", async () => {
   const fences: (number | null)[] = [];
   await using world = await createConsumerWorld({
     pipeline: { lease: "receipt" },
@@ -260,7 +260,7 @@ test("a first delivery needs no claim, but one that was redriven does (C4)", asy
   expect(fences.filter((fence) => fence !== null)).toHaveLength(1);
 });
 
-test("a copy of what is at work on its receipt alone goes back as well (C5)", async () => {
+test("a duplicate of a record in progress without a claim is returned, too (C5)", async () => {
   const finish: (() => void)[] = [];
   await using world = await createConsumerWorld({
     pipeline: { lease: "receipt" },
@@ -280,8 +280,8 @@ test("a copy of what is at work on its receipt alone goes back as well (C5)", as
   expect(consumer.snapshot()).toMatchObject({ committed: 1, duplicates: 1 });
 });
 
-test("the depth of the dead letters is asked for once a minute, and soon after one of our own", async () => {
-  let asked = 0;
+test("the depth of the dead-letter queue is read once a minute, and soon after a new dead letter", async () => {
+  let calls = 0;
   await using world = await createConsumerWorld({
     handler: () => {
       throw new PermanentError("never");
@@ -289,42 +289,42 @@ test("the depth of the dead letters is asked for once a minute, and soon after o
     wrapDeadLetters: (inner) => ({
       ...inner,
       facts: () => {
-        asked += 1;
+        calls += 1;
         return inner.facts();
       },
     }),
   });
   await world.consumer().start();
   await world.pass(50_000);
-  expect(asked).toBe(1);
+  expect(calls).toBe(1);
   await world.pass(60_000);
-  expect(asked).toBe(2);
+  expect(calls).toBe(2);
   await world.send("poison");
   await world.pass(7_000);
-  expect(asked).toBe(3);
+  expect(calls).toBe(3);
 });
 
-/** A queue whose answers to receives are on the way until they are let through. */
-function slowAnswers() {
+/** A queue that holds its receive responses back until they are let through. */
+function slowResponses() {
   let arrive = () => {};
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;
   });
-  let asked = 0;
+  let calls = 0;
   const wrapQueue = (queue: Queue): Queue => ({
     ...queue,
     async receive(request, signal) {
       const deliveries = await queue.receive(request, signal);
-      asked += 1;
+      calls += 1;
       await arrived;
       return deliveries;
     },
   });
-  return { wrapQueue, arrive: () => arrive(), asked: () => asked };
+  return { wrapQueue, arrive: () => arrive(), calls: () => calls };
 }
 
-test("stopping waits for the poll under way and hands back what it brings (U3)", async () => {
-  const { wrapQueue, arrive, asked } = slowAnswers();
+test("stopping waits for the receive in flight and returns its messages (U3)", async () => {
+  const { wrapQueue, arrive, calls } = slowResponses();
   const handled: string[] = [];
   await using world = await createConsumerWorld({
     wrapQueue,
@@ -334,7 +334,7 @@ test("stopping waits for the poll under way and hands back what it brings (U3)",
   const consumer = world.consumer();
   await consumer.start();
   await world.settle();
-  expect(asked()).toBe(1);
+  expect(calls()).toBe(1);
   const after: object[] = [];
   const stopped = consumer.stop().then(async () => void after.push(await world.queue.facts()));
   await world.settle();
@@ -349,18 +349,21 @@ test("stopping waits for the poll under way and hands back what it brings (U3)",
 test.each([
   ["stopping (U3)", "stop"],
   ["draining (U2)", "drain"],
-] as const)("a poll that hears no abort does not keep a consumer from %s", async (_title, end) => {
-  const { wrapQueue } = slowAnswers();
-  await using world = await createConsumerWorld({ wrapQueue });
-  await world.send("k");
-  const consumer = world.consumer();
-  await consumer.start();
-  await world.settle();
-  let over = false;
-  void consumer[end]().then(() => {
-    over = true;
-  });
-  await world.pass(5_000);
-  expect(over).toBe(true);
-  expect(await world.depth()).toBe(1);
-});
+] as const)(
+  "a receive that ignores its abort does not keep a consumer from %s",
+  async (_title, end) => {
+    const { wrapQueue } = slowResponses();
+    await using world = await createConsumerWorld({ wrapQueue });
+    await world.send("k");
+    const consumer = world.consumer();
+    await consumer.start();
+    await world.settle();
+    let over = false;
+    void consumer[end]().then(() => {
+      over = true;
+    });
+    await world.pass(5_000);
+    expect(over).toBe(true);
+    expect(await world.depth()).toBe(1);
+  },
+);

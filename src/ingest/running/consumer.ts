@@ -1,12 +1,12 @@
-// Consumer: the pipeline at work on one queue, from start to drained.
-//   U1. What is in hand is bounded, and so is what the queue is still to be told of. Every delivery
-//       in hand is renewed until it is settled.
-//   U2. Draining takes nothing new, hands back what has not begun, and waits for what has: first
-//       politely, then by aborting it. No acknowledgement is lost on the way. For polls under way
-//       it waits as stopping does (U3), and no longer.
-//   U3. Stopping at once is safe as well: what was not told to the queue comes back by itself, and
-//       what was committed is known as a duplicate then. It too waits for polls under way, though
-//       not for ever, so that what they still bring is handed back before it resolves.
+// Consumer: runs a pipeline on one queue, from start until drained.
+//   U1. The number of deliveries in flight is bounded, and so is the number of settlements not yet
+//       sent to the queue. Every delivery in flight is renewed until it is settled.
+//   U2. Draining receives nothing new, returns deliveries that have not begun, and waits for the
+//       others; after `drainMs` it aborts them. No acknowledgement is lost. It waits for receives
+//       in flight as long as stopping does (U3), and no longer.
+//   U3. Stopping immediately is safe, too: the queue redelivers unsettled messages, and the ledger
+//       recognises committed ones as duplicates. Stopping waits for receives in flight, for a
+//       limited time, so that their messages are returned before it resolves.
 
 import { type DurationMs, durationMs, type EpochMs, msBetween, seconds } from "../../core/units.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
@@ -26,10 +26,10 @@ export type { ConsumerPorts } from "./consumer-parts.ts";
 
 export interface ConsumerOptions {
   readonly pipeline: Pipeline;
-  /** Names this consumer in the ledger; no two that live at once may share it. */
+  /** Names this consumer in the ledger; two consumers that run at the same time need two names. */
   readonly owner: string;
   readonly runId: string;
-  /** How long draining waits for what has begun. */
+  /** How long draining waits for running handlers. Default: 25 seconds. */
   readonly drainMs?: DurationMs;
 }
 
@@ -53,19 +53,19 @@ export interface Consumer {
 }
 
 export const DRAIN_MS_DEFAULT: DurationMs = seconds(25);
-/** How long a poll that was aborted may take to end: a port that hears no abort keeps nobody. */
+/** How long an aborted receive may take to end; a port that ignores the abort blocks nothing. */
 const QUIET_MS_MAX: DurationMs = seconds(2);
-/** How long aborted work may take to be given back. */
-const GIVE_BACK_MS: DurationMs = seconds(2);
-/** Deliveries in hand beyond those at work: one receive (U1). */
+/** How long aborted deliveries may take to be returned. */
+const RETURN_MS: DurationMs = seconds(2);
+/** Deliveries in flight beyond those that run: one receive (U1). */
 const PREFETCH = 10;
 const RECEIVES_MAX = 8;
-/** Settlements that may wait for the queue to hear of them (U1). */
+/** Settlements that may wait to be sent to the queue (U1). */
 const SETTLING_MAX = 1_000;
 const REPORT_MS: DurationMs = seconds(5);
 /**
- * What SQS tells of a queue's depth is about a minute old, and every question is paid for: an idle
- * consumer would ask for it four times as often as for messages.
+ * SQS reports the depth of a queue about a minute late, and each request costs money: at the
+ * interval of reports, an idle consumer would request it four times as often as messages.
  */
 const DEPTH_MS: DurationMs = seconds(60);
 
@@ -162,7 +162,7 @@ class QueueConsumer implements Consumer {
     else void this.#run(inFlight).then((settlement) => this.#settle(inFlight, settlement));
   }
 
-  /** What cannot even be decoded goes back; the queue's own redrive policy has the last word. */
+  /** A delivery that cannot be decoded is returned; the queue's redrive policy decides its end. */
   async #run(inFlight: InFlightDelivery): Promise<Settlement> {
     const { stages, pool } = this.#parts;
     try {
@@ -181,12 +181,12 @@ class QueueConsumer implements Consumer {
     settler.settle(inFlight.delivery, withinGrant(settlement, heldMs));
     stages.tally.settled(inFlight, settlement);
     this.#inFlight.delete(inFlight);
-    breaker.onEnd(); // A probe has its result, whatever it is; the next may follow.
+    breaker.onEnd(); // Any settlement ends a probe, so the next one may start.
     this.#receiver.wake();
     if (this.#inFlight.size > 0) return;
-    const told = this.#onEmpty;
+    const listeners = this.#onEmpty;
     this.#onEmpty = [];
-    for (const tell of told) tell();
+    for (const listener of listeners) listener();
   }
 
   #empty(): Promise<void> {
@@ -194,7 +194,7 @@ class QueueConsumer implements Consumer {
     return new Promise((resolve) => this.#onEmpty.push(resolve));
   }
 
-  /** Resolves when that has ended, or the time is up. */
+  /** Resolves when `ended` does, or when the time is up. */
   async #within(spanMs: DurationMs, ended: Promise<void>): Promise<void> {
     const waited = new AbortController();
     const timer = this.#ports.clock.sleep(spanMs, waited.signal).catch(() => undefined);
@@ -209,7 +209,7 @@ class QueueConsumer implements Consumer {
   async #finish(): Promise<void> {
     const { settler, duplicates, stages, deadlines } = this.#parts;
     this.#abortAll();
-    await this.#within(GIVE_BACK_MS, this.#empty());
+    await this.#within(RETURN_MS, this.#empty());
     await settler.flush();
     await duplicates.flush();
     await stages.watermark.save();
@@ -222,8 +222,8 @@ class QueueConsumer implements Consumer {
     const { clock, queue, telemetry } = this.#ports;
     const { stages, pool } = this.#parts;
     const labels = { queue: queue.name };
-    let askedAt = Number.NEGATIVE_INFINITY;
-    let lettersThen = 0;
+    let depthAt = Number.NEGATIVE_INFINITY;
+    let reportedDeadLetters = 0;
     while (!this.#closing.signal.aborted) {
       const oldest = stages.tally.oldestUnsettledAt();
       const age = oldest === null ? 0 : Math.max(0, clock.now() - oldest) / 1_000;
@@ -231,9 +231,9 @@ class QueueConsumer implements Consumer {
       telemetry.gauge(METRICS.inFlight.name, pool.running, labels);
       await stages.watermark.save();
       const { deadLettered } = stages.tally.counts;
-      if (deadLettered !== lettersThen || clock.monotonic() - askedAt >= DEPTH_MS) {
-        lettersThen = deadLettered;
-        askedAt = clock.monotonic();
+      if (deadLettered !== reportedDeadLetters || clock.monotonic() - depthAt >= DEPTH_MS) {
+        reportedDeadLetters = deadLettered;
+        depthAt = clock.monotonic();
         await this.#reportDeadLetters();
       }
       await clock.sleep(REPORT_MS, this.#closing.signal).catch(() => undefined);
@@ -249,7 +249,7 @@ class QueueConsumer implements Consumer {
   }
 }
 
-/** SQS hides a delivery for twelve hours from its receipt and no longer. */
+/** SQS hides a delivery for at most twelve hours from its receipt. */
 function withinGrant(settlement: Settlement, heldMs: number): Settlement {
   if (settlement.kind !== "return") return settlement;
   return { kind: "return", delayMs: grantedDelayMs(settlement.delayMs, heldMs) };

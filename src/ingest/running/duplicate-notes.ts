@@ -1,6 +1,6 @@
-// Duplicate notes: remembers how often a record came again after it was done, for `tidegate why`.
-//   W1. Best effort and out of the way: a note that cannot be written is not worth a retry, and
-//       nothing waits for it.
+// Duplicate notes: counts redeliveries of a record after it was done, for `tidegate why`.
+//   W1. Best effort: a note that cannot be written is not retried, and processing never waits for
+//       it.
 
 import { durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -10,7 +10,7 @@ import type { WorkRecord } from "../stages/decode.ts";
 import type { InFlightDelivery } from "./in-flight-delivery.ts";
 
 const NOTES_PER_CALL_MAX = 100;
-/** Beyond this many waiting, further ones are not remembered. */
+/** Further notes are dropped while this many wait. */
 const WAITING_MAX = 10_000;
 const LINGER_MS = durationMs(500);
 

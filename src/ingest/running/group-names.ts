@@ -1,7 +1,7 @@
-// Lane names: what records have in common that must not run side by side.
-//   G1. On a FIFO queue it is the message group, whatever the pipeline says: order comes first.
-//   G2. A key function that throws puts the record in a lane of its own and is told of; it never
-//       keeps a record from being worked on. What it quotes of the record is masked.
+// Group names: names the group of a record in the pool. Limits apply to each group.
+//   G1. On a FIFO queue the group is the message group, whatever the pipeline says: order is kept.
+//   G2. If the key function throws, the record gets its own group and the error is logged; the
+//       record is still processed. What the error quotes of the record is masked.
 
 import { unreachable } from "../../core/assert.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
@@ -13,8 +13,8 @@ import { readObjectEvent } from "../stages/read-event.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
 import type { InFlightDelivery } from "./in-flight-delivery.ts";
 
-const ONE_FOR_ALL = "";
-const NOWHERE = { objects: null, rows: null };
+const ONE_GROUP = "";
+const NO_SOURCES = { objects: null, rows: null };
 
 export function createGroupNames(
   ports: {
@@ -27,13 +27,13 @@ export function createGroupNames(
 ): (record: WorkRecord, inFlight: InFlightDelivery) => string {
   const { telemetry, mask, masked } = ports;
   const { key } = pipeline.concurrency;
-  if (fifo) return (_record, { delivery }) => delivery.groupId ?? ONE_FOR_ALL; // G1
-  if (key === null) return () => ONE_FOR_ALL;
+  if (fifo) return (_record, { delivery }) => delivery.groupId ?? ONE_GROUP; // G1
+  if (key === null) return () => ONE_GROUP;
   return (record, inFlight) => {
-    const arrival = glimpse(pipeline, record, inFlight);
-    if (arrival === null) return record.key;
+    const event = eventFor(pipeline, record, inFlight);
+    if (event === null) return record.key;
     try {
-      return `key ${textOf(key(arrival))}`;
+      return `key ${textOf(key(event))}`;
     } catch (error) {
       const reason = mask.text(messageOf(error), masked.secretsOf(record));
       telemetry.log("warn", "concurrency.key threw", { reason }); // G2
@@ -42,22 +42,22 @@ export function createGroupNames(
   };
 }
 
-/** A promise would be the same text for every record, and its rejection nobody's to hear (G2). */
+/** A promise has the same text for every record, and its rejection would be unhandled (G2). */
 function textOf(key: unknown): string {
   if (typeof key === "string" || typeof key === "number") return String(key);
   if (key instanceof Promise) key.catch(() => undefined);
-  throw new TypeError("it answered with something else than text");
+  throw new TypeError("the key is neither a string nor a number");
 }
 
-/** The event as a key function sees it: what it tells, but nothing to read. */
-function glimpse(
+/** The event for a key function: its fields, without access to the object's content. */
+function eventFor(
   pipeline: Pipeline,
   { content }: WorkRecord,
   inFlight: InFlightDelivery,
 ): HandlerEvent | null {
   switch (content.kind) {
     case "object":
-      return readObjectEvent(pipeline, content.event, NOWHERE, inFlight.signal);
+      return readObjectEvent(pipeline, content.event, NO_SOURCES, inFlight.signal);
     case "message":
       return { envelope: content.envelope, payload: content.envelope.payload };
     case "unusable":

@@ -1,22 +1,22 @@
-// Hold: a delivery in hand, from its receipt to its settlement.
-//   H1. `signal` aborts when the delivery is lost or the consumer stops; nothing that is done for
-//       it afterwards may be committed.
-//   H2. It is alive only while its lease may be relied on, judged at the moment of asking: a
-//       process that was frozen finds out before it writes.
-//   H3. The lease is reckoned from when the queue was asked, which may be a whole long poll before
-//       the delivery came. What is told of it, in logs, metrics and the ledger, is when it came.
+// In-flight delivery: a delivery from its receipt to its settlement.
+//   H1. `signal` aborts when the lease is lost or the consumer stops; work done after that must not
+//       be committed.
+//   H2. `alive` checks the lease at the moment of the call, so a process that was frozen notices
+//       before it writes.
+//   H3. The lease starts when the receive call started, which may be a whole long poll before the
+//       delivery arrived. Logs, metrics and the ledger have the time of arrival.
 
 import type { TraceContext } from "../../core/events/trace-context.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 
-/** Why a delivery in hand may not be worked on any longer. */
+/** Why work on a delivery in flight must stop. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-/** The consumer is to stop at once. */
+/** The consumer stops immediately. */
 export class Stopping extends Error {
   override readonly name = "Stopping";
 }
@@ -30,31 +30,31 @@ const NO_TRACE: DeliveryTrace = { context: null, traceId: null };
 
 export interface InFlightDelivery {
   readonly delivery: Delivery;
-  /** The earliest moment at which the queue may have hidden it (H3). */
+  /** The earliest time at which the queue may have hidden it (H3). */
   readonly leaseSince: EpochMs;
   readonly receivedAt: EpochMs;
   readonly signal: AbortSignal;
-  /** Known once the body was read. */
+  /** Set once the body is decoded. */
   trace: DeliveryTrace;
   alive(): boolean;
-  /** Ends all work for it; the first reason counts. */
+  /** Aborts all work on it; the first reason counts. */
   abort(reason: Error): void;
-  /** No longer ours to renew. */
+  /** Stops renewing it. */
   drop(): void;
 }
 
-/** Waits for `work`, but not beyond the abort of `signal`: what ignores it keeps no slot. */
+/** Waits for `work` until `signal` aborts, so work that ignores the signal keeps no slot. */
 export function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const giveUp = () => reject(signal.reason);
-    if (signal.aborted) return giveUp();
-    signal.addEventListener("abort", giveUp, { once: true });
-    const over = () => signal.removeEventListener("abort", giveUp);
-    work().then(resolve, reject).finally(over);
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    const unsubscribe = () => signal.removeEventListener("abort", abort);
+    work().then(resolve, reject).finally(unsubscribe);
   });
 }
 
-/** Takes a delivery in hand: it is renewed from here on, whether or not its work has begun. */
+/** Starts renewing a delivery, whether or not its work has begun. */
 export function trackDelivery(
   renewer: LeaseRenewer,
   received: {

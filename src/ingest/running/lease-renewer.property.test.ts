@@ -1,5 +1,5 @@
-// Whatever happens to the queue and to the process: a lease that is said to be alive is one, and
-// nobody else has the message. A rival takes every message at the very moment it becomes visible.
+// Whatever happens to the queue and to the process: if the renewer reports a lease as alive, no
+// other consumer has the message. A rival receives every message the moment it becomes visible.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -38,7 +38,7 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ kind: fc.constantFrom("heal", "freeze", "thaw") }),
 );
 
-/** A process that can be frozen: its timers and the answers it gets wait until it is thawed. */
+/** A process that can be frozen: its timers and responses wait until it is thawed. */
 class Process {
   #thaw: (() => void) | null = null;
   #thawed: Promise<void> = Promise.resolve();
@@ -80,7 +80,7 @@ class World {
   readonly queue: Queue;
   readonly process = new Process();
   readonly renewer: LeaseRenewer;
-  /** How long an answer is on its way; its request took a fifth of that. */
+  /** How long a response takes; its request took a fifth of that. */
   #latencyMs = seconds(0);
   readonly #receivedAt;
   readonly #deliveries: readonly Delivery[];
@@ -156,12 +156,12 @@ class World {
         return;
       case "thaw":
         this.process.thaw();
-        // Judged in the same turn, before any timer or answer of the past has been looked at.
+        // Checked in the same turn, before any overdue timer or response is processed.
         await this.check();
     }
   }
 
-  /** How many leases are alive; each of them must be a message that is hidden for us alone. */
+  /** Counts leases that are alive; the message of each must be hidden for us alone. */
   async check(): Promise<number> {
     if (this.process.frozen) return 0;
     const alive = this.#deliveries.filter(({ receipt }) => this.renewer.alive(receipt));
@@ -178,7 +178,7 @@ class World {
   async close(): Promise<void> {
     this.process.thaw();
     this.#rival.abort();
-    void this.renewer.close(); // A request that is on its way is let go with its world.
+    void this.renewer.close(); // A request in flight ends with its world.
   }
 }
 
@@ -205,7 +205,7 @@ test("no lease is reported alive after its visibility ran out (H1)", async () =>
   await fc.assert(
     fc.asyncProperty(fc.array(anyCommand, { maxLength: 40 }), (commands) =>
       withWorld(async (world) => {
-        // Half of them are held from the start, so that every history has something to lose.
+        // Half of them are tracked from the start, so that every history has a lease to lose.
         for (let at = 0; at < MESSAGES; at += 2) await world.run({ kind: "hold", at });
         for (const command of commands) await world.run(command);
       }),
@@ -214,7 +214,7 @@ test("no lease is reported alive after its visibility ran out (H1)", async () =>
   );
 }, 120_000);
 
-test("a process that was frozen past its leases knows at once, whatever it is told then", async () => {
+test("a process that was frozen past its leases notices immediately, whatever responses it gets", async () => {
   await withWorld(async (world) => {
     for (let at = 0; at < MESSAGES; at += 1) await world.run({ kind: "hold", at });
     await world.run({ kind: "wait", steps: 20 });

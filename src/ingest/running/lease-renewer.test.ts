@@ -22,12 +22,12 @@ const never = new AbortController().signal;
 let cloud: VirtualCloud;
 let queue: Queue;
 let ledger: Ledger;
-/** Every batch of renewals that was asked for, by size. */
+/** The size of every batch of renewals. */
 let calls: number[];
-/** What was lost, by receipt, and when after the start. */
+/** The lost leases: receipt, reason, and time since the start. */
 let lost: { receipt: string; reason: string; afterMs: number }[];
 let startedAt: number;
-const keepers: LeaseRenewer[] = [];
+const renewers: LeaseRenewer[] = [];
 
 beforeEach(async () => {
   cloud = await startCloud({ clock: "virtual", setup: { queues: [{ name: "q" }] } });
@@ -38,13 +38,13 @@ beforeEach(async () => {
   startedAt = cloud.clock.now();
 });
 afterEach(async () => {
-  for (const renewer of keepers.splice(0)) await renewer.close();
+  for (const renewer of renewers.splice(0)) await renewer.close();
   await cloud.close();
 });
 
 type ChangeVisibility = QueueReceiver["changeVisibility"];
 
-/** A renewer on the virtual clock; `around` stands between it and the queue. */
+/** A renewer on the virtual clock; `around` wraps its calls to the queue. */
 function keep(
   options: {
     visibilityMs?: DurationMs;
@@ -60,10 +60,13 @@ function keep(
   };
   const ports = {
     queue: { name: "q", changeVisibility: counted },
-    ...{ ledger, scope: SCOPE, clock, telemetry: SILENT },
+    ledger,
+    scope: SCOPE,
+    clock,
+    telemetry: SILENT,
   };
   const renewer = createLeaseRenewer(ports, { visibilityMs, leaseMs: OWNER.leaseMs });
-  keepers.push(renewer);
+  renewers.push(renewer);
   return renewer;
 }
 
@@ -89,7 +92,7 @@ function hold(renewer: LeaseRenewer, receipts: readonly string[]): void {
 
 const visible = async () => (await queue.facts()).visible;
 
-test("what is held stays hidden, for one request per ten deliveries and third of it (K1)", async () => {
+test("tracked deliveries stay hidden, at one request per ten deliveries and third of the timeout (K1)", async () => {
   const renewer = keep();
   const receipts = await receive(20);
   hold(renewer, receipts);
@@ -100,7 +103,7 @@ test("what is held stays hidden, for one request per ten deliveries and third of
   expect(calls).toEqual(Array.from({ length: 2 * 30 }, () => 10));
 });
 
-test("deliveries that came one after the other soon share their requests", async () => {
+test("deliveries received one after the other soon share their renewal requests", async () => {
   const renewer = keep();
   for (let at = 0; at < 5; at += 1) {
     hold(renewer, await receive(1));
@@ -111,7 +114,7 @@ test("deliveries that came one after the other soon share their requests", async
   expect(lost).toEqual([]);
 });
 
-test("what was dropped is renewed no more, and dropping it again does nothing (K3)", async () => {
+test("a released delivery is not renewed, and releasing it again does nothing (K3)", async () => {
   const renewer = keep();
   const receipts = await receive(2);
   hold(renewer, receipts);
@@ -126,7 +129,7 @@ test("what was dropped is renewed no more, and dropping it again does nothing (K
   expect(new Set(calls)).toEqual(new Set([1]));
 });
 
-test("a receipt that means nothing any more is lost at once, and only that one (K2)", async () => {
+test("a dead receipt loses its lease immediately, and no other lease (K2)", async () => {
   const renewer = keep();
   const receipts = await receive(3);
   hold(renewer, receipts);
@@ -139,7 +142,7 @@ test("a receipt that means nothing any more is lost at once, and only that one (
   expect(receipts.map((receipt) => renewer.alive(receipt))).toEqual([true, false, true]);
 });
 
-test("a queue that is unavailable for a while costs no lease (H3)", async () => {
+test("a short outage of the queue loses no lease (H3)", async () => {
   const renewer = keep();
   const [receipt = ""] = await receive(1);
   hold(renewer, [receipt]);
@@ -153,7 +156,7 @@ test("a queue that is unavailable for a while costs no lease (H3)", async () => 
   expect(await visible()).toBe(0);
 });
 
-test("a queue that stays unavailable costs every lease, before others can have them", async () => {
+test("a lasting outage loses every lease before other consumers can receive the messages", async () => {
   const renewer = keep();
   const receipts = await receive(2);
   hold(renewer, receipts);
@@ -170,7 +173,7 @@ test("a queue that stays unavailable costs every lease, before others can have t
   expect(lost).toHaveLength(2);
 });
 
-test("an entry that failed is tried again without the others", async () => {
+test("a failed entry is retried without the others", async () => {
   let failures = 0;
   const around = (next: ChangeVisibility): ChangeVisibility => {
     return async (changes) => {
@@ -190,7 +193,7 @@ test("an entry that failed is tried again without the others", async () => {
   expect(receipts.every((receipt) => renewer.alive(receipt))).toBe(true);
 });
 
-test("a request that hangs holds up no other, and costs only its own leases (H2)", async () => {
+test("a request that hangs delays no other, and loses only its own leases (H2)", async () => {
   let asked = 0;
   const around = (next: ChangeVisibility): ChangeVisibility => {
     return (changes) => {
@@ -204,10 +207,10 @@ test("a request that hangs holds up no other, and costs only its own leases (H2)
   await cloud.clock.advance(V);
   expect(lost.map(({ receipt }) => receipt)).toEqual(receipts.slice(0, 10));
   expect(receipts.slice(10).every((receipt) => renewer.alive(receipt))).toBe(true);
-  keepers.splice(0); // Closing waits for what is under way, which here never ends.
+  renewers.splice(0); // Closing waits for requests in flight; this one never ends.
 });
 
-test("an answer that is read too late revives nothing, even if it comes before the timer (H1)", async () => {
+test("a response that is read too late revives no lease, even if it comes before the timer (H1)", async () => {
   let late = false;
   const sleep: Clock["sleep"] = async (span, signal) => {
     await cloud.clock.sleep(span, signal);
@@ -228,12 +231,12 @@ test("an answer that is read too late revives nothing, even if it comes before t
   await cloud.clock.advance(47_000);
   expect(late).toBe(true);
   await cloud.clock.advance(20_000);
-  expect(await visible()).toBe(0); // The queue took the old receipt and hid the message again.
+  expect(await visible()).toBe(0); // The queue accepted the old receipt and hid the message again.
   expect(renewer.alive(receipt)).toBe(false);
   expect(lost).toMatchObject([{ receipt, afterMs: 67_000 }]);
 });
 
-test("a lease ends half an hour before SQS would end it, and is granted until then (K2)", async () => {
+test("a lease is renewed until half an hour before SQS would end it (K2)", async () => {
   const visibilityMs = hours(1);
   const refusals: string[] = [];
   const around = (next: ChangeVisibility): ChangeVisibility => {
@@ -285,17 +288,17 @@ test("an attached claim lives as long as its delivery, a detached one as long as
   expect(lost).toEqual([]);
 });
 
-test("a claim that another took over costs the delivery its lease", async () => {
+test("a delivery loses its lease when another consumer takes over its claim", async () => {
   const renewer = keep();
   const { receipt, held } = await holdWithClaim(renewer);
   await ledger.release(SCOPE, [held]);
   expect(await claim("other")).toMatchObject({ kind: "claimed" });
   await cloud.clock.advance(OWNER.leaseMs / 3);
-  expect(lost).toMatchObject([{ receipt, reason: "another holds its claim" }]);
+  expect(lost).toMatchObject([{ receipt, reason: "another consumer has its claim" }]);
   expect(renewer.alive(receipt)).toBe(false);
 });
 
-test("a ledger that stays unavailable costs the lease when the claim is no longer sure", async () => {
+test("a lasting outage of the ledger loses the lease when the claim may have expired", async () => {
   const down = new TidegateError("TG_LEDGER_UNAVAILABLE", "the ledger is down");
   ledger = { ...ledger, claim: ledger.claim, renew: () => Promise.reject(down) };
   const renewer = keep();
@@ -306,7 +309,7 @@ test("a ledger that stays unavailable costs the lease when the claim is no longe
   expect(lost).toMatchObject([{ receipt, reason: "its claim was not renewed in time" }]);
 });
 
-test("a claim counts from when it was asked for, however long the answer took", async () => {
+test("a claim starts when the request was sent, however long the response took", async () => {
   const down = new TidegateError("TG_LEDGER_UNAVAILABLE", "the ledger is down");
   ledger = { ...ledger, claim: ledger.claim, renew: () => Promise.reject(down) };
   const renewer = keep();
@@ -317,7 +320,7 @@ test("a claim counts from when it was asked for, however long the answer took", 
   expect(lost).toMatchObject([{ receipt, reason: "its claim was not renewed in time" }]);
 });
 
-test("closing ends the renewals without calling anything lost", async () => {
+test("closing ends the renewals without reporting a lost lease", async () => {
   const renewer = keep();
   const receipts = await receive(1);
   hold(renewer, receipts);

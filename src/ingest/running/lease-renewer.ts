@@ -1,14 +1,13 @@
-// Lease renewer: renews what is being worked on, on whatever event loop it runs (K1 to K3 are in
-// ports/lease-renewer.ts). When and for how long is policy/lease-term.ts; this file is the loop
+// Lease renewer: renews the leases of deliveries in flight. K1 to K3 are in
+// ports/lease-renewer.ts. policy/lease-term.ts decides when and for how long; this file is the loop
 // around it.
-//   H1. A renewal counts only if its answer is read while the lease may still be relied on. SQS
-//       hides a message again for an old receipt, too, even if another has got it in between:
-//       "done" said too late says nothing. So a process that was frozen past its lease never
-//       revives it.
-//   H2. Requests are never waited for by the loop: one that hangs holds up no other, and leases are
-//       judged in time while it does.
-//   H3. What a queue or ledger fails to answer, or refuses without saying that the receipt is dead,
-//       is tried again until the lease is over. Nothing is lost by trying.
+//   H1. A renewal counts only if its response is read while the lease is still valid. SQS accepts
+//       an old receipt even if another consumer has received the message in between, so a late
+//       "done" proves nothing. A process that was frozen past its lease never revives it.
+//   H2. The loop never waits for a request: a request that hangs delays no other, and the loop
+//       still checks leases in time.
+//   H3. A renewal that fails, or is rejected without the receipt being dead, is retried until the
+//       lease is over. Trying loses nothing.
 
 import { present } from "../../core/assert.ts";
 import { reasonOf } from "../../core/errors.ts";
@@ -37,7 +36,7 @@ import {
 
 export interface LeaseRenewerPorts {
   readonly queue: Pick<QueueReceiver, "name" | "changeVisibility">;
-  /** Null where claims are not renewed here. */
+  /** Null if claims are not renewed here. */
   readonly ledger: Pick<Ledger, "renew"> | null;
   readonly scope: LedgerScope;
   readonly clock: Clock;
@@ -45,26 +44,26 @@ export interface LeaseRenewerPorts {
 }
 
 export interface LeaseRenewerOptions {
-  /** What deliveries were received with, and are renewed for. */
+  /** The visibility timeout with which deliveries are received and renewed. */
   readonly visibilityMs: DurationMs;
-  /** What claims were made with, and are renewed for. */
+  /** The lease with which claims are made and renewed. */
   readonly leaseMs: DurationMs;
-  /** Hears until when each lease may be relied on, whenever that changes; null: no longer. */
+  /** Called with the end of a lease whenever it changes; null if the lease is lost. */
   readonly onTerm?: (receipt: string, end: Moment | null) => void;
 }
 
-/** Requests under way at once; what is due beyond that waits for one of them. */
+/** Requests in flight at once; further renewals wait for one of them to end. */
 const CALLS_MAX = 8;
 
-/** The same for all: an error of its own for each would cost more than the alarm. */
+/** Shared, because creating an error for each costs more than the alarm. */
 const STOPPED = new Error("the alarm was stopped");
 
-/** Something with a term that is renewed by requests that may fail. */
+/** A lease or a claim: its term is renewed by requests that may fail. */
 interface Renewable {
   term: LeaseTerm;
-  /** A request that renews it is under way. */
+  /** Whether a request that renews it is in flight. */
   renewing: boolean;
-  /** Not before, on the steady clock. */
+  /** The earliest next renewal, on the monotonic clock. */
   waitUntil: DurationMs;
 }
 
@@ -84,10 +83,10 @@ export function createLeaseRenewer(
   ports: LeaseRenewerPorts,
   options: LeaseRenewerOptions,
 ): LeaseRenewer {
-  return new LoopLeaseKeeper(ports, options);
+  return new LoopLeaseRenewer(ports, options);
 }
 
-class LoopLeaseKeeper implements LeaseRenewer {
+class LoopLeaseRenewer implements LeaseRenewer {
   readonly #ports: LeaseRenewerPorts;
   readonly #options: LeaseRenewerOptions;
   readonly #leases = new Map<string, Lease>();
@@ -106,7 +105,7 @@ class LoopLeaseKeeper implements LeaseRenewer {
     const claims = new Map<string, Claim>();
     const lease: Lease = { receipt, since, onLost, claims, ...fresh(term) };
     this.#leases.set(receipt, lease);
-    this.#tell(lease);
+    this.#reportTerm(lease);
     this.#wakeAt(dueAt(term));
   }
 
@@ -116,7 +115,7 @@ class LoopLeaseKeeper implements LeaseRenewer {
     const from = momentOf(since, this.#now()); // T2
     const term = { from, spanMs: this.#options.leaseMs };
     lease.claims.set(held.key, { held, lease, ...fresh(term) });
-    this.#tell(lease);
+    this.#reportTerm(lease);
     this.#wakeAt(dueAt(term));
   }
 
@@ -124,7 +123,7 @@ class LoopLeaseKeeper implements LeaseRenewer {
     const lease = this.#leases.get(receipt);
     if (lease?.claims.get(key)?.held.fence !== fence) return;
     lease.claims.delete(key);
-    this.#tell(lease);
+    this.#reportTerm(lease);
   }
 
   release(receipt: string): void {
@@ -148,7 +147,7 @@ class LoopLeaseKeeper implements LeaseRenewer {
     return { wall: clock.now(), steady: clock.monotonic() };
   }
 
-  /** One round: ends what is over, renews what is due, and sleeps until there is more to do. */
+  /** One round: ends leases that are over, renews those that are due, and sets the next alarm. */
   #beat(): void {
     if (this.#closed) return;
     const now = this.#now();
@@ -175,7 +174,7 @@ class LoopLeaseKeeper implements LeaseRenewer {
   /** Sleeps until the first lease is due or over; one that is being renewed can only be over. */
   #sleep(now: Moment): void {
     let next = Number.POSITIVE_INFINITY;
-    const busy = this.#calls.size >= CALLS_MAX; // Whoever ends first begins the next round.
+    const busy = this.#calls.size >= CALLS_MAX; // The first to end starts the next round.
     for (const lease of this.#leases.values()) {
       for (const each of [lease, ...lease.claims.values()]) {
         const over = endOf(each.term).steady;
@@ -187,7 +186,7 @@ class LoopLeaseKeeper implements LeaseRenewer {
     if (next !== Number.POSITIVE_INFINITY) this.#wakeAt(Math.max(next, now.steady + 1));
   }
 
-  /** Sees to it that a round begins at `at` or earlier. */
+  /** Makes the next round start at `at` or earlier. */
   #wakeAt(at: number): void {
     if (this.#closed || (this.#alarm !== null && this.#alarm.at <= at)) return;
     this.#alarm?.stop.abort(STOPPED);
@@ -201,7 +200,7 @@ class LoopLeaseKeeper implements LeaseRenewer {
         this.#alarm = null;
         this.#beat();
       },
-      () => {}, // Stopped: another alarm has taken its place, or none is needed.
+      () => {}, // Stopped: another alarm replaces it, or none is needed.
     );
   }
 
@@ -245,11 +244,11 @@ class LoopLeaseKeeper implements LeaseRenewer {
       if (lease.claims.get(claim.held.key) !== claim) continue;
       const result = results?.[at];
       if (result?.kind === "renewed") this.#confirm(claim, lease, { from, spanMs }, now);
-      else if (result?.kind === "fenced") this.#lose(lease, "another holds its claim");
+      else if (result?.kind === "fenced") this.#lose(lease, "another consumer has its claim");
     }
   }
 
-  /** The answer to a request, or undefined if it failed and all of it is to be tried again (H3). */
+  /** The response to a request, or undefined if it failed and is retried (H3). */
   #answer<T>(batch: readonly Renewable[], asked: Promise<T>): Promise<T | undefined> {
     return asked.catch((error: unknown) => {
       this.#postpone(batch, reasonOf(error));
@@ -265,24 +264,24 @@ class LoopLeaseKeeper implements LeaseRenewer {
     }
     each.term = term;
     each.waitUntil = durationMs(0);
-    this.#tell(lease);
+    this.#reportTerm(lease);
   }
 
   #postpone(batch: readonly Renewable[], reason: string): void {
     const now = this.#now();
     for (const each of batch) each.waitUntil = retryAt(each.term, now);
-    const message = `renewing ${batch.length} leases failed and is tried again: ${reason}`;
+    const message = `renewing ${batch.length} leases failed, retrying: ${reason}`;
     this.#ports.telemetry.log("warn", message, { queue: this.#ports.queue.name });
   }
 
   #lose(lease: Lease, reason: string): void {
-    if (this.#leases.get(lease.receipt) !== lease) return; // Dropped, or lost before (K2).
+    if (this.#leases.get(lease.receipt) !== lease) return; // Released, or lost before (K2).
     this.#leases.delete(lease.receipt);
     this.#options.onTerm?.(lease.receipt, null);
     lease.onLost(reason);
   }
 
-  #tell(lease: Lease): void {
+  #reportTerm(lease: Lease): void {
     if (this.#options.onTerm === undefined || this.#leases.get(lease.receipt) !== lease) return;
     const ends = [lease, ...lease.claims.values()].map(({ term }) => endOf(term));
     this.#options.onTerm(lease.receipt, earliest([...ends, ceilingOf(lease.since)]));

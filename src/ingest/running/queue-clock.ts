@@ -1,9 +1,9 @@
-// Queue clock: what the clock of a queue shows, as far as deliveries tell, which it dates.
-//   K1. It never shows more than the queue's does: a message was received after it was sent, and
-//       since then as much time has passed there as here.
-//   K2. Time is counted by the monotonic clock, so that a machine whose clock is set forward does
-//       not run ahead of the queue; only what passed while a delivery was in hand is not.
-//   K3. Before the first delivery, ours is taken to be ahead by CLOCKS_APART_MS_MAX at most.
+// Queue clock: estimates the time on the queue's clock from the timestamps of its deliveries.
+//   K1. The estimate is never ahead of the queue's clock: a message is received after it was sent,
+//       and the same time has passed here and there since.
+//   K2. Time is counted by the monotonic clock, so that setting the wall clock forward does not put
+//       the estimate ahead. Only the time that a delivery was in flight is by the wall clock.
+//   K3. Before the first delivery, our clock is assumed to be ahead by at most CLOCKS_APART_MS_MAX.
 
 import { type DurationMs, type EpochMs, epochMs, minutes } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -14,18 +14,18 @@ export const CLOCKS_APART_MS_MAX: DurationMs = minutes(5);
 
 export interface QueueClock {
   saw(inFlight: { readonly delivery: Delivery; readonly receivedAt: EpochMs }): void;
-  /** What it shows at least. */
+  /** A lower bound of the queue's time. */
   now(): EpochMs;
 }
 
 export function createQueueClock(clock: Pick<Clock, "now" | "monotonic">): QueueClock {
-  /** What it showed when the monotonic clock stood at 0; null before the first delivery. */
+  /** The queue's time when the monotonic clock was 0; null before the first delivery. */
   let origin: number | null = null;
   return {
     saw({ delivery, receivedAt }) {
-      const inHandMs = Math.max(0, clock.now() - receivedAt);
-      const told = delivery.sentAt + inHandMs - clock.monotonic(); // K1, K2
-      origin = Math.max(origin ?? told, told);
+      const inFlightMs = Math.max(0, clock.now() - receivedAt);
+      const observed = delivery.sentAt + inFlightMs - clock.monotonic(); // K1, K2
+      origin = Math.max(origin ?? observed, observed);
     },
     now() {
       if (origin === null) return epochMs(clock.now() - CLOCKS_APART_MS_MAX); // K3

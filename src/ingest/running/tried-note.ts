@@ -1,12 +1,13 @@
-// Tried note: by which an event is found by its object while it is still being tried. The ledger
-// knows objects by what was applied to them, and dossiers by what was given up on; in between it
-// knows records by their keys alone.
-//   J1. A note is written with the claim or the failure it is about, in the same atomic write: the
-//       first delivery of what goes well costs nothing, and nothing is noted that did not happen.
-//   J2. Its name begins with a digest of the object's key, so that those of one object lie together
-//       and are read without looking at any other. The key itself, which may be nobody's to see, is
-//       not in it, though whoever guesses it can tell; the bucket is, as it is.
-//   J3. It stays when the record is done, and ends with the ledger's memory of it.
+// Tried note: finds an event by its object while it is still being retried. The ledger indexes
+// applied events by object, and dossiers have the objects of dead-lettered ones; records in between
+// are indexed by record key only.
+//   J1. A note is part of the same atomic write as the claim or the failure it describes. A first
+//       delivery that succeeds writes no note, and no note describes an attempt that never
+//       happened.
+//   J2. Its name starts with a digest of the object's key, so that the notes of one object are
+//       adjacent and can be read alone. The key, which may be secret, is not stored, although a
+//       guess can be verified; the bucket is stored as it is.
+//   J3. The note stays when the record is done, and expires with the record.
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import type { EpochMs } from "../../core/units.ts";
@@ -17,19 +18,19 @@ import type { WorkRecord } from "../stages/decode.ts";
 
 const DIGEST_CHARS = 32;
 const NOTES_PER_PAGE = 100;
-/** Events of one object that are told of. */
-const FOUND_MAX = 1_000;
+/** The most events of one object that a lookup returns. */
+const EVENTS_MAX = 1_000;
 
 interface TriedBody {
   readonly bucket: string;
 }
 
-/** An object's key in notes and dossiers that must not show it (J2). */
+/** Stands for an object's key in notes and dossiers that must not contain it (J2). */
 export function objectDigest(key: string): string {
   return sha256Hex(key).slice(0, DIGEST_CHARS);
 }
 
-/** What to write beside a claim or a failure; null where there is no object (J1). */
+/** The note to write with a claim or a failure; null without an object (J1). */
 export function triedNote({ key, object }: WorkRecord, at: EpochMs): NoteInput | null {
   if (object === null) return null;
   const body: TriedBody = { bucket: object.bucket };
@@ -37,26 +38,26 @@ export function triedNote({ key, object }: WorkRecord, at: EpochMs): NoteInput |
   return { kind: "tried", name, at, count: 1, body: JSON.stringify(body) };
 }
 
-/** The records of an object that were tried more than once; of any bucket if none is named. */
+/** The records of an object that were tried more than once; in any bucket if it is null. */
 export async function findTried(
   ledger: Ledger,
   scope: LedgerScope,
   object: { readonly bucket: string | null; readonly key: string },
 ): Promise<{ readonly key: RecordKey; readonly bucket: string }[]> {
   const prefix = `${objectDigest(object.key)} `;
-  const found: { key: RecordKey; bucket: string }[] = [];
+  const matches: { key: RecordKey; bucket: string }[] = [];
   let after = prefix;
-  for (let read = 0; read < FOUND_MAX; read += NOTES_PER_PAGE) {
+  for (let read = 0; read < EVENTS_MAX; read += NOTES_PER_PAGE) {
     const limit = NOTES_PER_PAGE;
     const page = await ledger.listNotes(scope, "tried", { after, limit });
     for (const { name, body } of page) {
-      if (!name.startsWith(prefix)) return found;
+      if (!name.startsWith(prefix)) return matches;
       const { bucket } = JSON.parse(body) as TriedBody;
-      const meant = object.bucket === null || object.bucket === bucket;
-      if (meant) found.push({ key: asRecordKey(name.slice(prefix.length)), bucket });
+      const wanted = object.bucket === null || object.bucket === bucket;
+      if (wanted) matches.push({ key: asRecordKey(name.slice(prefix.length)), bucket });
       after = name;
     }
-    if (page.length < limit) return found;
+    if (page.length < limit) return matches;
   }
-  return found;
+  return matches;
 }

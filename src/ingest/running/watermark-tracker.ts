@@ -1,10 +1,10 @@
-// Watermark tracker: the pipeline's event time, kept across restarts (policy/watermark.ts has the
-// law).
-//   W1. What was kept comes back, so that the watermark never goes back by a restart. It is kept
-//       every few seconds: a crash may lose those, which makes a record live that was late, and
-//       never the other way round.
-//   W2. Observations are taken in at short intervals; a decision is made by the watermark as it was
-//       at the last of them.
+// Watermark tracker: the pipeline's watermark, saved across restarts. policy/watermark.ts has the
+// transitions.
+//   W1. A start restores the saved watermark, so a restart never moves it back. It is saved every
+//       few seconds. A crash may lose those: then a late record may be treated as live, but a live
+//       record is never treated as late.
+//   W2. Observations are applied at short intervals. A decision uses the watermark as of the last
+//       interval.
 
 import { type DurationMs, durationMs, type EpochMs, minutes, msBetween } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -26,11 +26,11 @@ import type { InFlightDelivery } from "./in-flight-delivery.ts";
 
 const OBSERVATIONS_MAX = 1_000;
 const INTERVAL_MS: DurationMs = durationMs(100);
-const TELL_AGAIN_MS: DurationMs = minutes(1);
+const LOG_INTERVAL_MS: DurationMs = minutes(1);
 
 export interface WatermarkTracker {
   restore(): Promise<void>;
-  /** Takes note of the record's time and says which lane it belongs to. */
+  /** Observes the record's event time and returns its lane. */
   decide(record: WorkRecord, inFlight: InFlightDelivery): LaneDecision;
   value(): EpochMs | null;
   save(): Promise<void>;
@@ -46,13 +46,13 @@ export function createWatermarkTracker(
   let state = startWatermark(pipeline.allowedLatenessMs);
   let saved: EpochMs | null = null;
   let waiting: EventTimeObservation[] = [];
-  let takenInAt = clock.now();
-  const tellFuture = createFutureTeller(ports, stream);
+  let appliedAt = clock.now();
+  const reportFuture = createFutureReporter(ports, stream);
 
-  function takeIn(): void {
+  function applyWaiting(): void {
     if (waiting.length > 0) state = observeAll(state, waiting);
     waiting = [];
-    takenInAt = clock.now();
+    appliedAt = clock.now();
   }
 
   return {
@@ -65,19 +65,19 @@ export function createWatermarkTracker(
       const now = clock.now();
       const decision = laneFor(null, state.watermark, eventTime);
       if (decision.lane === "late") telemetry.count(METRICS.late.name, 1, { stream });
-      if (!isBelievable(eventTime, now)) tellFuture(msBetween(now, eventTime), identity);
+      if (!isBelievable(eventTime, now)) reportFuture(msBetween(now, eventTime), identity);
       const partition = delivery.groupId ?? object?.bucket ?? "";
       waiting.push({ partition, eventTime, now });
-      const due = waiting.length >= OBSERVATIONS_MAX || msBetween(takenInAt, now) >= INTERVAL_MS;
-      if (due) takeIn(); // W2
+      const due = waiting.length >= OBSERVATIONS_MAX || msBetween(appliedAt, now) >= INTERVAL_MS;
+      if (due) applyWaiting(); // W2
       return decision;
     },
     value() {
-      takeIn();
+      applyWaiting();
       return state.watermark;
     },
     async save() {
-      takeIn();
+      applyWaiting();
       const at = state.watermark;
       if (at === null || at === saved || at < 0) return;
       telemetry.gauge(METRICS.watermark.name, at / 1_000, { stream });
@@ -86,25 +86,25 @@ export function createWatermarkTracker(
         await ledger.addNotes(scope, [note]);
         saved = at;
       } catch {
-        // The next one is as good; a ledger that is down is told of by those who need it now.
+        // The next save will do; stages that need the ledger now report that it is down.
       }
     },
   };
 }
 
-/** A clock that is wrong is wrong for every record: all are counted, one in a while is told. */
-function createFutureTeller(
+/** A wrong clock is wrong for every record: all are counted, one per interval is logged. */
+function createFutureReporter(
   ports: { readonly clock: Clock; readonly telemetry: Telemetry },
   stream: string,
 ): (aheadMs: number, identity: string) => void {
   const { clock, telemetry } = ports;
-  let toldAt: EpochMs | null = null;
+  let loggedAt: EpochMs | null = null;
   return (aheadMs, identity) => {
     telemetry.count(METRICS.future.name, 1, { stream });
     const now = clock.now();
-    if (toldAt !== null && msBetween(toldAt, now) < TELL_AGAIN_MS) return;
-    toldAt = now;
-    const message = "an event time lies ahead of our clock and does not move the watermark";
+    if (loggedAt !== null && msBetween(loggedAt, now) < LOG_INTERVAL_MS) return;
+    loggedAt = now;
+    const message = "an event time is ahead of our clock and does not move the watermark";
     telemetry.log("warn", message, { idempotency_key: identity, ahead_ms: aheadMs });
   };
 }

@@ -1,10 +1,10 @@
-// Guard telemetry: keeps T1 of ports/telemetry.ts for whoever brings telemetry of their own. What
-// is counted wrongly is a nuisance; a record that is not settled because of it would be a loss.
+// Guard telemetry: enforces T1 of ports/telemetry.ts on custom telemetry. A wrong count is a
+// nuisance; a record left unsettled because telemetry threw would be a loss.
 
 import type { Span, Telemetry } from "../../ports/telemetry.ts";
 import { SILENT } from "./silent-telemetry.ts";
 
-/** The same telemetry, of which nothing throws. */
+/** The same telemetry, with every exception swallowed. */
 export function guardTelemetry(telemetry: Telemetry): Telemetry {
   return {
     count: (name, by, labels) => quietly(() => telemetry.count(name, by, labels)),
@@ -25,10 +25,10 @@ function guardSpan(span: Span): Span {
   return { context: span.context, end: (outcome) => quietly(() => span.end(outcome)) };
 }
 
-function quietly(tell: () => void): void {
+function quietly(report: () => void): void {
   try {
-    tell();
+    report();
   } catch {
-    // There is nobody left to tell.
+    // Telemetry itself failed, so there is nowhere to report it.
   }
 }

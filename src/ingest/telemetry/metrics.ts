@@ -97,7 +97,7 @@ export const CONSUMER_METRICS = {
   deadLetterDepth: {
     name: "dead_letter_count",
     kind: "gauge",
-    help: "Messages in the dead-letter queue now, whoever moved them there.",
+    help: "Messages in the dead-letter queue now, whether this consumer or SQS moved them.",
     labels: ["queue"],
   },
   watermark: {

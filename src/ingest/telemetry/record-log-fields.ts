@@ -1,6 +1,6 @@
-// Record log fields: what every log line about a record is found by.
-//   L1. The object's key is masked as all text about the record is: it may be made of what nobody
-//       may see. The idempotency key, a digest, names the event all the same.
+// Record log fields: the fields that every log line about a record has, for searching.
+//   L1. The object's key is masked like all text about the record, because it may contain secrets.
+//       The idempotency key, a digest, still identifies the event.
 
 import type { LogFields } from "../../ports/telemetry.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
@@ -9,7 +9,7 @@ import type { RecordMask } from "./record-mask.ts";
 
 export interface LogMask {
   readonly masked: RecordMask;
-  /** What was read of the record and may be in its object's key; without it, what it came with. */
+  /** Secrets that may be in the object's key. Default: those of the record itself. */
   readonly secrets?: readonly string[];
 }
 

@@ -1,21 +1,21 @@
-// Record mask: what of a record nobody may see, wherever it is told of.
-//   K1. The paths of `mask` are held against the record as it came. The object of an event is named
-//       "object.bucket" and "object.key" besides, whichever way the event took: S3, SNS and
-//       EventBridge each put it somewhere else.
-//   K2. A key that is hidden is hidden as S3 writes it in an event as well, where blanks are plus
-//       signs and other characters percent signs and digits.
-//   K3. What a hidden value is quoted in is scrubbed of it, an object's key like any other text.
+// Record mask: hides the masked values of a record in logs, dossiers and reports.
+//   K1. The paths of `mask` apply to the record as it arrived. In addition, "object.bucket" and
+//       "object.key" name the object of an event from any source: S3, SNS and EventBridge each have
+//       it at another path.
+//   K2. A masked key is also hidden in the form that S3 writes in events, with a plus sign for a
+//       space and percent-encoding for other characters.
+//   K3. A masked value is removed from every text that quotes it, including the object's key.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 
 export interface RecordMask {
-  /** What is not to be found in any text about the record. */
+  /** The values that no text about the record may contain. */
   secretsOf(record: WorkRecord): string[];
-  /** The object as it may be shown; `secrets` are those of above and any more. */
+  /** The masked object; `secrets` are those of `secretsOf` and any further ones. */
   objectOf(record: WorkRecord, secrets: readonly string[]): ShownObject | null;
-  /** The record as it came, as it may be shown. */
+  /** The record as it arrived, masked. */
   payloadOf(record: WorkRecord): JsonValue;
 }
 
@@ -25,7 +25,7 @@ export interface ShownObject {
 }
 
 export function createRecordMask(mask: Mask): RecordMask {
-  /** How the object is written where it is hidden; nothing where it is not (K2). */
+  /** The object's masked values in every form in which they occur; empty if none is masked (K2). */
   function objectSecrets({ object, original }: WorkRecord): string[] {
     if (object === null) return [];
     const { bucket, key } = object;
@@ -47,8 +47,9 @@ export function createRecordMask(mask: Mask): RecordMask {
       const { bucket, key } = object;
       const whole = mask.value({ object: { bucket, key } }) as JsonObject;
       const shown = (name: "bucket" | "key") => {
-        const { object: left } = whole;
-        const text = left !== null && typeof left === "object" ? (left as JsonObject)[name] : left;
+        const { object: masked } = whole;
+        const visible = masked !== null && typeof masked === "object";
+        const text = visible ? (masked as JsonObject)[name] : masked;
         return mask.text(String(text), secrets); // K3
       };
       return { bucket: shown("bucket"), key: shown("key") };
@@ -61,28 +62,28 @@ export function createRecordMask(mask: Mask): RecordMask {
   };
 }
 
-/** A key as it is, of one as S3 writes it in an event. */
+/** Decodes a key from the form that S3 writes in events. */
 function decodeForm(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    return text; // It is not written so.
+    return text; // It is not encoded.
   }
 }
 
 function textsIn(json: JsonValue): string[] {
-  const found: string[] = [];
+  const texts: string[] = [];
   const open: JsonValue[] = [json];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (typeof value === "string") found.push(value);
+    if (typeof value === "string") texts.push(value);
     else if (value !== null && typeof value === "object") {
       for (const member of Object.values(value as JsonObject)) open.push(member);
     }
   }
-  return found;
+  return texts;
 }
 
-/** The same value with all its texts changed; an event is nested only a few levels deep. */
+/** Changes all texts in a value; recursion is safe, because events have only a few levels. */
 function scrubbed(json: JsonValue, change: (text: string) => string): JsonValue {
   if (typeof json === "string") return change(json);
   if (json === null || typeof json !== "object") return json;

@@ -1,4 +1,4 @@
-// Silent telemetry: for whoever does not want to know.
+// Silent telemetry: discards everything.
 
 import type { Span, Telemetry } from "../../ports/telemetry.ts";
 

@@ -1,14 +1,14 @@
-// Tally: counts what happens, for whoever looks at the consumer and for telemetry.
+// Tally: counts outcomes, for the snapshot and for telemetry.
 //   Y1. Every outcome is counted once, when it is known.
-//   Y2. The oldest unsettled event is the first of those in hand or sent back. What SQS says of it
-//       leaves out messages that fail again and again. One that was sent back and does not return
-//       within its delay and a while is in another consumer's hands and forgotten here.
+//   Y2. The oldest unsettled event is the oldest of those in flight or returned. The age that SQS
+//       reports leaves out messages that fail repeatedly. A returned message that is not received
+//       here again some time after its delay is with another consumer, and is forgotten here.
 //   Y3. A record's span ends with its outcome. Its status is an error, and `error.type` the class
 //       of that error, if and only if the attempt failed (O4 of outcome.ts). The duration of every
 //       attempt that ran the handler is recorded with the same type, unless it was interrupted by a
 //       shutdown.
-//   Y4. What is acknowledged because it lies outside the pipeline's bucket and prefix is counted,
-//       and one in a while is told: a misspelt bucket would empty its queue without a word.
+//   Y4. Objects outside the pipeline's bucket and prefix are acknowledged and counted, and one per
+//       interval is logged: a misspelt bucket would otherwise empty its queue silently.
 
 import {
   addMs,
@@ -31,18 +31,18 @@ import type { RecordMask } from "./record-mask.ts";
 
 export interface Tally {
   readonly counts: Readonly<Counts>;
-  /** When the oldest event was sent that is not settled, as far as this consumer knows (Y2). */
+  /** When the oldest unsettled event of this consumer was sent (Y2). */
   oldestUnsettledAt(): EpochMs | null;
   received(inFlight: InFlightDelivery): void;
   decoded(inFlight: InFlightDelivery, ignored: readonly string[]): void;
-  /** Begins the span of a record at work. */
+  /** Starts the span of a record. */
   begin(record: WorkRecord, inFlight: InFlightDelivery): Span;
-  /** Settling takes place after the delivery has left our hands, and is measured there. */
+  /** Records the duration of a stage; the settler measures its own. */
   stage(stage: OwnStage, since: EpochMs): void;
-  /** An attempt that began at `since` ran the handler and ended (Y3). */
+  /** An attempt that started at `since` ran the handler and ended (Y3). */
   handled(since: EpochMs, outcome: RecordOutcome): void;
   outcome(record: WorkRecord, outcome: RecordOutcome, inFlight: InFlightDelivery): void;
-  /** The delivery left our hands: settled for good, or to come back. */
+  /** The delivery is no longer in flight: deleted, or returned to the queue. */
   settled(inFlight: InFlightDelivery, settlement: Settlement): void;
 }
 
@@ -50,15 +50,15 @@ type OwnStage = Exclude<StageName, "settle">;
 
 interface Unsettled {
   readonly sentAt: EpochMs;
-  /** Null while it is in hand. */
+  /** Null while it is in flight. */
   readonly forgetAt: EpochMs | null;
 }
 
-/** How long after its delay a message that was sent back may stay away. */
+/** How long after its delay a returned message may take to be received again. */
 const RETURN_MS_MAX: DurationMs = minutes(5);
-/** Messages remembered after they were sent back; beyond that the oldest are forgotten. */
+/** Unsettled messages remembered; beyond that, the oldest are forgotten. */
 const UNSETTLED_MAX = 10_000;
-const TELL_AGAIN_MS: DurationMs = minutes(1);
+const LOG_INTERVAL_MS: DurationMs = minutes(1);
 
 export interface TallyPorts {
   readonly clock: Clock;
@@ -83,18 +83,18 @@ class QueueTally implements Tally {
   readonly #labels: { readonly queue: string };
   readonly #consumed: Labels;
   readonly #processed: Labels;
-  #toldElsewhereAt: EpochMs | null = null;
+  #elsewhereLoggedAt: EpochMs | null = null;
 
   constructor(ports: TallyPorts, options: TallyOptions) {
     this.#ports = ports;
     this.#options = options;
     this.#labels = { queue: options.queue };
-    const place = {
+    const labels = {
       messaging_system: MESSAGING_SYSTEM,
       messaging_destination_name: options.queue,
     };
-    this.#consumed = { ...place, messaging_operation_name: "receive" };
-    this.#processed = { ...place, messaging_operation_name: "process", error_type: "" };
+    this.#consumed = { ...labels, messaging_operation_name: "receive" };
+    this.#processed = { ...labels, messaging_operation_name: "process", error_type: "" };
   }
 
   oldestUnsettledAt(): EpochMs | null {
@@ -125,19 +125,23 @@ class QueueTally implements Tally {
     for (const reason of ignored) {
       this.#ports.telemetry.count(METRICS.ignored.name, 1, { ...this.#labels, reason });
     }
-    if (ignored.includes("elsewhere")) this.#tellElsewhere(delivery.messageId);
+    if (ignored.includes("elsewhere")) this.#logElsewhere(delivery.messageId);
     this.stage("decode", receivedAt);
   }
 
   /** Y4 */
-  #tellElsewhere(messageId: string): void {
+  #logElsewhere(messageId: string): void {
     const { clock, telemetry } = this.#ports;
     const now = clock.now();
-    if (this.#toldElsewhereAt !== null && msBetween(this.#toldElsewhereAt, now) < TELL_AGAIN_MS) {
+    if (
+      this.#elsewhereLoggedAt !== null &&
+      msBetween(this.#elsewhereLoggedAt, now) < LOG_INTERVAL_MS
+    ) {
       return;
     }
-    this.#toldElsewhereAt = now;
-    const message = "objects outside the pipeline's bucket and prefix are acknowledged unhandled";
+    this.#elsewhereLoggedAt = now;
+    const message =
+      "objects outside the pipeline's bucket and prefix are acknowledged without handling";
     telemetry.log("warn", message, { ...this.#labels, message_id: messageId });
   }
 

@@ -50,11 +50,13 @@ function isLinkLocal(address: string): boolean {
 /** Looks a name up and refuses it if any of its addresses is link-local (N3). */
 const GUARDED: { readonly lookup: LookupFunction } = {
   lookup(hostname, options, callback) {
-    lookup(hostname, options, (error, found, family) => {
-      const addresses = Array.isArray(found) ? found.map(({ address }) => address) : [found];
+    lookup(hostname, options, (error, resolved, family) => {
+      const addresses = Array.isArray(resolved)
+        ? resolved.map(({ address }) => address)
+        : [resolved];
       if (error === null && addresses.some(isLinkLocal))
         callback(linkLocalRefused(hostname), "", 4);
-      else callback(error, found as string, family);
+      else callback(error, resolved as string, family);
     });
   },
 };

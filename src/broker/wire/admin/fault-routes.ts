@@ -1,7 +1,7 @@
-// /_tidegate/faults: shows, adds and clears the faults that were asked for.
-//   F1. All faults of a request are taken, or none.
-//   F2. A name that does not exist is refused: a misspelt fault would never strike, and a test that
-//       rests on it would prove nothing.
+// /_tidegate/faults: shows, adds and clears injected faults.
+//   F1. A request adds all of its faults, or none.
+//   F2. A name that does not exist is rejected: a misspelt fault would never fire, and a test that
+//       relies on it would prove nothing.
 
 import type { Broker } from "../../engine/broker.ts";
 import type { FaultSpec } from "../../model/fault-plan.ts";
@@ -12,7 +12,7 @@ import { type AdminCall, adminRoute } from "./admin-route.ts";
 
 export const faults = adminRoute({
   path: "faults",
-  summary: "faults asked for; POST one or a list, DELETE clears",
+  summary: "injected faults; POST adds one or a list, DELETE clears",
   methods: {
     GET: ({ server }) => showFaults(server),
     POST: addFaults,
@@ -24,13 +24,13 @@ export const faults = adminRoute({
 });
 
 async function addFaults({ server, request }: AdminCall) {
-  // Knows the names of all actions there are, S3's included, which are not loaded before need.
+  // Loaded on demand, because it imports all actions, including S3's.
   const { FAULTS_MAX, readFaultSpecs } = await import("../faults/fault-specs.ts");
   const read = readFaultSpecs(parse(decodeUtf8(request.body)));
   if (!read.ok) return refused(read.fault);
   const plan = server.broker.faults;
   if (plan.size + read.value.length > FAULTS_MAX) {
-    return refused([`There would be more than ${FAULTS_MAX} faults; DELETE clears them.`]);
+    return refused([`more than ${FAULTS_MAX} faults in total; clear them with DELETE`]);
   }
   const missing = (await Promise.all(read.value.map((spec) => missingTarget(server, spec)))).filter(
     (problem) => problem !== null,
@@ -45,10 +45,10 @@ function showFaults(server: ServerContext) {
 }
 
 function refused(problems: readonly string[]) {
-  return adminError(400, "InvalidFault", problems.join(" "));
+  return adminError(400, "InvalidFault", problems.join("; "));
 }
 
-/** Undefined, which is no fault, stands for what is no JSON. */
+/** Undefined, which is not a valid fault, if the text is not JSON. */
 function parse(text: string | null): unknown {
   try {
     return text === null ? undefined : JSON.parse(text);
@@ -64,7 +64,7 @@ async function missingTarget(
   const [kind = "", name = ""] = Object.entries(target)[0] ?? [];
   if (name === "*") return null;
   const there = await exists(broker, target, name);
-  return there ? null : `There is no ${kind} named ${JSON.stringify(name)}.`;
+  return there ? null : `${kind} ${JSON.stringify(name)} does not exist`;
 }
 
 async function exists(broker: Broker, target: FaultSpec["target"], name: string): Promise<boolean> {

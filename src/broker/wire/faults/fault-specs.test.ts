@@ -5,7 +5,7 @@ import { readFaultSpecs } from "./fault-specs.ts";
 
 const GOOD = { kind: "throttle", target: { queue: "*" }, probability: 1 };
 
-describe("a fault that is asked for", () => {
+describe("a fault", () => {
   test.each([
     [GOOD],
     [{ ...GOOD, seed: 0, count: 1, actions: ["SendMessage", "ReceiveMessage"] }],
@@ -15,44 +15,53 @@ describe("a fault that is asked for", () => {
     [{ ...GOOD, target: { bucket: "b" }, actions: ["PutObject"] }],
     [[GOOD, GOOD]],
     [[]],
-  ])("is taken: %j", (value) => {
+  ])("is accepted: %j", (value) => {
     expect(readFaultSpecs(value).ok).toBe(true);
   });
 
   test.each([
-    [null, "fault: A fault is an object."],
-    ["throttle", "fault: A fault is an object."],
-    [{ ...GOOD, kind: "explode" }, "fault.kind: The kind is one of duplicate, reorder,"],
-    [{ ...GOOD, kind: "toString" }, 'not "toString"'],
-    [{ ...GOOD, probability: 2 }, "fault.probability: The probability is a number from 0 to 1"],
-    [{ ...GOOD, probability: -0.1 }, "from 0 to 1, not -0.1."],
-    [{ ...GOOD, probability: "1" }, 'from 0 to 1, not "1".'],
-    [{ ...GOOD, probability: Number.NaN }, "from 0 to 1, not"],
-    [{ kind: "throttle", target: { queue: "*" } }, "from 0 to 1, not nothing."],
-    [{ ...GOOD, target: { table: "x" } }, "fault.target: The target is one of"],
-    [{ ...GOOD, target: { queue: "a", topic: "b" } }, "fault.target: The target is one of"],
-    [{ ...GOOD, target: { queue: "" } }, "fault.target: The target is one of"],
-    [{ ...GOOD, target: "queue" }, "fault.target: The target is one of"],
-    [{ ...GOOD, seed: 1.5 }, "fault.seed: The seed is a whole number, not 1.5."],
-    [{ ...GOOD, count: 0 }, "fault.count: The count is a whole number from 1"],
-    [{ ...GOOD, delayMs: 5 }, 'fault.delayMs: delayMs goes with "delay" only'],
-    [{ ...GOOD, kind: "delay" }, "fault.delayMs: A delay needs delayMs"],
-    [{ ...GOOD, kind: "delay", delayMs: 900_001 }, "not 900001."],
-    [{ ...GOOD, actions: [] }, "fault.actions: actions is a list"],
-    [{ ...GOOD, actions: ["Publish"] }, 'There is no action "Publish" on a queue.'],
-    [{ ...GOOD, kind: "duplicate", actions: ["SendMessage"] }, "fault.actions: actions go with"],
-    [{ ...GOOD, kind: "reorder", target: { topic: "t" } }, "reorder is for queue only"],
-    [{ ...GOOD, kind: "duplicate", target: { queue: "q.fifo" } }, "duplicate is for standard"],
-    [{ ...GOOD, kind: "reorder", target: { queue: "q.fifo" } }, "reorder is for standard"],
-    [{ ...GOOD, extra: 1 }, "fault.extra: There is no such field"],
+    [null, "fault: null is not an object"],
+    ["throttle", 'fault: "throttle" is not an object'],
+    [
+      { ...GOOD, kind: "explode" },
+      'fault.kind: unknown kind "explode"; use one of duplicate, reorder,',
+    ],
+    [{ ...GOOD, kind: "toString" }, 'unknown kind "toString"'],
+    [{ ...GOOD, probability: 2 }, "fault.probability: 2 is not a number from 0 to 1"],
+    [{ ...GOOD, probability: -0.1 }, "-0.1 is not a number from 0 to 1"],
+    [{ ...GOOD, probability: "1" }, '"1" is not a number from 0 to 1'],
+    [{ ...GOOD, probability: Number.NaN }, "is not a number from 0 to 1"],
+    [{ kind: "throttle", target: { queue: "*" } }, "nothing is not a number from 0 to 1"],
+    [{ ...GOOD, target: { table: "x" } }, 'fault.target: {"table":"x"} is not a target'],
+    [{ ...GOOD, target: { queue: "a", topic: "b" } }, "is not a target"],
+    [{ ...GOOD, target: { queue: "" } }, 'fault.target: {"queue":""} is not a target'],
+    [{ ...GOOD, target: "queue" }, 'fault.target: "queue" is not a target'],
+    [{ ...GOOD, seed: 1.5 }, "fault.seed: 1.5 is not a whole number"],
+    [{ ...GOOD, count: 0 }, "fault.count: 0 is not a whole number from 1"],
+    [{ ...GOOD, delayMs: 5 }, 'fault.delayMs: only kind "delay" has delayMs'],
+    [{ ...GOOD, kind: "delay" }, "fault.delayMs: nothing is not a whole number from 1"],
+    [{ ...GOOD, kind: "delay", delayMs: 900_001 }, "900001 is not a whole number"],
+    [{ ...GOOD, actions: [] }, "fault.actions: [] is not a list"],
+    [{ ...GOOD, actions: ["Publish"] }, 'unknown action "Publish" on a queue'],
+    [
+      { ...GOOD, kind: "duplicate", actions: ["SendMessage"] },
+      "fault.actions: only faults of requests have actions",
+    ],
+    [
+      { ...GOOD, kind: "reorder", target: { topic: "t" } },
+      "reorder does not apply to a topic, only to queue",
+    ],
+    [{ ...GOOD, kind: "duplicate", target: { queue: "q.fifo" } }, "duplicate applies to standard"],
+    [{ ...GOOD, kind: "reorder", target: { queue: "q.fifo" } }, "reorder applies to standard"],
+    [{ ...GOOD, extra: 1 }, "fault.extra: unknown field"],
     [[GOOD, { ...GOOD, probability: 3 }], "faults[1].probability:"],
-    [Array.from({ length: 101 }, () => GOOD), "There are more than 100 faults."],
-  ])("is refused: %j", (value, told) => {
+    [Array.from({ length: 101 }, () => GOOD), "101 faults; at most 100 are allowed"],
+  ])("is refused: %j", (value, message) => {
     const read = readFaultSpecs(value);
-    expect(read.ok ? [] : read.fault.join(" ")).toContain(told);
+    expect(read.ok ? [] : read.fault.join(" ")).toContain(message);
   });
 
-  test("has all that is wrong with it told at once (F1)", () => {
+  test("is rejected with all its problems together (F1)", () => {
     const read = readFaultSpecs([{ kind: "x", target: null, probability: 9 }, 4]);
     expect(read.ok ? [] : read.fault.map((problem) => problem.split(":")[0])).toEqual([
       "faults[0].kind",
@@ -72,7 +81,7 @@ describe("/_tidegate/faults", () => {
       body: Buffer.from(body),
     });
 
-  test("takes faults, shows them with how often they struck, and clears them", async () => {
+  test("adds faults, shows how often each fired, and clears them", async () => {
     const wire = createWire();
     expect((await call(wire, "GET")).value).toEqual({ faults: [] });
     const posted = await call(wire, "POST", JSON.stringify(GOOD));
@@ -91,7 +100,7 @@ describe("/_tidegate/faults", () => {
     expect(done.status).toBe(200);
   });
 
-  test("refuses what is no fault with a sentence, and keeps what was there (F1)", async () => {
+  test("rejects an invalid fault with a message, and keeps the existing faults (F1)", async () => {
     const wire = createWire();
     await call(wire, "POST", JSON.stringify(GOOD));
     for (const body of ["", "{", "4", JSON.stringify([GOOD, { ...GOOD, probability: 2 }])]) {
@@ -101,18 +110,18 @@ describe("/_tidegate/faults", () => {
     expect((await call(wire, "GET")).value.faults).toHaveLength(1);
   });
 
-  test("refuses a fault for what does not exist, and all that came with it (F2)", async () => {
+  test("rejects a fault for a queue that does not exist, and the whole request with it (F2)", async () => {
     const wire = createWire({ findQueue: () => refuse("QueueDoesNotExist", "none") });
     const body = JSON.stringify([GOOD, { ...GOOD, target: { queue: "ordres" } }]);
     const reply = await call(wire, "POST", body);
     expect([reply.status, reply.value.error.message]).toEqual([
       400,
-      'There is no queue named "ordres".',
+      'queue "ordres" does not exist',
     ]);
     expect((await call(wire, "GET")).value).toEqual({ faults: [] });
   });
 
-  test("is told by health while any fault is there", async () => {
+  test("appears in health while there are faults", async () => {
     const wire = createWire();
     await call(wire, "POST", JSON.stringify(GOOD));
     expect((await wire.get("/_tidegate/health")).value).toMatchObject({ faults: 1 });

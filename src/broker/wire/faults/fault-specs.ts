@@ -1,7 +1,7 @@
-// Fault specs: reads the faults that somebody asks for, from JSON or from code.
-//   F1. All that is wrong is told at once, each with the place it stands at; then nothing is done.
-//   F2. A fault that could never strike, or that AWS's service could never show, is wrong: reorder
-//       is for standard queues, delayMs for "delay", actions for faults that hit requests.
+// Fault specs: validates injected faults, from JSON or from code.
+//   F1. All problems are reported together, each with its path; then no fault is added.
+//   F2. A fault that could never fire, or that the AWS service could never show, is rejected:
+//       reorder is for standard queues, delayMs for "delay", actions for faults of requests.
 
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import type { FaultKind, FaultService, FaultSpec } from "../../model/fault-plan.ts";
@@ -9,25 +9,25 @@ import { S3_ACTIONS } from "../s3/s3-routes.ts";
 import { SNS_ACTIONS } from "../sns/sns-actions.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 
-/** How many faults one request may ask for. */
+/** The most faults that one request may add. */
 export const FAULTS_MAX = 100;
-/** AWS delays a message by a quarter of an hour at the most; a fault may do the same. */
+/** The same limit as for AWS's delay of a message. */
 export const FAULT_DELAY_MS_MAX = 900_000;
 const COUNT_MAX = 1_000_000_000;
 
 type Fields = Readonly<Record<string, unknown>>;
-type Tell = (path: string, message: string) => void;
+type Report = (path: string, message: string) => void;
 
-/** What a kind may be aimed at, and whether it hits requests (rather than messages). */
+/** The targets that a kind may have, and whether it affects requests (rather than messages). */
 const KINDS: Readonly<
-  Record<FaultKind, { readonly aims: readonly FaultService[]; readonly request: boolean }>
+  Record<FaultKind, { readonly targets: readonly FaultService[]; readonly request: boolean }>
 > = {
-  duplicate: { aims: ["queue", "topic", "bucket"], request: false },
-  reorder: { aims: ["queue"], request: false },
-  delay: { aims: ["queue", "topic", "bucket"], request: false },
-  "drop-acknowledgement": { aims: ["queue", "topic", "bucket"], request: true },
-  unavailable: { aims: ["queue", "topic", "bucket"], request: true },
-  throttle: { aims: ["queue", "topic", "bucket"], request: true },
+  duplicate: { targets: ["queue", "topic", "bucket"], request: false },
+  reorder: { targets: ["queue"], request: false },
+  delay: { targets: ["queue", "topic", "bucket"], request: false },
+  "drop-acknowledgement": { targets: ["queue", "topic", "bucket"], request: true },
+  unavailable: { targets: ["queue", "topic", "bucket"], request: true },
+  throttle: { targets: ["queue", "topic", "bucket"], request: true },
 };
 
 const FIELDS = ["kind", "target", "probability", "seed", "delayMs", "actions", "count"];
@@ -45,91 +45,97 @@ export function readFaultSpecs(value: unknown): ReadFaults {
   const list = Array.isArray(value) ? (value as unknown[]) : [value];
   const problems: string[] = [];
   if (list.length > FAULTS_MAX) {
-    return refuseWith([`There are more than ${FAULTS_MAX} faults.`]);
+    return refuseWith([`${list.length} faults; at most ${FAULTS_MAX} are allowed`]);
   }
   for (const [index, each] of list.entries()) {
-    const place = Array.isArray(value) ? `faults[${index}]` : "fault";
-    checkFault(each, (path, message) => problems.push(`${place}${path}: ${message}`)); // F1
+    const position = Array.isArray(value) ? `faults[${index}]` : "fault";
+    checkFault(each, (path, message) => problems.push(`${position}${path}: ${message}`)); // F1
   }
   if (problems.length > 0) return refuseWith(problems);
   return succeed(list as FaultSpec[]);
 }
 
-function checkFault(value: unknown, tell: Tell): void {
+function checkFault(value: unknown, report: Report): void {
   if (!isObject(value)) {
-    tell("", "A fault is an object.");
+    report("", `${shown(value)} is not an object`);
     return;
   }
   for (const name of Object.keys(value)) {
-    if (!FIELDS.includes(name)) tell(`.${name}`, `There is no such field; ${list(FIELDS)} are.`);
+    if (!FIELDS.includes(name)) report(`.${name}`, `unknown field; a fault has ${list(FIELDS)}`);
   }
   const { kind, probability, seed, count } = value;
-  const known = typeof kind === "string" && Object.hasOwn(KINDS, kind);
-  if (!known) tell(".kind", `The kind is one of ${list(Object.keys(KINDS))}, not ${shown(kind)}.`);
+  const valid = typeof kind === "string" && Object.hasOwn(KINDS, kind);
+  if (!valid)
+    report(".kind", `unknown kind ${shown(kind)}; use one of ${list(Object.keys(KINDS))}`);
   if (!(typeof probability === "number" && probability >= 0 && probability <= 1)) {
-    tell(".probability", `The probability is a number from 0 to 1, not ${shown(probability)}.`);
+    report(".probability", `${shown(probability)} is not a number from 0 to 1`);
   }
   if (seed !== undefined && !Number.isSafeInteger(seed)) {
-    tell(".seed", `The seed is a whole number, not ${shown(seed)}.`);
+    report(".seed", `${shown(seed)} is not a whole number`);
   }
   if (count !== undefined && !isWhole(count, 1, COUNT_MAX)) {
-    tell(".count", `The count is a whole number from 1 to ${COUNT_MAX}, not ${shown(count)}.`);
+    report(".count", `${shown(count)} is not a whole number from 1 to ${COUNT_MAX}`);
   }
-  const service = checkTarget(value.target, tell);
-  if (known) checkFit(kind as FaultKind, service, value, tell);
+  const service = checkTarget(value.target, report);
+  if (valid) checkFit(kind as FaultKind, service, value, report);
 }
 
-function checkTarget(target: unknown, tell: Tell): FaultService | null {
+function checkTarget(target: unknown, report: Report): FaultService | null {
   const services = Object.keys(ACTION_NAMES) as FaultService[];
   const named = isObject(target) ? Object.keys(target) : [];
   const service = services.find((each) => each === named[0]);
   const name = service === undefined ? undefined : (target as Fields)[service];
   if (named.length !== 1 || service === undefined || typeof name !== "string" || name === "") {
-    tell(
+    report(
       ".target",
-      'The target is one of {"queue": NAME}, {"topic": NAME} and {"bucket": NAME}, ' +
-        `NAME being "*" for all; not ${shown(target)}.`,
+      `${shown(target)} is not a target; use {"queue": NAME}, {"topic": NAME} or ` +
+        `{"bucket": NAME}, with "*" as NAME for all`,
     );
     return null;
   }
   return service;
 }
 
-/** Whether the parts of a fault fit each other (F2). */
-function checkFit(kind: FaultKind, service: FaultService | null, value: Fields, tell: Tell): void {
-  const { aims, request } = KINDS[kind];
-  if (service !== null && !aims.includes(service)) {
-    tell(".target", `${kind} is for ${list(aims)} only, not for a ${service}.`);
+/** Checks that the fields of a fault go together (F2). */
+function checkFit(
+  kind: FaultKind,
+  service: FaultService | null,
+  value: Fields,
+  report: Report,
+): void {
+  const { targets, request } = KINDS[kind];
+  if (service !== null && !targets.includes(service)) {
+    report(".target", `${kind} does not apply to a ${service}, only to ${list(targets)}`);
   }
   const name = service === "queue" ? (value.target as { queue: string }).queue : "";
   if ((kind === "duplicate" || kind === "reorder") && name.endsWith(".fifo")) {
-    tell(
+    report(
       ".target",
-      `A FIFO queue keeps its order and delivers no message twice within its visibility timeout, ` +
-        `so that ${kind} is for standard queues only.`,
+      `${kind} applies to standard queues only: a FIFO queue keeps its order and delivers no ` +
+        `message twice within its visibility timeout`,
     );
   }
   const { delayMs, actions } = value;
   if (kind === "delay" && !isWhole(delayMs, 1, FAULT_DELAY_MS_MAX)) {
     const span = `a whole number from 1 to ${FAULT_DELAY_MS_MAX}`;
-    tell(".delayMs", `A delay needs delayMs, ${span}, not ${shown(delayMs)}.`);
+    report(".delayMs", `${shown(delayMs)} is not ${span}, which kind "delay" needs`);
   }
   if (kind !== "delay" && delayMs !== undefined) {
-    tell(".delayMs", `delayMs goes with "delay" only, not with "${kind}".`);
+    report(".delayMs", `only kind "delay" has delayMs, not "${kind}"`);
   }
   if (actions === undefined) return;
-  if (!request) tell(".actions", `actions go with faults of requests only, not with "${kind}".`);
-  else if (service !== null) checkActions(service, actions, tell);
+  if (!request) report(".actions", `only faults of requests have actions, not "${kind}"`);
+  else if (service !== null) checkActions(service, actions, report);
 }
 
-function checkActions(service: FaultService, actions: unknown, tell: Tell): void {
+function checkActions(service: FaultService, actions: unknown, report: Report): void {
   if (!Array.isArray(actions) || actions.length === 0) {
-    tell(".actions", "actions is a list of at least one name of an action.");
+    report(".actions", `${shown(actions)} is not a list of at least one action name`);
     return;
   }
   for (const [index, name] of actions.entries()) {
     if (typeof name === "string" && ACTION_NAMES[service].includes(name)) continue;
-    tell(`.actions[${index}]`, `There is no action ${shown(name)} on a ${service}.`);
+    report(`.actions[${index}]`, `unknown action ${shown(name)} on a ${service}`);
   }
 }
 

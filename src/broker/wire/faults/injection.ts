@@ -1,5 +1,5 @@
-// Injection: an action of SQS or SNS under the faults that were asked for.
-//   I1. A request that names no queue and no topic (ListQueues) is never hit.
+// Injection: runs an action of SQS or SNS with injected faults.
+//   I1. A request that names no queue and no topic (ListQueues) is never affected.
 
 import type { Result } from "../../../core/result.ts";
 import type { HttpReply } from "../../../ports/http.ts";
@@ -7,12 +7,12 @@ import { dropResponse, injectedRefusal, runUnderFaults } from "../../engine/requ
 import type { Fault } from "../../model/fault.ts";
 import type { Action, ActionAnswer, RequestCall } from "../protocol/call.ts";
 
-/** What the listener is given where the client shall hear nothing. */
+/** Tells the listener to close the connection without a response. */
 export const NO_ANSWER: HttpReply = { status: 500, headers: [], body: "", dropped: true };
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** Runs an action; where no fault was asked for, nothing else. */
+/** Runs an action; without faults, nothing else. */
 export function runAction(
   service: "queue" | "topic",
   call: RequestCall,
@@ -40,7 +40,7 @@ function queueNamed(input: Input): string | null {
 }
 
 const ARN_FIELDS = ["TopicArn", "TargetArn", "ResourceArn", "SubscriptionArn"];
-/** Where the name of a topic stands in its ARN, and in that of its subscriptions. */
+/** Position of the topic's name in its ARN, and in those of its subscriptions. */
 const NAME_ELEMENT = 5;
 
 function topicNamed(input: Input): string | null {

@@ -1,13 +1,13 @@
-// S3 injection: an action of S3 under the faults that were asked for.
-//   I1. A request that names no bucket (ListBuckets) is never hit.
-//   I2. What is refused is refused before a byte of the body is read.
+// S3 injection: runs an action of S3 with injected faults.
+//   I1. A request that names no bucket (ListBuckets) is never affected.
+//   I2. A request is refused before a byte of its body is read.
 
 import type { HttpReply } from "../../../ports/http.ts";
 import { injectedS3Refusal, runUnderFaults } from "../../engine/request-faults.ts";
 import type { S3Action, S3Call } from "../s3/s3-call.ts";
 import { denied } from "../s3/s3-errors.ts";
 
-/** Runs an action; where no fault was asked for, nothing else. */
+/** Runs an action; without faults, nothing else. */
 export function runS3Action(call: S3Call, action: S3Action): Promise<HttpReply> | HttpReply {
   const { faults } = call.server.broker;
   if (!faults.active || call.bucket === "") return action.run(call); // I1

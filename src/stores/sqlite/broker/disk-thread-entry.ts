@@ -84,7 +84,7 @@ function answerTo(request: DiskRequest): DiskAnswer {
   }
 }
 
-/** Nobody knows what reached the disk from here on: this thread writes nothing more. */
+/** What reached the disk is unknown from here on, so this thread writes nothing more. */
 function fail(error: unknown): DiskAnswer {
   failed = { failure: failureOf(error) };
   closeQuietly();
