@@ -12,7 +12,7 @@ import { durationMs, minutes } from "../../core/units.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { OutgoingMessage } from "../../ports/queue.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
-import { ASKED_AT_ONCE_MAX } from "./show-records.ts";
+import { CONCURRENT_READS_MAX } from "./show-records.ts";
 
 /** A handler that refuses until it is told not to. */
 function moody(errorClass: (key: string) => string = () => "schema") {
@@ -297,7 +297,7 @@ test("the ledger is asked in bounded batches, about what is on its way once a se
   // Each letter once when it is taken up, and each of what is on its way once per look.
   const looks = LETTERS / 10 + (world.cloud.clock.now() - startedAt) / 1_000 + 1;
   expect(counts.shown).toBeLessThanOrEqual(LETTERS * (looks + 1));
-  expect(counts.atOnceMax).toBe(ASKED_AT_ONCE_MAX);
+  expect(counts.atOnceMax).toBe(CONCURRENT_READS_MAX);
   expect(counts.removed).toBe(0);
   state.broken = false;
   await world.consumer("late").start();
