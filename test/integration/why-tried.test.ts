@@ -1,4 +1,4 @@
-// tidegate why by object, for events that are neither applied nor given up on yet.
+// tidegate why by object, for events that are neither applied nor dead-lettered yet.
 
 import { expect, test } from "vitest";
 import { describeHistory } from "../../src/run/why/describe-history.ts";
