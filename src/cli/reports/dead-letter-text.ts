@@ -18,8 +18,9 @@ import {
 const LABEL_WIDTH = 13;
 const MESSAGE_CHARS = 100;
 
-export function deadLetterJson(letter: DeadLetter): string {
-  const { scope, key, errorClass, fingerprint, message, failedAt, state, copies, dossier } = letter;
+export function deadLetterJson(deadLetter: DeadLetter): string {
+  const { scope, key, errorClass, fingerprint, message, failedAt, state, copies, dossier } =
+    deadLetter;
   return JSON.stringify({
     ...scope,
     key,
@@ -27,19 +28,19 @@ export function deadLetterJson(letter: DeadLetter): string {
     class: errorClass,
     fingerprint,
     message,
-    objects: letter.objects,
+    objects: deadLetter.objects,
     failed_at: time(failedAt),
     copies,
     dossier,
   });
 }
 
-export function deadLetterLines(letter: DeadLetter): string[] {
-  const { scope, key, errorClass, fingerprint, failedAt, state, copies, objects } = letter;
+export function deadLetterLines(deadLetter: DeadLetter): string[] {
+  const { scope, key, errorClass, fingerprint, failedAt, state, copies, objects } = deadLetter;
   const where = copies === null ? "" : `, ${copies} in the queue`;
   return [
     `${time(failedAt)}  ${errorClass}  ${fingerprint}  ${objects[0] ?? key}`,
-    `  ${scope.pipeline}: ${stateText(state)}${where}: ${shortened(letter.message)}`,
+    `  ${scope.pipeline}: ${stateText(state)}${where}: ${shortened(deadLetter.message)}`,
     ...(objects.length > 0 ? [`  ${key}`] : []),
   ];
 }
@@ -75,7 +76,7 @@ export function groupLines(group: DeadLetterGroup): string[] {
 }
 
 export function dossierLines(dossier: Dossier, state: DeadLetter["state"]): string[] {
-  const { object, stack, dead_letter: letter } = dossier;
+  const { object, stack, dead_letter: deadLetter } = dossier;
   const title = object === null ? dossier.record_key : `s3://${object.bucket}/${object.key}`;
   return [
     `${title} in pipeline ${dossier.pipeline}, generation ${dossier.generation}`,
@@ -90,9 +91,9 @@ export function dossierLines(dossier: Dossier, state: DeadLetter["state"]): stri
     row("queue", `${dossier.queue}, received ${dossier.receive_count} times`),
     row(
       "dead letter",
-      letter === null
+      deadLetter === null
         ? "none: the message is still in its own queue"
-        : `${letter.queue}, message ${letter.message_id}, since ${time(letter.sent_at)}`,
+        : `${deadLetter.queue}, message ${deadLetter.message_id}, since ${time(deadLetter.sent_at)}`,
     ),
     row("run", dossier.run_id),
     ...(dossier.trace_id === null ? [] : [row("trace", dossier.trace_id)]),

@@ -1,5 +1,5 @@
-// Bare letters that Amazon's own redrive, or somebody, moved back into their queue (F5, X6), or
-// that a redrive sends back (B6). Nothing in them says that they are letters.
+// Bare dead letters that the SQS redrive or an operator moved back into their queue (F5, X6), or
+// that a redrive sends back (B6). Their content does not show that they are dead letters.
 
 import { expect, test } from "vitest";
 import { type ConsumerWorld, createConsumerWorld } from "../../../test/support/consumer-world.ts";
@@ -34,7 +34,7 @@ function manyEvents(): string {
   return build("x".repeat(SQS_MESSAGE_BYTES_MAX - build("").length));
 }
 
-/** All of its records are given up on, so there are as many letters, all with the same body. */
+/** Dead-letters all records of one message: one dead letter each, all with the same body. */
 async function parkMany(wrapQueue?: (queue: Queue) => Queue) {
   const broken = { yes: true, runs: 0 };
   const handler = () => {
@@ -63,7 +63,7 @@ async function moveBack(world: ConsumerWorld): Promise<void> {
   expect(await world.depth()).toBe(0);
 }
 
-test("letters of one message that fail again do not become more with every redrive", async () => {
+test("records of one message that fail again keep one dead letter each", async () => {
   const { world, broken } = await parkMany();
   await using _ = world;
   for (let round = 1; round <= 3; round += 1) {
@@ -77,8 +77,8 @@ test("letters of one message that fail again do not become more with every redri
   expect(await world.depth(world.deadLetters)).toBe(0);
 });
 
-test("a letter that comes back is tried although our clock is ahead of the queue's", async () => {
-  // The queue's clock is three minutes behind ours, and the letter comes back within two.
+test("a dead letter moved back is tried even if the queue's clock is behind", async () => {
+  // The queue's clock is three minutes behind, and the dead letter comes back within two.
   const wrapQueue = (queue: Queue): Queue => ({
     ...queue,
     async receive(request, signal) {
@@ -93,15 +93,15 @@ test("a letter that comes back is tried although our clock is ahead of the queue
   expect(broken.runs).toBe(RECORDS * 2);
 });
 
-test("of a dossier that does not tell the queue's time, its own is taken, with room", async () => {
+test("a dossier without the queue's time uses its own send time, with a margin", async () => {
   const { world, broken } = await parkMany();
   await using _ = world;
   const notes = await world.ledger.listNotes(SCOPE, "dossier", { after: null, limit: 10 });
   for (const note of notes) {
     const dossier = decodeDossier(note.body);
-    const { not_before, ...letter } = dossier.dead_letter ?? { sent_at: 0 };
-    expect(not_before).toBeGreaterThan(letter.sent_at - 60_000);
-    const body = encodeDossier({ ...dossier, dead_letter: letter as never });
+    const { not_before, ...deadLetter } = dossier.dead_letter ?? { sent_at: 0 };
+    expect(not_before).toBeGreaterThan(deadLetter.sent_at - 60_000);
+    const body = encodeDossier({ ...dossier, dead_letter: deadLetter as never });
     await world.ledger.addNotes(SCOPE, [{ ...note, kind: "dossier", count: 0, body }]);
   }
   broken.yes = false;
@@ -109,7 +109,7 @@ test("of a dossier that does not tell the queue's time, its own is taken, with r
   expect(broken.runs).toBe(RECORDS * 2);
 });
 
-test("the queue's clock is reckoned by what deliveries tell, and by no clock that was set", () => {
+test("the queue's clock follows deliveries and ignores changes of the wall clock", () => {
   const own = new ManualClock(1_000_000);
   const clock = createQueueClock(own);
   const saw = (sentAt: number, receivedAt = own.now()) =>
@@ -119,17 +119,17 @@ test("the queue's clock is reckoned by what deliveries tell, and by no clock tha
   expect(clock.now()).toBe(10_000);
   own.advance(5_000);
   expect(clock.now()).toBe(15_000);
-  saw(12_000); // Was slower than the one before.
+  saw(12_000); // Took longer to arrive than the previous one.
   expect(clock.now()).toBe(15_000);
   const received = own.now();
   own.advance(300);
-  saw(15_250, received); // Was in hand for so long since.
+  saw(15_250, received); // In flight since then.
   expect(clock.now()).toBe(15_550);
   own.setWall(9_000_000);
   expect(clock.now()).toBe(15_550); // K2
 });
 
-test("a redrive sends their message once, and what fails again has one letter each", async () => {
+test("a redrive sends their message once, and each failed record has one dead letter", async () => {
   const { world, broken } = await parkMany();
   await using _ = world;
   for (let round = 1; round <= 2; round += 1) {

@@ -1,6 +1,6 @@
 // Dead-letter access: lists, redrives and drops the dead letters of one pipeline, for programs.
 //   A1. Listing reads the ledger only; the queues are opened by the first redrive or drop.
-//   A2. Without a queue there is nothing to redrive or drop: neither a user nor a dossier names it.
+//   A2. If neither the caller nor a dossier names a queue, redrive and drop do nothing.
 
 import { durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -40,7 +40,7 @@ export interface DeadLetterEntry {
   readonly class: string;
   readonly fingerprint: string;
   readonly message: string;
-  /** What the ledger has of the record: "parked" until it is redriven. */
+  /** The ledger's state of the record: "parked" until it is redriven. */
   readonly state: LedgerState;
   /** Milliseconds since 1970. */
   readonly failedAt: number;
@@ -56,9 +56,9 @@ export interface RedriveRequest {
   readonly limit?: number;
   /** Default: 10. */
   readonly perSecond?: number;
-  /** How long each record is followed to its end. Default: 2 minutes. */
+  /** How long a redrive follows each record. Default: 2 minutes. */
   readonly followMs?: number;
-  /** Stops by itself once this many failed again, and more than this share of all. */
+  /** Stops once this many records, and more than this share of all, have failed again. */
   readonly stop?: { readonly failuresMin: number; readonly failedShareMax: number };
   /** Stops after the current dead letter. */
   readonly signal?: AbortSignal;
@@ -85,7 +85,7 @@ export interface DropSummary {
 export interface DeadLetters {
   /** Lists dead letters from the ledger, the newest failure first. */
   list(filter?: DeadLetterSelection): AsyncIterable<DeadLetterEntry>;
-  /** Sends dead letters back to their queue and follows each to its end. */
+  /** Sends dead letters back to their queue and follows each until it ends. */
   redrive(filter?: DeadLetterSelection, request?: RedriveRequest): Promise<RedriveSummary>;
   /** Deletes dead letters and their dossiers permanently. */
   drop(filter?: DeadLetterSelection, request?: DropRequest): Promise<DropSummary>;
@@ -135,7 +135,8 @@ export function createDeadLetterAccess(
   return {
     async *list(filter = {}) {
       const request = { scope, filter: filterOf(filter) };
-      for (const letter of await listDeadLetters({ clock, ledger }, request)) yield entryOf(letter);
+      const deadLetters = await listDeadLetters({ clock, ledger }, request);
+      for (const deadLetter of deadLetters) yield entryOf(deadLetter);
     },
     async redrive(filter = {}, request = {}) {
       const opened = await queues();
@@ -185,9 +186,9 @@ function filterOf(selection: DeadLetterSelection): DeadLetterFilter {
   };
 }
 
-function entryOf(letter: ListedDeadLetter): DeadLetterEntry {
+function entryOf(deadLetter: ListedDeadLetter): DeadLetterEntry {
   const { scope, key, errorClass, fingerprint, message, state, failedAt, objects, dossier } =
-    letter;
+    deadLetter;
   return {
     pipeline: scope.pipeline,
     generation: scope.generation,

@@ -1,9 +1,9 @@
-// Dead-letter list: what was given up on, from the ledger, which is the truth; and, when asked for,
-// what really lies in the dead-letter queue.
-//   I1. A dossier whose record was committed since is no dead letter any more, and is left out.
-//   I2. Copies of one dead letter in the queue count as one; how many there are is told.
-//   I3. What lies in the queue without a dossier is listed as well: what the redrive policy moved
-//       there, and letters whose dossier is gone.
+// Dead-letter list: the dead letters in the ledger, which is authoritative, and optionally those in
+// the dead-letter queue.
+//   I1. A dossier whose record was committed since is left out: it is not a dead letter any more.
+//   I2. Copies of one dead letter in the queue count as one; `copies` says how many there are.
+//   I3. Messages in the queue without a dossier are listed too: those that the redrive policy moved
+//       there, and dead letters whose dossier is gone.
 
 import { epochMs } from "../../core/units.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
@@ -21,7 +21,7 @@ import { startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 import { showRecords } from "./show-records.ts";
 
-/** What the ledger says of a record; "unknown" if it has forgotten it or never knew. */
+/** The ledger's state of a record; "unknown" if the ledger does not have it. */
 export type LedgerState = RecordView["record"]["kind"] | "unknown";
 
 export interface DeadLetter extends DeadLetterFacts {
@@ -30,7 +30,7 @@ export interface DeadLetter extends DeadLetterFacts {
   readonly message: string;
   readonly state: LedgerState;
   readonly dossier: Dossier | null;
-  /** Copies found in the queue; null if it was not looked at. */
+  /** Copies in the queue; null if the queue was not read. */
   readonly copies: number | null;
 }
 
@@ -40,10 +40,10 @@ export interface DeadLetterPorts {
 }
 
 const NOTES_PER_PAGE = 100;
-/** More dossiers than anybody reads. */
+/** Bounds one listing. */
 export const DOSSIERS_MAX = 100_000;
 
-/** The dossiers of a scope, in the order of their keys. */
+/** The dossiers of a scope, ordered by key. */
 export async function* dossiersOf(ledger: Ledger, scope: LedgerScope): AsyncGenerator<Dossier> {
   let after: string | null = null;
   for (let read = 0; read < DOSSIERS_MAX; read += NOTES_PER_PAGE) {
@@ -58,7 +58,7 @@ export async function* dossiersOf(ledger: Ledger, scope: LedgerScope): AsyncGene
   }
 }
 
-/** What a dossier is chosen by. */
+/** The facts of a dossier that filters match. */
 export function deadLetterFacts(dossier: Dossier): DeadLetterFacts {
   const { error_class, fingerprint, record_key, idempotency_key, object } = dossier;
   return {
@@ -83,60 +83,60 @@ export async function listDeadLetters(
   const { scope, filter = {}, signal } = request;
   const now = clock.now();
   const copies = queue === undefined ? null : await copiesIn(ledger, queue, scope, signal);
-  const found: Omit<DeadLetter, "scope" | "state">[] = [];
+  const matches: Omit<DeadLetter, "scope" | "state">[] = [];
   const add = (key: RecordKey, rest: Omit<DeadLetter, "scope" | "key" | "state">) => {
-    if (matchesFilter(rest, filter, now)) found.push({ key, ...rest });
+    if (matchesFilter(rest, filter, now)) matches.push({ key, ...rest });
   };
   for await (const dossier of dossiersOf(ledger, scope)) {
     const key = asRecordKey(dossier.record_key);
-    const letters = copies?.get(key);
+    const deadLetters = copies?.get(key);
     copies?.delete(key);
-    const count = copies === null ? null : (letters?.length ?? 0);
+    const count = copies === null ? null : (deadLetters?.length ?? 0);
     add(key, { ...deadLetterFacts(dossier), message: dossier.message, dossier, copies: count });
   }
-  for (const [key, letters] of copies ?? []) {
-    const [letter] = letters;
-    if (letter === undefined) continue;
-    const { errorClass, fingerprint, keys, shownObject, failedAt, message } = letter;
+  for (const [key, deadLetters] of copies ?? []) {
+    const [deadLetter] = deadLetters;
+    if (deadLetter === undefined) continue;
+    const { errorClass, fingerprint, keys, shownObject, failedAt, message } = deadLetter;
     const objects = shownObject === null ? [] : [shownObject];
     const facts = { errorClass, fingerprint, keys, objects, failedAt, message };
-    add(key, { ...facts, dossier: null, copies: letters.length }); // I3
+    add(key, { ...facts, dossier: null, copies: deadLetters.length }); // I3
   }
   const views = await showRecords(
     ledger,
     scope,
-    found.map(({ key }) => key),
+    matches.map(({ key }) => key),
   );
   const stateOf = (key: RecordKey): LedgerState => views.get(key)?.record.kind ?? "unknown";
-  const listed = found
+  const listed = matches
     .map((each) => ({ ...each, scope, state: stateOf(each.key) }))
     .filter(({ state, dossier, copies }) => {
       return state !== "committed" || dossier === null || (copies ?? 0) > 0; // I1
     });
-  return listed.toSorted((left, right) => right.failedAt - left.failedAt);
+  return listed.toSorted((a, b) => b.failedAt - a.failedAt);
 }
 
-/** The letters in a queue by the key of their first record (I2). */
+/** The dead letters in a queue by the key of their first record (I2). */
 async function copiesIn(
   ledger: Ledger,
   queue: QueueReceiver,
   scope: LedgerScope,
   signal: AbortSignal | undefined,
 ): Promise<Map<RecordKey, ReadDeadLetter[]>> {
-  const found = new Map<RecordKey, ReadDeadLetter[]>();
+  const copies = new Map<RecordKey, ReadDeadLetter[]>();
   const read = createDeadLetterReader({ ledger, deadLetters: queue }, scope);
   const scan = startScan(queue, signal === undefined ? {} : { signal });
   try {
-    for (let some = await scan.next(); some.length > 0; some = await scan.next()) {
-      for (const delivery of some) {
-        const letter = await read(delivery);
-        const key = letter?.records[0]?.key;
-        if (letter === null || key === undefined) continue;
-        found.set(key, [...(found.get(key) ?? []), letter]);
+    for (let batch = await scan.next(); batch.length > 0; batch = await scan.next()) {
+      for (const delivery of batch) {
+        const deadLetter = await read(delivery);
+        const key = deadLetter?.records[0]?.key;
+        if (deadLetter === null || key === undefined) continue;
+        copies.set(key, [...(copies.get(key) ?? []), deadLetter]);
       }
     }
   } finally {
     await scan.close();
   }
-  return found;
+  return copies;
 }

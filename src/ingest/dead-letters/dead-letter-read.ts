@@ -1,17 +1,17 @@
-// Dead-letter reading: from a message in a dead-letter queue to what it is about, and back to the
-// message it once was.
-//   R1. Whose it is, is told by the body alone: the keys of its records within our scope. So a
-//       queue that two pipelines share is safe, and so is one whose ledger forgot.
-//   R2. What carries no word of ours was moved by the queue's own redrive policy, because processes
-//       died over it ("back-stop"), or was put there by somebody ("unknown"). It is read for its
-//       keys like any other.
-//   R3. What goes back is what came: the same body, the same attributes, ours taken off,
-//       and one that says that it was sent again, where there is room for it.
-//   R4. A letter that could not carry all our words (X4 of dead-letter.ts) is read together with
-//       its dossier, which has them. One that may be bare is ours only if a dossier of ours names
-//       it, by its message id or, in a FIFO queue, by the dedup id that we gave it: its body is
-//       readable to every pipeline that got the same event, and each may have a letter of its own.
-//       So a copy that no dossier names is left alone, even one of ours.
+// Dead-letter reading: turns a message of a dead-letter queue into its records and failure, and
+// back into the original message.
+//   R1. Only the body decides whose a dead letter is: the keys of its records within this scope. So
+//       two pipelines may share a queue, and the ledger may have expired the records.
+//   R2. The queue's redrive policy moved a message without Tidegate attributes, because processes
+//       crashed on it ("back-stop"), or another program sent it ("unknown"). Its keys are read
+//       from its body like those of any other.
+//   R3. A redrive sends what arrived: the same body and the same attributes, without those of
+//       Tidegate. It adds a mark for redriven messages if the mark fits.
+//   R4. A dead letter that lacks attributes (X4 of dead-letter.ts) is read together with its
+//       dossier, which has them. One that may be bare belongs to this scope only if a dossier of
+//       the scope names it: by message id or, in a FIFO queue, by the deduplication id of the send.
+//       Every pipeline that got the same event can read the body, and each may have its own dead
+//       letter. So a copy that no dossier names is ignored, even if this pipeline sent it.
 
 import { messageBytes } from "../../core/encoding/message-size.ts";
 import { parseQueueArn } from "../../core/queue-arn.ts";
@@ -32,13 +32,13 @@ import {
   DEAD_LETTER_ATTRIBUTES,
   deadLetterDedupId,
   type FailureFacts,
-  isOurs,
+  isTidegateAttribute,
   mayBeBare,
   REDRIVEN_ATTRIBUTE,
 } from "./dead-letter.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
 
-/** One record that a dead letter stands for. */
+/** One record of a dead letter. */
 export interface DeadLetterRecord {
   readonly key: RecordKey;
   readonly identity: string;
@@ -48,25 +48,25 @@ export interface DeadLetterRecord {
 export interface ReadDeadLetter extends DeadLetterFacts {
   readonly delivery: Delivery;
   readonly scope: LedgerScope;
-  /** The one that was given up on; of what has no word of ours, all that are in the body. */
+  /** The dead-lettered record; without Tidegate attributes, all records of the body. */
   readonly records: readonly DeadLetterRecord[];
-  /** Null where no runtime gave up on it. */
+  /** Null if no consumer dead-lettered it. */
   readonly failure: FailureFacts | null;
-  /** Of a bare letter (X4): the id of the message that it stands for. */
+  /** Only of a bare dead letter (X4): the id of the original message. */
   readonly bareOf: string | null;
-  /** Of the failure; 0 where there is none. */
+  /** The fence of the failure; 0 without one. */
   readonly fence: Fence;
   readonly message: string;
-  /** Its object as it may be shown; `objects` is what it is chosen by, and nobody's to see. */
+  /** The masked object, for display. `objects` is not masked and only for filters. */
   readonly shownObject: string | null;
 }
 
 const NO_FENCE = fenceOf(0);
 
-/** Tells what a message of a dead-letter queue is to a scope; null if it is not ours. */
+/** Reads a message of a dead-letter queue; null if it belongs to another scope. */
 export type DeadLetterReader = (delivery: Delivery) => Promise<ReadDeadLetter | null>;
 
-/** Reads dead letters, and what their dossiers tell where they are silent themselves (R4). */
+/** Reads dead letters, and from their dossiers whatever their attributes lack (R4). */
 export function createDeadLetterReader(
   ports: { readonly ledger: Ledger; readonly deadLetters: Pick<QueueReceiver, "facts"> },
   scope: LedgerScope,
@@ -78,30 +78,33 @@ export function createDeadLetterReader(
     return limit;
   };
   return async (delivery) => {
-    const letter = readLetter(delivery, scope);
-    if (letter === null || delivery.movedFrom !== null) return letter;
-    if (delivery.attributes[DEAD_LETTER_ATTRIBUTES.errorClass] !== undefined) return letter;
-    const found = await findDossiers(ledger, letter);
-    const named = found.filter(({ names }) => names);
-    const silent = delivery.attributes[DEAD_LETTER_ATTRIBUTES.key] === undefined;
-    if (silent && named.length === 0 && mayBeBare(delivery, await bytesMax())) return null; // R4
-    // Of a message with many records, several may have been given up on, each with a letter.
-    if (named.length === 0) return withDossiers(ledger, letter, found);
-    const bareOf = silent ? (named[0]?.dossier.message_id ?? null) : null;
-    return withDossiers(ledger, { ...letter, bareOf }, named);
+    const deadLetter = parseDeadLetter(delivery, scope);
+    if (deadLetter === null || delivery.movedFrom !== null) return deadLetter;
+    if (delivery.attributes[DEAD_LETTER_ATTRIBUTES.errorClass] !== undefined) return deadLetter;
+    const matches = await findDossiers(ledger, deadLetter);
+    const named = matches.filter(({ names }) => names);
+    const keyless = delivery.attributes[DEAD_LETTER_ATTRIBUTES.key] === undefined;
+    if (keyless && named.length === 0 && mayBeBare(delivery, await bytesMax())) return null; // R4
+    // Several records of one message may be dead-lettered, each with its own dead letter.
+    if (named.length === 0) return withDossiers(ledger, deadLetter, matches);
+    const bareOf = keyless ? (named[0]?.dossier.message_id ?? null) : null;
+    return withDossiers(ledger, { ...deadLetter, bareOf }, named);
   };
 }
 
-interface Found {
+interface DossierMatch {
   readonly record: DeadLetterRecord;
   readonly dossier: Dossier;
-  /** Whether this letter is the one that the dossier tells of. */
+  /** Whether the dossier names this dead letter. */
   readonly names: boolean;
 }
 
-async function findDossiers(ledger: Ledger, letter: ReadDeadLetter): Promise<readonly Found[]> {
-  const { scope, delivery, records } = letter;
-  const found: Found[] = [];
+async function findDossiers(
+  ledger: Ledger,
+  deadLetter: ReadDeadLetter,
+): Promise<readonly DossierMatch[]> {
+  const { scope, delivery, records } = deadLetter;
+  const matches: DossierMatch[] = [];
   for (const record of records) {
     const note = await ledger.findNote(scope, "dossier", record.key);
     if (note === undefined) continue;
@@ -111,30 +114,30 @@ async function findDossiers(ledger: Ledger, letter: ReadDeadLetter): Promise<rea
       (typeof delivery.dedupId === "string" &&
         delivery.dedupId ===
           deadLetterDedupId(record.key, await fenceIn(ledger, scope, record.key, dossier)));
-    found.push({ record, dossier, names });
+    matches.push({ record, dossier, names });
   }
-  return found;
+  return matches;
 }
 
 async function withDossiers(
   ledger: Ledger,
-  letter: ReadDeadLetter,
-  meant: readonly Found[],
+  deadLetter: ReadDeadLetter,
+  matches: readonly DossierMatch[],
 ): Promise<ReadDeadLetter> {
-  const { scope } = letter;
-  const [first] = meant;
-  if (first === undefined) return letter;
+  const { scope } = deadLetter;
+  const [first] = matches;
+  if (first === undefined) return deadLetter;
   const { record, dossier } = first;
   const { error_class: errorClass, fingerprint, message, last_failed_at } = dossier;
-  const records = meant.map((each) => each.record);
-  const fence = letter.failure?.fence ?? (await fenceIn(ledger, scope, record.key, dossier));
+  const records = matches.map((match) => match.record);
+  const fence = deadLetter.failure?.fence ?? (await fenceIn(ledger, scope, record.key, dossier));
   const shownObject = dossier.object === null ? null : objectUrl(dossier.object);
   const failedAt = epochMs(last_failed_at);
   const facts = { errorClass, fingerprint, message, shownObject, failedAt };
-  const failure = { ...failureIn(dossier), fence, ...letter.failure };
+  const failure = { ...failureIn(dossier), fence, ...deadLetter.failure };
   return {
-    ...letter,
-    ...about(records, failure),
+    ...deadLetter,
+    ...recordFacts(records, failure),
     records,
     ...facts,
     failure,
@@ -142,10 +145,10 @@ async function withDossiers(
   };
 }
 
-/** Of a letter that was sent and not yet noted, the ledger tells the fence. */
+/** The ledger has the fence of a dead letter that was sent but is not in its dossier yet. */
 async function fenceIn(ledger: Ledger, scope: LedgerScope, key: RecordKey, dossier: Dossier) {
-  const noted = dossier.dead_letter?.fence;
-  if (noted !== undefined) return fenceOf(noted);
+  const fence = dossier.dead_letter?.fence;
+  if (fence !== undefined) return fenceOf(fence);
   return (await ledger.show(scope, key))?.record.fence ?? NO_FENCE;
 }
 
@@ -155,7 +158,7 @@ function failureIn(dossier: Dossier): Omit<FailureFacts, "fence"> {
 }
 
 /** Reads a dead letter; null if it belongs to another pipeline or generation (R1). */
-function readLetter(delivery: Delivery, scope: LedgerScope): ReadDeadLetter | null {
+function parseDeadLetter(delivery: Delivery, scope: LedgerScope): ReadDeadLetter | null {
   const { attributes } = delivery;
   const key = attributes[DEAD_LETTER_ATTRIBUTES.key];
   const all = recordsOf(delivery, scope);
@@ -164,7 +167,7 @@ function readLetter(delivery: Delivery, scope: LedgerScope): ReadDeadLetter | nu
   if (records.length === 0) return null; // R1
   const failure = readFailure(attributes[DEAD_LETTER_ATTRIBUTES.failure]);
   return {
-    ...about(records, failure),
+    ...recordFacts(records, failure),
     delivery,
     scope,
     records,
@@ -186,25 +189,25 @@ function backStop(
 ): ReadDeadLetter | null {
   if (records.length === 0) return null;
   const moved = delivery.movedFrom !== null;
-  const word = moved ? BACK_STOP_CLASS : UNKNOWN_CLASS;
+  const errorClass = moved ? BACK_STOP_CLASS : UNKNOWN_CLASS;
   return {
-    ...about(records, null),
+    ...recordFacts(records, null),
     delivery,
     scope,
     records,
     failure: null,
     bareOf: null,
     fence: NO_FENCE,
-    errorClass: word,
-    fingerprint: word,
+    errorClass,
+    fingerprint: errorClass,
     failedAt: delivery.sentAt,
     message: moved
       ? `moved here by the redrive policy of ${delivery.movedFrom}`
-      : "put here by somebody else",
+      : "sent here by another program",
   };
 }
 
-function about(records: readonly DeadLetterRecord[], failure: FailureFacts | null) {
+function recordFacts(records: readonly DeadLetterRecord[], failure: FailureFacts | null) {
   const objects = records.flatMap(({ object }) => (object === null ? [] : [objectUrl(object)]));
   return {
     keys: records.flatMap(({ key, identity }) => [key, identity]),
@@ -213,7 +216,7 @@ function about(records: readonly DeadLetterRecord[], failure: FailureFacts | nul
   };
 }
 
-/** The records of a body within a scope, whatever bucket or prefix the pipeline takes. */
+/** The records of a body within a scope, for any bucket and prefix. */
 function recordsOf(delivery: Delivery, { pipeline, generation }: LedgerScope): DeadLetterRecord[] {
   const source = { bucket: null, prefix: "", queue: null, contents: "objects" } as const;
   const { records } = decodeDelivery({ name: pipeline, generation, source }, delivery);
@@ -224,34 +227,36 @@ function readFailure(text: string | undefined): FailureFacts | null {
   if (text === undefined) return null;
   try {
     const facts = JSON.parse(text) as FailureFacts;
-    const known = Number.isSafeInteger(facts.fence) && Number.isSafeInteger(facts.failed_at);
-    return known ? facts : null;
+    const valid = Number.isSafeInteger(facts.fence) && Number.isSafeInteger(facts.failed_at);
+    return valid ? facts : null;
   } catch {
-    return null; // Somebody tampered with it; the key and the body are still good.
+    return null; // Another program changed it; the key and the body are still valid.
   }
 }
 
-/** Whether a letter came from that queue, as far as it tells: others may share its queue. */
+/** Whether a dead letter came from this queue, or names none: sources may share its queue. */
 export function isFrom({ failure, delivery }: ReadDeadLetter, queue: string): boolean {
   const from = failure?.queue ?? parseQueueArn(delivery.movedFrom ?? "")?.name ?? queue;
   return from === queue;
 }
 
-/** The message as it was before it became a dead letter (R3). */
+/** The original message of a dead letter (R3). */
 export function originalOf(
   { delivery, failure, records }: ReadDeadLetter,
   to: Pick<QueueSender, "fifo" | "limits"> & { readonly dedupId: string },
 ): OutgoingMessage {
   const { body } = delivery;
-  const kept = Object.entries(delivery.attributes).filter(([name]) => !isOurs(name));
-  const attributes = { ...Object.fromEntries(kept), ...failure?.attributes };
+  const originals = Object.entries(delivery.attributes).filter(
+    ([name]) => !isTidegateAttribute(name),
+  );
+  const attributes = { ...Object.fromEntries(originals), ...failure?.attributes };
   const marked = { ...attributes, [REDRIVEN_ATTRIBUTE]: "1" };
-  const room =
+  const markFits =
     Object.keys(marked).length <= ATTRIBUTES_MAX &&
     messageBytes(body, marked) <= to.limits.messageBytesMax;
   return {
     body,
-    attributes: room ? marked : attributes,
+    attributes: markFits ? marked : attributes,
     groupId: to.fifo ? (delivery.groupId ?? records[0]?.key ?? delivery.messageId) : null,
     dedupId: to.fifo ? to.dedupId : null,
   };

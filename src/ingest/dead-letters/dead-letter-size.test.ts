@@ -1,4 +1,4 @@
-// Dead letters of messages that leave little room, or none, for what we would say about them (X4).
+// Dead letters of messages that leave little space, or none, for Tidegate attributes (X4).
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -30,8 +30,8 @@ import { dropDeadLetters } from "./drop-dead-letters.ts";
 type World = Awaited<ReturnType<typeof createConsumerWorld>>;
 
 const LIMITS = { entriesMax: 10, messageBytesMax: 4_000, batchBytesMax: 4_000 };
-/** As long as a letter tells it. */
-const REASON = "no room".padEnd(450, ".");
+/** Short enough to fit into a dead letter. */
+const REASON = "no space".padEnd(450, ".");
 const FENCE = fenceOf(1_700_000_000_000);
 
 function deliveryOf(body: string, attributes: Record<string, string>): Delivery {
@@ -64,7 +64,7 @@ const DOSSIER: Dossier = {
   dead_letter: null,
 };
 
-test("a letter holds no character that SQS refuses, whatever the error quotes (X7)", () => {
+test("a dead letter has no character that SQS rejects, whatever the error message (X7)", () => {
   const quoted = "\u0000\u0001\ufffe\uffff\ud800\u2028 and more";
   const limits = { fifo: false, messageBytesMax: SQS_MESSAGE_BYTES_MAX };
   const object = { bucket: "b", key: `${MASKED}/\uffff` };
@@ -77,7 +77,7 @@ test("a letter holds no character that SQS refuses, whatever the error quotes (X
   expect(facts).toMatchObject({ message: quoted, object: `s3://b/${object.key}` });
 });
 
-test("a letter fits wherever its message did, and gives back what came", () => {
+test("a dead letter fits wherever its message did, and restores the original", () => {
   const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,12}$/), { maxLength: 10 });
   const value = fc.string({ minLength: 1, maxLength: 120, unit: "grapheme" });
   const attributes = names.chain((all) =>
@@ -86,9 +86,9 @@ test("a letter fits wherever its message did, and gives back what came", () => {
   const forms = new Set<string>();
   fc.assert(
     fc.property(attributes, fc.nat({ max: LIMITS.messageBytesMax }), (own, spare) => {
-      const room = LIMITS.messageBytesMax - messageBytes("", own) - spare;
-      fc.pre(room >= 0);
-      const delivery = deliveryOf("x".repeat(room), own);
+      const bodyBytes = LIMITS.messageBytesMax - messageBytes("", own) - spare;
+      fc.pre(bodyBytes >= 0);
+      const delivery = deliveryOf("x".repeat(bodyBytes), own);
       const target = { fifo: false, limits: LIMITS };
       const { message, bare } = deadLetterOf(delivery, DOSSIER, FENCE, { ...target, ...LIMITS });
       const size = messageBytes(message.body, message.attributes);
@@ -97,7 +97,7 @@ test("a letter fits wherever its message did, and gives back what came", () => {
       const text = message.attributes["tidegate.failure"];
       expect(bare).toBe(text === undefined);
       forms.add(bare ? "bare" : "tidegate.class" in message.attributes ? "full" : "least");
-      const letter = {
+      const deadLetter = {
         delivery: { ...delivery, attributes: message.attributes },
         scope: SCOPE,
         records: [],
@@ -112,7 +112,7 @@ test("a letter fits wherever its message did, and gives back what came", () => {
         bareOf: null,
         failedAt: epochMs(0),
       };
-      const back = originalOf(letter, { ...target, dedupId: "d" });
+      const back = originalOf(deadLetter, { ...target, dedupId: "d" });
       const { "tidegate.redriven": _, ...returned } = back.attributes;
       expect(returned).toEqual(own);
       expect(back.body).toBe(delivery.body);
@@ -123,7 +123,7 @@ test("a letter fits wherever its message did, and gives back what came", () => {
   expect([...forms].toSorted()).toEqual(["bare", "full", "least"]);
 });
 
-/** Sends a message of so many bytes. */
+/** Sends a message of `bytes` bytes. */
 async function sendSized(world: World, key: string, bytes: number): Promise<void> {
   let body = "";
   const measured = { ...world.queue, sendBatch: world.queue.sendBatch };
@@ -167,29 +167,33 @@ async function peek(world: World) {
 }
 
 const FORMS = [
-  { leaves: "room for the least", spareBytes: 400, names: ["tidegate.failure", "tidegate.key"] },
-  { leaves: "no room at all", spareBytes: 0, names: [] },
+  {
+    leaves: "space for the fewest attributes",
+    spareBytes: 400,
+    names: ["tidegate.failure", "tidegate.key"],
+  },
+  { leaves: "no space at all", spareBytes: 0, names: [] },
 ];
-/** Of a queue: what SQS allows, what it allowed for long, and the least that one may be set to. */
+/** Limits of a queue: the SQS maximum, its earlier maximum, and the smallest setting. */
 const BYTES_MAX = [SQS_MESSAGE_BYTES_MAX, 262_144, 4_096];
 const CASES = FORMS.flatMap((form) => BYTES_MAX.map((bytesMax) => ({ ...form, bytesMax })));
 
 describe.each(CASES)("a message that leaves $leaves of $bytesMax bytes", (each) => {
   const { spareBytes, names, bytesMax } = each;
 
-  test("becomes a dead letter at once, is listed by its dossier, redriven and applied", async () => {
+  test("is dead-lettered immediately, listed by its dossier, redriven and applied", async () => {
     const { world, broken, applied } = await parkSized(spareBytes, { bytesMax });
     await using _world = world;
     expect(await world.depth()).toBe(0);
-    const [letter, ...others] = await peek(world);
+    const [deadLetter, ...others] = await peek(world);
     expect(others).toEqual([]);
-    expect(Object.keys(letter?.attributes ?? {}).toSorted()).toEqual(names);
-    expect(letter?.body).toHaveLength(bytesMax - spareBytes);
+    expect(Object.keys(deadLetter?.attributes ?? {}).toSorted()).toEqual(names);
+    expect(deadLetter?.body).toHaveLength(bytesMax - spareBytes);
     expect(await listIn(world, { errorClass: "schema" }, "peek")).toMatchObject([
       {
         copies: 1,
         message: `PermanentError: ${REASON}`,
-        dossier: { dead_letter: { message_id: letter?.messageId } },
+        dossier: { dead_letter: { message_id: deadLetter?.messageId } },
       },
     ]);
     broken.yes = false;
@@ -199,7 +203,7 @@ describe.each(CASES)("a message that leaves $leaves of $bytesMax bytes", (each) 
     expect(await world.depth(world.deadLetters)).toBe(0);
   });
 
-  test("is dropped by the class that only its dossier knows", async () => {
+  test("is dropped by the class that only its dossier has", async () => {
     const { world } = await parkSized(spareBytes, { bytesMax });
     await using _world = world;
     const { cloud, ledger, deadLetters } = world;
@@ -210,12 +214,12 @@ describe.each(CASES)("a message that leaves $leaves of $bytesMax bytes", (each) 
     expect(await world.depth(deadLetters)).toBe(0);
   });
 
-  test("is tried again when somebody moves its letter back by other means (F5)", async () => {
+  test("is tried again when an operator moves its dead letter back (F5)", async () => {
     const { world, broken, applied } = await parkSized(spareBytes, { bytesMax });
     await using _world = world;
-    const [letter] = await peek(world);
+    const [deadLetter] = await peek(world);
     broken.yes = false;
-    const { body = "", attributes = {} } = letter ?? {};
+    const { body = "", attributes = {} } = deadLetter ?? {};
     await world.queue.sendBatch([{ body, attributes, groupId: null, dedupId: null }]);
     await world.pass(5_000);
     expect(applied).toEqual(["big"]);
@@ -223,7 +227,7 @@ describe.each(CASES)("a message that leaves $leaves of $bytesMax bytes", (each) 
   });
 });
 
-test("a letter that the queue refuses for another reason is not made smaller", async () => {
+test("a dead letter that the queue rejects for another reason is not made smaller", async () => {
   const asked: string[][] = [];
   const { world } = await parkSized(0, {
     bytesMax: 4_096,
@@ -243,7 +247,7 @@ test("a letter that the queue refuses for another reason is not made smaller", a
   expect(world.logs.at(-1)?.message).toContain("NotAllowed: no");
 });
 
-test("the message of a bare letter that comes once more is acknowledged and not run", async () => {
+test("a redelivered message with a bare dead letter is acknowledged and not run", async () => {
   let lost = 0;
   const wrapQueue = (queue: Queue): Queue => ({
     ...queue,

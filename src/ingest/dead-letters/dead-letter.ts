@@ -1,22 +1,23 @@
-// Dead letters: the message itself, unchanged, in a queue where somebody can look at it.
-//   X1. The ledger comes first, the dead letter second, the acknowledgement last. Whoever dies in
-//       between leaves a parked record without a dead letter, and the next delivery of the message
-//       sends it.
-//   X2. A dead letter is named by key and fence. A FIFO queue drops a second copy by itself; in a
-//       standard queue a crash at the wrong moment may leave two, which all readers take for one.
-//   X3. The body is the original's, byte for byte. What is known of the failure is in attributes,
-//       masked, and the original's own attributes are kept beside it.
-//   X4. A letter fits into every queue that takes its message. Where body and attributes would be
-//       over what the queue takes, what the dossier tells as well is left out; where no byte is to
-//       spare, the letter is bare: the message as it was and no word of ours. Nobody can tell from
-//       it whose it is, as others read the same in its body; the dossier, which has its id, can.
-//   X5. What a queue takes may be less than SQS allows. It is asked only when it has refused a
-//       letter for good: hardly any letter is that long.
-//   X6. A bare letter that somebody moved back is a new message, and newer than the letter was. So
-//       what was sent before is no letter come back, but an older copy. The queue's clock is what
-//       messages are dated by (queue-clock.ts).
-//   X7. What an error quotes may be anything, and SQS takes only the characters of XML. A letter
-//       that it refused would be sent again and again, and its record never be done with.
+// Dead letters: unchanged messages in a queue where operators can inspect them.
+//   X1. The ledger is written first, then the dead letter is sent, then the message is
+//       acknowledged. A crash in between leaves a parked record without a dead letter, and the next
+//       delivery of the message sends it.
+//   X2. Key and fence identify a dead letter. A FIFO queue drops a second copy by itself. In a
+//       standard queue a crash may leave two copies, which all readers count as one.
+//   X3. The body is the original's, byte for byte. Attributes describe the failure, masked. The
+//       original's own attributes stay next to them.
+//   X4. A dead letter fits into every queue that accepts its message. If body and attributes exceed
+//       the limit, the attributes that the dossier also has are left out. If not even the rest
+//       fits, the dead letter is bare: the message without Tidegate attributes. A bare dead letter
+//       does not name its pipeline, and other pipelines can read the same body; the dossier, which
+//       stores its message id, identifies it.
+//   X5. A queue may accept less than SQS allows. Its limit is read only after it has permanently
+//       rejected a dead letter, because few are that long.
+//   X6. A bare dead letter that was moved back is a new message, newer than the dead letter. A
+//       message that was sent earlier is therefore an older copy, not a dead letter that came back.
+//       Messages are dated by the queue's clock (queue-clock.ts).
+//   X7. An error message may contain any character, but SQS accepts only those of XML. A rejected
+//       dead letter would be sent again and again, and its record would never finish.
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { MASKED } from "../../core/encoding/mask.ts";
@@ -30,23 +31,23 @@ import type { Fence, RecordKey } from "../../ports/record.ts";
 import { CLOCKS_APART_MS_MAX, type QueueClock } from "../running/queue-clock.ts";
 import type { Dossier } from "./dossier.ts";
 
-/** Names of the attributes that a dead letter carries. */
+/** Names of the attributes that Tidegate adds to a dead letter. */
 export const DEAD_LETTER_ATTRIBUTES = {
   key: "tidegate.key",
   errorClass: "tidegate.class",
   fingerprint: "tidegate.fingerprint",
-  /** The rest as JSON: fence, attempts, message, source, and attributes there was no room for. */
+  /** JSON of the rest: fence, attempts, message, source, and attributes that did not fit. */
   failure: "tidegate.failure",
 } as const;
 
-/** On what was sent again: it is claimed before it runs, as much may have happened since. */
+/** Marks a redriven message: it is claimed before it runs, because its record may have changed. */
 export const REDRIVEN_ATTRIBUTE = "tidegate.redriven";
 
-/** SQS takes ten, ours among them. */
+/** The limit of SQS per message, including the attributes of Tidegate. */
 export const ATTRIBUTES_MAX = 10;
 const MESSAGE_CHARS_MAX = 512;
 
-/** What `tidegate.failure` holds. */
+/** The content of `tidegate.failure`. */
 export interface FailureFacts {
   readonly fence: number;
   readonly attempts: number;
@@ -54,13 +55,13 @@ export interface FailureFacts {
   readonly queue: string;
   readonly message_id: string;
   readonly failed_at: number;
-  /** As `s3://bucket/key` with what is masked hidden; left out where nothing is. */
+  /** The masked `s3://bucket/key`; absent if nothing in it is masked. */
   readonly object?: string;
-  /** Attributes of the original that did not fit beside ours. */
+  /** Attributes of the original that exceeded ATTRIBUTES_MAX. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The dead letter of a delivery (X3), in the fullest form that the queue takes (X4). */
+/** The dead letter of a delivery (X3), with as many attributes as the queue accepts (X4). */
 export function deadLetterOf(
   delivery: Delivery,
   dossier: Dossier,
@@ -68,28 +69,32 @@ export function deadLetterOf(
   { fifo, messageBytesMax }: { readonly fifo: boolean; readonly messageBytesMax: number },
 ): { readonly message: OutgoingMessage; readonly bare: boolean } {
   const { body } = delivery;
-  const fits = (own: OwnWords) =>
-    messageBytes(body, attributesOf(delivery, own)) <= messageBytesMax;
-  const words = ownWords(delivery, dossier, fence).find(fits) ?? BARE;
+  const fits = (candidate: AddedAttributes) =>
+    messageBytes(body, attributesOf(delivery, candidate)) <= messageBytesMax;
+  const added = addedAttributes(delivery, dossier, fence).find(fits) ?? BARE;
   const message = {
     body,
-    attributes: attributesOf(delivery, words),
+    attributes: attributesOf(delivery, added),
     groupId: fifo ? (delivery.groupId ?? dossier.record_key) : null,
     dedupId: fifo ? deadLetterDedupId(dossier.record_key, fence) : null, // X2
   };
-  return { message, bare: words === BARE };
+  return { message, bare: added === BARE };
 }
 
-/** What we put beside an original's own attributes. */
-interface OwnWords {
+/** The attributes that Tidegate adds to those of the original. */
+interface AddedAttributes {
   readonly attributes: Readonly<Record<string, string>>;
   readonly facts: Omit<FailureFacts, "attributes"> | null;
 }
 
-const BARE: OwnWords = { attributes: {}, facts: null };
+const BARE: AddedAttributes = { attributes: {}, facts: null };
 
-/** All that we would say, and the least by which a letter names its dossier. */
-function ownWords(delivery: Delivery, dossier: Dossier, fence: Fence): readonly OwnWords[] {
+/** All attributes, and then the fewest by which a dead letter still names its dossier. */
+function addedAttributes(
+  delivery: Delivery,
+  dossier: Dossier,
+  fence: Fence,
+): readonly AddedAttributes[] {
   const { attempts, queue, last_failed_at: failed_at, record_key } = dossier;
   const message = clampText(dossier.message, MESSAGE_CHARS_MAX);
   const object = maskedObject(dossier);
@@ -114,46 +119,46 @@ function ownWords(delivery: Delivery, dossier: Dossier, fence: Fence): readonly 
   ];
 }
 
-/** As long as the least of our words may ever be, an object's key in escapes among them. */
-const LEAST_BYTES_MAX = 8_192;
-const LEAST: OwnWords = {
+/** An upper bound of the fewest attributes, including an object key in JSON escapes. */
+const FEWEST_BYTES_MAX = 8_192;
+const FEWEST: AddedAttributes = {
   attributes: { [DEAD_LETTER_ATTRIBUTES.key]: "" },
   facts: {
     fence: 0,
     attempts: 0,
     message: "",
     queue: "",
+    message_id: "x".repeat(FEWEST_BYTES_MAX),
     failed_at: 0,
-    message_id: "x".repeat(LEAST_BYTES_MAX),
   },
 };
 
-/** Whether a queue that takes so many bytes may have had no room for a word of ours (X4). */
+/** Whether the attributes of Tidegate may not have fitted into a queue of that limit (X4). */
 export function mayBeBare(delivery: Delivery, messageBytesMax: number): boolean {
-  return messageBytes(delivery.body, attributesOf(delivery, LEAST)) > messageBytesMax;
+  return messageBytes(delivery.body, attributesOf(delivery, FEWEST)) > messageBytesMax;
 }
 
-/** The object as it may be shown, where that is not as it is (X3). */
+/** The object's URL if a part of it is masked (X3), otherwise null. */
 function maskedObject({ object }: Dossier): string | null {
   const url = object === null ? "" : `s3://${object.bucket}/${object.key}`;
   return url.includes(MASKED) ? url : null;
 }
 
-/** The original's attributes and ours; those that are too many go along in ours. */
-function attributesOf({ attributes }: Delivery, own: OwnWords): Record<string, string> {
-  const originals = Object.entries(attributes).filter(([name]) => !isOurs(name));
-  if (own.facts === null) return Object.fromEntries(originals);
-  const room = ATTRIBUTES_MAX - Object.keys(own.attributes).length - 1;
-  const rest = Object.fromEntries(originals.slice(room));
-  const facts: FailureFacts = { ...own.facts, attributes: rest };
+/** The attributes of the original and of Tidegate. Those over the limit go into the failure. */
+function attributesOf({ attributes }: Delivery, added: AddedAttributes): Record<string, string> {
+  const originals = Object.entries(attributes).filter(([name]) => !isTidegateAttribute(name));
+  if (added.facts === null) return Object.fromEntries(originals);
+  const originalsMax = ATTRIBUTES_MAX - Object.keys(added.attributes).length - 1;
+  const rest = Object.fromEntries(originals.slice(originalsMax));
+  const facts: FailureFacts = { ...added.facts, attributes: rest };
   return {
-    ...Object.fromEntries(originals.slice(0, room)),
-    ...own.attributes,
+    ...Object.fromEntries(originals.slice(0, originalsMax)),
+    ...added.attributes,
     [DEAD_LETTER_ATTRIBUTES.failure]: sendableJson(facts),
   };
 }
 
-/** JSON of which SQS takes every character (X7): two that it refuses need no escape in JSON. */
+/** JSON that SQS accepts (X7): escapes two characters that JSON allows and SQS rejects. */
 function sendableJson(facts: FailureFacts): string {
   return JSON.stringify(facts).replaceAll("\ufffe", "\\ufffe").replaceAll("\uffff", "\\uffff");
 }
@@ -162,13 +167,13 @@ export function deadLetterDedupId(key: RecordKey | string, fence: Fence): string
   return sha256Hex(`dead-letter ${key} ${fence}`);
 }
 
-/** Whether an attribute is one that we put on dead letters, or on what was sent again. */
-export function isOurs(name: string): boolean {
-  const own: readonly string[] = Object.values(DEAD_LETTER_ATTRIBUTES);
-  return name === REDRIVEN_ATTRIBUTE || own.includes(name);
+/** Whether Tidegate adds an attribute of this name to dead letters or redriven messages. */
+export function isTidegateAttribute(name: string): boolean {
+  const names: readonly string[] = Object.values(DEAD_LETTER_ATTRIBUTES);
+  return name === REDRIVEN_ATTRIBUTE || names.includes(name);
 }
 
-/** Whether a delivery is the dead letter of that key and fence, come back (X2). */
+/** Whether a delivery is the dead letter of this key and fence, moved back (X2). */
 export function isDeadLetterOf(delivery: Delivery, key: RecordKey, fence: Fence): boolean {
   const { key: keyName, failure } = DEAD_LETTER_ATTRIBUTES;
   if (delivery.attributes[keyName] !== key) return false;
@@ -176,23 +181,22 @@ export function isDeadLetterOf(delivery: Delivery, key: RecordKey, fence: Fence)
     const facts = JSON.parse(delivery.attributes[failure] ?? "null") as FailureFacts | null;
     return facts?.fence === fence;
   } catch {
-    return false; // Somebody else's attribute of that name.
+    return false; // Another program wrote an attribute of this name.
   }
 }
 
-/** Whether a delivery may be the bare letter of that dossier, come back (X6). */
+/** Whether a delivery may be the bare dead letter of this dossier, moved back (X6). */
 export function mayBeBareDeadLetter({ messageId, sentAt }: Delivery, dossier: Dossier): boolean {
-  const { dead_letter: letter, message_id } = dossier;
-  if (letter?.bare !== true || messageId === message_id) return false;
-  return sentAt > (letter.not_before ?? letter.sent_at - CLOCKS_APART_MS_MAX);
+  const { dead_letter: deadLetter, message_id } = dossier;
+  if (deadLetter?.bare !== true || messageId === message_id) return false;
+  return sentAt > (deadLetter.not_before ?? deadLetter.sent_at - CLOCKS_APART_MS_MAX);
 }
 
-/** Where dead letters go to. */
 export type DeadLetterQueue = QueueSender & Pick<QueueReceiver, "facts">;
 
 /**
- * Puts a dead letter into its queue and tells what to write down about it. `within` makes the letter
- * that has so many bytes at most.
+ * Sends a dead letter and returns what its dossier stores about it. `within` builds the dead
+ * letter for a limit in bytes.
  */
 export async function sendDeadLetter(
   ports: {
@@ -204,27 +208,27 @@ export async function sendDeadLetter(
 ): Promise<Omit<NonNullable<Dossier["dead_letter"]>, "fence">> {
   const { clock, deadLetters, queueClock } = ports;
   const not_before = queueClock.now();
-  let letter = within(deadLetters.limits.messageBytesMax);
-  let answer = await send(deadLetters, letter.message);
-  if (answer.kind === "refused" && answer.retry === "never") {
+  let deadLetter = within(deadLetters.limits.messageBytesMax);
+  let outcome = await send(deadLetters, deadLetter.message);
+  if (outcome.kind === "refused" && outcome.retry === "never") {
     const { messageBytesMax } = await deadLetters.facts(); // X5
-    const { body, attributes } = letter.message;
+    const { body, attributes } = deadLetter.message;
     if (messageBytes(body, attributes) > messageBytesMax) {
-      letter = within(messageBytesMax);
-      answer = await send(deadLetters, letter.message);
+      deadLetter = within(messageBytesMax);
+      outcome = await send(deadLetters, deadLetter.message);
     }
   }
-  if (answer.kind === "refused") {
-    const reason = `${deadLetters.name}: ${answer.code}: ${answer.message}`;
+  if (outcome.kind === "refused") {
+    const reason = `${deadLetters.name}: ${outcome.code}: ${outcome.message}`;
     throw new TidegateError("TG_QUEUE_UNAVAILABLE", reason);
   }
-  const { messageId: message_id } = answer;
-  const { bare } = letter;
+  const { messageId: message_id } = outcome;
+  const { bare } = deadLetter;
   const sent = { queue: deadLetters.name, message_id, sent_at: clock.now() };
   return bare ? { ...sent, bare, not_before } : sent;
 }
 
-/** Some refuse the whole call for a message that is too long, and not the message alone. */
+/** Some queues reject the whole call, not only the message, if a message is too long. */
 async function send(deadLetters: QueueSender, message: OutgoingMessage): Promise<SendOutcome> {
   try {
     const [outcome] = await deadLetters.sendBatch([message]);

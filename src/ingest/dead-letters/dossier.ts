@@ -1,8 +1,8 @@
-// Dossier: all that is known of a record that was given up on, as the ledger keeps it beside the
-// record. The names are part of what `tidegate dlq --json` prints.
-//   F1. A dossier is written in the same step that parks its record: there is never one without
+// Dossier: the failure report of a dead-lettered record. The ledger stores it next to the record.
+// `tidegate dlq --json` prints it, so its field names are public.
+//   F1. The ledger writes a dossier in the same step that parks its record: neither exists without
 //       the other.
-//   F2. Everything in it has been masked; the one unmasked copy of a payload is the message itself.
+//   F2. Everything in a dossier is masked. The only unmasked copy of a payload is the message.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import { clampText } from "../../core/encoding/text.ts";
@@ -18,7 +18,7 @@ export interface Dossier {
   readonly message_id: string;
   readonly group_id: string | null;
   readonly object: { readonly bucket: string; readonly key: string } | null;
-  /** By which whoever knows the object's key finds the dossier although it is masked. */
+  /** Finds the dossier by the object's key although the key is masked. */
   readonly object_digest?: string | null;
   readonly error_class: string;
   readonly fingerprint: string;
@@ -33,18 +33,18 @@ export interface Dossier {
   readonly took_ms: number;
   readonly run_id: string;
   readonly trace_id: string | null;
-  /** Masked, and shortened if it was long. */
+  /** Masked, and truncated if it is long. */
   readonly payload: JsonValue;
-  /** Null until the dead letter is in its queue; for ever where the message waits in its own. */
+  /** Null until the dead letter is sent; always null where the message stays in its own queue. */
   readonly dead_letter: {
     readonly queue: string;
     readonly message_id: string;
     readonly sent_at: EpochMs;
-    /** Of the failure that it tells of. */
+    /** The fence of the failure that the dead letter reports. */
     readonly fence: number;
-    /** It carries no word of ours, as there was no room for any. */
+    /** The dead letter has no Tidegate attributes, because they did not fit. */
     readonly bare?: boolean;
-    /** Of a bare one: it was not sent before this moment, by the clock of the queue. */
+    /** Only of a bare dead letter: the earliest time of its send, by the clock of the queue. */
     readonly not_before?: EpochMs;
   } | null;
 }

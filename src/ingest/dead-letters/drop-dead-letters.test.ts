@@ -26,7 +26,7 @@ const handler = ({ envelope }: { envelope: { dedupe_key: string } }) => {
   throw new PermanentError("no", { class: envelope.dedupe_key === "k0" ? "schema" : "governance" });
 };
 
-test("a drop takes away message and dossier of what it names, and nothing else", async () => {
+test("a drop deletes message and dossier of the matching dead letters only", async () => {
   await using world = await createConsumerWorld({ handler });
   for (const key of ["k0", "k1", "k2"]) await world.send(key);
   await world.consumer().start();
@@ -34,19 +34,19 @@ test("a drop takes away message and dossier of what it names, and nothing else",
   expect(await drop(world, { errorClass: "schema" }, true)).toMatchObject([{ kind: "planned" }]);
   expect(await world.depth(world.deadLetters)).toBe(3);
   expect(await drop(world, { errorClass: "schema" })).toMatchObject([{ kind: "dropped" }]);
-  const left = await listIn(world, {}, "peek");
-  expect(left.map(({ errorClass, copies }) => [errorClass, copies])).toEqual([
+  const remaining = await listIn(world, {}, "peek");
+  expect(remaining.map(({ errorClass, copies }) => [errorClass, copies])).toEqual([
     ["governance", 1],
     ["governance", 1],
   ]);
-  // A copy of what was dropped is acknowledged and not run.
+  // A copy of a dropped message is acknowledged and not run.
   await world.send("k0");
   await world.pass(3_000);
   expect(await world.depth()).toBe(0);
   expect(await world.depth(world.deadLetters)).toBe(2);
 });
 
-test("dropping a halted record lets its group go on", async () => {
+test("dropping a halted record lets its group continue", async () => {
   const handled: string[] = [];
   await using world = await createConsumerWorld({
     queue: "work.fifo",
@@ -65,21 +65,21 @@ test("dropping a halted record lets its group go on", async () => {
   expect(await world.depth()).toBe(0);
 });
 
-test("nothing that is masked is in a dossier, in our attributes, or in a printed line", async () => {
+test("masked values are in no dossier, no Tidegate attribute and no printed line", async () => {
   await fc.assert(
     fc.asyncProperty(fc.stringMatching(/^[A-Za-z0-9 "\\äß-]{6,20}$/), async (text) => {
       const secret = `<${text}>`;
       await using world = await createConsumerWorld({
         pipeline: { mask: ["payload.person.**"] },
         handler: () => {
-          throw new PermanentError(`no room for ${secret} in ${JSON.stringify({ secret })}`);
+          throw new PermanentError(`no space for ${secret} in ${JSON.stringify({ secret })}`);
         },
       });
       await world.send("k", { person: { name: secret, also: [secret] }, open: "seen" });
       await world.consumer().start();
       await world.pass(3_000);
       const [letter] = await listIn(world, {}, "peek");
-      if (letter?.dossier == null) throw new Error("there is no dossier");
+      if (letter?.dossier == null) throw new Error("dossier missing");
       const [delivery] = await world.deadLetters.receive(
         { max: 1, waitMs: durationMs(0), visibilityMs: durationMs(0) },
         new AbortController().signal,
@@ -101,7 +101,7 @@ test("nothing that is masked is in a dossier, in our attributes, or in a printed
   );
 });
 
-test("a filter names by class, fingerprint, key, object and age, and all of it has to hold", () => {
+test("a filter matches class, fingerprint, key, object and age, and all must match", () => {
   const facts = {
     errorClass: "schema",
     fingerprint: "62f1724f64232b6b",
@@ -130,7 +130,7 @@ test("a filter names by class, fingerprint, key, object and age, and all of it h
   expect(no.map((filter) => matchesFilter(facts, filter, now))).toEqual(no.map(() => false));
 });
 
-test("a redrive stops above the share and not below the count", () => {
+test("a redrive stops above the share, but not below the minimum count", () => {
   const rule = { failuresMin: 5, failedShareMax: 0.5 };
   expect(tooManyFailAgain({ committed: 0, failedAgain: 4 }, rule)).toBe(false);
   expect(tooManyFailAgain({ committed: 5, failedAgain: 5 }, rule)).toBe(false);

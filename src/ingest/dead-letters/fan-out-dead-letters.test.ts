@@ -1,5 +1,5 @@
-// One event in two queues, consumed by two pipelines that share a dead-letter queue: what the one
-// gave up on is nothing to the other, even where no letter has room to say whose it is (X4, R4).
+// One event in two queues, consumed by two pipelines that share a dead-letter queue: each ignores
+// the dead letters of the other, even if they are bare and do not name their pipeline (X4, R4).
 
 import { describe, expect, test } from "vitest";
 import { type ConsumerWorld, createConsumerWorld } from "../../../test/support/consumer-world.ts";
@@ -38,7 +38,7 @@ function bodyOf(eventTime: EpochMs, bytes: number): string {
   return build("x".repeat(bytes - build("").length));
 }
 
-/** The same message in `work` and in `other`; the second pipeline gives it up, the first may. */
+/** The same message in `work` and in `other`; `fails` says which pipeline fails. */
 async function fanOut(
   name: string,
   fails: { first: boolean; second: boolean },
@@ -59,9 +59,9 @@ async function fanOut(
     handler: failWhile("second") as never,
     onPoison: "skip",
   } as never);
-  const taken = { MaximumMessageSize: String(bytesMax) };
+  const limit = { MaximumMessageSize: String(bytesMax) };
   for (const { name: queue } of [world.queue, other, world.deadLetters]) {
-    await broker.submit("setQueueAttributes", { queue, attributes: taken });
+    await broker.submit("setQueueAttributes", { queue, attributes: limit });
   }
   const body = bodyOf(clock.now(), bytesMax);
   const [groupId, dedupId] = world.queue.fifo ? ["g", "d"] : [null, null];
@@ -80,10 +80,10 @@ function drop(world: ConsumerWorld, scope: typeof FIRST, source: Queue) {
   return inTime(world, collect(dropDeadLetters(ports, { scope, source: source.name })));
 }
 
-async function letterIds(world: ConsumerWorld): Promise<string[]> {
+async function deadLetterIds(world: ConsumerWorld): Promise<string[]> {
   const request = { max: 10, waitMs: durationMs(0), visibilityMs: durationMs(0) };
-  const letters = await world.deadLetters.receive(request, new AbortController().signal);
-  return letters.map(({ messageId }) => messageId);
+  const deadLetters = await world.deadLetters.receive(request, new AbortController().signal);
+  return deadLetters.map(({ messageId }) => messageId);
 }
 
 async function namedBy(world: ConsumerWorld, scope: typeof FIRST): Promise<string | undefined> {
@@ -96,59 +96,59 @@ describe.each([
   ["redrive", SQS_MESSAGE_BYTES_MAX],
   ["drop", 262_144],
   ["redrive", 262_144],
-])("a %s of the first pipeline, with letters of %d bytes,", (act, bytesMax) => {
+])("a %s of the first pipeline, with dead letters of %d bytes,", (act, bytesMax) => {
   async function actOnFirst(world: ConsumerWorld) {
     if (act === "drop") return drop(world, FIRST, world.queue);
     const { events } = await runRedrive(world, { followMs: durationMs(5_000) });
     return events.filter(({ kind }) => kind !== "ended");
   }
 
-  test("leaves the letter of the second alone when the first has committed", async () => {
+  test("ignores the dead letter of the second when the first has committed", async () => {
     const fails = { first: false, second: true };
     const { world, other } = await fanOut("work", fails, bytesMax);
     await using _ = world;
     const theirs = await namedBy(world, SECOND);
-    expect(await letterIds(world)).toEqual([theirs]);
+    expect(await deadLetterIds(world)).toEqual([theirs]);
     expect(await actOnFirst(world)).toEqual([]);
     expect(await listIn(world, {}, "peek")).toEqual([]);
-    expect(await letterIds(world)).toEqual([theirs]);
+    expect(await deadLetterIds(world)).toEqual([theirs]);
     fails.second = false;
     const ports = { ...redrivePorts(world), source: other };
     const { summary } = await runRedrive(world, { scope: SECOND }, ports);
     expect(summary).toMatchObject({ sent: 1, committed: 1, missing: 0 });
   });
 
-  test("takes its own letter alone when both have given up", async () => {
+  test("touches only its own dead letter when both have dead-lettered the event", async () => {
     const fails = { first: true, second: true };
     const { world, other } = await fanOut("work", fails, bytesMax);
     await using _ = world;
     const [ours, theirs] = [await namedBy(world, FIRST), await namedBy(world, SECOND)];
-    expect((await letterIds(world)).toSorted()).toEqual([ours, theirs].toSorted());
+    expect((await deadLetterIds(world)).toSorted()).toEqual([ours, theirs].toSorted());
     fails.first = false;
     expect(await actOnFirst(world)).toHaveLength(1);
-    expect(await letterIds(world)).toEqual([theirs]);
+    expect(await deadLetterIds(world)).toEqual([theirs]);
     expect(await drop(world, SECOND, other)).toMatchObject([{ item: { errorClass: "second" } }]);
-    expect(await letterIds(world)).toEqual([]);
+    expect(await deadLetterIds(world)).toEqual([]);
   });
 });
 
-test("a copy that no dossier names is left alone, as nobody can tell whose it is", async () => {
+test("a copy that no dossier names is ignored, because its pipeline is unknown", async () => {
   const { world } = await fanOut("work", { first: true, second: false });
   await using _ = world;
   const body = bodyOf(world.cloud.clock.now(), SQS_MESSAGE_BYTES_MAX);
   await world.deadLetters.sendBatch([{ body, attributes: {}, groupId: null, dedupId: null }]);
-  expect(await letterIds(world)).toHaveLength(2);
+  expect(await deadLetterIds(world)).toHaveLength(2);
   expect(await drop(world, FIRST, world.queue)).toHaveLength(1);
-  expect(await letterIds(world)).toHaveLength(1);
+  expect(await deadLetterIds(world)).toHaveLength(1);
 });
 
-test("a copy in a FIFO queue is known by the dedup id that it was given", async () => {
+test("a copy in a FIFO queue is identified by its deduplication id", async () => {
   const { world, other } = await fanOut("work.fifo", { first: false, second: true });
   await using _ = world;
   const { deadLetters, ledger } = world;
   const request = { max: 1, waitMs: durationMs(0), visibilityMs: durationMs(0) };
-  const [letter] = await deadLetters.receive(request, new AbortController().signal);
-  const { body = "", groupId = null, dedupId = null } = letter ?? {};
+  const [deadLetter] = await deadLetters.receive(request, new AbortController().signal);
+  const { body = "", groupId = null, dedupId = null } = deadLetter ?? {};
   expect(dedupId).not.toBe(null);
   await world.pass(400_000); // The queue has forgotten the dedup id by then.
   await deadLetters.sendBatch([{ body, attributes: {}, groupId, dedupId }]);

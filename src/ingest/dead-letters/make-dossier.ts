@@ -1,4 +1,4 @@
-// Make dossier: gathers all that is known of a record at the moment it is given up on.
+// Make dossier: builds the failure report of a record when it is dead-lettered.
 
 import { msBetween } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -12,15 +12,15 @@ import type { WorkRecord } from "../stages/decode.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
 import type { Dossier } from "./dossier.ts";
 
-/** An attempt that ended badly, in words that may be shown to anybody. */
+/** A failed attempt. All texts are masked. */
 export interface Failed {
   readonly verdict: Verdict;
   readonly fingerprint: string;
   readonly message: string;
-  /** Of the message, which its sender may have made of anything. */
+  /** The group id of the message. Its sender chose it, so it is masked too. */
   readonly groupId: string | null;
   readonly stack: string | null;
-  /** What the words above were scrubbed of. */
+  /** The values that were masked in the texts above. */
   readonly secrets: readonly string[];
 }
 
@@ -41,8 +41,8 @@ export async function makeDossier(
   const { record, claim, failed, inFlight } = attempt;
   const { delivery, trace } = inFlight;
   const at = ports.clock.now();
-  const known = await ports.ledger.show(about.scope, record.key);
-  const first = known?.entries.find(({ status }) => status === "failed");
+  const view = await ports.ledger.show(about.scope, record.key);
+  const first = view?.entries.find(({ status }) => status === "failed");
   const { object } = record;
   return {
     pipeline: about.scope.pipeline,

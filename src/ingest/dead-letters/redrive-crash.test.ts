@@ -1,4 +1,4 @@
-// A redrive that dies at every step, before and after its effect, and is run again.
+// A redrive that crashes at every step, before and after its effect, and is run again.
 
 import { describe, expect, test } from "vitest";
 import { type ConsumerWorld, createConsumerWorld } from "../../../test/support/consumer-world.ts";
@@ -8,7 +8,7 @@ import type { RedrivePorts } from "./redrive.ts";
 
 const STEPS = ["reopen", "sendBatch", "deleteBatch", "removeNotes"] as const;
 type Step = (typeof STEPS)[number];
-/** Dossiers of what ended in between are removed together. */
+/** Dossiers of records that end between two polls are removed together. */
 const CALLS = { reopen: [1, 2, 3], sendBatch: [1, 2, 3], deleteBatch: [1, 2, 3], removeNotes: [1] };
 const CASES = STEPS.flatMap((step) =>
   (["before", "after"] as const).flatMap((when) =>
@@ -17,7 +17,7 @@ const CASES = STEPS.flatMap((step) =>
 );
 const KEYS = ["k0", "k1", "k2", "k3"];
 
-/** Ports that die with the `nth` call of `step`; from then on nothing gets through. */
+/** Ports that crash at the `nth` call of `step`; every later call fails. */
 function mortal(ports: RedrivePorts, when: "before" | "after", step: Step, nth: number) {
   let calls = 0;
   let dead = false;
@@ -64,9 +64,9 @@ async function parkAll(queue: string, applied: string[], broken: { yes: boolean 
   return world;
 }
 
-describe.each(["work", "work.fifo"])("a redrive into %s that dies", (queue) => {
+describe.each(["work", "work.fifo"])("a redrive into %s that crashes", (queue) => {
   test.each(CASES)(
-    "%s %s (%i) loses nothing, applies once, ends clean",
+    "%s %s (%i) loses nothing, applies each record once and leaves no dossier",
     async (when, step, nth) => {
       const applied: string[] = [];
       const broken = { yes: true };
@@ -76,7 +76,7 @@ describe.each(["work", "work.fifo"])("a redrive into %s that dies", (queue) => {
       const { ports, died } = mortal(redrivePorts(world), when, step, nth);
       await expect(runRedrive(world, {}, ports)).rejects.toThrow();
       expect(died()).toBe(true);
-      await world.pass(130_000); // What the dead run had in hand becomes visible again.
+      await world.pass(130_000); // The messages that the crashed run received become visible again.
       const { summary } = await runRedrive(world);
       expect(summary).toMatchObject({ failedAgain: 0, missing: 0, waiting: 0, stopped: null });
       expect(applied.toSorted()).toEqual(KEYS);

@@ -1,11 +1,10 @@
-// Redrive follow: watches redriven records in the ledger until each has come to its end.
-//   W1. An item ends once, and it ends by what the ledger says: committed, overtaken by a newer
-//       event of its object, or given up on again, which is a fence above the one it was sent with.
-//   W2. Nobody waits for ever: after `followMs` an item is told as still waiting, which is no end
-//       but the truth.
-//   W3. A committed record needs no dossier: it is removed as soon as the commit is seen. One that
-//       was given up on again keeps the dossier that its new failure wrote.
-//   W4. The ledger is asked about all at once, in batches, however many letters they came from.
+// Redrive follow: watches redriven records in the ledger until each of them ends.
+//   W1. An item ends once, by the state in the ledger: committed, overtaken by a newer event of its
+//       object, or dead-lettered again. The last has a higher fence than the record was sent with.
+//   W2. No item is followed forever: after `followMs` it is reported as still waiting.
+//   W3. A committed record needs no dossier: it is removed when the commit is found. A record that
+//       was dead-lettered again keeps the dossier of its new failure.
+//   W4. All records are read from the ledger together, in batches, for all dead letters.
 
 import { compareSequencers } from "../../core/events/sequencer.ts";
 import { addMs, type DurationMs, type EpochMs } from "../../core/units.ts";
@@ -14,13 +13,13 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, RecordView } from "../../ports/ledger.ts";
 import type { Fence, LedgerScope, RecordKey } from "../../ports/record.ts";
 import type { DeadLetterRecord } from "./dead-letter-read.ts";
-import { type RecordViews, showRecords, sideBySide } from "./show-records.ts";
+import { mapConcurrently, type RecordViews, showRecords } from "./show-records.ts";
 
 const NOTES_PER_CALL_MAX = 100;
 
 export type RedriveEnd = "committed" | "overtaken" | "failed-again" | "waiting";
 
-/** Records that went back together, and the fence each of them had then. */
+/** Records that were redriven together, each with its fence at that time. */
 export interface Followed<T> {
   readonly item: T;
   readonly records: readonly (DeadLetterRecord & { readonly fence: Fence })[];
@@ -29,10 +28,10 @@ export interface Followed<T> {
 export interface Follower<T> {
   readonly size: number;
   add(followed: Followed<T>): void;
-  /** Asks the ledger about all and tells which have ended since. */
-  look(): Promise<{ readonly item: T; readonly end: RedriveEnd }[]>;
-  /** Those that are watched, as still waiting; from then on they are not (W2). */
-  letGo(): T[];
+  /** Reads all records from the ledger and returns the items that have ended. */
+  poll(): Promise<{ readonly item: T; readonly end: RedriveEnd }[]>;
+  /** Stops following all items and returns those that are still waiting (W2). */
+  stop(): T[];
 }
 
 export function createFollower<T>(
@@ -50,9 +49,9 @@ export function createFollower<T>(
     add(followed) {
       watched.push({ ...followed, until: addMs(clock.now(), followMs) });
     },
-    async look() {
+    async poll() {
       const ended: { item: T; end: RedriveEnd }[] = [];
-      const left: typeof watched = [];
+      const remaining: typeof watched = [];
       const committed: RecordKey[] = [];
       const ends = await endsOf(
         ledger,
@@ -62,14 +61,14 @@ export function createFollower<T>(
       for (const each of watched) {
         const { end, done } = endOfAll(each.records, ends);
         committed.push(...done);
-        if (end === "waiting" && clock.now() < each.until) left.push(each);
+        if (end === "waiting" && clock.now() < each.until) remaining.push(each);
         else ended.push({ item: each.item, end });
       }
       await removeDossiers(ledger, scope, committed); // W3
-      watched = left;
+      watched = remaining;
       return ended;
     },
-    letGo() {
+    stop() {
       const items = watched.map(({ item }) => item);
       watched = [];
       return items;
@@ -79,20 +78,20 @@ export function createFollower<T>(
 
 type FollowedRecord = Followed<unknown>["records"][number];
 
-/** What became of each record so far (W4). */
+/** The end of each record so far (W4). */
 async function endsOf(ledger: Ledger, scope: LedgerScope, records: readonly FollowedRecord[]) {
   const keys = records.map(({ key }) => key);
   const views = await showRecords(ledger, scope, keys);
-  const ends = await sideBySide(records, (record) => endOf(ledger, scope, record, views));
+  const ends = await mapConcurrently(records, (record) => endOf(ledger, scope, record, views));
   return new Map(records.map((record, at) => [record, ends[at] ?? "waiting"]));
 }
 
-/** The end of a letter, and the records of it that need no dossier any more. */
+/** The end of a dead letter, and its records that no longer need a dossier. */
 function endOfAll(
   records: readonly FollowedRecord[],
-  known: ReadonlyMap<FollowedRecord, RedriveEnd>,
+  endByRecord: ReadonlyMap<FollowedRecord, RedriveEnd>,
 ): { readonly end: RedriveEnd; readonly done: readonly RecordKey[] } {
-  const ends = records.map((record) => known.get(record) ?? "waiting");
+  const ends = records.map((record) => endByRecord.get(record) ?? "waiting");
   if (ends.includes("waiting")) return { end: "waiting", done: [] };
   const done = records.filter((_, at) => ends[at] !== "failed-again").map(({ key }) => key);
   if (ends.includes("failed-again")) return { end: "failed-again", done };
@@ -124,14 +123,14 @@ async function removeDossiers(
   }
 }
 
-/** Whether a newer event of the record's object was applied, so that this one never will be. */
+/** Whether a newer event of the object was applied, so that this one is never applied. */
 async function isOvertaken(ledger: Ledger, scope: LedgerScope, { object }: DeadLetterRecord) {
   if (object === null || object.sequencer === null) return false;
   const state = await ledger.showObject(scope, object.bucket, object.key);
   return state !== undefined && compareSequencers(object.sequencer, state.sequencer) < 0;
 }
 
-/** The fence that a record has now; 0 if the ledger does not know it. */
+/** The current fence of a record; 0 if the ledger does not have it. */
 export function fenceNow(view: RecordView | undefined): Fence {
   return view?.record.fence ?? fenceOf(0);
 }

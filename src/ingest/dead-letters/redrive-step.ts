@@ -1,19 +1,19 @@
-// Redrive step: takes one dead letter back to its queue.
-//   B1. The ledger first, the source queue second, the dead-letter queue last. Dying in between
-//       leaves the dead letter where it is, and the next run does the same again; a message that
-//       was sent twice is applied once, as its key is the same.
-//   B2. A record that was committed meanwhile is not sent again: its dead letter is taken away, and
-//       its dossier. Neither is done by what was known before: the ledger is asked once more, as an
-//       object that comes back makes work of a committed record.
-//   B3. A FIFO queue drops what has the dedup id of something sent within five minutes. So the id
-//       is new in every redrive, and the same when one redrive has to ask twice.
-//   B4. What the ledger said of the records may be some seconds old. Whatever changed since is
-//       refused by the ledger itself, or sent once more and known as a duplicate.
-//   B5. A queue may take less than SQS allows. What it refuses for good is offered once more as it
-//       came, without our mark, which is all that there can be too much of.
-//   B6. Each record of a message that was given up on has a letter, and all that are bare hold the
-//       whole message. It goes back once per run, and all its records are tried (F5 of fail.ts);
-//       sent once per letter, what still fails would bring as many letters again for each.
+// Redrive step: sends one dead letter back to its queue.
+//   B1. The ledger is written first, then the message is sent to the source queue, then the dead
+//       letter is deleted. A crash in between leaves the dead letter, and the next run repeats the
+//       step. A message that was sent twice is applied once, because its key is the same.
+//   B2. A record that was committed meanwhile is not sent again: its dead letter and its dossier
+//       are removed. The ledger is read again before that, because an object that comes back
+//       reopens a committed record.
+//   B3. A FIFO queue drops a message whose deduplication id was sent within five minutes. So each
+//       redrive uses a new id, and retries of the send within one redrive use the same.
+//   B4. The given views of the records may be some seconds old. The ledger rejects a change that no
+//       longer applies, or the message is sent again and recognised as a duplicate.
+//   B5. A queue may accept less than SQS allows. A message that it rejects permanently is sent once
+//       more as it arrived, without the redrive mark, which is the only addition.
+//   B6. Each dead-lettered record of a message has a dead letter, and each bare one contains the
+//       whole message. The message is sent once per run, and all its records are tried (F5 of
+//       fail.ts). Sent once per dead letter, each send would add a dead letter per failing record.
 
 import { linearBackoff, type RetryBounds, retryBounded } from "../../core/bounded-retry.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
@@ -43,7 +43,7 @@ export type StepOutcome =
   | { readonly kind: "committed-before" }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Reopens the records that are parked, and tells with which fences all of them go on (B4). */
+/** Reopens the parked records and returns all records with their fences (B4). */
 export async function reopenRecords(
   ledger: Ledger,
   scope: LedgerScope,
@@ -64,55 +64,60 @@ function withFences(records: readonly DeadLetterRecord[], views: RecordViews) {
   return records.map((record) => ({ ...record, fence: fenceNow(views.get(record.key)) }));
 }
 
-/** Takes a dead letter back (B1). `runId` names the redrive, `views` what it was told before. */
+/**
+ * Redrives a dead letter (B1). `views` were read earlier in the run `runId`. `alreadySent` says
+ * that the run has sent the message for another dead letter.
+ */
 export async function sendBack(
   ports: RedriveStepPorts,
-  letter: ReadDeadLetter,
-  known: { readonly runId: string; readonly views: RecordViews; readonly wentBack: boolean },
+  deadLetter: ReadDeadLetter,
+  run: { readonly runId: string; readonly views: RecordViews; readonly alreadySent: boolean },
 ): Promise<StepOutcome> {
   const { ledger, source } = ports;
-  const { scope, delivery } = letter;
-  const keys = letter.records.map(({ key }) => key);
+  const { scope, delivery } = deadLetter;
+  const keys = deadLetter.records.map(({ key }) => key);
   const committed = (views: RecordViews) =>
     keys.every((key) => views.get(key)?.record.kind === "committed");
-  const views = committed(known.views) ? await showRecords(ledger, scope, keys) : known.views;
+  const views = committed(run.views) ? await showRecords(ledger, scope, keys) : run.views;
   if (committed(views)) {
-    // Without its dossier, a bare letter that is still there would be nobody's.
-    if (await takeAway(ports, letter)) await ledger.removeNotes(scope, "dossier", keys); // B2
+    // A bare dead letter that is still in the queue must keep the dossier that names it.
+    const deleted = await deleteDeadLetter(ports, deadLetter);
+    if (deleted) await ledger.removeNotes(scope, "dossier", keys); // B2
     return { kind: "committed-before" };
   }
-  if (known.wentBack) {
-    await takeAway(ports, letter); // B6
-    return { kind: "sent", records: withFences(letter.records, views) };
+  if (run.alreadySent) {
+    await deleteDeadLetter(ports, deadLetter); // B6
+    return { kind: "sent", records: withFences(deadLetter.records, views) };
   }
-  const records = await reopenRecords(ledger, scope, letter.records, views);
-  const dedupId = sha256Hex(`redrive ${known.runId} ${delivery.messageId}`); // B3
+  const records = await reopenRecords(ledger, scope, deadLetter.records, views);
+  const dedupId = sha256Hex(`redrive ${run.runId} ${delivery.messageId}`); // B3
   const { fifo, limits } = source;
-  const original = originalOf(letter, { fifo, limits, dedupId });
-  let outcome = await sendPatiently(ports, original);
+  const original = originalOf(deadLetter, { fifo, limits, dedupId });
+  let outcome = await sendWithRetries(ports, original);
   if (outcome.kind === "refused" && outcome.retry === "never") {
-    const room = { ...limits, messageBytesMax: 0 }; // B5
-    outcome = await sendPatiently(ports, originalOf(letter, { fifo, limits: room, dedupId }));
+    const unmarked = { ...limits, messageBytesMax: 0 }; // B5
+    const message = originalOf(deadLetter, { fifo, limits: unmarked, dedupId });
+    outcome = await sendWithRetries(ports, message);
   }
   if (outcome.kind === "refused") {
     return { kind: "refused", reason: `${outcome.code}: ${outcome.message}` };
   }
-  await takeAway(ports, letter);
+  await deleteDeadLetter(ports, deadLetter);
   return { kind: "sent", records };
 }
 
-/** Removes the dossier of a record that is committed, if it still is (B2). */
-export async function forgetCommitted(ledger: Ledger, scope: LedgerScope, key: RecordKey) {
+/** Removes the dossier of a record if it is still committed (B2). */
+export async function removeCommittedDossier(ledger: Ledger, scope: LedgerScope, key: RecordKey) {
   const view = await ledger.show(scope, key);
-  const done = view === undefined || view.record.kind === "committed";
-  if (done) await ledger.removeNotes(scope, "dossier", [key]);
+  const removable = view === undefined || view.record.kind === "committed";
+  if (removable) await ledger.removeNotes(scope, "dossier", [key]);
 }
 
-async function sendPatiently(
+async function sendWithRetries(
   { clock, source }: RedriveStepPorts,
   message: OutgoingMessage,
 ): Promise<SendOutcome> {
-  const tried = await retryBounded<SendOutcome, unknown>(boundsOf(clock), async () => {
+  const result = await retryBounded<SendOutcome, unknown>(boundsOf(clock), async () => {
     try {
       const [outcome] = await source.sendBatch([message]);
       const final = outcome?.kind === "sent" || outcome?.retry === "never";
@@ -121,19 +126,19 @@ async function sendPatiently(
       return { kind: "retry", reason: transient(error) };
     }
   });
-  if (tried.kind === "done") return tried.value;
-  const { reason } = tried;
+  if (result.kind === "done") return result.value;
+  const { reason } = result;
   if (reason instanceof TidegateError) throw reason;
   if (reason !== undefined) return reason as SendOutcome;
   throw new TidegateError("TG_QUEUE_UNAVAILABLE", `${source.name}: no answer`);
 }
 
 /** Deletes a dead letter. The next run finds one that cannot be deleted (B1). */
-export async function takeAway(
+export async function deleteDeadLetter(
   { clock, deadLetters }: Pick<RedriveStepPorts, "clock" | "deadLetters">,
   { delivery }: ReadDeadLetter,
 ): Promise<boolean> {
-  const tried = await retryBounded<boolean, unknown>(boundsOf(clock), async () => {
+  const result = await retryBounded<boolean, unknown>(boundsOf(clock), async () => {
     try {
       const [outcome] = await deadLetters.deleteBatch([delivery.receipt]);
       const final = outcome?.kind === "done" || outcome?.kind === "gone";
@@ -143,7 +148,7 @@ export async function takeAway(
       return { kind: "retry", reason: transient(error) };
     }
   });
-  return tried.kind === "done" && tried.value;
+  return result.kind === "done" && result.value;
 }
 
 function boundsOf(clock: Clock): RetryBounds {
@@ -151,7 +156,7 @@ function boundsOf(clock: Clock): RetryBounds {
   return { triesMax: TRIES_MAX, pause: { delayMs: linearBackoff(RETRY_MS), sleep } };
 }
 
-/** Returns an error that may pass, and throws any other. */
+/** Returns a transient error, and throws any other. */
 function transient(error: unknown): TidegateError {
   if (error instanceof TidegateError && error.retry !== "never") return error;
   throw error;

@@ -12,10 +12,10 @@ import { durationMs, minutes } from "../../core/units.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { OutgoingMessage } from "../../ports/queue.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
-import { ASKED_AT_ONCE_MAX } from "./show-records.ts";
+import { CONCURRENT_READS_MAX } from "./show-records.ts";
 
-/** A handler that refuses until it is told not to. */
-function moody(errorClass: (key: string) => string = () => "schema") {
+/** A handler that fails until `state.broken` is false. */
+function failingHandler(errorClass: (key: string) => string = () => "schema") {
   const state = { broken: true, applied: [] as string[] };
   const handler = ({ envelope }: { envelope: { dedupe_key: string } }) => {
     const key = envelope.dedupe_key;
@@ -34,8 +34,8 @@ async function parkedWorld(count: number, options: Parameters<typeof createConsu
   return { world, consumer };
 }
 
-test("a redriven record is applied once, under its own key, and its dossier goes", async () => {
-  const { state, handler } = moody();
+test("a redriven record is applied once under its own key, and its dossier removed", async () => {
+  const { state, handler } = failingHandler();
   const { world } = await parkedWorld(3, { handler });
   await using _ = world;
   const before = await listIn(world);
@@ -57,8 +57,8 @@ test("a redriven record is applied once, under its own key, and its dossier goes
   );
 });
 
-test("what the filter does not name stays where it is, and can be seen at once", async () => {
-  const { state, handler } = moody((key) => (key === "k1" ? "schema" : "governance"));
+test("dead letters that do not match the filter stay and are visible immediately", async () => {
+  const { state, handler } = failingHandler((key) => (key === "k1" ? "schema" : "governance"));
   const { world } = await parkedWorld(4, { handler });
   await using _ = world;
   state.broken = false;
@@ -71,8 +71,8 @@ test("what the filter does not name stays where it is, and can be seen at once",
   );
 });
 
-test("a dry run tells what would go and changes neither ledger nor queues", async () => {
-  const { handler } = moody();
+test("a dry run reports what it would redrive and changes neither ledger nor queues", async () => {
+  const { handler } = failingHandler();
   const { world } = await parkedWorld(3, { handler });
   await using _ = world;
   const before = await listIn(world, {}, "peek");
@@ -83,7 +83,7 @@ test("a dry run tells what would go and changes neither ledger nor queues", asyn
 });
 
 test("a run stops by itself when too many fail again, and leaves the rest", async () => {
-  const { handler } = moody();
+  const { handler } = failingHandler();
   const { world } = await parkedWorld(30, { handler });
   await using _ = world;
   const { summary } = await runRedrive(world, { perSecond: 1 });
@@ -94,18 +94,18 @@ test("a run stops by itself when too many fail again, and leaves the rest", asyn
   expect(await listIn(world)).toHaveLength(30);
 });
 
-test("what fails again during a run is not taken a second time by the same run", async () => {
-  const { handler } = moody();
+test("a record that fails again during a run is not redriven twice by that run", async () => {
+  const { handler } = failingHandler();
   const { world } = await parkedWorld(3, { handler });
   await using _ = world;
   const { summary } = await runRedrive(world, { perSecond: 1 });
   expect(summary).toMatchObject({ sent: 3, failedAgain: 3, stopped: null });
-  const [letter] = await listIn(world);
-  expect((await world.ledger.findNote(SCOPE, "dossier", letter?.key ?? ""))?.count).toBe(2);
+  const [deadLetter] = await listIn(world);
+  expect((await world.ledger.findNote(SCOPE, "dossier", deadLetter?.key ?? ""))?.count).toBe(2);
 });
 
-test("the rate and the limit are kept", async () => {
-  const { state, handler } = moody();
+test("a redrive respects its rate and its limit", async () => {
+  const { state, handler } = failingHandler();
   const { world } = await parkedWorld(12, { handler });
   await using _ = world;
   state.broken = false;
@@ -125,8 +125,8 @@ test("the rate and the limit are kept", async () => {
   expect(await world.depth(world.deadLetters)).toBe(5);
 });
 
-test("two copies of one dead letter are sent back once and both are taken away", async () => {
-  const { state, handler } = moody();
+test("two copies of one dead letter are sent back once and both are deleted", async () => {
+  const { state, handler } = failingHandler();
   const { world } = await parkedWorld(1, { handler });
   await using _ = world;
   const [delivery] = await inTime(
@@ -136,7 +136,7 @@ test("two copies of one dead letter are sent back once and both are taken away",
       new AbortController().signal,
     ),
   );
-  if (delivery === undefined) throw new Error("there is no dead letter");
+  if (delivery === undefined) throw new Error("dead letter missing");
   const { body, attributes } = delivery;
   await world.deadLetters.sendBatch([{ body, attributes, groupId: null, dedupId: null }]);
   expect((await listIn(world, {}, "peek")).map(({ copies }) => copies)).toEqual([2]);
@@ -146,8 +146,8 @@ test("two copies of one dead letter are sent back once and both are taken away",
   expect(await world.depth(world.deadLetters)).toBe(0);
 });
 
-test("FIFO groups come back in their order, past the queue's deduplication", async () => {
-  const { state, handler } = moody();
+test("FIFO groups are redriven in order, despite the queue's deduplication", async () => {
+  const { state, handler } = failingHandler();
   const world = await createConsumerWorld({
     handler,
     queue: "work.fifo",
@@ -166,8 +166,8 @@ test("FIFO groups come back in their order, past the queue's deduplication", asy
   expect(of(1)).toEqual(["k1", "k3", "k5", "k7"]);
 });
 
-test("a halted record is reopened where it is, and its group goes on behind it", async () => {
-  const { state, handler } = moody();
+test("a halted record is reopened where it is, and its group continues behind it", async () => {
+  const { state, handler } = failingHandler();
   const world = await createConsumerWorld({ handler, queue: "work.fifo" });
   await using _ = world;
   for (const key of ["k0", "k1"]) await world.send(key, {}, "g");
@@ -182,13 +182,13 @@ test("a halted record is reopened where it is, and its group goes on behind it",
   await world.pass(Math.max(0, deliveredBy - world.cloud.clock.now()) + 2_000);
   expect(state.applied).toEqual(["k0", "k1"]);
   expect(await world.depth()).toBe(0);
-  // The next run finds the dossier of what was committed meanwhile and removes it.
+  // The next run finds the dossier of the record that was committed meanwhile and removes it.
   await runRedrive(world);
   expect(await world.ledger.listNotes(SCOPE, "dossier", { after: null, limit: 10 })).toEqual([]);
 });
 
-test("what nobody consumes is told as waiting once its time is over", async () => {
-  const { handler } = moody();
+test("a record without a consumer is reported as waiting after followMs", async () => {
+  const { handler } = failingHandler();
   const { world, consumer } = await parkedWorld(2, { handler });
   await using _ = world;
   await inTime(world, consumer.drain());
@@ -197,8 +197,8 @@ test("what nobody consumes is told as waiting once its time is over", async () =
   expect(await world.depth()).toBe(2);
 });
 
-test("attributes that had no room beside ours are put back, and ours are taken off", async () => {
-  const { handler } = moody();
+test("a redrive restores attributes that did not fit and removes those of Tidegate", async () => {
+  const { handler } = failingHandler();
   const { world } = await parkedWorld(0, { handler });
   await using _ = world;
   const built = buildEnvelope({
@@ -211,22 +211,22 @@ test("attributes that had no room beside ours are put back, and ours are taken o
   const attributes = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`a${at}`, `v${at}`]));
   await world.queue.sendBatch([{ body, attributes, groupId: null, dedupId: null }]);
   await world.pass(3_000);
-  const seen: OutgoingMessage[] = [];
+  const sent: OutgoingMessage[] = [];
   const ports = redrivePorts(world);
   const source = {
     ...ports.source,
     sendBatch(messages: readonly OutgoingMessage[]) {
-      seen.push(...messages);
+      sent.push(...messages);
       return ports.source.sendBatch(messages);
     },
   };
   await runRedrive(world, {}, { ...ports, source });
   const marked = { ...attributes, "tidegate.redriven": "1" };
-  expect(seen).toEqual([{ body, attributes: marked, groupId: null, dedupId: null }]);
+  expect(sent).toEqual([{ body, attributes: marked, groupId: null, dedupId: null }]);
 });
 
-test("a dead letter that the queue does not show is told as missing and left parked", async () => {
-  const { handler } = moody();
+test("a dead letter that the queue does not return is missing and stays parked", async () => {
+  const { handler } = failingHandler();
   const { world } = await parkedWorld(1, { handler });
   await using _ = world;
   await world.cloud.broker.submit("purgeQueue", { queue: world.deadLetters.name });
@@ -235,8 +235,8 @@ test("a dead letter that the queue does not show is told as missing and left par
   expect((await listIn(world)).map(({ state }) => state)).toEqual(["parked"]);
 });
 
-test("an interrupted run ends after the item in hand and puts the others back", async () => {
-  const { state, handler } = moody();
+test("an interrupted run ends after the current item and returns the others", async () => {
+  const { state, handler } = failingHandler();
   const { world } = await parkedWorld(5, { handler });
   await using _ = world;
   state.broken = false;
@@ -257,7 +257,7 @@ test("an interrupted run ends after the item in hand and puts the others back", 
   expect(state.applied.toSorted()).toEqual(["k0", "k1", "k2", "k3", "k4"]);
 });
 
-/** A ledger that counts the requests about records, and how many are under way at once. */
+/** A ledger that counts reads of records, and how many run concurrently. */
 function counted(ledger: Ledger) {
   const counts = { shown: 0, removed: 0, atOnce: 0, atOnceMax: 0 };
   const watched: Ledger = {
@@ -278,10 +278,10 @@ function counted(ledger: Ledger) {
   return { counts, watched };
 }
 
-test("the ledger is asked in bounded batches, about what is on its way once a second (V6)", async () => {
-  const LETTERS = 60;
-  const { state, handler } = moody();
-  const { world, consumer } = await parkedWorld(LETTERS, { handler });
+test("the ledger is read in bounded batches, for followed records once a second (V6)", async () => {
+  const DEAD_LETTERS = 60;
+  const { state, handler } = failingHandler();
+  const { world, consumer } = await parkedWorld(DEAD_LETTERS, { handler });
   await using _ = world;
   await inTime(world, consumer.drain());
   const { counts, watched } = counted(world.ledger);
@@ -294,15 +294,15 @@ test("the ledger is asked in bounded batches, about what is on its way once a se
   };
   const running = runRedrive(world, options, ports);
   await world.pass(10_000);
-  // Each letter once when it is taken up, and each of what is on its way once per look.
-  const looks = LETTERS / 10 + (world.cloud.clock.now() - startedAt) / 1_000 + 1;
-  expect(counts.shown).toBeLessThanOrEqual(LETTERS * (looks + 1));
-  expect(counts.atOnceMax).toBe(ASKED_AT_ONCE_MAX);
+  // Each dead letter once when it is redriven, and each followed record once per poll.
+  const polls = DEAD_LETTERS / 10 + (world.cloud.clock.now() - startedAt) / 1_000 + 1;
+  expect(counts.shown).toBeLessThanOrEqual(DEAD_LETTERS * (polls + 1));
+  expect(counts.atOnceMax).toBe(CONCURRENT_READS_MAX);
   expect(counts.removed).toBe(0);
   state.broken = false;
   await world.consumer("late").start();
   const { summary } = await running;
-  expect(summary).toMatchObject({ sent: LETTERS, committed: LETTERS });
-  expect(counts.removed).toBeLessThan(LETTERS / 10); // Dossiers go together, too.
+  expect(summary).toMatchObject({ sent: DEAD_LETTERS, committed: DEAD_LETTERS });
+  expect(counts.removed).toBeLessThan(DEAD_LETTERS / 10); // Dossiers are removed in batches too.
   expect(await world.ledger.listNotes(SCOPE, "dossier", { after: null, limit: 100 })).toEqual([]);
 });

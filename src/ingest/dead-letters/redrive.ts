@@ -1,14 +1,14 @@
-// Redrive: takes dead letters back to the queue they came from, and watches what becomes of them.
-//   V1. Only what the filter names is touched; everything else is put back as it was found.
-//   V2. A key goes back once per run, under the same key and in the same generation: copies of its
-//       dead letter are taken for one. What fails again during the run is left for the next one.
-//   V3. A run may die at any point (redrive-step.ts says why), and the next one picks up what it
-//       left: letters not yet taken away, records on their way, dossiers of what was committed.
-//   V4. Within a FIFO group, order is kept: when one cannot be sent, those behind it stay.
-//   V5. A run that makes matters worse stops by itself.
-//   V6. The ledger is asked in batches: about the letters of one receive together, and about what
-//       is on its way once per receive, or when LOOK_MS have passed. What it is told is told letter
-//       by letter, so that a run that ends early has reopened nothing that it did not send.
+// Redrive: sends dead letters back to the queue they came from and follows their records.
+//   V1. A redrive touches only dead letters that match the filter. It returns all others unchanged.
+//   V2. A run sends each record once, under the same key and in the same generation. Copies of its
+//       dead letter count as one. A record that fails again during the run waits for the next run.
+//   V3. A run may crash at any point (redrive-step.ts explains why). The next run continues with
+//       the rest: dead letters not yet deleted, records in progress, dossiers of committed records.
+//   V4. A FIFO group keeps its order: if a message cannot be sent, those behind it stay.
+//   V5. A run stops by itself when too many records fail again.
+//   V6. The ledger is read in batches: the dead letters of one receive together, and the followed
+//       records once per receive or after POLL_MS. It is written per dead letter, so that a run
+//       that ends early has not reopened a record that it did not send.
 
 import {
   addMs,
@@ -40,13 +40,13 @@ import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import type { Dossier } from "./dossier.ts";
 import { createFollower, type Follower, fenceNow, type RedriveEnd } from "./redrive-follow.ts";
 import {
-  forgetCommitted,
+  deleteDeadLetter,
   type RedriveStepPorts,
+  removeCommittedDossier,
   reopenRecords,
   sendBack,
-  takeAway,
 } from "./redrive-step.ts";
-import { batchesOf, type RecordViews, showRecords, sideBySide } from "./show-records.ts";
+import { batchesOf, mapConcurrently, type RecordViews, showRecords } from "./show-records.ts";
 
 export interface RedrivePorts extends RedriveStepPorts {
   readonly random: Random;
@@ -55,31 +55,31 @@ export interface RedrivePorts extends RedriveStepPorts {
 export interface RedriveOptions {
   readonly scope: LedgerScope;
   readonly filter?: DeadLetterFilter | undefined;
-  /** Tells what would be done and does nothing. */
+  /** Reports what would be redriven and changes nothing. */
   readonly dryRun?: boolean | undefined;
   readonly perSecond?: number | undefined;
-  /** There is no dead-letter queue: what was given up on waits in its own. */
+  /** There is no dead-letter queue: dead-lettered messages stay in their own queue. */
   readonly ownQueueOnly?: boolean | undefined;
-  /** Items at most. */
+  /** Most items to redrive. */
   readonly limit?: number | undefined;
-  /** Items that may be on their way at once. */
-  readonly onTheirWayMax?: number | undefined;
+  /** Items that are followed at the same time. */
+  readonly followedMax?: number | undefined;
   /** How long each item is followed. */
   readonly followMs?: DurationMs | undefined;
   readonly stop?: RedriveStopRule | undefined;
-  /** Ends the run after the item in hand. */
+  /** Ends the run after the current item. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export const REDRIVE_DEFAULTS = {
   perSecond: 10,
   limit: 100_000,
-  onTheirWayMax: 100,
+  followedMax: 100,
   followMs: minutes(2),
 } as const;
 
-/** How often the ledger is asked about what is on its way. */
-const LOOK_MS: DurationMs = seconds(1);
+/** How often the followed records are read from the ledger. */
+const POLL_MS: DurationMs = seconds(1);
 
 export interface RedriveItem {
   readonly key: string;
@@ -91,11 +91,11 @@ export interface RedriveItem {
 
 export type RedriveEvent =
   | { readonly kind: "planned" | "sent" | "committed-before"; readonly item: RedriveItem }
-  /** It waits in its own queue, which delivers it again by then. */
+  /** It waits in its own queue, which redelivers it by `deliveredBy`. */
   | { readonly kind: "reopened"; readonly item: RedriveItem; readonly deliveredBy: EpochMs }
-  /** A former run sent it. */
+  /** An earlier run sent it. */
   | { readonly kind: "on-its-way"; readonly item: RedriveItem }
-  /** Its dossier names a dead letter that the queue did not show. */
+  /** Its dossier names a dead letter that the queue did not return. */
   | { readonly kind: "missing"; readonly item: RedriveItem }
   | { readonly kind: "refused"; readonly item: RedriveItem; readonly reason: string }
   | { readonly kind: "ended"; readonly item: RedriveItem; readonly end: RedriveEnd };
@@ -111,7 +111,7 @@ export interface RedriveSummary {
   overtaken: number;
   failedAgain: number;
   waiting: number;
-  /** Why the run ended before its work was done; null if it did not. */
+  /** Why the run ended early; null if it did not. */
   stopped: "too-many-failed" | "interrupted" | null;
 }
 
@@ -144,11 +144,11 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
   readonly #read: ReturnType<typeof createDeadLetterReader>;
   /** Highest fence of each key that was processed (V2). */
   readonly #handled = new Map<string, Fence>();
-  /** Messages that were sent back because of one of their bare letters (B6 of redrive-step.ts). */
+  /** Ids of messages sent for one of their bare dead letters (B6 of redrive-step.ts). */
   readonly #sentBare = new Set<string>();
   readonly #blockedGroups = new Set<string>();
   #nextAt: number;
-  #lookedAt: number;
+  #polledAt: number;
 
   constructor(ports: RedrivePorts, options: RedriveOptions) {
     const { clock, ledger, random } = ports;
@@ -161,7 +161,7 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
     this.#follower = createFollower<RedriveItem>({ clock, ledger }, { scope, followMs });
     this.#read = createDeadLetterReader(ports, scope);
     this.#nextAt = clock.monotonic();
-    this.#lookedAt = clock.monotonic();
+    this.#polledAt = clock.monotonic();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RedriveEvent, void> {
@@ -175,17 +175,17 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
       await scan.close(); // V1
     }
     while (this.#follower.size > 0 && this.summary.stopped !== "interrupted") {
-      yield* this.#look();
-      if (this.#follower.size > 0) await this.#rest(LOOK_MS);
+      yield* this.#poll();
+      if (this.#follower.size > 0) await this.#sleep(POLL_MS);
     }
-    for (const item of this.#follower.letGo()) {
+    for (const item of this.#follower.stop()) {
       yield this.#count({ kind: "ended", item, end: "waiting" });
     }
   }
 
-  async *#look(): AsyncGenerator<RedriveEvent> {
-    this.#lookedAt = this.#ports.clock.monotonic();
-    for (const { item, end } of await this.#follower.look()) {
+  async *#poll(): AsyncGenerator<RedriveEvent> {
+    this.#polledAt = this.#ports.clock.monotonic();
+    for (const { item, end } of await this.#follower.poll()) {
       yield this.#count({ kind: "ended", item, end });
     }
     const { committed, overtaken, failedAgain } = this.summary;
@@ -194,12 +194,12 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
     if (tooManyFailAgain(ends, stop)) this.summary.stopped ??= "too-many-failed"; // V5
   }
 
-  /** Looks if the last look is LOOK_MS ago (V6). */
-  async *#lookInTime(): AsyncGenerator<RedriveEvent> {
-    if (this.#ports.clock.monotonic() - this.#lookedAt >= LOOK_MS) yield* this.#look();
+  /** Polls if the last poll is POLL_MS ago (V6). */
+  async *#pollIfDue(): AsyncGenerator<RedriveEvent> {
+    if (this.#ports.clock.monotonic() - this.#polledAt >= POLL_MS) yield* this.#poll();
   }
 
-  async #rest(spanMs: DurationMs): Promise<void> {
+  async #sleep(spanMs: DurationMs): Promise<void> {
     const { signal } = this.#options;
     await this.#ports.clock.sleep(spanMs, signal).catch(() => undefined);
     if (signal?.aborted) this.summary.stopped = "interrupted";
@@ -210,7 +210,7 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
     return event;
   }
 
-  #isWanted(facts: ItemFacts): boolean {
+  #matches(facts: ItemFacts): boolean {
     return matchesFilter(facts, this.#options.filter ?? {}, this.#ports.clock.now()); // V1
   }
 
@@ -222,112 +222,113 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
     return summary.stopped === null && planned + sent + reopened < limit;
   }
 
-  /** Waits as the rate limit demands. */
+  /** Waits for the rate limit. */
   async #pace(): Promise<void> {
     const { clock } = this.#ports;
     const waitMs = this.#nextAt - clock.monotonic();
-    if (waitMs > 0) await this.#rest(durationMs(Math.ceil(waitMs)));
+    if (waitMs > 0) await this.#sleep(durationMs(Math.ceil(waitMs)));
     this.#nextAt = Math.max(this.#nextAt, clock.monotonic()) + 1_000 / this.#options.perSecond;
   }
 
-  /** What lies in the dead-letter queue, as it comes. */
+  /** Redrives from the dead-letter queue. */
   async *#fromQueue(scan: DeadLetterScan): AsyncGenerator<RedriveEvent> {
     while (this.#mayContinue()) {
-      // Waits before it receives, so that nothing is hidden for longer than it takes to send ten.
-      yield* this.#look();
-      if (this.#follower.size > this.#options.onTheirWayMax) {
-        await this.#rest(LOOK_MS);
+      // Waits before it receives, so that no message is hidden longer than ten sends take.
+      yield* this.#poll();
+      if (this.#follower.size > this.#options.followedMax) {
+        await this.#sleep(POLL_MS);
         continue;
       }
       const deliveries = await scan.next();
       if (deliveries.length === 0) return;
-      const letters = await this.#chosen(deliveries);
-      const keys = letters.flatMap(({ records }) => records.map(({ key }) => key));
+      const deadLetters = await this.#select(deliveries);
+      const keys = deadLetters.flatMap(({ records }) => records.map(({ key }) => key));
       const views = await showRecords(this.#ports.ledger, this.#options.scope, keys); // V6
-      for (const letter of letters) {
+      for (const deadLetter of deadLetters) {
         if (!this.#mayContinue()) return;
-        yield* this.#takeLetter(scan, letter, views);
-        yield* this.#lookInTime();
+        yield* this.#redriveDeadLetter(scan, deadLetter, views);
+        yield* this.#pollIfDue();
       }
     }
   }
 
-  /** The letters among them that came from our queue and are named by the filter (V1). */
-  async #chosen(deliveries: readonly Delivery[]): Promise<ReadDeadLetter[]> {
+  /** The dead letters that came from the source queue and match the filter (V1). */
+  async #select(deliveries: readonly Delivery[]): Promise<ReadDeadLetter[]> {
     const { source } = this.#ports;
-    const letters = await sideBySide(deliveries, this.#read);
-    return letters.filter(
-      (letter) => letter !== null && isFrom(letter, source.name) && this.#isWanted(letter),
+    const deadLetters = await mapConcurrently(deliveries, this.#read);
+    return deadLetters.filter(
+      (each) => each !== null && isFrom(each, source.name) && this.#matches(each),
     ) as ReadDeadLetter[];
   }
 
-  async *#takeLetter(
+  async *#redriveDeadLetter(
     scan: DeadLetterScan,
-    letter: ReadDeadLetter,
+    deadLetter: ReadDeadLetter,
     views: RecordViews,
   ): AsyncGenerator<RedriveEvent> {
-    const item = redriveItemOf(letter);
-    const id = letter.failure === null ? letter.delivery.messageId : item.key;
-    const former = this.#handled.get(id);
-    if (former !== undefined) {
-      // A copy; or what came back, which has a higher fence and stays (V2).
-      if (letter.fence > former || this.#dryRun) return;
-      if (await takeAway(this.#ports, letter)) scan.settled(letter.delivery);
+    const item = redriveItemOf(deadLetter);
+    const id = deadLetter.failure === null ? deadLetter.delivery.messageId : item.key;
+    const handledFence = this.#handled.get(id);
+    if (handledFence !== undefined) {
+      // A copy, or a record that failed again: it has a higher fence and stays (V2).
+      if (deadLetter.fence > handledFence || this.#dryRun) return;
+      if (await deleteDeadLetter(this.#ports, deadLetter)) scan.markDeleted(deadLetter.delivery);
       return;
     }
-    const group = letter.delivery.groupId;
+    const group = deadLetter.delivery.groupId;
     if (group !== null && this.#blockedGroups.has(group)) return; // V4
     if (this.#dryRun) {
-      this.#handled.set(id, letter.fence);
+      this.#handled.set(id, deadLetter.fence);
       yield this.#count({ kind: "planned", item });
       return;
     }
-    const { bareOf } = letter;
-    const wentBack = bareOf !== null && this.#sentBare.has(bareOf);
-    if (!wentBack) await this.#pace();
+    const { bareOf } = deadLetter;
+    const alreadySent = bareOf !== null && this.#sentBare.has(bareOf);
+    if (!alreadySent) await this.#pace();
     if (!this.#mayContinue()) return;
-    const outcome = await sendBack(this.#ports, letter, { runId: this.#runId, views, wentBack });
+    const run = { runId: this.#runId, views, alreadySent };
+    const outcome = await sendBack(this.#ports, deadLetter, run);
     if (outcome.kind === "refused") {
       if (group !== null) this.#blockedGroups.add(group);
       yield this.#count({ kind: "refused", item, reason: outcome.reason });
       return;
     }
-    scan.settled(letter.delivery);
+    scan.markDeleted(deadLetter.delivery);
     if (outcome.kind === "committed-before") {
-      this.#handled.set(id, letter.fence);
+      this.#handled.set(id, deadLetter.fence);
       yield this.#count({ kind: "committed-before", item });
       return;
     }
     if (bareOf !== null) this.#sentBare.add(bareOf);
-    this.#handled.set(id, letter.fence);
+    this.#handled.set(id, deadLetter.fence);
     for (const { key, fence } of outcome.records) {
-      this.#handled.set(key, fenceOf(Math.max(letter.fence, fence)));
+      this.#handled.set(key, fenceOf(Math.max(deadLetter.fence, fence)));
     }
     this.#follower.add({ item, records: outcome.records });
     yield this.#count({ kind: "sent", item });
   }
 
-  /** What the ledger knows of and the queue did not show. */
+  /** Redrives the dossiers whose dead letters the queue did not return. */
   async *#fromLedger(): AsyncGenerator<RedriveEvent> {
     const { ledger, source } = this.#ports;
     for await (const batch of batchesOf(dossiersOf(ledger, this.#options.scope))) {
-      const left = batch.filter(
+      const remaining = batch.filter(
         (dossier) =>
           dossier.queue === source.name &&
           !this.#handled.has(dossier.record_key) &&
-          this.#isWanted(deadLetterFacts(dossier)), // V1
+          this.#matches(deadLetterFacts(dossier)), // V1
       );
-      const keys = left.map((dossier) => asRecordKey(dossier.record_key));
+      const keys = remaining.map((dossier) => asRecordKey(dossier.record_key));
       const views = await showRecords(ledger, this.#options.scope, keys); // V6
-      for (const dossier of left) {
+      for (const dossier of remaining) {
         if (!this.#mayContinue()) return;
-        yield* this.#takeDossier(dossier, views);
-        yield* this.#lookInTime();
+        yield* this.#redriveDossier(dossier, views);
+        yield* this.#pollIfDue();
       }
     }
   }
 
-  async *#takeDossier(dossier: Dossier, views: RecordViews): AsyncGenerator<RedriveEvent> {
+  async *#redriveDossier(dossier: Dossier, views: RecordViews): AsyncGenerator<RedriveEvent> {
     const { ledger, clock } = this.#ports;
     const item = itemOfDossier(dossier);
     const key = asRecordKey(dossier.record_key);
@@ -335,7 +336,7 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
     const state = view?.record.kind;
     const record = { key, identity: dossier.idempotency_key, object: null };
     if (state === "committed") {
-      if (!this.#dryRun) await forgetCommitted(ledger, this.#options.scope, key); // V3
+      if (!this.#dryRun) await removeCommittedDossier(ledger, this.#options.scope, key); // V3
       return;
     }
     if (state !== "parked") {
@@ -361,12 +362,12 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
 }
 
 function withDefaults(options: RedriveOptions) {
-  const { perSecond, limit, onTheirWayMax, followMs } = options;
+  const { perSecond, limit, followedMax, followMs } = options;
   return {
     ...options,
     perSecond: perSecond ?? REDRIVE_DEFAULTS.perSecond,
     limit: limit ?? REDRIVE_DEFAULTS.limit,
-    onTheirWayMax: onTheirWayMax ?? REDRIVE_DEFAULTS.onTheirWayMax,
+    followedMax: followedMax ?? REDRIVE_DEFAULTS.followedMax,
     followMs: followMs ?? REDRIVE_DEFAULTS.followMs,
   };
 }
@@ -387,8 +388,8 @@ function count(summary: RedriveSummary, event: RedriveEvent): void {
   }
 }
 
-export function redriveItemOf(letter: ReadDeadLetter): RedriveItem {
-  const { records, shownObject: object, errorClass, fingerprint, failedAt } = letter;
+export function redriveItemOf(deadLetter: ReadDeadLetter): RedriveItem {
+  const { records, shownObject: object, errorClass, fingerprint, failedAt } = deadLetter;
   return { key: records[0]?.key ?? "", object, errorClass, fingerprint, failedAt };
 }
 

@@ -1,4 +1,4 @@
-// One dead-letter queue of several sources: each source's letters are its own.
+// Several source queues share one dead-letter queue: commands touch only their own source's.
 
 import { expect, test } from "vitest";
 import { type ConsumerWorld, createConsumerWorld } from "../../../test/support/consumer-world.ts";
@@ -35,7 +35,7 @@ async function twoSources() {
   return { world, other };
 }
 
-/** Takes what `world.send` would have sent to the first queue to the other one. */
+/** Sends the message of `world.send` to the other queue. */
 async function sendTo(other: Queue, world: ConsumerWorld, key: string): Promise<void> {
   const { sendBatch } = world.queue;
   Object.assign(world.queue, { sendBatch: other.sendBatch });
@@ -49,7 +49,7 @@ function drop(world: ConsumerWorld, source: string) {
   return inTime(world, collect(dropDeadLetters(ports, { scope: SCOPE, source })));
 }
 
-test("a drop takes the letters of its own source alone, and their dossiers", async () => {
+test("a drop deletes only the dead letters of its own source, with their dossiers", async () => {
   const { world, other } = await twoSources();
   await using _ = world;
   await world.consumer("two", { queue: other }).start();
@@ -58,13 +58,13 @@ test("a drop takes the letters of its own source alone, and their dossiers", asy
   await world.pass(3_000);
   expect(await world.depth(world.deadLetters)).toBe(2);
   expect(await drop(world, "work")).toMatchObject([{ kind: "dropped" }]);
-  const left = await listIn(world, {}, "peek");
-  expect(left).toMatchObject([{ copies: 1, dossier: { queue: "other" } }]);
+  const remaining = await listIn(world, {}, "peek");
+  expect(remaining).toMatchObject([{ copies: 1, dossier: { queue: "other" } }]);
   expect(await drop(world, "other")).toMatchObject([{ kind: "dropped" }]);
   expect(await listIn(world, {}, "peek")).toEqual([]);
 });
 
-test("what SQS moved from another source is neither dropped nor redriven", async () => {
+test("messages that SQS moved from another source are neither dropped nor redriven", async () => {
   const { world, other } = await twoSources();
   await using _ = world;
   await sendTo(other, world, "theirs");
@@ -79,7 +79,7 @@ test("what SQS moved from another source is neither dropped nor redriven", async
   expect(await drop(world, "other")).toMatchObject([{ kind: "dropped" }]);
 });
 
-test("a redrive of one source tells nothing of the other's letters as missing", async () => {
+test("a redrive of one source does not report the other's dead letters as missing", async () => {
   const { world, other } = await twoSources();
   await using _ = world;
   await world.consumer("two", { queue: other }).start();
@@ -91,7 +91,7 @@ test("a redrive of one source tells nothing of the other's letters as missing", 
   expect((await runRedrive(world, {}, ports)).summary).toMatchObject({ sent: 1, committed: 1 });
 });
 
-test("what may be another pipeline's bare letter is neither dropped nor redriven", async () => {
+test("a possible bare dead letter of another pipeline is not dropped or redriven", async () => {
   const { world } = await twoSources();
   await using _ = world;
   const body = "x".repeat(SQS_MESSAGE_BYTES_MAX);

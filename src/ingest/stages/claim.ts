@@ -20,7 +20,7 @@ import type { ClaimRequest, ClaimResult, Ledger } from "../../ports/ledger.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import type { Turn } from "../../ports/turn.ts";
-import { isOurs } from "../dead-letters/dead-letter.ts";
+import { isTidegateAttribute } from "../dead-letters/dead-letter.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import { triedNote } from "../running/tried-note.ts";
 import type { WorkRecord } from "./decode.ts";
@@ -114,5 +114,5 @@ export function createClaimStage(
 
 /** Whether no consumer received it before, as a message or as a dead letter. */
 function isFresh({ receiveCount, attributes }: Delivery): boolean {
-  return receiveCount === 1 && !Object.keys(attributes).some(isOurs);
+  return receiveCount === 1 && !Object.keys(attributes).some(isTidegateAttribute);
 }

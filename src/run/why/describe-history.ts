@@ -69,12 +69,12 @@ function duplicatesOf({ duplicates }: EventHistory): string {
 
 function deadLetterOf({ state, dossier }: EventHistory): string[] {
   if (dossier === null) return [];
-  const { dead_letter: letter, first_failed_at, last_failed_at, fingerprint } = dossier;
+  const { dead_letter: deadLetter, first_failed_at, last_failed_at, fingerprint } = dossier;
   const suffix = state === "parked" ? "" : " (before it was redriven)";
   const where =
-    letter === null
+    deadLetter === null
       ? "still in its own queue"
-      : `in ${letter.queue} since ${time(letter.sent_at)}, message ${letter.message_id}`;
+      : `in ${deadLetter.queue} since ${time(deadLetter.sent_at)}, message ${deadLetter.message_id}`;
   return [
     row("dead letter", `${where}${suffix}`),
     row("failed", `first ${time(first_failed_at)}, last ${time(last_failed_at)}`),
