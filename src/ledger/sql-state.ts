@@ -3,6 +3,19 @@
 /** Codes of a transaction that lost to a concurrent one and can be run again. */
 const LOST: ReadonlySet<string> = new Set(["40001", "40P01"]);
 
+const SQL_LOCK_NOT_GRANTED = "55P03";
+/** The server ended a statement at its time limit. */
+export const SQL_CANCELLED = "57014";
+/** The server ended a connection that was silent inside a transaction. */
+export const SQL_IDLE_IN_TRANSACTION = "25P03";
+
+/** Codes of work that met a lock or a limit of the server. Nothing of it was written. */
+const BUSY: ReadonlySet<string> = new Set([
+  SQL_LOCK_NOT_GRANTED,
+  SQL_CANCELLED,
+  SQL_IDLE_IN_TRANSACTION,
+]);
+
 export const SQL_NO_PRIVILEGE = "42501";
 export const SQL_MISSING_TABLE = "42P01";
 
@@ -14,4 +27,9 @@ export function sqlState(error: unknown): string {
 
 export function lostTransaction(error: unknown): boolean {
   return LOST.has(sqlState(error));
+}
+
+/** Whether work was ended by a server that is up: it may succeed if it is repeated soon. */
+export function isSqlBusy(error: unknown): boolean {
+  return BUSY.has(sqlState(error));
 }

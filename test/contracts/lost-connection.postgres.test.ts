@@ -3,6 +3,7 @@ import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
+import { sqlLimits } from "../../src/ledger/sql-limits.ts";
 import { openPostgresDatabase } from "../../src/sinks/table/postgres-database.ts";
 import { inSinkTransaction } from "../../src/sinks/table/postgres-transaction.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
@@ -19,6 +20,7 @@ const LEASE = { owner: "w", leaseMs: seconds(30) };
 const KEY = asRecordKey("a");
 /** Long enough for any statement that is answered at all. */
 const statementMsMax = seconds(1);
+const LIMITS = sqlLimits(seconds(15));
 const UNAVAILABLE = { code: "TG_LEDGER_UNAVAILABLE", retry: "later" };
 const SINK_UNAVAILABLE = { code: "TG_SINK_UNAVAILABLE", retry: "later" };
 const ADD = { statement: "INSERT INTO added VALUES ($1)", params: ["1"] };
@@ -39,7 +41,7 @@ describe.skipIf(!available).each([
   [
     "a sink",
     (pool: pg.Pool, work: Work) =>
-      inSinkTransaction(pool, async (client) => {
+      inSinkTransaction(pool, LIMITS, async (client) => {
         await work(client);
         return "commit";
       }),
@@ -136,14 +138,14 @@ describe.skipIf(!available)("a lost race", () => {
   test("of a sink that the server reports as lost is rolled back and run again", async () => {
     const pool = new pg.Pool({ connectionString: url, max: 1 });
     let tries = 0;
-    await inSinkTransaction(pool, async (client) => {
+    await inSinkTransaction(pool, LIMITS, async (client) => {
       tries += 1;
       await client.query(`INSERT INTO added VALUES ('${tries}')`);
       if (tries < 3) throw deadlock;
       return "commit";
     });
     expect(await added()).toEqual([{ id: "3" }]);
-    await inSinkTransaction(pool, async (client) => {
+    await inSinkTransaction(pool, LIMITS, async (client) => {
       await client.query("INSERT INTO added VALUES ('undone')");
       return "roll-back";
     });

@@ -9,6 +9,7 @@ import pg from "pg";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
 import { type DurationMs, minutes, seconds } from "../../core/units.ts";
+import { patientLimits, sqlLimits } from "../../ledger/sql-limits.ts";
 import { SQL_NO_PRIVILEGE, sqlState } from "../../ledger/sql-state.ts";
 import type { BoundWrite, SinkDatabase } from "./database.ts";
 import { POSTGRES, quotedName } from "./dialect.ts";
@@ -52,10 +53,15 @@ export function openPostgresDatabase(
     names.set(statement, name);
     return name;
   };
+  const limits = sqlLimits(statementMsMax);
   let closed = false;
   return {
     prepare: (tables) =>
-      guarded(() => inSinkTransaction(pool, (client) => makeTables(client, tables))),
+      guarded(() =>
+        inSinkTransaction(pool, patientLimits(LAYOUT_MS_MAX), (client) =>
+          makeTables(client, tables),
+        ),
+      ),
     async transact(writes: readonly BoundWrite[], signal: AbortSignal) {
       const run = async (client: pg.PoolClient) => {
         for (const { statement, params } of writes) {
@@ -64,7 +70,7 @@ export function openPostgresDatabase(
         }
         return signal.aborted ? "roll-back" : "commit";
       };
-      await guarded(() => inSinkTransaction(pool, run));
+      await guarded(() => inSinkTransaction(pool, limits, run));
       signal.throwIfAborted();
     },
     async close() {

@@ -6,7 +6,7 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
-import { isCorrupt, isUnavailable, sqliteCode } from "../../ledger/sqlite-code.ts";
+import { isBusy, isCorrupt, isUnavailable, sqliteCode } from "../../ledger/sqlite-code.ts";
 import type { BoundWrite, SinkDatabase } from "./database.ts";
 import { SQLITE } from "./dialect.ts";
 import { type ExistingColumn, layoutSteps, type Relation } from "./layout.ts";
@@ -98,6 +98,10 @@ export function sqliteFault(error: unknown, path: string): unknown {
   if (sqliteCode(error) === null) return error;
   const faultWith = (verdict: ErrorCode, what: string) =>
     new TidegateError(verdict, `${what}: ${reasonOf(error)}`, { cause: error });
+  if (isBusy(error)) {
+    const what = `the sink's database ${path} is busy; another process holds its write lock`;
+    return faultWith("TG_SINK_UNAVAILABLE", what);
+  }
   if (isUnavailable(error)) {
     return faultWith("TG_SINK_UNAVAILABLE", `the sink's database ${path} cannot be used`);
   }

@@ -12,6 +12,7 @@ import { ABSENT } from "../../ledger/record-state.ts";
 import { lostTransaction } from "../../ledger/sql-state.ts";
 import type { KeyedRecord, LedgerTables } from "./record-rows.ts";
 import { commitClaims, insertRecords, objectName, selectObjects } from "./record-rows.ts";
+import { ownLockLimit } from "./time-limits.ts";
 
 /** Results in the order of `items`; null where the slow path must decide. */
 export async function runFastBatch(
@@ -60,7 +61,7 @@ async function insertAbsent(
     rows.push({ key, record: step.record, log: encodeEntries(step.entries) });
     return step;
   });
-  const inserted = await insertRecords(pool, scopeId, rows);
+  const inserted = await insertRecords(pool, scopeId, rows, ownLockLimit(pool));
   return items.map(({ key }, at) => (inserted.has(key) ? (steps[at]?.result ?? null) : null));
 }
 

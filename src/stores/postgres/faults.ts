@@ -3,6 +3,7 @@
 import { InvariantError } from "../../core/assert.ts";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
 import {
+  isSqlBusy,
   lostTransaction,
   SQL_MISSING_TABLE,
   SQL_NO_PRIVILEGE,
@@ -32,7 +33,10 @@ function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown 
   if (error instanceof TidegateError || error instanceof InvariantError) return error;
   const state = sqlState(error);
   if (state !== SQL_NO_PRIVILEGE && OWN_FAULT.test(state)) return error;
-  const message = `${what} cannot be used: ${reasonOf(error)}`;
+  const trouble = isSqlBusy(error)
+    ? "is busy; another transaction held its rows or the server for too long"
+    : "cannot be used";
+  const message = `${what} ${trouble}: ${reasonOf(error)}`;
   return new TidegateError(unavailable, message, { cause: error });
 }
 
@@ -42,8 +46,8 @@ function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown 
  */
 export function postgresSinkFault(error: unknown): unknown {
   const state = sqlState(error);
-  if (lostTransaction(error) || !/^[0-9A-Z]{5}$/.test(state) || /^(08|53|57|58)/.test(state))
-    return error;
+  if (lostTransaction(error) || isSqlBusy(error)) return error; // Run again.
+  if (!/^[0-9A-Z]{5}$/.test(state) || /^(08|53|57|58)/.test(state)) return error;
   const message = `a sink's statement failed: ${reasonOf(error)}`;
   return new TidegateError("TG_SINK_REFUSED", message, { cause: error });
 }

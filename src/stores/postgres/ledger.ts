@@ -8,6 +8,8 @@
 //       this one is rolled back and run again.
 //   P3. The server provides durability (fsync, synchronous_commit); `ledger check` reports if it is
 //       off.
+//   P4. A batch that meets a lock runs again record by record (busy-batch.ts). A lock that is not
+//       granted makes a claim "busy"; it does not make the ledger unavailable.
 
 import type { Pool } from "pg";
 import { present } from "../../core/assert.ts";
@@ -23,6 +25,7 @@ import { liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../ledger/recor
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
+import { runOneByOne, unlessBusy } from "./busy-batch.ts";
 import { runFastBatch } from "./fast-batch.ts";
 import { postgresLedgerFault } from "./faults.ts";
 import { createPostgresUpkeep } from "./ledger-upkeep.ts";
@@ -118,12 +121,16 @@ async function runBatch(
   for (const round of rounds(items)) {
     const batch = round.map((at) => present(items[at], "an item of the round"));
     const now = clock.now();
-    const fast = await runFastBatch(tables, scopeId, batch, now);
-    const remaining = batch.filter((_, at) => fast[at] === null);
-    const slow = remaining.length === 0 ? [] : await runLocked(tables, scopeId, remaining, now);
+    const fast = await unlessBusy(() => runFastBatch(tables, scopeId, batch, now));
+    const remaining = batch.filter((_, at) => (fast?.[at] ?? null) === null);
+    const slow =
+      fast === null || remaining.length === 0
+        ? null
+        : await unlessBusy(() => runLocked(tables, scopeId, remaining, now));
+    const rest = slow ?? (await runOneByOne(tables, scopeId, remaining, clock)); // P4
     let next = 0;
     for (const [at, index] of round.entries()) {
-      results[index] = fast[at] ?? present(slow[next++], "the result of an item");
+      results[index] = fast?.[at] ?? present(rest[next++], "the result of an item");
     }
   }
   return results;

@@ -10,6 +10,7 @@ import type { RecordResult } from "../../ledger/record-call.ts";
 import { stepCall } from "../../ledger/record-call.ts";
 import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
+import type { SqlLimits } from "../../ledger/sql-limits.ts";
 import type { NoteInput } from "../../ports/ledger.ts";
 import type { Fence, ObjectState, RecordKey } from "../../ports/record.ts";
 import { postgresSinkFault } from "./faults.ts";
@@ -23,6 +24,7 @@ import {
   selectRecords,
   updateRecords,
 } from "./record-rows.ts";
+import { LIMITED_BY_BEGIN, limitsOf } from "./time-limits.ts";
 import { CONFLICT, inPostgresTransaction, type OrConflict } from "./transaction.ts";
 
 /** Sink statements that stay prepared, per connection. */
@@ -34,10 +36,10 @@ export function runLocked(
   scopeId: number,
   items: readonly RecordItem[],
   now: EpochMs,
+  limits: SqlLimits = limitsOf(tables.pool),
 ): Promise<RecordResult[]> {
-  return inPostgresTransaction(tables.pool, "batch", (client) =>
-    decide(client, tables, scopeId, items, now),
-  );
+  const work = (client: PoolClient) => decide(client, tables, scopeId, items, now);
+  return inPostgresTransaction(tables.pool, "batch", work, limits);
 }
 
 async function decide(
@@ -75,10 +77,11 @@ async function decide(
     return step.result;
   });
   if (await anyExists(client, scopeId, unproved)) return CONFLICT; // P2
-  if ((await insertRecords(client, scopeId, fresh)).size < fresh.length) return CONFLICT; // P2
+  const inserted = await insertRecords(client, scopeId, fresh, LIMITED_BY_BEGIN);
+  if (inserted.size < fresh.length) return CONFLICT; // P2
   await updateRecords(client, scopeId, changed);
   if (!(await saveObjects(client, scopeId, applied, objects))) return CONFLICT; // P2
-  await addNotes(client, scopeId, notes, { now, retentionMs });
+  await addNotes(client, scopeId, notes, { now, retentionMs, limit: LIMITED_BY_BEGIN });
   for (const one of committed) await runWrites(client, sinkStatements, one);
   return results;
 }

@@ -7,18 +7,20 @@ import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs, epochMs } from "../../core/units.ts";
 import type { NoteStore } from "../../ledger/note-calls.ts";
 import type { StoredNote } from "../../ledger/notes.ts";
+import { retryBusy } from "../../ledger/sql-limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { NoteInput, NoteKind } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
+import { type LockLimit, ownLockLimit } from "./time-limits.ts";
 import { retryConflicts } from "./transaction.ts";
 
 const COLUMNS = "kind, name, at, count, body, expires_at";
 
 /** The rule: counts of a live note ($8 is now) add up, and the newer body stays. */
-const ADD = `
-  INSERT INTO tidegate_ledger_note AS n (scope, ${COLUMNS})
+const addSql = (limit: LockLimit) => `
+  ${limit.with} INSERT INTO tidegate_ledger_note AS n (scope, ${COLUMNS})
   SELECT $1::integer, u.*, $7::bigint
-  FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) AS u
+  FROM ${limit.from} unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) AS u
   ON CONFLICT (scope, kind, name) DO UPDATE SET
     count = excluded.count + CASE WHEN n.expires_at > $8::bigint THEN n.count ELSE 0 END,
     at = CASE WHEN n.expires_at > $8::bigint AND n.at > excluded.at
@@ -32,17 +34,22 @@ export async function addNotes(
   client: Pool | PoolClient,
   scopeId: number,
   notes: readonly NoteInput[],
-  time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
+  options: {
+    readonly now: EpochMs;
+    readonly retentionMs: DurationMs;
+    readonly limit: LockLimit;
+  },
 ): Promise<void> {
   if (notes.length === 0) return;
+  const { now, retentionMs, limit } = options;
   // Locks rows in this order, so that two batches wait for each other in one direction.
   const sorted = notes.toSorted(
     (a, b) => compareUtf8(a.kind, b.kind) || compareUtf8(a.name, b.name),
   );
   const pick = (name: keyof NoteInput) => sorted.map((note) => note[name]);
   await client.query({
-    name: "tidegate-add-notes",
-    text: ADD,
+    name: `tidegate-add-notes${limit.suffix}`,
+    text: addSql(limit),
     values: [
       scopeId,
       pick("kind"),
@@ -50,8 +57,8 @@ export async function addNotes(
       pick("at"),
       pick("count"),
       pick("body"),
-      addMs(time.now, time.retentionMs),
-      time.now,
+      addMs(now, retentionMs),
+      now,
     ],
   });
 }
@@ -84,8 +91,10 @@ export function createPostgresNoteStore(parts: PostgresNoteParts): NoteStore {
     add: (scope, notes) =>
       guard(async () => {
         const scopeId = await scopeIdOf(scope);
-        const time = { now: clock.now(), retentionMs };
-        await retryConflicts("note", () => addNotes(pool, scopeId, notes, time));
+        const options = { now: clock.now(), retentionMs, limit: ownLockLimit(pool) };
+        await retryBusy(() =>
+          retryConflicts("note", () => addNotes(pool, scopeId, notes, options)),
+        );
       }),
     find: (scope, kind, name) =>
       guard(async () => {
@@ -112,13 +121,10 @@ export function createPostgresNoteStore(parts: PostgresNoteParts): NoteStore {
     remove: (scope, kind, names) =>
       guard(async () => {
         const values = [await scopeIdOf(scope), kind, names];
-        await retryConflicts("note", () =>
-          pool.query({
-            name: "tidegate-remove-notes",
-            text: `DELETE FROM tidegate_ledger_note
-              WHERE scope = $1 AND kind = $2 AND name = ANY ($3::text[])`,
-            values,
-          }),
+        const text = `${ownLockLimit(pool).with} DELETE FROM tidegate_ledger_note USING lock_limit
+          WHERE scope = $1 AND kind = $2 AND name = ANY ($3::text[])`;
+        await retryBusy(() =>
+          retryConflicts("note", () => pool.query({ name: "tidegate-remove-notes", text, values })),
         );
       }),
   };

@@ -4,6 +4,8 @@
 //   P2. An advisory lock per target keeps two takers from splitting one group between them.
 //       Registering and republishing also lease rows, without that lock. If rows were taken past a
 //       row that was leased in between, the transaction rolls back and takes again.
+//   P3. A call that meets a lock is repeated until it outlasts a frozen holder (W4 of
+//       ledger/sql-limits.ts), and only then fails.
 
 import type { PoolClient } from "pg";
 import type { DurationMs } from "../../core/units.ts";
@@ -12,6 +14,7 @@ import { type ChangeRows, outboxChanges, type RowTransition } from "../../ledger
 import { fromOutboxColumns } from "../../ledger/outbox-columns.ts";
 import { stepRegister } from "../../ledger/outbox-transitions.ts";
 import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
+import { retryBusy } from "../../ledger/sql-limits.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type {
   Outbox,
@@ -63,7 +66,7 @@ export async function createPostgresOutbox(
     (opened) => migratePostgres(opened, "outbox", POSTGRES_OUTBOX_MIGRATIONS),
   );
   const write = <T>(work: (client: PoolClient) => Promise<OrConflict<T>>) =>
-    guard(() => inPostgresTransaction(pool, "outbox", work));
+    guard(() => retryBusy(() => inPostgresTransaction(pool, "outbox", work)));
   const change: ChangeRows = (target, keys, transition) =>
     write((client) => changeRows(client, target, keys, transition));
 

@@ -9,6 +9,7 @@ import type { RecordColumns } from "../../ledger/record-columns.ts";
 import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { ObjectRef, ObjectState, RecordKey, StoredRecord } from "../../ports/record.ts";
+import { type LockLimit, ownLockLimit } from "./time-limits.ts";
 
 /** What the fast and the slow path share. */
 export interface LedgerTables {
@@ -65,13 +66,14 @@ export async function insertRecords(
   client: Queryable,
   scopeId: number,
   rows: readonly KeyedRecord[],
+  limit: LockLimit,
 ): Promise<ReadonlySet<string>> {
   if (rows.length === 0) return new Set();
   const sorted = rows.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const { rows: inserted } = await client.query({
-    name: "tidegate-insert",
-    text: `INSERT INTO tidegate_ledger_record (scope, key, ${COLUMNS})
-      SELECT $1::integer, u.* FROM unnest($2::text[], ${ARRAYS}) AS u
+    name: `tidegate-insert${limit.suffix}`,
+    text: `${limit.with} INSERT INTO tidegate_ledger_record (scope, key, ${COLUMNS})
+      SELECT $1::integer, u.* FROM ${limit.from} unnest($2::text[], ${ARRAYS}) AS u
       ON CONFLICT (scope, key) DO NOTHING RETURNING key`,
     values: [scopeId, ...arraysOf(sorted)],
   });
@@ -99,7 +101,7 @@ export async function updateRecords(
 
 /** Commits claims that only the fence can reject, in one round trip; returns the committed keys. */
 export async function commitClaims(
-  client: Queryable,
+  pool: Pool,
   scopeId: number,
   commits: readonly FastCommit[],
   times: { readonly now: EpochMs; readonly expiresAt: EpochMs },
@@ -107,12 +109,14 @@ export async function commitClaims(
   if (commits.length === 0) return new Set();
   const sorted = commits.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const pick = (name: keyof FastCommit) => sorted.map((commit) => commit[name]);
-  const { rows } = await client.query({
+  const limit = ownLockLimit(pool);
+  const { rows } = await pool.query({
     name: "tidegate-commit",
-    text: `UPDATE tidegate_ledger_record AS r SET state = 'committed', changed_at = $7,
+    text: `${limit.with} UPDATE tidegate_ledger_record AS r SET state = 'committed', changed_at = $7,
         expires_at = $8, lease_until = 0, owner = NULL, digest = u.digest, detail = u.detail,
         log = r.log || u.added
-      FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[])
+      FROM ${limit.from}
+        unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[])
         AS u (key, fence, digest, detail, added)
       WHERE r.scope = $1 AND r.key = u.key AND r.state = 'claimed' AND r.fence = u.fence
         AND r.expires_at > $7

@@ -5,10 +5,11 @@
 
 import type { Pool, PoolClient } from "pg";
 import { TidegateError } from "../../core/errors.ts";
+import { patientLimits } from "../../ledger/sql-limits.ts";
 import { postgresLedger0001 } from "./migrations/0001-ledger.ts";
 import { postgresOutbox0001 } from "./migrations/0001-outbox.ts";
 import { postgresLedger0002 } from "./migrations/0002-notes.ts";
-import { upkeep } from "./time-limits.ts";
+import { UPKEEP_MS_MAX, upkeep } from "./time-limits.ts";
 import { inPostgresTransaction } from "./transaction.ts";
 
 export const POSTGRES_LEDGER_MIGRATIONS: readonly string[] = [
@@ -48,7 +49,7 @@ export async function migratePostgres(
   migrations: readonly string[],
 ): Promise<void> {
   if ((await missingPostgresMigrations(pool, part, migrations)).length === 0) return;
-  await inPostgresTransaction(pool, "migration", async (client) => {
+  const migrate = async (client: PoolClient) => {
     await client.query(upkeep("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]));
     await client.query(
       `CREATE TABLE IF NOT EXISTS tidegate_schema
@@ -62,5 +63,6 @@ export async function migratePostgres(
        ON CONFLICT (part) DO UPDATE SET version = excluded.version`,
       [part, migrations.length],
     );
-  });
+  };
+  await inPostgresTransaction(pool, "migration", migrate, patientLimits(UPKEEP_MS_MAX));
 }

@@ -4,11 +4,12 @@
 //       reports itself unavailable, never a rejection and never success.
 //   L2. Its connection is closed and not used again, as a late answer would be taken for the next
 //       one.
-//   L3. The client enforces the limit. The server enforces `statement_timeout`, which a silent
-//       server does not, and poolers reject connections that set it.
+//   L3. The client enforces the limit, as a silent server does not. The server has limits as well
+//       (ledger/sql-limits.ts), which end a statement on the server, too.
 
-import type { QueryConfig } from "pg";
-import { type DurationMs, minutes, seconds } from "../../core/units.ts";
+import type { Pool, QueryConfig } from "pg";
+import { type DurationMs, durationMs, minutes, seconds } from "../../core/units.ts";
+import { type SqlLimits, sqlLimits } from "../../ledger/sql-limits.ts";
 
 /**
  * For statements that deliveries wait for; shorter than a lease, so that it can still be renewed.
@@ -27,6 +28,11 @@ export function timeLimits(statementMsMax: DurationMs) {
   return { query_timeout: statementMsMax, ...keepAlive };
 }
 
+/** The server's limits for statements that deliveries wait for. */
+export function limitsOf(pool: Pool): SqlLimits {
+  return sqlLimits(durationMs(pool.options.query_timeout ?? STATEMENT_MS_MAX));
+}
+
 /** A statement of upkeep or of a migration, with the longer timeout. */
 export function upkeep(text: string, values: unknown[] = []): QueryConfig {
   // The driver accepts a timeout per statement, which its types omit.
@@ -37,3 +43,24 @@ export function upkeep(text: string, values: unknown[] = []): QueryConfig {
   };
   return limited;
 }
+
+/** Parts of a statement: a common table expression and its name in the list of sources. */
+export interface LockLimit {
+  readonly with: string;
+  readonly from: string;
+  /** Ends the name of a prepared statement. */
+  readonly suffix: string;
+}
+
+/**
+ * Limits the lock waits of a statement that is its own transaction, without a further round trip.
+ * Every row passes through the join with it, so it takes effect before the first row is locked.
+ * The setting ends with the statement (W1 of ledger/sql-limits.ts).
+ */
+export function ownLockLimit(pool: Pool): LockLimit {
+  const set = `SELECT set_config('lock_timeout', '${limitsOf(pool).lockMs}', true)`;
+  return { with: `WITH lock_limit AS MATERIALIZED (${set})`, from: "lock_limit,", suffix: "" };
+}
+
+/** For a statement within a transaction, whose BEGIN has set the limits. */
+export const LIMITED_BY_BEGIN: LockLimit = { with: "", from: "", suffix: "-within" };

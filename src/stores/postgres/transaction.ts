@@ -5,11 +5,20 @@
 //       idle connections only, so the transaction listens itself: an unhandled "error" event would
 //       end the process.
 //   T3. A connection returns to the pool only after the server answered COMMIT or ROLLBACK. After
-//       any failure its state is unknown, so it is closed, which rolls back uncommitted work.
+//       any other failure its state is unknown, so it is closed, which rolls back uncommitted work.
+//   T4. The server ends a transaction that waits for a lock, runs or is silent for too long (W1 of
+//       ledger/sql-limits.ts). The caller gets that error, also if no statement was running.
 
 import type { Pool, PoolClient } from "pg";
 import { retryBounded } from "../../core/bounded-retry.ts";
-import { lostTransaction } from "../../ledger/sql-state.ts";
+import { beginWithin, type SqlLimits } from "../../ledger/sql-limits.ts";
+import {
+  isSqlBusy,
+  lostTransaction,
+  SQL_IDLE_IN_TRANSACTION,
+  sqlState,
+} from "../../ledger/sql-state.ts";
+import { limitsOf } from "./time-limits.ts";
 
 const TRIES_MAX = 16;
 const RETRY = { kind: "retry", reason: undefined } as const;
@@ -23,8 +32,9 @@ export function inPostgresTransaction<T>(
   pool: Pool,
   what: string,
   work: (client: PoolClient) => Promise<OrConflict<T>>,
+  limits: SqlLimits = limitsOf(pool),
 ): Promise<T> {
-  return retryConflicts(what, () => tryTransaction(pool, work));
+  return retryConflicts(what, () => tryTransaction(pool, work, limits));
 }
 
 /** For work of one statement, which is its own transaction; T1 applies to it as well. */
@@ -46,24 +56,41 @@ export async function retryConflicts<T>(
   throw new Error(`${what} contention: gave up after ${TRIES_MAX} write conflicts`);
 }
 
-/** The current statement fails with the lost connection, or the next one does. */
-function reportedByNextStatement(): void {}
-
 async function tryTransaction<T>(
   pool: Pool,
   work: (client: PoolClient) => Promise<OrConflict<T>>,
+  limits: SqlLimits,
 ): Promise<OrConflict<T>> {
   const client = await pool.connect();
-  client.on("error", reportedByNextStatement); // T2
+  let lost: unknown;
+  // The current statement fails with the lost connection, or the next one does.
+  const onLost = (error: unknown) => {
+    lost ??= error;
+  };
+  client.on("error", onLost); // T2
   let ended = false;
   try {
-    await client.query("BEGIN");
+    await client.query(beginWithin(limits)); // T4
     const value = await work(client);
     await client.query(value === CONFLICT ? "ROLLBACK" : "COMMIT");
     ended = true;
     return value;
+  } catch (error) {
+    if (sqlState(lost) === SQL_IDLE_IN_TRANSACTION) throw lost; // T4
+    if (isSqlBusy(error)) ended = await rolledBack(client);
+    throw error;
   } finally {
     client.release(!ended); // T3
-    client.removeListener("error", reportedByNextStatement);
+    client.removeListener("error", onLost);
+  }
+}
+
+/** Whether the server answered ROLLBACK, so that the connection can be used again (T3). */
+async function rolledBack(client: PoolClient): Promise<boolean> {
+  try {
+    await client.query("ROLLBACK");
+    return true;
+  } catch {
+    return false; // The caller reports the failure that led here.
   }
 }

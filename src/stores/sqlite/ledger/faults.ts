@@ -1,7 +1,7 @@
 // Faults: maps SQLite result codes to failures of a ledger or an outbox.
 
 import { type ErrorCode, reasonOf, TidegateError } from "../../../core/errors.ts";
-import { isCorrupt, isUnavailable } from "../../../ledger/sqlite-code.ts";
+import { isBusy, isCorrupt, isUnavailable } from "../../../ledger/sqlite-code.ts";
 
 /** The TidegateError for an error of the driver, or the error itself if it is a bug. */
 export function sqliteLedgerFault(error: unknown, path: string): unknown {
@@ -16,7 +16,10 @@ export function sqliteOutboxFault(error: unknown, path: string): unknown {
 function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown {
   if (error instanceof TidegateError) return error;
   if (isUnavailable(error)) {
-    const message = `${what} cannot be used: ${reasonOf(error)}`;
+    const trouble = isBusy(error)
+      ? "is busy; another process holds its write lock, and may be frozen"
+      : "cannot be used";
+    const message = `${what} ${trouble}: ${reasonOf(error)}`;
     return new TidegateError(unavailable, message, { cause: error });
   }
   if (isCorrupt(error)) {
