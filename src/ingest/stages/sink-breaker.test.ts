@@ -11,7 +11,7 @@ function afterMany(outcome: RecordOutcome) {
   const clock = createManualClock(FAR_AHEAD);
   const random = createSeededRandom(1);
   const breaker = createSinkBreaker({ clock, random, telemetry: SILENT }, "q");
-  for (let times = 0; times < 2 * FAILURES_TO_OPEN; times += 1) breaker.heard(outcome);
+  for (let times = 0; times < 2 * FAILURES_TO_OPEN; times += 1) breaker.onOutcome(outcome);
   return breaker.kind();
 }
 
