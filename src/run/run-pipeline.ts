@@ -19,6 +19,7 @@ import {
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
 import { systemPorts } from "../platform/index.ts";
+import { printError } from "../platform/print-error.ts";
 import type { LeaseRenewer } from "../ports/lease-renewer.ts";
 import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
 import { createRowReader } from "../readers/row-reader.ts";
@@ -85,7 +86,7 @@ export async function runPipeline(
   const closeAll = async () => {
     for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
   };
-  const onError = options.onError ?? ((error: unknown) => console.error(error));
+  const onError = options.onError ?? printError;
   const runId = systemPorts.random.uuid();
   try {
     const telemetry = await openTelemetry(pipeline, settings, runId, options);

@@ -308,6 +308,34 @@ describe("tidegate dlq", () => {
   });
 });
 
+describe("an object key with codes that a terminal obeys", () => {
+  const key = "x\u001b]0;title\u0007\u009b2J\u202efdp\n.csv";
+  const shown = "x\\u001b]0;title\\u0007\\u009b2J\\u202efdp\\u000a.csv";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be printed.
+  const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
+
+  test("is escaped by dlq list, dlq show, why, errors and the log", async () => {
+    const run = await dev();
+    await put(run.ready, encodeURIComponent(key), "id,other\n1\n");
+    await until(run, async () => (await end(["dlq", "list", "--data", "d"])).out !== "");
+    const at = ["--data", "d"];
+    const list = await end(["dlq", "list", ...at]);
+    const json = await end(["dlq", "list", "--json", ...at]);
+    const show = await end(["dlq", "show", JSON.parse(json.out).key, ...at]);
+    const why = await end(["why", `s3://files/${key}`, ...at]);
+    const missing = await end(["why", `s3://files/${key}2`, ...at]);
+    const usage = await end([`up${key}`]);
+    for (const { out, err } of [list, json, show, why, missing, usage]) {
+      expect(out + err).not.toMatch(unsafe);
+    }
+    for (const { out } of [list, show, why]) expect(out).toContain(`s3://files/${shown}`);
+    expect(JSON.parse(json.out).objects).toEqual([`s3://files/${key}`]);
+    expect(missing.err).toContain("\\u001b]0;title");
+    expect(usage.err).toContain("\\u001b]0;title");
+    expect(run.printed.out + run.printed.err).not.toMatch(unsafe);
+  });
+});
+
 describe("tidegate init", () => {
   test("writes a project whose pipeline runs, and overwrites nothing", async () => {
     const { code, out, err } = await end(["init", "shop"]);
