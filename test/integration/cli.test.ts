@@ -1,7 +1,7 @@
 // The command line in real processes: what it prints, how it stops, what survives kill -9.
 
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { devNull } from "node:os";
 import { join } from "node:path";
@@ -173,6 +173,26 @@ describe("tidegate up", () => {
     expect(code).toBe(1);
     expect(err).toContain(`data folder d is in use by another process (pid ${child.pid})`);
     expect(err).toContain("TG_STORE_LOCKED");
+  });
+
+  test("refuses a folder whose lock file was deleted while its broker runs, which continues", async () => {
+    const { child, ready } = await startReady("--data", "d");
+    const { QueueUrl = "" } = await call(ready, "CreateQueue", { QueueName: "q" });
+    for (const round of ["with a log", "again"]) {
+      rmSync(join(commands.folder, "d", "broker.lock"), { force: true });
+      const { code, err } = await end("up", "--port", "0", "--data", "d");
+      expect(code).toBe(1);
+      expect(err).toContain(`data folder d is in use by another process (pid ${child.pid})`);
+      expect(err).toContain("TG_STORE_LOCKED");
+      const { MessageId } = await call(ready, "SendMessage", { QueueUrl, MessageBody: round });
+      expect(MessageId).toBeDefined();
+    }
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const next = await startReady("--data", "d");
+    const url = QueueUrl.replace(/:\d+\//, `:${next.ready.port}/`);
+    const asked = { QueueUrl: url, MaxNumberOfMessages: 10 };
+    expect((await call(next.ready, "ReceiveMessage", asked)).Messages).toHaveLength(2);
   });
 
   test("refuses a file in place of a folder, and says that it is one", async () => {
