@@ -47,6 +47,8 @@ export interface StartOptions {
   readonly onLogLine?: (line: string) => void;
   /** Receives failures that no caller waits for. Default: stderr. */
   readonly onError?: (error: unknown) => void;
+  /** Ends the wait for a queue that does not answer at the start. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RunningPipeline extends AsyncDisposable {

@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { connect } from "node:net";
 import { devNull } from "node:os";
 import { join } from "node:path";
@@ -47,6 +48,14 @@ async function refuses(ready: Ready): Promise<boolean> {
   ]).catch(() => true);
   socket.destroy();
   return refused;
+}
+
+/** The status of a request whose Host header is `host`; fetch would not set it. */
+async function statusFor(ready: Ready, host: string): Promise<number | undefined> {
+  const request = get({ port: ready.port, path: "/_tidegate/health", headers: { host } });
+  const [response] = await once(request, "response");
+  response.resume();
+  return response.statusCode;
 }
 
 async function call(ready: Ready, action: string, input: object) {
@@ -155,6 +164,20 @@ describe("tidegate up", () => {
     const open = await startReady("--memory", "--host", "0.0.0.0");
     expect(open.printed.err).toMatch(/^Warning: listening on 0\.0\.0\.0.*No credentials/);
     expect(open.ready.endpoint).toBe(`http://127.0.0.1:${open.ready.port}`);
+  });
+
+  test("answers to the names of --allow-host, and to no other foreign name", async () => {
+    const closed = await startReady("--memory");
+    expect(await statusFor(closed.ready, "tidegate:4566")).toBe(403);
+    const flags = ["--allow-host", "tidegate, host.docker.internal", "--allow-link-local"];
+    const { ready } = await startReady("--memory", ...flags);
+    for (const host of ["tidegate:4566", "bucket.tidegate", "host.docker.internal", "localhost"]) {
+      expect([host, await statusFor(ready, host)]).toEqual([host, 200]);
+    }
+    expect(await statusFor(ready, "pages.example")).toBe(403);
+    const invalid = await end("up", "--memory", "--port", "0", "--allow-host", "http://a:1");
+    expect(invalid.code).toBe(2);
+    expect(invalid.err).toContain('"http://a:1" is not a host name');
   });
 
   test("refuses a port that is taken, with a hint and exit code 1", async () => {

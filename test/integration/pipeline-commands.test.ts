@@ -1,6 +1,8 @@
 // The commands that run a pipeline, as real processes: what they print, how they drain and stop.
 
+import { once } from "node:events";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -135,6 +137,17 @@ describe("tidegate dev", () => {
     expect(lines()).toEqual(["1"]);
   });
 
+  test("answers to the names of --allow-host", async () => {
+    const { ready } = await dev(["--allow-host", "tidegate", "--allow-link-local"]);
+    const statusFor = async (host: string) => {
+      const request = get(`${ready.endpoint}/_tidegate/health`, { headers: { host } });
+      const [response] = await once(request, "response");
+      response.resume();
+      return response.statusCode;
+    };
+    expect([await statusFor("tidegate:1"), await statusFor("other:1")]).toEqual([200, 403]);
+  });
+
   test("puts files from the watched folder, and moves them to done", async () => {
     const run = await dev(["--watch-folder", "inbox"]);
     writeFileSync(join(commands.folder, "inbox", "b.csv"), "id\n7\n");
@@ -256,6 +269,41 @@ describe("tidegate run", () => {
     expect(lines()).toEqual(["5"]);
     const findings = eventsOf(run).filter(({ event }) => event === "finding");
     expect(findings.map(({ message }) => message).join(" ")).toMatch(/dead-letter queue/);
+  });
+
+  test("waits for a queue that does not answer yet, by name and by URL", async () => {
+    const setup = { queues: [{ name: "late" }] };
+    const first = await startCloud({ setup });
+    const { endpoint, port } = first;
+    await first.close();
+    const flags = ["--endpoint", endpoint, "--metrics-port", "0", "--dead-letter-queue"];
+    const byName = ["--queue", "late", "--data", "d", ...flags, `${endpoint}/000000000000/late`];
+    const byUrl = ["--data", "e", ...flags, `${endpoint}/000000000000/late`, "--queue"];
+    const runs = [
+      start(["run", "pipeline.ts", "--json", ...byName]),
+      start(["run", "pipeline.ts", "--json", ...byUrl, `${endpoint}/000000000000/late`]),
+    ];
+    for (const run of runs) {
+      await until(run, () => run.printed.err.includes("does not answer, retrying in 1 s"));
+      expect(run.printed.out).toBe("");
+    }
+    await using _cloud = await startCloud({ port, setup });
+    for (const run of runs) {
+      await until(run, () => eventsOf(run).some(({ event }) => event === "ready"));
+      run.child.kill("SIGTERM");
+      expect((await run.ended).code).toBe(0);
+    }
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)("stops waiting for a queue on %s", async (signal) => {
+    const cloud = await startCloud();
+    await cloud.close();
+    const flags = ["--endpoint", cloud.endpoint, "--queue", "none", "--metrics-port", "0"];
+    const run = start(["run", "pipeline.ts", ...flags]);
+    await until(run, () => run.printed.err.includes("queue none does not answer, retrying in"));
+    run.child.kill(signal);
+    expect((await run.ended).code).toBe(0);
+    expect(run.printed.err).not.toContain("    at ");
   });
 
   test("ends with exit code 1 if the queue does not exist", async () => {
