@@ -1,5 +1,5 @@
 // Start pipeline: `tidegate run` as a function.
-//   P1. A queue that does not answer yet is waited for; everything else that is wrong fails at once.
+//   P1. It waits for a queue that does not answer yet; any other failure ends the start.
 
 import { TidegateError } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
@@ -38,8 +38,9 @@ export async function startPipeline(
     to: onLogLine ?? 2,
     fields,
   });
+  const ports = { clock: systemClock, log };
   const open = () => openAnswering({ queue, deadLetterQueue, endpoint, region });
-  const environment = await waitForQueue({ clock: systemClock, log }, open, { queue, signal }); // P1
+  const environment = await waitForQueue(ports, open, { queue, signal }); // P1
   const openRenewer = openAwsRenewer.bind(null, environment);
   return runPipeline(run, { environment, openRenewer }, options);
 }

@@ -1,6 +1,6 @@
 // Wait for queue: a pipeline that starts before its queue answers waits for it.
-//   W1. Only a queue that does not answer is retried. One that refuses, because it does not exist or
-//       access is denied, and a wrong setting fail at once: waiting would hide the mistake.
+//   W1. Only a queue that does not answer is retried. A refusal (no such queue, access denied) and
+//       a wrong setting fail immediately: waiting would hide the mistake.
 //   W2. One log line per attempt; waits double up to WAIT_MS_MAX.
 //   W3. An abort ends the wait at once. An environment that opens later is closed again.
 

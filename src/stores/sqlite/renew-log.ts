@@ -43,7 +43,7 @@ export function renewLog(path: string): "renewed" | "no-log" | "in-use" {
   }
 }
 
-/** Whether another connection has the database open. Call it only without a log: it would fold it. */
+/** Whether another connection has the database open. Folds the log, so renew that first. */
 export function isInUse(path: string): boolean {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
