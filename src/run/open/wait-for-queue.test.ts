@@ -8,7 +8,7 @@ function setUp(...errors: readonly unknown[]) {
   const waits: number[] = [];
   const lines: string[] = [];
   let closed = 0;
-  const left = [...errors];
+  const remaining = [...errors];
   const clock = { ...systemClock, sleep: async (ms: number) => void waits.push(ms) };
   const opened = {
     close: async () => {
@@ -16,7 +16,7 @@ function setUp(...errors: readonly unknown[]) {
     },
   };
   const open = async () => {
-    if (left.length > 0) throw left.shift();
+    if (remaining.length > 0) throw remaining.shift();
     return opened;
   };
   const log = (_level: string, message: string) => void lines.push(message);
